@@ -221,7 +221,7 @@ static void test_evaluate_each_replica_its_own_parameters(void **state) {
     lh_assert_ok(engines[0]->ops->reserve(engines[0], &lengths, 20, &error), &error);
     for (int i = 0; i < 2; i++) engines[i]->ops->evaluate(engines[i], &condition, &sums[i], NULL, &error);
     assert_true(sums[0].loss != sums[1].loss);
-    lh_state s = lh_toy_copy_state(engines[1]);
+    lh_state s = lh_test_copy_state(engines[1]);
     lh_assert_ok(engines[0]->ops->write_state(engines[0], &s, 10, &error), &error);
     engines[0]->ops->evaluate(engines[0], &condition, &expected, NULL, &error);
     assert_memory_equal(&expected, &sums[1], sizeof expected);
@@ -256,7 +256,7 @@ static answers evaluate_examples(lh_engine *engine, int examples) {
 static answers ask_alone(lh_engine *engine) {
     lh_engine *alone;
     lh_error error;
-    lh_state s = lh_toy_copy_state(engine);
+    lh_state s = lh_test_copy_state(engine);
     lh_toy_open_fleet(engine->spec, NULL, 1, 1, &alone);
     lh_assert_ok(alone->ops->write_state(alone, &s, engine->step, &error), &error);
     answers a = evaluate_examples(alone, EXAMPLES);

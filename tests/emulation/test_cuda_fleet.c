@@ -32,13 +32,13 @@ static alone train_alone(const lh_spec *spec, const lh_cuda_variant *variant, in
     lh_toy_open_fleet(spec, variant, seed, 1, &engine);
     lh_toy_run_one(engine, steps, 5, one.record);
     lh_test_ok(one.record->status, &one.record->error, __FILE__, __LINE__);
-    one.state = lh_toy_copy_state(engine);
+    one.state = lh_test_copy_state(engine);
     engine->ops->close(engine);
     return one;
 }
 
 static void assert_as_alone(lh_engine *engine, const lh_toy_record *r, const alone *one) {
-    lh_state state = lh_toy_copy_state(engine);
+    lh_state state = lh_test_copy_state(engine);
     assert_int_equal(engine->step, one->record->steps);
     assert_memory_equal(r->metrics, one->record->metrics, (size_t)r->steps * sizeof r->metrics[0]);
     assert_same_states(&state, &one->state);
@@ -269,7 +269,7 @@ static void test_step_under_a_watchdog_launches_grow_slowly(void **state) {
 
 static void break_bias(lh_engine *engine) {
     lh_error error;
-    lh_state s = lh_toy_copy_state(engine);
+    lh_state s = lh_test_copy_state(engine);
     ((float *)s.parameters)[lh_toy_spec.tensors[TOY_BIAS].offset] = NAN;
     lh_assert_ok(engine->ops->write_state(engine, &s, engine->step, &error), &error);
     lh_state_close(&s);
@@ -299,7 +299,7 @@ static void test_fleet_one_replica_not_finite_the_others_continue(void **state) 
     break_bias(cpu);
     lh_assert_error(cpu->ops->step(cpu, 1, &metrics, &done, &error), LH_ERR_INPUT, &error, "step 1: the loss is");
     assert_string_equal(records[1].error.text, error.text);
-    lh_state s = lh_toy_copy_state(engines[1]); /* no update was made */
+    lh_state s = lh_test_copy_state(engines[1]); /* no update was made */
     assert_true(((float *)s.optimizer[0])[lh_toy_spec.tensors[TOY_TOKEN].offset] == 0);
     lh_state_close(&s);
     lh_assert_error(engines[1]->ops->step(engines[1], 1, &metrics, &done, &error), LH_ERR_INPUT, &error, "step 1: ");

@@ -56,7 +56,7 @@ static evaluated evaluate(lh_engine *engine, const lh_eval_request *request) {
 static evaluated evaluate_alone(lh_engine *engine, const lh_eval_request *request) {
     lh_engine *alone;
     lh_error error;
-    lh_state s = lh_toy_copy_state(engine);
+    lh_state s = lh_test_copy_state(engine);
     lh_toy_open_fleet(engine->spec, NULL, 1, 1, &alone);
     lh_assert_ok(alone->ops->write_state(alone, &s, engine->step, &error), &error);
     alone->answers_greedily = false;
@@ -250,7 +250,7 @@ static void test_greedy_of_other_steps_and_requests_apart(void **state) {
     lh_error error;
     few.greedy_examples = EXAMPLES / 4;
     open_trained(&spec, 8, engines);
-    lh_state s = lh_toy_copy_state(engines[2]);
+    lh_state s = lh_test_copy_state(engines[2]);
     lh_assert_ok(engines[4]->ops->write_state(engines[4], &s, 11, &error), &error);
     lh_state_close(&s);
     for (int i = 0; i < REPLICAS; i++) {

@@ -97,14 +97,6 @@ lh_toy_record *lh_toy_new_records(int count) {
     return records;
 }
 
-lh_state lh_toy_copy_state(lh_engine *engine) {
-    lh_error error;
-    lh_state state;
-    lh_assert_ok(lh_state_open(&state, engine, true, &error), &error);
-    lh_assert_ok(engine->ops->read_state(engine, &state, &error), &error);
-    return state;
-}
-
 uint32_t lh_toy_wrong_step;
 
 void lh_toy_sample_wrong_once(lh_rng *rng, int n, lh_example *example) {
@@ -135,18 +127,17 @@ static void assert_metrics_close(const lh_step_metrics *actual, const lh_step_me
 void lh_toy_check_steps(const lh_spec *spec, lh_engine_config config) {
     lh_error error;
     lh_step_metrics metrics[STEPS];
-    int done;
     lh_engine *cpu, *cuda;
     lh_toy_record *r = lh_toy_new_records(1);
     config.spec = spec;
     lh_toy_use_device((lh_emulation){0});
-    lh_assert_ok(lh_cpu_engine_open(&config, &toy_drawn, &cpu, &error), &error);
-    lh_assert_ok(cpu->ops->step(cpu, STEPS, metrics, &done, &error), &error);
+    cpu = lh_test_open_engine(config, &toy_drawn);
+    lh_test_step(cpu, STEPS, metrics);
     lh_assert_ok(lh_cuda_fleet_open(&lh_toy_device, NULL, &config, 1, &cuda, &error), &error);
     lh_toy_run_one(cuda, STEPS, 7, r);
     lh_test_ok(r->status, &r->error, __FILE__, __LINE__);
     assert_metrics_close(r->metrics, metrics, STEPS);
-    lh_state a = lh_toy_copy_state(cuda), b = lh_toy_copy_state(cpu);
+    lh_state a = lh_test_copy_state(cuda), b = lh_test_copy_state(cpu);
     lh_assert_close_float(a.parameters, b.parameters, TOY_STORAGE, 0, 1e-5);
     assert_true(cuda->seconds > 0 && cpu->seconds > 0);
     lh_state_close(&a);

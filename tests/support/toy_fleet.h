@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include "emulation/emulation.h"
+#include "lh_engines.h"
 #include "runtime/cuda/fleet/fleet_parts.h"
 #include "toy_cuda.h"
 
@@ -53,9 +54,6 @@ lh_toy_record *lh_toy_new_records(int count); /* for free() */
  * failed. */
 void lh_toy_run_fleet(lh_engine **engines, int count, int wanted, int asked, lh_toy_record *records);
 void lh_toy_run_one(lh_engine *engine, int wanted, int asked, lh_toy_record *r);
-
-/* A copy of an engine's state, for lh_state_close. */
-lh_state lh_toy_copy_state(lh_engine *engine);
 
 /* A sampler whose example 9 of this step, with seed 4, has an invalid token. */
 extern uint32_t lh_toy_wrong_step;

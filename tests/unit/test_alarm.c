@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "lh_engines.h"
 #include "lh_test.h"
 #include "toy_program.h"
 
@@ -82,11 +83,9 @@ static void test_alarm_loss_above_twice_guessing_for_200_steps_reported(void **s
 static void test_alarm_message_names_tensors_and_checkpoint(void **state) {
     lh_error error;
     lh_alarm alarm;
-    lh_engine *engine;
-    lh_state values;
     lh_engine_config config = {.spec = &lh_toy_spec, .threads = 1, .trains = true};
-    lh_assert_ok(lh_cpu_engine_open(&config, &toy_float, &engine, &error), &error);
-    lh_assert_ok(lh_state_open(&values, engine, true, &error), &error);
+    lh_engine *engine = lh_test_open_engine(config, &toy_float);
+    lh_state values = lh_test_copy_state(engine);
     ((float *)values.parameters)[lh_toy_spec.tensors[TOY_VALUE].offset] = -321;
     engine->ops->write_state(engine, &values, 12, NULL);
     lh_alarm_open(&alarm, &lh_toy_spec);

@@ -9,6 +9,7 @@
 #include "base/team.h"
 #include "bench/bench.h"
 #include "bench/replica_set.h"
+#include "lh_engines.h"
 #include "toy_program.h"
 
 static void sleep_ms(int milliseconds) {
@@ -164,20 +165,17 @@ static void test_replicas_same_bits(void **state) {
     assert_int_equal(set.workers, 2);
     lh_assert_ok(lh_replica_set_step(&set, 4, &error), &error);
     for (int seed = 0; seed < 3; seed++) {
-        int done;
-        lh_engine *alone;
         lh_step_metrics metrics[4];
-        lh_state a, b;
-        lh_engine_config config = {.spec = &spec, .seed = (uint64_t)seed, .threads = 2, .trains = true};
-        config.learning_rate = spec.train.learning_rate;
-        config.fixed_length = 5;
-        lh_assert_ok(lh_cpu_engine_open(&config, &toy_float, &alone, &error), &error);
-        lh_assert_ok(alone->ops->step(alone, 4, metrics, &done, &error), &error);
-        lh_assert_ok(lh_state_open(&a, alone, false, &error), &error);
-        lh_assert_ok(lh_state_open(&b, alone, false, &error), &error);
-        alone->ops->read_state(alone, &a, NULL);
-        set.replicas[seed].engine->ops->read_state(set.replicas[seed].engine, &b, NULL);
+        lh_engine_config config = {.spec = &spec,
+                                   .seed = (uint64_t)seed,
+                                   .learning_rate = spec.train.learning_rate,
+                                   .threads = 2,
+                                   .trains = true,
+                                   .fixed_length = 5};
+        lh_engine *alone = lh_test_open_engine(config, &toy_float);
+        lh_test_step(alone, 4, metrics);
         assert_int_equal(set.replicas[seed].engine->step, 4);
+        lh_state a = lh_test_copy_state(alone), b = lh_test_copy_state(set.replicas[seed].engine);
         assert_memory_equal(a.parameters, b.parameters, TOY_STORAGE * sizeof(float));
         lh_state_close(&a);
         lh_state_close(&b);

@@ -8,7 +8,7 @@
 
 #include "data/batch.h"
 #include "data/datasets/epoch.h"
-#include "engine/engine.h"
+#include "lh_engines.h"
 #include "toy_files.h"
 #include "toy_program.h"
 
@@ -345,17 +345,16 @@ static void test_engine_trains_on_every_example_once_in_an_epoch(void **state) {
     static lh_step_metrics metrics[BATCHES * EPOCHS];
     toy_files f;
     lh_error error;
-    lh_engine *engine;
-    int done, shorts = 0;
+    int shorts = 0;
     lh_cpu_program program = toy_float;
     program.train_block = record_block;
     program.end_shard = NULL;
     toy_open_files(&f, write_many(*state, SHAPES, COUNT), NULL);
     lh_assert_ok(lh_corpus_bind(&f.corpus, &f.spec, &error), &error);
     lh_engine_config config = {.spec = &f.spec, .seed = 7, .learning_rate = 0.01, .threads = 3, .trains = true};
-    lh_assert_ok(lh_cpu_engine_open(&config, &program, &engine, &error), &error);
+    lh_engine *engine = lh_test_open_engine(config, &program);
     for (int epoch = 1; epoch <= EPOCHS; epoch++) {
-        lh_assert_ok(engine->ops->step(engine, BATCHES, metrics, &done, &error), &error);
+        lh_test_step(engine, BATCHES, metrics);
         for (int n = 1; n <= SHAPES; n++) {
             int expected[25] = {0};
             for (int i = 0; i < COUNT; i++) expected[i % 5 + (n > 1 ? 5 * (i / 5 % 5) : 0)] += epoch;

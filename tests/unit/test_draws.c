@@ -9,8 +9,8 @@
 
 #include "data/batch.h"
 #include "data/initialise.h"
-#include "engine/engine.h"
 #include "longhand/positions.h"
+#include "support/lh_engines.h"
 #include "support/lh_parity.h"
 
 extern const lh_spec longhand_spec_parity_float64_labels, longhand_spec_parity_float64_sides;
@@ -192,7 +192,6 @@ static void test_draws_of_sequences_give_a_device_the_same_positions(void **stat
 static void check_engine(int threads, int first, lh_sums *expected) {
     enum { N = 9, EXAMPLES = 7, CLASSES = 5 };
     const lh_spec *spec = LABELS.spec;
-    lh_engine *engine;
     lh_error error;
     lh_batch batch;
     lh_state start;
@@ -201,7 +200,7 @@ static void check_engine(int threads, int first, lh_sums *expected) {
     lh_condition condition = lh_make_condition(N, EXAMPLES, 1, DRAW);
     lh_sums sums, sequence_sums[EXAMPLES];
     condition.first = first;
-    lh_assert_ok(lh_cpu_engine_open(&config, get_program(spec), &engine, &error), &error);
+    lh_engine *engine = lh_test_open_engine(config, get_program(spec));
     lh_assert_ok(lh_state_open(&start, engine, false, &error), &error);
     lh_initialise(spec, 3, 8, start.parameters);
     lh_assert_ok(engine->ops->write_state(engine, &start, 0, &error), &error);

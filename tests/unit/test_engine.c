@@ -5,39 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lh_engines.h"
 #include "toy_program.h"
-#include "engine/engine.h"
 
 /* The sanitizer's allocator must return NULL for an impossible request, as malloc does. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void) { return "allocator_may_return_null=1"; }
 
 static lh_engine *open_engine(const lh_spec *spec, const lh_cpu_program *program, int threads) {
-    lh_error error;
-    lh_engine *engine;
-    lh_engine_config config = {.spec = spec, .seed = 7, .learning_rate = 0.01, .threads = threads, .trains = true};
-    lh_assert_ok(lh_cpu_engine_open(&config, program, &engine, &error), &error);
-    return engine;
-}
-
-static void run_steps(lh_engine *engine, int count, lh_step_metrics *metrics) {
-    lh_error error;
-    int done;
-    lh_assert_ok(engine->ops->step(engine, count, metrics, &done, &error), &error);
-    assert_int_equal(done, count);
-}
-
-static lh_state copy_state(lh_engine *engine) {
-    lh_error error;
-    lh_state state;
-    lh_assert_ok(lh_state_open(&state, engine, true, &error), &error);
-    engine->ops->read_state(engine, &state, NULL);
-    return state;
+    return lh_test_open_engine(
+        (lh_engine_config){.spec = spec, .seed = 7, .learning_rate = 0.01, .threads = threads, .trains = true},
+        program);
 }
 
 static void assert_same_state(lh_engine *a, lh_engine *b) {
     size_t bytes = TOY_STORAGE * (size_t)a->real_bytes;
-    lh_state x = copy_state(a), y = copy_state(b);
+    lh_state x = lh_test_copy_state(a), y = lh_test_copy_state(b);
     assert_memory_equal(x.parameters, y.parameters, bytes);
     assert_memory_equal(x.optimizer[0], y.optimizer[0], bytes);
     assert_memory_equal(x.optimizer[1], y.optimizer[1], bytes);
@@ -50,8 +33,8 @@ enum { STEPS = 30 };
 static void check_threads(const lh_spec *spec, const lh_cpu_program *program, int threads) {
     static lh_step_metrics one[STEPS], many[STEPS];
     lh_engine *a = open_engine(spec, program, 1), *b = open_engine(spec, program, threads);
-    run_steps(a, STEPS, one);
-    for (int i = 0; i < STEPS; i += 10) run_steps(b, 10, many + i);
+    lh_test_step(a, STEPS, one);
+    for (int i = 0; i < STEPS; i += 10) lh_test_step(b, 10, many + i);
     assert_memory_equal(one, many, sizeof one);
     assert_same_state(a, b);
     a->ops->close(a);
@@ -76,7 +59,7 @@ static void test_step_training_loss_falls(void **state) {
     static lh_step_metrics metrics[600];
     double first = 0, last = 0;
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float, 2);
-    run_steps(engine, 600, metrics);
+    lh_test_step(engine, 600, metrics);
     for (int i = 0; i < 50; i++) {
         first += metrics[i].sums.loss / (double)metrics[i].sums.positions;
         last += metrics[550 + i].sums.loss / (double)metrics[550 + i].sums.positions;
@@ -112,8 +95,8 @@ static void test_step_gradient_is_left_fold_over_shards(void **state) {
     for (int threads = 1; threads <= 4; threads++) {
         lh_step_metrics metrics[20];
         lh_engine *engine = open_engine(&lh_toy_spec, &order, threads);
-        run_steps(engine, 20, metrics);
-        lh_state s = copy_state(engine);
+        lh_test_step(engine, 20, metrics);
+        lh_state s = lh_test_copy_state(engine);
         assert_true(((float *)s.parameters)[TOY_STORAGE - 1] == 1.0f);
         assert_true(metrics[19].gradient_norm == 1.0);
         lh_state_close(&s);
@@ -126,8 +109,8 @@ static void test_step_nan_stops_before_update(void **state) {
     lh_step_metrics metrics[5];
     int done;
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float, 2);
-    run_steps(engine, 3, metrics);
-    lh_state s = copy_state(engine);
+    lh_test_step(engine, 3, metrics);
+    lh_state s = lh_test_copy_state(engine);
     ((float *)s.parameters)[lh_toy_spec.tensors[TOY_BIAS].offset] = NAN;
     engine->ops->write_state(engine, &s, 3, NULL);
     lh_assert_error(engine->ops->step(engine, 5, metrics, &done, &error), LH_ERR_INPUT, &error, "step 4: the loss is");
@@ -136,7 +119,7 @@ static void test_step_nan_stops_before_update(void **state) {
     assert_non_null(
         strstr(error.text, "parameters: NaN or infinite in 1 of 7 tensors; the first is output.bias (1 of 5"));
     assert_non_null(strstr(error.text, "gradient: NaN or infinite in "));
-    lh_state after = copy_state(engine);
+    lh_state after = lh_test_copy_state(engine);
     assert_memory_equal(after.parameters, s.parameters, TOY_STORAGE * sizeof(float));
     assert_memory_equal(after.optimizer[0], s.optimizer[0], TOY_STORAGE * sizeof(float));
     lh_state_close(&s);
@@ -170,11 +153,11 @@ static void test_write_state_resumes_same_bits(void **state) {
     lh_step_metrics metrics[20];
     lh_engine *whole = open_engine(&lh_toy_spec, &toy_float, 2), *half = open_engine(&lh_toy_spec, &toy_float, 1);
     lh_engine *rest = open_engine(&lh_toy_spec, &toy_float, 3);
-    run_steps(whole, 20, metrics);
-    run_steps(half, 9, metrics);
-    lh_state s = copy_state(half);
+    lh_test_step(whole, 20, metrics);
+    lh_test_step(half, 9, metrics);
+    lh_state s = lh_test_copy_state(half);
     rest->ops->write_state(rest, &s, half->step, NULL);
-    run_steps(rest, 11, metrics);
+    lh_test_step(rest, 11, metrics);
     assert_same_state(whole, rest);
     lh_state_close(&s);
     whole->ops->close(whole);
@@ -282,10 +265,7 @@ static void test_open_without_memory_reports_bytes(void **state) {
 }
 
 static void test_step_distinct_repeats_examples(void **state) {
-    lh_error error;
-    lh_engine *engine;
     static lh_step_metrics metrics[1500];
-    int done;
     lh_engine_config config = {.spec = &lh_toy_spec,
                                .seed = 3,
                                .learning_rate = 0.02,
@@ -293,8 +273,8 @@ static void test_step_distinct_repeats_examples(void **state) {
                                .trains = true,
                                .fixed_length = 4,
                                .distinct = 1};
-    lh_assert_ok(lh_cpu_engine_open(&config, &toy_float, &engine, &error), &error);
-    lh_assert_ok(engine->ops->step(engine, 1500, metrics, &done, &error), &error);
+    lh_engine *engine = lh_test_open_engine(config, &toy_float);
+    lh_test_step(engine, 1500, metrics);
     assert_int_equal(metrics[17].length, 4);
     assert_true(metrics[1499].sums.correct >= metrics[1499].sums.counted * 9 / 10);
     engine->ops->close(engine);
@@ -324,7 +304,7 @@ static void counting_train_block(const lh_cpu_step *step, const lh_cpu_block *bl
 }
 
 static void break_bias(lh_engine *engine) {
-    lh_state s = copy_state(engine);
+    lh_state s = lh_test_copy_state(engine);
     ((float *)s.parameters)[lh_toy_spec.tensors[TOY_BIAS].offset] = NAN;
     engine->ops->write_state(engine, &s, engine->step, NULL);
     lh_state_close(&s);
@@ -356,8 +336,7 @@ static void test_engines_share_working_memory(void **state) {
     workspace_count = spoilt = 0;
     break_bias(engines[0]);
     for (int i = 0; i < SHARERS; i++) {
-        lh_engine *single;
-        lh_assert_ok(lh_cpu_engine_open(&configs[i], &toy_float, &single, &error), &error);
+        lh_engine *single = lh_test_open_engine(configs[i], &toy_float);
         if (i == 0) {
             assert_true(isnan(evaluate_length(engines[0], 32).loss));
             lh_assert_error(engines[0]->ops->step(engines[0], 4, shared, &done, &error), LH_ERR_INPUT, &error,
@@ -366,8 +345,8 @@ static void test_engines_share_working_memory(void **state) {
         } else {
             lh_sums before = evaluate_length(single, 32 - i), after = evaluate_length(engines[i], 32 - i);
             assert_memory_equal(&before, &after, sizeof before);
-            run_steps(single, 4, alone);
-            run_steps(engines[i], 4, shared);
+            lh_test_step(single, 4, alone);
+            lh_test_step(engines[i], 4, shared);
             assert_memory_equal(alone, shared, sizeof alone);
             assert_same_state(single, engines[i]);
         }
@@ -397,19 +376,16 @@ static void record_train_block(const lh_cpu_step *step, const lh_cpu_block *bloc
 
 /* There are more distinct examples than a batch holds: successive batches use all of them. */
 static void test_step_distinct_beyond_batch_all_seen(void **state) {
-    lh_error error;
-    lh_engine *engine;
     lh_step_metrics metrics[6];
-    int done;
     lh_cpu_program program = toy_float;
     program.train_block = record_train_block;
     lh_engine_config config = {
         .spec = &lh_toy_spec, .seed = 3, .threads = 1, .trains = true, .fixed_length = 6, .distinct = 20};
-    lh_assert_ok(lh_cpu_engine_open(&config, &program, &engine, &error), &error);
+    lh_engine *engine = lh_test_open_engine(config, &program);
     seen_count = 0;
-    lh_assert_ok(engine->ops->step(engine, 1, metrics, &done, &error), &error);
+    lh_test_step(engine, 1, metrics);
     assert_int_equal(seen_count, 8);
-    lh_assert_ok(engine->ops->step(engine, 6, metrics, &done, &error), &error);
+    lh_test_step(engine, 6, metrics);
     assert_int_equal(seen_count, 20);
     engine->ops->close(engine);
 }

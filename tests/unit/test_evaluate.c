@@ -9,14 +9,11 @@
 #include "base/files.h"
 #include "eval/by_sequence.h"
 #include "eval/eval_lines.h"
+#include "lh_engines.h"
 #include "toy_program.h"
 
 static lh_engine *open_engine(const lh_spec *spec, const lh_cpu_program *program) {
-    lh_error error;
-    lh_engine *engine;
-    lh_engine_config config = {.spec = spec, .seed = 7, .threads = 2};
-    lh_assert_ok(lh_cpu_engine_open(&config, program, &engine, &error), &error);
-    return engine;
+    return lh_test_open_engine((lh_engine_config){.spec = spec, .seed = 7, .threads = 2}, program);
 }
 
 static lh_eval_request make_request(int first, int last, int draws) {

@@ -8,6 +8,7 @@
 
 #include "data/initialise.h"
 #include "eval/decode.h"
+#include "support/lh_engines.h"
 #include "support/lh_parity.h"
 
 extern const lh_spec longhand_spec_parity_decoder_rope, longhand_spec_parity_float64_decoder_alibi,
@@ -109,19 +110,15 @@ static int count_exact(lh_engine *engine, int n) {
 }
 
 static void check(const greedy_case *c) {
-    lh_engine *engine;
     lh_error error;
     lh_lengths lengths = {NULL, 0, c->n, c->n, 1};
-    lh_step_metrics metrics[8];
+    lh_step_metrics metrics[60];
     lh_engine_config config = {
         .spec = c->spec, .seed = 4, .learning_rate = 3e-3, .threads = 2, .trains = true, .fixed_length = c->n};
-    lh_assert_ok(lh_cpu_engine_open(&config, c->spec->cpu[0], &engine, &error), &error);
+    lh_engine *engine = lh_test_open_engine(config, c->spec->cpu[0]);
     lh_assert_ok(engine->ops->reserve(engine, &lengths, EXAMPLES, &error), &error);
-    int before = count_exact(engine, c->n), done;
-    for (int step = 0; step < c->steps; step += done) {
-        int count = c->steps - step < 8 ? c->steps - step : 8;
-        lh_assert_ok(engine->ops->step(engine, count, metrics, &done, &error), &error);
-    }
+    int before = count_exact(engine, c->n);
+    lh_test_step(engine, c->steps, metrics);
     int behind = count_exact(engine, c->n);
     print_message("           %s: %d of %d, then %d\n", c->spec->id, before, EXAMPLES, behind);
     assert_in_range(behind, before + 1, EXAMPLES - 1);
@@ -162,7 +159,6 @@ static void check_errors(const lh_spec *spec) {
     static uint8_t mask[EXAMPLES * LONG_TOKENS];
     static int lengths[EXAMPLES], wanted[EXAMPLES], known_counts[EXAMPLES], limits[EXAMPLES];
     lh_cpu_program program = *spec->cpu[0];
-    lh_engine *engine;
     lh_error error;
     lh_batch batch;
     lh_sums sums;
@@ -170,7 +166,7 @@ static void check_errors(const lh_spec *spec) {
     lh_engine_config config = {.spec = spec, .seed = 4, .learning_rate = 3e-3, .threads = 2};
     real_score = program.score_block;
     program.score_block = score_with_errors;
-    lh_assert_ok(lh_cpu_engine_open(&config, &program, &engine, &error), &error);
+    lh_engine *engine = lh_test_open_engine(config, &program);
     lh_assert_ok(engine->ops->reserve(engine, &all, EXAMPLES, &error), &error);
     lh_condition condition = lh_make_condition(LONG, EXAMPLES, 1, DRAW);
     condition.answers = actual;

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/engine.h"
 #include "eval/eval_lines.h"
+#include "lh_engines.h"
 #include "toy_files.h"
 #include "toy_program.h"
 
@@ -165,10 +165,8 @@ enum { MOST = 8 };
 
 static int evaluate(const toy_files *f, const lh_groups *groups, const char *path, lh_eval_result results[MOST]) {
     lh_error error;
-    lh_engine *engine;
-    lh_engine_config config = {.spec = &f->spec, .seed = 7, .threads = 2};
+    lh_engine *engine = lh_test_open_engine((lh_engine_config){.spec = &f->spec, .seed = 7, .threads = 2}, &toy_float);
     lh_eval_request request = {.groups = groups, .draws = 1, .seed = 1, .step = 5, .path = path, .only_missing = true};
-    lh_assert_ok(lh_cpu_engine_open(&config, &toy_float, &engine, &error), &error);
     lh_assert_ok(lh_evaluate(engine, &request, results, &error), &error);
     bool complete = false;
     if (path != NULL) {

@@ -8,8 +8,8 @@
 
 #include "bench/gradcheck.h"
 #include "data/batch.h"
-#include "engine/engine.h"
 #include "engine/target.h"
+#include "support/lh_engines.h"
 #include "support/lh_parity.h"
 #include "training/window.h"
 
@@ -96,10 +96,7 @@ static void close_masked(masked *m) {
 
 static lh_step_metrics make_step(masked *m) {
     lh_step_metrics metrics;
-    lh_error error = {""};
-    int done;
-    lh_assert_ok(m->engine->ops->step(m->engine, 1, &metrics, &done, &error), &error);
-    assert_int_equal(done, 1);
+    lh_test_step(m->engine, 1, &metrics);
     return metrics;
 }
 
@@ -130,9 +127,7 @@ static void check_step(bool (*which)(uint32_t, uint32_t, int), int sequences) {
     lh_error error = {""};
     open_masked(&m, which);
     lh_ref_model *model = lh_ref_model_new(lh_network_get(m.spec.id));
-    lh_state state;
-    lh_assert_ok(lh_state_open(&state, m.engine, false, &error), &error);
-    lh_assert_ok(m.engine->ops->read_state(m.engine, &state, &error), &error);
+    lh_state state = lh_test_copy_state(m.engine);
     for (int i = 0; i < model->tensor_count; i++)
         for (int t = 0; t < m.spec.tensor_count; t++) {
             const lh_tensor *from = &m.spec.tensors[t];
@@ -178,23 +173,15 @@ static void test_step_without_masks_is_not_scaled(void **state) {
     assert_int_equal(scaled, 0);
 }
 
-static lh_state copy_state(masked *m) {
-    lh_state state;
-    lh_error error = {""};
-    lh_assert_ok(lh_state_open(&state, m->engine, true, &error), &error);
-    lh_assert_ok(m->engine->ops->read_state(m->engine, &state, &error), &error);
-    return state;
-}
-
 static void test_step_with_all_labels_masked_changes_nothing(void **state) {
     masked m;
     open_masked(&m, mask_all_of_third_step);
     size_t bytes = (size_t)m.spec.parameter_storage * sizeof(double);
     make_step(&m);
     lh_step_metrics second = make_step(&m);
-    lh_state before = copy_state(&m);
+    lh_state before = lh_test_copy_state(m.engine);
     lh_step_metrics third = make_step(&m);
-    lh_state after = copy_state(&m);
+    lh_state after = lh_test_copy_state(m.engine);
     assert_int_equal(m.engine->step, 3);
     assert_memory_equal(after.parameters, before.parameters, bytes);
     for (int i = 0; i < m.spec.optimizer.states; i++)

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lh_engines.h"
 #include "lh_test.h"
 #include "toy_program.h"
+#include "toy_runs.h"
 #include "engine/checkpoint.h"
 
 /* Facts of a run without a defect whose accuracy stays below 1: no cause. */
@@ -36,13 +38,7 @@ static const lh_overfit_facts plain = {
     .guess_loss = 1.609,
 };
 
-static lh_spec toy;
 static const lh_overfit_run asked = {.examples = 4, .length = 10, .learning_rate = 1e-3};
-
-static int make_toy(void **state) {
-    toy = lh_toy_spec_with(toy_float_list);
-    return lh_test_make_directory(state);
-}
 
 static void check_cause(lh_overfit_facts facts, lh_overfit_cause cause, const char *words, const char *hint) {
     lh_error error;
@@ -122,21 +118,16 @@ static lh_overfit_facts measure_from(void **state, int steps, const char *init) 
     lh_error error;
     lh_overfit_facts facts;
     lh_step_metrics metrics[100];
-    lh_engine *engine;
-    int done;
     lh_lengths lengths = {NULL, 0, 4, 4, 1};
     lh_engine_config config = {
         .spec = &toy, .seed = 3, .learning_rate = 0.01, .threads = 2, .trains = true, .fixed_length = 4, .distinct = 6};
-    lh_assert_ok(lh_cpu_engine_open(&config, &toy_float, &engine, &error), &error);
+    lh_engine *engine = lh_test_open_engine(config, &toy_float);
     lh_assert_ok(engine->ops->reserve(engine, &lengths, 6, &error), &error);
-    lh_assert_ok(engine->ops->step(engine, steps, metrics, &done, &error), &error);
-    lh_state before, after;
-    lh_assert_ok(lh_state_open(&before, engine, true, &error), &error);
-    lh_assert_ok(lh_state_open(&after, engine, true, &error), &error);
-    engine->ops->read_state(engine, &before, NULL);
+    lh_test_step(engine, steps, metrics);
+    lh_state before = lh_test_copy_state(engine);
     lh_overfit_run run = {6, 4, 3, 0.01, lh_test_path(*state, "none"), init};
     lh_assert_ok(lh_overfit_measure(&run, engine, &facts, &error), &error);
-    engine->ops->read_state(engine, &after, NULL);
+    lh_state after = lh_test_copy_state(engine);
     assert_memory_equal(before.parameters, after.parameters, TOY_STORAGE * sizeof(float));
     assert_memory_equal(before.optimizer[1], after.optimizer[1], TOY_STORAGE * sizeof(float));
     assert_int_equal(engine->step, steps);
@@ -217,13 +208,10 @@ static void test_measure_positions_indistinguishable(void **state) {
  * values of its seed. */
 static void test_measure_begins_with_checkpoint(void **state) {
     lh_error error;
-    lh_engine *engine;
-    lh_state start;
     const char *init = lh_test_path(*state, "init.safetensors");
     lh_engine_config config = {.spec = &toy, .seed = 5, .learning_rate = 0.01, .threads = 1, .trains = true};
-    lh_assert_ok(lh_cpu_engine_open(&config, &toy_float, &engine, &error), &error);
-    lh_assert_ok(lh_state_open(&start, engine, true, &error), &error);
-    engine->ops->read_state(engine, &start, NULL);
+    lh_engine *engine = lh_test_open_engine(config, &toy_float);
+    lh_state start = lh_test_copy_state(engine);
     lh_assert_ok(lh_checkpoint_write(init, &toy, &start, &(lh_run_facts){.level = "x86-64", .compiler = "cc"}, &error),
                  &error);
     lh_state_close(&start);
@@ -237,8 +225,6 @@ static void test_measure_begins_with_checkpoint(void **state) {
     assert_true(f.start_attainable == 1.0 && f.end_attainable < 0.8);
     assert_true(f.start_norm > 1.0 && f.start_norm != drawn);
 }
-
-#define RUN_TEST(function) cmocka_unit_test_setup_teardown(function, make_toy, lh_test_remove_directory)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -7,6 +7,7 @@
 
 #include "eval/decode.h"
 #include "eval/evaluate.h"
+#include "lh_engines.h"
 #include "toy_program.h"
 
 enum { N = 7, EXAMPLES = 30, END = 3, DRAWS = 3, STEPS = 400 };
@@ -109,9 +110,7 @@ static void check(const lh_cpu_program *program, bool drawn, bool dropout) {
     static const uint16_t end = END;
     lh_spec spec = lh_toy_pair_with(list);
     lh_task task = *spec.task;
-    lh_error error;
-    lh_engine *engine;
-    lh_step_metrics metrics[8];
+    static lh_step_metrics metrics[STEPS];
     task.sample = sample;
     task.end = &end;
     task.loss = LH_LOSS_ALL;
@@ -120,9 +119,8 @@ static void check(const lh_cpu_program *program, bool drawn, bool dropout) {
     spec.eval.dropout = dropout;
     lh_engine_config config = {
         .spec = &spec, .seed = 5, .learning_rate = 0.02, .threads = 2, .trains = true, .fixed_length = N};
-    lh_assert_ok(lh_cpu_engine_open(&config, program, &engine, &error), &error);
-    for (int step = 0, done; step < STEPS; step += done)
-        lh_assert_ok(engine->ops->step(engine, 8, metrics, &done, &error), &error);
+    lh_engine *engine = lh_test_open_engine(config, program);
+    lh_test_step(engine, STEPS, metrics);
     lh_eval_result actual = evaluate(engine, false, 0);
     sums expected = answer_by_hand(engine, actual.draws);
     assert_int_equal(actual.draws, drawn || dropout ? DRAWS : 1);

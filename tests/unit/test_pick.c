@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "data/datasets/pick.h"
-#include "engine/engine.h"
 #include "eval/eval_lines.h"
 #include "longhand/rng.h"
+#include "lh_engines.h"
 #include "toy_files.h"
 #include "toy_program.h"
 
@@ -149,16 +149,15 @@ static void test_preferred_examples_are_of_all_kinds(void **state) {
 static const char *evaluate(fixture *f, bool in_order, const char *path, bool *taken_over) {
     static char line[512];
     lh_error error;
-    lh_engine *engine;
     lh_groups groups;
     lh_eval_result result;
     lh_engine_config config = {.spec = &f->files.spec, .seed = 7, .threads = 1};
+    lh_engine *engine = lh_test_open_engine(config, &toy_float);
     lh_assert_ok(lh_groups_open(&groups, &f->files.corpus, &f->files.spec, &f->files.spec.eval.by, 0, &error), &error);
     lh_assert_ok(
         lh_pick_examples(&groups, &f->files.corpus, &(lh_pick){.most = 100, .seed = 1, .in_order = in_order}, &error),
         &error);
     lh_eval_request request = {.groups = &groups, .draws = 1, .seed = 1, .step = 5, .path = path, .only_missing = true};
-    lh_assert_ok(lh_cpu_engine_open(&config, &toy_float, &engine, &error), &error);
     lh_assert_ok(lh_evaluate(engine, &request, &result, &error), &error);
     engine->ops->close(engine);
     lh_groups_close(&groups);

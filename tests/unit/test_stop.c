@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "eval/decode.h"
+#include "lh_engines.h"
 #include "lh_run.h"
 #include "toy_program.h"
 
@@ -159,10 +160,9 @@ static void test_decode_ends_between_tokens(void **state) {
     lh_error error;
     toy = lh_toy_pair_with(list);
     for (int by_passes = 0; by_passes < 2; by_passes++) {
-        lh_engine *engine;
         lh_engine_config config = {.spec = &toy, .seed = 7, .threads = THREADS};
         program.decode_step = by_passes ? NULL : decode_step;
-        lh_assert_ok(lh_cpu_engine_open(&config, &program, &engine, &error), &error);
+        lh_engine *engine = lh_test_open_engine(config, &program);
         lh_assert_ok(engine->ops->reserve(engine, &lengths, EXAMPLES, &error), &error);
         lh_query query = {.n = 7, .input = input, .draw = lh_make_condition(7, 1, 1, 0).draw};
         signal_call = stop = 0;

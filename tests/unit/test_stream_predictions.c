@@ -13,18 +13,14 @@
 #include "data/initialise.h"
 #include "eval/decode.h"
 #include "eval/trace.h"
+#include "lh_engines.h"
 #include "toy_program.h"
-#include "engine/engine.h"
 
 enum { N = 4, BATCH = 8 };
 
 static lh_engine *open_engine(const lh_spec *spec, const lh_cpu_program *program, int threads) {
-    lh_error error;
-    lh_engine *engine;
-    lh_engine_config config = {
-        .spec = spec, .seed = 7, .learning_rate = 0.01, .threads = threads, .trains = true, .keeps_gradient = true};
-    lh_assert_ok(lh_cpu_engine_open(&config, program, &engine, &error), &error);
-    return engine;
+    lh_engine_config config = {.spec = spec, .seed = 7, .learning_rate = 0.01, .threads = threads, .trains = true};
+    return lh_test_open_engine(config, program);
 }
 
 /* ---- evaluation and predictions ---- */
@@ -82,11 +78,10 @@ static void check_decode(const lh_cpu_program *program, bool decodes) {
     lh_step_metrics metrics[8];
     double decoded[N * TOY_CLASSES], once[N * TOY_CLASSES], first[N * TOY_CLASSES];
     uint16_t answers[N];
-    int done;
     lh_query query = {.n = N, .input = input, .draw = lh_make_condition(N, 1, 1, 0).draw};
     lh_engine *engine = open_engine(&spec, program, 1);
     assert_true(engine->decodes == decodes);
-    lh_assert_ok(engine->ops->step(engine, 8, metrics, &done, &error), &error);
+    lh_test_step(engine, 8, metrics);
     lh_assert_ok(engine->ops->reserve(engine, &lengths, 1, &error), &error);
     lh_assert_ok(lh_decode(engine, &query, 1, &(lh_answers){.answers = answers, .logits = decoded}, &error), &error);
     lh_assert_ok(engine->ops->predict(engine, &query, first, &error), &error);

@@ -13,18 +13,15 @@
 #include "data/initialise.h"
 #include "eval/decode.h"
 #include "eval/trace.h"
+#include "lh_engines.h"
 #include "toy_program.h"
-#include "engine/engine.h"
 
 enum { N = 4, BATCH = 8 };
 
 static lh_engine *open_engine(const lh_spec *spec, const lh_cpu_program *program, int threads) {
-    lh_error error;
-    lh_engine *engine;
     lh_engine_config config = {
         .spec = spec, .seed = 7, .learning_rate = 0.01, .threads = threads, .trains = true, .keeps_gradient = true};
-    lh_assert_ok(lh_cpu_engine_open(&config, program, &engine, &error), &error);
-    return engine;
+    return lh_test_open_engine(config, program);
 }
 
 /* ---- batches ---- */
@@ -147,11 +144,10 @@ static void test_step_gives_the_gradient_of_both_streams(void **state) {
     for (int n = 2; n <= 6; n += 4) {
         lh_step_metrics metrics;
         lh_error error;
-        int done;
         spec.train.lengths = (lh_lengths){NULL, 0, n, n, 1};
         double loss = gradient_by_hand(&spec, n, expected), squares = 0;
         lh_engine *engine = open_engine(&spec, &toy_double, 3);
-        lh_assert_ok(engine->ops->step(engine, 1, &metrics, &done, &error), &error);
+        lh_test_step(engine, 1, &metrics);
         lh_assert_ok(engine->ops->read_gradient(engine, actual, &error), &error);
         for (int64_t i = 0; i < TOY_STORAGE; i++) expected[i] = is_learned(&spec, i) ? expected[i] : 0;
         for (int64_t i = 0; i < TOY_STORAGE; i++) squares += expected[i] * expected[i];
@@ -169,10 +165,8 @@ static void test_steps_are_the_same_on_any_number_of_threads(void **state) {
     lh_spec spec = lh_toy_pair_with(toy_float_list);
     spec.train.batch = 13;
     for (int threads = 1; threads <= 4; threads++) {
-        lh_error error;
-        int done;
         lh_engine *engine = open_engine(&spec, &toy_float, threads);
-        lh_assert_ok(engine->ops->step(engine, STEPS, threads == 1 ? one : many, &done, &error), &error);
+        lh_test_step(engine, STEPS, threads == 1 ? one : many);
         if (threads > 1) assert_memory_equal(one, many, sizeof one);
         engine->ops->close(engine);
     }
@@ -187,7 +181,7 @@ static void test_epochs_of_files_in_two_streams(void **state) {
     lh_corpus corpus;
     lh_error error;
     lh_step_metrics metrics[4];
-    int done, positions = 0;
+    int positions = 0;
     for (int i = 0; i < EXAMPLES; i++)
         sprintf(text + strlen(text),
                 i % 2 ? "{\"input\":[%d,1,2],\"target\":[%d]}\n" : "{\"input\":[%d],\"target\":[%d,0]}\n", i % 5,
@@ -204,7 +198,7 @@ static void test_epochs_of_files_in_two_streams(void **state) {
     lh_shape shape = lh_make_shape(&spec, 2, 1);
     assert_int_equal(shape.length[0] * 100 + shape.length[1] * 10 + shape.labels, 341);
     lh_engine *engine = open_engine(&spec, &toy_float, 2);
-    lh_assert_ok(engine->ops->step(engine, 4, metrics, &done, &error), &error); /* batches of 4, 1, 4 and 1 examples */
+    lh_test_step(engine, 4, metrics); /* batches of 4, 1, 4 and 1 examples */
     for (int i = 0; i < 4; i++) positions += (int)metrics[i].sums.positions;
     assert_int_equal(positions, EXAMPLES / 2 * 2 + EXAMPLES / 2);
     engine->ops->close(engine);
@@ -222,14 +216,12 @@ static void test_limit_holds_for_every_stream(void **state) {
 
 /* ---- tensors that are not learned ---- */
 
-static void train_two_steps(const lh_spec *spec, lh_state *state, lh_step_metrics metrics[2]) {
-    lh_error error;
-    int done;
+static lh_state train_two_steps(const lh_spec *spec, lh_step_metrics metrics[2]) {
     lh_engine *engine = open_engine(spec, &toy_float, 2);
-    lh_assert_ok(engine->ops->step(engine, 2, metrics, &done, &error), &error);
-    lh_assert_ok(lh_state_open(state, engine, true, &error), &error);
-    lh_assert_ok(engine->ops->read_state(engine, state, &error), &error);
+    lh_test_step(engine, 2, metrics);
+    lh_state state = lh_test_copy_state(engine);
     engine->ops->close(engine);
+    return state;
 }
 
 /* A program may write the gradient of a constant tensor. Constant are here the query, whose rows are next to those of
@@ -239,14 +231,12 @@ static void test_constant_tensor_keeps_its_values_and_is_in_no_norm(void **state
     static float start[TOY_STORAGE];
     lh_tensor tensors[TOY_TENSORS];
     lh_spec spec = lh_toy_pair_with(toy_float_list), less = spec;
-    lh_state all, some;
     lh_step_metrics with[2], without[2];
     memcpy(tensors, spec.tensors, sizeof tensors);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) tensors[fixed[i]].learned = false;
     less.tensors = tensors;
     lh_initialise(&spec, 7, 4, start);
-    train_two_steps(&spec, &all, with);
-    train_two_steps(&less, &some, without);
+    lh_state all = train_two_steps(&spec, with), some = train_two_steps(&less, without);
     assert_true(without[0].sums.loss == with[0].sums.loss);
     assert_true(without[0].gradient_norm > 0 && without[0].gradient_norm < with[0].gradient_norm);
     for (int t = 0; t < TOY_TENSORS; t++)

@@ -7,6 +7,7 @@
 
 #include "base/cpu_level.h"
 #include "eval/trace.h"
+#include "support/lh_engines.h"
 
 extern const lh_spec longhand_spec_parity_none, longhand_spec_parity_sincos, longhand_spec_parity_rand_rope,
     longhand_spec_parity_float64_rand_learned;
@@ -18,11 +19,8 @@ static double get_rounding(const lh_engine *engine) { return engine->real_bytes 
 static lh_engine *open_engine(const lh_spec *spec, int threads) {
     const lh_cpu_program *program;
     lh_error error = {""};
-    lh_engine *engine;
-    lh_engine_config config = {.spec = spec, .seed = 3, .threads = threads};
     lh_assert_ok(lh_level_choose(spec->cpu, &program, &error), &error);
-    lh_assert_ok(lh_cpu_engine_open(&config, program, &engine, &error), &error);
-    return engine;
+    return lh_test_open_engine((lh_engine_config){.spec = spec, .seed = 3, .threads = threads}, program);
 }
 
 static void test_entropy_known_rows_give_known_numbers(void **state) {
