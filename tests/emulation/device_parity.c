@@ -55,7 +55,7 @@ void lh_device_check_evaluation(const lh_device_model *m, const lh_device_questi
     lh_cuda_answer answers[LH_PARITY_SEQUENCES];
     inputs in = open_inputs(m, q, q->batch.noise);
     lh_model_evaluate(m->spec, m->parameters, in.tables, &in.step, cut.team, cut.shards, cut.order, answers, logits);
-    lh_parity_check_logits(m->real_bytes, logits, q->logits, count, m->tolerance->logits);
+    lh_parity_check_values(m->real_bytes, logits, q->logits, count, m->tolerance->logits);
     lh_parity_counts expected = count_parity(m, q), actual = {0, 0, 0, 0, 0};
     double loss = 0;
     actual.positions = expected.positions;

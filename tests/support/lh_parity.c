@@ -79,6 +79,13 @@ lh_ref_model *lh_parity_model(const lh_st_file *file, const lh_parity_case *c) {
     return lh_vectors_model(file, lh_network_get(c->spec->id));
 }
 
+lh_ref_model *lh_parity_open_model(const lh_parity_case *c) {
+    lh_st_file *file = lh_vectors_open(c->vectors);
+    lh_ref_model *model = lh_parity_model(file, c);
+    lh_st_free(file);
+    return model;
+}
+
 lh_ref_model *lh_parity_random_model(const lh_spec *spec) {
     lh_ref_model *model = lh_ref_model_new(lh_network_get(spec->id));
     lh_rng rng = lh_rng_at(lh_key_of_seed(21), 0, 0, 0);
@@ -167,9 +174,9 @@ void lh_parity_check_gradients(const lh_spec *spec, int real_bytes, const void *
     free(c.covered);
 }
 
-void lh_parity_check_logits(int real_bytes, const void *logits, const double *expected, size_t count,
+void lh_parity_check_values(int real_bytes, const void *values, const double *expected, size_t count,
                             double tolerance) {
-    double *actual = lh_parity_doubles(logits, real_bytes, count);
+    double *actual = lh_parity_doubles(values, real_bytes, count);
     lh_assert_close(actual, expected, count, 0, tolerance * lh_parity_largest(count, expected));
     free(actual);
 }
@@ -221,66 +228,6 @@ void lh_parity_check_memory(const lh_spec *spec) {
                 fail_msg("%s at %s: %s of %zu bytes, planned are %zu", spec->id, expected->level, WHAT[i], actual[i],
                          planned[i]);
     }
-}
-
-/* ---- a program and its buffers ---- */
-
-lh_trainer lh_trainer_open(const lh_spec *spec, const lh_cpu_program *program, const lh_ref_model *model,
-                           const lh_ref_batch *batch, const int32_t *drawn, lh_mode mode) {
-    lh_trainer t = {.spec = spec, .program = program};
-    lh_shape shape = {batch->sequences, {batch->tokens, batch->target_tokens}, batch->labels};
-    t.parameters = lh_parity_reserve((size_t)spec->parameter_storage * (size_t)program->real_bytes);
-    t.gradient = lh_parity_reserve((size_t)spec->parameter_storage * (size_t)program->real_bytes);
-    t.tables = lh_parity_reserve(program->tables_bytes ? program->tables_bytes(shape.length) : 0);
-    if (program->make_tables) program->make_tables(t.tables, shape.length);
-    t.workspace = lh_parity_reserve(program->workspace_bytes(&shape, mode));
-    lh_parity_load(spec, program->real_bytes, model, t.parameters);
-    t.step = (lh_cpu_step){.mode = mode,
-                           .shape = shape,
-                           .key = batch->key,
-                           .step = batch->step,
-                           .draw = {.key = batch->key, .step = batch->step, .example = batch->draw},
-                           .noise = batch->noise,
-                           .positions = {batch->positions},
-                           .distances = {drawn},
-                           .parameters = t.parameters,
-                           .tables = t.tables,
-                           .shared = lh_parity_reserve(program->shared_bytes(&shape))};
-    for (int part = 0; part < 3; part++) program->begin_step(&t.step, part, 3);
-    return t;
-}
-
-void lh_trainer_close(lh_trainer *t) {
-    free(t->parameters);
-    free(t->gradient);
-    free(t->tables);
-    free(t->workspace);
-    free(t->step.shared);
-}
-
-void lh_trainer_run(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int most, void *logits) {
-    int allowed = t->program->block_sequences(t->step.shape.length);
-    bool train = t->step.mode == LH_MODE_TRAIN;
-    if (most > allowed) most = allowed;
-    if (train && t->program->begin_shard) t->program->begin_shard(&t->step, t->workspace);
-    for (int first = 0; first < batch->sequences; first += most) {
-        int labels = first * batch->labels, count = batch->sequences - first;
-        lh_cpu_block block = {.sequences = count < most ? count : most,
-                              .first_example = batch->first_example + (uint32_t)first,
-                              .tokens = {batch->token + first * batch->tokens,
-                                         batch->target ? batch->target + first * batch->target_tokens : NULL},
-                              .labels = batch->label + labels,
-                              .mask = mask + labels,
-                              .place = batch->place ? batch->place + labels : NULL,
-                              .loss_scale = batch->loss_scale};
-        if (train) {
-            t->program->train_block(&t->step, &block, t->workspace, t->gradient, &t->sums);
-        } else {
-            block.logits = (char *)logits + (size_t)(labels * t->spec->classes * t->program->real_bytes);
-            t->program->forward_block(&t->step, &block, t->workspace, &t->sums);
-        }
-    }
-    if (train && t->program->end_shard) t->program->end_shard(&t->step, t->workspace, t->gradient);
 }
 
 /* ---- batches ---- */
@@ -405,7 +352,7 @@ void lh_parity_make_batch(const lh_parity_case *c, lh_parity_size size, uint32_t
 void lh_parity_evaluate(const lh_spec *spec, lh_ref_batch *batch) {
     batch->backward = false;
     batch->dropping = spec->eval.dropout ? LH_REF_IN_EVALUATION : LH_REF_NO_DROPOUT;
-    batch->draw = 3;
+    batch->draw = LH_PARITY_DRAW;
     batch->noise = lh_network_get(spec->id)->noise != LH_REF_NO_NOISE ? 0.7 : 0;
 }
 

@@ -40,8 +40,10 @@ double lh_parity_largest(size_t count, const double *x);                    /* l
 /* Whether the spec has a tensor of learned slopes, which the stored model lacks. */
 bool lh_parity_learns_slopes(const lh_spec *spec);
 
-/* Makes a model of the case's network with the stored weights; the caller frees it. */
+/* Make a model of the case's network with the stored weights; the caller frees it. file: the case's vectors, which the
+ * second function opens and closes. */
 lh_ref_model *lh_parity_model(const lh_st_file *file, const lh_parity_case *c);
+lh_ref_model *lh_parity_open_model(const lh_parity_case *c);
 
 /* Makes a model of a random spec's network with random weights; the caller frees it. The next function makes its
  * case. */
@@ -62,24 +64,8 @@ void lh_parity_stored_gradients(const lh_st_file *file, lh_ref_model *model);
 void lh_parity_check_gradients(const lh_spec *spec, int real_bytes, const void *gradient, const lh_ref_model *model,
                                double tolerance);
 
-void lh_parity_check_logits(int real_bytes, const void *logits, const double *expected, size_t count, double tolerance);
-
-/* A program of a spec with one batch and all buffers of a step in this mode. */
-typedef struct lh_trainer {
-    const lh_spec *spec;
-    const lh_cpu_program *program;
-    lh_cpu_step step;
-    void *parameters, *tables, *workspace, *gradient;
-    lh_sums sums;
-} lh_trainer;
-
-/* drawn: distances, if the encoding samples them. lh_trainer_close frees it. */
-lh_trainer lh_trainer_open(const lh_spec *spec, const lh_cpu_program *program, const lh_ref_model *model,
-                           const lh_ref_batch *batch, const int32_t *drawn, lh_mode mode);
-void lh_trainer_close(lh_trainer *t);
-
-/* Runs the batch in blocks of at most `most` sequences. logits [sequences][labels][classes] real, evaluation only. */
-void lh_trainer_run(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int most, void *logits);
+/* Asserts that values, such as logits, equal the expected ones, to `tolerance`. */
+void lh_parity_check_values(int real_bytes, const void *values, const double *expected, size_t count, double tolerance);
 
 /* Counts from the logits and the mask. */
 typedef struct lh_parity_counts {
@@ -94,6 +80,7 @@ enum {
     LH_PARITY_SEQUENCES = 5,
     LH_PARITY_LONGEST = 37, /* tokens */
     LH_PARITY_HEADS = 2,
+    LH_PARITY_DRAW = 3, /* of evaluations */
     LH_PARITY_PAIRS = LH_PARITY_LONGEST * LH_PARITY_LONGEST,
     LH_PARITY_FAMILIES = 24 /* largest number of families */
 };

@@ -7,21 +7,11 @@
 #include <string.h>
 
 #include "longhand/positions.h"
-#include "support/lh_parity.h"
+#include "support/lh_trainer.h"
 
 extern const lh_spec longhand_spec_parity_float64_drawn_layers, longhand_spec_parity_float64_drawn_pair;
 
-enum {
-    SEQUENCES = 4,
-    LONGEST = 19,
-    HEADS = 2,
-    LAYERS = 2,
-    RANGE = 64,
-    CLASSES = 5,
-    FIRST_EXAMPLE = 1000,
-    SEED = 11,
-    DRAW = 3
-};
+enum { SEQUENCES = 4, LONGEST = 19, HEADS = 2, LAYERS = 2, RANGE = 64, CLASSES = 5, FIRST_EXAMPLE = 1000 };
 enum { SOURCE, TARGET, STREAMS };
 enum { ENCODER, DECODER, CROSS, FAMILIES };
 
@@ -43,12 +33,6 @@ typedef struct batch_data {
     placed placed[FAMILIES];
     lh_ref_places places[FAMILIES];
 } batch_data;
-
-static lh_draw make_draw(lh_mode mode) {
-    lh_key key = lh_key_of_seed(SEED);
-    return mode == LH_MODE_TRAIN ? (lh_draw){key, 77, LH_SHARED, LH_DOMAIN_POSITIONS, 0}
-                                 : (lh_draw){key, 77, DRAW, LH_DOMAIN_EVAL, 0};
-}
 
 /* ---- draws ---- */
 
@@ -160,7 +144,7 @@ static void make_batch(batch_data *data, lh_mode mode, bool given, int source, i
     draw_tokens(&rng, SEQUENCES * target, CLASSES, data->label);
     data->given = given;
     draw_positions(&rng, data);
-    data->draw = make_draw(mode);
+    data->draw = lh_trainer_draw(mode);
     for (int f = 0; f < FAMILIES; f++)
         data->places[f] = (lh_ref_places){1, data->placed[f].query, data->placed[f].key, data->placed[f].distances,
                                           data->placed[f].score};
@@ -198,35 +182,20 @@ static double run_reference(lh_ref_model *model, batch_data *data, void (*place)
     return loss;
 }
 
-/* Opens a trainer with its own draws, or with given ones. */
-static lh_trainer open_trainer(const lh_spec *spec, const lh_ref_model *model, const batch_data *data, lh_mode mode) {
-    lh_trainer t = lh_trainer_open(spec, spec->cpu[0], model, &data->batch, NULL, mode);
-    t.step.draw = data->draw;
-    for (int stream = 0; stream < STREAMS; stream++) {
-        t.step.positions[stream] = data->given ? data->positions[stream] : NULL;
-        t.step.distances[stream] = data->given ? data->distances[stream] : NULL;
-    }
-    for (int part = 0; part < 3; part++) t.program->begin_step(&t.step, part, 3);
-    return t;
-}
-
 static void check(const lh_spec *spec, void (*place)(batch_data *, int), lh_mode mode, bool given, int source,
                   int target) {
     static batch_data data;
-    static const uint8_t all[SEQUENCES * LONGEST] = {0};
+    static const uint8_t mask[SEQUENCES * LONGEST] = {0};
     lh_ref_model *model = lh_parity_random_model(spec);
-    double expected[SEQUENCES * LONGEST * CLASSES], actual[SEQUENCES * LONGEST * CLASSES];
+    double logits[SEQUENCES * LONGEST * CLASSES];
     make_batch(&data, mode, given, source, target);
-    double loss = run_reference(model, &data, place, expected);
-    lh_trainer t = open_trainer(spec, model, &data, mode);
-    lh_trainer_run(&t, &data.batch, all, 2, actual);
-    if (mode == LH_MODE_TRAIN) {
-        lh_assert_close(&t.sums.loss, &loss, 1, lh_parity_random_tolerance.loss, 0);
-        lh_parity_check_gradients(spec, 8, t.gradient, model, lh_parity_random_tolerance.gradient);
-    } else {
-        size_t count = (size_t)(SEQUENCES * target * CLASSES);
-        lh_parity_check_logits(8, actual, expected, count, lh_parity_random_tolerance.logits);
-    }
+    double loss = run_reference(model, &data, place, logits);
+    const int32_t *const sampled[STREAMS] = {NULL},
+                         *const positions[] = {data.positions[SOURCE], data.positions[TARGET]},
+                         *const distances[] = {data.distances[SOURCE], data.distances[TARGET]};
+    lh_trainer t = lh_trainer_open_sampling(spec, model, &data.batch, mode, given ? positions : sampled,
+                                            given ? distances : sampled);
+    lh_trainer_check(&t, &data.batch, mask, 2, model, loss, logits, &lh_parity_random_tolerance);
     lh_trainer_close(&t);
     lh_ref_model_free(model);
 }
@@ -256,7 +225,7 @@ static void check_draws_for_a_device(bool given) {
     enum { SOURCES = 7, TARGETS = 4, DECODER_SITE = 2 };
     const lh_cuda_program *cuda = longhand_spec_parity_float64_drawn_pair.cuda;
     const lh_shape shape = {SEQUENCES, {SOURCES, TARGETS}, TARGETS};
-    const lh_draw draw = make_draw(LH_MODE_TRAIN);
+    const lh_draw draw = lh_trainer_draw(LH_MODE_TRAIN);
     static batch_data data;
     int out[SEQUENCES * (SOURCES + TARGETS) + TARGETS], *at = out;
     int32_t scratch[RANGE + 1], expected[LONGEST];

@@ -11,11 +11,11 @@
 #include "data/initialise.h"
 #include "longhand/positions.h"
 #include "support/lh_engines.h"
-#include "support/lh_parity.h"
+#include "support/lh_trainer.h"
 
 extern const lh_spec longhand_spec_parity_float64_labels, longhand_spec_parity_float64_sides;
 
-enum { SEQUENCES = LH_PARITY_SEQUENCES, FIRST_EXAMPLE = 1000, SEED = 11, DRAW = 3, RANGE = 64 };
+enum { SEQUENCES = LH_PARITY_SEQUENCES, FIRST_EXAMPLE = 1000, RANGE = 64 };
 
 static const lh_parity_case LABELS = {"rand_learned", &longhand_spec_parity_float64_labels};
 static const lh_parity_case SIDES = {"rand_relative", &longhand_spec_parity_float64_sides};
@@ -23,74 +23,21 @@ static const lh_parity_case SIDES = {"rand_relative", &longhand_spec_parity_floa
 /* The widest program that runs here is compiled for this machine. */
 static const lh_cpu_program *get_program(const lh_spec *spec) { return spec->cpu[0]; }
 
-static lh_draw make_draw(lh_mode mode) {
-    lh_key key = lh_key_of_seed(SEED);
-    return mode == LH_MODE_TRAIN ? (lh_draw){key, 77, LH_SHARED, LH_DOMAIN_POSITIONS, 0}
-                                 : (lh_draw){key, 77, DRAW, LH_DOMAIN_EVAL, 0};
-}
-
-/* ---- one batch in a program ---- */
-
-typedef struct result {
-    double *logits, *gradient; /* of the evaluation; of the training */
-    lh_sums sums;
-} result;
-
-static result run(const lh_spec *spec, const lh_ref_model *model, const lh_ref_batch *batch, lh_mode mode,
-                  const int32_t *positions, int most) {
-    const lh_cpu_program *program = get_program(spec);
-    lh_shape shape = {SEQUENCES, {batch->tokens, 0}, batch->labels};
-    size_t classes = (size_t)spec->classes, labels = (size_t)batch->labels;
-    double *parameters = lh_parity_reserve((size_t)spec->parameter_storage * sizeof(double));
-    void *tables = lh_parity_reserve(program->tables_bytes ? program->tables_bytes(shape.length) : 0);
-    void *shared = lh_parity_reserve(program->shared_bytes(&shape));
-    void *workspace = lh_parity_reserve(program->workspace_bytes(&shape, mode));
-    result r = {lh_parity_reserve(SEQUENCES * labels * classes * sizeof(double)),
-                lh_parity_reserve((size_t)spec->parameter_storage * sizeof(double)),
-                {0, 0, 0, 0, 0, 0}};
-    if (program->make_tables) program->make_tables(tables, shape.length);
-    lh_parity_load(spec, 8, model, parameters);
-    lh_cpu_step step = {.mode = mode,
-                        .shape = shape,
-                        .key = batch->key,
-                        .step = batch->step,
-                        .draw = make_draw(mode),
-                        .positions = {positions},
-                        .parameters = parameters,
-                        .tables = tables,
-                        .shared = shared};
-    program->begin_step(&step, 0, 1);
-    if (mode == LH_MODE_TRAIN && program->begin_shard) program->begin_shard(&step, workspace);
-    for (int first = 0; first < SEQUENCES; first += most) {
-        size_t before = (size_t)first * labels;
-        lh_cpu_block block = {.sequences = SEQUENCES - first < most ? SEQUENCES - first : most,
-                              .first_example = batch->first_example + (uint32_t)first,
-                              .tokens = {batch->token + first * batch->tokens, NULL},
-                              .labels = batch->label + before,
-                              .mask = lh_parity_all_count,
-                              .loss_scale = batch->loss_scale,
-                              .logits = r.logits + before * classes};
-        if (mode == LH_MODE_TRAIN) program->train_block(&step, &block, workspace, r.gradient, &r.sums);
-        else program->forward_block(&step, &block, workspace, &r.sums);
-    }
-    if (mode == LH_MODE_TRAIN && program->end_shard) program->end_shard(&step, workspace, r.gradient);
-    free(parameters);
-    free(tables);
-    free(shared);
-    free(workspace);
-    return r;
-}
-
-static void free_result(result *r) {
-    free(r->logits);
-    free(r->gradient);
+/* Runs a batch with given positions, NULL: sampled ones, in blocks of at most `most` sequences; compares with the
+ * reference's loss, and with its logits or gradients. */
+static void check_run(const lh_spec *spec, const lh_ref_model *model, const lh_ref_batch *batch, lh_mode mode,
+                      const int32_t *positions, int most, double loss, const double *logits) {
+    const int32_t *const given[LH_MAX_STREAMS] = {positions}, *const sampled[LH_MAX_STREAMS] = {NULL};
+    lh_trainer t = lh_trainer_open_sampling(spec, model, batch, mode, given, sampled);
+    lh_trainer_check(&t, batch, lh_parity_all_count, most, model, loss, logits, lh_parity_get_tolerance(8));
+    lh_trainer_close(&t);
 }
 
 /* ---- positions by sequence ---- */
 
 /* Rows of the learned table for every sequence: its positions minus 1. */
 static void find_rows(lh_mode mode, int tokens, int32_t rows[SEQUENCES][LH_PARITY_LONGEST]) {
-    lh_draw draw = make_draw(mode);
+    lh_draw draw = lh_trainer_draw(mode);
     int32_t scratch[RANGE];
     for (int s = 0; s < SEQUENCES; s++) {
         lh_draw_sequence(&draw, 0, FIRST_EXAMPLE + (uint32_t)s, 1, RANGE, tokens, true, rows[s], scratch);
@@ -117,8 +64,7 @@ static double run_each(lh_ref_model *model, const lh_ref_batch *batch, int32_t (
 
 static void check_labels(int tokens, int labels, lh_mode mode, bool given) {
     const lh_spec *spec = LABELS.spec;
-    lh_st_file *file = lh_vectors_open(LABELS.vectors);
-    lh_ref_model *model = lh_parity_model(file, &LABELS);
+    lh_ref_model *model = lh_parity_open_model(&LABELS);
     lh_parity_batch full_batch;
     int32_t rows[SEQUENCES][LH_PARITY_LONGEST], positions[LH_PARITY_LONGEST];
     lh_parity_make_batch(&LABELS, (lh_parity_size){tokens, labels, 0}, FIRST_EXAMPLE, &full_batch);
@@ -127,22 +73,14 @@ static void check_labels(int tokens, int labels, lh_mode mode, bool given) {
     for (int s = 1; given && s < SEQUENCES; s++) memcpy(rows[s], rows[0], sizeof *rows);
     full_batch.batch.backward = mode == LH_MODE_TRAIN;
     full_batch.batch.dropping = mode == LH_MODE_EVALUATE ? LH_REF_IN_EVALUATION : LH_REF_IN_TRAINING;
-    full_batch.batch.draw = DRAW;
-    size_t count = (size_t)(SEQUENCES * labels * spec->classes);
-    double *expected = lh_parity_reserve(count * sizeof *expected);
+    full_batch.batch.draw = LH_PARITY_DRAW;
+    double *expected = lh_parity_reserve((size_t)(SEQUENCES * labels * spec->classes) * sizeof *expected);
     double loss = run_each(model, &full_batch.batch, rows, expected, spec->classes);
     int allowed = get_program(spec)->block_sequences((int[LH_MAX_STREAMS]){tokens, 0});
-    for (int most = 1; most <= SEQUENCES && most <= allowed; most++) {
-        result r = run(spec, model, &full_batch.batch, mode, given ? positions : NULL, most);
-        lh_assert_close(&r.sums.loss, &loss, 1, lh_parity_get_tolerance(8)->loss, 0);
-        if (mode == LH_MODE_EVALUATE)
-            lh_parity_check_logits(8, r.logits, expected, count, lh_parity_get_tolerance(8)->logits);
-        else lh_parity_check_gradients(spec, 8, r.gradient, model, lh_parity_get_tolerance(8)->gradient);
-        free_result(&r);
-    }
+    for (int most = 1; most <= SEQUENCES && most <= allowed; most++)
+        check_run(spec, model, &full_batch.batch, mode, given ? positions : NULL, most, loss, expected);
     free(expected);
     lh_ref_model_free(model);
-    lh_st_free(file);
 }
 
 static void test_train_block_with_positions_of_each_sequence_matches_reference(void **state) {
@@ -173,14 +111,14 @@ static void test_draws_of_sequences_give_a_device_the_same_positions(void **stat
     assert_int_equal(LABELS.spec->position_range[0], RANGE + 1);
     assert_true(cuda->draw_scratch >= RANGE);
     for (int mode = 0; mode < 2; mode++) {
-        lh_draw draw = make_draw(mode ? LH_MODE_EVALUATE : LH_MODE_TRAIN);
+        lh_draw draw = lh_trainer_draw(mode ? LH_MODE_EVALUATE : LH_MODE_TRAIN);
         cuda->draw(&draw, &shape, drawn, drawn, scratch, out);
         for (int s = 0; s < SEQUENCES; s++) {
             lh_draw_sequence(&draw, 0, (uint32_t)s, 1, RANGE, TOKENS, true, expected, scratch);
             assert_memory_equal(out + s * TOKENS, expected, sizeof expected);
         }
     }
-    lh_draw draw = make_draw(LH_MODE_EVALUATE);
+    lh_draw draw = lh_trainer_draw(LH_MODE_EVALUATE);
     const lh_shape one = {1, {TOKENS, 0}, TOKENS / 2};
     int alone[TOKENS];
     draw.first = SEQUENCES - 1; /* a query in place of the batch's last sequence */
@@ -197,7 +135,7 @@ static void check_engine(int threads, int first, lh_sums *expected) {
     lh_state start;
     lh_lengths lengths = {NULL, 0, N, N, 1};
     lh_engine_config config = {.spec = spec, .seed = 3, .threads = threads};
-    lh_condition condition = lh_make_condition(N, EXAMPLES, 1, DRAW);
+    lh_condition condition = lh_make_condition(N, EXAMPLES, 1, LH_PARITY_DRAW);
     lh_sums sums, sequence_sums[EXAMPLES];
     condition.first = first;
     lh_engine *engine = lh_test_open_engine(config, get_program(spec));
@@ -241,15 +179,14 @@ static void test_predict_has_the_logits_of_an_evaluation(void **state) {
 /* The middle of the pass's distances. */
 static int32_t *sample_sides(lh_mode mode, int tokens, int32_t buffer[2 * LH_PARITY_LONGEST]) {
     int32_t scratch[RANGE + 1];
-    lh_draw draw = make_draw(mode);
+    lh_draw draw = lh_trainer_draw(mode);
     lh_draw_signed_distances(&draw, 0, RANGE + 1, tokens, buffer + LH_PARITY_LONGEST, scratch);
     return buffer + LH_PARITY_LONGEST;
 }
 
 static void check_sides(int tokens, int labels, lh_mode mode) {
     const lh_spec *spec = SIDES.spec;
-    lh_st_file *file = lh_vectors_open(SIDES.vectors);
-    lh_ref_model *model = lh_parity_model(file, &SIDES);
+    lh_ref_model *model = lh_parity_open_model(&SIDES);
     lh_parity_batch full_batch;
     int32_t buffer[2 * LH_PARITY_LONGEST];
     const int32_t *middle = sample_sides(mode, tokens, buffer);
@@ -259,19 +196,12 @@ static void check_sides(int tokens, int labels, lh_mode mode) {
     lh_vectors_alibi(LH_PARITY_HEADS, tokens * tokens, full_batch.distances, full_batch.score[0][0]);
     full_batch.batch.score = full_batch.score[0][0];
     full_batch.batch.backward = mode == LH_MODE_TRAIN;
-    size_t count = (size_t)(SEQUENCES * labels * spec->classes);
-    double *expected = lh_parity_reserve(count * sizeof *expected);
+    double *expected = lh_parity_reserve((size_t)(SEQUENCES * labels * spec->classes) * sizeof *expected);
     lh_ref_model_clear(model);
     double loss = lh_ref_run(model, &full_batch.batch, expected);
-    result r = run(spec, model, &full_batch.batch, mode, NULL, 2);
-    lh_assert_close(&r.sums.loss, &loss, 1, lh_parity_get_tolerance(8)->loss, 0);
-    if (mode == LH_MODE_EVALUATE)
-        lh_parity_check_logits(8, r.logits, expected, count, lh_parity_get_tolerance(8)->logits);
-    else lh_parity_check_gradients(spec, 8, r.gradient, model, lh_parity_get_tolerance(8)->gradient);
-    free_result(&r);
+    check_run(spec, model, &full_batch.batch, mode, NULL, 2, loss, expected);
     free(expected);
     lh_ref_model_free(model);
-    lh_st_free(file);
 }
 
 static void test_blocks_with_distances_of_each_side_match_reference(void **state) {
@@ -289,7 +219,7 @@ static void test_draw_for_a_device_has_distances_of_both_sides(void **state) {
     int out[2 * TOKENS];
     const lh_shape shape = {1, {TOKENS, 0}, TOKENS / 2};
     const int32_t *const drawn[LH_MAX_STREAMS] = {NULL}, *const apart[LH_MAX_STREAMS] = {given};
-    lh_draw draw = make_draw(LH_MODE_TRAIN);
+    lh_draw draw = lh_trainer_draw(LH_MODE_TRAIN);
     const int32_t *middle = sample_sides(LH_MODE_TRAIN, TOKENS, buffer);
     assert_int_equal(cuda->draw_count(&shape), 2 * TOKENS);
     assert_int_equal(SIDES.spec->distance_range[0], RANGE + 1);

@@ -11,7 +11,7 @@
 
 #include "base/cpu_level.h"
 #include "reference/pairs.h"
-#include "support/lh_parity.h"
+#include "support/lh_trainer.h"
 
 extern const lh_spec longhand_spec_parity_float64_encoder_decoder, longhand_spec_parity_float64_identity_encoder,
     longhand_spec_parity_float64_drawn_layers, longhand_spec_parity_float64_masks, longhand_spec_parity_float64_lines,
@@ -21,35 +21,7 @@ static const lh_spec *const SPECS[] = {
     &longhand_spec_parity_float64_encoder_decoder, &longhand_spec_parity_float64_identity_encoder,
     &longhand_spec_parity_float64_masks, &longhand_spec_parity_float64_lines, &longhand_spec_parity_float64_corner};
 
-enum { SPEC_COUNT = sizeof SPECS / sizeof *SPECS, FIRST_EXAMPLE = 1000 };
-
-static void check_evaluation(const lh_spec *spec, const lh_cpu_program *program, lh_ref_model *model,
-                             lh_parity_batch *data) {
-    size_t count = (size_t)(LH_PARITY_SEQUENCES * data->batch.labels * spec->classes);
-    double *expected = lh_parity_reserve(count * sizeof *expected), *actual = lh_parity_reserve(count * sizeof *actual);
-    lh_ref_batch batch = data->batch;
-    batch.dropping = LH_REF_NO_DROPOUT;
-    batch.backward = false;
-    lh_ref_run(model, &batch, expected);
-    lh_trainer t = lh_trainer_open(spec, program, model, &batch, NULL, LH_MODE_EVALUATE);
-    lh_trainer_run(&t, &batch, data->mask, 2, actual);
-    lh_parity_check_logits(program->real_bytes, actual, expected, count, lh_parity_random_tolerance.logits);
-    lh_trainer_close(&t);
-    free(expected);
-    free(actual);
-}
-
-static void check_training(const lh_spec *spec, const lh_cpu_program *program, lh_ref_model *model,
-                           lh_parity_batch *data) {
-    double expected = lh_parity_run(model, data, NULL);
-    for (int most = 1; most <= LH_PARITY_SEQUENCES; most += 2) {
-        lh_trainer t = lh_trainer_open(spec, program, model, &data->batch, NULL, LH_MODE_TRAIN);
-        lh_trainer_run(&t, &data->batch, data->mask, most, NULL);
-        lh_assert_close(&t.sums.loss, &expected, 1, lh_parity_random_tolerance.loss, 0);
-        lh_parity_check_gradients(spec, program->real_bytes, t.gradient, model, lh_parity_random_tolerance.gradient);
-        lh_trainer_close(&t);
-    }
-}
+enum { SPEC_COUNT = sizeof SPECS / sizeof *SPECS };
 
 static void test_encoder_decoders_match_reference(void **state) {
     static const lh_parity_size sizes[] = {{1, 1, 1}, {5, 12, 12}, {19, 2, 3}, {2, 19, 19}, {9, 5, 8}, {16, 16, 16}};
@@ -59,12 +31,8 @@ static void test_encoder_decoders_match_reference(void **state) {
         for (const lh_cpu_program *const *program = SPECS[i]->cpu; *program; program++) {
             if (!lh_level_runs((*program)->level)) continue;
             print_message("           %s on %s\n", SPECS[i]->id, (*program)->level);
-            for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-                lh_parity_batch data;
-                lh_parity_make_batch(&parity_case, sizes[s], FIRST_EXAMPLE, &data);
-                check_evaluation(SPECS[i], *program, model, &data);
-                check_training(SPECS[i], *program, model, &data);
-            }
+            for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+                lh_trainer_check_size(&parity_case, *program, model, sizes[s]);
         }
         lh_ref_model_free(model);
     }
@@ -188,7 +156,7 @@ static void check_pass(pass *p) {
     const lh_pairs_case *stored = p->stored;
     double bound = lh_parity_get_tolerance(8)->logits, loss = run(p, &stored->batch) * stored->batch.loss_scale;
     lh_assert_close(&loss, &stored->loss, 1, bound, 0);
-    lh_parity_check_logits(8, p->logits, stored->logits, count_logits(p), bound);
+    lh_parity_check_values(8, p->logits, stored->logits, count_logits(p), bound);
     if (!stored->greedy) return;
     for (int s = 0; s < LH_MAX_STREAMS; s++)
         lh_assert_close(p->attention[s], stored->attention[s], (size_t)stored->batch.sequences * count_pairs(p, s),

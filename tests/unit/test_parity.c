@@ -10,7 +10,7 @@
 
 #include "base/cpu_level.h"
 #include "base/real.h"
-#include "support/lh_parity.h"
+#include "support/lh_trainer.h"
 
 extern const lh_spec longhand_spec_parity_none, longhand_spec_parity_sincos, longhand_spec_parity_learned,
     longhand_spec_parity_rope, longhand_spec_parity_rand_sincos, longhand_spec_parity_rand_learned,
@@ -82,7 +82,7 @@ static void check_logits(lh_trainer *t, const lh_ref_batch *batch, const uint8_t
     size_t count = (size_t)(batch->sequences * batch->labels * t->spec->classes);
     void *logits = lh_parity_reserve(count * (size_t)t->program->real_bytes);
     lh_trainer_run(t, batch, mask, most, logits);
-    lh_parity_check_logits(t->program->real_bytes, logits, expected, count, get_tolerance(t->program)->logits);
+    lh_parity_check_values(t->program->real_bytes, logits, expected, count, get_tolerance(t->program)->logits);
     free(logits);
 }
 
@@ -237,10 +237,8 @@ static void check_training_size(const lh_parity_case *c, const lh_cpu_program *p
     double expected = lh_parity_run(model, &data, logits);
     for (int most = 1; most <= SEQUENCES; most++) {
         lh_trainer t = lh_trainer_open(c->spec, program, model, &data.batch, data.drawn, LH_MODE_TRAIN);
-        lh_trainer_run(&t, &data.batch, data.mask, most, NULL);
-        lh_assert_close(&t.sums.loss, &expected, 1, get_tolerance(program)->loss, 0);
+        lh_trainer_check(&t, &data.batch, data.mask, most, model, expected, NULL, get_tolerance(program));
         check_counts(&t.sums, &data.batch, c->spec, logits, data.mask);
-        check_gradients(&t, model);
         lh_trainer_close(&t);
     }
     free(logits);
@@ -248,20 +246,17 @@ static void check_training_size(const lh_parity_case *c, const lh_cpu_program *p
 
 static void check_training(const lh_parity_case *c, const lh_cpu_program *program) {
     static const int shapes[][2] = {{1, 1}, {2, 1}, {10, 5}, {36, 18}, {LONGEST, 18}, {17, 17}};
-    lh_st_file *file = lh_vectors_open(c->vectors);
-    lh_ref_model *model = lh_parity_model(file, c);
+    lh_ref_model *model = lh_parity_open_model(c);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         check_training_size(c, program, model, shapes[i][0], shapes[i][1]);
     lh_ref_model_free(model);
-    lh_st_free(file);
 }
 
 static void test_train_block_all_lengths_and_blocks_match_reference(void **state) { for_each_program(check_training); }
 
 static void check_evaluation(const lh_parity_case *c, const lh_cpu_program *program) {
     static const int lengths[] = {1, 2, 17, LONGEST};
-    lh_st_file *file = lh_vectors_open(c->vectors);
-    lh_ref_model *model = lh_parity_model(file, c);
+    lh_ref_model *model = lh_parity_open_model(c);
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         lh_parity_batch data;
         lh_parity_make_batch(c, (lh_parity_size){lengths[i], lengths[i], 0}, FIRST_EXAMPLE, &data);
@@ -277,7 +272,6 @@ static void check_evaluation(const lh_parity_case *c, const lh_cpu_program *prog
         free(expected);
     }
     lh_ref_model_free(model);
-    lh_st_free(file);
 }
 
 static void test_forward_block_all_lengths_and_blocks_match_reference(void **state) {
@@ -298,8 +292,7 @@ static void *evaluate_batch(const lh_spec *spec, const lh_cpu_program *program, 
 static void test_forward_block_without_masks_has_the_bits_of_a_model_without_dropout(void **state) {
     static const lh_parity_case plain = {"relative", &longhand_spec_parity_relative};
     const lh_spec *dropped = &longhand_spec_parity_dropout_relative;
-    lh_st_file *file = lh_vectors_open(plain.vectors);
-    lh_ref_model *model = lh_parity_model(file, &plain);
+    lh_ref_model *model = lh_parity_open_model(&plain);
     for (int i = 0; plain.spec->cpu[i] && dropped->cpu[i]; i++) {
         if (!lh_level_runs(plain.spec->cpu[i]->level)) continue;
         assert_string_equal(plain.spec->cpu[i]->level, dropped->cpu[i]->level);
@@ -314,22 +307,19 @@ static void test_forward_block_without_masks_has_the_bits_of_a_model_without_dro
         free(actual);
     }
     lh_ref_model_free(model);
-    lh_st_free(file);
 }
 
 /* ---- geometric attention at its limits ---- */
 
 static void check_limits(const lh_parity_case *c, const lh_cpu_program *program) {
     if (!lh_network_get(c->spec->id)->families->geometric) return;
-    lh_st_file *file = lh_vectors_open(c->vectors);
-    lh_ref_model *model = lh_parity_model(file, c);
+    lh_ref_model *model = lh_parity_open_model(c);
     for (int i = 0; i < LH_PARITY_LIMITS; i++) {
         lh_parity_set_limit(model, i);
         check_training_size(c, program, model, 1, 1);
         check_training_size(c, program, model, 17, 17);
     }
     lh_ref_model_free(model);
-    lh_st_free(file);
 }
 
 static void test_train_block_geometric_limits_match_reference(void **state) { for_each_program(check_limits); }

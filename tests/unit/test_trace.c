@@ -9,7 +9,7 @@
 #include "base/cpu_level.h"
 #include "base/real.h"
 #include "eval/trace.h"
-#include "reference/vectors.h"
+#include "support/lh_engines.h"
 #include "support/lh_parity.h"
 
 extern const lh_spec longhand_spec_parity_none, longhand_spec_parity_sincos, longhand_spec_parity_learned,
@@ -22,12 +22,7 @@ extern const lh_spec longhand_spec_parity_none, longhand_spec_parity_sincos, lon
 extern const lh_spec longhand_spec_parity_float64_geometric, longhand_spec_parity_geometric_raw,
     longhand_spec_parity_geometric_plain;
 
-typedef struct trace_case {
-    const char *vectors; /* name of the vectors with its weights */
-    const lh_spec *spec;
-} trace_case;
-
-static const trace_case CASES[] = {
+static const lh_parity_case CASES[] = {
     {"none", &longhand_spec_parity_none},
     {"sincos", &longhand_spec_parity_sincos},
     {"learned", &longhand_spec_parity_learned},
@@ -65,48 +60,15 @@ static double get_rounding(const lh_engine *engine) { return engine->real_bytes 
 
 /* ---- a model and its buffers ---- */
 
-static void *reserve(size_t bytes) {
-    lh_error error;
-    void *memory = lh_engine_allocate(bytes, "the test", &error);
-    assert_non_null(memory);
-    return memory;
-}
-
-static const lh_tensor *spec_tensor(const lh_spec *spec, const char *name) {
-    for (int i = 0; i < spec->tensor_count; i++)
-        if (strcmp(spec->tensors[i].name, name) == 0) return &spec->tensors[i];
-    fail_msg("%s has no tensor %s", spec->id, name);
-    return NULL;
-}
-
-static void load_stored(const trace_case *c, const lh_state *state) {
-    lh_st_file *file = lh_vectors_open(c->vectors);
-    lh_ref_model *model = lh_vectors_model(file, lh_network_get(c->spec->id));
-    assert_int_equal(c->spec->tensor_count, model->tensor_count);
-    for (int i = 0; i < model->tensor_count; i++) {
-        const lh_ref_tensor *from = &model->tensors[i];
-        const lh_tensor *to = spec_tensor(c->spec, from->name);
-        for (int e = 0; e < from->rows * from->columns; e++) {
-            int64_t at = to->offset + e / from->columns * to->stride + e % from->columns;
-            if (state->real_bytes == 8) ((double *)state->parameters)[at] = from->value[e];
-            else ((float *)state->parameters)[at] = (float)from->value[e];
-        }
-    }
-    lh_ref_model_free(model);
-    lh_st_free(file);
-}
-
 /* Opens an engine with the stored weights of an encoding. */
-static lh_engine *open_engine(const trace_case *c, const lh_cpu_program *program) {
-    lh_error error = {""};
-    lh_engine *engine;
-    lh_state state;
-    lh_engine_config config = {.spec = c->spec, .threads = 1};
-    lh_assert_ok(lh_cpu_engine_open(&config, program, &engine, &error), &error);
-    lh_assert_ok(lh_state_open(&state, engine, false, &error), &error);
-    load_stored(c, &state);
+static lh_engine *open_engine(const lh_parity_case *c, const lh_cpu_program *program) {
+    lh_engine *engine = lh_test_open_engine((lh_engine_config){.spec = c->spec, .threads = 1}, program);
+    lh_ref_model *model = lh_parity_open_model(c);
+    lh_state state = lh_test_copy_state(engine);
+    lh_parity_load(c->spec, program->real_bytes, model, state.parameters);
     engine->ops->write_state(engine, &state, 0, NULL);
     lh_state_close(&state);
+    lh_ref_model_free(model);
     return engine;
 }
 
@@ -125,10 +87,10 @@ static void open_buffers(const lh_engine *engine, int T, lh_trace *to) {
         to[site] = (lh_trace){NULL, NULL, NULL};
         assert_int_equal(s->channels, site % 2 == 0 ? WIDTH : 0);
         assert_int_equal(s->heads, site % 2 == 0 ? 0 : HEADS);
-        if (s->channels > 0) to[site].activation = reserve(tokens * WIDTH * real);
+        if (s->channels > 0) to[site].activation = lh_parity_reserve(tokens * WIDTH * real);
         else {
-            to[site].scores = reserve(HEADS * tokens * tokens * real);
-            to[site].attention = reserve(HEADS * tokens * tokens * real);
+            to[site].scores = lh_parity_reserve(HEADS * tokens * tokens * real);
+            to[site].attention = lh_parity_reserve(HEADS * tokens * tokens * real);
         }
     }
 }
@@ -142,7 +104,7 @@ static void close_buffers(lh_trace *to) {
 }
 
 /* Calls check for every case and every level of this machine. */
-static void for_each_engine(void (*check)(const trace_case *, lh_engine *)) {
+static void for_each_engine(void (*check)(const lh_parity_case *, lh_engine *)) {
     for (int i = 0; i < CASE_COUNT; i++)
         for (const lh_cpu_program *const *program = CASES[i].spec->cpu; *program; program++) {
             if (!lh_level_runs((*program)->level)) continue;
@@ -156,17 +118,11 @@ static void for_each_engine(void (*check)(const trace_case *, lh_engine *)) {
 /* ---- numbers ---- */
 
 static double *to_doubles(const lh_engine *engine, const void *array, size_t count) {
-    double *out = reserve(count * sizeof *out);
-    for (size_t i = 0; i < count; i++)
-        out[i] = engine->real_bytes == 8 ? ((const double *)array)[i] : (double)((const float *)array)[i];
-    return out;
+    return lh_parity_doubles(array, engine->real_bytes, count);
 }
 
 static void check_tensor(const lh_engine *engine, const void *actual, const double *expected, size_t count) {
-    double *values = to_doubles(engine, actual, count), most = 0;
-    for (size_t i = 0; i < count; i++) most = fmax(most, fabs(expected[i]));
-    lh_assert_close(values, expected, count, 0, get_tolerance(engine) * most);
-    free(values);
+    lh_parity_check_values(engine->real_bytes, actual, expected, count, get_tolerance(engine));
 }
 
 /* Compares scores; -infinity must be in the same places. */
@@ -183,7 +139,7 @@ static void check_scores(const lh_engine *engine, void *actual, double *expected
 /* Checks that every row of attention is the result of kernels/ref for its row of scores. */
 static void check_geometric(const lh_engine *engine, int T, const lh_trace *to, bool normalised) {
     size_t count = (size_t)HEADS * (size_t)T * (size_t)T;
-    double *scores = to_doubles(engine, to->scores, count), *expected = reserve(count * sizeof *expected);
+    double *scores = to_doubles(engine, to->scores, count), *expected = lh_parity_reserve(count * sizeof *expected);
     for (int row = 0; row < HEADS * T; row++) {
         double *weight = expected + (size_t)row * (size_t)T;
         double total = lh_ref_geometric_row(T, row % T, scores + (size_t)row * (size_t)T, weight);
@@ -241,13 +197,14 @@ static void see_layer(void *context, int sequence, int layer, const lh_ref_seen 
 }
 
 /* Compares sequence s of a stored batch in the trainer and in the reference. */
-static void check_sequence(const trace_case *c, lh_engine *engine, lh_ref_model *model, const lh_vectors_case *stored,
-                           int s) {
+static void check_sequence(const lh_parity_case *c, lh_engine *engine, lh_ref_model *model,
+                           const lh_vectors_case *stored, int s) {
     const lh_ref_batch *batch = &stored->batch;
     int T = batch->tokens, n = stored->input_length;
     size_t count = (size_t)(batch->labels * c->spec->classes);
     lh_trace to[SITES];
-    double *traced = reserve(count * sizeof *traced), *predicted = reserve(count * sizeof *predicted);
+    double *traced = lh_parity_reserve(count * sizeof *traced),
+           *predicted = lh_parity_reserve(count * sizeof *predicted);
     lh_query query = {.n = n,
                       .input = stored->input + s * n,
                       .positions = {c->spec->position_range[0] > 0 ? batch->positions : NULL},
@@ -273,7 +230,7 @@ static void check_sequence(const trace_case *c, lh_engine *engine, lh_ref_model 
     close_buffers(to);
 }
 
-static void check_stored(const trace_case *c, lh_engine *engine) {
+static void check_stored(const lh_parity_case *c, lh_engine *engine) {
     lh_st_file *file = lh_vectors_open(c->vectors);
     lh_ref_model *model = lh_vectors_model(file, lh_network_get(c->spec->id));
     lh_vectors_facts facts = lh_vectors_read_facts(file);
@@ -305,16 +262,16 @@ static void open_bare(bare *b, lh_engine *engine, const lh_cpu_program *program,
     for (int t = 0; t < T; t++) b->positions[t] = t;
     lh_assert_ok(lh_state_open(&b->state, engine, false, &error), &error);
     engine->ops->read_state(engine, &b->state, NULL);
-    b->tables = reserve(program->tables_bytes ? program->tables_bytes(shape.length) : 1);
+    b->tables = lh_parity_reserve(program->tables_bytes ? program->tables_bytes(shape.length) : 1);
     if (program->make_tables) program->make_tables(b->tables, shape.length);
-    b->workspace = reserve(program->workspace_bytes(&shape, LH_MODE_EVALUATE));
+    b->workspace = lh_parity_reserve(program->workspace_bytes(&shape, LH_MODE_EVALUATE));
     b->step = (lh_cpu_step){.mode = LH_MODE_EVALUATE,
                             .shape = shape,
                             .positions = {b->positions},
                             .distances = {b->positions},
                             .parameters = b->state.parameters,
                             .tables = b->tables,
-                            .shared = reserve(program->shared_bytes(&shape))};
+                            .shared = lh_parity_reserve(program->shared_bytes(&shape))};
     program->begin_step(&b->step, 0, 1);
 }
 
@@ -340,8 +297,8 @@ static void check_block(lh_engine *engine, const lh_cpu_program *program, int T)
     size_t bytes = (size_t)(T * T * HEADS * program->real_bytes);
     lh_trace both[SITES] = {{0}}, one[SITES] = {{0}};
     for (int i = 0; i < 2 * T; i++) tokens[i] = (uint16_t)(i * 7 % 5);
-    both[3].attention = reserve(2 * bytes);
-    one[3].attention = reserve(bytes);
+    both[3].attention = lh_parity_reserve(2 * bytes);
+    one[3].attention = lh_parity_reserve(bytes);
     open_bare(&b, engine, program, T);
     trace_tokens(&b, tokens, 2, both);
     for (int s = 0; s < 2; s++) {
@@ -355,7 +312,7 @@ static void check_block(lh_engine *engine, const lh_cpu_program *program, int T)
     free(one[3].attention);
 }
 
-static void check_blocks(const trace_case *c, lh_engine *engine) {
+static void check_blocks(const lh_parity_case *c, lh_engine *engine) {
     for (const lh_cpu_program *const *program = c->spec->cpu; *program; program++)
         if (strcmp((*program)->level, engine->level) == 0) {
             check_block(engine, *program, 1);

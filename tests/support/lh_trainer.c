@@ -1,0 +1,116 @@
+/* See lh_trainer.h. */
+#include "lh_trainer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lh_test.h"
+
+lh_trainer lh_trainer_open(const lh_spec *spec, const lh_cpu_program *program, const lh_ref_model *model,
+                           const lh_ref_batch *batch, const int32_t *drawn, lh_mode mode) {
+    lh_trainer t = {.spec = spec, .program = program};
+    lh_shape shape = {batch->sequences, {batch->tokens, batch->target_tokens}, batch->labels};
+    t.parameters = lh_parity_reserve((size_t)spec->parameter_storage * (size_t)program->real_bytes);
+    t.gradient = lh_parity_reserve((size_t)spec->parameter_storage * (size_t)program->real_bytes);
+    t.tables = lh_parity_reserve(program->tables_bytes ? program->tables_bytes(shape.length) : 0);
+    if (program->make_tables) program->make_tables(t.tables, shape.length);
+    t.workspace = lh_parity_reserve(program->workspace_bytes(&shape, mode));
+    lh_parity_load(spec, program->real_bytes, model, t.parameters);
+    t.step = (lh_cpu_step){.mode = mode,
+                           .shape = shape,
+                           .key = batch->key,
+                           .step = batch->step,
+                           .draw = {.key = batch->key, .step = batch->step, .example = batch->draw},
+                           .noise = batch->noise,
+                           .positions = {batch->positions},
+                           .distances = {drawn},
+                           .parameters = t.parameters,
+                           .tables = t.tables,
+                           .shared = lh_parity_reserve(program->shared_bytes(&shape))};
+    for (int part = 0; part < 3; part++) program->begin_step(&t.step, part, 3);
+    return t;
+}
+
+void lh_trainer_close(lh_trainer *t) {
+    free(t->parameters);
+    free(t->gradient);
+    free(t->tables);
+    free(t->workspace);
+    free(t->step.shared);
+}
+
+void lh_trainer_run(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int most, void *logits) {
+    int allowed = t->program->block_sequences(t->step.shape.length);
+    bool train = t->step.mode == LH_MODE_TRAIN;
+    if (most > allowed) most = allowed;
+    if (train && t->program->begin_shard) t->program->begin_shard(&t->step, t->workspace);
+    for (int first = 0; first < batch->sequences; first += most) {
+        int labels = first * batch->labels, count = batch->sequences - first;
+        lh_cpu_block block = {.sequences = count < most ? count : most,
+                              .first_example = batch->first_example + (uint32_t)first,
+                              .tokens = {batch->token + first * batch->tokens,
+                                         batch->target ? batch->target + first * batch->target_tokens : NULL},
+                              .labels = batch->label + labels,
+                              .mask = mask + labels,
+                              .place = batch->place ? batch->place + labels : NULL,
+                              .loss_scale = batch->loss_scale};
+        if (train) {
+            t->program->train_block(&t->step, &block, t->workspace, t->gradient, &t->sums);
+        } else {
+            block.logits = (char *)logits + (size_t)(labels * t->spec->classes * t->program->real_bytes);
+            t->program->forward_block(&t->step, &block, t->workspace, &t->sums);
+        }
+    }
+    if (train && t->program->end_shard) t->program->end_shard(&t->step, t->workspace, t->gradient);
+}
+
+lh_draw lh_trainer_draw(lh_mode mode) {
+    lh_key key = lh_key_of_seed(11);
+    return mode == LH_MODE_TRAIN ? (lh_draw){key, 77, LH_SHARED, LH_DOMAIN_POSITIONS, 0}
+                                 : (lh_draw){key, 77, LH_PARITY_DRAW, LH_DOMAIN_EVAL, 0};
+}
+
+lh_trainer lh_trainer_open_sampling(const lh_spec *spec, const lh_ref_model *model, const lh_ref_batch *batch,
+                                    lh_mode mode, const int32_t *const positions[LH_MAX_STREAMS],
+                                    const int32_t *const distances[LH_MAX_STREAMS]) {
+    lh_trainer t = lh_trainer_open(spec, spec->cpu[0], model, batch, NULL, mode);
+    t.step.draw = lh_trainer_draw(mode);
+    memcpy(t.step.positions, positions, sizeof t.step.positions);
+    memcpy(t.step.distances, distances, sizeof t.step.distances);
+    for (int part = 0; part < 3; part++) t.program->begin_step(&t.step, part, 3);
+    return t;
+}
+
+void lh_trainer_check(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int most,
+                      const lh_ref_model *model, double loss, const double *logits,
+                      const lh_parity_tolerance *tolerance) {
+    size_t count = (size_t)(batch->sequences * batch->labels * t->spec->classes);
+    void *actual = lh_parity_reserve(count * (size_t)t->program->real_bytes);
+    lh_trainer_run(t, batch, mask, most, actual);
+    lh_assert_close(&t->sums.loss, &loss, 1, tolerance->loss, 0);
+    if (t->step.mode == LH_MODE_EVALUATE)
+        lh_parity_check_values(t->program->real_bytes, actual, logits, count, tolerance->logits);
+    else lh_parity_check_gradients(t->spec, t->program->real_bytes, t->gradient, model, tolerance->gradient);
+    free(actual);
+}
+
+void lh_trainer_check_size(const lh_parity_case *c, const lh_cpu_program *program, lh_ref_model *model,
+                           lh_parity_size size) {
+    enum { FIRST_EXAMPLE = 1000 };
+    lh_parity_batch data;
+    lh_parity_make_batch(c, size, FIRST_EXAMPLE, &data);
+    lh_ref_batch evaluation = data.batch;
+    double *logits = lh_parity_reserve((size_t)(evaluation.sequences * evaluation.labels * c->spec->classes) * 8);
+    lh_parity_evaluate(c->spec, &evaluation);
+    double loss = lh_ref_run(model, &evaluation, logits);
+    lh_trainer t = lh_trainer_open(c->spec, program, model, &evaluation, data.drawn, LH_MODE_EVALUATE);
+    lh_trainer_check(&t, &evaluation, data.mask, 2, model, loss, logits, &lh_parity_random_tolerance);
+    lh_trainer_close(&t);
+    free(logits);
+    loss = lh_parity_run(model, &data, NULL);
+    for (int most = 1; most <= LH_PARITY_SEQUENCES; most += 2) {
+        t = lh_trainer_open(c->spec, program, model, &data.batch, data.drawn, LH_MODE_TRAIN);
+        lh_trainer_check(&t, &data.batch, data.mask, most, model, loss, NULL, &lh_parity_random_tolerance);
+        lh_trainer_close(&t);
+    }
+}

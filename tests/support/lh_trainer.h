@@ -1,0 +1,46 @@
+/* Generated programs for the CPU on one batch, and their comparison with kernels/ref. A failed comparison fails the
+ * running test. */
+#ifndef LH_TRAINER_H
+#define LH_TRAINER_H
+
+#include "lh_parity.h"
+
+/* A program of a spec with one batch and all buffers of a step in this mode. */
+typedef struct lh_trainer {
+    const lh_spec *spec;
+    const lh_cpu_program *program;
+    lh_cpu_step step;
+    void *parameters, *tables, *workspace, *gradient;
+    lh_sums sums;
+} lh_trainer;
+
+/* drawn: distances, if the encoding samples them. lh_trainer_close frees it. */
+lh_trainer lh_trainer_open(const lh_spec *spec, const lh_cpu_program *program, const lh_ref_model *model,
+                           const lh_ref_batch *batch, const int32_t *drawn, lh_mode mode);
+void lh_trainer_close(lh_trainer *t);
+
+/* Runs the batch in blocks of at most `most` sequences. logits [sequences][labels][classes] real, evaluation only. */
+void lh_trainer_run(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int most, void *logits);
+
+/* The draw of batches whose positions a program samples itself: in training one per step, in evaluation number
+ * LH_PARITY_DRAW. */
+lh_draw lh_trainer_draw(lh_mode mode);
+
+/* Opens a trainer of the spec's first program that samples positions and distances by lh_trainer_draw, or takes given
+ * ones: [stream][token], NULL for a stream that is sampled. */
+lh_trainer lh_trainer_open_sampling(const lh_spec *spec, const lh_ref_model *model, const lh_ref_batch *batch,
+                                    lh_mode mode, const int32_t *const positions[LH_MAX_STREAMS],
+                                    const int32_t *const distances[LH_MAX_STREAMS]);
+
+/* Runs the batch and compares the summed loss, and logits of an evaluation or gradients of a training, with those of
+ * kernels/ref: loss, logits, and the gradients in the model. */
+void lh_trainer_check(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int most,
+                      const lh_ref_model *model, double loss, const double *logits,
+                      const lh_parity_tolerance *tolerance);
+
+/* Compares a program of a random model with kernels/ref on a batch of this size: in evaluation, and in training in
+ * blocks of several sizes. */
+void lh_trainer_check_size(const lh_parity_case *c, const lh_cpu_program *program, lh_ref_model *model,
+                           lh_parity_size size);
+
+#endif
