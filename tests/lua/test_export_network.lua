@@ -1,9 +1,9 @@
--- Networks in `export pytorch`: fields of a model, passes of descriptions, names, families, random networks.
+-- Networks in `export pytorch`: fields of a model, forward passes of descriptions, names, families, random networks.
 
 local support = dofile("tests/lua/support.lua")
 package.path = "tests/support/?.lua;" .. package.path
 
-local random_specs = require("random_specs") -- loaded before modules that plan
+local random_specs = require("random_specs") -- changes a module that the following modules load
 local builder = require("network.graph.builder")
 local exports = require("exports")
 local lu = require("luaunit")
@@ -67,7 +67,7 @@ end
 
 local GOLDEN = "tests/golden/export/"
 
--- The text equals the golden's except for the digest.
+-- The digest of the plan is replaced, since unrelated changes change it.
 function TestNetworks.test_networks_are_the_golden_ones()
   local large = support.write("decoder.lua", [[return { task = { kind = "reverse_string" },
     encoding = { kind = "rope" },
@@ -81,8 +81,10 @@ function TestNetworks.test_networks_are_the_golden_ones()
   end
 end
 
--- The export of a description; families: by name, in addition to "self".
-local function described(describe, encoding, families, more, change)
+-- The facts of model.py for a description, or nil and the problem. encoding: fields of the encoding; families(self):
+-- attention families in addition to "self", by name; more: further fields of the spec; change(result): changes the
+-- planned spec first.
+local function derive_facts(describe, encoding, families, more, change)
   local result = plan_text(('{ task = { kind = "reverse_string" }, encoding = { %s }, %s }'):format(encoding or "",
     more or ""))
   local plan = result.plan
@@ -97,8 +99,8 @@ local function described(describe, encoding, families, more, change)
   return pytorch.derive_facts(result, RUN, net)
 end
 
--- A network of one block; f receives the block, its input, the network and its embedding.
-local function in_block(f, options)
+-- Returns a description with one block, which f(block, its input, the network, its embedding) describes.
+local function describe_block(f, options)
   return function(net)
     local x = net:embed("embedding", net:stream("source"), { scale = 2 })
     local b = net:block("half", 2, "A block.", options)
@@ -107,9 +109,9 @@ local function in_block(f, options)
   end
 end
 
--- The lines of the network's forward pass.
+-- The lines of the block's forward pass.
 local function list_forward_lines(f)
-  local facts = assert(described(in_block(f)))
+  local facts = assert(derive_facts(describe_block(f)))
   return facts.list[#facts.list].lines
 end
 
@@ -158,9 +160,9 @@ function TestNetworks.test_long_lines_are_split()
   lu.assertStrContains(text, ("self.part1%s(h), self.part2%s(h), "):format(long, long))
 end
 
--- A block that reads values outside of it, and a value that is read after the block as well.
+-- A block may read values from outside of it, and such a value may also be read after the block.
 function TestNetworks.test_blocks_and_surrounding_values()
-  local facts = described(function(net)
+  local facts = derive_facts(function(net)
     local x = net:embed("embedding", net:stream("source"), { scale = 2, dropout = 0.2 })
     local b = net:block("half", 2, "A block.")
     local h = b:input(x)
@@ -176,14 +178,14 @@ function TestNetworks.test_blocks_and_surrounding_values()
   lu.assertFalse(facts.math)
 end
 
--- A value that every repetition reads is not overwritten, even if the first one begins with it.
+-- A value that every repetition reads is not overwritten, even if it is also the block's first input.
 function TestNetworks.test_a_block_that_reads_its_first_input()
-  local facts = described(in_block(function(b, h, _, x)
+  local facts = derive_facts(describe_block(function(b, h, _, x)
     b:output(b:add(b:norm("first", h), b:external(x)))
   end))
   lu.assertEquals(facts.network.lines, { 'embedding = self.embed["token"](tokens) * 2', "h = embedding",
     "for half in self.halfs:", "    h = half(h, embedding)", "return self.output(h)" })
-  facts = described(function(net)
+  facts = derive_facts(function(net)
     local x = net:embed("embedding", net:stream("source"))
     for _, name in ipairs({ "first", "second" }) do
       local b = net:block(name, 1, "A block.")
@@ -199,9 +201,9 @@ function TestNetworks.test_a_block_that_reads_its_first_input()
     "    second_output = second(second_output, h)", "return self.output(second_output)" })
 end
 
--- A block processes another value and reads the stream: each repetition needs the original stream.
+-- The block changes `other` and reads the embedded stream, which every repetition needs unchanged.
 function TestNetworks.test_a_block_that_reads_another_stream()
-  local facts = described(function(net)
+  local facts = derive_facts(function(net)
     local before = net:block("before", 1, "A block.")
     before:output(before:norm("norm", before:input(net:embed("embedding", net:stream("source")))))
     local other = net:product("other", before.result, 64)
@@ -215,9 +217,9 @@ function TestNetworks.test_a_block_that_reads_another_stream()
     "    half_output = half(half_output, h)", "return self.output(half_output + other)" })
 end
 
--- A comment becomes a docstring, for any content.
+-- The comment of a block becomes a docstring, for any content.
 function TestNetworks.test_comments_of_blocks()
-  local text = render(described(function(net)
+  local text = render(derive_facts(function(net)
     local b = net:block("half", 1, [[a "block" of C:\new"]])
     b:output(b:norm("first", b:input(net:embed("embedding", net:stream("source")))))
     net:classify(net:readout(b.result, "last"))
@@ -226,19 +228,22 @@ function TestNetworks.test_comments_of_blocks()
 end
 
 function TestNetworks.test_repeated_blocks()
-  local function again(b, h)
+  local function repeat_attention(b, h)
     b:output(b:add(h, b:attention("self", h, h)))
   end
-  lu.assertEquals(assert(described(in_block(again, { loops = 3 }), 'kind = "rope"')).network.lines, {
+  lu.assertEquals(assert(derive_facts(describe_block(repeat_attention, { loops = 3 }), 'kind = "rope"')).network.lines,
+    {
     'h = self.embed["token"](tokens) * 2', "for _ in range(3):", "    for half in self.halfs:",
     "        h = half(h, place)", "return self.output(h)" })
-  local _, problem = described(in_block(again, { loops = 3 }), 'kind = "rope", ' .. RANDOM:format('draw = "layer"'))
+  local _, problem = derive_facts(describe_block(repeat_attention, { loops = 3 }),
+    'kind = "rope", ' .. RANDOM:format('draw = "layer"'))
+      'kind = "rope", ' .. RANDOM:format('draw = "layer"'))
   lu.assertEquals(problem, "does not know samples for each layer in block half, which runs 3 times")
 end
 
--- Names that Python or PyTorch reserves, and modules in a folder of the same name.
+-- Names that Python or PyTorch reserves, and a module with the name of another module's folder.
 function TestNetworks.test_reserved_names()
-  local facts = described(in_block(function(b, h)
+  local facts = derive_facts(describe_block(function(b, h)
     local s = b:product("lambda", b:product("train", h, 64), 64)
     local think = b:product("think", b:add(s, b:activation("len", s, "relu")), 64)
     local thought = b:feedforward(think, { hidden = 32, activation = "relu", name = "think" })
@@ -250,7 +255,7 @@ function TestNetworks.test_reserved_names()
     'yield f"{name_in_file(owner)}.{name}", parameter, ')
   assert_lacks(text, '"up', "IN_NORMS", "import math")
   for name, class in pairs({ none = "NoneBlock", f = "FBlock", encoder = "EncoderBlock", half_way = "HalfWay" }) do
-    local block = described(function(net)
+    local block = derive_facts(function(net)
       local b = net:block(name, 1, "A block.")
       b:output(b:norm("first", b:input(net:embed("embedding", net:stream("source")))))
       net:classify(net:readout(b.result, "last"))
@@ -259,41 +264,48 @@ function TestNetworks.test_reserved_names()
   end
 end
 
--- Several families in one network: a facet that differs from those of earlier families has the family's name.
-function TestNetworks.test_attentions_of_several_families()
-  local function two(net)
+-- Returns a description with one attention of each family, each in a block of its own; biased: the family whose
+-- projections have biases, or nil.
+local function describe_attentions(families, biased)
+  return function(net)
     local x = net:embed("embedding", net:stream("source"))
-    for i, name in ipairs({ "self", "other", "same" }) do
+    for i, name in ipairs(families) do
       local b = net:block("half" .. i, 1, "A block.")
       local h = b:input(x)
-      b:output(b:add(h, b:attention(name, h, h, { bias = name == "other" })))
+      b:output(b:add(h, b:attention(name, h, h, { bias = name == biased })))
       x = b.result
     end
     net:classify(net:readout(x, "last"))
   end
-  local function families(own, change)
-    local function family(fields)
+end
+
+-- If a facet of a family differs from that of all earlier families, its functions have the family's name.
+function TestNetworks.test_attentions_of_several_families()
+  local function make_families(own, heads)
+    local function make_family(fields)
       return setmetatable(fields, { __index = own })
     end
-    return { same = family({ name = "same", prefix = "same_" }), other = family({ name = "other", prefix = "other_",
-      rotation = change and own.rotation or { kind = "rope", base = 50.0, scaling = { kind = "none" } },
-      mask = { kind = "causal", right = 0 }, heads = change,
-      head_width = change and own.heads * own.head_width // change }) }
+    return { same = make_family({ name = "same", prefix = "same_" }),
+      other = make_family({ name = "other", prefix = "other_",
+      rotation = heads and own.rotation or { kind = "rope", base = 50.0, scaling = { kind = "none" } },
+      mask = { kind = "causal", right = 0 }, heads = heads,
+      head_width = heads and own.heads * own.head_width // heads }) }
   end
-  local text = render(described(two, 'kind = "rope"', families))
+  local describe_three = describe_attentions({ "self", "other", "same" }, "other")
+  local text = render(derive_facts(describe_three, 'kind = "rope"', make_families))
   assert_has(text, "def rotate(", "def hidden(", "class Attention(", "class OtherAttention(",
     "masked_fill(hidden(score)",
     "def other_attention_rotate(", "query, key = rotate(query, positions)",
     "query, key = other_attention_rotate(query, positions)", "self.attention = OtherAttention()")
   assert_lacks(text, "other_attention_hidden", "class SameAttention", "same_attention")
-  local _, problem = described(two, 'kind = "rope"', function(own)
-    return families(own, 4)
+  local _, problem = derive_facts(describe_three, 'kind = "rope"', function(own)
+    return make_families(own, 4)
   end)
   lu.assertEquals(problem, "does not know heads of attention other that are not those of self")
 end
 
--- An attention with queries of one stream and keys of another.
-local function attend_all(net)
+-- A description whose cross-attention has queries of the target and keys of the source.
+local function describe_two_streams(net)
   local source, target, tokens = net:stream("source"), net:stream("target"), net:table("token")
   local memory = net:embed("memory", source, { table = tokens, place = net.additive })
   local x = net:embed("embedding", target, { table = tokens, place = net.additive })
@@ -304,7 +316,7 @@ local function attend_all(net)
   net:classify(net:readout(b.result, "last"), { tied = tokens })
 end
 
-local function with_cross(own)
+local function make_cross(own)
   return { cross = setmetatable({ cross = true, name = "cross", prefix = "cross_",
     mask = own.relative.kind == "none" and { kind = "none" } or nil }, { __index = own }) }
 end
@@ -312,7 +324,8 @@ end
 local DECODER = 'model = { kind = "decoder" }'
 
 function TestNetworks.test_two_streams()
-  local text = render(described(attend_all, 'kind = "rope", additive = { kind = "sinusoid" }', with_cross, DECODER))
+  local text = render(derive_facts(describe_two_streams, 'kind = "rope", additive = { kind = "sinusoid" }', make_cross,
+    DECODER))
   assert_has(text, "    def forward(self, source, target):", "of source [B][S] and target [B][T].",
     "        source_place = torch.arange(source.shape[1], device=source.device)\n"
     .. "        target_place = torch.arange(target.shape[1], device=target.device)\n",
@@ -326,71 +339,52 @@ function TestNetworks.test_two_streams()
     "model(*with_target(inputs, target))", "return model(*tokens)[0")
 end
 
--- Attentions with formulas of their own: equal formulas are shared.
+-- Attentions with equal formulas share one function.
 function TestNetworks.test_scores_of_several_families()
-  local function two(net)
-    local x = net:embed("embedding", net:stream("source"))
-    for i, name in ipairs({ "self", "other" }) do
-      local b = net:block("half" .. i, 1, "A block.")
-      local h = b:input(x)
-      b:output(b:add(h, b:attention(name, h, h)))
-      x = b.result
-    end
-    net:classify(net:readout(x, "last"))
-  end
-  local function families(own)
+  local function make_families(own)
     return { other = setmetatable({ name = "other", of_spec = "other", prefix = "other_" },
       { __index = own }) }
   end
-  local function with(other)
-    return described(two, 'kind = "alibi"', families, nil, function(result)
+  local function derive_with(other)
+    return derive_facts(describe_attentions({ "self", "other" }), 'kind = "alibi"', make_families, nil, function(result)
       result.score = { families = { self = result.score, other = other and plan_text(
         ('{ task = { kind = "reverse_string" }, encoding = { kind = %q } }'):format(other)).score } }
     end)
   end
-  local text = render(with("alibi"))
+  local text = render(derive_with("alibi"))
   assert_has(text, "def change_score(", "class Attention(", "self.attention = Attention()")
   assert_lacks(text, "OtherAttention")
-  local differ = render(with("fire"))
+  local differ = render(derive_with("fire"))
   assert_has(differ, "def change_score(score, distance):", "def other_attention_change_score(score, ",
     "score = other_attention_change_score(score, ", '    "slope": torch.tensor([')
 end
 
--- The file has one constant for each name.
+-- The exported file has one constant for each name, so two attentions cannot have different constants of one name.
 function TestNetworks.test_constants_of_several_families()
-  local function scored(value)
+  local function trace_score(value)
     return plan_text(([[{ task = { kind = "reverse_string" }, encoding = { score = function(x)
       return x.score + lookup(x.a, mod(x.key, 2)) end, parameters = { a = { shape = 2, values = { 1, %d } } } } }]])
       :format(value)).score
   end
-  local function two(net)
-    local x = net:embed("embedding", net:stream("source"))
-    local first, second = net:block("first", 1, "A block."), net:block("second", 1, "A block.")
-    local h = first:input(x)
-    first:output(first:add(h, first:attention("self", h, h)))
-    h = second:input(first.result)
-    second:output(second:add(h, second:attention("other", h, h)))
-    net:classify(net:readout(second.result, "last"))
-  end
-  local function families(own)
+  local function make_families(own)
     own.score = { kind = "plain" }
     return { other = setmetatable({ name = "other", of_spec = "other", prefix = "other_" },
       { __index = own }) }
   end
-  local function with(value)
-    return described(two, "", families, nil, function(result)
-      result.score = { families = { self = scored(2), other = scored(value) } }
+  local function derive_with(value)
+    return derive_facts(describe_attentions({ "self", "other" }), "", make_families, nil, function(result)
+      result.score = { families = { self = trace_score(2), other = trace_score(value) } }
     end)
   end
-  lu.assertNotNil(with(2))
-  local _, problem = with(3)
+  lu.assertNotNil(derive_with(2))
+  local _, problem = derive_with(3)
   lu.assertEquals(problem, "does not know a of the score of attention other: another attention has it, too")
 end
 
--- Values of pairs of tokens, with queries and keys from two streams.
+-- Distances, masks and scores with queries and keys from two streams.
 function TestNetworks.test_pairs_of_two_streams()
-  local text = render(described(attend_all, [[relative = { kind = "shaw", clip = 2 },
-    score = function(x) return x.score + x.key - x.query_length + x.distance end]], with_cross, DECODER))
+  local text = render(derive_facts(describe_two_streams, [[relative = { kind = "shaw", clip = 2 },
+    score = function(x) return x.score + x.key - x.query_length + x.distance end]], make_cross, DECODER))
   assert_has(text, "    def forward(self, h, distance):", "    def forward(self, h, memory, memory_distance):",
     "        target_distance = target_place - target_place[:, None]\n",
     "        target_memory_distance = source_place - target_place[:, None]\n",
@@ -403,7 +397,7 @@ function TestNetworks.test_pairs_of_two_streams()
   assert_lacks(text, "class CrossAttentionRelative")
 end
 
--- A family's own facets may switch off those of the encoding.
+-- A mask for one family is not exported for the others.
 function TestNetworks.test_a_family_without_facets_of_the_others()
   local sizes = 'kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 1'
   local seen = "cross_attention_hidden(score)"
@@ -415,32 +409,33 @@ function TestNetworks.test_a_family_without_facets_of_the_others()
     cross = { normaliser = { kind = "softmax" } }]]), "match_first(", "softmax(")
 end
 
-local function find_unknown(describe, ...)
-  local facts, problem = described(describe, ...)
+local function find_problem(describe, ...)
+  local facts, problem = derive_facts(describe, ...)
   lu.assertNil(facts)
   return problem
 end
 
 function TestNetworks.test_unsupported_networks_are_named()
   ops.recur = ops.activation -- an operation that the export does not know
-  local recurs = find_unknown(in_block(function(b, h)
+  local recurs = find_problem(describe_block(function(b, h)
     local y = b:activation("bent", h, "relu")
     y.op.kind = "recur"
     b:output(b:norm("first", y))
   end))
   ops.recur = nil
   lu.assertEquals(recurs, "does not know the operation recur (bent) of block half")
-  lu.assertEquals(find_unknown(in_block(function(b, h)
+  lu.assertEquals(find_problem(describe_block(function(b, h)
     local y = b:activation("bent", h, "relu")
     y.op.temperature = 2
     b:output(b:norm("first", y))
   end)), "does not know temperature of the operation activation (bent) of block half")
-  lu.assertEquals(find_unknown(attend_all, nil, with_cross),
+  lu.assertEquals(find_problem(describe_two_streams, nil, make_cross),
     "does not know the stream target of the network in addition to source")
-  lu.assertEquals(find_unknown(attend_all, 'kind = "rope", ' .. RANDOM:format('draw = "pass"'), with_cross, DECODER),
+  lu.assertEquals(find_problem(describe_two_streams, 'kind = "rope", ' .. RANDOM:format('draw = "pass"'), make_cross,
+    DECODER),
     "does not know sampled positions of two streams")
-  lu.assertEquals(find_unknown(attend_all, nil, function(own)
-    local families = with_cross(own)
+  lu.assertEquals(find_problem(describe_two_streams, nil, function(own)
+    local families = make_cross(own)
     families.cross.normaliser = { kind = "geometric", fill = 14 }
     return families
   end, DECODER), "does not know the order of keys of attention cross, which is between two streams")
@@ -448,7 +443,7 @@ end
 
 local RANDOM_NETWORKS = 30
 
--- Random networks: each gives a file with lines of legal length that uses every module it makes.
+-- Every random network gives a file with lines of at most 120 columns that uses every module that it makes.
 function TestNetworks.test_random_networks()
   for number = 1, RANDOM_NETWORKS do
     local text, description = random_specs.random("random_" .. number)
