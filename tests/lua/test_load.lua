@@ -1,4 +1,4 @@
--- generator/spec/reading/load.lua, sandbox.lua and tree.lua: rights of a spec, merging of tables, effects of --set.
+-- generator/spec/reading/load.lua, sandbox.lua and tree.lua: what a spec may do, merging of tables, effects of --set.
 
 local support = dofile("tests/lua/support.lua")
 local diagnostics = require("base.diagnostics")
@@ -15,8 +15,8 @@ local function load_text(text, sets)
   return load_spec(support.write("probe.lua", text), sets)
 end
 
--- The value at a path of a loaded tree, and its origin.
-local function value(loaded, path)
+-- Returns the value at a path of a loaded tree, and its origin.
+local function get_value(loaded, path)
   local node = loaded.tree
   for name in path:gmatch("[^%.]+") do
     node = node and (tonumber(name) and node.items[tonumber(name)] or node.fields[name])
@@ -57,7 +57,7 @@ function TestSandbox.test_endless_tail_calls_are_stopped()
   refuse("local function f() return f() end\nreturn f()", "still running")
 end
 
--- Concatenation doubles memory in one instruction, a table grows by one; both end early, with a message.
+-- One concatenation can double the memory, and a table grows by one value at a time: both end early, with a message.
 function TestSandbox:test_memory_is_bounded()
   sandbox.INSTRUCTIONS = self.instructions
   refuse("local s = 'x'\nwhile true do s = s .. s end", "probe.lua:2:1: error: uses more than 128 MB")
@@ -68,7 +68,7 @@ function TestSandbox:test_memory_is_bounded()
   refuse("local t = {}\nfor i = 1, 1e9 do t[i] = { { i }, { i } } end", "probe.lua:2:1: error:")
 end
 
--- An instruction that exceeds all memory counts like the remaining memory.
+-- Building a long string counts as many instructions.
 function TestSandbox:test_long_strings_count_as_work()
   sandbox.INSTRUCTIONS = self.instructions
   refuse("local s = 'x'\nfor i = 1, 23 do s = s .. s end\nwhile true do local t = s .. 'y' end",
@@ -104,10 +104,8 @@ end
 
 function TestSandbox.test_library_names_are_named()
   for _, name in ipairs({ "os", "io", "require", "math", "string", "debug", "coroutine", "pcall", "setmetatable",
-    "load",
-    "print", "_G", "error", "collectgarbage", "rawget", "next", "getmetatable" }) do
-    local d = refuse("return {\n  x = " .. name .. ".y,\n}", '"' .. name
-      .. '" is not defined; a spec has no I/O')
+    "load", "print", "_G", "error", "collectgarbage", "rawget", "next", "getmetatable" }) do
+    local d = refuse("return {\n  x = " .. name .. ".y,\n}", '"' .. name .. '" is not defined; a spec has no I/O')
     lu.assertStrContains(d:text(), "probe.lua:2:7: error:")
   end
 end
@@ -164,14 +162,14 @@ function TestSandbox.test_functions_may_not_compare()
 end
 
 function TestSandbox.test_local_arithmetic_is_fine()
-  local loaded,
-    d = load_text("local n = 3\nlocal function twice(x) return 2 * x end\nreturn { a = twice(n), b = n // 2 }")
+  local loaded, d = load_text("local n = 3\nlocal function twice(x) return 2 * x end\n"
+    .. "return { a = twice(n), b = n // 2 }")
   lu.assertEquals(d:text(), "")
-  lu.assertEquals(value(loaded, "a"), 6)
+  lu.assertEquals(get_value(loaded, "a"), 6)
 end
 
 function TestSandbox.test_windows_line_ends_keep_lines()
-  local _, origin = value(load_text("\xEF\xBB\xBFreturn {\r\n  a = 1,\r\n}\r\n"), "a")
+  local _, origin = get_value(load_text("\xEF\xBB\xBFreturn {\r\n  a = 1,\r\n}\r\n"), "a")
   lu.assertEquals({ origin.line, origin.col }, { 2, 3 })
 end
 
@@ -205,8 +203,8 @@ end
 
 function TestLoad.test_use_merges_fields_into_a_preset()
   local loaded = load_text('return { model = { use = "ruoss_encoder", heads = 4 } }')
-  lu.assertEquals(value(loaded, "model.heads"), 4)
-  local layers, origin = value(loaded, "model.layers")
+  lu.assertEquals(get_value(loaded, "model.heads"), 4)
+  local layers, origin = get_value(loaded, "model.layers")
   lu.assertEquals(layers, 5)
   lu.assertEquals(origin.path, "spec/models/ruoss_encoder.lua")
   lu.assertNil(loaded.tree.fields.model.fields.use)
@@ -214,16 +212,16 @@ end
 
 function TestLoad.test_encoding_kind_is_short_for_use()
   local loaded = load_text('return { encoding = { kind = "rope", positions = { kind = "randomized" } } }')
-  lu.assertEquals(value(loaded, "encoding.rotation.kind"), "rope")
-  lu.assertEquals(value(loaded, "encoding.positions.kind"), "randomized")
-  lu.assertNil(value(loaded, "encoding.kind"))
+  lu.assertEquals(get_value(loaded, "encoding.rotation.kind"), "rope")
+  lu.assertEquals(get_value(loaded, "encoding.positions.kind"), "randomized")
+  lu.assertNil(get_value(loaded, "encoding.kind"))
   refuse('return { encoding = { kind = "rope", use = "rope" } }', "encoding.kind: conflicts with encoding.use")
 end
 
 function TestLoad.test_lists_replace()
   local loaded = load_text('return { train = { use = "quick", lengths = { 1, 20 } }, '
     .. 'eval = { use = "quick", lengths = { 5, 6 } } }')
-  lu.assertEquals(value(loaded, "train.lengths.2"), 20)
+  lu.assertEquals(get_value(loaded, "train.lengths.2"), 20)
   lu.assertNil(loaded.tree.fields.eval.fields.lengths.fields.list)
 end
 
@@ -232,14 +230,15 @@ function TestLoad.test_another_kind_drops_the_preset()
     .. 'train = { clip = { max_norm = 2 } } }'
   support.write("base.lua", base)
   local loaded = load_text('return { use = "./base.lua", encoding = { additive = { kind = "none" } } }')
-  lu.assertNil(value(loaded, "encoding.additive.rows"))
+  lu.assertNil(get_value(loaded, "encoding.additive.rows"))
   loaded = load_text('return { use = "./base.lua", encoding = { additive = { kind = "learned" } } }')
-  lu.assertEquals(value(loaded, "encoding.additive.rows"), 9)
+  lu.assertEquals(get_value(loaded, "encoding.additive.rows"), 9)
   loaded = load_text('return { use = "./base.lua", train = { clip = { kind = "none" } } }')
   lu.assertTrue(loaded.tree.fields.train.fields.clip.fields.max_norm.unstated)
 end
 
--- A kind from the command line keeps fields that fit and reports dropped ones, for any source of the other kind.
+-- If --set changes a kind, fields that fit are kept and dropped fields are reported, whether the spec or a preset chose
+-- the kind.
 function TestLoad.test_a_kind_from_the_command_line_keeps_fitting_fields()
   for _, model in ipairs({ 'kind = "encoder", layers = 3, spare_token = false', 'use = "small_encoder", layers = 3, '
     .. "spare_token = false" }) do
@@ -253,13 +252,14 @@ function TestLoad.test_a_kind_from_the_command_line_keeps_fitting_fields()
   end
 end
 
--- Another task has the same effect on fields.
+-- If --set changes the task, fields that fit are kept and dropped fields are reported.
 function TestLoad.test_a_task_from_the_command_line_keeps_fitting_fields()
   support.tasks_folder = "runtime/data/tasks"
   local set = "--set task.kind=parity_check drops task."
-  for _, text in ipairs({ support.read(support.write("base.lua", [[return { task = { kind = "odds_first",
-    options = { order = "odd" }, computation = 2 }, model = { use = "small_encoder" } }]])),
-    'return { use = "./base.lua" }' }) do
+  local base = [[return { task = { kind = "odds_first", options = { order = "odd" }, computation = 2 },
+    model = { use = "small_encoder" } }]]
+  support.write("base.lua", base)
+  for _, text in ipairs({ base, 'return { use = "./base.lua" }' }) do
     local resolved, info, d = support.check_text(text, support.sets({ "task.kind=parity_check" }))
     lu.assertTrue(resolved ~= nil, d:text())
     lu.assertEquals(resolved.task, { kind = "parity_check", computation = 2 })
@@ -282,11 +282,11 @@ function TestLoad.test_a_preset_may_be_a_user_s_spec()
   support.write("mine/base.lua",
     'return { precision = "float64", model = { use = "small_encoder", heads = 4 }, train = { steps = 7 } }')
   local loaded = load_text('return { model = { use = "./mine/base.lua", layers = 1 } }')
-  lu.assertEquals((value(loaded, "model.heads")), 4)
-  lu.assertEquals((value(loaded, "model.layers")), 1)
-  lu.assertEquals((value(loaded, "model.width")), 16)
-  lu.assertNil(value(loaded, "precision"))
-  lu.assertNil(value(loaded, "train.steps"))
+  lu.assertEquals((get_value(loaded, "model.heads")), 4)
+  lu.assertEquals((get_value(loaded, "model.layers")), 1)
+  lu.assertEquals((get_value(loaded, "model.width")), 16)
+  lu.assertNil(get_value(loaded, "precision"))
+  lu.assertNil(get_value(loaded, "train.steps"))
 end
 
 function TestLoad.test_a_whole_spec_may_be_the_base()
@@ -295,18 +295,18 @@ function TestLoad.test_a_whole_spec_may_be_the_base()
     'return { use = "./grand.lua", precision = "float64", train = { batch = 9 }, eval = { use = "quick" } }')
   local loaded = load_text('return { use = "./mine/base.lua", train = { learning_rate = 1 }, '
     .. 'eval = { use = "ruoss" } }')
-  lu.assertEquals(value(loaded, "train.steps"), 7)
-  lu.assertEquals(value(loaded, "train.batch"), 9)
-  lu.assertEquals(value(loaded, "precision"), "float64")
-  local kind, origin = value(loaded, "task.kind")
+  lu.assertEquals(get_value(loaded, "train.steps"), 7)
+  lu.assertEquals(get_value(loaded, "train.batch"), 9)
+  lu.assertEquals(get_value(loaded, "precision"), "float64")
+  local kind, origin = get_value(loaded, "task.kind")
   lu.assertEquals(kind, "bucket_sort")
   lu.assertEquals(origin.path, "mine/grand.lua")
-  lu.assertEquals(value(loaded, "eval.examples"), 500)
+  lu.assertEquals(get_value(loaded, "eval.examples"), 500)
   lu.assertNil(loaded.tree.fields.use)
 end
 
--- A task is chosen in one way: a spec that builds upon another replaces the other way; the command line marks the
--- replaced fields.
+-- A task is chosen by `kind` or by `source`. A spec that builds upon another replaces the other choice; --set marks the
+-- replaced field as unstated.
 function TestLoad.test_another_choice_of_task_replaces_the_first()
   support.write("base_task.lua", 'return { task = { kind = "bucket_sort" } }')
   support.write("own_task.lua", 'return { task = { source = "x.c" } }')
@@ -323,7 +323,6 @@ function TestLoad.test_another_choice_of_task_replaces_the_first()
   lu.assertEquals({ load_task('return { task = { kind = "bucket_sort" } }', set) }, { "--set task.source=z.c", "z.c" })
 end
 
--- Paths in a spec are relative to its file.
 function TestLoad.test_paths_are_relative_to_their_spec()
   support.write("deep/own_task.lua", 'return { task = { source = "x.c" } }')
   support.write("deep/x.c", "deep")
@@ -351,7 +350,7 @@ function TestLoad.test_cycles_are_reported_with_their_chain()
   refuse('return { model = { use = "./three.lua" } }', "probe.lua -> three.lua -> probe.lua")
 end
 
--- The rest of the spec is still read, so that its errors are reported in the same run.
+-- After an unknown preset the spec is still read, so that its other errors are reported in the same run.
 function TestLoad.test_unknown_presets_list_existing_ones()
   local function assert_message(text, message)
     local loaded, d = load_text(text)
@@ -380,22 +379,22 @@ function TestSet.test_sets_accept_all_kinds_of_constants()
     { path = "precision", text = '"float64"' } }
   local loaded, d = load_text('return { task = { kind = "bucket_sort" } }', sets)
   lu.assertEquals(d:text(), "")
-  local steps, origin = value(loaded, "train.steps")
+  local steps, origin = get_value(loaded, "train.steps")
   lu.assertEquals(steps, 2000)
   lu.assertEquals(origin.set, "--set train.steps=2e3")
-  lu.assertEquals(value(loaded, "task.kind"), "even_pairs")
-  lu.assertEquals(value(loaded, "train.lengths.2"), 20)
-  lu.assertEquals(value(loaded, "encoding.positions.sorted"), false)
-  lu.assertEquals(value(loaded, "precision"), "float64")
+  lu.assertEquals(get_value(loaded, "task.kind"), "even_pairs")
+  lu.assertEquals(get_value(loaded, "train.lengths.2"), 20)
+  lu.assertEquals(get_value(loaded, "encoding.positions.sorted"), false)
+  lu.assertEquals(get_value(loaded, "precision"), "float64")
 end
 
 function TestSet.test_another_encoding_keeps_other_fields()
   local text = 'return { encoding = { kind = "sinusoid", positions = { kind = "randomized" } } }'
   for _, path in ipairs({ "encoding.kind", "encoding.use" }) do
     local loaded = load_text(text, { { path = path, text = "rope" } })
-    lu.assertEquals(value(loaded, "encoding.rotation.kind"), "rope")
-    lu.assertNil(value(loaded, "encoding.additive.kind"))
-    lu.assertEquals(value(loaded, "encoding.positions.kind"), "randomized")
+    lu.assertEquals(get_value(loaded, "encoding.rotation.kind"), "rope")
+    lu.assertNil(get_value(loaded, "encoding.additive.kind"))
+    lu.assertEquals(get_value(loaded, "encoding.positions.kind"), "randomized")
   end
 end
 
@@ -405,17 +404,17 @@ function TestSet.test_order_does_not_matter_between_fields()
     local sets = { { path = "encoding.additive.kind", text = "learned" }, { path = "encoding.additive.rows",
       text = "9" } }
     local loaded = load_text(text, { sets[order[1]], sets[order[2]] })
-    lu.assertEquals(value(loaded, "encoding.additive.kind"), "learned")
-    lu.assertEquals(value(loaded, "encoding.additive.rows"), 9)
+    lu.assertEquals(get_value(loaded, "encoding.additive.kind"), "learned")
+    lu.assertEquals(get_value(loaded, "encoding.additive.rows"), 9)
   end
 end
 
 function TestSet.test_the_later_of_two_settings_wins()
   local loaded = load_text("return {}", { { path = "train.steps", text = "1" }, { path = "train.steps", text = "2" } })
-  lu.assertEquals(value(loaded, "train.steps"), 2)
+  lu.assertEquals(get_value(loaded, "train.steps"), 2)
 end
 
-function TestSet.test_wrong_settings_are_reported()
+function TestSet.test_invalid_settings_are_reported()
   for _, case in ipairs({
     { "train..steps", "1", '"train..steps" is no field path' }, { "eval.lengths.list[1]", "1", "is no field path" },
     { "", "1", "is no field path" }, { "train.steps", " ", "has no value" }, { "train.lengths", "{ 1, ",
@@ -433,7 +432,7 @@ end
 
 TestPipes = { tearDown = support.clean }
 
--- Opening a pipe in place of a file would block.
+-- Opening a pipe without a writer would block.
 function TestPipes.test_pipes_are_not_opened()
   local folder = support.write("pipes/x", ""):match("^(.*)/")
   assert(os.execute(("mkfifo '%s/pipe.lua' '%s/pipe.c'"):format(folder, folder)))

@@ -1,4 +1,4 @@
--- Tables of a report: their requests, their content, text, LaTeX, HTML and CSV.
+-- Tables of a report: their items (what a study requests), their content, and their forms as text, LaTeX and HTML.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -18,21 +18,22 @@ local escape = require("base.escape")
 local score_tables = require("lab.study.report.tables.score_tables")
 local write = require("base.write")
 
-local make_study, assert_golden = reports.make_study, reports.assert_golden
-local SCORES, project = reports.SCORES, reports.project
+local make_study, SCORES, project = reports.make_study, reports.SCORES, reports.project
+
+local GOLDEN = "tests/golden/report/"
 
 TestViews = {}
 
 local TABLE = { kind = "table", value = "mean", rows = "task", columns = "encoding", published = "ruoss_2023/table4" }
 
-local function mean_table(name)
+local function make_mean_table(name)
   local model = score_tables.tabulate(make_study(name, SCORES), TABLE, published.read(project, "ruoss_2023/table4"))
   model.name = "table1"
   return model
 end
 
 function TestViews.test_ours_the_papers_and_the_difference()
-  local model = mean_table("views")
+  local model = make_mean_table("views")
   lu.assertEquals(model.rows[1].cells[1].texts, { "52.0 ± 2.0", "50.4 ± 0.3", "+1.6" })
   lu.assertEquals(model.rows[2].cells[1].texts[1], "30.0*")
   lu.assertEquals(model.rows[2].cells[2].texts[1], "missing")
@@ -50,8 +51,8 @@ end
 
 local SCORED = { split = "test", select = "test", metric = "accuracy" }
 
--- The study of test_runs along the given axes, with a cell for each point and its score.
-local function to_study(axes, scores)
+-- A study along these axes, with a cell for each combination of values; scores[i]: the greatest score of cell i.
+local function make_axes_study(axes, scores)
   local study = { path = "s.lua", name = "s", axes = axes, cells = {}, scored = SCORED }
   local keys = { {} }
   for _, axis in ipairs(axes) do
@@ -70,9 +71,10 @@ local function to_study(axes, scores)
   return study
 end
 
--- One axis: a column of values in the order of the study, the best of them marked, without a mean over the axis.
+-- The table of a study with one axis is a column in the order of the study; the best value is marked, and there is no
+-- mean over the axis.
 function TestViews.test_one_axis()
-  local study = to_study({ { name = "width", values = { "32", "8", "16" } } }, { 30, 10, 20 })
+  local study = make_axes_study({ { name = "width", values = { "32", "8", "16" } } }, { 30, 10, 20 })
   local list = assert(items.check(study, true))
   local model = score_tables.tabulate(study, list[2])
   model.name = "table1"
@@ -86,13 +88,15 @@ function TestViews.test_one_axis()
   lu.assertStrContains(html.make_table(model), '<th scope="row">8</th><td><a href="#cell-2">10.0</a></td></tr>')
 end
 
--- The runs of a study whose examples are finite: training, held out and validation by vectors, for two rates.
+-- Scores in percent of the runs of a study on dataset files: by encoding and learning rate, for each seed those on the
+-- sets train, test and validation; nil for a set without an evaluation.
 local PUZZLES = {
   learned = { [0.1] = { { 99, 80, 60 }, { 97, 82, 66 } }, [0.2] = { { 90, 95, 70 } } },
   none = { [0.1] = { { 50, 40 }, { 52, 44 } } },
 }
 
-local function puzzle_lines(sets)
+-- The lines of eval.jsonl of such a run. Each set has two conditions, 1 and 2 vectors, with the score as their mean.
+local function make_puzzle_lines(sets)
   local lines = {}
   for i, split in ipairs({ "train", "test", "validation" }) do
     for vectors = 1, sets[i] and 2 or 0 do
@@ -104,7 +108,7 @@ local function puzzle_lines(sets)
   return table.concat(lines)
 end
 
-local function puzzle_study(name, scored)
+local function make_puzzle_study(name, scored)
   local study = { name = "s", title = "Study", path = "s.lua", scored = scored, cells = {},
     axes = { { name = "encoding", values = { "learned", "none" } } } }
   local here = support.write(name .. "/here", ""):match("^(.*)/")
@@ -113,7 +117,7 @@ local function puzzle_study(name, scored)
       spec = { plan = { digest = reports.DIGEST } } }
     for rate, seeds in pairs(PUZZLES[encoding]) do
       for seed, sets in ipairs(seeds) do
-        local dir = reports.write_run(name, encoding, seed, rate, { exit = 0, eval = puzzle_lines(sets),
+        local dir = reports.write_run(name, encoding, seed, rate, { exit = 0, eval = make_puzzle_lines(sets),
           facts = { data = { by = { "vectors" } }, epoch_accuracy = 0.9 + seed / 100 } })
         table.insert(cell.runs, { seed = seed, learning_rate = rate, dir = dir:match("[^/]*/[^/]*/[^/]*$") })
       end
@@ -123,7 +127,8 @@ local function puzzle_study(name, scored)
   return cells.read_study(study, here)
 end
 
--- Single lengths, in the scored metric; values that the paper lacks are blank, and values that it quotes are below.
+-- A table of scores at single lengths: values that the paper lacks are blank, and values that it quotes have rows of
+-- their own.
 function TestViews.test_single_lengths()
   local study = make_study("numbers", SCORES)
   local item = { kind = "numbers", rows = "encoding", at = { 20, 30, 40 }, where = { task = "even_pairs" },
@@ -143,7 +148,8 @@ function TestViews.test_single_lengths()
   lu.assertStrContains(table.concat(model.notes, "\n"), "best (quoted): the paper took it from somebody; all: 51")
 end
 
--- Computed by hand: means 2, 6 and 4 of 3, 3 and 2 scores; mean squares within 1.2, between 12; n0 = (8 - 22 / 8) / 2.
+-- Computed by hand: the means are 2, 6 and 4 of 3, 3 and 2 scores, the mean squares 1.2 within groups and 12 between
+-- them, and the mean size of a group is n0 = (8 - 22 / 8) / 2.
 function TestViews.test_spread_within_and_between()
   local actual = spread.compute({ { 1, 2, 3 }, { 5, 6, 7 }, { 3, 5 } })
   lu.assertEquals({ actual.mean, actual.groups, actual.runs }, { 4.0, 3, 8 })
@@ -157,7 +163,7 @@ function TestViews.test_spread_within_and_between()
   lu.assertEquals(model.rows[1].cells[4].texts[1]:match("of %d+"), "of 2")
 end
 
--- Joined over an axis: one cell of the runs of all its values, at the rate that is best for all.
+-- Over an axis, the runs of all its values become one cell, at the learning rate that is best for all.
 function TestViews.test_over_an_axis()
   local study = make_study("over", SCORES)
   local joined = cells.merge_axis(study, "task")
@@ -167,10 +173,10 @@ function TestViews.test_over_an_axis()
   lu.assertEquals({ joined.name, #study.cells, #study.axes }, { study.name, 4, 2 })
 end
 
--- Each set at the rate that the study's set chooses; a set without an evaluation is missing, and values that the paper
--- lacks are blank.
+-- All sets have the learning rate that the study chooses on one set. A set without an evaluation is "missing", and
+-- values that the paper lacks are blank.
 function TestViews.test_sets_side_by_side()
-  local study = puzzle_study("sets", { split = "validation", select = "train" })
+  local study = make_puzzle_study("sets", { split = "validation", select = "train" })
   local paper = assert(published.parse("encoding,train_mean,train_sd,validation_mean,validation_sd\n"
     .. "learned,99.0,0.0,61.0,4.0\n"))
   local model = score_tables.tabulate_sets(study,
@@ -192,14 +198,15 @@ function TestViews.test_sets_side_by_side()
     "Mean over 2 values of vectors 1..2, on the set validation.")
   model.name = "splits1"
   lu.assertStrContains(table_latex.render(model), "& ours & s.e. & paper & diff & ours")
-  study = puzzle_study("chosen", { split = "validation", select = "validation" })
+  study = make_puzzle_study("chosen", { split = "validation", select = "validation" })
   lu.assertEquals(study.cells[1].summary.best.rate, 0.2)
   lu.assertAlmostEquals(study.cells[1].summary.best.mean, 70, 1e-9)
 end
 
--- Every value of a third axis and a fourth has its page; an axis of a single value has none.
+-- Every combination of values of a third and a fourth axis has its page; an axis with a single value has none.
 function TestViews.test_further_axes_are_pages()
-  local study = to_study({ { name = "task", values = { "sort", "parity" } }, { name = "seen", values = { "all" } },
+  local study = make_axes_study({ { name = "task", values = { "sort", "parity" } },
+    { name = "seen", values = { "all" } },
     { name = "encoding", values = { "rope", "none" } }, { name = "width", values = { "8", "16" } },
     { name = "depth", values = { "2", "4" } } }, { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 })
   local titles, shown = {}, {}
@@ -219,16 +226,16 @@ function TestViews.test_further_axes_are_pages()
 end
 
 function TestViews.test_numbers_are_labelled_with_their_axis()
-  local study = to_study({ { name = "task", values = { "sort" } }, { name = "width", values = { "8", "16" } } },
+  local study = make_axes_study({ { name = "task", values = { "sort" } }, { name = "width", values = { "8", "16" } } },
     { 1, 2 })
   local model = score_tables.tabulate(study, { kind = "table", value = "max", rows = "task", columns = "width" })
   lu.assertEquals({ model.columns[1].title, model.columns[2].title }, { "width 8", "width 16" })
   lu.assertEquals(score_tables.format_key(study, study.cells[2]), "width 16")
 end
 
--- The unit is that of the longest time; next to a paper's times it is hours.
+-- The unit fits the longest time; next to a paper's times it is hours.
 function TestViews.test_times_have_a_unit_that_fits()
-  local study = to_study({ { name = "width", values = { "8", "16" } } }, { 1, 2 })
+  local study = make_axes_study({ { name = "width", values = { "8", "16" } } }, { 1, 2 })
   local function make_model(first, second, file)
     study.cells[1].summary.hours.mean, study.cells[2].summary.hours.mean = first, second
     return score_tables.tabulate(study, { kind = "table", value = "hours", rows = "width" }, file)
@@ -245,8 +252,8 @@ end
 local RANDOMIZED = { "rand-sincos", "rand-relative", "rand-alibi", "rand-rope", "rand-learned" }
 local PLAIN = { "none", "sincos", "relative", "alibi", "rope", "learned" }
 
--- A study without runs: its table shows the paper's values.
-local function paper_only()
+-- A study without runs, whose tables show only the paper's values.
+local function make_empty_study()
   local tasks, seen = {}, {}
   for _, row in ipairs(assert(published.read(project, "ruoss_2023/table1")).rows) do
     tasks[#tasks + 1] = not seen[row.task] and row.task or nil
@@ -257,25 +264,25 @@ local function paper_only()
     { name = "encoding", values = encodings } } }
 end
 
-local function find_best(item)
+local function tabulate_best(item)
   local file = type(item.published) == "table" and item.published.file or item.published
   item.kind, item.value, item.rows = "best", "max", "task"
-  return score_tables.tabulate_best(paper_only(), item, assert(published.read(project, file)))
+  return score_tables.tabulate_best(make_empty_study(), item, assert(published.read(project, file)))
 end
 
 -- Figures that the paper's text derives from its tables.
 function TestViews.test_headline_figures_follow_from_the_published_tables()
-  local gain = find_best({ axis = "encoding", of = RANDOMIZED, against = PLAIN, published = "ruoss_2023/table1" })
+  local gain = tabulate_best({ axis = "encoding", of = RANDOMIZED, against = PLAIN, published = "ruoss_2023/table1" })
   lu.assertEquals(#gain.rows, 17)
   lu.assertEquals(gain.rows[16].cells[3].texts[2], "+11.95")
   lu.assertEquals(gain.rows[17].cells[3].texts[2], "+43.5")
-  local sorting = find_best({ axis = "encoding", of = { "rand-sincos" }, against = { "unsorted" },
+  local sorting = tabulate_best({ axis = "encoding", of = { "rand-sincos" }, against = { "unsorted" },
     published = "ruoss_2023/table3", names = { encoding = {
       ["rand-sincos"] = { encoding = "rand-sincos", sorted = 1 }, unsorted = { encoding = "rand-sincos", sorted = 0 },
     } } })
   lu.assertEquals(sorting.rows[16].cells[3].texts[2], "+15.67")
   lu.assertEquals(sorting.rows[17].cells[3].texts[2], "+76.3")
-  local geometric = find_best({ axis = "encoding", of = RANDOMIZED, against = { "geometric" },
+  local geometric = tabulate_best({ axis = "encoding", of = RANDOMIZED, against = { "geometric" },
     published = { file = "ruoss_2023/table5", of = "table1_best_max", against = "geometric_max" } })
   lu.assertEquals(geometric.rows[16].cells[3].texts[2], "+9.70")
   for _, model in ipairs({ gain, sorting, geometric }) do
@@ -286,7 +293,7 @@ end
 TestItems = {}
 
 local function find_problem(item)
-  local study = paper_only()
+  local study = make_empty_study()
   study.path, study.report = "s.lua", { item }
   local list, message = items.check(study)
   lu.assertNil(list)
@@ -350,7 +357,7 @@ function TestItems.test_mistakes_name_the_field()
 end
 
 function TestItems.test_a_scale_may_leave_values_out()
-  local study = paper_only()
+  local study = make_empty_study()
   study.axes[2].values, study.scale, study.path = { "none", "rand-rope" }, "small", "s.lua"
   study.report = { { kind = "best", value = "max", rows = "task", axis = "encoding", of = RANDOMIZED,
     against = PLAIN } }
@@ -358,9 +365,10 @@ function TestItems.test_a_scale_may_leave_values_out()
   lu.assertEquals({ list[1].of, list[1].against }, { { "rand-rope" }, { "none" } })
 end
 
--- An item may be for some values of an axis, also of the axis of pages; a scale may lack some of them.
+-- An item may request only some values of an axis, also of the axis of pages; a scale may lack some of them.
 function TestItems.test_only_some_values()
-  local study = to_study({ { name = "width", values = { "8", "16", "32" } }, { name = "task", values = { "a", "b" } } },
+  local study = make_axes_study({ { name = "width", values = { "8", "16", "32" } },
+    { name = "task", values = { "a", "b" } } },
     { 1, 2, 3, 4, 5, 6 })
   study.report = { { kind = "table", value = "max", rows = "task", pages = "width", only = { width = { 8, 32 } } },
     { kind = "table", value = "max", rows = "width", pages = "task", only = { width = { 16 } } } }
@@ -376,16 +384,17 @@ function TestItems.test_only_some_values()
 end
 
 function TestItems.test_names_may_be_numbers()
-  local study = to_study({ { name = "width", values = { "8", "16" } }, { name = "task", values = { "a", "b" } } }, {})
+  local study = make_axes_study({ { name = "width", values = { "8", "16" } },
+    { name = "task", values = { "a", "b" } } }, {})
   study.report = { { kind = "best", value = "max", rows = "task", axis = "width", of = { 16 }, against = { 8 } },
     { kind = "curves", lines = "task", where = { width = 16 } } }
   local list = assert(items.check(study))
   lu.assertEquals({ list[1].of, list[2].where }, { { "16" }, { width = "16" } })
 end
 
--- On numbers there is also a figure of the score.
+-- Along an axis of numbers, a report also has a figure of the score.
 function TestItems.test_defaults_along_numbers()
-  local study = to_study({ { name = "encoding", values = { "rope", "none" } },
+  local study = make_axes_study({ { name = "encoding", values = { "rope", "none" } },
     { name = "width", values = { "8", "16" } } }, {})
   local list = assert(items.check(study))
   lu.assertEquals({ #list, list[5].kind, list[5].x, list[5].lines, list[5].show }, { 5, "axis", "width", "encoding" })
@@ -398,7 +407,7 @@ function TestItems.test_defaults_along_numbers()
 end
 
 function TestItems.test_default_items_of_a_report()
-  local study = paper_only()
+  local study = make_empty_study()
   local kinds = {}
   for i, item in ipairs(assert(items.check(study))) do
     kinds[i] = item.kind .. " " .. (item.value or "")
@@ -410,23 +419,23 @@ end
 TestRenderers = {}
 
 function TestRenderers.test_a_table_as_text()
-  local model = mean_table("text")
-  assert_golden("table.txt", table_text.render(model, 60))
+  local model = make_mean_table("text")
+  support.assert_golden(GOLDEN .. "table.txt", table_text.render(model, 60))
   for line in table_text.render(model, 60):gmatch("[^\n]+") do
     lu.assertTrue(utf8.len(line) <= 60, line)
   end
 end
 
 function TestRenderers.test_a_table_as_latex()
-  assert_golden("table.tex", table_latex.render(mean_table("latex")))
+  support.assert_golden(GOLDEN .. "table.tex", table_latex.render(make_mean_table("latex")))
   lu.assertEquals(escape.latex("a_b & 50% {x} \\ ~^ #1 $ <|>"),
     "a\\_b \\& 50\\% \\{x\\} \\textbackslash{} \\textasciitilde{}\\textasciicircum{} \\#1 \\$ \\textless{}\\textbar{}"
       .. "\\textgreater{}")
 end
 
 function TestRenderers.test_a_table_as_html()
-  assert_golden("table.html", html.make_table(mean_table("html")) .. "\n")
-  local model = mean_table("heading")
+  support.assert_golden(GOLDEN .. "table.html", html.make_table(make_mean_table("html")) .. "\n")
+  local model = make_mean_table("heading")
   lu.assertStrContains(html.make_table(model, model.title), "<caption>Mean over 2 lengths")
   lu.assertEquals(escape.html('<a href="x">&</a>'), "&lt;a href=&quot;x&quot;&gt;&amp;&lt;/a&gt;")
 end

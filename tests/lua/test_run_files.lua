@@ -8,6 +8,7 @@ local draw = require("lab.study.report.figures.draw")
 local json = require("dkjson")
 local ledger = require("lab.study.run.ledger")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local report = require("lab.study.report.report")
 local reports = require("reports")
@@ -25,16 +26,14 @@ function draw.run()
   return nil, "no pictures", {}
 end
 
--- A run whose spec or facts differ by the entries of these tables.
-local function changed(facts, spec)
+-- Writes and reads a run with other fields of run.json (facts) and of its spec.
+local function read_changed(facts, spec)
   local all = facts or {}
-  all.spec = reports.make_spec("bucket_sort")
-  for name, value in pairs(spec or {}) do
-    all.spec[name] = value
-  end
+  all.spec = lists.merge(reports.make_spec("bucket_sort"), spec or {})
   return runs.read(write_run("damaged", "rr", 1, 0.1, { exit = 0, eval = make_scored_lines(50), facts = all }))
 end
 
+-- Checks that a run has no values, and one note with this text.
 local function assert_damaged(run, what)
   lu.assertEquals({ run.state, run.damaged, run.facts, run.test, #run.notes }, { "damaged", true, {}, nil, 1 }, what)
   lu.assertStrContains(run.notes[1], what)
@@ -59,16 +58,12 @@ function TestDamage.test_fields_of_run_json()
     ["a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a: found tables in each other; expected at most 16 deep"] = { a =
       json.decode(('{"a":'):rep(20) .. "1" .. ("}"):rep(20)) },
   }) do
-    assert_damaged(changed(facts), "run.json: " .. what)
+    assert_damaged(read_changed(facts), "run.json: " .. what)
   end
 end
 
 function TestDamage.test_fields_of_the_spec()
-  local list = {}
-  for n = 1, 10 do
-    list[n] = n
-  end
-  list[4] = { 4 }
+  local list = { 1, 2, 3, { 4 }, 5, 6, 7, 8, 9, 10 }
   for what, spec in pairs({
     ['task.kind: found "a\\10!touch FILE\\10#"; expected a word'] = { task = { kind = "a\n!touch FILE\n#" } },
     ["task: found 3; expected an object"] = { task = 3 },
@@ -87,7 +82,7 @@ function TestDamage.test_fields_of_the_spec()
     ["encoding.parameters.a.init.sigma: found 0; expected a number above 0"] = { encoding = { parameters = { a = {
       per = "head", init = { kind = "normal", sigma = 0 } } } } },
   }) do
-    assert_damaged(changed(nil, spec), "run.json: spec." .. what)
+    assert_damaged(read_changed(nil, spec), "run.json: spec." .. what)
   end
 end
 
@@ -131,14 +126,14 @@ function TestDamage.test_messages_name_the_damaged_line()
   lu.assertTrue(run.damaged)
 end
 
--- A length beyond the limit of specs, which `trainer eval` accepts.
+-- `trainer eval` accepts lengths beyond the limit of specs.
 function TestDamage.test_a_very_long_length_is_no_damage()
   local run = runs.read(write_run("far", "rr", 1, 0.1,
     { exit = 0, eval = make_eval_line(100, "beyond", 1000000, 0.5) }))
   lu.assertEquals({ run.test.lengths, run.notes }, { { 1000000 }, {} })
 end
 
--- Descending lengths and repeated ones take linear time.
+-- Descending lengths take linear time.
 function TestDamage.test_many_lengths_take_no_longer()
   local lines = {}
   for n = 20010, 11, -1 do
@@ -150,7 +145,7 @@ function TestDamage.test_many_lengths_take_no_longer()
   lu.assertTrue(os.clock() - began < 2)
 end
 
--- Files of lines are read in pieces, for any size: here a sparse file of zeros.
+-- Files of any size are read in pieces; this one is a sparse file of 255 MiB of zeros.
 function TestDamage.test_a_large_file_takes_little_memory()
   local dir = write_run("large", "rr", 1, 0.1, { exit = 0, eval = make_eval_line(100, "beyond", 11, 0.5) })
   local file = assert(io.open(dir .. "/eval.jsonl", "r+b"))
@@ -167,8 +162,8 @@ function TestDamage.test_a_large_file_takes_little_memory()
   lu.assertTrue(memory < 4096) -- KiB
 end
 
--- Lines cross the ends of pieces in every way.
-function TestDamage.test_lines_across_blocks()
+-- Lines of many lengths cross the ends of the pieces in which a file is read.
+function TestDamage.test_lines_across_pieces()
   local lines, expected = {}, 0
   for i = 1, 3000 do
     lines[i] = make_eval_line(i, "during", 11 + i % 7, 0.5):gsub("\n", (" "):rep(i % 97) .. "\n")
@@ -182,7 +177,7 @@ function TestDamage.test_lines_across_blocks()
   lu.assertEquals({ expected, notes }, { 3000, { "eval.jsonl: line 3001 is torn, skipped" } })
 end
 
--- The start of a line without an end is found in one search, for any length of earlier lines.
+-- The last newline of a file is found in one search, for any length of the line before it.
 function TestDamage.test_a_long_line_takes_no_longer()
   local began = os.clock()
   local run = runs.read(write_run("long", "rr", 1, 0.1, { exit = 0, eval = (" "):rep(1 << 20) .. "\n{" }))
@@ -200,7 +195,7 @@ end
 
 TestPlaces = { tearDown = support.clean }
 
--- A pipe without a writer would block a reader: `timeout` then ends the test.
+-- A pipe without a writer would block a reader.
 function TestPlaces.test_entries_that_are_not_regular_files()
   for _, name in ipairs({ "run.json", "eval.jsonl", "metrics.jsonl" }) do
     local dir = write_run("fifo", "rr", 1, 0.1, { exit = 0, eval = make_scored_lines(50), metrics = '{"step":1}\n' })
@@ -210,7 +205,7 @@ function TestPlaces.test_entries_that_are_not_regular_files()
     local list = runs.read_metrics(run)
     lu.assertEquals({ run.damaged, #list }, { true, name == "metrics.jsonl" and 0 or 1 })
     lu.assertEquals(run.notes[1]:match("^[^;]*"), name .. ": found a named pipe")
-    lu.assertEquals(#run_files.find(dir:match("^(.*)/[^/]*/[^/]*/[^/]*$")), 1)
+    lu.assertEquals(#run_files.find(run_files.find_root(dir)), 1)
     lu.assertNil(run_files.read_last_metrics(dir) and name == "metrics.jsonl" or nil)
     support.clean()
   end
@@ -227,13 +222,10 @@ function TestPlaces.test_ids_and_digests_are_those_of_the_folders()
   local root
   for i, facts in ipairs({ { id = "other_run" }, { digest = "fedcba9876543210" }, { seed = 7 }, { learning_rate = 3 },
     {} }) do
-    root = write_run("places", ("run_%d"):format(i), i, 0.1, { exit = 0, eval = make_scored_lines(50), facts = facts })
-      :match("^(.*)/[^/]*/[^/]*/[^/]*$")
+    root = run_files.find_root(write_run("places", ("run_%d"):format(i), i, 0.1, { exit = 0,
+      eval = make_scored_lines(50), facts = facts }))
   end
-  local notes = {}
-  for _, cell in ipairs(cells.read_folder(root).cells) do
-    notes[#notes + 1] = cell.runs[1].notes[1]
-  end
+  local notes = lists.map(cells.read_folder(root).cells, function(cell) return cell.runs[1].notes[1] end)
   lu.assertEquals(notes, { 'run.json: id: found "other_run"; expected "run_1", the folder it lies in',
     'run.json: digest: found "fedcba9876543210"; expected "0123456789abcdef", the folder it lies in',
     "run.json: seed: found 7; expected 3, as its folder is called",
@@ -255,7 +247,7 @@ function TestPlaces.test_names_contain_the_digest_of_the_training_file()
     'run.json: data.train_sha256: found "0123abcdef"; expected 0123abcc..., as its folder is called' })
 end
 
--- Lines of a file that run.json does not name belong to another evaluation.
+-- A line of eval.jsonl counts only if run.json names its file or it has none: others belong to another evaluation.
 function TestPlaces.test_lines_of_other_files_do_not_count()
   local dir = write_run("data", "a_run", 1, 0.1, { exit = 0, facts = { data = { train = "a", train_sha256 = "11aa22",
     eval = "b", eval_sha256 = "33bb44" } }, eval = make_eval_line(100, "test", 20, 0.5, ',"data":"33bb"')
@@ -265,7 +257,7 @@ function TestPlaces.test_lines_of_other_files_do_not_count()
   lu.assertEquals({ run.test.lengths, run.test.accuracy, run.train.accuracy }, { { 20, 30 }, { 0.5, 0.75 }, { 1 } })
 end
 
--- The note of a study is untrusted, too.
+-- The record of a study in the folder of its runs is untrusted, too.
 function TestPlaces.test_records_of_sweeps()
   local root = support.write("records/good.json", '{"study":"s","path":"s.lua","scale":null,"set":["a=1"]}'):match(
     "^(.*)/")
@@ -282,18 +274,19 @@ end
 
 TestVerbs = { tearDown = support.clean }
 
-local function make_root()
+-- Writes a good and a damaged run; returns the folder of all runs and the damaged run's folder.
+local function write_two_runs()
   local root = write_run("verbs", "good_run", 1, 0.1,
     { exit = 0, eval = make_scored_lines(50) }):match("^(.*)/[^/]*/[^/]*/[^/]*$")
   return root,
     write_run("verbs", "bad_run", 1, 0.1, { exit = 0, eval = make_scored_lines(60), facts = { id = "../../x" } })
 end
 
-local function mute() end
+local function ignore() end
 
 function TestVerbs.test_report_continues_and_names_damaged_runs()
-  local root, bad = make_root()
-  local code, message = report.run({ project = reports.project, runs = root, say = mute })
+  local root, bad = write_two_runs()
+  local code, message = report.run({ project = reports.project, runs = root, say = ignore })
   lu.assertEquals(code, 1)
   local damage = bad .. '/run.json: id: found "../../x"; expected a letter a-z, then 1 to 63 of a-z, 0-9 and _'
   lu.assertStrContains(message, "1 run is damaged and left out")
@@ -304,44 +297,40 @@ function TestVerbs.test_report_continues_and_names_damaged_runs()
   lu.assertStrContains(support.read(root .. "/report/index.html"), "found &quot;../../x&quot;")
 end
 
-function TestVerbs.test_two_runs_of_which_one_is_damaged()
-  local root, bad = make_root()
+function TestVerbs.test_a_damaged_run_is_not_compared()
+  local root, bad = write_two_runs()
   local run = ("%s/good_run/%s/lr0.1-seed1"):format(root, DIGEST)
-  local code, message = compare.run({ runs = run, other = bad, say = mute })
+  local code, message = compare.run({ runs = run, other = bad, say = ignore })
   lu.assertEquals(code, 1)
   lu.assertStrContains(message, bad .. '/run.json: id: found "../../x"')
 end
 
-function TestVerbs.test_a_sweep_counts_it_as_damaged()
-  local _, bad = make_root()
+function TestVerbs.test_a_sweep_counts_a_damaged_run()
+  local _, bad = write_two_runs()
   local state, damage = ledger.read_state(bad, { steps = 100, conditions = {} }, {})
   lu.assertEquals(state, "damaged")
   lu.assertStrContains(damage, 'id: found "../../x"')
 end
 
--- If one file cannot be written, none of the others is, and the message reports it.
+-- If one file cannot be written, none of the others is. Here a folder has the temporary name of the file.
 function TestVerbs.test_a_report_is_written_whole_or_not_at_all()
   for _, name in ipairs({ "index.html", "report.csv", "report.txt" }) do
-    local root = make_root()
+    local root = write_two_runs()
     support.write(("verbs/out/%s/in the way"):format(write.make_temporary_name(name)), "")
-    local code, message = report.run({ project = reports.project, runs = root, say = mute, out = root .. "/out" })
+    local code, message = report.run({ project = reports.project, runs = root, say = ignore, out = root .. "/out" })
     lu.assertEquals(code, 4)
     lu.assertStrContains(message, "nothing was written")
-    local names = {}
-    for entry in lfs.dir(root .. "/out") do
-      names[#names + 1] = entry:sub(1, 1) ~= "." and entry or nil
-    end
-    lu.assertEquals(names, { write.make_temporary_name(name) })
+    lu.assertEquals(write.list_names(root .. "/out"), { write.make_temporary_name(name) })
     support.clean()
   end
 end
 
--- The folder of results is inside that of the runs: a link there could lead out.
+-- A report is written into the folder of runs, which may be foreign: a link in it could lead to other folders.
 function TestVerbs.test_results_stay_in_their_folder()
-  local root = make_root()
+  local root = write_two_runs()
   local outside = support.write("outside/precious", "x"):match("^(.*)/")
   assert(lfs.link(outside, root .. "/report", true))
-  local code, message = report.run({ project = reports.project, runs = root, say = mute })
+  local code, message = report.run({ project = reports.project, runs = root, say = ignore })
   lu.assertEquals(code, 1)
   lu.assertStrContains(message, "/report is a link")
   local folder, reason = write.choose_folder(root, "report")
@@ -352,30 +341,31 @@ end
 
 TestTrained = { tearDown = support.clean }
 
-local function with_checkpoint(facts)
+-- Writes a run with a checkpoint and returns its folder.
+local function write_checkpoint(facts)
   local dir = write_run("trained", "a_run", 1, 0.1, { exit = 0, facts = facts })
   support.write("trained/a_run/" .. DIGEST .. "/lr0.1-seed1/checkpoint.safetensors", "x")
   return dir
 end
 
--- The folder may have been moved and renamed; its own facts lead to no other folder.
+-- The folder of a run may have been moved and renamed; its run.json cannot lead to another folder.
 function TestTrained.test_facts_in_a_run_s_own_files()
-  local dir = with_checkpoint()
+  local dir = write_checkpoint()
   local moved = dir:match("^(.*)/trained/") .. "/moved here"
   assert(os.rename(dir, moved))
   lu.assertEquals(assert(trained_run.open(moved)).info.id, "a_run")
   local bare = json.decode('{"task":{"kind":"x"},"model":{"width":16},"train":{"batch":1},"eval":{"examples":1}}')
   for what, facts in pairs({ ['id: found "../../x"'] = { id = "../../x" },
     ['digest: found "../x"'] = { digest = "../x" }, ["spec.model.layers: found nothing"] = { spec = bare } }) do
-    local run, message = trained_run.open(with_checkpoint(facts))
+    local run, message = trained_run.open(write_checkpoint(facts))
     lu.assertNil(run)
     lu.assertStrContains(message, what)
   end
 end
 
--- A trainer next to the run, and one in the folder that its id names: neither is started.
+-- A program `trainer` in the run's folder is not started.
 function TestTrained.test_no_program_of_a_run_folder_is_started()
-  local dir = with_checkpoint()
+  local dir = write_checkpoint()
   local run = assert(trained_run.open(dir))
   local touched = dir .. "/touched"
   support.write("trained/a_run/" .. DIGEST .. "/lr0.1-seed1/trainer", "#!/bin/sh\ntouch " .. touched .. "\n")
@@ -390,17 +380,18 @@ function TestTrained.test_no_program_of_a_run_folder_is_started()
   lu.assertNil(lfs.attributes(touched, "mode"))
 end
 
--- The trainer is built from the spec that the user names, if it is the run's.
+-- The trainer is built from the spec that the user names, if it has the run's digest.
 function TestTrained.test_a_trainer_of_the_named_spec()
   local path = support.write("named.lua", "return { task = { kind = 'even_pairs' } }")
-  local run = assert(trained_run.open(with_checkpoint({ digest = assert(reports.project:plan(path, {})).plan.digest })))
+  local run = assert(trained_run.open(write_checkpoint({ digest = assert(reports.project:plan(path,
+    {})).plan.digest })))
   local trainer = trained_run.find_trainer(reports.project, run, nil, function(from)
     return from .. ".built"
   end, nil, path)
   lu.assertEquals(trainer, path .. ".built/trainer")
 end
 
--- A run with --set: values in run.json that differ are set in the spec that names the files.
+-- A run was trained with --set: the values of run.json that differ from the named spec are set again.
 function TestTrained.test_settings_of_a_run_are_set_again()
   support.write("block.lua", support.read("examples/own_network/parallel_block.lua"))
   local path = support.write("own.lua", support.read("examples/own_network/own_network.lua")
@@ -434,7 +425,7 @@ function TestTrained.test_respec_has_every_field_of_training()
   end
 end
 
--- A spec from run.json is one table of known fields, for any content of its strings.
+-- A spec is written from run.json only as a table of known fields, for any content of its strings.
 function TestTrained.test_respec_takes_no_code()
   local own = 'x.score end, task = { source = "/tmp/evil.c" }, other = function(x) return 1'
   for what, spec in pairs({
