@@ -11,10 +11,13 @@ local M = {}
 M.project = require("project").new(".")
 M.DIGEST = "0123456789abcdef"
 
--- A line of eval.jsonl; more: text of further fields, which begins with a comma.
-function M.make_eval_line(step, split, length, accuracy, more)
-  return ('{"step":%d,"split":"%s","by":{"length":%d},"examples":50,"draws":1,"accuracy":%.17g,"exact_match":0.25,'
-    .. '"loss":0.5,"sd_over_draws":0%s}\n'):format(step, split, length, accuracy, more or "")
+-- A line of eval.jsonl. by: a length, or text such as '"vectors":1'; more: text of further fields, which begins with a
+-- comma.
+function M.make_eval_line(step, split, by, accuracy, more)
+  return ('{"step":%d,"split":"%s","by":{%s},"examples":50,"draws":1,"accuracy":%.17g,"exact_match":0.25,'
+    .. '"loss":0.5,"sd_over_draws":0%s}\n'):format(step, split,
+      type(by) == "number" and ('"length":%d'):format(by) or by,
+    accuracy, more or "")
 end
 
 -- The resolved spec that run.json contains.
@@ -48,6 +51,23 @@ function M.make_scored_lines(percent)
   return M.make_eval_line(100, "in_distribution", 5, 0.99)
     .. M.make_eval_line(100, "beyond", 20, percent / 100 + 0.01) .. M.make_eval_line(100, "beyond", 30,
       percent / 100 - 0.01)
+end
+
+-- The folder of all runs that contains a run's folder.
+function M.get_root(dir)
+  return dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
+end
+
+-- Calls the function `run` of a verb with options; returns its exit code, its message and the printed text.
+function M.run_verb(run, options)
+  local output = {}
+  local code, message = run(lists.merge(options, { say = function(text) output[#output + 1] = text end }))
+  return code, message, table.concat(output, "\n")
+end
+
+-- Whether a verb wrote all files except pictures because gnuplot is not installed.
+function M.lacks_gnuplot(code, message)
+  return code == 4 and message:find("gnuplot is not installed", 1, true) ~= nil
 end
 
 -- Writes and reads the runs of a study of two tasks and two encodings, with two learning rates and three seeds.

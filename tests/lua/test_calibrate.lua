@@ -1,20 +1,23 @@
--- Lines that calibration finds in attention (lab/study/calibrate): worked examples digit for digit, other choices,
--- inputs without a possible line, and the bias that the lines give.
+-- Lines that calibration finds in the attention of a teacher (lab/study/calibrate): worked examples, other choices,
+-- attention without lines, and the bias that the lines give. A line has a direction, 1 (diagonal), -1 (anti-diagonal)
+-- or 0 (column), and a number.
 
 local support = dofile("tests/lua/support.lua")
 
 local choices = require("lab.study.calibrate.fields")
 local facet = require("facets.lines")
 local lines = require("lab.study.calibrate.found_lines")
+local lists = require("base.lists")
 local lu = require("luaunit")
 
--- The choices of the worked examples: k = 1, all rows, all lines, nothing merged, above, relative; `more` changes them.
+-- Reads the choices of the worked examples, changed by further texts "field=value".
 local function read_examples(...)
   local words = { "rows=all", "over=all", "threshold.self=1", "threshold.cross=1", "spread=0", "corner=none",
     "directions.self=1,-1,0", "directions.cross=1,-1,0", ... }
   return assert(choices.read("usual", words))
 end
 
+-- A head's attention from its rows; values are row by row.
 local function make_matrix(...)
   local matrix = { rows = select("#", ...), columns = #(...), values = {} }
   for _, row in ipairs({ ... }) do
@@ -32,17 +35,27 @@ local function format_number(value)
   return text
 end
 
+local function format_lines(list)
+  return table.concat(lists.map(list, function(line)
+    return ("%d:%s"):format(line.line, format_number(line.value))
+  end), " ")
+end
+
 -- Returns three texts: "line:value ..." of all lines; their mean, deviation and threshold; the selected lines.
 local function describe_lines(result)
-  local list, kept = {}, {}
-  for i, line in ipairs(result.lines) do
-    list[i] = ("%d:%s"):format(line.line, format_number(line.value))
+  return format_lines(result.lines), ("%s %s %s"):format(format_number(result.mean), format_number(result.deviation),
+    format_number(result.threshold)), format_lines(result.kept)
+end
+
+-- A head's attention whose value at each row and column, from 0, a function computes.
+local function compute_head(rows, columns, compute)
+  local head = { rows = rows, columns = columns, values = {} }
+  for row = 0, rows - 1 do
+    for column = 0, columns - 1 do
+      head.values[#head.values + 1] = compute(row, column)
+    end
   end
-  for i, line in ipairs(result.kept) do
-    kept[i] = ("%d:%s"):format(line.line, format_number(line.value))
-  end
-  return table.concat(list, " "), ("%s %s %s"):format(format_number(result.mean), format_number(result.deviation),
-    format_number(result.threshold)), table.concat(kept, " ")
+  return head
 end
 
 -- Formats a bias as rows of text, "-" for closed cells.
@@ -59,17 +72,15 @@ local function format_bias(bias)
   return table.concat(rows, "\n")
 end
 
-local function check(head, direction, chosen, values, statistics, kept)
+-- Compares the three texts of describe_lines with those of one direction of a head.
+local function check_direction(head, direction, chosen, values, statistics, kept)
   local a, b, c = describe_lines(lines.search_direction(head, direction, chosen))
   lu.assertEquals({ a, b, c }, { values, statistics, kept })
 end
 
--- The rows of text of a bias with few open cells; list: { row, column, value } of each.
-local function format_cells(rows, columns, list)
-  local bias = { rows = rows, columns = columns, values = {} }
-  for i = 1, rows * columns do
-    bias.values[i] = -math.huge
-  end
+-- Formats a bias whose only open cells are those of the list, { row, column, value } from row and column 0.
+local function format_open_cells(rows, columns, list)
+  local bias = compute_head(rows, columns, function() return -math.huge end)
   for _, cell in ipairs(list) do
     bias.values[cell[1] * columns + cell[2] + 1] = cell[3]
   end
@@ -80,25 +91,26 @@ TestExamples = {}
 
 function TestExamples.test_lines_of_the_square_matrix_are_selected_by_sums()
   local chosen = read_examples("line=sum").self
-  check(SQUARE, -1, chosen, "-2:0.1 -1:0.25 0:2.4 1:0.2 2:0.05", "0.6 0.902774 1.502774", "0:0")
-  check(SQUARE, 1, chosen, "-2:0.75 -1:0.25 0:0.95 1:0.2 2:0.85", "0.6 0.31305 0.91305", "0:0")
-  check(SQUARE, 0, chosen, "0:0.9 1:1.05 2:1.05", "1 0.070711 1.070711", "")
+  check_direction(SQUARE, -1, chosen, "-2:0.1 -1:0.25 0:2.4 1:0.2 2:0.05", "0.6 0.902774 1.502774", "0:0")
+  check_direction(SQUARE, 1, chosen, "-2:0.75 -1:0.25 0:0.95 1:0.2 2:0.85", "0.6 0.31305 0.91305", "0:0")
+  check_direction(SQUARE, 0, chosen, "0:0.9 1:1.05 2:1.05", "1 0.070711 1.070711", "")
 end
 
 function TestExamples.test_lines_of_the_square_matrix_are_selected_by_means()
   local chosen = read_examples("line=mean", "shortest=1").self
-  check(SQUARE, -1, chosen, "-2:0.1 -1:0.125 0:0.8 1:0.1 2:0.05", "0.235 0.283549 0.518549", "0:0")
-  check(SQUARE, 1, chosen, "-2:0.75 -1:0.125 0:0.316667 1:0.1 2:0.85", "0.428333 0.314183 0.742517", "-2:-0.1 2:0")
-  check(SQUARE, 0, chosen, "0:0.3 1:0.35 2:0.35", "0.333333 0.02357 0.356904", "")
+  check_direction(SQUARE, -1, chosen, "-2:0.1 -1:0.125 0:0.8 1:0.1 2:0.05", "0.235 0.283549 0.518549", "0:0")
+  check_direction(SQUARE, 1, chosen, "-2:0.75 -1:0.125 0:0.316667 1:0.1 2:0.85", "0.428333 0.314183 0.742517",
+    "-2:-0.1 2:0")
+  check_direction(SQUARE, 0, chosen, "0:0.3 1:0.35 2:0.35", "0.333333 0.02357 0.356904", "")
 end
 
 function TestExamples.test_means_leave_out_lines_shorter_than_half_the_rows()
   local chosen = read_examples("line=mean").self
-  check(SQUARE, -1, chosen, "-1:0.125 0:0.8 1:0.1", "0.341667 0.324251 0.665918", "0:0")
-  check(SQUARE, 1, chosen, "-1:0.125 0:0.316667 1:0.1", "0.180556 0.096785 0.27734", "0:0")
+  check_direction(SQUARE, -1, chosen, "-1:0.125 0:0.8 1:0.1", "0.341667 0.324251 0.665918", "0:0")
+  check_direction(SQUARE, 1, chosen, "-1:0.125 0:0.316667 1:0.1", "0.180556 0.096785 0.27734", "0:0")
 end
 
--- Both statistics of the anti-diagonal also agree with the raw values in the paper.
+-- A selected line may keep its own statistic instead of its distance to the strongest line.
 function TestExamples.test_raw_values_are_those_of_the_matrix()
   local found = lines.search_direction(SQUARE, -1, read_examples("value=raw").self)
   lu.assertEquals(select(3, describe_lines(found)), "0:2.4")
@@ -107,36 +119,34 @@ function TestExamples.test_raw_values_are_those_of_the_matrix()
 end
 
 function TestExamples.test_lines_of_the_square_matrix_extend_to_five_by_five()
-  local chosen = read_examples("line=sum").self
   local both = {}
   for i = 0, 4 do
     both[#both + 1], both[#both + 2] = { i, i, 0 }, { i, 4 - i, 0 }
   end
-  local head = assert(lines.find(SQUARE, chosen))
-  lu.assertEquals(format_bias(lines.extend(head.kept, 5, 5, chosen)), format_cells(5, 5, both))
-  chosen = read_examples("line=mean").self
-  head = assert(lines.find(SQUARE, chosen))
-  lu.assertEquals(format_bias(lines.extend(head.kept, 5, 5, chosen)), format_cells(5, 5, both))
-  chosen = read_examples("line=mean", "shortest=1").self
-  head = assert(lines.find(SQUARE, chosen))
-  lu.assertEquals(format_bias(lines.extend(head.kept, 5, 5, chosen)), format_cells(5, 5, { { 0, 2, 0 }, { 0, 4, 0 },
-    { 1, 3, 0 }, { 2, 2, 0 }, { 2, 4, 0 }, { 3, 1, 0 }, { 4, 0, 0 }, { 2, 0, -.1 }, { 4, 2, -.1 } }))
+  local corners = { { 0, 2, 0 }, { 0, 4, 0 }, { 1, 3, 0 }, { 2, 2, 0 }, { 2, 4, 0 }, { 3, 1, 0 }, { 4, 0, 0 },
+    { 2, 0, -.1 }, { 4, 2, -.1 } }
+  for _, case in ipairs({ { { "line=sum" }, both }, { { "line=mean" }, both },
+    { { "line=mean", "shortest=1" }, corners } }) do
+    local chosen = read_examples(table.unpack(case[1])).self
+    local head = assert(lines.find(SQUARE, chosen))
+    lu.assertEquals(format_bias(lines.extend(head.kept, 5, 5, chosen)), format_open_cells(5, 5, case[2]))
+  end
 end
 
 function TestExamples.test_lines_of_the_wide_matrix_are_found_and_extended()
   local sum, mean = read_examples("line=sum").cross, read_examples("line=mean").cross
-  check(WIDE, -1, sum, "-1:0.3 0:0.4 1:1.15 2:0.07 3:0.06 4:0.02", "0.333333 0.390456 0.723789", "1:0")
-  check(WIDE, -1, mean, "-1:0.3 0:0.2 1:0.575 2:0.035 3:0.03 4:0.02", "0.193333 0.199534 0.392868", "1:0")
-  check(WIDE, 0, sum, "0:0.6 1:0.7 2:0.6 3:0.05 4:0.05", "0.4 0.288097 0.688097", "1:0")
-  check(WIDE, 0, mean, "0:0.3 1:0.35 2:0.3 3:0.025 4:0.025", "0.2 0.144049 0.344049", "1:0")
-  check(WIDE, 1, sum, "-1:0.03 0:0.04 1:0.58 2:0.15 3:0.9 4:0.3", "0.333333 0.314837 0.64817", "3:0")
-  check(WIDE, 1, mean, "-1:0.03 0:0.02 1:0.29 2:0.075 3:0.45 4:0.3", "0.194167 0.161926 0.356093", "3:0")
+  check_direction(WIDE, -1, sum, "-1:0.3 0:0.4 1:1.15 2:0.07 3:0.06 4:0.02", "0.333333 0.390456 0.723789", "1:0")
+  check_direction(WIDE, -1, mean, "-1:0.3 0:0.2 1:0.575 2:0.035 3:0.03 4:0.02", "0.193333 0.199534 0.392868", "1:0")
+  check_direction(WIDE, 0, sum, "0:0.6 1:0.7 2:0.6 3:0.05 4:0.05", "0.4 0.288097 0.688097", "1:0")
+  check_direction(WIDE, 0, mean, "0:0.3 1:0.35 2:0.3 3:0.025 4:0.025", "0.2 0.144049 0.344049", "1:0")
+  check_direction(WIDE, 1, sum, "-1:0.03 0:0.04 1:0.58 2:0.15 3:0.9 4:0.3", "0.333333 0.314837 0.64817", "3:0")
+  check_direction(WIDE, 1, mean, "-1:0.03 0:0.02 1:0.29 2:0.075 3:0.45 4:0.3", "0.194167 0.161926 0.356093", "3:0")
   for _, case in ipairs({ { "-1", { { 0, 6, 0 }, { 1, 5, 0 }, { 2, 4, 0 }, { 3, 3, 0 } } },
     { "0", { { 0, 6, 0 }, { 1, 6, 0 }, { 2, 6, 0 }, { 3, 6, 0 } } },
     { "1", { { 0, 3, 0 }, { 1, 4, 0 }, { 2, 5, 0 }, { 3, 6, 0 } } } }) do
     local chosen = read_examples("directions.cross=" .. case[1]).cross
     local head = assert(lines.find(WIDE, chosen))
-    lu.assertEquals(format_bias(lines.extend(head.kept, 4, 8, chosen)), format_cells(4, 8, case[2]))
+    lu.assertEquals(format_bias(lines.extend(head.kept, 4, 8, chosen)), format_open_cells(4, 8, case[2]))
   end
 end
 
@@ -153,22 +163,9 @@ end
 
 TestLines = {}
 
-local function make_head(rows, columns, get_value)
-  local head = { rows = rows, columns = columns, values = {} }
-  for row = 0, rows - 1 do
-    for column = 0, columns - 1 do
-      head.values[#head.values + 1] = get_value(row, column)
-    end
-  end
-  return head
-end
-
+-- The numbers of the selected lines, as text.
 local function list_selected(head)
-  local list = {}
-  for i, line in ipairs(head.kept) do
-    list[i] = line.line
-  end
-  return table.concat(list, " ")
+  return table.concat(lists.map(head.kept, function(line) return line.line end), " ")
 end
 
 -- Numbers that look random and are equal on every machine.
@@ -179,7 +176,7 @@ end
 -- A perfect line whose sixth row attends to the last column. With means the single cell of the corner wins; with sums,
 -- and with means of lines of at least half the rows, it does not.
 function TestLines.test_one_cell_in_a_corner_wins_only_by_means_of_short_lines()
-  local head = make_head(62, 125, function(row, column)
+  local head = compute_head(62, 125, function(row, column)
     local lit = row < 5 and column == 123 - row or row == 5 and column == 124
     return lit and .95 or .0004 * compute_noise(row, column)
   end)
@@ -193,7 +190,7 @@ end
 
 -- With means the single cell at the bottom of the strip is selected for a causal head that attends to its first column.
 function TestLines.test_one_cell_below_the_first_column_wins_only_by_means()
-  local head = make_head(62, 62, function(row, column)
+  local head = compute_head(62, 62, function(row, column)
     return column > row and 0.0 or column == 0 and .9 or .1 / math.max(1, row) * (.5 + compute_noise(row, column))
   end)
   head.values[1] = 1.0
@@ -207,38 +204,34 @@ end
 
 -- Rows beyond the trained ones are padding.
 function TestLines.test_rows_beyond_training_do_not_count()
-  local head = make_head(62, 125, function(row, column)
+  local head = compute_head(62, 125, function(row, column)
     return row < 6 and (column == 123 - row and 1.0 or 0.0) or column == 3 and 1.0 or 0.0
   end)
   local chosen = assert(choices.read("usual", { "over=all" })).cross
   lu.assertEquals(list_selected(assert(lines.find(head, chosen))), "1")
   chosen = assert(choices.read("usual", { "over=all", "rows=all", "directions.cross=0" })).cross
   lu.assertEquals(list_selected(assert(lines.find(head, chosen))), "121")
-  local none, problem = lines.find(make_head(4, 9, function() return 1 end), read_examples("rows=6").cross)
+  local none, problem = lines.find(compute_head(4, 9, function() return 1 end), read_examples("rows=6").cross)
   lu.assertNil(none)
   lu.assertStrContains(problem, "rows = 6: found a matrix of 4 rows")
 end
 
--- If r of K lines are marked, their z-score is sqrt((K - r) / r): they are selected if K > r (k^2 + 1).
+-- If r of K lines have the value 1 and the others 0, the z-score of the r lines is sqrt((K - r) / r), so a threshold k
+-- selects them if K > r (k^2 + 1).
 function TestLines.test_too_few_lines_reach_no_threshold()
   lu.assertTrue(lines.is_out_of_reach(17, 4))
   lu.assertFalse(lines.is_out_of_reach(18, 4))
-  for _, case in ipairs({ { 16, 0 }, { 18, 1 } }) do
-    local columns = case[1]
-    local head = make_head(1, columns, function(_, column) return column == 0 and 1.0 or 0.0 end)
+  for _, case in ipairs({ { 16, 1, 0 }, { 18, 1, 1 }, { 50, 3, 0 }, { 52, 3, 3 } }) do
+    local columns, marked, kept = table.unpack(case)
+    local head = compute_head(1, columns, function(_, column) return column < marked and 1.0 or 0.0 end)
     local chosen = read_examples("threshold.cross=4", "directions.cross=0").cross
-    lu.assertEquals(#assert(lines.find(head, chosen)).kept, case[2])
-  end
-  for _, case in ipairs({ { 50, 0 }, { 52, 3 } }) do
-    local head = make_head(1, case[1], function(_, column) return column < 3 and 1.0 or 0.0 end)
-    local chosen = read_examples("threshold.cross=4", "directions.cross=0").cross
-    lu.assertEquals(#assert(lines.find(head, chosen)).kept, case[2])
+    lu.assertEquals(#assert(lines.find(head, chosen)).kept, kept)
   end
 end
 
 -- A line without noise is the only value other than zero: the released code selects it, with K = 1 and sigma = 0.
 function TestLines.test_a_line_that_is_the_only_value_is_selected_by_the_released_code()
-  local head = make_head(6, 30, function(row, column) return column == 29 - row and 1.0 or 0.0 end)
+  local head = compute_head(6, 30, function(row, column) return column == 29 - row and 1.0 or 0.0 end)
   local found = assert(lines.find(head, assert(choices.read("usual", {})).cross))
   lu.assertEquals(#found.kept, 0)
   lu.assertTrue(found.directions[2].alike)
@@ -248,16 +241,16 @@ function TestLines.test_a_line_that_is_the_only_value_is_selected_by_the_release
   lu.assertEquals(list_selected(found), "0")
 end
 
--- A head of uniform attention has a deviation from rounding alone, and no line is selected.
+-- In a head of uniform attention the means of lines differ only by rounding, and no line is selected.
 function TestLines.test_a_uniform_head_selects_no_line()
-  local head = make_head(7, 40, function() return 1 / 3 end)
+  local head = compute_head(7, 40, function() return 1 / 3 end)
   local chosen = read_examples("line=mean", "shortest=1", "spread=1e-6").cross
   lu.assertEquals(#assert(lines.find(head, chosen)).kept, 0)
 end
 
 -- Masked cells of logits belong to no line.
 function TestLines.test_masked_cells_do_not_count()
-  local head = make_head(6, 6, function(row, column)
+  local head = compute_head(6, 6, function(row, column)
     return column > row and -math.huge or row == column and 5.0 or 1.0
   end)
   local found = lines.search_direction(head, 1, read_examples().self)
@@ -266,10 +259,10 @@ end
 
 TestBias = {}
 
--- A bias by distance alone is a table of the distances in the matrix; keys beyond them are hidden.
+-- A bias of diagonals is a table of the distances that the matrix has; cells at other distances are closed.
 function TestBias.test_diagonals_are_a_clipped_table()
   local rows, columns, expected_bias = 5, 7, {}
-  local head = make_head(rows, columns, function(row, column) return .1 + compute_noise(0, column - row + 20) end)
+  local head = compute_head(rows, columns, function(row, column) return .1 + compute_noise(0, column - row + 20) end)
   local chosen = read_examples("directions.cross=1", "threshold.cross=0", "line=mean", "shortest=1", "value=raw").cross
   local kept = assert(lines.find(head, chosen)).kept
   local mean = lines.search_direction(head, 1, chosen).mean
@@ -309,7 +302,7 @@ function TestBias.test_a_causal_bias_has_no_later_keys()
   lu.assertEquals(format_bias(lines.extend({ kept[1] }, 2, 2, chosen, true)), "0 -\n0 0")
 end
 
--- The bias of one head's lines by the facet of a spec, computed cell by cell as in facets/lines.lua.
+-- The bias of one head, computed cell by cell from the mask that facets/lines.lua derives from a spec.
 local function compute_facet_bias(mask, rows, columns)
   local bias = { rows = rows, columns = columns, values = {} }
   for row = 0, rows - 1 do
@@ -331,8 +324,8 @@ local function compute_facet_bias(mask, rows, columns)
   return bias
 end
 
--- Random heads with all choices that a student's spec can express, in frames of other sizes: calibration draws the bias
--- that the student's kernels use.
+-- For random heads and all choices that a student's spec can express, calibration computes the bias that the student's
+-- kernels use, also for other numbers of rows and columns.
 function TestBias.test_the_lines_facet_gives_the_same_bias()
   local compared = 0
   for case = 1, 60 do
@@ -341,7 +334,7 @@ function TestBias.test_the_lines_facet_gives_the_same_bias()
     local chosen = read_examples("threshold.self=0.9", "threshold.cross=0.9", "corner=" .. corner,
       "align.self=" .. align, "align.cross=" .. align, "value=" .. (case % 5 < 2 and "raw" or "relative"))
     chosen = cross and chosen.cross or chosen.self
-    local head = make_head(4 + case % 3, cross and 7 or 4 + case % 3, function(row, column)
+    local head = compute_head(4 + case % 3, cross and 7 or 4 + case % 3, function(row, column)
       return compute_noise(row + case, column)
     end)
     local kept, list = assert(lines.find(head, chosen)).kept, {}
@@ -359,7 +352,8 @@ function TestBias.test_the_lines_facet_gives_the_same_bias()
   lu.assertTrue(compared > 100, "too few heads have lines")
 end
 
--- With another width, columns are counted from the right in cross-attention, from the left in self-attention.
+-- In a wider bias, columns keep their distance to the right edge in cross-attention, to the left edge in
+-- self-attention.
 function TestBias.test_columns_are_aligned()
   local chosen = read_examples("directions.cross=0", "directions.self=0")
   local head = make_matrix({ 0, 0, 1, 0, 0 })
@@ -371,23 +365,23 @@ end
 TestFindings = {}
 
 function TestFindings.test_the_text_gives_the_reason_if_no_line_is_selected()
-  local function findings_text(head, words)
+  local function format_findings(head, words)
     local chosen = assert(choices.read("usual", words)).cross
     local part = { family = "cross", words = "cross-attention", rows = head.rows, columns = head.columns,
       choices = chosen, heads = { assert(lines.find(head, chosen)) } }
     return table.concat(lines.format_lines({ part }), "\n")
   end
-  local few = make_head(6, 14, function(row, column)
+  local few = compute_head(6, 14, function(row, column)
     return column == 12 - row and 1.0 or .001 * compute_noise(row, column)
   end)
-  lu.assertStrContains(findings_text(few, {}), "anti-diagonal  none: 18 lines are too few: z is at most 4.12; "
+  lu.assertStrContains(format_findings(few, {}), "anti-diagonal  none: 18 lines are too few: z is at most 4.12; "
     .. "r strong lines need K > r (k^2 + 1) = 21.25 r lines")
-  local weak = make_head(6, 60, compute_noise)
-  lu.assertStrContains(findings_text(weak, {}), "anti-diagonal  none: of 64 lines the greatest is")
-  local alone = make_head(6, 30, function(row, column) return column == 29 - row and 1.0 or 0.0 end)
-  lu.assertStrContains(findings_text(alone, {}), "none: all lines that are not 0 have one value")
-  local dark = make_head(6, 30, function() return 0.0 end)
-  lu.assertStrContains(findings_text(dark, {}), "none: all lines have the value 0")
+  local weak = compute_head(6, 60, compute_noise)
+  lu.assertStrContains(format_findings(weak, {}), "anti-diagonal  none: of 64 lines the greatest is")
+  local alone = compute_head(6, 30, function(row, column) return column == 29 - row and 1.0 or 0.0 end)
+  lu.assertStrContains(format_findings(alone, {}), "none: all lines that are not 0 have one value")
+  local dark = compute_head(6, 30, function() return 0.0 end)
+  lu.assertStrContains(format_findings(dark, {}), "none: all lines have the value 0")
 end
 
 TestChoices = {}
@@ -428,7 +422,7 @@ function TestChoices.test_every_field_reads_its_values_and_refuses_others()
   lu.assertStrContains(problem, "not of the form FIELD=VALUE")
 end
 
--- The documentation page has every field with its three columns.
+-- docs/calibration.md has a row for every field, with its default in each of the three presets.
 function TestChoices.test_the_page_has_every_field()
   local page = support.read("docs/calibration.md")
   for _, field in ipairs(choices.FIELDS) do

@@ -1,80 +1,51 @@
--- Pages agree with the code: docs/encodings.md names all encodings, and its first spec is the example's;
--- docs/studies.md names existing cells; docs/own-network.md has every method, and its network is the example's;
--- docs/switches.md names existing fields with their defaults; docs/training.md has a valid spec and axis;
--- docs/performance.md has predictions from the counts of compiled device code; links have targets; the version is equal
--- everywhere.
+-- Pages of docs/ agree with the code: names, fields, defaults, limits, commands and examples on them exist, links have
+-- targets, and the version is equal everywhere.
 
 local support = dofile("tests/lua/support.lua")
 
-local requested_study = require("lab.study.grid.requested_study")
+local canonical = require("base.canonical")
 local cli = require("cli.cli").make(require("lab.cli.command_lines"))
 local grid = require("lab.study.grid.grid")
 local names = require("base.names")
 local handles = require("network.graph.handles")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local own_network = require("spec.reading.own_network")
 local paths = require("base.paths")
 local project_module = require("project")
+local requested_study = require("lab.study.grid.requested_study")
 local sandbox = require("spec.reading.sandbox")
 local schema = require("spec.schema")
 local traced = require("expression.traced")
+local write = require("base.write")
 
-local function read(path)
-  local file <close> = assert(io.open(path))
-  return file:read("a")
-end
-
+local read = support.read
 local guide = read("docs/encodings.md")
 
 TestEncodings = {}
 
 local function list_preset_rows()
-  local rows = {}
-  for first in guide:match("## The presets\n(.-)\n## "):gmatch("\n| (`[^|]*) |") do
-    for name in first:gmatch("`([%w_]+)`") do
-      rows[name] = true
-    end
-  end
-  return rows
+  local columns = lists.find_all(guide:match("## The presets\n(.-)\n## "), "\n| (`[^|]*) |")
+  return lists.find_all(table.concat(columns), "`([%w_]+)`")
 end
 
 function TestEncodings.test_the_table_has_the_presets()
-  local rows = list_preset_rows()
-  for file in lfs.dir("spec/encodings") do
-    local name = file:match("^(.*)%.lua$")
-    if name then
-      lu.assertTrue(rows[name], name .. " is not in the table")
-      rows[name] = nil
-    end
-  end
-  lu.assertEquals(rows, {})
+  local files = lists.map(list_preset_rows(), function(name) return name .. ".lua" end)
+  lu.assertItemsEquals(files, write.list_names("spec/encodings"))
 end
 
 function TestEncodings.test_functions_and_symbols_are_named()
-  local code = {}
-  for span in guide:gmatch("`([^`\n]+)`") do
-    for word in span:gmatch("[%w_]+") do
-      code[word] = true
-    end
-  end
-  for _, list in ipairs({ traced.names, traced.SYMBOLS }) do
-    for _, name in ipairs(list) do
-      lu.assertTrue(code[name], name .. " is not named")
-    end
+  local spans = lists.find_all(guide, "`([^`\n]+)`")
+  local words = lists.to_set(lists.find_all(table.concat(spans, " "), "[%w_]+"))
+  for _, name in ipairs(lists.join(traced.names, traced.SYMBOLS)) do
+    lu.assertTrue(words[name], name .. " is not named")
   end
 end
 
 -- The text without comments and blank lines.
 local function strip(text)
-  local lines = {}
-  for line in text:gmatch("[^\n]+") do
-    line = line:gsub("%s*%-%-.*$", "")
-    if line:find("%S") then
-      lines[#lines + 1] = line
-    end
-  end
-  return table.concat(lines, "\n")
+  return (("\n" .. text):gsub("%s*%-%-[^\n]*", ""):gsub("\n%s*\n", "\n"):gsub("^%s+", ""):gsub("%s+$", ""))
 end
 
 function TestEncodings.test_the_first_spec_is_the_example()
@@ -89,7 +60,7 @@ function TestOwnNetwork.test_the_network_is_the_example()
   lu.assertEquals(strip(networks:match("```lua\n(.-)\n```")), strip(read("examples/own_network/parallel_block.lua")))
 end
 
--- Each method has a row with its call and its options; other names exist, too.
+-- Each method has a row with its call and its options, and each name of a description is on the page.
 function TestOwnNetwork.test_every_method_has_a_row()
   local seen = 0
   for call in networks:gmatch("\n| `(%l+:%l+%([^`]*%))` |") do
@@ -104,17 +75,12 @@ function TestOwnNetwork.test_every_method_has_a_row()
     end
     seen = seen + 1
   end
-  local count = 0
-  for _ in pairs(handles.METHODS) do
-    count = count + 1
-  end
-  lu.assertEquals(seen, count)
+  lu.assertEquals(seen, #canonical.sort_keys(handles.METHODS))
   for _, name in ipairs(own_network.NAMES) do
     lu.assertStrContains(networks, "`" .. name)
   end
 end
 
--- Numbers on the page are those of the code.
 function TestOwnNetwork.test_limits_on_pages_are_those_of_the_code()
   lu.assertStrContains(networks, "five million steps")
   lu.assertStrContains(networks, "128 MB")
@@ -123,8 +89,7 @@ function TestOwnNetwork.test_limits_on_pages_are_those_of_the_code()
   lu.assertStrContains(names.TEXT, "up to 40 of a-z, 0-9 and _")
 end
 
--- The output of `plan` on the page and in the example's README is the current one, and the wrong example gives the
--- shown message.
+-- The lines of `plan` on the page are in its output, and the invalid example gives the message on the page.
 function TestOwnNetwork.test_the_example_is_planned_as_the_page_says()
   local project = project_module.new(".")
   local spec = assert(project:plan("examples/own_network/own_network.lua", {}))
@@ -155,7 +120,7 @@ function TestSwitches.test_every_switch_has_a_row()
   end
 end
 
--- `path = value` in the column of defaults, alone or before others.
+-- The column of defaults has spans `path = value`.
 function TestSwitches.test_fields_exist_with_their_defaults()
   local seen = 0
   for _, default in switches:gmatch("\n| S%d+ |([^|]*)|([^|]*)|") do
@@ -177,7 +142,7 @@ function TestSwitches.test_every_field_that_is_named_exists()
   end
 end
 
--- The other readings on the page are valid values of their fields.
+-- The other values on the page are choices of their fields.
 function TestSwitches.test_every_choice_is_legal()
   for row in switches:gmatch("\n(| S%d+ |[^\n]*)") do
     local field = schema.at[row:match("`([%l_]+%.?[%l_%.]*)[ `]") or ""]
@@ -187,29 +152,25 @@ function TestSwitches.test_every_choice_is_legal()
   end
 end
 
--- ---- docs/training.md ----
-
 TestTraining = {}
 
 local training = read("docs/training.md")
 
--- The indented lines, from the one that begins with a word.
-local function indented(word)
+-- The indented code from the line that begins with this text to its closing brace.
+local function find_code(word)
   return training:match("\n    " .. word .. ".-\n    }\n")
 end
 
 function TestTraining.test_the_spec_is_legal()
-  local text = ("return { task = { kind = 'even_pairs' }, %s }"):format(indented("train = {"))
-  local resolved, _, d = support.check(support.write("training.lua", text))
-  lu.assertNotNil(resolved, d:text())
+  local resolved = support.accept(("return { task = { kind = 'even_pairs' }, %s }"):format(find_code("train = {")))
   lu.assertEquals(resolved.train.schedule, { kind = "cosine", warmup = 500, final = 0.1 })
 end
 
--- Every optimiser of the axis gives another plan, on a base that sets all fields of a different optimiser.
+-- The optimisers of the axis give different plans, although the base sets all fields of one optimiser.
 function TestTraining.test_the_axis_is_legal()
   local path = support.write("optimizers.lua", ([[return { title = "rules", base = { task = { kind = "even_pairs" },
     model = { use = "small_encoder" }, train = { use = "ruoss" }, eval = { use = "quick" } }, %s }]]):format(
-    indented("axes = {")))
+    find_code("axes = {")))
   local study, message = grid.expand(project_module.new("."), path)
   lu.assertNil(message)
   local seen, rates = {}, {}
@@ -229,8 +190,6 @@ function TestTraining.test_the_page_has_every_field_of_the_optimiser()
   end
 end
 
--- ---- docs/performance.md ----
-
 TestPredictions = {}
 
 function TestPredictions.test_rows_of_the_page_follow_from_the_counts()
@@ -243,17 +202,13 @@ end
 
 TestStudies = {}
 
--- Names in the page's commands exist: studies, scales, cells, values of axes, except two files that a sweep or the
+-- Studies, scales, cells and values of axes in the page's commands exist. Two commands name files that a sweep or the
 -- reader makes.
 function TestStudies.test_commands_are_valid()
   local count, project = 0, project_module.new(".")
   for line in read("docs/studies.md"):gmatch("\n    %./longhand (sweep [^\n#]+)") do
     if not line:find("1a2b3c4d", 1, true) and not line:find("items.csv", 1, true) then
-      local words = {}
-      for word in line:gmatch("%S+") do
-        words[#words + 1] = word
-      end
-      local options, message = cli.parse(words, ".")
+      local options, message = cli.parse(lists.find_all(line, "%S+"), ".")
       lu.assertNotNil(options, ("%s: %s"):format(line, message))
       options.project = project
       requested_study.settle(options)
@@ -270,39 +225,27 @@ end
 TestIto = {}
 
 local ito_2024 = read("docs/ito-2024.md")
-local small = {} -- small scales of studies, by name
+local small_studies = {} -- the small scale of studies, by name
 
 local function expand_study(name)
-  small[name] = small[name] or assert(grid.expand(project_module.new("."), name, { scale = "small" }))
-  return small[name]
+  small_studies[name] = small_studies[name]
+    or assert(grid.expand(project_module.new("."), name, { scale = "small" }))
+  return small_studies[name]
 end
 
 local function has_axis(study, name)
-  for _, axis in ipairs(study.axes) do
-    if axis.name == name then
-      return true
-    end
-  end
+  return lists.has(lists.get_names(study.axes), name)
 end
 
 local function has_value(study, value)
-  for _, cell in ipairs(study.cells) do
-    for _, name in pairs(cell.key) do
-      if name == value then
-        return true
-      end
-    end
-  end
+  return lists.any(study.axes, function(axis) return lists.has(axis.values, value) end)
 end
 
 -- Every command of the page is valid, and its studies, axes and cells exist.
 function TestIto.test_commands_of_the_page_are_valid_and_their_items_exist()
   local count = 0
   for line in ito_2024:gmatch("\n    %./longhand ([^\n]+)") do
-    local words = {}
-    for word in line:gmatch("%S+") do
-      words[#words + 1] = word
-    end
+    local words = lists.find_all(line, "%S+")
     local actual, message = cli.parse(words, ".")
     lu.assertNotNil(actual, ("%s: %s"):format(line, message))
     local study = (actual.verb == "sweep" or actual.study) and expand_study(actual.study or words[2])
@@ -313,16 +256,13 @@ function TestIto.test_commands_of_the_page_are_valid_and_their_items_exist()
   lu.assertTrue(count >= 20, count)
 end
 
--- Rows name existing studies and, in quotes, titles of their items.
+-- The table's rows name existing studies and, in quotes, titles of items of their reports.
 function TestIto.test_items_are_those_of_reports()
   local seen = 0
   for name, cell in ito_2024:gmatch("\n|[^|\n]*| `(ito_%l+)`[^|\n]*| ([^|\n]*) |") do
-    local titles = {}
-    for _, item in ipairs(expand_study(name).report) do
-      titles[item.title or ""] = true
-    end
+    local titles = lists.map(expand_study(name).report, function(item) return item.title end)
     for title in cell:gmatch('"([^"]*)"') do
-      lu.assertTrue(titles[title], name .. " has no item " .. title)
+      lu.assertTrue(lists.has(titles, title), name .. " has no item " .. title)
       seen = seen + 1
     end
   end
@@ -331,20 +271,20 @@ end
 
 TestArithmetic = {}
 
--- Frames are requested one by one, from 0 to 4096, and a wider frame than that of training holds more digits.
+-- A spec lists each frame, from 0 to 4096; a wider frame than that of training holds more digits.
 function TestArithmetic.test_frames_of_addition_are_those_of_the_page()
-  local function problem(...)
+  local function find_problem(...)
     local spec, message = project_module.new("."):plan("abc_addition_vanilla", { ... })
     return spec and "" or message
   end
-  lu.assertEquals(problem("eval.by={ digits = { 1, 110 }, frame = { list = { 0, 80, 120 } } }"), "")
-  lu.assertStrContains(problem("eval.by={ digits = { 1, 110 }, frame = { list = { 0, 80 } } }"),
+  lu.assertEquals(find_problem("eval.by={ digits = { 1, 110 }, frame = { list = { 0, 80, 120 } } }"), "")
+  lu.assertStrContains(find_problem("eval.by={ digits = { 1, 110 }, frame = { list = { 0, 80 } } }"),
     "eval.by.digits[2]: 110 is out of range")
-  lu.assertEquals(problem("eval.by={ digits = { 1, 110 }, carry = { 0, 110 }, frame = { list = { 120 } } }"), "")
-  lu.assertStrContains(problem("eval.by={ digits = true, carry = { 0, 90 }, frame = { list = { 80 } } }"),
+  lu.assertEquals(find_problem("eval.by={ digits = { 1, 110 }, carry = { 0, 110 }, frame = { list = { 120 } } }"), "")
+  lu.assertStrContains(find_problem("eval.by={ digits = true, carry = { 0, 90 }, frame = { list = { 80 } } }"),
     "eval.by.carry[2]: 90 is out of range")
-  lu.assertStrContains(problem("eval.by={ digits = true, frame = true }"), "true does not say which frames")
-  lu.assertStrContains(problem("eval.by={ frame = { list = { 4097 } } }"), "4097 is out of range")
+  lu.assertStrContains(find_problem("eval.by={ digits = true, frame = true }"), "true does not say which frames")
+  lu.assertStrContains(find_problem("eval.by={ frame = { list = { 4097 } } }"), "4097 is out of range")
 end
 
 TestLinks = {}
@@ -362,12 +302,12 @@ local function list_fragments(text)
   return fragments
 end
 
--- Links between pages lead to files that exist, and to headings of these files.
+-- Every link to a file leads to a file that exists and, after #, to one of its headings.
 function TestLinks.test_targets_exist()
-  local pages = { "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "spec/published/README.md" }
-  for name in lfs.dir("docs") do
-    table.insert(pages, name:find("%.md$") and "docs/" .. name or nil)
-  end
+  local pages = lists.map(write.list_names("docs"), function(name)
+    return name:find("%.md$") and "docs/" .. name or nil
+  end)
+  lists.append(pages, { "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "spec/published/README.md" })
   local links = 0
   for _, page in ipairs(pages) do
     for target in read(page):gmatch("%]%(([^)%s]+)%)") do
@@ -386,7 +326,7 @@ end
 
 TestVersion = {}
 
--- The version in files that other programs read is that of VERSION; Python has another form.
+-- The version in the files of other programs is that of VERSION; Python writes "-dev" as ".dev0".
 function TestVersion.test_the_version_is_equal_in_all_files()
   local version = read("VERSION"):match("%S+")
   lu.assertEquals(read("CITATION.cff"):match("\nversion: (%S+)\n"), version)

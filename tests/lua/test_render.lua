@@ -14,7 +14,8 @@ local PLAN = {
   layers = { { name = "first", weight = 0.5, rope = true }, { name = "second", weight = 1, rope = false } },
 }
 
-local function run(templates, plan)
+-- Renders t.tpl: templates: its text, or texts by name ("FOLDER:NAME" of files that are spliced).
+local function render_text(templates, plan)
   if type(templates) == "string" then
     templates = { ["t.tpl"] = templates }
   end
@@ -24,13 +25,13 @@ local function run(templates, plan)
 end
 
 local function check_text(template, expected)
-  local text, err = run(template)
+  local text, err = render_text(template)
   lu.assertEquals(text or err, expected)
 end
 
--- expected: "line:col: what" or "line:col: what | hint".
+-- Checks that a template is refused. expected: "line:col: what" or "line:col: what | hint".
 local function check_error(template, expected)
-  local text, err = run(template)
+  local text, err = render_text(template)
   lu.assertNil(text, "rendered instead of: " .. expected)
   local actual = ("%d:%d: %s"):format(err.line, err.col, err.what)
   lu.assertEquals(expected:find(" | ", 1, true) and actual .. " | " .. (err.hint or "") or actual, expected)
@@ -53,7 +54,7 @@ function TestText.test_holes_print_values()
   check_text('${ident("x86-64-v3")} ${ident("}")}\n', "x86_64_v3 _\n")
 end
 
-function TestText.test_control_lines_leave_no_trace()
+function TestText.test_control_lines_have_no_output()
   check_text("% for i, layer in ipairs(layers) do\n  % if layer.rope then\nrope ${i}\n  % else\nnone\n  % end\n% end\n",
     "rope 1\nnone\n")
   check_text("% local k = n * 2 -- twice\n${k}\n% repeat\n% k = k - 1\n% until k < 7\n${k}\n", "8\n6\n")
@@ -66,21 +67,21 @@ function TestText.test_a_condition_at_the_end_of_a_line_decides_the_line()
     "first\nsecond\n")
   check_text("a % if not flag\nb % elseif not n\nc % else\nd % if flag\n", "c\nd\n")
   check_text("x % 2\nx %d % iffy\n% if flag then\na % b % if flag\n% end\n", "x % 2\nx %d % iffy\na % b\n")
-  local text, map = run({ ["t.tpl"] = 'x\n    % include("p") % if flag\n  % include("q") % else\n', p = "a\nb\n",
-    q = "c\n" })
+  local text, map = render_text({ ["t.tpl"] = 'x\n    % include("p") % if flag\n  % include("q") % else\n',
+    p = "a\nb\n", q = "c\n" })
   lu.assertEquals(text, "x\n    a\n    b\n")
   lu.assertEquals(map[3], { { "p", 2 }, { "t.tpl", 2 } })
 end
 
 function TestText.test_a_loop_at_the_end_of_a_line_repeats_the_line()
   check_text("  ${l.name}; % for _, l in ipairs(layers)\n${i} % for i = 1, 2\n", "  first;\n  second;\n1\n2\n")
-  local text = run({ ["t.tpl"] = '{\n    % include("p", l) % for _, l in ipairs(layers)\n}\n', p = "${weight_text}\n" },
-    { layers = { { weight_text = "a" }, { weight_text = "b" } } })
+  local text = render_text({ ["t.tpl"] = '{\n    % include("p", l) % for _, l in ipairs(layers)\n}\n',
+    p = "${weight_text}\n" }, { layers = { { weight_text = "a" }, { weight_text = "b" } } })
   lu.assertEquals(text, "{\n    a\n    b\n}\n")
 end
 
 function TestText.test_include_indents_to_its_column()
-  local text, map = run({
+  local text, map = render_text({
     ["t.tpl"] = "{\n    % include(\"parts/a.tpl\", { depth = n })\n}\n",
     ["parts/a.tpl"] = "a ${depth}\n\n  % include(\"parts/b.tpl\")\n",
     ["parts/b.tpl"] = "b ${depth} ${name}\n",
@@ -93,14 +94,14 @@ function TestText.test_include_indents_to_its_column()
 end
 
 function TestText.test_paragraph_includes_and_adds_an_empty_line()
-  local text, map = run({ ["t.tpl"] = '  % paragraph("p", { a = 1 })\n% paragraph("p") % if not flag\nx\n',
+  local text, map = render_text({ ["t.tpl"] = '  % paragraph("p", { a = 1 })\n% paragraph("p") % if not flag\nx\n',
     p = "${a}\n" })
   lu.assertEquals(text, "  1\n\nx\n")
   lu.assertEquals(map[2], { { "t.tpl", 1 } })
 end
 
 function TestText.test_include_arguments_may_span_lines()
-  local text = run({ ["t.tpl"] = "% include(\"p\", {\n%   a = 1,\n% })\nend\n", p = "${a}\n" })
+  local text = render_text({ ["t.tpl"] = "% include(\"p\", {\n%   a = 1,\n% })\nend\n", p = "${a}\n" })
   lu.assertEquals(text, "1\nend\n")
 end
 
@@ -112,11 +113,12 @@ function TestText.test_arguments_of_a_template_precede_the_plan()
 end
 
 function TestText.test_names_of_a_part_end_with_it()
-  local text, err = run({ ["t.tpl"] = "% include(\"p\", { a = 1 })\n${a}\n", p = "${a}\n" })
+  local text, err = render_text({ ["t.tpl"] = "% include(\"p\", { a = 1 })\n${a}\n", p = "${a}\n" })
   lu.assertNil(text)
   lu.assertEquals(err.what, "'a' is not in the plan")
 end
 
+-- The texts of two pages of terms; each section inserts text into the slot of its name.
 local PAGES = {
   a = '% local twice = n * 2\n% section("members")\nint ${name}_${twice};\n% section("value")\nf(${inner}, ${n})\n',
   b = '% section("value")\ng(${inner})\n% section("members")\n% if flag then\nint ${own};\n% end\n',
@@ -125,7 +127,7 @@ local PAGES = {
 function TestText.test_slots_insert_text_of_terms()
   local plan = { flag = true, name = "cap", n = 4, terms = { { page = "a", n = 3 }, { page = "b", own = "b" } } }
   local function check(text, expected)
-    local actual, err = run({ ["t.tpl"] = text, ["terms/a.tpl"] = PAGES.a, ["terms/b.tpl"] = PAGES.b }, plan)
+    local actual, err = render_text({ ["t.tpl"] = text, ["terms/a.tpl"] = PAGES.a, ["terms/b.tpl"] = PAGES.b }, plan)
     lu.assertEquals(actual or ("%s:%d: %s"):format(err.path, err.line, err.what), expected)
   end
   check('{\n    % slot("members")\n}\n', "{\n    int cap_6;\n    int b;\n}\n")
@@ -141,7 +143,7 @@ end
 
 -- The engine interprets nothing in a spliced hand-written file, and the column of the splice has no effect.
 function TestText.test_splice_inserts_a_kernel_unchanged()
-  local text, map = run({
+  local text, map = render_text({
     ["t.tpl"] = "a\n% if flag then\n    % splice(\"cuda/x.cu\")\n% end\n% include(\"p\")\n",
     ["p"] = "  % splice(\"y.cu\")\n% splice(\"z.h\", \"elsewhere\")\n",
     ["kernels:cuda/x.cu"] = "% 2 ${n}\n\n    x = \"%\";\n",
@@ -204,11 +206,11 @@ function TestErrors.test_values_that_a_hole_does_not_print_are_refused()
   check_error('${ident("int")}\n', '1:3: ident: "int" makes no C identifier')
 end
 
-function TestText.test_heads_of_sections_may_have_conditions()
+function TestText.test_the_first_lines_of_sections_may_have_conditions()
   local page = '% local k = n\n% section("first") % if flag\na\n\nb\nalone % section("second")\n'
     .. '${k} % section("third") % if not flag\n% section("fourth")\nc\n% section("fifth") % if not flag\nd\n'
   local function check(text, want)
-    local got, err = run({ ["t.tpl"] = text, ["terms/a.tpl"] = page },
+    local got, err = render_text({ ["t.tpl"] = text, ["terms/a.tpl"] = page },
       { flag = true, n = 4, terms = { { page = "a" } } })
     lu.assertEquals(got or ("%s:%d: %s"):format(err.path, err.line, err.what), want)
   end
@@ -290,7 +292,7 @@ function TestErrors.test_wrong_includes_are_reported()
   check_error('x\n% splice("a.h", n)\n', "2:1: " .. takes)
   check_error('x\n  % splice("zzz", "include")\n', "2:3: no such file: include/zzz")
   check_error('${splice("p")}\n', "1:3: 'splice' in a hole")
-  local text, err = run({ ["t.tpl"] = 'x\n% include("a")\n', a = '% include("b")\n', b = '\n% include("a")\n' })
+  local text, err = render_text({ ["t.tpl"] = 'x\n% include("a")\n', a = '% include("b")\n', b = '\n% include("a")\n' })
   lu.assertNil(text)
   lu.assertEquals(err.what, "a includes itself: a -> b -> a")
   lu.assertEquals(err.path, "templates/b")
@@ -299,7 +301,7 @@ end
 
 TestFunctions = {}
 
--- Checks that the parameters and constants of C functions are those that their bodies use.
+-- Compares the output of a template of C, in which functions keep only the parameters and constants that they use.
 local function check_c(template, expected)
   local text, err = render.render("t.c.tpl", PLAN, function() return template end)
   lu.assertEquals(text or err, expected)
@@ -347,16 +349,15 @@ function TestFunctions.test_unused_constants_are_left_out()
   check_c(text, text)
 end
 
--- A function whose address is taken keeps the parameters of its type; declarations, tables and external functions do
--- not change.
-function TestFunctions.test_text_whose_parameters_must_stay_is_not_changed()
+-- A function whose address is taken keeps its parameters; declarations, tables and external functions do not change.
+function TestFunctions.test_functions_that_must_keep_their_parameters()
   for _, text in ipairs({ "static int f(int a) {\n    return 1;\n}\nrun(f);\n", "static int f(int a);\n",
     "static const int f[2] = {g(1), 2};\n", "int f(int a) {\n    return 1;\n}\n" }) do
     check_c(text, text)
   end
 end
 
-function TestFunctions.test_a_head_fits_its_remaining_parameters()
+function TestFunctions.test_a_head_is_wrapped_after_parameters_are_left_out()
   local long = ("z"):rep(100)
   check_c('% define("static void f", "int ' .. long .. '", false, "int ' .. long .. 'a")\n    ' .. long .. 'a;\n}\n',
     "static void f(int " .. long .. "a) {\n    " .. long .. "a;\n}\n")
@@ -380,7 +381,7 @@ TestWrap = {}
 
 local LONG = ("x"):rep(60)
 
--- Checks the lines of a C template's output, each with its template line.
+-- Compares the output of a template of C: expected: "TEMPLATE_LINE: TEXT" of each line.
 local function check_wrapped(template, expected)
   local text, map = render.render("t.c.tpl", PLAN, function()
     return table.concat(template, "\n") .. "\n"
@@ -430,7 +431,7 @@ end
 function TestWrap.test_rows_directives_and_other_languages_are_not_wrapped()
   local row = '    {"' .. LONG .. '", "' .. LONG .. '"},'
   local directive = "#define A(x) f(x, " .. LONG .. ", " .. LONG .. ")"
-  local text = run({ ["t.tpl"] = "f(" .. LONG .. ", " .. LONG .. ");\n" })
+  local text = render_text({ ["t.tpl"] = "f(" .. LONG .. ", " .. LONG .. ");\n" })
   lu.assertEquals(text, "f(" .. LONG .. ", " .. LONG .. ");\n")
   lu.assertEquals((render.render("t.c.tpl", PLAN, function()
     return row .. "\n" .. directive .. "\n"

@@ -1,4 +1,4 @@
--- Reports as a whole: pages for a browser; settings and readings next to a paper's.
+-- Whole reports: the page for a browser, and settings and readings (interpretations) next to those of a paper.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -15,10 +15,11 @@ local report = require("lab.study.report.report")
 local reports = require("reports")
 local settings = require("lab.study.report.settings")
 
-local make_spec, make_study, SCORES, project = reports.make_spec, reports.make_study, reports.SCORES, reports.project
+local make_eval_line, make_spec, make_study = reports.make_eval_line, reports.make_spec, reports.make_study
+local get_root, run_verb, SCORES, project = reports.get_root, reports.run_verb, reports.SCORES, reports.project
 
--- Anchors of a page that are defined twice or not at all.
-local function problem_of_anchors(page)
+-- The first anchor of a page that is defined twice, or linked and not defined; nil if there is none.
+local function find_bad_anchor(page)
   local anchors = {}
   for id in page:gmatch(' id=["\']([^"\']+)') do
     if anchors[id] then
@@ -33,9 +34,9 @@ local function problem_of_anchors(page)
   end
 end
 
--- Checks that elements are nested, headers have a scope, and nothing is loaded; returns an error, or nil.
-local function problem_in(page)
-  local open, bad_anchor = {}, problem_of_anchors(page)
+-- Checks that elements are nested, headers have a scope, and nothing is loaded; returns a problem, or nil.
+local function find_page_problem(page)
+  local open, bad_anchor = {}, find_bad_anchor(page)
   if bad_anchor then
     return bad_anchor
   end
@@ -57,52 +58,49 @@ end
 TestPage = {}
 
 function TestPage.test_the_checker_finds_mistakes()
-  lu.assertStrContains(problem_in("<p><b>x</p></b>"), "closes")
-  lu.assertStrContains(problem_in("<p>"), "left open")
-  lu.assertStrContains(problem_in("<th>x</th>"), "without scope")
-  lu.assertStrContains(problem_in('<a href="#x">x</a>'), "leads nowhere")
-  lu.assertStrContains(problem_in('<p id="a"/><p id="a"/>'), "twice")
-  lu.assertNil(problem_in('<p id="a"><a href="#a">x</a></p>'))
+  lu.assertStrContains(find_page_problem("<p><b>x</p></b>"), "closes")
+  lu.assertStrContains(find_page_problem("<p>"), "left open")
+  lu.assertStrContains(find_page_problem("<th>x</th>"), "without scope")
+  lu.assertStrContains(find_page_problem('<a href="#x">x</a>'), "leads nowhere")
+  lu.assertStrContains(find_page_problem('<p id="a"/><p id="a"/>'), "twice")
+  lu.assertNil(find_page_problem('<p id="a"><a href="#a">x</a></p>'))
 end
 
 -- Runs the whole verb on the runs of a folder; without gnuplot all files but the pictures are written.
 function TestPage.test_report_of_a_folder()
-  local study = make_study("whole", SCORES)
-  local root = study.cells[1].runs[1].dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
-  local output = {}
-  local code, message = report.run({ project = project, runs = root, say = function(text)
-    output[#output + 1] = text
-  end })
-  lu.assertTrue(code == 0 or code == 4 and message:find("gnuplot is not installed", 1, true) ~= nil, message)
+  local root = get_root(make_study("whole", SCORES).cells[1].runs[1].dir)
+  local code, message, output = run_verb(report.run, { project = project, runs = root })
+  lu.assertTrue(code == 0 or reports.lacks_gnuplot(code, message), message)
   local page = support.read(root .. "/report/index.html")
-  lu.assertNil(problem_in(page))
+  lu.assertNil(find_page_problem(page))
   lu.assertStrContains(page, "even_pairs_rope/0123456789abcdef/lr0.1-seed0")
   lu.assertStrContains(page, "<code>--seed 0</code>")
   lu.assertStrContains(page, code == 0 and '<g class="line" data-line="1"' or '<p class="flag">no picture</p>')
   local text = support.read(root .. "/report/report.txt")
   lu.assertStrContains(text, "13 of 14 runs have a score (1 failed)")
   lu.assertStrContains(text, "lr0.1-seed1: failed, exit code 1")
-  lu.assertStrContains(output[1], "13 of 14 runs have a score (1 failed)")
+  lu.assertStrContains(output, "13 of 14 runs have a score (1 failed)")
   lu.assertStrContains(support.read(root .. "/report/tables.tex"), "\\toprule")
 end
 
--- Labels replace names of values in tables and figures; items that are added do not change the names of files.
+-- Labels replace names of values in tables and figures; the names of files do not depend on other items.
 function TestPage.test_labels_and_names_of_files()
-  local study, own = make_study("named", SCORES), open_study.open
-  local root = study.cells[1].runs[1].dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
+  local study = make_study("named", SCORES)
+  local root = get_root(study.cells[1].runs[1].dir)
   local curves = { kind = "curves", panels = "task", lines = "encoding", labels = { rope = "RoPE" }, width = 85 }
-  local function files_of(name, list)
-    study.report, study.problems, open_study.open = list, {}, function() return study end
-    report.run({ project = project, runs = root, out = root .. name, say = function() end, no_cache = true })
-    open_study.open = own
+  local function write_report(name, list)
+    study.report, study.problems = list, {}
+    support.replace_fields({ { open_study, "open", function() return study end } }, function()
+      run_verb(report.run, { project = project, runs = root, out = root .. name, no_cache = true })
+    end)
     return support.read(root .. name .. "/curves-encoding-task.gnuplot"), support.read(root .. name .. "/index.html"),
       support.read(root .. name .. "/tables.tex")
   end
-  local script, page, tex = files_of("/one", { curves })
+  local script, page, tex = write_report("/one", { curves })
   lu.assertStrContains(script, "title 'RoPE'")
   lu.assertStrContains(script, "set terminal pdfcairo noenhanced size 8.50cm,")
   lu.assertStrContains(page, '<a href="#cell-1">RoPE</a>')
-  local more, _, longer = files_of("/two", { { kind = "table", value = "max", rows = "encoding", columns = "task",
+  local more, _, longer = write_report("/two", { { kind = "table", value = "max", rows = "encoding", columns = "task",
     labels = { rope = "RoPE" } }, { kind = "curves", panels = "task", lines = "encoding",
     only = { encoding = { "rope" } } }, curves })
   lu.assertEquals(more, script)
@@ -125,17 +123,16 @@ function TestPage.test_labels_and_widths_are_checked()
   end
 end
 
--- Pictures of an analysis in its folder next to the runs are shown; a file with only the name of a picture is not.
+-- The page shows the picture of an analysis in its folder next to the runs, but no file that only has a picture's name.
 function TestPage.test_analyses_next_to_the_runs()
-  local study = make_study("beside", SCORES)
-  local root = study.cells[1].runs[1].dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
+  local root = get_root(make_study("beside", SCORES).cells[1].runs[1].dir)
   support.write("beside/compare/compare.txt", "mean <b> & sd\n")
   support.write("beside/compare/compare.png", "\137PNG\r\n\26\n\0")
   support.write("beside/tables/tables.txt", "distances\n")
   support.write("beside/tables/tables.png", "<svg onload='x'/>")
-  report.run({ project = project, runs = root, say = function() end })
+  run_verb(report.run, { project = project, runs = root })
   local page = support.read(root .. "/report/index.html")
-  lu.assertNil(problem_in(page))
+  lu.assertNil(find_page_problem(page))
   lu.assertStrContains(page, "<h2>Analysis: compare</h2>\n<figure><img src=\"data:image/png;base64,iVBORw0KGgoA\"")
   lu.assertStrContains(page, "<pre>mean &lt;b&gt; &amp; sd\n</pre>")
   lu.assertStrContains(page, '<h2>Analysis: tables</h2>\n<p class="flag">no picture</p>')
@@ -153,41 +150,34 @@ return {
   report = { %s },
 }]]
 
--- The report, as text, of a study whose cells of w = "s" are evaluated, by vectors. value, spec: further fields of m's
--- second value and of its spec. Also returns the study's path.
-local function text_of_items(name, items, value, spec)
+-- Prints the report of STUDY, whose cells of w = "s" are evaluated at 1 and 2 vectors. items: text of its items; value,
+-- spec: texts of further fields of m's second value and of its spec. Returns the text and the study's path.
+local function report_probe(name, items, value, spec)
   local path = support.write(name .. "/probe.lua", STUDY:format(spec or "", value or "", items))
   local study = assert(grid.expand(project, path, { reading = true }))
   for i, cell in ipairs(study.cells) do
-    local lines = ""
-    for vectors = 1, 2 do
-      lines = lines .. ('{"step":7,"split":"test","by":{"vectors":%d},"examples":50,"draws":1,"accuracy":0.%d5,'
-        .. '"exact_match":0.25,"loss":0.5,"sd_over_draws":0}\n'):format(vectors, i)
-    end
+    local accuracy = i / 10 + 0.05
     if cell.key.w == "s" and cell.spec then
-      reports.write_run(name, cell.id, 0, 0.1, { exit = 0, eval = lines, facts = { data = { by = { "vectors" } } },
-        digest = cell.spec.plan.digest })
+      reports.write_run(name, cell.id, 0, 0.1, { exit = 0, digest = cell.spec.plan.digest,
+        eval = make_eval_line(7, "test", '"vectors":1', accuracy) .. make_eval_line(7, "test", '"vectors":2', accuracy),
+        facts = { data = { by = { "vectors" } } } })
     end
   end
-  local output = {}
-  report.run({ project = project, runs = path:match("^(.*)/"), study = path, say = function(text)
-    output[#output + 1] = text
-  end })
-  return output[1], path
+  return select(3, run_verb(report.run, { project = project, runs = path:match("^(.*)/"), study = path })), path
 end
 
--- A page without a score still describes its axis, as other pages do.
-function TestPage.test_a_page_of_nothing_has_the_axis_of_the_study()
-  local text = text_of_items("paged", '{ kind = "numbers", rows = "m", at = { 1, 2 }, pages = "w" }')
+-- The table of an axis value without a score still names the axis "vectors", not "length".
+function TestPage.test_a_page_without_scores_has_the_axis_of_the_study()
+  local text = report_probe("paged", '{ kind = "numbers", rows = "m", at = { 1, 2 }, pages = "w" }')
   lu.assertStrContains(text, "15.0")
   lu.assertStrContains(text, "missing")
   lu.assertNotStrContains(text, "by length")
   lu.assertNotStrContains(text, "length 1")
 end
 
--- An item can select values of the axis that it joins; an item without a matching cell reports it.
-function TestPage.test_only_on_the_axis_that_is_joined_and_items_of_nothing()
-  local text = text_of_items("joined", '{ kind = "table", value = "mean", rows = "w", over = "m", '
+-- An item can select values (only) of the axis that it joins (over); the report names an item without a matching cell.
+function TestPage.test_only_on_the_joined_axis_and_items_without_cells()
+  local text = report_probe("joined", '{ kind = "table", value = "mean", rows = "w", over = "m", '
     .. 'only = { m = { "b" } } }, { kind = "table", value = "max", rows = "m", where = { w = "t" }, '
     .. 'only = { m = { "b" } } }', 'with = { w = { "s" } }')
   lu.assertStrMatches(text:match("\ns +[^\n]*"), "\ns +35.0.*")
@@ -198,7 +188,7 @@ end
 
 -- If an initial checkpoint is missing, the report lacks only the runs that began with it; training requires it.
 function TestPage.test_a_missing_checkpoint()
-  local text, path = text_of_items("gone", '{ kind = "table", value = "max", rows = "m", columns = "w" }', "",
+  local text, path = report_probe("gone", '{ kind = "table", value = "max", rows = "m", columns = "w" }', "",
     'init = "no.safetensors"')
   lu.assertStrContains(text, "1 of 4 runs has a score (1 missing, 2 waiting)")
   lu.assertStrContains(text, "15.0")
@@ -216,25 +206,21 @@ function TestPage.test_base64_of_all_lengths()
   end
 end
 
--- Task and title of runs on a file are the spec's name; training lengths are those that the trainer recorded.
+-- Runs that trained on a file have the spec's name as their task and title, and the training lengths that the trainer
+-- recorded.
 function TestPage.test_runs_on_examples_of_a_file()
   local spec = make_spec("bucket_sort")
   spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
-  local line = reports.make_eval_line
-  local dir = reports.write_run("data_runs", "sums_rope", 1, 0.1, { exit = 0, eval = line(100, "test", 4, 0.75)
-    .. line(100, "test", 5, 0.25), facts = { spec = spec, train_lengths = { 3, 4, 5 }, data = { train = "t" },
-    machine = "m" } })
-  local output = {}
-  local root = dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
-  report.run({ project = project, runs = root, say = function(text)
-    output[#output + 1] = text
-  end })
-  lu.assertStrContains(output[1], "Runs of sums_rope\n")
-  lu.assertStrContains(output[1], "1 of 1 run has a score. A score is the accuracy at the last step, in percent. Share "
+  local root = get_root(reports.write_run("data_runs", "sums_rope", 1, 0.1, { exit = 0,
+    eval = make_eval_line(100, "test", 4, 0.75) .. make_eval_line(100, "test", 5, 0.25),
+    facts = { spec = spec, train_lengths = { 3, 4, 5 }, data = { train = "t" }, machine = "m" } }))
+  local _, _, output = run_verb(report.run, { project = project, runs = root })
+  lu.assertStrContains(output, "Runs of sums_rope\n")
+  lu.assertStrContains(output, "1 of 1 run has a score. A score is the accuracy at the last step, in percent. Share "
     .. "of 100 examples,\n2 lengths 4..5, on the set test.")
-  lu.assertStrMatches(output[1]:match("training lengths  [^\n]*"), "training lengths +3 to 5")
-  lu.assertNotNil(output[1]:find("\nsums_rope +50%.0 %(1%)%*\n"))
-  lu.assertStrContains(output[1], "scored on the examples of training, there are no others")
+  lu.assertStrMatches(output:match("training lengths  [^\n]*"), "training lengths +3 to 5")
+  lu.assertNotNil(output:find("\nsums_rope +50%.0 %(1%)%*\n"))
+  lu.assertStrContains(output, "scored on the examples of training, there are no others")
   for _, name in ipairs({ "report.txt", "index.html", "runs.csv", "tables.tex" }) do
     local text = support.read(root .. "/report/" .. name)
     lu.assertNotStrContains(text, "nil")
@@ -260,35 +246,32 @@ end
 
 TestReadings = {}
 
-local function read_answers(spec)
-  local map = {}
-  for _, item in ipairs(readings.list({ facts = { spec = spec } })) do
-    map[item.question] = item.answer
+-- The answers of a run's readings by question. facts: fields of run.json.
+local function read_answers(facts)
+  local answers = {}
+  for _, item in ipairs(readings.list({ facts = facts })) do
+    answers[item.question] = item.answer
   end
-  return map
+  return answers
 end
 
 function TestReadings.test_absent_fields_count_as_defaults()
-  local plain = read_answers(make_spec("bucket_sort"))
+  local plain = read_answers({ spec = make_spec("bucket_sort") })
   lu.assertEquals({ plain["dropout in evaluation"], plain["spare token"], plain["arithmetic"] },
     { "off", "one", "float32" })
   lu.assertNil(plain["randomized distances"])
-  lu.assertEquals(read_answers(nil), {})
+  lu.assertEquals(read_answers({}), {})
 end
 
--- Runs record which labels are in their loss; runs on files do so only if a label was masked.
+-- Runs record which labels are in their loss; for runs on files this is a reading only if a label was masked.
 function TestReadings.test_labels_in_the_loss()
-  local function answer(loss, data)
-    for _, item in ipairs(readings.list({ facts = { spec = make_spec("bucket_sort"), loss = loss, data = data } })) do
-      if item.question == "labels in the loss" then
-        return item.answer
-      end
-    end
+  local function read_answer(loss, data)
+    return read_answers({ spec = make_spec("bucket_sort"), loss = loss, data = data })["labels in the loss"]
   end
-  lu.assertEquals(answer("all"), "all, masked ones, too")
-  lu.assertEquals(answer("counted", { train_masked = 3 }), "those that count (mask 1)")
-  lu.assertNil(answer("counted", { train_examples = 9 }))
-  lu.assertNil(answer(nil, { train_masked = 3 }))
+  lu.assertEquals(read_answer("all"), "all, masked ones, too")
+  lu.assertEquals(read_answer("counted", { train_masked = 3 }), "those that count (mask 1)")
+  lu.assertNil(read_answer("counted", { train_examples = 9 }))
+  lu.assertNil(read_answer(nil, { train_masked = 3 }))
 end
 
 function TestReadings.test_the_other_reading_is_named()
@@ -296,7 +279,7 @@ function TestReadings.test_the_other_reading_is_named()
   spec.encoding = { relative = { kind = "transformer_xl" }, positions = { kind = "randomized", max_position = 2048,
     reading = "clamped", draw = "layer", sorted = false, range = "one_based" } }
   spec.eval.dropout, spec.eval.batch, spec.task.options = true, 64, { order = "even" }
-  local actual = read_answers(spec)
+  local actual = read_answers({ spec = spec })
   lu.assertEquals({ actual["randomized distances"], actual["positions are drawn"], actual["range of the draws"],
     actual["dropout in evaluation"], actual["evaluation batch"], actual["order of the outputs"] },
     { "clamped to one side", "once per layer", "up to 2048, from 1, unsorted", "on",
@@ -305,19 +288,19 @@ end
 
 TestSettings = {}
 
-function TestSettings.test_next_to_the_paper_s()
-  local list = settings.list(make_study("settings", SCORES), published.read(project, "ruoss_2023/setting"))
-  local map = {}
-  for _, item in ipairs(list) do
-    map[item.what] = item
-  end
+local function index_settings(...)
+  return lists.index_by(settings.list(...), function(item) return item.what end)
+end
+
+function TestSettings.test_our_settings_next_to_the_paper_s()
+  local map = index_settings(make_study("settings", SCORES), published.read(project, "ruoss_2023/setting"))
   lu.assertEquals({ map.steps.ours, map.steps.paper, map.steps.differs }, { "100", "2000000", true })
   lu.assertEquals({ map["learning rates"].ours, map["learning rates"].paper },
     { "0.1, 0.2", "0.0001, 0.0003, 0.0005" })
   lu.assertEquals(map["test lengths"].ours, "2 of 20 to 30")
   lu.assertFalse(map.precision.differs)
   lu.assertEquals(map.seeds.ours, "3")
-  lu.assertNil(map.task, "an axis says it")
+  lu.assertNil(map.task, "the task is an axis")
 end
 
 -- A study that does not vary the task names it.
@@ -328,43 +311,33 @@ function TestSettings.test_the_task_of_a_study_of_encodings()
   lu.assertEquals({ first.what, first.ours }, { "task", "bucket_sort" })
 end
 
--- Settings of examples with other axes than lengths, and of a model with two stacks.
+-- Settings if examples have other axes than lengths, and if the model has an encoder and a decoder.
 function TestSettings.test_other_axes_and_models()
   local spec = make_spec("latin_square")
   spec.train.lengths, spec.eval.lengths = nil, nil
   spec.model = { kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 6, heads = 2, width = 16,
     feedforward = 32 }
-  local function line(vectors)
-    return (reports.make_eval_line(100, "test", 16, 0.5):gsub('"length":16', ('"vectors":%d'):format(vectors))
-      :gsub('"accuracy"', '"decoding":"teacher_forced","accuracy_teacher_forced"'))
-  end
-  local dir = reports.write_run("puzzles", "latin_square_learned", 0, 0.1, { exit = 0, eval = line(1) .. line(2),
-    facts = { spec = spec, data = { train = "latin_square", by = { "vectors" } } } })
-  local root = dir:match("^(.*)/[^/]*/[^/]*/[^/]*$")
-  local map = {}
-  for _, item in ipairs(settings.list(cells.read_folder(root))) do
-    map[item.what] = item.ours
-  end
-  lu.assertEquals({ map.model, map["training lengths"], map["test lengths"] }, {
+  local lines = make_eval_line(100, "test", '"vectors":1', 0.5) .. make_eval_line(100, "test", '"vectors":2', 0.5)
+  local root = get_root(reports.write_run("puzzles", "latin_square_learned", 0, 0.1, { exit = 0,
+    eval = lines:gsub('"accuracy"', '"decoding":"teacher_forced","accuracy_teacher_forced"'),
+    facts = { spec = spec, data = { train = "latin_square", by = { "vectors" } } } }))
+  local map = index_settings(cells.read_folder(root))
+  lu.assertEquals({ map.model.ours, map["training lengths"].ours, map["test lengths"].ours }, {
     "1 encoder layer and 6 decoder layers, 2 heads, width 16, feed-forward 32", "those of the examples",
     "those of the examples, by vectors 1 to 2" })
-  local output = ""
-  report.run({ project = project, runs = root, say = function(text)
-    output = output .. text
-  end })
+  local _, _, output = run_verb(report.run, { project = project, runs = root })
   lu.assertStrContains((output:gsub("%s+", " ")),
     "A score is the exact match at the last step, in percent. Mean over 2 "
     .. "values of vectors 1..2, on the set test. Evaluated teacher-forced: the target is given up to each token.")
 end
 
--- Conditions that are finer than those of the first axis, and trained examples, have tables of their own.
+-- Conditions on further axes, and the shares of trained examples, have tables of their own.
 function TestSettings.test_held_out_examples()
   local spec = make_spec("addition")
   spec.train.lengths, spec.eval.lengths, spec.task.options = nil, nil, { base = 10, width = 20, odd = "x" }
   spec.eval.novel = false
   local function line(by, exact, more)
-    return (reports.make_eval_line(100, "test", 16, 0.5, more):gsub('"length":16', by):gsub('"exact_match":0.25',
-      ('"exact_match":%g'):format(exact)))
+    return (make_eval_line(100, "test", by, 0.5, more):gsub('"exact_match":0.25', ('"exact_match":%g'):format(exact)))
   end
   local dir = reports.write_run("held_out", "addition_x", 0, 0.1, { exit = 0,
     eval = line('"digits":1', 1, ',"trained":1')
@@ -374,10 +347,7 @@ function TestSettings.test_held_out_examples()
       .. line('"digits":3,"frame":0', 0.25) .. line('"digits":3,"frame":30', 0.125)
       .. line('"digits":3,"carry":0,"frame":30', 0) .. line('"digits":25,"carry":25,"frame":30', 1),
     facts = { spec = spec, data = { train = "addition", by = { "digits", "carry", "frame" } } } })
-  local output = ""
-  report.run({ project = project, runs = dir:match("^(.*)/[^/]*/[^/]*/[^/]*$"), say = function(text)
-    output = output .. text
-  end })
+  local _, _, output = run_verb(report.run, { project = project, runs = get_root(dir) })
   lu.assertStrContains(output, "task options                     base = 10, odd = x, width = 20")
   lu.assertStrContains(output, "Exact match in percent by carry\n")
   lu.assertStrContains(output, "\n0                 37.5\n3 (beyond)        75.0\n")

@@ -9,19 +9,25 @@ local draw = require("lab.study.report.figures.draw")
 local figures = require("lab.study.report.figures.figures")
 local figure_page = require("lab.study.report.page.figure")
 local hostile = require("hostile")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local report_csv = require("lab.study.report.tables.report_csv")
 local time_to_threshold = require("lab.study.report.tables.time_to_threshold")
 local reports = require("reports")
 local scales = require("lab.study.report.figures.scales")
+local write = require("base.write")
 
 local make_eval_line, write_run, make_scored_lines = reports.make_eval_line, reports.write_run,
   reports.make_scored_lines
-local make_study, SCORES = reports.make_study, reports.SCORES
+local get_root, make_study, SCORES = reports.get_root, reports.make_study, reports.SCORES
 
 TestFigures = {}
 
 local CURVES = { kind = "curves", panels = "task", lines = "encoding" }
+
+local function list_titles(figure)
+  return lists.map(figure.panels, function(panel) return panel.title end)
+end
 
 function TestFigures.test_curves_by_length()
   local figure = figures.make_by_length(make_study("figure", SCORES), CURVES)
@@ -29,11 +35,8 @@ function TestFigures.test_curves_by_length()
   local panel = figure.panels[1]
   lu.assertEquals(panel.marks, { { 10 } })
   lu.assertEquals(#panel.curves, 8)
-  local bold = {}
-  for _, curve in ipairs(panel.curves) do
-    bold[#bold + 1] = not curve.faint and curve.title or nil
-  end
-  lu.assertEquals(bold, { "rope", "rand-rope" })
+  local means = lists.filter(panel.curves, function(curve) return not curve.faint end)
+  lu.assertEquals({ means[1].title, means[2].title, #means }, { "rope", "rand-rope", 2 })
   local mean = panel.curves[4].points
   lu.assertEquals({ mean[1][1], mean[2][1], mean[3][1] }, { 5, 20, 30 })
   lu.assertAlmostEquals(mean[2][2], 53, 1e-9)
@@ -48,10 +51,10 @@ function TestFigures.test_exact_matches_instead_of_accuracy()
   lu.assertEquals(panel.curves[1].points[1][2], 25.0)
 end
 
--- Two runs of each of two encodings, with lines of whole epochs and of parts, and evaluations during training by set;
--- data: fields of run.json.
-local function while_training(name, data, encodings)
-  local root
+-- A folder of two runs of each of two encodings. Their metrics have lines in and at the end of an epoch, and they were
+-- evaluated on two sets during training. data: a field of run.json. Returns the folder as a study.
+local function make_trained_study(name, data, encodings)
+  local dir
   for i, encoding in ipairs(encodings or { "rope", "rand_rope" }) do
     for seed = 0, 1 do
       local metrics, during = {}, {}
@@ -63,23 +66,18 @@ local function while_training(name, data, encodings)
         during[n] = ('{"step":20,"split":"during","set":"%s","by":{"vectors":1},"examples":5,"draws":1,'
           .. '"accuracy":%g}\n'):format(set, i / 10 + n / 100)
       end
-      local dir = write_run(name, "bucket_sort_" .. encoding, seed, 0.1, { exit = 0, metrics = table.concat(metrics),
+      dir = write_run(name, "bucket_sort_" .. encoding, seed, 0.1, { exit = 0, metrics = table.concat(metrics),
         eval = table.concat(during) .. make_scored_lines(50), facts = { data = data } })
-      root = dir:match("^(.*)/[^/]*/[^/]*/[^/]*$")
     end
   end
-  return cells.read_folder(root)
+  return cells.read_folder(get_root(dir))
 end
 
--- Epochs of 10 steps: each whole epoch occurs once, for any number of lines about it.
-function TestFigures.test_accuracy_while_training()
+-- Epochs have 10 steps. Each whole epoch is one point of a curve, for any number of lines about it.
+function TestFigures.test_accuracy_make_trained_study()
   local item = { kind = "progress", lines = "encoding" }
-  local figure = figures.make_by_epoch(while_training("epochs", { epoch_batches = 10 }), item)
-  local titles = {}
-  for i, panel in ipairs(figure.panels) do
-    titles[i] = panel.title
-  end
-  lu.assertEquals(titles, { "batches of training", "training, evaluated", "held out" })
+  local figure = figures.make_by_epoch(make_trained_study("epochs", { epoch_batches = 10 }), item)
+  lu.assertEquals(list_titles(figure), { "batches of training", "training, evaluated", "held out" })
   lu.assertEquals(figure.panels[1].xlabel, "epochs")
   local faint, second, mean = table.unpack(figure.panels[1].curves)
   lu.assertEquals({ faint.points, faint.faint }, { { { 1, 25 }, { 2, 50 } }, true })
@@ -89,30 +87,25 @@ function TestFigures.test_accuracy_while_training()
   lu.assertStrContains(curves.make_script({ name = "progress1", title = figure.title, panels = figure.panels,
     legend = figure.legend }), "set xlabel 'epochs'")
   -- If runs do not record epochs, the axis has steps, and the accuracy is that of windows.
-  figure = figures.make_by_epoch(while_training("steps"), { kind = "progress", lines = "encoding",
+  figure = figures.make_by_epoch(make_trained_study("steps"), { kind = "progress", lines = "encoding",
     splits = { "epoch" } })
   lu.assertEquals({ #figure.panels, figure.panels[1].xlabel }, { 1, "steps" })
   lu.assertEquals(figure.panels[1].curves[1].points, { { 5, 12.5 }, { 15, 12.5 }, { 20, 12.5 }, { 25, 12.5 } })
   lu.assertNil(figures.make_by_epoch(make_study("nothing", SCORES), item))
 end
 
--- A panel for each value of an axis and each set; a loss that falls far has a logarithmic axis.
-function TestFigures.test_loss_while_training()
+-- Each value of an axis and each set has a panel; a loss that falls far has a logarithmic axis.
+function TestFigures.test_loss_make_trained_study()
   local study = make_study("losses", SCORES)
   for _, cell in ipairs(study.cells) do
     for _, run in ipairs(cell.summary.best and cell.summary.best.runs or {}) do
-      local file = assert(io.open(run.dir .. "/metrics.jsonl", "w"))
-      file:write('{"step":10,"loss":2,"accuracy":0.5}\n{"step":20,"loss":0.01,"accuracy":0.75}\n')
-      file:close()
+      assert(write.file(run.dir .. "/metrics.jsonl",
+        '{"step":10,"loss":2,"accuracy":0.5}\n{"step":20,"loss":0.01,"accuracy":0.75}\n'))
     end
   end
   local item = { kind = "progress", panels = "task", lines = "encoding", splits = { "loss", "epoch" } }
   local figure = figures.make_by_epoch(study, item)
-  local titles = {}
-  for i, panel in ipairs(figure.panels) do
-    titles[i] = panel.title
-  end
-  lu.assertEquals(titles, { "even_pairs: loss of training", "bucket_sort: loss of training",
+  lu.assertEquals(list_titles(figure), { "even_pairs: loss of training", "bucket_sort: loss of training",
     "even_pairs: batches of training", "bucket_sort: batches of training" })
   lu.assertEquals({ figure.title, figure.panels[1].y.log, figure.panels[3].y.log }, {
     "Loss and accuracy while training", 10, nil })
@@ -124,7 +117,7 @@ function TestFigures.test_loss_while_training()
   lu.assertEquals({ figure.title, figure.panels[2].title }, { "Loss while training", "bucket_sort" })
 end
 
--- Numbers on an axis have shades in their order, names have their fixed colours.
+-- The numbers of an axis have shades in their order; names have their fixed colours.
 function TestFigures.test_colours_along_an_axis()
   local styles = colours.choose_styles_along({ "2", "0.1", "0.5" })
   lu.assertEquals({ styles["0.1"].colour, styles["0.5"].colour, styles["2"].colour }, { "#440154", "#3b528b",
@@ -134,40 +127,38 @@ function TestFigures.test_colours_along_an_axis()
     lu.assertEquals(colours.choose_styles_along(names), colours.choose_styles(names))
   end
   lu.assertEquals(colours.choose_styles_along({ "2" }), colours.choose_styles({ "2" }))
-  local study = while_training("widths", nil, { "32", "64" })
+  local study = make_trained_study("widths", nil, { "32", "64" })
   local lengths = figures.make_by_length(study, CURVES).legend
   lu.assertEquals({ lengths[1].style.colour, lengths[2].style.colour }, { "#440154", "#21918c" })
   lu.assertEquals(figures.make_by_epoch(study, { kind = "progress", lines = "encoding" }).legend, lengths)
 end
 
-function TestFigures.test_runs_evaluated_beyond_training_alone()
+function TestFigures.test_runs_that_were_evaluated_only_beyond_training()
   local text = make_eval_line(100, "beyond", 20, 0.5) .. make_eval_line(100, "beyond", 30, 0.25)
   local dir = write_run("beyond", "bucket_sort_rope", 1, 0.1, { exit = 0, eval = text })
-  local figure = figures.make_by_length(cells.read_folder(dir:match("^(.*)/[^/]*/[^/]*/[^/]*$")), CURVES)
+  local figure = figures.make_by_length(cells.read_folder(get_root(dir)), CURVES)
   lu.assertEquals(figure.panels[1].curves[1].points, { { 20, 50.0 }, { 30, 25.0 } })
 end
 
--- Digits within the training frame are labelled so, and not as a length.
+-- Along the digits of addition, the axis names the digits and the training frame instead of a length.
 function TestFigures.test_digits_have_their_frame()
   local spec = reports.make_spec("addition")
   spec.task.options = { width = 61 }
-  local text = make_eval_line(100, "test", 6, 0.5):gsub('"length"', '"digits"')
-  local dir = write_run("digits", "bucket_sort_rope", 1, 0.1, { exit = 0, eval = text,
+  local dir = write_run("digits", "bucket_sort_rope", 1, 0.1, { exit = 0,
+    eval = make_eval_line(100, "test", '"digits":6', 0.5),
     facts = { data = { train = "addition", by = { "digits" } }, spec = spec } })
-  local figure = figures.make_by_length(cells.read_folder(dir:match("^(.*)/[^/]*/[^/]*/[^/]*$")), CURVES)
+  local figure = figures.make_by_length(cells.read_folder(get_root(dir)), CURVES)
   lu.assertEquals({ figure.panels[1].xlabel, figure.title }, { "significant digits, in a frame of 61",
     "Accuracy by significant digits, in a frame of 61" })
 end
 
--- On another axis training and test have the same numbers: the curve is of the test set, and its axis is labelled.
+-- On another axis than length, the training set has the numbers of the test set: the curve is of the test set.
 function TestFigures.test_curves_along_another_axis()
-  local function line(split, vectors, accuracy)
-    return (make_eval_line(100, split, 20, accuracy):gsub('"length":20', ('"vectors":%d'):format(vectors)))
-  end
-  local text = line("train", 1, 1) .. line("train", 2, 1) .. line("test", 1, 0.75) .. line("test", 2, 0.5)
+  local text = make_eval_line(100, "train", '"vectors":1', 1) .. make_eval_line(100, "train", '"vectors":2', 1)
+    .. make_eval_line(100, "test", '"vectors":1', 0.75) .. make_eval_line(100, "test", '"vectors":2', 0.5)
   local dir = write_run("vectors", "bucket_sort_rope", 1, 0.1, { exit = 0, eval = text,
     facts = { data = { train = "latin_square", by = { "vectors" } } } })
-  local study = cells.read_folder(dir:match("^(.*)/[^/]*/[^/]*/[^/]*$"))
+  local study = cells.read_folder(get_root(dir))
   local figure = figures.make_by_length(study, CURVES)
   lu.assertEquals(figure.panels[1].curves[1].points, { { 1, 75.0 }, { 2, 50.0 } })
   lu.assertEquals({ figure.panels[1].xlabel, #figure.panels[1].marks, figure.title }, { "vectors", 0,
@@ -200,8 +191,8 @@ function TestFigures.test_long_curves_are_thinned()
   lu.assertEquals(curves.thin({ { 1, 1 } }), { { 1, 1 } })
 end
 
--- A study of two encodings and three seeds, in which accuracy exceeds 90% at known seconds.
-local function timed_study()
+-- A study of two encodings and three seeds; two seeds reach an accuracy of 90% at step 50, after 500 s or 50 s.
+local function make_timed_study()
   local study = { name = "t", title = "T", path = "t.lua", cells = {},
     axes = { { name = "encoding", values = { "relative", "rand-relative" } } } }
   local pace = { relative = 10, ["rand-relative"] = 1 }
@@ -221,30 +212,30 @@ local function timed_study()
     end
     study.cells[#study.cells + 1] = cell
   end
-  return cells.read_study(study, here:match("^(.*)/[^/]+/[^/]+/[^/]+$"))
+  return cells.read_study(study, get_root(here))
+end
+
+-- The first text of each of the three cells of each row.
+local function list_texts(model)
+  return lists.map(model.rows, function(row)
+    return { row.cells[1].texts[1], row.cells[2].texts[1], row.cells[3].texts[1] }
+  end)
 end
 
 function TestFigures.test_time_to_a_threshold()
-  local figure, model = figures.make_by_time(timed_study(), { kind = "time", lines = "encoding", slow = "relative",
+  local figure, model = figures.make_by_time(make_timed_study(), { kind = "time", lines = "encoding", slow = "relative",
     fast = "rand-relative", published = 35.4, threshold = 90 })
   lu.assertEquals(#figure.panels[1].curves, 8)
-  local texts = {}
-  for i, row in ipairs(model.rows) do
-    texts[i] = { row.cells[1].texts[1], row.cells[2].texts[1], row.cells[3].texts[1] }
-  end
-  lu.assertEquals(texts, { { "2 of 3", "8 min 20 s", "8 min 20 s" }, { "2 of 3", "50 s", "50 s" },
+  lu.assertEquals(list_texts(model), { { "2 of 3", "8 min 20 s", "8 min 20 s" }, { "2 of 3", "50 s", "50 s" },
     { "", "10.0 times", "10.0 times" } })
 end
 
--- The first evaluation during training at the threshold or above; a row without one is blank.
+-- A run reaches a threshold at its first evaluation during training at or above it; a row without such a run is blank.
 function TestFigures.test_steps_and_time_to_a_threshold()
   local function get_texts(threshold)
-    local item, texts = { kind = "reached", rows = "encoding", threshold = threshold }, {}
-    local model = time_to_threshold.make_table(timed_study(), item)
-    for i, row in ipairs(model.rows) do
-      texts[i] = { row.cells[1].texts[1], row.cells[2].texts[1], row.cells[3].texts[1] }
-    end
-    return texts, model
+    local model = time_to_threshold.make_table(make_timed_study(),
+      { kind = "reached", rows = "encoding", threshold = threshold })
+    return list_texts(model), model
   end
   local texts, model = get_texts(90)
   lu.assertEquals(texts, { { "50 ± 0", "8.33 ± 0.00", "2 of 3" }, { "50 ± 0", "0.83 ± 0.00", "2 of 3" } })
@@ -274,7 +265,7 @@ function TestFigures.test_scores_along_an_axis()
   lu.assertAlmostEquals(curve.points[2][2], 99, 1e-9)
 end
 
--- Values ascend in any order of the study, with a linear axis if one of them is zero.
+-- The points of a curve ascend for any order of the study's values. The axis is linear if a value is zero.
 function TestFigures.test_scores_along_an_axis_in_any_order()
   local study = make_study("order", SCORES)
   study.axes = { { name = "dropout", values = { "0.5", "0" } } }
@@ -286,8 +277,8 @@ function TestFigures.test_scores_along_an_axis_in_any_order()
   lu.assertEquals({ panel.curves[1].title, panel.x.log, panel.x[1] < 0 }, { "median", nil, true })
 end
 
--- A value has the same look on a page of some values and on one of all.
-function TestFigures.test_pages_agree()
+-- The line of a value has the same style on a page of some values and on one of all.
+function TestFigures.test_styles_do_not_depend_on_the_selected_values()
   local study = make_study("agree", SCORES)
   study.axes[2].values = { "my-4", "my-8" }
   for i, cell in ipairs(study.cells) do
@@ -301,7 +292,7 @@ end
 
 TestPicture = {}
 
--- Bands need three seeds; at each length they are the quartiles of all runs of the best rate.
+-- A curve of three seeds has a band: at each length, the quartiles of all runs of the best learning rate.
 function TestPicture.test_bands_are_quartiles()
   local panel = figures.make_by_length(make_study("bands", SCORES), CURVES).panels[1]
   local bold = panel.curves[4]
@@ -369,7 +360,7 @@ function TestPicture.test_figure_of_the_page()
   lu.assertNil(body:find("gnuplot_", 1, true))
 end
 
--- Names of foreign runs are escaped on the page, also within gnuplot's pictures.
+-- Names of untrusted runs are escaped on the page and in gnuplot's pictures.
 function TestPicture.test_names_of_lines_are_text()
   for i, text in ipairs(hostile.TEXTS) do
     local style = colours.choose_style(text)

@@ -1,14 +1,14 @@
--- Run folders of trainers: complete, torn and damaged.
+-- Reading of run folders: splits and scores, axes, forms of lines, torn and damaged files.
 
 local support = dofile("tests/lua/support.lua")
 
+local lists = require("base.lists")
 local lu = require("luaunit")
 local reports = require("reports")
 local runs = require("lab.study.read.runs")
 
-local make_eval_line, make_spec, write_run, make_scored_lines = reports.make_eval_line, reports.make_spec,
-  reports.write_run,
-  reports.make_scored_lines
+local make_eval_line, make_scored_lines = reports.make_eval_line, reports.make_scored_lines
+local make_spec, write_run = reports.make_spec, reports.write_run
 
 TestRuns = {}
 
@@ -27,7 +27,7 @@ function TestRuns.test_score_is_the_mean_beyond_training_at_the_last_step()
   lu.assertEquals(run.notes, {})
 end
 
--- Lines in the runtime's form match a pattern; the JSON decoder reads all others.
+-- The reader matches lines in the runtime's form with a pattern, and decodes all others as JSON.
 function TestRuns.test_pattern_and_decoder_agree()
   local fast, slow = {}, {}
   for i, accuracy in ipairs({ 0.5, 1, 0, 1e-05, 0.968585365853658536 }) do
@@ -41,7 +41,7 @@ function TestRuns.test_pattern_and_decoder_agree()
   lu.assertEquals(a, b)
 end
 
--- Lengths between training lengths are in no score, and validation is a separate stream.
+-- Lengths between training lengths are in no score, and lines of the validation stream are separate.
 function TestRuns.test_lengths_between_training_lengths_are_in_no_score()
   local spec = make_spec("bucket_sort")
   spec.train.lengths = { list = { 4, 20 } }
@@ -98,9 +98,9 @@ end
 
 local BEYOND = ',"beyond":["length"]'
 
--- A run on examples of a file. The trainer records the lengths in it, and the axes on which lines are beyond training;
--- the split names the evaluated file.
-local function data_run(name, split, facts)
+-- Writes and reads a run that trained on a file and was evaluated on lengths 4, 5, 9 and 12 of the file `split`. The
+-- trainer records the lengths of the training file (facts.train_lengths), and marks lines beyond them.
+local function read_data_run(name, split, facts)
   local spec = make_spec("bucket_sort")
   spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
   facts.spec = spec
@@ -111,7 +111,7 @@ local function data_run(name, split, facts)
 end
 
 function TestRuns.test_lengths_of_a_file_are_those_that_the_trainer_recorded()
-  local run = data_run("finite", "test", { train_lengths = { 3, 4, 5 }, data = { train = "t", eval = "e" } })
+  local run = read_data_run("finite", "test", { train_lengths = { 3, 4, 5 }, data = { train = "t", eval = "e" } })
   local within, beyond = runs.get_evaluation(run, "in_distribution"), runs.get_evaluation(run, "beyond")
   lu.assertEquals({ within.lengths, within.split, within.accuracy }, { { 4, 5 }, "in_distribution", { 0.75, 0.25 } })
   lu.assertEquals({ beyond.lengths, beyond.split, runs.get_score(run, "beyond") }, { { 9, 12 }, "beyond", 37.5 })
@@ -122,25 +122,19 @@ end
 
 function TestRuns.test_a_file_without_longer_examples_is_scored_within()
   local all = { 3, 4, 5, 9, 12 }
-  local run = data_run("held_out", "test", { train_lengths = all, data = { train = "t", eval = "e" } })
+  local run = read_data_run("held_out", "test", { train_lengths = all, data = { train = "t", eval = "e" } })
   lu.assertEquals({ run.state, run.within, run.seen, runs.get_score(run) }, { "evaluated", true, false, 43.75 })
-  run = data_run("same", "train", { train_lengths = all, data = { train = "t" } })
+  run = read_data_run("same", "train", { train_lengths = all, data = { train = "t" } })
   lu.assertEquals({ run.state, run.within, run.seen, runs.get_score(run) }, { "evaluated", true, true, 43.75 })
 end
 
 function TestRuns.test_invalid_lengths_are_damage()
-  local run = data_run("no_lengths", "test", { train_lengths = { 3, "4" }, data = { train = "t", eval = "e" } })
+  local run = read_data_run("no_lengths", "test", { train_lengths = { 3, "4" }, data = { train = "t", eval = "e" } })
   lu.assertEquals(run.notes, { 'run.json: train_lengths[2]: found "4"; expected an integer from 1 to 100000' })
   lu.assertEquals(runs.get_lengths(run, "train"), {})
 end
 
--- A line of an evaluation by other axes than length.
-local function by_line(step, split, by, accuracy, more)
-  return (make_eval_line(step, split, 77, accuracy):gsub('{"length":77}', by):gsub("}\n$", (more or "") .. "}\n"))
-end
-
--- Means over the examples with one number on the first axis, for any other fields, and over all of them. There is no
--- score without examples, nor of a metric that a line lacks.
+-- There is no score without examples, nor of a metric that a line lacks.
 function TestRuns.test_percent_of_missing_values()
   lu.assertNil(runs.compute_mean(nil))
   lu.assertNil(runs.compute_mean({ lengths = {}, accuracy = {} }))
@@ -149,7 +143,8 @@ function TestRuns.test_percent_of_missing_values()
   lu.assertEquals(runs.compute_mean({ lengths = { 5, 6 }, exact_match = { "0.5", "0" } }, "exact_match"), 25.0)
 end
 
--- Lines have no set if evaluations during training have only one; seconds continue to the last step.
+-- A line of an evaluation during training does not name its set if there is only one; the clock continues to the last
+-- step.
 function TestRuns.test_one_set_during_training_and_seconds_of_the_last_step()
   local spec = make_spec("bucket_sort")
   spec.eval.during = { every = 50, splits = { "validation" } }
@@ -164,12 +159,13 @@ end
 function TestRuns.test_several_axes_are_joined_on_the_first()
   local facts = { data = { train = "latin_square", by = { "vectors", "puzzle" } } }
   local run = runs.read(write_run("axes", "rr", 1, 0.1, { exit = 0, facts = facts,
-    eval = by_line(100, "train", '{"vectors":1}', 1) .. by_line(100, "test", '{"vectors":2}', 0.25)
-      .. by_line(100, "test", '{"vectors":1}', 0.75) .. by_line(100, "validation", '{"vectors":1,"puzzle":1}', 1)
-      .. by_line(100, "validation", '{"vectors":2,"puzzle":3}', 1):gsub('"examples":50', '"examples":150')
-      .. by_line(100, "validation", '{"vectors":2,"puzzle":4}', 0) .. make_eval_line(100, "test", 16, 0)
-      .. by_line(50, "during", '{"vectors":1}', 0.5, ',"set":"test"')
-      .. by_line(50, "during", '{"vectors":1}', 1, ',"set":"train"') }))
+    eval = make_eval_line(100, "train", '"vectors":1', 1) .. make_eval_line(100, "test", '"vectors":2', 0.25)
+      .. make_eval_line(100, "test", '"vectors":1', 0.75) .. make_eval_line(100, "validation", '"vectors":1,"puzzle":1',
+        1)
+      .. make_eval_line(100, "validation", '"vectors":2,"puzzle":3', 1):gsub('"examples":50', '"examples":150')
+      .. make_eval_line(100, "validation", '"vectors":2,"puzzle":4', 0) .. make_eval_line(100, "test", 16, 0)
+      .. make_eval_line(50, "during", '"vectors":1', 0.5, ',"set":"test"')
+      .. make_eval_line(50, "during", '"vectors":1', 1, ',"set":"train"') }))
   lu.assertEquals({ run.state, run.axis, run.damaged }, { "evaluated", "vectors", nil })
   lu.assertEquals({ run.test.lengths, run.test.accuracy, runs.get_score(run) }, { { 1, 2 }, { 0.75, 0.25 }, 50.0 })
   lu.assertEquals({ run.validation.lengths, run.validation.accuracy }, { { 1, 2 }, { 1.0, 0.75 } })
@@ -182,34 +178,34 @@ function TestRuns.test_several_axes_are_joined_on_the_first()
   lu.assertEquals({ runs.get_score(run, "test", "exact_match"), runs.get_score_on(run, "validation", "exact_match"),
     runs.get_score_on(run, "epoch", "exact_match") }, { 25.0, 25.0 })
   run = runs.read(write_run("one", "rr", 1, 0.1, { exit = 0, facts = facts,
-    eval = by_line(100, "train", '{"vectors":1}', 0.5) }))
+    eval = make_eval_line(100, "train", '"vectors":1', 0.5) }))
   lu.assertEquals({ run.state, run.within, run.seen, runs.get_score(run) }, { "evaluated", true, true, 50.0 })
   run = runs.read(write_run("third", "rr", 1, 0.1, { exit = 0, facts = facts,
-    eval = by_line(100, "validation", '{"vectors":1,"puzzle":2}', 0.5) }))
+    eval = make_eval_line(100, "validation", '"vectors":1,"puzzle":2', 0.5) }))
   lu.assertEquals({ run.state, runs.get_score(run) }, { "evaluated", 50.0 })
 end
 
--- Frames other than the training frame are separate, for any digits; the score excludes them.
+-- Lines with another frame than the training frame are separate conditions, which the score excludes.
 function TestRuns.test_frames_are_separate()
   local facts = { data = { train = "addition", by = { "digits", "frame" } }, spec = reports.make_spec("addition") }
   local run = runs.read(write_run("frames", "rr", 1, 0.1, { exit = 0, facts = facts,
-    eval = by_line(100, "test", '{"digits":1,"frame":0}', 0) .. by_line(100, "test", '{"digits":1}', 1)
-      .. by_line(100, "test", '{"digits":2}', 0.5) .. by_line(100, "test", '{"digits":2,"frame":80}', 0.25)
-      .. by_line(100, "test", '{"digits":70,"frame":80}', 0) }))
+    eval = make_eval_line(100, "test", '"digits":1,"frame":0', 0) .. make_eval_line(100, "test", '"digits":1', 1)
+      .. make_eval_line(100, "test", '"digits":2', 0.5) .. make_eval_line(100, "test", '"digits":2,"frame":80', 0.25)
+      .. make_eval_line(100, "test", '"digits":70,"frame":80', 0) }))
   lu.assertEquals({ run.state, run.test.lengths, run.test.accuracy, runs.get_score(run) },
     { "evaluated", { 1, 2 }, { 1.0, 0.5 }, 75.0 })
   lu.assertEquals(#run.test.conditions, 5)
 end
 
--- Noise levels are separate; a run's own evaluations are those with the least noise.
+-- Noise levels are separate conditions; the score is that of the least noise.
 function TestRuns.test_noise_levels_are_separate()
   local facts = { data = { train = "latin_square", by = { "vectors" } }, spec = reports.make_spec("latin_square") }
   facts.spec.eval.by = { noise = { list = { 0, 0.5 } }, vectors = true }
   local run = runs.read(write_run("noise", "rr", 1, 0.1, { exit = 0, facts = facts,
-    eval = by_line(100, "validation", '{"vectors":1,"noise":0}', 1)
-      .. by_line(100, "validation", '{"vectors":2,"noise":0}', 0.5)
-      .. by_line(100, "validation", '{"vectors":1,"noise":0.5}', 0.25)
-      .. by_line(100, "validation", '{"vectors":2,"noise":0.5}', 0) }))
+    eval = make_eval_line(100, "validation", '"vectors":1,"noise":0', 1)
+      .. make_eval_line(100, "validation", '"vectors":2,"noise":0', 0.5)
+      .. make_eval_line(100, "validation", '"vectors":1,"noise":0.5', 0.25)
+      .. make_eval_line(100, "validation", '"vectors":2,"noise":0.5', 0) }))
   lu.assertEquals({ run.state, run.notes }, { "evaluated", {} })
   lu.assertEquals({ run.validation.lengths, run.validation.accuracy, runs.get_score(run) },
     { { 1, 2 }, { 1.0, 0.5 }, 75.0 })
@@ -217,48 +213,47 @@ function TestRuns.test_noise_levels_are_separate()
   lu.assertEquals(runs.compute_mean(runs.get_noisy(run, 0, "test")), 75.0)
   lu.assertNil(runs.get_noisy(run, 1, "validation"))
   run = runs.read(write_run("loud", "rr", 1, 0.1, { exit = 0,
-    eval = by_line(100, "beyond", '{"length":41,"noise":0.5}', 0.5) .. make_eval_line(100, "beyond", 41, 1) }))
+    eval = make_eval_line(100, "beyond", '"length":41,"noise":0.5', 0.5) .. make_eval_line(100, "beyond", 41, 1) }))
   lu.assertEquals({ run.test.accuracy, runs.compute_mean(runs.get_noisy(run, 0.5, "test")) }, { { 1.0 }, 50.0 })
 end
 
--- Finer conditions have examples of their own if a number on the first axis is itself a condition.
+-- If a line is for a number on the first axis alone, finer lines have other examples and do not enter the score.
 function TestRuns.test_finer_conditions_are_separate()
   local facts = { data = { train = "addition", by = { "digits", "carry" } }, spec = reports.make_spec("addition") }
   facts.spec.eval.novel = false
   local run = runs.read(write_run("finer", "rr", 1, 0.1, { exit = 0, facts = facts,
-    eval = by_line(100, "test", '{"digits":1}', 1, ',"trained":0.5')
-      .. by_line(100, "test", '{"digits":1,"carry":0}', 0.25, ',"trained":1')
-      .. by_line(100, "test", '{"digits":1,"carry":1}', 0, ',"beyond":["carry"],"trained":0')
-      .. by_line(100, "test", '{"digits":2,"carry":0}', 0.5) .. by_line(100, "test", '{"digits":2,"carry":1}', 1) }))
+    eval = make_eval_line(100, "test", '"digits":1', 1, ',"trained":0.5')
+      .. make_eval_line(100, "test", '"digits":1,"carry":0', 0.25, ',"trained":1')
+      .. make_eval_line(100, "test", '"digits":1,"carry":1', 0, ',"beyond":["carry"],"trained":0')
+      .. make_eval_line(100, "test", '"digits":2,"carry":0', 0.5) .. make_eval_line(100, "test", '"digits":2,"carry":1',
+        1) }))
   lu.assertEquals({ run.state, run.test.lengths, run.test.accuracy }, { "evaluated", { 1, 2 }, { 1.0, 0.75 } })
   lu.assertEquals({ run.test.conditions[1].trained, run.test.conditions[3].beyond[1] }, { 0.5, "carry" })
   run = runs.read(write_run("shares", "rr", 1, 0.1, { exit = 0, facts = facts,
-    eval = by_line(100, "test", '{"digits":1}', 1, ',"trained":1.5') }))
+    eval = make_eval_line(100, "test", '"digits":1', 1, ',"trained":1.5') }))
   lu.assertStrContains(run.notes[1], "eval.jsonl: line 1: trained: found 1.5; expected")
 end
 
--- Lines with trained examples, and without: the spec determines which count.
+-- Some lines include trained examples, others ("novel") do not; the spec's eval.novel determines which count.
 function TestRuns.test_lines_of_new_examples_are_separate()
   for _, novel in ipairs({ false, true }) do
     local spec = reports.make_spec("addition")
     spec.eval.novel = novel
     local run = runs.read(write_run("novel", "rr", novel and 1 or 0, 0.1, { exit = 0,
       facts = { data = { train = "addition", by = { "digits" } }, spec = spec },
-      eval = by_line(100, "test", '{"digits":1}', 0.5, ',"trained":1')
-        .. by_line(100, "test", '{"digits":2}', 1, ',"trained":0.5')
-        .. by_line(100, "test", '{"digits":2}', 0.25, ',"trained":0.5,"novel":true') }))
+      eval = make_eval_line(100, "test", '"digits":1', 0.5, ',"trained":1')
+        .. make_eval_line(100, "test", '"digits":2', 1, ',"trained":0.5')
+        .. make_eval_line(100, "test", '"digits":2', 0.25, ',"trained":0.5,"novel":true') }))
     lu.assertEquals(run.test.lengths, novel and { 2 } or { 1, 2 })
     lu.assertEquals(run.test.accuracy, novel and { 0.25 } or { 0.5, 1.0 })
   end
 end
 
--- A line in the current form; more: keys and values that replace its numbers.
-local function new_line(split, length, more)
-  local values = { decoding = '"greedy"', accuracy = 0.5, accuracy_teacher_forced = 0.75, exact_match = 0.25,
-    exact_match_low = 0.125, exact_match_high = 0.375, loss = 0.5, sd_over_draws = 0, sd_over_sequences = 0.1 }
-  for name, value in pairs(more or {}) do
-    values[name] = value
-  end
+-- A line with all fields that a trainer writes for a decoder. more: other values by key; false leaves a key out.
+local function make_full_line(split, length, more)
+  local values = lists.merge({ decoding = '"greedy"', accuracy = 0.5, accuracy_teacher_forced = 0.75,
+    exact_match = 0.25, exact_match_low = 0.125, exact_match_high = 0.375, loss = 0.5, sd_over_draws = 0,
+    sd_over_sequences = 0.1 }, more or {})
   local parts = {}
   for _, name in ipairs({ "decoding", "counted", "accuracy", "accuracy_teacher_forced", "exact_match",
     "exact_match_low", "exact_match_high", "ended_early", "not_ended", "loss", "sd_over_draws", "sd_over_sequences",
@@ -269,18 +264,20 @@ local function new_line(split, length, more)
     table.concat(parts, ","))
 end
 
-local function make_generative_run(eval)
+-- The resolved spec of a decoder; eval: replaces the spec's section.
+local function make_decoder_spec(eval)
   local spec = make_spec("bucket_sort")
   spec.model.kind, spec.train.lengths = "decoder", { list = { 2, 5, 10 } }
   spec.eval = eval or spec.eval
   return spec
 end
 
--- Keys of the current form, by the pattern and by the JSON decoder.
-function TestRuns.test_lines_in_the_current_form()
-  local lines = { new_line("in_distribution", 5, { ended_early = 0.25, not_ended = 0 }), new_line("between", 7),
-    new_line("beyond", 20), new_line("validation", 5, { accuracy = 1 }) }
-  local facts = { spec = make_generative_run() }
+-- All fields are read in the same way by the pattern and by the JSON decoder.
+function TestRuns.test_lines_with_all_fields()
+  local lines = { make_full_line("in_distribution", 5, { ended_early = 0.25, not_ended = 0 }),
+    make_full_line("between", 7),
+    make_full_line("beyond", 20), make_full_line("validation", 5, { accuracy = 1 }) }
+  local facts = { spec = make_decoder_spec() }
   local run = runs.read(write_run("today", "rr", 1, 0.1, { exit = 0, eval = table.concat(lines), facts = facts }))
   lu.assertEquals({ run.state, run.decoding, run.notes }, { "evaluated", "greedy", {} })
   lu.assertEquals({ run.test, run.train }, { run.beyond, run.in_distribution })
@@ -298,10 +295,10 @@ function TestRuns.test_lines_in_the_current_form()
   lu.assertEquals(slow, run)
 end
 
--- Lines of encoders have their own pattern.
-function TestRuns.test_lines_of_encoders_in_the_current_form()
+-- The lines of encoders have no fields of decoding, and a pattern of their own.
+function TestRuns.test_lines_of_encoders_with_all_fields()
   local encoder = { decoding = false, accuracy_teacher_forced = false }
-  local fast, slow = new_line("beyond", 20, encoder) .. new_line("beyond", 30, encoder), ""
+  local fast, slow = make_full_line("beyond", 20, encoder) .. make_full_line("beyond", 30, encoder), ""
   for line in fast:gmatch("[^\n]+") do
     slow = slow .. line:gsub('"step":100,', ""):gsub("}$", ',"step":100}\n')
   end
@@ -310,43 +307,45 @@ function TestRuns.test_lines_of_encoders_in_the_current_form()
   lu.assertEquals({ a.beyond.exact_match_low, a.beyond.sd_over_sequences }, { { 0.125, 0.125 }, { 0.1, 0.1 } })
   a.dir, b.dir = nil, nil
   lu.assertEquals(a, b)
-  local bad = new_line("beyond", 20, { decoding = false, accuracy_teacher_forced = false, exact_match_high = 1.5 })
+  local bad = make_full_line("beyond", 20,
+    { decoding = false, accuracy_teacher_forced = false, exact_match_high = 1.5 })
   lu.assertEquals(runs.read(write_run("bad_encoders", "rr", 1, 0.1, { exit = 0, eval = bad })).notes,
     { "eval.jsonl: line 1: exact_match_high: found 1.5; expected a number from 0 to 1" })
 end
 
--- If a run has lines of both decodings, those of the spec's decoding count.
+-- If a run has greedy and teacher-forced lines, those of the spec's decoding count.
 function TestRuns.test_decodings_are_not_mixed()
   local forced = { decoding = '"teacher_forced"', accuracy = false }
-  local eval = new_line("beyond", 20, forced) .. new_line("beyond", 30, forced) .. new_line("beyond", 20)
+  local eval = make_full_line("beyond", 20, forced) .. make_full_line("beyond", 30, forced) .. make_full_line("beyond",
+    20)
   for decoding, lengths in pairs({ greedy = { 20 }, teacher_forced = { 20, 30 } }) do
-    local spec = make_generative_run({ decoding = decoding ~= "greedy" and decoding or nil, examples = 50 })
+    local spec = make_decoder_spec({ decoding = decoding ~= "greedy" and decoding or nil, examples = 50 })
     local run = runs.read(write_run("both_kinds", "rr", 1, 0.1, { exit = 0, eval = eval, facts = { spec = spec } }))
     lu.assertEquals({ run.decoding, run.test.lengths }, { decoding, lengths })
   end
 end
 
--- A line without counted labels has no share, and does not enter a mean.
+-- A line without counted labels has no accuracy, and does not enter a mean.
 function TestRuns.test_lines_without_counted_labels()
   local nothing = { counted = 0, accuracy = false, accuracy_teacher_forced = false, exact_match = false,
     exact_match_low = false, exact_match_high = false }
-  local run = runs.read(write_run("uncounted", "rr", 1, 0.1, { exit = 0, facts = { spec = make_generative_run() },
-    eval = new_line("beyond", 20, nothing) .. new_line("beyond", 30) }))
+  local run = runs.read(write_run("uncounted", "rr", 1, 0.1, { exit = 0, facts = { spec = make_decoder_spec() },
+    eval = make_full_line("beyond", 20, nothing) .. make_full_line("beyond", 30) }))
   lu.assertEquals({ run.notes, run.beyond.uncounted }, { {}, { true, false } })
   lu.assertEquals({ runs.get_score(run), runs.get_score(run, "test", "exact_match") }, { 50.0, 25.0 })
-  run = runs.read(write_run("lacks", "rr", 1, 0.1, { exit = 0, facts = { spec = make_generative_run() },
-    eval = new_line("beyond", 20, { accuracy = false }) }))
+  run = runs.read(write_run("lacks", "rr", 1, 0.1, { exit = 0, facts = { spec = make_decoder_spec() },
+    eval = make_full_line("beyond", 20, { accuracy = false }) }))
   lu.assertEquals(run.notes, { "eval.jsonl: line 1: accuracy: found nothing; expected a number from 0 to 1" })
 end
 
--- With two axes in_distribution requires both within training; beyond on one axis and on both are separate.
-function TestRuns.test_parts_of_two_axes()
+-- With two axes, in_distribution is within training on both; lines beyond training on one axis or on both are separate.
+function TestRuns.test_splits_of_two_axes()
   local facts = { data = { train = "addition", by = { "digits", "carry" } }, spec = reports.make_spec("addition") }
   local run = runs.read(write_run("two_axes", "rr", 1, 0.1, { exit = 0, facts = facts,
-    eval = by_line(100, "test", '{"digits":1,"carry":0}', 1)
-      .. by_line(100, "test", '{"digits":1,"carry":5}', 0.5, ',"beyond":["carry"]')
-      .. by_line(100, "test", '{"digits":9,"carry":0}', 0.25, ',"beyond":["digits"]')
-      .. by_line(100, "test", '{"digits":9,"carry":5}', 0, ',"beyond":["digits","carry"]') }))
+    eval = make_eval_line(100, "test", '"digits":1,"carry":0', 1)
+      .. make_eval_line(100, "test", '"digits":1,"carry":5', 0.5, ',"beyond":["carry"]')
+      .. make_eval_line(100, "test", '"digits":9,"carry":0', 0.25, ',"beyond":["digits"]')
+      .. make_eval_line(100, "test", '"digits":9,"carry":5', 0, ',"beyond":["digits","carry"]') }))
   local scores = {}
   for i, name in ipairs({ "in_distribution", "beyond", "beyond carry", "beyond digits", "beyond carry and digits" }) do
     scores[i] = runs.get_score(run, name)
@@ -355,7 +354,7 @@ function TestRuns.test_parts_of_two_axes()
   lu.assertEquals({ runs.is_beyond(run, "test"), runs.is_beyond(run, "in_distribution") }, { true, false })
 end
 
--- A file's score is the share of its examples, with any number per length.
+-- The score on a file weights each length by its number of examples.
 function TestRuns.test_scores_of_a_file_count_examples()
   local spec = make_spec("bucket_sort")
   spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil

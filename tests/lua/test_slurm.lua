@@ -1,10 +1,11 @@
--- lab/study/slurm: site files and their messages, packing of runs into tasks, the texts of a job array, output of
--- squeue, and the content of a folder after a submission. tests/system/test_slurm.sh has a cluster.
+-- lab/study/slurm: site files and their messages, packing of runs into tasks, the texts of a job array, the output of
+-- squeue, and a folder of runs with a submitted job. tests/system/test_slurm.sh submits jobs to a simulated cluster.
 
 local support = dofile("tests/lua/support.lua")
 
 local attempts = require("lab.study.slurm.attempts")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local packing = require("lab.study.slurm.packing")
 local project = require("project").new(".")
@@ -35,15 +36,15 @@ function TestSites.test_defaults_of_a_site()
 end
 
 function TestSites.test_times_in_slurms_format()
-  local seconds = site_module.parse_time
-  lu.assertEquals({ seconds("1:02:03"), seconds("1-00:00:01"), seconds("100:00:00") }, { 3723, 86401, 360000 })
+  local parse = site_module.parse_time
+  lu.assertEquals({ parse("1:02:03"), parse("1-00:00:01"), parse("100:00:00") }, { 3723, 86401, 360000 })
   for _, text in ipairs({ "30", "10:00", "1:60:00", "1:00:60", "1-24:00:00", "x", "" }) do
-    lu.assertNil(seconds(text), text)
+    lu.assertNil(parse(text), text)
   end
 end
 
--- Errors and their messages: file, line, field, found and expected.
-local WRONG = {
+-- The fields of an invalid site, and two parts of its message.
+local INVALID_SITES = {
   { 'time = "1:00:00", partitoin = "a"', "site.lua:1:28: error: partitoin: no such field",
     'did you mean "partition"?' },
   { "", "time: is missing", 'expected: "hours:minutes:seconds" or' },
@@ -66,8 +67,8 @@ local WRONG = {
   { 'time = "1:00:00", scratch = "tmp"', 'scratch: "tmp" does not fit here', "an absolute path" },
 }
 
-function TestSites.test_messages_on_wrong_sites()
-  for _, case in ipairs(WRONG) do
+function TestSites.test_messages_on_invalid_sites()
+  for _, case in ipairs(INVALID_SITES) do
     local site, message = read_site("return { " .. case[1] .. " }")
     lu.assertNil(site, case[1])
     lu.assertStrContains(message, case[2])
@@ -78,11 +79,9 @@ function TestSites.test_messages_on_wrong_sites()
   lu.assertStrContains(message, "did you mean cpu_nodes?")
 end
 
--- ---- packing ----
-
 TestPacking = {}
 
--- A cell with the runs of rates by seeds, except some.
+-- A cell that misses the runs of all rates and of the seeds { first, last }, except runs whose names are in `without`.
 local function make_cell(id, rates, seeds, without)
   local cell = { id = id, missing = {}, spec = { plan = { digest = "0123456789abcdef" } } }
   for _, rate in ipairs(rates) do
@@ -97,54 +96,39 @@ local function make_cell(id, rates, seeds, without)
   return cell
 end
 
-local function show(groups)
-  local lines = {}
-  for i, group in ipairs(groups) do
-    lines[i] = ("%s %s %d:%d %d"):format(group.cell.id, table.concat(group.learning_rates, ","), group.seeds[1],
+-- "CELL RATES FIRST_SEED:LAST_SEED RUNS" of each group.
+local function format_groups(groups)
+  return lists.map(groups, function(group)
+    return ("%s %s %d:%d %d"):format(group.cell.id, table.concat(group.learning_rates, ","), group.seeds[1],
       group.seeds[2], #group.runs)
-  end
-  return lines
+  end)
 end
 
-function TestPacking.test_groups_are_rectangles_of_what_is_missing()
-  lu.assertEquals(show(packing.make_groups({ make_cell("a", { 0.1, 0.2 }, { 0, 4 }) }, 4)),
+-- A group has all combinations of its rates and its seeds.
+function TestPacking.test_groups_are_rectangles_of_missing_runs()
+  lu.assertEquals(format_groups(packing.make_groups({ make_cell("a", { 0.1, 0.2 }, { 0, 4 }) }, 4)),
     { "a 0.1,0.2 0:1 4", "a 0.1,0.2 2:3 4", "a 0.1,0.2 4:4 2" })
-  lu.assertEquals(show(packing.make_groups({ make_cell("a", { 0.1, 0.2 }, { 0, 4 }, { ["lr0.2-seed2"] = true }) }, 9)),
+  lu.assertEquals(format_groups(packing.make_groups({ make_cell("a", { 0.1, 0.2 }, { 0, 4 },
+    { ["lr0.2-seed2"] = true }) }, 9)),
     { "a 0.1 0:4 5", "a 0.2 0:1 2", "a 0.2 3:4 2" })
-  lu.assertEquals(show(packing.make_groups({ make_cell("a", { 1, 2, 3 }, { 7, 8 }) }, 2)),
+  lu.assertEquals(format_groups(packing.make_groups({ make_cell("a", { 1, 2, 3 }, { 7, 8 }) }, 2)),
     { "a 1,2 7:7 2", "a 1,2 8:8 2", "a 3 7:7 1", "a 3 8:8 1" })
   lu.assertEquals(#packing.make_groups({ make_cell("a", { 1 }, { 0, 9 }), make_cell("b", { 1 }, { 0, 9 }) }, 1), 20)
 end
 
-function TestPacking.test_runs_with_a_folder_are_apart()
+function TestPacking.test_runs_that_continue_are_in_groups_of_their_own()
   local cell = make_cell("a", { 1 }, { 0, 3 })
   cell.missing[2].again, cell.missing[3].again = true, true
   local groups = packing.make_groups({ cell }, 4)
-  lu.assertEquals(show(groups), { "a 1 0:0 1", "a 1 3:3 1", "a 1 1:2 2" })
+  lu.assertEquals(format_groups(groups), { "a 1 0:0 1", "a 1 3:3 1", "a 1 1:2 2" })
   lu.assertEquals({ groups[1].again, groups[3].again }, { false, true })
 end
 
-local function timed(list)
-  local groups = {}
-  for i, seconds in ipairs(list) do
-    groups[i] = { seconds = seconds or nil, runs = { i }, name = i }
-  end
-  return groups
-end
-
+-- Packs groups of these seconds (false: unknown) into `least` to `most` tasks, which should take at most 60 seconds.
+-- Returns the tasks, lists of groups, and the seconds of the longest.
 local function pack(list, most, least)
-  return packing.make_tasks(timed(list), { least = least or 1, most = most, seconds = 60 })
-end
-
-local function loads(tasks)
-  local sums, count = {}, 0
-  for i, groups in ipairs(tasks) do
-    sums[i] = 0
-    for _, group in ipairs(groups) do
-      sums[i], count = sums[i] + group.seconds, count + 1
-    end
-  end
-  return sums, count
+  local groups = lists.map(list, function(seconds, i) return { seconds = seconds or nil, runs = { i }, name = i } end)
+  return packing.make_tasks(groups, { least = least or 1, most = most, seconds = 60 })
 end
 
 function TestPacking.test_tasks_fit_their_time()
@@ -153,8 +137,10 @@ function TestPacking.test_tasks_fit_their_time()
     list[i] = 10 + i % 7
   end
   local tasks, longest = pack(list, 1000)
-  local sums, count = loads(tasks)
-  lu.assertEquals(count, 100)
+  local sums = lists.map(tasks, function(groups)
+    return lists.sum(groups, function(group) return group.seconds end)
+  end)
+  lu.assertEquals(lists.sum(tasks, function(groups) return #groups end), 100)
   for _, sum in ipairs(sums) do
     lu.assertTrue(sum <= 60 and sum > 0, sum)
   end
@@ -162,7 +148,7 @@ function TestPacking.test_tasks_fit_their_time()
   lu.assertTrue(#tasks <= 30, #tasks)
 end
 
-function TestPacking.test_limits_hold_before_times()
+function TestPacking.test_the_number_of_tasks_matters_more_than_their_times()
   local tasks, longest = pack({ 50, 50, 50, 50 }, 2)
   lu.assertEquals({ #tasks, longest, #tasks[1], #tasks[2] }, { 2, 100, 2, 2 })
   lu.assertEquals(#pack({ 500, 10 }, 9), 2) -- one takes longer than a task: it continues after a requeue
@@ -170,8 +156,6 @@ function TestPacking.test_limits_hold_before_times()
   local even, unknown = pack({ false, false, false, false, false }, 2)
   lu.assertEquals({ #even[1], #even[2], unknown }, { 3, 2, nil })
 end
-
--- ---- texts ----
 
 TestScript = {}
 
@@ -243,7 +227,8 @@ function TestScript.test_fields_that_a_site_omits_are_absent()
   end
 end
 
-local function tasks()
+-- Two tasks with three groups of runs of the cells a and b; the last group, of b, continues its runs.
+local function make_two_tasks()
   local groups = packing.make_groups({ make_cell("a", { 0.001 }, { 0, 2 }), make_cell("b", { 1e-05, 0.5 }, { 3, 3 }) },
     2)
   for _, group in ipairs(groups) do
@@ -253,8 +238,8 @@ local function tasks()
   return { { groups[1], groups[3] }, { groups[2] } }
 end
 
-function TestScript.test_list_and_back()
-  local text = script.make_list({ cpus = 2, gpus = 0 }, tasks())
+function TestScript.test_the_list_of_tasks_is_written_and_read()
+  local text = script.make_list({ cpus = 2, gpus = 0 }, make_two_tasks())
   lu.assertEquals(text, [[
 1 new a 0123456789abcdef 00ff a-77 'lr0.001-seed0 lr0.001-seed1' --threads 2 --seeds 0:1 --learning-rate 0.001 ]]
     .. [[--device cpu '--data=/a b/c.jsonl'
@@ -263,12 +248,11 @@ function TestScript.test_list_and_back()
 2 new a 0123456789abcdef 00ff a-77 lr0.001-seed2 --threads 2 --seeds 2:2 --learning-rate 0.001 --device cpu ]]
     .. [['--data=/a b/c.jsonl'
 ]])
-  local at = "/0123456789abcdef/lr"
-  lu.assertEquals(script.parse_list(text), { ["a" .. at .. "0.001-seed0"] = 1, ["a" .. at .. "0.001-seed1"] = 1,
-    ["b" .. at .. "1e-05-seed3"] = 1, ["b" .. at .. "0.5-seed3"] = 1, ["a" .. at .. "0.001-seed2"] = 2 })
+  local folder = "/0123456789abcdef/lr"
+  lu.assertEquals(script.parse_list(text), { ["a" .. folder .. "0.001-seed0"] = 1,
+    ["a" .. folder .. "0.001-seed1"] = 1,
+    ["b" .. folder .. "1e-05-seed3"] = 1, ["b" .. folder .. "0.5-seed3"] = 1, ["a" .. folder .. "0.001-seed2"] = 2 })
 end
-
--- ---- the queue, and folders ----
 
 TestQueue = {}
 
@@ -281,19 +265,20 @@ function TestQueue.test_lines_of_squeue()
   lu.assertEquals({ list[2].running, list[2].reason, list[3].task, list[3].running }, { false, "Resources", 0, true })
 end
 
--- A folder after the submission of the tasks above.
-local function submitted()
+-- Writes a folder of runs with the record of a submitted job of make_two_tasks. Returns the folder and the job's
+-- folder.
+local function write_submitted_folder()
   support.clean()
   local out = support.write("out/here", ""):match("^(.*)/")
   local dir, n = records.open(out)
   local study = { name = "probe", path = "probe.lua", scale = "small", set = {} }
   support.write("out/.slurm/" .. n .. "/record.json", records.format_record(study, { real = "/s.lua" }, "probe-1"))
-  support.write("out/.slurm/" .. n .. "/runs.txt", script.make_list({ cpus = 2, gpus = 0 }, tasks()))
+  support.write("out/.slurm/" .. n .. "/runs.txt", script.make_list({ cpus = 2, gpus = 0 }, make_two_tasks()))
   return out, dir
 end
 
 function TestQueue.test_records_of_submitted_jobs()
-  local out, dir = submitted()
+  local out, dir = write_submitted_folder()
   lu.assertEquals(dir, out .. "/.slurm/1")
   local list = records.list(out)
   lu.assertEquals({ #list, list[1].study, list[1].scale, list[1].set[1], list[1].name, list[1].cancelled },
@@ -311,7 +296,7 @@ function TestQueue.test_records_of_submitted_jobs()
 end
 
 function TestQueue.test_one_sweep_at_a_time()
-  local out = submitted()
+  local out = write_submitted_folder()
   local release = assert(records.claim(out))
   local second, message = records.claim(out)
   lu.assertNil(second)
@@ -324,7 +309,7 @@ function TestQueue.test_one_sweep_at_a_time()
 end
 
 function TestQueue.test_files_of_attempts()
-  local out = submitted()
+  local out = write_submitted_folder()
   local dir = "a/0123456789abcdef/lr0.001-seed2"
   local run = { dir = dir, state = "absent" }
   lu.assertNil(attempts.read_state(out, run))
@@ -340,10 +325,11 @@ function TestQueue.test_files_of_attempts()
   lu.assertEquals(attempts.read_state(out, run), "stopped")
 end
 
--- A trainer of level v3 that ends at step 50. Existing attempts of a run: one of another level with more steps, and one
--- beyond the last step; a second run has no attempt that fits.
+-- A sweep continues the attempt with the most steps that its trainer can continue. The trainer has level v3 and ends at
+-- step 50; attempts of the first run also have level v4 and step 60, and the only attempt of the second run has level
+-- v4.
 function TestQueue.test_attempts_that_a_sweep_continues()
-  local out, cell = submitted(), "a/0123456789abcdef"
+  local out, cell = write_submitted_folder(), "a/0123456789abcdef"
   local function attempt(name, seed, step, level)
     local place = ("out/%s/.attempts/%s/%s/lr0.001-seed%d/"):format(cell, name, cell, seed)
     local header = ('{"__metadata__":{"step":"%d","level":"%s","compiler":"gcc 12","source_digest":"5a"}}'):format(step,
@@ -352,12 +338,8 @@ function TestQueue.test_attempts_that_a_sweep_continues()
     support.write(place .. "checkpoint.safetensors", ("<I8"):pack(#header) .. header)
     support.write(place .. "from", name)
   end
-  local function attempt_names()
-    local list = {}
-    for name in support.shell(("find %s/%s/.attempts -name 'lr*' | sort"):format(out, cell)):gmatch("ts/([^/]+)/") do
-      list[#list + 1] = name
-    end
-    return list
+  local function list_attempts()
+    return lists.find_all(support.shell(("find %s/%s/.attempts -name 'lr*' | sort"):format(out, cell)), "ts/([^/]+)/")
   end
   attempt("12-1", 1, 20, "v3")
   attempt("12-2", 1, 40, "v4")
@@ -372,7 +354,7 @@ function TestQueue.test_attempts_that_a_sweep_continues()
   lu.assertEquals({ attempts.adopt(out, { first, second, third }, trainer, "cpu") }, { 1, 1 })
   lu.assertEquals({ first.state, second.state }, { "stopped", "absent" })
   lu.assertEquals(support.read(("%s/%s/from"):format(out, first.dir)), "12-3")
-  lu.assertEquals(attempt_names(), { "12-1", "12-2", "12-4", "12-5" }) -- the first keeps its replaced run
+  lu.assertEquals(list_attempts(), { "12-1", "12-2", "12-4", "12-5" }) -- the first keeps its replaced run
   lu.assertEquals({ attempts.adopt(out, { second }, trainer, "cuda:1") }, { 1, 0 }) -- GPU level unknown
   first.state, second.state = "done", "done"
   attempts.tidy({ cells = { { spec = {}, runs = { first, second } } } }, out)
@@ -380,9 +362,9 @@ function TestQueue.test_attempts_that_a_sweep_continues()
   lu.assertEquals(support.read(("%s/%s/notes.jsonl"):format(out, first.dir)), "mine")
 end
 
--- The message of a failure is in the log of the task, before the task's own line on the group.
+-- The message of a failed run is in the log of its task, before the task's line about the group.
 function TestQueue.test_reason_why_a_run_of_a_task_failed()
-  local out = submitted()
+  local out = write_submitted_folder()
   local run = { dir = "a/0123456789abcdef/lr0.001-seed2", learning_rate = 1e-3, seed = 2 }
   local dir = out .. "/a/0123456789abcdef/.attempts/12_2-1/" .. run.dir
   lu.assertNil(attempts.find_error(out, run, dir))

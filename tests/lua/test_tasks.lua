@@ -20,17 +20,22 @@ local HEADER = {
   "void lh_task_probe(lh_rng *rng, int n, lh_example *example) {}",
 }
 
--- Reads the header with line `at` replaced (false: removed).
-local function read(at, line)
-  local lines = table.move(HEADER, 1, #HEADER, 1, {})
-  if at and line then
-    lines[at] = line
-  elseif at then
-    table.remove(lines, at)
+-- Reads a folder with the task file `probe`, whose header has other lines. changes: lines by number, false for a line
+-- that is left out. Returns the facts of the tasks and the diagnostics.
+local function read_changed(changes)
+  local lines = {}
+  for i, line in ipairs(HEADER) do
+    local changed = changes[i] == nil and line or changes[i]
+    lines[#lines + 1] = changed or nil
   end
   local d = diagnostics.new()
   local folder = support.write("tasks/probe.c", table.concat(lines, "\n") .. "\n"):match("^(.*)/")
   return tasks.read(folder, d), d
+end
+
+-- Reads the header with one other line, false for none.
+local function read(at, line)
+  return read_changed(at and { [at] = line } or {})
 end
 
 function TestTasks.test_header_gives_all_facts()
@@ -52,7 +57,7 @@ function TestTasks.test_list_is_sorted_and_helpers_are_no_tasks()
 end
 
 function TestTasks.test_baseline_is_optional()
-  local facts, d = read(8, nil)
+  local facts, d = read(8, false)
   lu.assertEquals(d:count(), 0)
   lu.assertNil(facts.probe.baseline)
 end
@@ -82,7 +87,7 @@ function TestTasks.test_options_may_be_a_range()
   end
 end
 
--- Lengths, alphabets, chance and axes may name options, whose values a spec chooses.
+-- Lengths, numbers of symbols and the chance may depend on options, whose values a spec chooses.
 function TestTasks.test_formulas_and_alphabets_name_options()
   local facts, d = read(8, table.concat({ " * option width: 2..40 = 6; tokens of a frame",
     " * option order: up down; words are their places", " * option size: 2 3; symbols",
@@ -90,14 +95,10 @@ function TestTasks.test_formulas_and_alphabets_name_options()
   lu.assertNil(facts.probe)
   lu.assertStrContains(d:text(), "probe.c:12:4: error: input symbol count: 40 - 20 is 20")
   lu.assertStrContains(d:text(), "expected: 1 to 3, the symbols there are")
-  local lines = table.move(HEADER, 1, #HEADER, 1, {})
-  lines[5], lines[6] = " * input length: 2 * width + n", " * output length: n + order * width"
-  lines[7] = " * chance: 1 / size"
-  lines[8] = table.concat({ " * option width: 2..40 = 6; tokens of a frame", " * option order: up down; the order",
-    " * option size: 2 3; symbols", " * input symbol count: size" }, "\n")
-  d = diagnostics.new()
-  local folder = support.write("tasks/probe.c", table.concat(lines, "\n") .. "\n"):match("^(.*)/")
-  local probe = tasks.read(folder, d).probe
+  facts, d = read_changed({ [5] = " * input length: 2 * width + n", [6] = " * output length: n + order * width",
+    [7] = " * chance: 1 / size", [8] = table.concat({ " * option width: 2..40 = 6; tokens of a frame",
+      " * option order: up down; the order", " * option size: 2 3; symbols", " * input symbol count: size" }, "\n") })
+  local probe = facts.probe
   lu.assertEquals(d:text(), "")
   lu.assertEquals(probe.options[1], { name = "width", first = 2, last = 40, default = 6, doc = "tokens of a frame" })
   local own = tasks.settle(probe, { width = 7, order = "down", size = 2 })
@@ -107,6 +108,8 @@ function TestTasks.test_formulas_and_alphabets_name_options()
   lu.assertEquals(#tasks.settle(probe, { width = 7, order = "up", size = 3 }).input_symbols, 3)
 end
 
+local WIDTH = " * option width: 2..40 = 6; tokens of a frame"
+
 function TestTasks.test_formulas_that_fail_for_some_choice_are_reported()
   for line, what in pairs({
     [" * input length: n - width + 4"] = "input length: n - 6 + 4 is -1 at n = 1",
@@ -114,44 +117,34 @@ function TestTasks.test_formulas_that_fail_for_some_choice_are_reported()
     [" * chance: 1 / (width - 2)"] = "chance: (2 - 2) is 0",
     [" * chance: 1 / height"] = 'chance: "h" does not belong in a formula',
   }) do
-    local lines = table.move(HEADER, 1, #HEADER, 1, {})
-    lines[line:find("chance") and 7 or 5], lines[8] = line, " * option width: 2..40 = 6; tokens of a frame"
-    local d = diagnostics.new()
-    local folder = support.write("tasks/probe.c", table.concat(lines, "\n") .. "\n"):match("^(.*)/")
-    lu.assertNil(tasks.read(folder, d).probe)
+    local facts, d = read_changed({ [line:find("chance") and 7 or 5] = line, [8] = WIDTH })
+    lu.assertNil(facts.probe)
     lu.assertStrContains(d:text(), what)
   end
 end
 
--- Errors that occur inside a range, but not at its ends, are found when a spec chooses a value.
+-- An error that occurs inside a range, but not at its ends, is found when a spec chooses a value.
 function TestTasks.test_choices_that_formulas_do_not_allow_are_refused()
-  local lines = table.move(HEADER, 1, #HEADER, 1, {})
-  lines[5], lines[8] = " * input length: n + 100 / (width - 5)", " * option width: 2..40 = 6; tokens of a frame"
-  lines[7] = " * chance: 1 / ((width - 9) * (width - 9))"
-  local d = diagnostics.new()
-  local folder = support.write("tasks/probe.c", table.concat(lines, "\n") .. "\n"):match("^(.*)/")
-  local probe = tasks.read(folder, d).probe
-  lu.assertNil(probe)
+  local changes = { [5] = " * input length: n + 100 / (width - 5)",
+    [7] = " * chance: 1 / ((width - 9) * (width - 9))", [8] = WIDTH }
+  local facts, d = read_changed(changes)
+  lu.assertNil(facts.probe)
   lu.assertStrContains(d:text(), "input length: n + 100 / (2 - 5) is -33 at n = 1")
-  lines[5] = " * input length: n + 100 / ((width - 5) * (width - 5))"
-  support.write("tasks/probe.c", table.concat(lines, "\n") .. "\n")
-  probe = assert(tasks.read(folder, diagnostics.new()).probe)
+  changes[5] = " * input length: n + 100 / ((width - 5) * (width - 5))"
+  local probe = assert(read_changed(changes).probe)
   lu.assertEquals({ tasks.settle(probe, { width = 5 }) },
     { nil, "input length: n + 100 / ((5 - 5) * (5 - 5)) has no value at n = 1" })
   lu.assertEquals({ tasks.settle(probe, { width = 9 }) }, { nil, "chance: it has no value" })
   lu.assertEquals(tasks.settle(probe, { width = 10 }).chance, 1.0)
 end
 
--- Inputs and outputs share an alphabet, in which one symbol may begin a decoder's target.
+-- Inputs and outputs may have one alphabet, in which symbols may begin and end a decoder's target.
 function TestTasks.test_input_and_output_may_share_an_alphabet()
-  local function shared(...)
-    local lines = table.move(HEADER, 1, #HEADER, 1, {})
-    lines[3], lines[4] = " * symbols: a b $", table.concat({ ... }, "\n")
-    local d = diagnostics.new()
-    local folder = support.write("tasks/probe.c", table.concat(lines, "\n") .. "\n"):match("^(.*)/")
-    return tasks.read(folder, d).probe, d:text()
+  local function read_shared(line)
+    local facts, d = read_changed({ [3] = " * symbols: a b $", [4] = line })
+    return facts.probe, d:text()
   end
-  local probe, text = shared(" * start symbol: $", " * end symbol: b")
+  local probe, text = read_shared(" * start symbol: $\n * end symbol: b")
   lu.assertEquals(text, "")
   lu.assertEquals({ probe.input_symbols, probe.output_symbols, probe.start_symbol, probe.end_symbol },
     { { "a", "b", "$" }, { "a", "b", "$" }, "$", "b" })
@@ -163,7 +156,7 @@ function TestTasks.test_input_and_output_may_share_an_alphabet()
     [" * output symbols: a b"] = "output symbols: they conflict with symbols",
     [" * symbol count: 4"] = "symbol count: 4 is 4",
   }) do
-    probe, text = shared(line)
+    probe, text = read_shared(line)
     lu.assertNil(probe)
     lu.assertStrContains(text, what)
   end
@@ -172,7 +165,7 @@ function TestTasks.test_input_and_output_may_share_an_alphabet()
   lu.assertStrContains(d:text(), "start symbol: \"a\" is not always among the symbols")
 end
 
--- The ends of an axis may be formulas; a spec chooses the options, and an error names their values.
+-- The ends of an axis may be formulas of options, whose values a spec chooses; an error names these values.
 function TestTasks.test_axes_may_name_options()
   local real = tasks.read("runtime/data/tasks", diagnostics.new())
   local own = tasks.settle(real.addition, { base = 16, width = 30, input = "plain", split = "permutation",
@@ -188,17 +181,14 @@ function TestTasks.test_axes_may_name_options()
   end
 end
 
--- A header of dataset files, in which lengths are numbers, with additional lines.
-local function read_finite(...)
-  local lines = table.move(HEADER, 1, #HEADER, 1, {})
-  lines[5], lines[6], lines[8] = " * input length: 16", " * output length: 1", table.concat({ ... }, "\n")
-  local d = diagnostics.new()
-  local folder = support.write("tasks/probe.c", table.concat(lines, "\n") .. "\n"):match("^(.*)/")
-  return tasks.read(folder, d).probe, d:text()
+-- Reads the header of a task with dataset files, whose lengths are numbers, with additional lines.
+local function read_dataset_task(line)
+  local facts, d = read_changed({ [5] = " * input length: 16", [6] = " * output length: 1", [8] = line })
+  return facts.probe, d:text()
 end
 
 function TestTasks.test_dataset_files_have_sets_and_axes()
-  local probe, text = read_finite(" * sets: train validation", " * axis carry: 0 to 50; longest chain")
+  local probe, text = read_dataset_task(" * sets: train validation\n * axis carry: 0 to 50; longest chain")
   lu.assertEquals(text, "")
   lu.assertEquals({ probe.sets, probe.axes }, { { "train", "validation" },
     { { name = "carry", first = 0, last = 50, doc = "longest chain" } } })
@@ -213,7 +203,7 @@ function TestTasks.test_dataset_files_have_sets_and_axes()
     [" * axis carry: 1 to 4; tokens"] = "an axis is there, but no sets",
     [" * sets: train\n * input length: n"] = "input length is given twice",
   }) do
-    probe, text = read_finite(line)
+    probe, text = read_dataset_task(line)
     lu.assertNil(probe)
     lu.assertStrContains(text, what)
   end
@@ -222,7 +212,7 @@ function TestTasks.test_dataset_files_have_sets_and_axes()
   lu.assertStrContains(d:text(), "a length depends on n")
 end
 
--- Blank symbols come first; the probe is one of the other symbols.
+-- The blank symbols are the first input symbols; the probe is one of the other symbols.
 function TestTasks.test_a_task_may_have_blanks_and_a_probe()
   local facts, d = read(8, " * blank: a b\n * probe: c")
   lu.assertEquals(d:text(), "")
@@ -292,7 +282,7 @@ function TestTasks.test_malformed_headers_are_reported_with_their_line()
   end
 end
 
--- A literal that the task solves: in its symbols, with the function that solves it.
+-- The literal is a sample input, in the task's symbols, of a task with a function that solves inputs of users.
 function TestTasks.test_a_literal_has_its_function()
   for line, what in pairs({
     [" * literal: a b c"] = "probe.c:8:4: error: literal: lh_solve_probe is not defined here",
@@ -304,9 +294,8 @@ function TestTasks.test_a_literal_has_its_function()
     lu.assertNil(facts.probe)
     lu.assertStrContains(d:text(), what)
   end
-  local lines = table.move(HEADER, 1, #HEADER, 1, {})
-  table.insert(lines, 8, " * literal: abc")
-  local text = table.concat(lines, "\n") .. "\nlh_task_sample lh_task_probe;\nlh_status lh_solve_probe(int x);\n"
+  local text = table.concat(HEADER, "\n"):gsub("\n %* baseline", "\n * literal: abc%0")
+    .. "\nlh_task_sample lh_task_probe;\nlh_status lh_solve_probe(int x);\n"
   local d = diagnostics.new()
   lu.assertNil(tasks.read_own("there/probe.c", text, d))
   lu.assertStrContains(d:text(), "the line `lh_task_solve lh_solve_probe;` is missing")
@@ -315,12 +304,13 @@ function TestTasks.test_a_literal_has_its_function()
   lu.assertEquals(d:text(), "")
 end
 
--- An error in a file that two cells of a study name is reported once; it is one error in both.
+-- Two cells of a study may name one file: both fail, and its error is reported once.
 function TestTasks.test_an_error_of_a_file_is_reported_once()
   local d = diagnostics.new()
   for _ = 1, 2 do
     lu.assertNil(tasks.read_own("there/probe.c", "/* nothing */\n", d))
   end
+  lu.assertEquals(select(2, d:text():gsub("lh_task_probe is not defined here", "")), 1)
 end
 
 function TestTasks.test_a_user_s_file_gives_facts_and_text()
@@ -335,7 +325,7 @@ function TestTasks.test_a_user_s_file_gives_facts_and_text()
   lu.assertEquals({ facts.kind, facts.path, facts.text }, { "probe", "there/probe.c", text .. "\n" })
 end
 
--- Thousands of blanks take no more time than other text, and a line has a limit.
+-- A line of thousands of blanks takes no more time than another line, and is too long.
 function TestTasks.test_long_lines_are_refused_at_once()
   local began = os.clock()
   for _, line in ipairs({ " * chance:" .. (" "):rep(64000) .. "0.5", " * " .. ("a "):rep(32000),
@@ -350,7 +340,7 @@ function TestTasks.test_long_lines_are_refused_at_once()
   lu.assertTrue(os.clock() - began < 5, "patterns that go over blanks again and again")
 end
 
--- Headers that a sampler includes define no lh_task_<kind>, since only the sampler does.
+-- The headers of samplers define names lh_task_<word>, with which no task can be called.
 function TestTasks.test_no_task_has_a_name_of_the_headers()
   local samplers, taken = tasks.read("runtime/data/tasks", diagnostics.new()), {}
   for _, header in ipairs({ "task", "rng" }) do
@@ -384,7 +374,7 @@ function TestTasks.test_the_token_count_is_that_of_input_and_output()
   lu.assertEquals(tasks.count_longest({ input_length = "n", output_length = "1", computation = 2 }, 41), 124)
 end
 
--- Whether masked labels are in the loss, with an encoder and with any other model.
+-- The line `mask` determines whether masked labels are in the loss of an encoder and of any other model.
 function TestTasks.test_a_mask_line_selects_the_labels_in_the_loss()
   for line, wanted in pairs({ ["loss"] = { encoder = "counted", other = "counted" },
     ["accuracy"] = { encoder = "all", other = "all" },
@@ -396,7 +386,7 @@ function TestTasks.test_a_mask_line_selects_the_labels_in_the_loss()
   lu.assertNil(read().probe.mask)
 end
 
--- A task without the line never masks: labels are masked by `terminate` or by an assignment to mask.
+-- A task has the line `mask` if and only if its sampler masks labels, by `terminate` or by an assignment to mask.
 function TestTasks.test_the_tasks_that_mask_are_those_with_the_line()
   local all_tasks, masking = tasks.read("runtime/data/tasks", diagnostics.new()), {}
   for _, facts in ipairs(all_tasks.list) do
