@@ -5,6 +5,7 @@ local support = require("support")
 local cells = require("lab.study.read.cells")
 local json = require("dkjson")
 local lists = require("base.lists")
+local published = require("lab.study.read.published")
 
 local M = {}
 
@@ -98,6 +99,35 @@ function M.make_study(root, scores, scored, seeds, metric)
   end
   local here = support.write(root .. "/here", ""):match("^(.*)/")
   return cells.read_study(study, here, metric)
+end
+
+local SCORED = { split = "test", select = "test", metric = "accuracy" }
+
+-- A study along these axes, with a cell for each combination of values; scores[i]: the greatest score of cell i.
+function M.make_axes_study(axes, scores)
+  local study = { path = "s.lua", name = "s", axes = axes, cells = {}, scored = SCORED }
+  local keys = { {} }
+  for _, axis in ipairs(axes) do
+    keys = lists.collect(keys, function(key)
+      return lists.map(axis.values, function(value) return lists.merge(key, { [axis.name] = value }) end)
+    end)
+  end
+  study.cells = lists.map(keys, function(key, i)
+    return { key = key, id = "c" .. i, number = i, runs = {}, summary = { asked = 1, evaluated = 1,
+      choice = { rates = 1 }, states = {}, max = scores[i], differences = {}, hours = { count = 1, machines = {} } } }
+  end)
+  return study
+end
+
+M.RANDOMIZED = { "rand-sincos", "rand-relative", "rand-alibi", "rand-rope", "rand-learned" }
+M.PLAIN = { "none", "sincos", "relative", "alibi", "rope", "learned" }
+
+-- A study of the tasks and encodings of a paper, without runs: its tables show only the paper's values.
+function M.make_empty_study()
+  local rows = assert(published.read(M.project, "ruoss_2023/table1")).rows
+  local tasks = lists.drop_repeats(lists.map(rows, function(row) return row.task end))
+  return { cells = {}, scored = SCORED, axes = { { name = "task", values = tasks },
+    { name = "encoding", values = lists.join(M.RANDOMIZED, M.PLAIN) } } }
 end
 
 -- The default scores of make_study.

@@ -1,11 +1,10 @@
--- Tables of a report: their items (what a study requests), their content, and their forms as text, LaTeX and HTML.
+-- Tables of a report: their content, and their forms as text, LaTeX, HTML and CSV.
 
 local support = dofile("tests/lua/support.lua")
 
 local cells = require("lab.study.read.cells")
 local html = require("lab.study.report.page.html")
 local items = require("lab.study.report.items")
-local lists = require("base.lists")
 local lu = require("luaunit")
 local numbers = require("lab.study.report.tables.numbers")
 local published = require("lab.study.read.published")
@@ -19,6 +18,7 @@ local score_tables = require("lab.study.report.tables.score_tables")
 local write = require("base.write")
 
 local make_study, SCORES, project = reports.make_study, reports.SCORES, reports.project
+local make_axes_study, RANDOMIZED, PLAIN = reports.make_axes_study, reports.RANDOMIZED, reports.PLAIN
 
 local GOLDEN = "tests/golden/report/"
 
@@ -47,28 +47,6 @@ function TestViews.test_a_table_of_hours()
   local model = score_tables.tabulate(make_study("hours", SCORES), { kind = "table", value = "hours",
     rows = "task", columns = "encoding" })
   lu.assertEquals(model.rows[1].cells[1].texts, { "2.00 ± 0.89" })
-end
-
-local SCORED = { split = "test", select = "test", metric = "accuracy" }
-
--- A study along these axes, with a cell for each combination of values; scores[i]: the greatest score of cell i.
-local function make_axes_study(axes, scores)
-  local study = { path = "s.lua", name = "s", axes = axes, cells = {}, scored = SCORED }
-  local keys = { {} }
-  for _, axis in ipairs(axes) do
-    local longer = {}
-    for _, key in ipairs(keys) do
-      for _, value in ipairs(axis.values) do
-        longer[#longer + 1] = lists.merge(key, { [axis.name] = value })
-      end
-    end
-    keys = longer
-  end
-  for i, key in ipairs(keys) do
-    study.cells[i] = { key = key, id = "c" .. i, number = i, runs = {}, summary = { asked = 1, evaluated = 1,
-      choice = { rates = 1 }, states = {}, max = scores[i], differences = {}, hours = { count = 1, machines = {} } } }
-  end
-  return study
 end
 
 -- The table of a study with one axis is a column in the order of the study; the best value is marked, and there is no
@@ -249,25 +227,10 @@ function TestViews.test_times_have_a_unit_that_fits()
   lu.assertEquals({ model.columns[1].title, model.rows[1].cells[1].texts[1] }, { "hours", "0.042" })
 end
 
-local RANDOMIZED = { "rand-sincos", "rand-relative", "rand-alibi", "rand-rope", "rand-learned" }
-local PLAIN = { "none", "sincos", "relative", "alibi", "rope", "learned" }
-
--- A study without runs, whose tables show only the paper's values.
-local function make_empty_study()
-  local tasks, seen = {}, {}
-  for _, row in ipairs(assert(published.read(project, "ruoss_2023/table1")).rows) do
-    tasks[#tasks + 1] = not seen[row.task] and row.task or nil
-    seen[row.task] = true
-  end
-  local encodings = table.move(PLAIN, 1, #PLAIN, #RANDOMIZED + 1, table.move(RANDOMIZED, 1, #RANDOMIZED, 1, {}))
-  return { cells = {}, scored = SCORED, axes = { { name = "task", values = tasks },
-    { name = "encoding", values = encodings } } }
-end
-
 local function tabulate_best(item)
   local file = type(item.published) == "table" and item.published.file or item.published
   item.kind, item.value, item.rows = "best", "max", "task"
-  return score_tables.tabulate_best(make_empty_study(), item, assert(published.read(project, file)))
+  return score_tables.tabulate_best(reports.make_empty_study(), item, assert(published.read(project, file)))
 end
 
 -- Figures that the paper's text derives from its tables.
@@ -288,132 +251,6 @@ function TestViews.test_headline_figures_follow_from_the_published_tables()
   for _, model in ipairs({ gain, sorting, geometric }) do
     lu.assertEquals(model.rows[16].cells[3].texts[1], "missing")
   end
-end
-
-TestItems = {}
-
-local function find_problem(item)
-  local study = make_empty_study()
-  study.path, study.report = "s.lua", { item }
-  local list, message = items.check(study)
-  lu.assertNil(list)
-  return message
-end
-
-function TestItems.test_mistakes_name_the_field()
-  local cases = {
-    { { kind = "tabel" }, 'report[1].kind: no such kind: "tabel"\n  expected: one of: axis, best, curves, '
-      .. "numbers, progress, reached, splits, spread, table, time\n  hint: did you mean table?" },
-    { { kind = "curves" }, 'report[1].lines: missing\n  expected: kind "curves" needs it' },
-    { { kind = "curves", lines = "encoding", panels = "task", setting = 3 }, "report[1].setting: no name of a file" },
-    { { kind = "curves", lines = "encoding", panels = "task", title = {} }, "report[1].title: a table is no text" },
-    { { kind = "curves", lines = "encoding", panels = "task", where = 5 }, 'report[1].where: is "5"' },
-    { { kind = "curves", lines = "encoding", panels = "task", 5 }, "report[1].1: a value without a name" },
-    { { kind = {} }, "report[1].kind: no such kind: a table" },
-    { { kind = "time", lines = "encoding", slow = "rope", fast = "rope", threshold = 1 / 0 },
-      "report[1].threshold: inf is no number" },
-    { { kind = "reached", rows = "encoding", threshold = 0.999, pages = "task" }, "report[1].threshold: 0.999 is no "
-      .. "number of percent that a score reaches\n  expected: a number above 1, at most 100\n"
-      .. "  hint: percent, not a share" },
-    { { kind = "reached", rows = "encoding", threshold = 9990, pages = "task" }, "report[1].threshold: 9990 is no" },
-    { { kind = "table", value = "max", rows = "task", columns = "encoding", names = { task = 5 } },
-      "report[1].names: 5 is no table" },
-    { { kind = "table", value = "max", rows = "task", columns = "encoding", published = { file = "x", of = {} } },
-      "report[1].published: no name of a file" },
-    { { kind = "table", value = "max", rows = "task", columns = "encoding", published = "../../x" },
-      "report[1].published: no name of a file" },
-    { { kind = "curves", lines = "encodng" }, 'report[1].lines: no axis of the study: "encodng"' },
-    { { kind = "curves", lines = "encoding" }, "report[1].where: the axis task has 15 values" },
-    { { kind = "curves", lines = "encoding", pannels = "task" }, 'report[1].pannels: no field of kind "curves"' },
-    { { kind = "table", value = "best", rows = "task", columns = "encoding" },
-      'report[1].value: no value of a table: "best"' },
-    { { kind = "best", value = "max", rows = "task", axis = "encoding", of = { "rop" }, against = { "none" } },
-      'report[1].of: not on the axis encoding: "rop"' },
-    { { kind = "curves", lines = "encoding", where = { task = "sort" } },
-      'report[1].where.task: not on this axis: "sort"' },
-    { { kind = "curves", lines = "encoding", pages = "task", where = { encoding = "rope" } },
-      "report[1].where.encoding: the axis is spread out by `lines`\n  expected: each axis in one place" },
-    { { kind = "reached", rows = "encoding", threshold = 90, split = "tset", pages = "task" },
-      'report[1].split: no set: "tset"\n  expected: one of: train, test, validation' },
-    { { kind = "curves", lines = "encoding", pages = "task", only = 3 }, "report[1].only: is 3" },
-    { { kind = "curves", lines = "encoding", pages = "task", only = { encoding = {} } },
-      "report[1].only.encoding: not a list of names" },
-    { { kind = "curves", lines = "encoding", pages = "task", only = { encoding = { "rop" } } },
-      'report[1].only.encoding: not on this axis: "rop"' },
-    { { kind = "curves", lines = "encoding", pages = "task", only = { encodng = { "rope" } } },
-      'report[1].only.encodng: no axis of the study: "encodng"' },
-    { { kind = "curves", lines = "encoding", where = 3 }, "report[1].where: is \"3\"" },
-    { { kind = "table", value = "max", rows = "task", columns = "task", pages = "encoding" },
-      "report[1].rows: the axis task again, which is `columns`\n  expected: each axis in one place" },
-    { { kind = "curves", lines = "encoding", pages = "encoding" }, "report[1].pages: the axis encoding again" },
-    { { kind = "curves", lines = "encoding", pages = { "tsk" } }, 'report[1].pages: no axis of the study: "tsk"' },
-    { { kind = "curves", lines = "encoding", pages = 3 }, "report[1].pages: is 3\n  expected: an axis" },
-    { { kind = "axis", x = "task", lines = "encoding" },
-      'report[1].x: the axis task has the value "even_pairs"\n  expected: values that are numbers' },
-  }
-  for _, case in ipairs(cases) do
-    lu.assertStrContains(find_problem(case[1]), "s.lua: error: " .. case[2])
-  end
-end
-
-function TestItems.test_a_scale_may_leave_values_out()
-  local study = make_empty_study()
-  study.axes[2].values, study.scale, study.path = { "none", "rand-rope" }, "small", "s.lua"
-  study.report = { { kind = "best", value = "max", rows = "task", axis = "encoding", of = RANDOMIZED,
-    against = PLAIN } }
-  local list = assert(items.check(study))
-  lu.assertEquals({ list[1].of, list[1].against }, { { "rand-rope" }, { "none" } })
-end
-
--- An item may request only some values of an axis, also of the axis of pages; a scale may lack some of them.
-function TestItems.test_only_some_values()
-  local study = make_axes_study({ { name = "width", values = { "8", "16", "32" } },
-    { name = "task", values = { "a", "b" } } },
-    { 1, 2, 3, 4, 5, 6 })
-  study.report = { { kind = "table", value = "max", rows = "task", pages = "width", only = { width = { 8, 32 } } },
-    { kind = "table", value = "max", rows = "width", pages = "task", only = { width = { 16 } } } }
-  local list = assert(items.check(study))
-  lu.assertEquals({ #list, list[1].where, list[2].where }, { 4, { width = "8" }, { width = "32" } })
-  local shown = cells.select(study, list[3].where, list[3].only)
-  lu.assertEquals({ #shown.cells, shown.axes[1].values, shown.axes[2].values }, { 1, { "16" }, { "a" } })
-  lu.assertEquals(score_tables.tabulate(shown, list[3]).rows[1].title, "16")
-  study.axes[1].values, study.scale = { "8" }, "small"
-  list = assert(items.check(study))
-  lu.assertEquals({ #list, list[2].only }, { 3, { width = {} } })
-  lu.assertEquals(#cells.select(study, list[2].where, list[2].only).cells, 0)
-end
-
-function TestItems.test_names_may_be_numbers()
-  local study = make_axes_study({ { name = "width", values = { "8", "16" } },
-    { name = "task", values = { "a", "b" } } }, {})
-  study.report = { { kind = "best", value = "max", rows = "task", axis = "width", of = { 16 }, against = { 8 } },
-    { kind = "curves", lines = "task", where = { width = 16 } } }
-  local list = assert(items.check(study))
-  lu.assertEquals({ list[1].of, list[2].where }, { { "16" }, { width = "16" } })
-end
-
--- Along an axis of numbers, a report also has a figure of the score.
-function TestItems.test_defaults_along_numbers()
-  local study = make_axes_study({ { name = "encoding", values = { "rope", "none" } },
-    { name = "width", values = { "8", "16" } } }, {})
-  local list = assert(items.check(study))
-  lu.assertEquals({ #list, list[5].kind, list[5].x, list[5].lines, list[5].show }, { 5, "axis", "width", "encoding" })
-  study.axes = { study.axes[2] }
-  list = assert(items.check(study))
-  lu.assertEquals({ #list, list[1].columns, list[2].lines, list[5].x, list[5].lines }, { 5, nil, "width", "width" })
-  lu.assertEquals({ list[3].panels, list[3].lines, list[3].splits, list[4].splits }, { nil, "width", { "loss" },
-    { "epoch" } })
-  lu.assertEquals(assert(items.check(study, true))[6].show, "max")
-end
-
-function TestItems.test_default_items_of_a_report()
-  local study = make_empty_study()
-  local kinds = {}
-  for i, item in ipairs(assert(items.check(study))) do
-    kinds[i] = item.kind .. " " .. (item.value or "")
-  end
-  lu.assertEquals(kinds, { "table median", "curves ", "progress ", "progress " })
-  lu.assertEquals(assert(items.check(study, true))[2].value, "max")
 end
 
 TestRenderers = {}
