@@ -4,8 +4,8 @@
  * spec      spec/runs/even_pairs_none.lua
  * template  templates/cuda/device.cu.tpl
  *
- * Device code: training, many steps per launch, and evaluation. A block processes one shard of the
- * batch, forward and backward through all layers; blocks synchronise where gradients are folded.
+ * Device code: training, many steps per launch, and evaluation. A block processes one shard of the batch, forward and
+ * backward through all layers; blocks synchronise where gradients are folded.
  * 5 layers, 8 heads x 8, width 64, feed-forward 256, float32.
  * No positional encoding.
  */
@@ -20,8 +20,7 @@
 
 typedef float real;
 
-/* Arguments of an experiment's kernels, and their results. C11 and CUDA C++, no includes: the runtime includes this
- * file, and the generator puts its text at the head of every device.cu.
+/* Arguments of an experiment's kernels, and their results, in C11 and CUDA C++. A device.cu contains this text.
  *
  * A replica is one model with its own seed and learning rate. A team is the set of thread blocks that work on one
  * replica. A shard is a part of a batch that one block processes from the first layer to the gradient. The gradient is
@@ -29,8 +28,6 @@ typedef float real;
  *
  * `real` is float, or double in a float64 build. Pointers are addresses of device memory.
  */
-#ifndef LH_CUDA_INTERFACE_H
-#define LH_CUDA_INTERFACE_H
 
 enum {
     LH_CUDA_PIECE = 2048, /* elements of a vector that a block folds or updates at a time */
@@ -121,8 +118,6 @@ typedef struct lh_cuda_evaluate {
     int decodes; /* 0: the pass evaluates the batch */
     int ending;  /* class that ends a sequence unless its label is this class; -1: none */
 } lh_cuda_evaluate;
-
-#endif
 
 enum {
     THREADS = 256, /* threads of a block */
@@ -246,21 +241,6 @@ struct __align__(4 * sizeof(real)) quad {
     real v[4];
 };
 
-/* `count` sums over a warp's lanes in place, interleaved. */
-INLINE void warp_sums(real *x, const int count) {
-#pragma unroll
-    for (int distance = WARP / 2; distance > 0; distance /= 2) {
-#pragma unroll
-        for (int i = 0; i < count; i++) x[i] += __shfl_xor_sync(0xffffffffu, x[i], distance);
-    }
-}
-
-INLINE double warp_sum_double(double x) {
-#pragma unroll
-    for (int distance = WARP / 2; distance > 0; distance /= 2) x += __shfl_xor_sync(0xffffffffu, x, distance);
-    return x;
-}
-
 /* Shared memory that an operation may use until the operation returns. */
 INLINE real *staging(void) {
     DYNAMIC_SHARED(real, memory);
@@ -288,7 +268,8 @@ INLINE void block_sums(double x[2]) {
 /* The sum over a block's threads, in the order of warps; every thread gets it. */
 INLINE double block_sum(double x) {
     double *partials = (double *)staging(), sum = 0;
-    x = warp_sum_double(x);
+#pragma unroll
+    for (int distance = WARP / 2; distance > 0; distance /= 2) x += __shfl_xor_sync(0xffffffffu, x, distance);
     __syncthreads();
     if (threadIdx.x % WARP == 0) partials[threadIdx.x / WARP] = x;
     __syncthreads();
@@ -780,7 +761,13 @@ INLINE void store_inverse(const real inverse[NORM_ROWS], int first, int rows, re
 }
 
 /* Sums over the channels of `count` rows in place, interleaved. */
-INLINE void row_sums(real *x, const int count) { warp_sums(x, count); }
+INLINE void row_sums(real *x, const int count) {
+#pragma unroll
+    for (int distance = WARP / 2; distance > 0; distance /= 2) {
+#pragma unroll
+        for (int i = 0; i < count; i++) x[i] += __shfl_xor_sync(0xffffffffu, x[i], distance);
+    }
+}
 
 /* A warp's part of the gradients of scale and offset: sums over its rows of g xhat and of g. */
 typedef struct norm_sums {
@@ -1019,16 +1006,14 @@ INLINE double total_of(const double *x, int count, int stride) {
     return block_sum(sum);
 }
 
-/* Clipping and Adam on one piece, by a block: clip = min(1, max_norm / norm), rate = learning rate / (1 - b1^t),
- * correct2 = 1 / (1 - b2^t). All arrays, [PIECE] in global memory, but the gradient are written. Formula and source:
- * kernels/cpu/adam.h. Reference: lh_ref_adam_update. */
-
+/* clip = min(1, max_norm / norm), rate = learning rate / (1 - b1^t), correct2 = 1 / (1 - b2^t) */
 typedef struct adam {
     real clip, rate, correct2;
 } adam;
 
-/* Updates a piece. The first thread gets in squares the sums of squares of its parameters and of their change. REST1
- * and REST2 are 1 - b1 and 1 - b2, computed in double and then rounded. */
+/* Clips the gradient of a piece and updates the piece, by a block. Arrays are [PIECE] in global memory; all but the
+ * gradient are written. The first thread gets in squares the sums of squares of the piece's parameters and of their
+ * change. REST1 and REST2 are 1 - b1 and 1 - b2, computed in double and then rounded. */
 INLINE void adam_piece(const adam a, const real *gradient, real *moment1, real *moment2, real *parameter,
                        double squares[2]) {
     real g[PIECE_PART], m[PIECE_PART], v[PIECE_PART], p[PIECE_PART];
@@ -1687,27 +1672,16 @@ INLINE void train_shard(int shard) {
     embed_backward(b->gradient);
 }
 
-/* Completes a piece of the folded gradient and stores its sum of squares. */
-INLINE void finish_piece(int piece, real *gradient) {
-    const double squares = piece_squares(gradient + piece * PIECE);
-    if (threadIdx.x == 0) block()->replica.piece_sums[piece] = squares;
-}
-
-/* Folds the shards' parts of a piece. */
-INLINE void fold_piece(int piece, real *gradient) {
-    const block_state *b = block();
-    fold(b->train.shards, b->replica.partials + piece * PIECE * sizeof(real), b->train.partial_stride, threadIdx.x,
-            THREADS, PIECE, gradient + piece * PIECE);
-}
-
 /* Computes the step's gradient and the sums of squares of its pieces. */
 INLINE void fold_gradients(void) {
     const block_state *b = block();
     team *t = &block()->members;
     real *gradient = (real *)b->replica.gradient;
     for (int piece = t->rank; piece < PIECES; piece += t->blocks) {
-        fold_piece(piece, gradient);
-        finish_piece(piece, gradient);
+        fold(b->train.shards, b->replica.partials + piece * PIECE * sizeof(real), b->train.partial_stride, threadIdx.x,
+                THREADS, PIECE, gradient + piece * PIECE);
+        const double squares = piece_squares(gradient + piece * PIECE);
+        if (threadIdx.x == 0) b->replica.piece_sums[piece] = squares;
     }
     team_barrier(t);
 }

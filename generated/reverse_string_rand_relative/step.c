@@ -6,8 +6,7 @@
  *
  * One training step and one forward pass, block by block.
  * 5 layers, 8 heads x 8, width 64, feed-forward 256, float32.
- * Logits have vectors of the signed distance, with content and position bias; ascending distances
- * drawn from 1 .. 2047.
+ * Logits have vectors of the signed distance, with content and position bias; ascending distances drawn from 1 .. 2047.
  */
 #include "config.h"
 #include "tuned.h"

@@ -4,8 +4,7 @@
  * spec      spec/runs/reverse_string_rand_rope.lua
  * template  templates/common/tuned.h.tpl
  *
- * Choices for this model at each instruction-set level. They change no bit, and no digest covers
- * them.
+ * Choices for this model at each instruction-set level. They change no bit, and no digest covers them.
  * ./longhand tune finds the best choices for a machine. See docs/tuning.md.
  */
 #ifndef LH_TUNED_H

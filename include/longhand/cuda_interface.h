@@ -1,5 +1,4 @@
-/* Arguments of an experiment's kernels, and their results. C11 and CUDA C++, no includes: the runtime includes this
- * file, and the generator puts its text at the head of every device.cu.
+/* Arguments of an experiment's kernels, and their results, in C11 and CUDA C++. A device.cu contains this text.
  *
  * A replica is one model with its own seed and learning rate. A team is the set of thread blocks that work on one
  * replica. A shard is a part of a batch that one block processes from the first layer to the gradient. The gradient is

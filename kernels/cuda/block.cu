@@ -27,21 +27,6 @@ INLINE real warp_sum(real x) {
     return x;
 }
 
-/* `count` sums over a warp's lanes in place, interleaved. */
-INLINE void warp_sums(real *x, const int count) {
-#pragma unroll
-    for (int distance = WARP / 2; distance > 0; distance /= 2) {
-#pragma unroll
-        for (int i = 0; i < count; i++) x[i] += __shfl_xor_sync(0xffffffffu, x[i], distance);
-    }
-}
-
-INLINE double warp_sum_double(double x) {
-#pragma unroll
-    for (int distance = WARP / 2; distance > 0; distance /= 2) x += __shfl_xor_sync(0xffffffffu, x, distance);
-    return x;
-}
-
 /* Shared memory that an operation may use until the operation returns. */
 INLINE real *staging(void) {
     DYNAMIC_SHARED(real, memory);
@@ -69,7 +54,8 @@ INLINE void block_sums(double x[2]) {
 /* The sum over a block's threads, in the order of warps; every thread gets it. */
 INLINE double block_sum(double x) {
     double *partials = (double *)staging(), sum = 0;
-    x = warp_sum_double(x);
+#pragma unroll
+    for (int distance = WARP / 2; distance > 0; distance /= 2) x += __shfl_xor_sync(0xffffffffu, x, distance);
     __syncthreads();
     if (threadIdx.x % WARP == 0) partials[threadIdx.x / WARP] = x;
     __syncthreads();

@@ -80,7 +80,13 @@ INLINE void store_inverse(const real inverse[NORM_ROWS], int first, int rows, re
 }
 
 /* Sums over the channels of `count` rows in place, interleaved. */
-INLINE void row_sums(real *x, const int count) { warp_sums(x, count); }
+INLINE void row_sums(real *x, const int count) {
+#pragma unroll
+    for (int distance = WARP / 2; distance > 0; distance /= 2) {
+#pragma unroll
+        for (int i = 0; i < count; i++) x[i] += __shfl_xor_sync(0xffffffffu, x[i], distance);
+    }
+}
 
 /* A warp's part of the gradients of scale and offset: sums over its rows of g xhat and of g. */
 typedef struct norm_sums {

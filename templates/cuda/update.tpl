@@ -47,31 +47,8 @@ INLINE void scale_piece(real factor, real *gradient) {
 }
 
 % end
-/* Completes a piece of the folded gradient and stores its sum of squares. */
-INLINE void finish_piece(real factor, int piece, real *gradient) {
-    clear_constants(piece, gradient); % if cuda.constants
-    if (factor != 1) scale_piece(factor, gradient + piece * PIECE); % if task.counted
-    const double squares = piece_squares(gradient + piece * PIECE);
-    if (threadIdx.x == 0) block()->replica.piece_sums[piece] = squares;
-}
-
 % if cuda.products == "generated" then
 % include("cuda/weights.tpl") % if cuda.by_team
-/* Folds the shards' parts of a piece. */
-INLINE void fold_piece(int piece, real *gradient) {
-    const block_state *b = block();
-% if cuda.by_team then
-    for (int i = 0; i < PIECE_PART; i += 4) {
-        const int e = piece * PIECE + piece_element(i);
-        if (is_of_products(e)) continue; /* add_up_products writes these elements */
-        fold(b->train.shards, b->replica.partials + e * sizeof(real), b->train.partial_stride, 0, 1, 4, gradient + e);
-    }
-% else
-    fold(b->train.shards, b->replica.partials + piece * PIECE * sizeof(real), b->train.partial_stride, threadIdx.x,
-            THREADS, PIECE, gradient + piece * PIECE);
-% end
-}
-
 /* Computes the step's gradient and the sums of squares of its pieces. */
 INLINE void fold_gradients(real factor) {
     const block_state *b = block();
@@ -82,7 +59,9 @@ INLINE void fold_gradients(real factor) {
     team_barrier(t); % if not cuda.sums
 % end
 % if cuda.sums then
-    for (int piece = t->rank; piece < PIECES; piece += t->blocks) fold_piece(piece, gradient);
+    for (int piece = t->rank; piece < PIECES; piece += t->blocks) {
+        % include("cuda/fold_piece.tpl")
+    }
     fold(b->train.shards, b->replica.partials + PARAMETER_STORAGE * sizeof(real), b->train.partial_stride,
             t->rank * THREADS + (int)threadIdx.x, t->blocks * THREADS, (int)(sum_bytes(b->view.T) / sizeof(real)),
             (real *)b->view.shared.sums);
@@ -91,8 +70,8 @@ INLINE void fold_gradients(real factor) {
     team_barrier(t);
 % end
     for (int piece = t->rank; piece < PIECES; piece += t->blocks) {
-        fold_piece(piece, gradient); % if not cuda.sums
-        finish_piece(factor, piece, gradient);
+        % include("cuda/fold_piece.tpl") % if not cuda.sums
+        % include("cuda/finish_piece.tpl")
     }
     team_barrier(t);
 }
@@ -181,7 +160,9 @@ INLINE void fold_gradients(real factor) {
     end_tables(to);
 % end
     team_barrier(t);
-    for (int piece = t->rank; piece < PIECES; piece += t->blocks) finish_piece(factor, piece, gradient);
+    for (int piece = t->rank; piece < PIECES; piece += t->blocks) {
+        % include("cuda/finish_piece.tpl")
+    }
     team_barrier(t);
 }
 

@@ -311,7 +311,7 @@ local function render_with_constants(ending, width)
   return device, spec
 end
 
-local CLEARED = "    clear_constants(piece, gradient);\n    const double squares = piece_squares("
+local CLEARED = "    clear_constants(piece, gradient);\n        const double squares = piece_squares("
 
 -- Rows of keys, between those of queries and values.
 function TestConstants.test_gradient_of_rows_is_cleared_before_the_norm()

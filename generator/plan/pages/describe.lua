@@ -9,7 +9,7 @@ local wording = require("base.wording")
 
 local M = {}
 
-local BANNER_COLUMNS = 97 -- 100 with the comment's margin
+local BANNER_COLUMNS = 117 -- 120 with the comment's margin
 
 local function describe_family(plan, family)
   local parts, phrases = pages.collect("describe", family, plan), pages.collect("describe_details", family, plan)

@@ -214,7 +214,8 @@ local function invoke(run, ...)
   return write_call(run, ...)
 end
 
--- Inserts a hand-written file of kernels/, or of another folder, unchanged: holes, Lua and indentation have no effect.
+-- Inserts a hand-written file of kernels/, or of another folder, unchanged except that a header loses its guard: holes,
+-- Lua and indentation have no effect.
 local function splice(run, name, folder)
   folder = folder or KERNELS
   if type(name) ~= "string" or type(folder) ~= "string" then
@@ -224,6 +225,7 @@ local function splice(run, name, folder)
   if not text then
     fail(run, ("no such file: %s/%s"):format(folder, name))
   end
+  text = text:gsub("#ifndef ([%w_]+)\n#define %1\n\n(.-)\n#endif\n$", "\n%2")
   local line = 0
   for source in (text:sub(-1) == "\n" and text or text .. "\n"):gmatch("([^\n]*)\n") do
     line = line + 1

@@ -1,0 +1,4 @@
+clear_constants(piece, gradient); % if cuda.constants
+if (factor != 1) scale_piece(factor, gradient + piece * PIECE); % if task.counted
+const double squares = piece_squares(gradient + piece * PIECE);
+if (threadIdx.x == 0) b->replica.piece_sums[piece] = squares;
