@@ -7,18 +7,19 @@
 #include "model_sides.h"
 #include "support/lh_test.h"
 
-/* A batch whose sequences request different answers; the tokens of these answers are wrong at first. */
+/* A batch whose sequences request different answers (is_requested). The tokens of requested answers are at first those
+ * of class 0, which decoding replaces. */
 typedef struct decoded {
     problem p;
     lh_cuda_step step;
-    size_t labels, all, bytes; /* labels of a sequence and of all; bytes of all logits */
+    size_t labels, all, bytes; /* labels of a sequence; labels of all sequences; bytes of all logits */
     int first_output;          /* the token of the first class */
     uint8_t *mask;             /* [all] requested answers */
     int *classes;              /* [all] */
     unsigned char *logits;     /* [all][classes] */
 } decoded;
 
-/* The token of a label's answer, which the token before it predicts; NULL: the last answer is no token. */
+/* Returns the token of a label's answer, which is in the sequence unless it is the last answer; NULL: it is not. */
 static uint16_t *find_token(const decoded *d, size_t label) {
     int stream = SPEC->format->label_stream, length = d->p.shape.length[stream];
     size_t n = label % d->labels, sequence = label / d->labels;
@@ -33,10 +34,10 @@ static bool is_requested(size_t sequence, size_t n, size_t labels) {
 
 static decoded open_decoded(int n) {
     decoded d = {.p = open_problem(n, LH_MODE_EVALUATE)};
-    d.step = device_step(&d.p);
+    d.step = make_device_step(&d.p);
     d.labels = (size_t)d.p.shape.labels;
     d.all = SEQUENCES * d.labels;
-    d.bytes = d.all * (size_t)SPEC->classes * real_bytes();
+    d.bytes = d.all * (size_t)SPEC->classes * get_real_bytes();
     d.first_output = *find_token(&d, 0) - d.p.batch.labels[0];
     d.mask = lh_model_reserve(d.all);
     d.classes = lh_model_reserve(d.all * sizeof *d.classes);
@@ -65,7 +66,7 @@ static bool has_decoding(void) { return SPEC->cuda->decode_bytes != NULL; }
 
 /* Compares requested logits with those of a pass over whole sequences that have the decoded answers. */
 static void compare_logits(const decoded *d, const unsigned char *whole, bool same_bits) {
-    size_t classes = (size_t)SPEC->classes, row = classes * real_bytes();
+    size_t classes = (size_t)SPEC->classes, row = classes * get_real_bytes();
     double scale = measure_scale(whole, d->all * classes);
     for (size_t i = 0; i < d->all; i++) {
         const unsigned char *actual = d->logits + i * row, *expected = whole + i * row;
@@ -126,13 +127,9 @@ void test_decoding_of_several_models_has_the_bits_of_each(void **state) {
     (void)state;
     if (!has_decoding()) return;
     decoded d = open_decoded(9);
-    size_t vector = (size_t)SPEC->parameter_storage * real_bytes();
-    unsigned char *other = memcpy(lh_model_reserve(vector), d.p.parameters, vector);
+    void *other = negate_first_tensor(d.p.parameters);
     unsigned char *both = lh_model_reserve(2 * d.bytes);
     int *classes = lh_model_reserve(2 * d.all * sizeof *classes);
-    const lh_tensor *table = &SPEC->tensors[0]; /* its numbers get the other sign */
-    for (int64_t i = table->offset; i < table->offset + table->shape[0] * table->stride; i++)
-        other[(size_t)(i + 1) * real_bytes() - 1] ^= 0x80;
     const void *parameters[] = {d.p.parameters, other};
     lh_cuda_step steps[] = {d.step, d.step};
     lh_model_decode(SPEC, parameters, d.p.tables, steps, 2, (lh_model_cut){2, 2, 1}, -1, classes, both);
@@ -148,12 +145,12 @@ void test_decoding_of_several_models_has_the_bits_of_each(void **state) {
     close_decoded(&d);
 }
 
-/* The first answer of sequence 0 ends it, unless the label is the same class. */
+/* If the ending class is that of the first answer of sequence 0, this answer ends the sequence, unless it is right. */
 void test_ending_class_ends_a_sequence_unless_it_is_the_label(void **state) {
     (void)state;
     if (!has_decoding()) return;
     decoded d = open_decoded(9);
-    size_t row = (size_t)SPEC->classes * real_bytes();
+    size_t row = (size_t)SPEC->classes * get_real_bytes();
     decode(&d, (lh_model_cut){2, 1, 0}, -1);
     int ending = d.classes[0], answer = d.classes[1];
     unsigned char *second = memcpy(lh_model_reserve(row), d.logits + row, row);

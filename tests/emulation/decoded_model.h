@@ -1,5 +1,5 @@
-/* Greedy decoding of a generated model in device code, with cached keys and values: tests for test_model.c. Models
- * without it pass. */
+/* Tests of test_model.c for greedy decoding in device code, with cached keys and values. They pass for models that
+ * cannot decode. */
 #ifndef LH_TESTS_DECODED_MODEL_H
 #define LH_TESTS_DECODED_MODEL_H
 

@@ -16,8 +16,8 @@ typedef struct inputs {
 static inputs open_inputs(const lh_device_model *m, const lh_device_question *q, double rate) {
     const lh_ref_batch *batch = &q->batch;
     const lh_shape shape = {batch->sequences, {batch->tokens, batch->target_tokens}, batch->labels};
-    inputs in = {.tables = lh_model_tables(m->spec, &shape),
-                 .draws = lh_model_draws(m->spec, NULL, &shape, batch->positions, q->drawn)};
+    inputs in = {.tables = lh_model_make_tables(m->spec, &shape),
+                 .draws = lh_model_make_draws(m->spec, NULL, &shape, batch->positions, q->drawn)};
     if (batch->draws > 1) memcpy(in.draws, batch->positions, (size_t)(batch->draws * batch->tokens) * sizeof *in.draws);
     in.step = (lh_cuda_step){.tokens = {batch->token, batch->target},
                              .labels = batch->label,
@@ -76,7 +76,7 @@ void lh_device_check_evaluation(const lh_device_model *m, const lh_device_questi
 void lh_device_check_training(const lh_device_model *m, const lh_device_question *q, lh_model_cut cut,
                               double tolerance) {
     inputs in = open_inputs(m, q, 1e-3);
-    lh_model_step actual = lh_model_train(m->spec, m->parameters, in.tables, &in.step, cut);
+    lh_model_step actual = lh_model_train(m->spec, m->parameters, in.tables, &in.step, cut, 1, NULL);
     lh_parity_counts expected = count_parity(m, q);
     assert_int_equal(actual.result.state, LH_CUDA_DONE);
     check_loss(m, actual.result.sums.loss, q->loss);

@@ -18,15 +18,15 @@ void *lh_model_reserve(size_t bytes) {
 
 static void *reserve_poisoned(size_t bytes) { return memset(lh_model_reserve(bytes), 0xff, bytes); }
 
-void *lh_model_tables(const lh_spec *spec, const lh_shape *shape) {
+void *lh_model_make_tables(const lh_spec *spec, const lh_shape *shape) {
     if (!spec->cuda->tables_bytes) return NULL;
     void *tables = lh_model_reserve(spec->cuda->tables_bytes(shape->length));
     spec->cuda->make_tables(tables, shape->length);
     return tables;
 }
 
-int *lh_model_draws(const lh_spec *spec, const lh_draw *draw, const lh_shape *shape, const int32_t *positions,
-                    const int32_t *distances) {
+int *lh_model_make_draws(const lh_spec *spec, const lh_draw *draw, const lh_shape *shape, const int32_t *positions,
+                         const int32_t *distances) {
     const int32_t *const given[LH_MAX_STREAMS] = {positions}, *const apart[LH_MAX_STREAMS] = {distances};
     const lh_cuda_program *cuda = spec->cuda;
     if (!cuda->draw_count) return NULL;
@@ -45,7 +45,7 @@ static void launch(const lh_spec *spec, const char *kernel, int blocks, void *ar
                  &error);
 }
 
-/* Reads a matrix, or its transpose, as double. */
+/* Returns a matrix [rows][columns], or the transpose of [columns][rows], as double; for free(). */
 static double *read_matrix(const void *from, int real_bytes, int rows, int columns, bool is_transposed) {
     double *matrix = lh_model_reserve((size_t)rows * (size_t)columns * sizeof *matrix);
     for (int64_t i = 0; i < rows; i++)
@@ -54,8 +54,8 @@ static double *read_matrix(const void *from, int real_bytes, int rows, int colum
     return matrix;
 }
 
-/* Writes a row of the library's product, with its bias or without. */
-static void put_row(const lh_cuda_product *p, int real_bytes, bool plain, int row, const double *sums) {
+/* Writes a row of the library's product. plain: without bias and rectifier. */
+static void write_row(const lh_cuda_product *p, int real_bytes, bool plain, int row, const double *sums) {
     for (int column = 0; column < p->columns; column++) {
         int64_t to = (int64_t)row * p->columns + column;
         double sum = real_bytes == sizeof(float) ? (double)(float)sums[column] : sums[column];
@@ -78,20 +78,20 @@ static void multiply(const lh_cuda_product *p, int real_bytes, bool plain) {
             const double factor = a[row * p->inner + k], *from = b + k * p->columns;
             for (int column = 0; column < p->columns; column++) sums[column] += factor * from[column];
         }
-        put_row(p, real_bytes, plain, (int)row, sums);
+        write_row(p, real_bytes, plain, (int)row, sums);
     }
     free(a);
     free(b);
     free(sums);
 }
 
-/* A step of a wide model, or the evaluation of the sequences of `shape`, which begin at `first`. */
+/* A step of a wide model, or its evaluation of the sequences of `shape`, the first of which is number `first`. */
 typedef struct model_pass {
     lh_shape shape;
     lh_mode mode;
     int first, blocks;
     bool plain; /* the library adds no bias */
-    const lh_cuda_result *before;
+    const lh_cuda_result *earlier;
     void *workspace, *gradient, *arguments;
     const void *parameters;
     unsigned *arrivals;
@@ -106,24 +106,25 @@ static void run_launches(const lh_spec *spec, const model_pass *pass) {
     for (int i = 0; i < count; i++) {
         *pass->arrivals = 0;
         bool multiplies = list[i].phase == LH_CUDA_PRODUCT, adds_bias = pass->plain && list[i].product.bias != NULL;
+        bool begins_again = list[i].phase == LH_CUDA_BEGIN && pass->first > 0;
         if (multiplies) multiply(&list[i].product, cuda->real_bytes, pass->plain);
-        if (multiplies ? adds_bias : list[i].phase != LH_CUDA_BEGIN || pass->first == 0)
+        if (multiplies ? adds_bias : !begins_again)
             launch(spec, pass->mode == LH_MODE_TRAIN ? cuda->train_kernel : cuda->evaluate_kernel, pass->blocks,
                    pass->arguments,
                    (lh_cuda_place){multiplies ? list[i].bias_phase : list[i].phase, list[i].layer, pass->first,
-                                   pass->before});
+                                   pass->earlier});
     }
     free(list);
 }
 
-/* The shape of a step with this number of sequences. */
-static lh_shape set_shape(const lh_cuda_step *step, int sequences) {
+/* Returns the shape of a step with this number of sequences. */
+static lh_shape make_shape(const lh_cuda_step *step, int sequences) {
     return (lh_shape){sequences, {step->T[0], step->T[1]}, step->label_count};
 }
 
-/* The gradient after a wide model's previous step: NaN in every learned element, which a step must overwrite, and 0
- * in the rest. */
-static void *make_left_gradient(const lh_spec *spec, size_t bytes) {
+/* Makes the gradient that a wide model has before a step: NaN in every learned element, which a step must overwrite,
+ * and 0 in the rest. */
+static void *make_old_gradient(const lh_spec *spec, size_t bytes) {
     unsigned char *gradient = lh_model_reserve(bytes);
     size_t real = (size_t)spec->cuda->real_bytes;
     for (int i = 0; i < spec->tensor_count; i++) {
@@ -135,21 +136,21 @@ static void *make_left_gradient(const lh_spec *spec, size_t bytes) {
     return gradient;
 }
 
-static lh_model_step train(const lh_spec *spec, const void *parameters, const void *tables, const lh_cuda_step *step,
-                           lh_model_cut cut, int count, const lh_cuda_result *before) {
+lh_model_step lh_model_train(const lh_spec *spec, const void *parameters, const void *tables, const lh_cuda_step *step,
+                             lh_model_cut cut, int count, const lh_cuda_result *earlier) {
     const lh_cuda_program *cuda = spec->cuda;
     lh_model_step out = {.bytes = (size_t)spec->parameter_storage * (size_t)cuda->real_bytes};
-    const lh_shape whole = set_shape(step, step->sequences);
+    const lh_shape whole = make_shape(step, step->sequences);
     size_t pieces = (size_t)spec->parameter_storage / LH_CUDA_PIECE;
     bool wide = cuda->launches != NULL;
-    const lh_shape most = set_shape(step, wide ? step->sequences : (step->sequences + cut.shards - 1) / cut.shards);
+    const lh_shape most = make_shape(step, wide ? step->sequences : (step->sequences + cut.shards - 1) / cut.shards);
     size_t partial = cuda->partial_bytes(&most), workspace = cuda->workspace_bytes(&most, LH_MODE_TRAIN);
     unsigned arrivals = 0;
     lh_cuda_replica replica = {
         .parameters = out.parameters = memcpy(lh_model_reserve(out.bytes), parameters, out.bytes),
         .moment1 = out.moment1 = spec->optimizer.states > 0 ? lh_model_reserve(out.bytes) : NULL,
         .moment2 = out.moment2 = spec->optimizer.states > 1 ? lh_model_reserve(out.bytes) : NULL,
-        .gradient = out.gradient = wide ? make_left_gradient(spec, out.bytes) : reserve_poisoned(out.bytes),
+        .gradient = out.gradient = wide ? make_old_gradient(spec, out.bytes) : reserve_poisoned(out.bytes),
         .partials = lh_model_reserve((size_t)cut.shards * partial),
         .shared = reserve_poisoned(cuda->shared_bytes(&whole)),
         .piece_sums = reserve_poisoned(3 * pieces * sizeof(double)),
@@ -168,7 +169,7 @@ static lh_model_step train(const lh_spec *spec, const void *parameters, const vo
                              .mode = LH_MODE_TRAIN,
                              .blocks = cut.team,
                              .plain = cut.order % 2 == 1,
-                             .before = before,
+                             .earlier = earlier,
                              .workspace = workspaces,
                              .gradient = out.gradient,
                              .arguments = &arguments,
@@ -187,21 +188,6 @@ static lh_model_step train(const lh_spec *spec, const void *parameters, const vo
     return out;
 }
 
-lh_model_step lh_model_train(const lh_spec *spec, const void *parameters, const void *tables, const lh_cuda_step *step,
-                             lh_model_cut cut) {
-    return train(spec, parameters, tables, step, cut, 1, NULL);
-}
-
-lh_model_step lh_model_train_steps(const lh_spec *spec, const void *parameters, const void *tables,
-                                   const lh_cuda_step *step, lh_model_cut cut, int steps) {
-    return train(spec, parameters, tables, step, cut, steps, NULL);
-}
-
-lh_model_step lh_model_train_behind(const lh_spec *spec, const void *parameters, const void *tables,
-                                    const lh_cuda_step *step, lh_model_cut cut, const lh_cuda_result *before) {
-    return train(spec, parameters, tables, step, cut, 1, before);
-}
-
 void lh_model_step_free(lh_model_step *step) {
     free(step->parameters);
     free(step->moment1);
@@ -209,12 +195,12 @@ void lh_model_step_free(lh_model_step *step) {
     free(step->gradient);
 }
 
-/* Evaluates the groups of a wide model. */
+/* Evaluates a wide model, one group of sequences after the other. */
 static void evaluate_wide(const lh_spec *spec, lh_cuda_evaluate *arguments, unsigned order, void *workspace) {
     const lh_cuda_step *step = arguments->steps;
     for (int first = 0; first < step->sequences; first += arguments->group) {
         int left = step->sequences - first;
-        const model_pass pass = {.shape = set_shape(step, left < arguments->group ? left : arguments->group),
+        const model_pass pass = {.shape = make_shape(step, left < arguments->group ? left : arguments->group),
                                  .mode = LH_MODE_EVALUATE,
                                  .first = first,
                                  .blocks = arguments->team,
@@ -227,11 +213,11 @@ static void evaluate_wide(const lh_spec *spec, lh_cuda_evaluate *arguments, unsi
     }
 }
 
-/* Runs the evaluation kernel with models side by side; `arguments` has its results and what it decodes. */
+/* Runs the evaluation kernel with models side by side; `arguments` says where results go and what is decoded. */
 static void evaluate(const lh_spec *spec, const void *const *parameters, const void *tables, const lh_cuda_step *steps,
                      int models, lh_model_cut cut, lh_cuda_evaluate arguments) {
     const lh_cuda_program *cuda = spec->cuda;
-    const lh_shape whole = set_shape(steps, steps->sequences), most = set_shape(steps, cut.shards);
+    const lh_shape whole = make_shape(steps, steps->sequences), most = make_shape(steps, cut.shards);
     size_t workspace = arguments.decodes ? cuda->decode_bytes(&most) : cuda->workspace_bytes(&most, LH_MODE_EVALUATE);
     size_t stride = (cuda->shared_bytes(&whole) + 63) / 64 * 64;
     size_t count = (size_t)(models * steps->sequences * steps->label_count);

@@ -11,39 +11,39 @@
 #include "data/initialise.h"
 #include "support/lh_test.h"
 
-/* Bounds for rounded operands. Models of the showcase are larger and differ more from the CPU half, equally in the
- * emulated source and in the compiled code: tests/ptx/ptx.mk has bounds for them. */
+/* Bounds if products round their operands. Models of the showcase are larger and differ more from the CPU half, equally
+ * in the emulated source and in the compiled code: tests/ptx/ptx.mk has bounds for them. */
 #ifndef LH_TF32_BOUND
 #define LH_TF32_BOUND 3e-2
 #define LH_BF16_BOUND 2.4e-1
 #endif
 
-/* float64, float32: largest difference of an element, relative to the largest of its vector; 2^-53, 2^-24 and some
- * hundred consecutive roundings, in another order on each side. tf32, bf16: length of the difference, relative to
+/* float64, float32: the difference of an element, relative to the largest of its vector; each side has some hundred
+ * consecutive roundings of 2^-53 or 2^-24, in another order. tf32, bf16: the length of the difference, relative to
  * that of the vector; operands of products have 11 and 8 bits, and a rectifier near 0 may open on one side alone.
- * test_emulation.c checks their rounding exactly. */
-double tolerance(void) {
+ * test_emulation.c checks the rounding of operands exactly. */
+double get_tolerance(void) {
     if (strcmp(SPEC->precision, "float64") == 0) return 1e-12;
     if (strcmp(SPEC->precision, "float32") == 0) return 3e-5;
     return strcmp(SPEC->precision, "tf32") == 0 ? LH_TF32_BOUND : LH_BF16_BOUND;
 }
 
-bool rounds_operands(void) { return tolerance() > 1e-3; }
+bool rounds_operands(void) { return get_tolerance() > 1e-3; }
 
-const lh_cpu_program *plainest(void) { return SPEC->cpu[0]; }
+const lh_cpu_program *get_plainest_program(void) { return SPEC->cpu[0]; }
 
-size_t real_bytes(void) { return (size_t)SPEC->cuda->real_bytes; }
+size_t get_real_bytes(void) { return (size_t)SPEC->cuda->real_bytes; }
 
-double read_element(const void *vector, size_t i) { return lh_real_read(vector, (int)real_bytes(), (int64_t)i); }
+double read_element(const void *vector, size_t i) { return lh_real_read(vector, (int)get_real_bytes(), (int64_t)i); }
 
-double largest_element(const void *vector, size_t count) {
+double find_largest(const void *vector, size_t count) {
     double most = 0;
     for (size_t i = 0; i < count; i++)
         most = fabs(read_element(vector, i)) > most ? fabs(read_element(vector, i)) : most;
     return most;
 }
 
-double length_of_difference(const void *actual, const void *expected, size_t count) {
+double measure_difference(const void *actual, const void *expected, size_t count) {
     double squares = 0;
     for (size_t i = 0; i < count; i++) {
         double difference = expected ? read_element(actual, i) - read_element(expected, i) : read_element(actual, i);
@@ -53,20 +53,29 @@ double length_of_difference(const void *actual, const void *expected, size_t cou
 }
 
 void assert_near(const char *what, const void *actual, const void *expected, size_t count, double scale) {
-    if (rounds_operands() && !(length_of_difference(actual, expected, count) <= tolerance() * scale))
+    if (rounds_operands() && !(measure_difference(actual, expected, count) <= get_tolerance() * scale))
         fail_msg("%s: a difference of %.3g, length %.3g, tolerance %.3g", what,
-                 length_of_difference(actual, expected, count), scale, tolerance());
+                 measure_difference(actual, expected, count), scale, get_tolerance());
     for (size_t i = 0; !rounds_operands() && i < count; i++)
-        if (!(fabs(read_element(actual, i) - read_element(expected, i)) <= tolerance() * scale))
+        if (!(fabs(read_element(actual, i) - read_element(expected, i)) <= get_tolerance() * scale))
             fail_msg("%s: element %zu is %.17g, expected %.17g (largest %.3g, tolerance %.3g)", what, i,
-                     read_element(actual, i), read_element(expected, i), scale, tolerance());
+                     read_element(actual, i), read_element(expected, i), scale, get_tolerance());
 }
 
 double measure_scale(const void *vector, size_t count) {
-    return rounds_operands() ? length_of_difference(vector, NULL, count) : largest_element(vector, count);
+    return rounds_operands() ? measure_difference(vector, NULL, count) : find_largest(vector, count);
 }
 
-static const double NOISE = 0.7; /* standard deviation on embeddings, if evaluation has noise */
+void *negate_first_tensor(const void *parameters) {
+    size_t real = get_real_bytes(), bytes = (size_t)SPEC->parameter_storage * real;
+    unsigned char *copy = memcpy(lh_model_reserve(bytes), parameters, bytes);
+    const lh_tensor *first = &SPEC->tensors[0];
+    for (int64_t i = first->offset; i < first->offset + first->shape[0] * first->stride; i++)
+        copy[(size_t)(i + 1) * real - 1] ^= 0x80; /* the sign is in the last byte of an element */
+    return copy;
+}
+
+static const double NOISE = 0.7;
 
 problem open_problem(int n, lh_mode mode) {
     problem p = {.n = n, .shape = lh_make_shape(SPEC, n, SEQUENCES)};
@@ -78,10 +87,10 @@ problem open_problem(int n, lh_mode mode) {
     p.noise = mode == LH_MODE_TRAIN ? 0 : NOISE;
     assert_int_equal(lh_batch_open(&p.batch, SPEC, n, SEQUENCES, &error), LH_OK);
     assert_int_equal(lh_batch_fill(&p.batch, SPEC, &source, n, 0, SEQUENCES, &error), LH_OK);
-    p.parameters = lh_model_reserve((size_t)SPEC->parameter_storage * real_bytes());
-    lh_initialise(SPEC, SEED, (int)real_bytes(), p.parameters);
-    p.tables = lh_model_tables(SPEC, &p.shape);
-    p.draws = lh_model_draws(SPEC, &p.draw, &p.shape, NULL, NULL);
+    p.parameters = lh_model_reserve((size_t)SPEC->parameter_storage * get_real_bytes());
+    lh_initialise(SPEC, SEED, (int)get_real_bytes(), p.parameters);
+    p.tables = lh_model_make_tables(SPEC, &p.shape);
+    p.draws = lh_model_make_draws(SPEC, &p.draw, &p.shape, NULL, NULL);
     return p;
 }
 
@@ -92,10 +101,10 @@ void close_problem(problem *p) {
     free(p->draws);
 }
 
-static double loss_scale(const problem *p) { return 1.0 / ((double)p->shape.sequences * p->shape.labels); }
+static double compute_loss_scale(const problem *p) { return 1.0 / ((double)p->shape.sequences * p->shape.labels); }
 
 cpu_side open_cpu_side(const problem *p, lh_mode mode) {
-    const lh_cpu_program *program = plainest();
+    const lh_cpu_program *program = get_plainest_program();
     cpu_side c = {.step = {.mode = mode,
                            .shape = p->shape,
                            .key = lh_key_of_seed(SEED),
@@ -115,15 +124,15 @@ cpu_side open_cpu_side(const problem *p, lh_mode mode) {
 }
 
 void run_each_block(const problem *p, cpu_side *c, void *gradient, void *logits, lh_sums *sums) {
-    const lh_cpu_program *program = plainest();
+    const lh_cpu_program *program = get_plainest_program();
     int most = program->block_sequences(p->shape.length), labels = p->shape.labels;
     for (int first = 0; first < SEQUENCES; first += most) {
         lh_cpu_block block = lh_batch_block(&p->batch, first, SEQUENCES - first < most ? SEQUENCES - first : most);
         block.first_example = p->draw.first + (uint32_t)first;
-        block.loss_scale = loss_scale(p);
+        block.loss_scale = compute_loss_scale(p);
         if (gradient != NULL) program->train_block(&c->step, &block, c->workspace, gradient, sums);
         else {
-            block.logits = (char *)logits + (size_t)(first * labels * SPEC->classes) * real_bytes();
+            block.logits = (char *)logits + (size_t)(first * labels * SPEC->classes) * get_real_bytes();
             program->forward_block(&c->step, &block, c->workspace, sums);
         }
     }
@@ -145,19 +154,19 @@ void visit_constant_rows(void (*visit)(void *context, size_t first, size_t count
 }
 
 static void clear_row(void *gradient, size_t first, size_t count) {
-    memset((char *)gradient + first * real_bytes(), 0, count * real_bytes());
+    memset((char *)gradient + first * get_real_bytes(), 0, count * get_real_bytes());
 }
 
 /* Scales to the gradient of the mean over the counted labels, since shards divide by all labels. */
 static void scale_by_mask(const problem *p, void *gradient, const lh_sums *sums) {
-    const lh_cpu_program *program = plainest();
+    const lh_cpu_program *program = get_plainest_program();
     double labels = (double)p->shape.sequences * p->shape.labels;
     if (program->scale != NULL && sums->counted > 0)
         program->scale(gradient, labels / (double)sums->counted, (size_t)SPEC->parameter_storage);
 }
 
-void cpu_gradient(const problem *p, void *gradient, lh_sums *sums) {
-    const lh_cpu_program *program = plainest();
+void compute_cpu_gradient(const problem *p, void *gradient, lh_sums *sums) {
+    const lh_cpu_program *program = get_plainest_program();
     cpu_side c = open_cpu_side(p, LH_MODE_TRAIN);
     if (program->begin_shard != NULL) program->begin_shard(&c.step, c.workspace);
     run_each_block(p, &c, gradient, NULL, sums);
@@ -167,7 +176,7 @@ void cpu_gradient(const problem *p, void *gradient, lh_sums *sums) {
     close_cpu_side(&c);
 }
 
-lh_cuda_step device_step(const problem *p) {
+lh_cuda_step make_device_step(const problem *p) {
     lh_cuda_step step = {
         .tokens = {p->batch.tokens[0], p->batch.tokens[1]},
         .labels = p->batch.labels,
@@ -183,19 +192,14 @@ lh_cuda_step device_step(const problem *p) {
         .first = p->draw.first,
         .rate = p->noise > 0 ? p->noise : 1e-3,
         .correct2 = 1000,
-        .loss_scale = loss_scale(p),
+        .loss_scale = compute_loss_scale(p),
     };
     return step;
 }
 
-lh_model_step device_train(const problem *p, int shards, int team, unsigned order) {
-    lh_cuda_step step = device_step(p);
-    return lh_model_train(SPEC, p->parameters, p->tables, &step, (lh_model_cut){shards, team, order});
-}
-
-lh_model_step device_train_steps(const problem *p, int steps) {
-    lh_cuda_step step = device_step(p);
-    return lh_model_train_steps(SPEC, p->parameters, p->tables, &step, (lh_model_cut){SHARDS, 2, 0}, steps);
+lh_model_step train_on_device(const problem *p, int shards, int team, unsigned order) {
+    lh_cuda_step step = make_device_step(p);
+    return lh_model_train(SPEC, p->parameters, p->tables, &step, (lh_model_cut){shards, team, order}, 1, NULL);
 }
 
 void print_bits(const char *what, const void *bytes, size_t count) {

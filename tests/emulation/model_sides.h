@@ -1,5 +1,5 @@
-/* One batch of a generated model on both sides, the CPU half and the device code in the emulation, for test_model.c.
- * The linker sets lh_model to the spec, e.g. longhand_spec_emulated_relative. */
+/* One batch of a generated model on both sides, the CPU half and the device code in the emulation, for test_model.c and
+ * decoded_model.c. The linker sets lh_model to the spec, e.g. longhand_spec_emulated_relative. */
 #ifndef LH_TESTS_MODEL_SIDES_H
 #define LH_TESTS_MODEL_SIDES_H
 
@@ -12,34 +12,38 @@
 extern const lh_spec lh_model;
 static const lh_spec *const SPEC = &lh_model;
 
-enum { SEED = 7, STEP = 3, DRAW = 2, FIRST = 70, SEQUENCES = 5, SHARDS = 3 };
+enum { SEED = 7, STEP = 3, SEQUENCES = 5, SHARDS = 3 };
+enum { DRAW = 2, FIRST = 70 }; /* of an evaluation: index of the draw, and of the first example */
 
 /* ---- comparison of vectors of SPEC's element type ---- */
 
-double tolerance(void);
+double get_tolerance(void); /* of assert_near */
 bool rounds_operands(void); /* whether products round their operands: tf32, bf16 */
-size_t real_bytes(void);
+size_t get_real_bytes(void);
 double read_element(const void *vector, size_t i);
-double largest_element(const void *vector, size_t count); /* the largest absolute value */
+double find_largest(const void *vector, size_t count); /* the largest absolute value */
 
-/* The Euclidean length of actual - expected; expected NULL: of actual. */
-double length_of_difference(const void *actual, const void *expected, size_t count);
+/* Returns the Euclidean length of actual - expected; expected NULL: of actual. */
+double measure_difference(const void *actual, const void *expected, size_t count);
 
 /* Checks the elements of actual against those of expected, with a tolerance relative to `scale`: the largest element,
- * or the length if products round their operands. measure_scale: this scale of a vector. */
+ * or the length if products round their operands. measure_scale returns this scale of a vector. */
 void assert_near(const char *what, const void *actual, const void *expected, size_t count, double scale);
 double measure_scale(const void *vector, size_t count);
+
+/* Returns a copy of parameters in which the elements of the first tensor have the other sign; for free(). */
+void *negate_first_tensor(const void *parameters);
 
 /* ---- a batch ---- */
 
 typedef struct problem {
-    int n;
+    int n; /* task length */
     lh_shape shape;
     lh_batch batch;
     lh_draw draw;
-    double noise;
-    void *parameters, *tables;
-    int *draws;
+    double noise;              /* standard deviation on embeddings in an evaluation, if the model has noise */
+    void *parameters, *tables; /* initial parameters; position tables of the device */
+    int *draws;                /* random numbers of the device */
 } problem;
 
 problem open_problem(int n, lh_mode mode);
@@ -52,29 +56,28 @@ typedef struct cpu_side {
     void *tables, *workspace, *shared;
 } cpu_side;
 
-const lh_cpu_program *plainest(void); /* the program of the lowest level */
+const lh_cpu_program *get_plainest_program(void); /* the program of the lowest instruction-set level */
 
 cpu_side open_cpu_side(const problem *p, lh_mode mode);
 void close_cpu_side(cpu_side *c);
 
-/* Calls the program for blocks of the CPU's size: with a gradient for training, with NULL for logits. */
+/* Runs the batch in blocks of the CPU's size: trains if gradient is not NULL, else evaluates and writes logits. */
 void run_each_block(const problem *p, cpu_side *c, void *gradient, void *logits, lh_sums *sums);
 
 /* Computes the gradient as the engine does: that of constant tensors is 0. */
-void cpu_gradient(const problem *p, void *gradient, lh_sums *sums);
+void compute_cpu_gradient(const problem *p, void *gradient, lh_sums *sums);
 
 /* Calls `visit` with each row of constant tensors: its first element, and the number of elements. */
 void visit_constant_rows(void (*visit)(void *context, size_t first, size_t count), void *context);
 
 /* ---- the device half ---- */
 
-lh_cuda_step device_step(const problem *p);
+lh_cuda_step make_device_step(const problem *p);
 
 /* Makes one training step with a team of blocks. */
-lh_model_step device_train(const problem *p, int shards, int team, unsigned order);
-lh_model_step device_train_steps(const problem *p, int steps); /* the same step so often, in one launch */
+lh_model_step train_on_device(const problem *p, int shards, int team, unsigned order);
 
-/* If LONGHAND_BITS is set, prints a digest (FNV-1a) of the results: tests/bits compares those of two trees. */
+/* If LONGHAND_BITS is set, prints a digest (FNV-1a) of `count` bytes: tests/bits compares those of two trees. */
 void print_bits(const char *what, const void *bytes, size_t count);
 
 #endif

@@ -1,6 +1,5 @@
-/* A generated model in device code, in the emulation, compared with the same model's CPU half: gradients with
- * dropout on, the update, evaluation. The linker sets lh_model to the spec, e.g. longhand_spec_emulated_relative. In
- * float64 the two agree to all but the last digits for any encoding; in float32 within the roundings of both. */
+/* Compares the device code of a generated model, in the emulation, with the same model's CPU half: gradients with
+ * dropout, the update, evaluation. The linker sets lh_model to the spec, e.g. longhand_spec_emulated_relative. */
 #include "support/lh_test.h"
 
 #include <math.h>
@@ -17,31 +16,32 @@
 #include "engine/engine.h"
 #include "training/defaults.h"
 
-static void check_all_gradients(const problem *p, int shards) {
-    int n = p->n;
+/* Compares the sums of a step, its gradient tensor by tensor, and the whole gradient. The tolerance of a tensor is at
+ * least that of a hundredth of the largest gradient, or of a tenth if products round their operands. */
+static void check_step(const problem *p, int shards) {
     size_t count = (size_t)SPEC->parameter_storage;
-    void *gradient = lh_model_reserve(count * real_bytes());
+    void *gradient = lh_model_reserve(count * get_real_bytes());
     lh_sums sums = {0};
-    cpu_gradient(p, gradient, &sums);
-    lh_model_step d = device_train(p, shards, 1, LH_EMULATION_ASCENDING);
+    compute_cpu_gradient(p, gradient, &sums);
+    lh_model_step d = train_on_device(p, shards, 1, LH_EMULATION_ASCENDING);
     assert_int_equal(d.result.state, LH_CUDA_DONE);
     assert_int_equal(d.result.sums.counted, sums.counted);
     if (!rounds_operands()) {
         assert_int_equal(d.result.sums.correct, sums.correct);
         assert_int_equal(d.result.sums.exact_ones, sums.exact);
     }
-    if (!(fabs(d.result.sums.loss - sums.loss) <= tolerance() * fabs(sums.loss)))
-        fail_msg("length %d: loss %.17g, expected %.17g", n, d.result.sums.loss, sums.loss);
-    double whole = largest_element(gradient, count);
+    if (!(fabs(d.result.sums.loss - sums.loss) <= get_tolerance() * fabs(sums.loss)))
+        fail_msg("length %d: loss %.17g, expected %.17g", p->n, d.result.sums.loss, sums.loss);
+    double whole = find_largest(gradient, count);
     for (int i = 0; i < SPEC->tensor_count; i++) {
         const lh_tensor *t = &SPEC->tensors[i];
         int64_t rows = t->rank == 2 ? t->shape[0] : 1, columns = t->shape[t->rank - 1];
         double most = 0;
         for (int64_t r = 0; r < rows; r++)
-            most = fmax(most, largest_element((char *)gradient + (size_t)(t->offset + r * t->stride) * real_bytes(),
-                                              (size_t)columns));
+            most = fmax(most, find_largest((char *)gradient + (size_t)(t->offset + r * t->stride) * get_real_bytes(),
+                                           (size_t)columns));
         for (int64_t r = 0; r < rows; r++) {
-            size_t from = (size_t)(t->offset + r * t->stride) * real_bytes();
+            size_t from = (size_t)(t->offset + r * t->stride) * get_real_bytes();
             assert_near(t->name, (char *)d.gradient + from, (char *)gradient + from, (size_t)columns,
                         fmax(most, whole / (rounds_operands() ? 10 : 100)));
         }
@@ -53,16 +53,14 @@ static void check_all_gradients(const problem *p, int shards) {
 
 static void check_gradient(int n, int shards) {
     problem p = open_problem(n, LH_MODE_TRAIN);
-    check_all_gradients(&p, shards);
+    check_step(&p, shards);
     close_problem(&p);
 }
 
-static int lengths[] = {1, 2, 5, 9};
-enum { LENGTHS = sizeof lengths / sizeof *lengths };
-
 static void test_gradient_of_every_length_is_that_of_the_cpu(void **state) {
+    static const int lengths[] = {1, 2, 5, 9};
     (void)state;
-    for (int i = 0; i < LENGTHS; i++) check_gradient(lengths[i], SHARDS);
+    for (int i = 0; i < 4; i++) check_gradient(lengths[i], SHARDS);
 }
 
 /* The shard has more tokens than a block has threads, so loops over groups of its sequences have several rounds. */
@@ -79,15 +77,15 @@ static void test_gradient_with_empty_shards_is_that_of_the_cpu(void **state) {
     check_gradient(5, 2 * SEQUENCES);
 }
 
-/* Any team and order of threads gives the same bits, unless a barrier is missing. */
+/* If no barrier is missing, every team and order of threads gives the same bits. */
 static void test_step_in_any_order_of_threads_and_team_size_has_the_same_bits(void **state) {
     (void)state;
     problem p = open_problem(9, LH_MODE_TRAIN);
-    lh_model_step first = device_train(&p, SHARDS, 1, LH_EMULATION_ASCENDING);
+    lh_model_step first = train_on_device(&p, SHARDS, 1, LH_EMULATION_ASCENDING);
     print_bits("gradient", first.gradient, first.bytes);
     print_bits("parameters", first.parameters, first.bytes);
     for (unsigned order = LH_EMULATION_DESCENDING; order < 4; order++) {
-        lh_model_step d = device_train(&p, SHARDS, order % 3 + 1, order);
+        lh_model_step d = train_on_device(&p, SHARDS, order % 3 + 1, order);
         assert_memory_equal(d.gradient, first.gradient, d.bytes);
         assert_memory_equal(d.parameters, first.parameters, d.bytes);
         assert_memory_equal(&d.result, &first.result, sizeof d.result);
@@ -102,20 +100,20 @@ static void test_second_step_of_a_launch_is_that_of_a_launch_of_its_own(void **s
     (void)state;
     if (SPEC->cuda->launches != NULL) return; /* a wide model has a launch for each phase */
     problem p = open_problem(9, LH_MODE_TRAIN);
-    void *initial = p.parameters;
-    lh_model_step together = device_train_steps(&p, 2), first = device_train_steps(&p, 1);
-    p.parameters = first.parameters;
-    lh_model_step second = device_train_steps(&p, 1);
+    lh_cuda_step step = make_device_step(&p);
+    const lh_model_cut cut = {SHARDS, 2, 0};
+    lh_model_step together = lh_model_train(SPEC, p.parameters, p.tables, &step, cut, 2, NULL);
+    lh_model_step first = lh_model_train(SPEC, p.parameters, p.tables, &step, cut, 1, NULL);
+    lh_model_step second = lh_model_train(SPEC, first.parameters, p.tables, &step, cut, 1, NULL);
     assert_memory_not_equal(second.gradient, first.gradient, first.bytes);
     assert_memory_equal(together.gradient, second.gradient, first.bytes);
-    p.parameters = initial;
     lh_model_step_free(&together);
     lh_model_step_free(&first);
     lh_model_step_free(&second);
     close_problem(&p);
 }
 
-/* All masks are in the first shard: the divisor of the other shards includes its labels. */
+/* All masked labels are in the first shard. Every shard divides by the number of counted labels of all shards. */
 static void test_gradient_with_all_masks_in_one_shard_is_that_of_the_cpu(void **state) {
     (void)state;
     if (SPEC->task->loss != LH_LOSS_COUNTED) return;
@@ -123,26 +121,26 @@ static void test_gradient_with_all_masks_in_one_shard_is_that_of_the_cpu(void **
     size_t labels = (size_t)p.shape.labels, first = (SEQUENCES + SHARDS - 1) / SHARDS;
     memset(p.batch.mask, 1, SEQUENCES * labels);
     memset(p.batch.mask, 0, first * labels);
-    check_all_gradients(&p, SHARDS);
+    check_step(&p, SHARDS);
     close_problem(&p);
 }
 
-/* No label is in the loss: neither parameters, which would decay, nor moments change, and the step counts as made. */
+/* If no label is in the loss, neither parameters, which would decay, nor moments change, and the step is complete. */
 static void test_step_without_counted_labels_changes_nothing(void **state) {
     (void)state;
     if (SPEC->task->loss != LH_LOSS_COUNTED) return;
     problem p = open_problem(9, LH_MODE_TRAIN);
     size_t count = (size_t)SPEC->parameter_storage;
     memset(p.batch.mask, 0, SEQUENCES * (size_t)p.shape.labels);
-    lh_model_step d = device_train(&p, SHARDS, 2, 3);
-    double norm = length_of_difference(p.parameters, NULL, count);
+    lh_model_step d = train_on_device(&p, SHARDS, 2, 3);
+    double norm = measure_difference(p.parameters, NULL, count);
     assert_int_equal(d.result.state, LH_CUDA_DONE);
     assert_int_equal(d.result.sums.counted, 0);
     assert_int_equal(d.result.sums.exact_ones, 0);
     assert_true(d.result.sums.loss == 0 && d.result.gradient_squares == 0 && d.result.update_squares == 0);
     assert_true(fabs(sqrt(d.result.parameter_squares) - norm) <= 1e-6 * norm);
     assert_memory_equal(d.parameters, p.parameters, d.bytes);
-    assert_true(largest_element(d.moment1, count) == 0 && largest_element(d.moment2, count) == 0);
+    assert_true(find_largest(d.moment1, count) == 0 && find_largest(d.moment2, count) == 0);
     lh_model_step_free(&d);
     close_problem(&p);
 }
@@ -153,13 +151,14 @@ typedef struct pair {
 
 static void compare_row(void *context, size_t first, size_t count) {
     const pair *vectors = context;
-    assert_memory_equal(vectors->a + first * real_bytes(), vectors->b + first * real_bytes(), count * real_bytes());
+    assert_memory_equal(vectors->a + first * get_real_bytes(), vectors->b + first * get_real_bytes(),
+                        count * get_real_bytes());
 }
 
 static void test_step_keeps_constant_tensors(void **state) {
     (void)state;
     problem p = open_problem(5, LH_MODE_TRAIN);
-    lh_model_step d = device_train(&p, SHARDS, 2, 3);
+    lh_model_step d = train_on_device(&p, SHARDS, 2, 3);
     void *zeros = lh_model_reserve(d.bytes);
     visit_constant_rows(compare_row, &(pair){d.parameters, p.parameters});
     if (d.moment2 != NULL) visit_constant_rows(compare_row, &(pair){d.moment2, zeros});
@@ -169,8 +168,8 @@ static void test_step_keeps_constant_tensors(void **state) {
     close_problem(&p);
 }
 
-/* An update with vectors of the size of d's. */
-static lh_update new_update(const problem *p, const lh_model_step *d, const lh_cuda_step *step) {
+/* Makes the first update of the CPU with the gradient of d, and zero optimiser states. */
+static lh_update make_update(const problem *p, const lh_model_step *d, const lh_cuda_step *step) {
     lh_update update = {
         .parameters = p->parameters,
         .gradient = d->gradient,
@@ -190,21 +189,20 @@ static void compare_states(const lh_model_step *d, const lh_update *update) {
                     measure_scale(update->state[i], count));
 }
 
-/* The first step, whose gradient includes dropout. */
 static void test_update_of_a_gradient_is_that_of_the_cpu(void **state) {
     (void)state;
     problem p = open_problem(5, LH_MODE_TRAIN);
-    lh_cuda_step step = device_step(&p);
+    lh_cuda_step step = make_device_step(&p);
     step.step = 0;
-    lh_model_step d = lh_model_train(SPEC, p.parameters, p.tables, &step, (lh_model_cut){SHARDS, 2, 5});
+    lh_model_step d = lh_model_train(SPEC, p.parameters, p.tables, &step, (lh_model_cut){SHARDS, 2, 5}, 1, NULL);
     size_t count = (size_t)SPEC->parameter_storage;
-    lh_update update = new_update(&p, &d, &step);
+    lh_update update = make_update(&p, &d, &step);
     lh_update_sums sums = {0, 0};
     double norm = 0;
     for (size_t i = 0; i < count; i++) norm += read_element(d.gradient, i) * read_element(d.gradient, i);
     assert_true(fabs(norm - d.result.gradient_squares) <= 1e-6 * norm);
     for (size_t at_chunk = 0; at_chunk < count; at_chunk += LH_CHUNK)
-        plainest()->update(&update, at_chunk, LH_CHUNK, &sums);
+        get_plainest_program()->update(&update, at_chunk, LH_CHUNK, &sums);
     assert_near("parameters", d.parameters, p.parameters, count, measure_scale(p.parameters, count) + 1e-3);
     compare_states(&d, &update);
     assert_true(fabs(sums.parameters - d.result.parameter_squares) <= 1e-4 * sums.parameters);
@@ -214,53 +212,54 @@ static void test_update_of_a_gradient_is_that_of_the_cpu(void **state) {
     close_problem(&p);
 }
 
-/* A number of the resolved spec; 0 if it is missing. */
-static double resolved_number(const char *resolved, const char *name) {
+/* Reads a number of the resolved spec; 0 if it is missing. */
+static double read_resolved_number(const char *resolved, const char *name) {
     char key[64];
     snprintf(key, sizeof key, "\"%s\":", name);
     const char *found = strstr(resolved, key);
     return found != NULL ? strtod(found + strlen(key), NULL) : 0;
 }
 
-/* The value of one parameter after the first step by kernels/ref. */
-static double updated_by_reference(const char *resolved, const lh_tensor *tensor, double rate, double norm,
-                                   double gradient, double parameter) {
+/* Returns one parameter after the first update by kernels/ref. norm: that of the whole gradient. */
+static double update_by_reference(const char *resolved, const lh_tensor *tensor, double rate, double norm,
+                                  double gradient, double parameter) {
     const lh_ref_adam adam = {rate, 0.9, 0.999, 1e-8, SPEC->optimizer.clip_norm};
     const lh_ref_sgd sgd = {rate, SPEC->optimizer.clip_norm};
     bool spared = !tensor->learned || (tensor->rank == 1 && strstr(resolved, "\"decays\":\"matrices\"") != NULL);
-    double decay = spared ? 0 : resolved_number(resolved, "weight_decay"), first = 0, second = 0;
+    double decay = spared ? 0 : read_resolved_number(resolved, "weight_decay"), first = 0, second = 0;
     if (strcmp(SPEC->optimizer.kind, "sgd") == 0)
-        lh_ref_momentum_update(&sgd, resolved_number(resolved, "momentum"), norm, 1, &gradient, &parameter, &first);
+        lh_ref_momentum_update(&sgd, read_resolved_number(resolved, "momentum"), norm, 1, &gradient, &parameter,
+                               &first);
     else lh_ref_adamw_update(&adam, decay, 1, norm, 1, &gradient, &parameter, &first, &second);
     return parameter;
 }
 
-/* Checks each tensor, with or without decay. */
+/* Compares every element, with and without decay. */
 static void test_update_of_the_cpu_is_that_of_the_reference(void **state) {
     (void)state;
     problem p = open_problem(5, LH_MODE_TRAIN);
-    size_t count = (size_t)SPEC->parameter_storage, bytes = count * real_bytes();
+    size_t count = (size_t)SPEC->parameter_storage, bytes = count * get_real_bytes();
     void *gradient = lh_model_reserve(bytes), *before = memcpy(lh_model_reserve(bytes), p.parameters, bytes);
     lh_sums sums = {0};
     lh_update_sums ignored = {0, 0};
     lh_defaults text;
     lh_error error;
     lh_assert_ok(lh_defaults_open(&text, SPEC, &error), &error);
-    cpu_gradient(&p, gradient, &sums);
+    compute_cpu_gradient(&p, gradient, &sums);
     void *old_gradient = memcpy(lh_model_reserve(bytes), gradient, bytes);
-    double norm = length_of_difference(gradient, NULL, count);
+    double norm = measure_difference(gradient, NULL, count);
     lh_update update = {
         .parameters = p.parameters, .gradient = gradient, .gradient_norm = norm, .learning_rate = 1e-2, .step = 1};
     for (int i = 0; i < SPEC->optimizer.states; i++) update.state[i] = lh_model_reserve(bytes);
     for (size_t at_chunk = 0; at_chunk < count; at_chunk += LH_CHUNK)
-        plainest()->update(&update, at_chunk, LH_CHUNK, &ignored);
+        get_plainest_program()->update(&update, at_chunk, LH_CHUNK, &ignored);
     for (int i = 0; i < SPEC->tensor_count; i++) {
         const lh_tensor *t = &SPEC->tensors[i];
         int64_t columns = t->shape[t->rank - 1], elements = (t->rank == 2 ? t->shape[0] : 1) * columns;
         for (int64_t e = 0; e < elements; e++) {
             size_t from = (size_t)(t->offset + e / columns * t->stride + e % columns);
-            double expected = updated_by_reference(text.spec.resolved, t, 1e-2, norm, read_element(old_gradient, from),
-                                                   read_element(before, from)),
+            double expected = update_by_reference(text.spec.resolved, t, 1e-2, norm, read_element(old_gradient, from),
+                                                  read_element(before, from)),
                    actual = read_element(p.parameters, from);
             if (!(fabs(actual - expected) <= (SPEC->cuda->real_bytes == 8 ? 1e-15 : 2e-7) * (1 + fabs(expected))))
                 fail_msg("%s: element %lld is %.17g, expected %.17g", t->name, (long long)e, actual, expected);
@@ -274,17 +273,17 @@ static void test_update_of_the_cpu_is_that_of_the_reference(void **state) {
     close_problem(&p);
 }
 
-static void compare_evaluations(const problem *p, int blocks, int group, unsigned order, bool tells) {
+static void compare_evaluations(const problem *p, int blocks, int group, unsigned order, bool prints) {
     size_t logits = (size_t)SEQUENCES * (size_t)p->shape.labels * (size_t)SPEC->classes;
-    void *expected = lh_model_reserve(logits * real_bytes()), *actual = lh_model_reserve(logits * real_bytes());
+    void *expected = lh_model_reserve(logits * get_real_bytes()), *actual = lh_model_reserve(logits * get_real_bytes());
     cpu_side c = open_cpu_side(p, LH_MODE_EVALUATE);
     lh_sums sums = {0};
     run_each_block(p, &c, NULL, expected, &sums);
     close_cpu_side(&c);
-    lh_cuda_step step = device_step(p);
+    lh_cuda_step step = make_device_step(p);
     lh_cuda_answer answers[SEQUENCES];
     lh_model_evaluate(SPEC, p->parameters, p->tables, &step, blocks, group, order, answers, actual);
-    if (tells) print_bits("logits", actual, logits * real_bytes());
+    if (prints) print_bits("logits", actual, logits * get_real_bytes());
     assert_near("logits", actual, expected, logits, measure_scale(expected, logits));
     double loss = 0;
     int64_t counted = 0;
@@ -292,7 +291,7 @@ static void compare_evaluations(const problem *p, int blocks, int group, unsigne
         loss += answers[i].loss;
         counted += answers[i].counted;
     }
-    assert_true(fabs(loss - sums.loss) <= tolerance() * fabs(sums.loss));
+    assert_true(fabs(loss - sums.loss) <= get_tolerance() * fabs(sums.loss));
     assert_int_equal(counted, sums.counted);
     free(expected);
     free(actual);
@@ -304,16 +303,17 @@ static void check_evaluation(int n, int blocks, int group) {
     close_problem(&p);
 }
 
-/* Groups have as many sequences as blocks are available. 14 task lengths have more tokens than a tile has rows. */
+/* Groups of one, two and all sequences on three blocks. Sequences of task length 14 have more tokens than a tile has
+ * rows. */
 static void test_evaluation_in_groups_of_any_size_has_the_same_bits(void **state) {
     static const int groups[] = {1, 2, SEQUENCES};
     (void)state;
     if (SPEC->cuda->launches != NULL) return; /* the program sets the groups of a wide model */
     problem p = open_problem(14, LH_MODE_EVALUATE);
-    size_t bytes = (size_t)SEQUENCES * (size_t)p.shape.labels * (size_t)SPEC->classes * real_bytes();
+    size_t bytes = (size_t)SEQUENCES * (size_t)p.shape.labels * (size_t)SPEC->classes * get_real_bytes();
     unsigned char *logits = lh_model_reserve(3 * bytes);
     lh_cuda_answer answers[3][SEQUENCES];
-    lh_cuda_step step = device_step(&p);
+    lh_cuda_step step = make_device_step(&p);
     for (int i = 0; i < 3; i++) {
         lh_model_evaluate(SPEC, p.parameters, p.tables, &step, 3, groups[i], 0, answers[i], logits + i * bytes);
         assert_memory_equal(logits + i * bytes, logits, bytes);
@@ -329,14 +329,10 @@ static void test_evaluation_of_several_models_has_the_bits_of_each(void **state)
     (void)state;
     if (SPEC->cuda->launches != NULL) return; /* wide models are evaluated one after the other */
     problem p = open_problem(9, LH_MODE_EVALUATE);
-    size_t row = (size_t)p.shape.labels * (size_t)SPEC->classes * real_bytes();
-    size_t vector = (size_t)SPEC->parameter_storage * real_bytes();
-    void *other = memcpy(lh_model_reserve(vector), p.parameters, vector);
-    const lh_tensor *first = &SPEC->tensors[0]; /* its numbers get the other sign */
-    for (int64_t i = first->offset; i < first->offset + first->shape[0] * first->stride; i++)
-        ((unsigned char *)other)[(size_t)(i + 1) * real_bytes() - 1] ^= 0x80;
+    size_t row = (size_t)p.shape.labels * (size_t)SPEC->classes * get_real_bytes();
+    void *other = negate_first_tensor(p.parameters);
     const void *parameters[MODELS] = {p.parameters, other};
-    lh_cuda_step steps[MODELS] = {device_step(&p), device_step(&p)};
+    lh_cuda_step steps[MODELS] = {make_device_step(&p), make_device_step(&p)};
     if (!SPEC->draws_by_sequence) { /* else the layout of draws depends on the number of sequences */
         steps[1].sequences = SEQUENCES - 2;
         steps[1].labels += p.shape.labels;
@@ -365,15 +361,16 @@ static void test_evaluation_is_that_of_the_cpu(void **state) {
     check_evaluation(14, 2, 5);
 }
 
-/* Biases are not 0, so that a missing one shows. A wide model adds them in products and in own phases. */
+/* Sets all vectors to values other than 0, so that a missing bias shows. A wide model adds biases in products (even
+ * orders) or in phases of their own (odd orders). */
 static void test_evaluation_with_biases_is_that_of_the_cpu(void **state) {
     (void)state;
     problem p = open_problem(2, LH_MODE_EVALUATE);
     for (int i = 0; i < SPEC->tensor_count; i++) {
         const lh_tensor *t = &SPEC->tensors[i];
         for (int64_t e = t->offset; t->rank == 1 && e < t->offset + t->shape[0]; e++) {
-            double value = lh_real_read(p.parameters, (int)real_bytes(), e) + 0.01 * (double)(e * 7 % 11 - 5);
-            if (real_bytes() == sizeof(double)) ((double *)p.parameters)[e] = value;
+            double value = lh_real_read(p.parameters, (int)get_real_bytes(), e) + 0.01 * (double)(e * 7 % 11 - 5);
+            if (get_real_bytes() == sizeof(double)) ((double *)p.parameters)[e] = value;
             else ((float *)p.parameters)[e] = (float)value;
         }
     }
@@ -386,11 +383,11 @@ static void test_evaluation_with_biases_is_that_of_the_cpu(void **state) {
 static void test_step_that_is_not_finite_leaves_the_parameters(void **state) {
     (void)state;
     problem p = open_problem(5, LH_MODE_TRAIN);
-    ((unsigned char *)p.parameters)[real_bytes() - 1] = 0x7f; /* the first element becomes very large or NaN */
-    ((unsigned char *)p.parameters)[real_bytes() - 2] = 0xff;
+    ((unsigned char *)p.parameters)[get_real_bytes() - 1] = 0x7f; /* the first element becomes very large or NaN */
+    ((unsigned char *)p.parameters)[get_real_bytes() - 2] = 0xff;
     for (int symbol = 0; symbol < SPEC->task->input_symbols; symbol++)
         p.batch.tokens[0][symbol % p.shape.length[0]] = 0;
-    lh_model_step d = device_train(&p, SHARDS, 2, 1);
+    lh_model_step d = train_on_device(&p, SHARDS, 2, 1);
     assert_int_equal(d.result.state, LH_CUDA_NOT_FINITE);
     assert_memory_equal(d.parameters, p.parameters, d.bytes);
     lh_model_step_free(&d);
@@ -403,13 +400,13 @@ static void test_step_after_a_skipped_step_is_skipped(void **state) {
     (void)state;
     if (SPEC->cuda->launches == NULL) return; /* all steps are in one launch */
     problem p = open_problem(1, LH_MODE_TRAIN);
-    lh_cuda_step step = device_step(&p);
+    lh_cuda_step step = make_device_step(&p);
     for (int i = 0; i < 2; i++) {
-        lh_model_step d =
-            lh_model_train_behind(SPEC, p.parameters, p.tables, &step, (lh_model_cut){SHARDS, 2, 0}, &states[i]);
+        const lh_model_cut cut = {SHARDS, 2, 0};
+        lh_model_step d = lh_model_train(SPEC, p.parameters, p.tables, &step, cut, 1, &states[i]);
         assert_int_equal(d.result.state, LH_CUDA_NOT_RUN);
         assert_memory_equal(d.parameters, p.parameters, d.bytes);
-        assert_true(largest_element(d.moment2, (size_t)SPEC->parameter_storage) == 0);
+        assert_true(find_largest(d.moment2, (size_t)SPEC->parameter_storage) == 0);
         lh_model_step_free(&d);
     }
     close_problem(&p);

@@ -216,7 +216,7 @@ static void test_every_layer_reads_its_own_draws(void **state) {
     lh_parity_make_batch(&rotation, (lh_parity_size){TOKENS, 6, 0}, 0, &data);
     lh_draw draw = {data.batch.key, data.batch.step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
     const lh_shape shape = {1, {TOKENS, 0}, 6};
-    int *draws = lh_model_draws(m.spec, &draw, &shape, NULL, NULL);
+    int *draws = lh_model_make_draws(m.spec, &draw, &shape, NULL, NULL);
     assert_int_equal(m.spec->cuda->draw_count(&shape), LAYERS * TOKENS);
     assert_memory_not_equal(draws, draws + TOKENS, TOKENS * sizeof *draws);
     data.batch.positions = draws;

@@ -67,7 +67,7 @@ static void print_all(const char *what) {
 static int count_decoding(const lh_spec *spec, int sequences, int T, int labels) {
     const lh_cuda_step step = make_step(spec, sequences, T, labels);
     const lh_shape shape = {sequences, {T, 0}, labels};
-    const void *parameters = make_parameters(spec), *tables = lh_model_tables(spec, &shape);
+    const void *parameters = make_parameters(spec), *tables = lh_model_make_tables(spec, &shape);
     size_t answers = (size_t)(sequences * labels);
     void *logits = lh_model_reserve(answers * (size_t)spec->classes * sizeof(float));
     lh_cuda_answer *sums = lh_model_reserve((size_t)sequences * sizeof *sums);
@@ -91,8 +91,8 @@ int main(int argc, char **argv) {
     lh_ptx_meetings = atoi(argv[5]);
     lh_ptx_counts_wanted = true;
     const lh_shape shape = {sequences, {T, 0}, labels};
-    lh_model_step done = lh_model_train(spec, make_parameters(spec), lh_model_tables(spec, &shape), &step,
-                                        (lh_model_cut){shards, TEAM, 0});
+    lh_model_step done = lh_model_train(spec, make_parameters(spec), lh_model_make_tables(spec, &shape), &step,
+                                        (lh_model_cut){shards, TEAM, 0}, 1, NULL);
     assert_int_equal(done.result.state, LH_CUDA_DONE);
     const int own = (shards + TEAM - 1) / TEAM; /* shards of block 0 */
     const int first_kinds = read_counts(LH_PTX_FIRST, first), rest_kinds = read_counts(LH_PTX_REST, rest);
