@@ -8,30 +8,20 @@
 #ifndef LONGHAND_KERNELS_ADAM_H
 #define LONGHAND_KERNELS_ADAM_H
 
+#include <stdbool.h>
+
 #include "kernels/cpu/gradient.h"
 #include "longhand/math.h"
-
-INLINE vector square_root(vector x) {
-    vector root;
-    UNROLL
-    for (int i = 0; i < LANES; i++) {
-#if REAL_BYTES == 8
-        root[i] = __builtin_sqrt(x[i]);
-#else
-        root[i] = __builtin_sqrtf(x[i]);
-#endif
-    }
-    return root;
-}
 
 typedef struct adam {
     double beta1, beta2, epsilon;
 } adam;
 
 /* Updates elements [first, first + count) of u's vectors; clip scales the gradient. 1 - b1 and 1 - b2 are computed in
- * double and then rounded: in float, 1 - 0.999 would have a relative error of 1.3e-5. */
-INLINE void adam_update(const lh_update *u, const adam a, double clip, size_t first, size_t count,
-                        lh_update_sums *sums) {
+ * double and then rounded: in float, 1 - 0.999 would have a relative error of 1.3e-5. decays: a constant of each call,
+ * whether shares [count] of the elements are subtracted, too (kernels/cpu/adamw.h). */
+INLINE void update_by_adam(const bool decays, const lh_update *u, const adam a, const real *shares, double clip,
+                           size_t first, size_t count, lh_update_sums *sums) {
     real *parameter = (real *)u->parameters + first, *gradient = (real *)u->gradient + first;
     real *moment1 = (real *)u->state[0] + first, *moment2 = (real *)u->state[1] + first;
     const real scale = (real)clip, b1 = (real)a.beta1, b2 = (real)a.beta2, epsilon = (real)a.epsilon;
@@ -43,8 +33,10 @@ INLINE void adam_update(const lh_update *u, const adam a, double clip, size_t fi
         vector g = load(gradient + i) * scale;
         vector m = load(moment1 + i) * b1 + g * rest1;
         vector v = load(moment2 + i) * b2 + g * g * rest2;
-        vector change = m * rate / (square_root(v * correct2) + epsilon);
-        vector p = load(parameter + i) - change;
+        vector p = load(parameter + i);
+        vector change = m * rate / (sqrt_of(v * correct2) + epsilon);
+        if (decays) change += p * load(shares + i);
+        p -= change;
         store(moment1 + i, m);
         store(moment2 + i, v);
         store(parameter + i, p);
@@ -54,6 +46,11 @@ INLINE void adam_update(const lh_update *u, const adam a, double clip, size_t fi
     }
     sums->parameters += (double)sum_lanes(squares);
     sums->update += (double)sum_lanes(changes);
+}
+
+INLINE void adam_update(const lh_update *u, const adam a, double clip, size_t first, size_t count,
+                        lh_update_sums *sums) {
+    update_by_adam(false, u, a, NULL, clip, first, count, sums);
 }
 
 #endif

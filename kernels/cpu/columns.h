@@ -45,7 +45,7 @@ INLINE vector broadcast_pair(const real *p) {
 #endif
 }
 
-/* The first `count` elements at p, fewer than LANES; the other lanes are 0. */
+/* Loads the first `count` elements at p, fewer than LANES; the other lanes are 0. */
 INLINE vector load_first(const real *p, const int count) {
 #if LH_VECTOR_BYTES == 64 && REAL_BYTES == 4
     return (vector)_mm512_maskz_loadu_ps((__mmask16)((1 << count) - 1), p);
@@ -64,7 +64,7 @@ INLINE void store_first(real *p, vector x, const int count) {
 #endif
 }
 
-/* Interleaves D elements of a and b into 2 D lanes of a vector; store_pair does the reverse. */
+/* Interleaves D elements of a and D of b into 2 D lanes of a vector; store_pair does the reverse. */
 INLINE vector load_pair(const int D, const real *a, const real *b) {
     return interleave_elements(load_first(a, D), load_first(b, D), 0);
 }
@@ -111,7 +111,8 @@ INLINE void columns_to_rows(const int D, vector *x) {
     }
 }
 
-/* Reads LANES rows of D channels into D vectors, without gaps between rows. */
+/* Reads LANES rows of D channels, from row `first` on, into D vectors, without gaps between rows. Rows beyond row T - 1
+ * are copies of that row. */
 INLINE void read_rows(const int D, int T, int first, int stride, const real *restrict rows, vector *x) {
     const int per_vector = D < LANES ? LANES / D : 1; /* rows in one vector */
     const int per_row = D < LANES ? 1 : D / LANES;    /* vectors in one row */
@@ -128,6 +129,7 @@ INLINE void read_rows(const int D, int T, int first, int stride, const real *res
 
 INLINE int is_power_of_two(const int D) { return (D & (D - 1)) == 0; }
 
+/* Does the work of load_columns if D is no power of two. */
 INLINE void gather_columns(const int D, int T, int first, int stride, const real *restrict rows, vector *column) {
     real lanes[WIDEST_HEAD][LANES];
     for (int i = 0; i < LANES; i++) {
@@ -137,6 +139,7 @@ INLINE void gather_columns(const int D, int T, int first, int stride, const real
     for (int d = 0; d < D; d++) column[d] = load(lanes[d]);
 }
 
+/* Does the work of store_columns for `count` rows if D is no power of two. */
 INLINE void scatter_columns(const int D, int count, int stride, const vector *column, real *restrict rows) {
     for (int d = 0; d < D; d++)
         for (int i = 0; i < count; i++) rows[(size_t)i * (size_t)stride + d] = column[d][i];
@@ -204,8 +207,8 @@ INLINE void scale_columns(const int count, vector factor, vector *x) {
     for (int d = 0; d < count; d++) x[d] *= factor;
 }
 
-/* The products of LANES rows, given as columns, with each of N rows that are `stride` apart. The additions of one
- * product depend on each other, so the products with several rows are interleaved. */
+/* sum [N] = the products of LANES rows, given as columns, with each of N rows that are `stride` apart. The additions of
+ * one product depend on each other, so the products with several rows are interleaved. */
 INLINE void dot_rows(const int D, const int N, const vector *column, int stride, const real *restrict row,
                      vector *sum) {
     UNROLL
@@ -223,7 +226,7 @@ INLINE vector dot_row(const int D, const vector *column, const real *restrict ro
     return sum;
 }
 
-/* Number of elements of a cache of keys and values for `count` tokens, which decoding reads for one query at a time.
+/* The number of elements of a cache of keys and values for `count` tokens, which decoding reads for one query at a time.
  * The cache has tiles of LANES tokens: keys channel by channel [width][LANES], then values row by row
  * [LANES][width]. */
 INLINE size_t tiled_elements(const int width, int count) { return 2 * (size_t)width * (size_t)round_up(count, LANES); }
@@ -294,15 +297,6 @@ INLINE void weighted_rows(const int D, int count, const real *weights, int strid
     const int whole = D / SUM_TILE * SUM_TILE;
     for (int d = 0; d < whole; d += SUM_TILE) weighted_channels(SUM_TILE, count, weights, stride, rows + d, sum + d);
     if (D > whole) weighted_channels(D - whole, count, weights, stride, rows + whole, sum + whole);
-}
-
-/* The product of each of LANES rows, given as columns, with its counterpart among LANES other rows, whose columns are
- * `stride` apart. */
-INLINE vector dot_columns(const int D, const vector *x, const real *restrict column, int stride) {
-    vector sum = x[0] * load(column);
-    UNROLL
-    for (int d = 1; d < D; d++) sum += x[d] * load(column + d * stride);
-    return sum;
 }
 
 /* rows[first + lane][j] = columns[j][lane] * factor[lane], for the rows below T, each of S elements. */

@@ -103,8 +103,8 @@ typedef struct keep_source {
     uint32_t step, example, site;
 } keep_source;
 
-/* The masks of `count` elements from any element on; returns a pointer into `buffer`, which has count +
- * KEEP_SLACK bytes. */
+/* Writes the masks of `count` elements from any element on; returns a pointer to the first one in `buffer`, which has
+ * count + KEEP_SLACK bytes. */
 enum { KEEP_SLACK = 8 + KEEP_PAD };
 INLINE const int8_t *dropout_keep_at(const keep_source *source, size_t element, int count, uint16_t threshold,
                                      int8_t *buffer) {

@@ -69,14 +69,6 @@ INLINE void scatter_add(real *table, vector index, vector x) {
     for (int k = 0; k < LANES; k++) table[(int)index[k]] += x[k];
 }
 
-/* The correctly rounded square root, by the processor's instruction. */
-INLINE vector sqrt_of(vector x) {
-    UNROLL
-    for (int k = 0; k < LANES; k++)
-        x[k] = REAL_BYTES == 8 ? (real)__builtin_sqrt(x[k]) : (real)__builtin_sqrtf((float)x[k]);
-    return x;
-}
-
 /* x if |x| <= 131072, else NaN: for larger arguments the reduction in float is not exact. */
 INLINE vector turnable(vector x) { return choose(abs_of(x) <= (real)131072, x, broadcast((real)__builtin_nanf(""))); }
 
@@ -316,7 +308,6 @@ INLINE vector pow_of(vector a, vector b) {
 INLINE real exp_real(real x) { return exp_of(broadcast(x))[0]; }
 INLINE real log_real(real x) { return log_of(broadcast(x))[0]; }
 INLINE real log1p_real(real x) { return log1p_of(broadcast(x))[0]; }
-INLINE real sqrt_real(real x) { return sqrt_of(broadcast(x))[0]; }
 INLINE real tanh_real(real x) { return tanh_of(broadcast(x))[0]; }
 INLINE real sigmoid_real(real x) { return sigmoid_of(broadcast(x))[0]; }
 INLINE real erf_real(real x) { return erf_of(broadcast(x))[0]; }

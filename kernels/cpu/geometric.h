@@ -109,6 +109,7 @@ INLINE void write_chances(const int N, const int step, real *weights, real *grad
     }
 }
 
+/* Processes N rows for pass_side. Returns the chance after the last row. */
 INLINE vector pass_rows(const int N, const int step, vector chance, real *weights, real *grad_factor, real *remaining) {
     vector miss[SIDE_BY_SIDE];
     write_chances(N, step, weights, grad_factor, miss);
@@ -190,18 +191,19 @@ INLINE void delay_lanes(const int bit, vector *x, vector *late) {
     for (int u = 0; u < MIRROR_BLOCK; u++) x[u] = y[u];
 }
 
-INLINE void fill_rows(int source_lane, int to, const real *row, real *rows) {
-    for (int r = source_lane; r < to; r++) store(rows + r * LANES, load(row));
+/* Sets rows [from, to) to copies of `row`. */
+INLINE void fill_rows(int from, int to, const real *row, real *rows) {
+    for (int r = from; r < to; r++) store(rows + r * LANES, load(row));
 }
 
-/* mirror_rows for every second row, from `from` to below `to`. In this sequence of rows lane a is delayed by a rows. */
-INLINE void mirror_every_second(int first, int source_lane, int to, int low, int high, const real *rows,
-                                real *mirrored) {
+/* Does the work of mirror_rows for every second row in [from, to). In this sequence of rows lane a is delayed by a
+ * rows. */
+INLINE void mirror_every_second(int first, int from, int to, int low, int high, const real *rows, real *mirrored) {
     const ptrdiff_t low_offset = low * LANES, high_offset = high * LANES;
     vector late[LANES - 1]; /* delayed rows of bit b start at b - 1 */
     UNROLL
     for (int i = 0; i < LANES - 1; i++) late[i] = load(rows + high_offset);
-    for (int r = 2 * first - source_lane + 2 < high ? source_lane - 2 * LANES : source_lane; r < to; r += LANES) {
+    for (int r = 2 * first - from + 2 < high ? from - 2 * LANES : from; r < to; r += LANES) {
         const ptrdiff_t top = (2 * first - r) * LANES;
         vector x[MIRROR_BLOCK];
         UNROLL
@@ -214,7 +216,7 @@ INLINE void mirror_every_second(int first, int source_lane, int to, int low, int
         if (LANES > 2) delay_lanes(2, x, late + 1);
         if (LANES > 4) delay_lanes(4, x, late + 3);
         if (LANES > 8) delay_lanes(8, x, late + 7);
-        if (r < source_lane) continue;
+        if (r < from) continue;
         UNROLL
         for (int u = 0; u < MIRROR_BLOCK; u++) store(mirrored + (r + 2 * u) * LANES, x[u]);
     }
@@ -222,12 +224,12 @@ INLINE void mirror_every_second(int first, int source_lane, int to, int low, int
 
 /* mirrored[r], r in [from, to): lane a is from row 2 (first + a) - r, which is as far from query first + a as row r, on
  * the other side. Row numbers are clamped to [low, high]. Up to LANES - 1 more rows are written. */
-NOINLINE void mirror_rows(int first, int source_lane, int to, int low, int high, const real *rows, real *mirrored) {
+NOINLINE void mirror_rows(int first, int from, int to, int low, int high, const real *rows, real *mirrored) {
     /* rows for which some lane is not clamped */
     int begin = 2 * first - high + 1, end = 2 * (first + LANES - 1) - low;
-    begin = begin < source_lane ? source_lane : begin < to ? begin : to;
+    begin = begin < from ? from : begin < to ? begin : to;
     end = end < to ? end : to;
-    fill_rows(source_lane, begin, rows + high * LANES, mirrored);
+    fill_rows(from, begin, rows + high * LANES, mirrored);
     for (int parity = 0; parity < 2; parity++)
         mirror_every_second(first, begin + parity, end, low, high, rows, mirrored);
     fill_rows(end, to, rows + low * LANES, mirrored);
@@ -241,6 +243,7 @@ INLINE vector reach_chance(vector nearer, vector across) {
     return keep_where(~(chance < LEAST_CHANCE), chance);
 }
 
+/* Processes N rows for weigh_side. */
 INLINE vector weigh_rows(const int N, const real *nearer, const real *across, real *weights) {
     vector sum = {0};
     UNROLL
@@ -254,15 +257,16 @@ INLINE vector weigh_rows(const int N, const real *nearer, const real *across, re
 
 /* Replaces matches of keys [from, to), all on one side, by weights; returns the sum of the weights. nearer, across:
  * remaining and mirrored, shifted so that a key's row has the chances of the keys before it. */
-INLINE vector weigh_side(int source_lane, int to, const real *nearer, const real *across, real *weights) {
+INLINE vector weigh_side(int from, int to, const real *nearer, const real *across, real *weights) {
     vector sum = {0};
-    int j = source_lane;
+    int j = from;
     for (; j + SIDE_BY_SIDE <= to; j += SIDE_BY_SIDE)
         sum += weigh_rows(SIDE_BY_SIDE, nearer + j * LANES, across + j * LANES, weights + j * LANES);
     for (; j < to; j++) sum += weigh_rows(1, nearer + j * LANES, across + j * LANES, weights + j * LANES);
     return sum;
 }
 
+/* Replaces matches of the keys among the queries by weights; returns the sum of the weights. */
 INLINE vector weigh_among(int count, const real *remaining, const real *mirrored, real *weights) {
     vector sum = {0};
     for (int b = 0; b < count; b++) {
@@ -297,6 +301,7 @@ INLINE vector weigh_outwards(int T, int first, real *weights, real *grad_factor,
 
 /* ---- backward pass: contributions of farther keys to a pair's gradient ---- */
 
+/* Processes N rows for sum_side. */
 INLINE vector sum_rows(const int N, const int step, vector sum, const real *gains, real *sums) {
     vector part = {0};
     UNROLL
@@ -307,7 +312,7 @@ INLINE vector sum_rows(const int N, const int step, vector sum, const real *gain
     return sum + part;
 }
 
-/* Running sums of `count` negated rows, from the farthest key inwards (step 1 or -1). */
+/* Writes running sums of `count` negated rows, from the farthest key inwards (step 1 or -1); returns the last one. */
 INLINE vector sum_side(int count, const int step, const real *gains, real *sums) {
     vector sum = {0};
     int n = 0;
@@ -317,7 +322,7 @@ INLINE vector sum_side(int count, const int step, const real *gains, real *sums)
     return sum;
 }
 
-/* Running sums over the keys among the queries, starting from the sums of the keys on both sides. */
+/* Writes running sums over the keys among the queries, starting from the sums of the keys on both sides. */
 INLINE void sum_among(int count, vector right, vector left, const real *gains, real *sums) {
     for (int b = count - 1; b >= 0; b--) {
         right -= keep_where(lanes_before(b), load(gains + b * LANES));
@@ -338,10 +343,10 @@ INLINE vector dlogit_of(vector grad_factor, vector gain, vector minus_behind) {
 
 /* Replaces gains of keys [from, to), all on one side, by gradients of logits; returns the sum of the gradients.
  * farther, across: sums and mirrored, shifted so that a key's row has the sums of the keys behind it. */
-INLINE vector share_side(int source_lane, int to, const real *farther, const real *across, const real *grad_factor,
+INLINE vector share_side(int from, int to, const real *farther, const real *across, const real *grad_factor,
                          real *dlogits) {
     vector sum = {0};
-    for (int j = source_lane; j < to; j++) {
+    for (int j = from; j < to; j++) {
         vector minus_behind = load(farther + j * LANES) + load(across + j * LANES);
         vector dlogit = dlogit_of(load(grad_factor + j * LANES), load(dlogits + j * LANES), minus_behind);
         store(dlogits + j * LANES, dlogit);
@@ -350,7 +355,7 @@ INLINE vector share_side(int source_lane, int to, const real *farther, const rea
     return sum;
 }
 
-/* Gradients of the keys among the queries; adds them to the sums of both sides. */
+/* Replaces gains of the keys among the queries by gradients of logits; adds these to the sums of both sides. */
 INLINE void share_among(int count, const real *sums, const real *mirrored, const real *grad_factor, real *dlogits,
                         vector *right, vector *left) {
     for (int b = 0; b < count; b++) {

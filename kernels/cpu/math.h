@@ -1,7 +1,7 @@
 /* exp for vectors, independent of libm, so results have the same bits on every machine.
  *
  * exp(x) = 2^r exp(f), r = round(x / ln 2), |f| <= ln 2 / 2. r ln 2 is subtracted in two parts, so that f is exact.
- * exp(f) is a polynomial; float: degree 6, relative error below 2e-7 (one and a half ulp); double: degree 12, below
+ * exp(f) is a polynomial; float: degree 7, relative error below 2e-7 (one and a half ulp); double: degree 12, below
  * 3e-16. Source of the float coefficients: a minimax fit of (exp(f) - 1 - f) / f^2; the double coefficients are
  * Taylor's, whose remainder at |f| = 0.347 is 2e-16. Adding `round` leaves r in the low bits of the sum. These bits,
  * shifted to the exponent and added to the bits of exp(f), multiply exp(f) by 2^r exactly, because the result is a

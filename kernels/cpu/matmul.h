@@ -78,6 +78,7 @@ INLINE void begin_tile(const int columns, const int N, const enum finish finish,
     }
 }
 
+/* Stores a tile, after the operation that `finish` names. */
 INLINE void end_tile(const int columns, const int N, const enum finish finish, const real *other,
                      vector sum[TILE_ROWS][TILE_COLUMNS], real *y) {
     UNROLL

@@ -5,13 +5,14 @@
  *   RMS norm: xhat = z rstd, rstd = 1 / sqrt(mean of z^2 + 1e-5), y = xhat scale
  *
  * Names: layer_norm and rms_norm take rows alone; [rms_]add_[dropout_]norm[_sum] take sums. _sum also stores z, for
- * models with a norm before each branch. The gradient of each function is <name>_grad. Gradients of _sum functions add
- * to an existing gradient of z, that of the residual stream; <name>_grad_added does so for rows alone.
+ * models with a norm before each branch. The gradient of each function is <name>_grad, which writes dz from dy.
+ * Gradients of _sum functions add to an existing dz, the gradient of the residual stream; <name>_grad_added does so for
+ * rows alone. dz is the gradient of both residual and branch; with dropout dbranch is that of the branch.
  *
  * Arrays are [rows][C]; rstd is [rows]; scale, offset and their gradients are [C]. Functions add to the gradients of
- * scale and offset. keep is from dropout_keep, keep_scale = 1 / (1 - p). Saved for the backward pass: xhat, rstd.
- * Pointers without `restrict` may be the same. Every call is compiled for its constant C. Reference: lh_ref_layer_norm,
- * lh_ref_rms_norm.
+ * scale and offset. keep is from dropout_keep, keep_scale = 1 / (1 - p). The backward pass reads xhat and rstd of the
+ * forward pass. Pointers without `restrict` may be the same. Every call is compiled for its constant C. Reference:
+ * lh_ref_layer_norm, lh_ref_rms_norm. Source of RMS norm: Zhang and Sennrich 2019, arXiv:1910.07467.
  */
 #ifndef LONGHAND_KERNELS_NORM_H
 #define LONGHAND_KERNELS_NORM_H
@@ -54,25 +55,21 @@ INLINE void store_dropout_row(const int C, const vector *z, const int8_t *keep, 
     }
 }
 
-/* z[] += x. */
+/* z += x */
 INLINE void accumulate_row(const int C, const real *x, vector *z) {
     UNROLL
     for (int j = 0; j < C / LANES; j++) z[j] += load(x + j * LANES);
 }
 
+/* total += row */
 INLINE void add_row(const int C, real *restrict total, const vector *row) {
     UNROLL
     for (int j = 0; j < C / LANES; j++) store(total + j * LANES, load(total + j * LANES) + row[j]);
 }
 
-INLINE real inverse_root(real x) {
-#if REAL_BYTES == 8
-    return 1 / __builtin_sqrt(x);
-#else
-    return 1 / __builtin_sqrtf(x);
-#endif
-}
+INLINE real inverse_root(real x) { return 1 / sqrt_real(x); }
 
+/* Writes xhat, rstd and y of a layer norm from z, which is overwritten. */
 INLINE void normalise_row(const int C, vector *z, const real *scale, const real *offset, real *restrict xhat,
                           real *restrict rstd, real *restrict y) {
     vector sum = {0}, square = {0};
@@ -93,6 +90,7 @@ INLINE void normalise_row(const int C, vector *z, const real *scale, const real 
     }
 }
 
+/* Writes xhat, rstd and y of an RMS norm from z. */
 INLINE void rms_row(const int C, const vector *z, const real *scale, real *restrict xhat, real *restrict rstd,
                     real *restrict y) {
     vector square = {0};
@@ -107,7 +105,7 @@ INLINE void rms_row(const int C, const vector *z, const real *scale, real *restr
     }
 }
 
-/* The gradient of one row: dz from dy; adds to the running sums of dscale and doffset. */
+/* Writes the gradient dz of a row of a layer norm; adds to the running sums of dscale and doffset. */
 INLINE void norm_row_grad(const int C, const real *dy, const real *restrict xhat, real rstd, const real *scale,
                           vector *dscale, vector *doffset, vector *dz) {
     vector n[ROW_VECTORS], sum = {0}, product = {0};
@@ -126,7 +124,7 @@ INLINE void norm_row_grad(const int C, const real *dy, const real *restrict xhat
     for (int j = 0; j < C / LANES; j++) dz[j] = (dz[j] - mean - n[j] * projection) * rstd;
 }
 
-/* The gradient of a row of an RMS norm. */
+/* Writes the gradient dz of a row of an RMS norm; adds to the running sum of dscale. */
 INLINE void rms_row_grad(const int C, const real *dy, const real *restrict xhat, real rstd, const real *scale,
                          vector *dscale, vector *dz) {
     vector n[ROW_VECTORS], product = {0};
@@ -169,240 +167,180 @@ INLINE void dropout_grad(int rows, const int C, const real *dy, const int8_t *re
         store(dbranch + i, keep_where(keep_mask(keep + i), load(dy + i) * keep_scale));
 }
 
+/* ---- norms: `form` is a constant of each call, which selects the parts of a pass ---- */
+
+enum { LAYER_NORM = 0, RMS_NORM = 1, ADDS = 2, DROPS = 4, KEEPS_SUM = 8 };
+
+INLINE void norm_rows(const int form, int rows, const int C, const real *residual, const real *branch,
+                      const int8_t *keep, real keep_scale, const real *scale, const real *offset, real *sum,
+                      real *restrict xhat, real *restrict rstd, real *y) {
+    for (int m = 0; m < rows; m++) {
+        const int row = m * C;
+        vector z[ROW_VECTORS];
+        if (form & DROPS) load_dropout_sum(C, residual + row, branch + row, keep + row, keep_scale, z);
+        else if (form & ADDS) load_sum(C, residual + row, branch + row, z);
+        else load_row(C, residual + row, z);
+        if (form & KEEPS_SUM) store_row(C, z, sum + row);
+        if (form & RMS_NORM) rms_row(C, z, scale, xhat + row, rstd + m, y + row);
+        else normalise_row(C, z, scale, offset, xhat + row, rstd + m, y + row);
+    }
+}
+
+/* With KEEPS_SUM the gradient is added to dz, else it is written there. */
+INLINE void norm_rows_grad(const int form, int rows, const int C, const real *dy, const real *restrict xhat,
+                           const real *restrict rstd, const real *scale, const int8_t *keep, real keep_scale, real *dz,
+                           real *dbranch, real *restrict dscale, real *restrict doffset) {
+    vector dscale_sum[ROW_VECTORS] = {{0}}, doffset_sum[ROW_VECTORS] = {{0}};
+    for (int m = 0; m < rows; m++) {
+        const int row = m * C;
+        vector z[ROW_VECTORS];
+        if (form & RMS_NORM) rms_row_grad(C, dy + row, xhat + row, rstd[m], scale, dscale_sum, z);
+        else norm_row_grad(C, dy + row, xhat + row, rstd[m], scale, dscale_sum, doffset_sum, z);
+        if (form & KEEPS_SUM) accumulate_row(C, dz + row, z);
+        if (form & DROPS) store_dropout_row(C, z, keep + row, keep_scale, dz + row, dbranch + row);
+        else store_row(C, z, dz + row);
+    }
+    add_row(C, dscale, dscale_sum);
+    if (!(form & RMS_NORM)) add_row(C, doffset, doffset_sum);
+}
+
 /* ---- layer norm ---- */
 
 /* y = norm(x) */
 INLINE void layer_norm(int rows, const int C, const real *x, const real *scale, const real *offset, real *restrict xhat,
                        real *restrict rstd, real *y) {
-    for (int m = 0; m < rows; m++, x += C, xhat += C, y += C) {
-        vector z[ROW_VECTORS];
-        load_row(C, x, z);
-        normalise_row(C, z, scale, offset, xhat, rstd + m, y);
-    }
+    norm_rows(LAYER_NORM, rows, C, x, NULL, NULL, 1, scale, offset, NULL, xhat, rstd, y);
 }
 
 /* y = norm(residual + branch) */
-INLINE void add_norm(int rows, const int C, const real *restrict residual, const real *restrict branch,
-                     const real *scale, const real *offset, real *restrict xhat, real *restrict rstd,
-                     real *restrict y) {
-    for (int m = 0; m < rows; m++, residual += C, branch += C, xhat += C, y += C) {
-        vector z[ROW_VECTORS];
-        load_sum(C, residual, branch, z);
-        normalise_row(C, z, scale, offset, xhat, rstd + m, y);
-    }
+INLINE void add_norm(int rows, const int C, const real *residual, const real *branch, const real *scale,
+                     const real *offset, real *restrict xhat, real *restrict rstd, real *y) {
+    norm_rows(LAYER_NORM | ADDS, rows, C, residual, branch, NULL, 1, scale, offset, NULL, xhat, rstd, y);
 }
 
 /* y = norm(residual + dropout(branch)) */
-INLINE void add_dropout_norm(int rows, const int C, const real *restrict residual, const real *restrict branch,
+INLINE void add_dropout_norm(int rows, const int C, const real *residual, const real *branch,
                              const int8_t *restrict keep, real keep_scale, const real *scale, const real *offset,
-                             real *restrict xhat, real *restrict rstd, real *restrict y) {
-    for (int m = 0; m < rows; m++, residual += C, branch += C, keep += C, xhat += C, y += C) {
-        vector z[ROW_VECTORS];
-        load_dropout_sum(C, residual, branch, keep, keep_scale, z);
-        normalise_row(C, z, scale, offset, xhat, rstd + m, y);
-    }
+                             real *restrict xhat, real *restrict rstd, real *y) {
+    norm_rows(LAYER_NORM | DROPS, rows, C, residual, branch, keep, keep_scale, scale, offset, NULL, xhat, rstd, y);
 }
 
 /* sum = residual + branch, y = norm(sum) */
 INLINE void add_norm_sum(int rows, const int C, const real *residual, const real *branch, const real *scale,
                          const real *offset, real *sum, real *restrict xhat, real *restrict rstd, real *y) {
-    for (int m = 0; m < rows; m++, residual += C, branch += C, sum += C, xhat += C, y += C) {
-        vector z[ROW_VECTORS];
-        load_sum(C, residual, branch, z);
-        store_row(C, z, sum);
-        normalise_row(C, z, scale, offset, xhat, rstd + m, y);
-    }
+    norm_rows(LAYER_NORM | ADDS | KEEPS_SUM, rows, C, residual, branch, NULL, 1, scale, offset, sum, xhat, rstd, y);
 }
 
 /* sum = residual + dropout(branch), y = norm(sum) */
 INLINE void add_dropout_norm_sum(int rows, const int C, const real *residual, const real *branch,
                                  const int8_t *restrict keep, real keep_scale, const real *scale, const real *offset,
                                  real *sum, real *restrict xhat, real *restrict rstd, real *y) {
-    for (int m = 0; m < rows; m++, residual += C, branch += C, keep += C, sum += C, xhat += C, y += C) {
-        vector z[ROW_VECTORS];
-        load_dropout_sum(C, residual, branch, keep, keep_scale, z);
-        store_row(C, z, sum);
-        normalise_row(C, z, scale, offset, xhat, rstd + m, y);
-    }
+    norm_rows(LAYER_NORM | DROPS | KEEPS_SUM, rows, C, residual, branch, keep, keep_scale, scale, offset, sum, xhat,
+              rstd, y);
 }
 
-/* Writes dx from dy; both may be the same array. */
+/* dy may be dz. */
 INLINE void layer_norm_grad(int rows, const int C, const real *dy, const real *restrict xhat, const real *restrict rstd,
-                            const real *scale, real *dx, real *restrict dscale, real *restrict doffset) {
-    vector dscale_sum[ROW_VECTORS] = {{0}}, doffset_sum[ROW_VECTORS] = {{0}};
-    for (int m = 0; m < rows; m++, dy += C, xhat += C, dx += C) {
-        vector z[ROW_VECTORS];
-        norm_row_grad(C, dy, xhat, rstd[m], scale, dscale_sum, doffset_sum, z);
-        store_row(C, z, dx);
-    }
-    add_row(C, dscale, dscale_sum);
-    add_row(C, doffset, doffset_sum);
+                            const real *scale, real *dz, real *restrict dscale, real *restrict doffset) {
+    norm_rows_grad(LAYER_NORM, rows, C, dy, xhat, rstd, scale, NULL, 1, dz, NULL, dscale, doffset);
 }
 
-/* Adds the norm's gradient to dx. */
 INLINE void layer_norm_grad_added(int rows, const int C, const real *dy, const real *restrict xhat,
-                                  const real *restrict rstd, const real *scale, real *dx, real *restrict dscale,
+                                  const real *restrict rstd, const real *scale, real *dz, real *restrict dscale,
                                   real *restrict doffset) {
-    vector dscale_sum[ROW_VECTORS] = {{0}}, doffset_sum[ROW_VECTORS] = {{0}};
-    for (int m = 0; m < rows; m++, dy += C, xhat += C, dx += C) {
-        vector z[ROW_VECTORS];
-        norm_row_grad(C, dy, xhat, rstd[m], scale, dscale_sum, doffset_sum, z);
-        add_row(C, dx, z);
-    }
-    add_row(C, dscale, dscale_sum);
-    add_row(C, doffset, doffset_sum);
+    norm_rows_grad(LAYER_NORM | KEEPS_SUM, rows, C, dy, xhat, rstd, scale, NULL, 1, dz, NULL, dscale, doffset);
 }
 
-/* dz is the gradient of both residual and branch; dy may be dz. */
+/* dy may be dz. */
 INLINE void add_norm_grad(int rows, const int C, const real *dy, const real *restrict xhat, const real *restrict rstd,
                           const real *scale, real *dz, real *restrict dscale, real *restrict doffset) {
-    layer_norm_grad(rows, C, dy, xhat, rstd, scale, dz, dscale, doffset);
+    norm_rows_grad(LAYER_NORM, rows, C, dy, xhat, rstd, scale, NULL, 1, dz, NULL, dscale, doffset);
 }
 
-/* dz is the gradient of residual and sum; dbranch = dz * keep_scale where kept, else 0; dy may be dz. */
+/* dbranch = dz * keep_scale where kept, else 0; dy may be dz. */
 INLINE void add_dropout_norm_grad(int rows, const int C, const real *dy, const real *restrict xhat,
                                   const real *restrict rstd, const real *scale, const int8_t *restrict keep,
-                                  real keep_scale, real *dz, real *restrict dbranch, real *restrict dscale,
+                                  real keep_scale, real *dz, real *dbranch, real *restrict dscale,
                                   real *restrict doffset) {
-    vector dscale_sum[ROW_VECTORS] = {{0}}, doffset_sum[ROW_VECTORS] = {{0}};
-    for (int m = 0; m < rows; m++, dy += C, xhat += C, keep += C, dz += C, dbranch += C) {
-        vector z[ROW_VECTORS];
-        norm_row_grad(C, dy, xhat, rstd[m], scale, dscale_sum, doffset_sum, z);
-        store_dropout_row(C, z, keep, keep_scale, dz, dbranch);
-    }
-    add_row(C, dscale, dscale_sum);
-    add_row(C, doffset, doffset_sum);
+    norm_rows_grad(LAYER_NORM | DROPS, rows, C, dy, xhat, rstd, scale, keep, keep_scale, dz, dbranch, dscale, doffset);
 }
 
-/* Adds the norm's gradient to dz, the gradient of the sum; the result is the gradient of both residual and branch. */
 INLINE void add_norm_sum_grad(int rows, const int C, const real *dy, const real *restrict xhat,
                               const real *restrict rstd, const real *scale, real *dz, real *restrict dscale,
                               real *restrict doffset) {
-    layer_norm_grad_added(rows, C, dy, xhat, rstd, scale, dz, dscale, doffset);
+    norm_rows_grad(LAYER_NORM | KEEPS_SUM, rows, C, dy, xhat, rstd, scale, NULL, 1, dz, NULL, dscale, doffset);
 }
 
-/* As add_norm_sum_grad for a branch with dropout: dbranch = dz * keep_scale where kept, else 0; dbranch may be dy. */
+/* dbranch = dz * keep_scale where kept, else 0; dbranch may be dy. */
 INLINE void add_dropout_norm_sum_grad(int rows, const int C, const real *dy, const real *restrict xhat,
                                       const real *restrict rstd, const real *scale, const int8_t *restrict keep,
                                       real keep_scale, real *dz, real *dbranch, real *restrict dscale,
                                       real *restrict doffset) {
-    vector dscale_sum[ROW_VECTORS] = {{0}}, doffset_sum[ROW_VECTORS] = {{0}};
-    for (int m = 0; m < rows; m++, dy += C, xhat += C, keep += C, dz += C, dbranch += C) {
-        vector z[ROW_VECTORS];
-        norm_row_grad(C, dy, xhat, rstd[m], scale, dscale_sum, doffset_sum, z);
-        accumulate_row(C, dz, z);
-        store_dropout_row(C, z, keep, keep_scale, dz, dbranch);
-    }
-    add_row(C, dscale, dscale_sum);
-    add_row(C, doffset, doffset_sum);
+    norm_rows_grad(LAYER_NORM | DROPS | KEEPS_SUM, rows, C, dy, xhat, rstd, scale, keep, keep_scale, dz, dbranch,
+                   dscale, doffset);
 }
 
-/* ---- RMS norm, function by function as above: Zhang and Sennrich 2019, arXiv:1910.07467 ---- */
+/* ---- RMS norm: the functions above with rms_ in their names ---- */
 
 INLINE void rms_norm(int rows, const int C, const real *x, const real *scale, real *restrict xhat, real *restrict rstd,
                      real *y) {
-    for (int m = 0; m < rows; m++, x += C, xhat += C, y += C) {
-        vector z[ROW_VECTORS];
-        load_row(C, x, z);
-        rms_row(C, z, scale, xhat, rstd + m, y);
-    }
+    norm_rows(RMS_NORM, rows, C, x, NULL, NULL, 1, scale, NULL, NULL, xhat, rstd, y);
 }
 
 INLINE void rms_add_norm(int rows, const int C, const real *residual, const real *branch, const real *scale,
                          real *restrict xhat, real *restrict rstd, real *y) {
-    for (int m = 0; m < rows; m++, residual += C, branch += C, xhat += C, y += C) {
-        vector z[ROW_VECTORS];
-        load_sum(C, residual, branch, z);
-        rms_row(C, z, scale, xhat, rstd + m, y);
-    }
+    norm_rows(RMS_NORM | ADDS, rows, C, residual, branch, NULL, 1, scale, NULL, NULL, xhat, rstd, y);
 }
 
 INLINE void rms_add_dropout_norm(int rows, const int C, const real *residual, const real *branch,
                                  const int8_t *restrict keep, real keep_scale, const real *scale, real *restrict xhat,
                                  real *restrict rstd, real *y) {
-    for (int m = 0; m < rows; m++, residual += C, branch += C, keep += C, xhat += C, y += C) {
-        vector z[ROW_VECTORS];
-        load_dropout_sum(C, residual, branch, keep, keep_scale, z);
-        rms_row(C, z, scale, xhat, rstd + m, y);
-    }
+    norm_rows(RMS_NORM | DROPS, rows, C, residual, branch, keep, keep_scale, scale, NULL, NULL, xhat, rstd, y);
 }
 
 INLINE void rms_add_norm_sum(int rows, const int C, const real *residual, const real *branch, const real *scale,
                              real *sum, real *restrict xhat, real *restrict rstd, real *y) {
-    for (int m = 0; m < rows; m++, residual += C, branch += C, sum += C, xhat += C, y += C) {
-        vector z[ROW_VECTORS];
-        load_sum(C, residual, branch, z);
-        store_row(C, z, sum);
-        rms_row(C, z, scale, xhat, rstd + m, y);
-    }
+    norm_rows(RMS_NORM | ADDS | KEEPS_SUM, rows, C, residual, branch, NULL, 1, scale, NULL, sum, xhat, rstd, y);
 }
 
 INLINE void rms_add_dropout_norm_sum(int rows, const int C, const real *residual, const real *branch,
                                      const int8_t *restrict keep, real keep_scale, const real *scale, real *sum,
                                      real *restrict xhat, real *restrict rstd, real *y) {
-    for (int m = 0; m < rows; m++, residual += C, branch += C, keep += C, sum += C, xhat += C, y += C) {
-        vector z[ROW_VECTORS];
-        load_dropout_sum(C, residual, branch, keep, keep_scale, z);
-        store_row(C, z, sum);
-        rms_row(C, z, scale, xhat, rstd + m, y);
-    }
+    norm_rows(RMS_NORM | DROPS | KEEPS_SUM, rows, C, residual, branch, keep, keep_scale, scale, NULL, sum, xhat, rstd,
+              y);
 }
 
 INLINE void rms_norm_grad(int rows, const int C, const real *dy, const real *restrict xhat, const real *restrict rstd,
-                          const real *scale, real *dx, real *restrict dscale) {
-    vector dscale_sum[ROW_VECTORS] = {{0}};
-    for (int m = 0; m < rows; m++, dy += C, xhat += C, dx += C) {
-        vector z[ROW_VECTORS];
-        rms_row_grad(C, dy, xhat, rstd[m], scale, dscale_sum, z);
-        store_row(C, z, dx);
-    }
-    add_row(C, dscale, dscale_sum);
+                          const real *scale, real *dz, real *restrict dscale) {
+    norm_rows_grad(RMS_NORM, rows, C, dy, xhat, rstd, scale, NULL, 1, dz, NULL, dscale, NULL);
 }
 
 INLINE void rms_norm_grad_added(int rows, const int C, const real *dy, const real *restrict xhat,
-                                const real *restrict rstd, const real *scale, real *dx, real *restrict dscale) {
-    vector dscale_sum[ROW_VECTORS] = {{0}};
-    for (int m = 0; m < rows; m++, dy += C, xhat += C, dx += C) {
-        vector z[ROW_VECTORS];
-        rms_row_grad(C, dy, xhat, rstd[m], scale, dscale_sum, z);
-        add_row(C, dx, z);
-    }
-    add_row(C, dscale, dscale_sum);
+                                const real *restrict rstd, const real *scale, real *dz, real *restrict dscale) {
+    norm_rows_grad(RMS_NORM | KEEPS_SUM, rows, C, dy, xhat, rstd, scale, NULL, 1, dz, NULL, dscale, NULL);
 }
 
 INLINE void rms_add_norm_grad(int rows, const int C, const real *dy, const real *restrict xhat,
                               const real *restrict rstd, const real *scale, real *dz, real *restrict dscale) {
-    rms_norm_grad(rows, C, dy, xhat, rstd, scale, dz, dscale);
+    norm_rows_grad(RMS_NORM, rows, C, dy, xhat, rstd, scale, NULL, 1, dz, NULL, dscale, NULL);
 }
 
 INLINE void rms_add_dropout_norm_grad(int rows, const int C, const real *dy, const real *restrict xhat,
                                       const real *restrict rstd, const real *scale, const int8_t *restrict keep,
                                       real keep_scale, real *dz, real *dbranch, real *restrict dscale) {
-    vector dscale_sum[ROW_VECTORS] = {{0}};
-    for (int m = 0; m < rows; m++, dy += C, xhat += C, keep += C, dz += C, dbranch += C) {
-        vector z[ROW_VECTORS];
-        rms_row_grad(C, dy, xhat, rstd[m], scale, dscale_sum, z);
-        store_dropout_row(C, z, keep, keep_scale, dz, dbranch);
-    }
-    add_row(C, dscale, dscale_sum);
+    norm_rows_grad(RMS_NORM | DROPS, rows, C, dy, xhat, rstd, scale, keep, keep_scale, dz, dbranch, dscale, NULL);
 }
 
 INLINE void rms_add_norm_sum_grad(int rows, const int C, const real *dy, const real *restrict xhat,
                                   const real *restrict rstd, const real *scale, real *dz, real *restrict dscale) {
-    rms_norm_grad_added(rows, C, dy, xhat, rstd, scale, dz, dscale);
+    norm_rows_grad(RMS_NORM | KEEPS_SUM, rows, C, dy, xhat, rstd, scale, NULL, 1, dz, NULL, dscale, NULL);
 }
 
 INLINE void rms_add_dropout_norm_sum_grad(int rows, const int C, const real *dy, const real *restrict xhat,
                                           const real *restrict rstd, const real *scale, const int8_t *restrict keep,
                                           real keep_scale, real *dz, real *dbranch, real *restrict dscale) {
-    vector dscale_sum[ROW_VECTORS] = {{0}};
-    for (int m = 0; m < rows; m++, dy += C, xhat += C, keep += C, dz += C, dbranch += C) {
-        vector z[ROW_VECTORS];
-        rms_row_grad(C, dy, xhat, rstd[m], scale, dscale_sum, z);
-        accumulate_row(C, dz, z);
-        store_dropout_row(C, z, keep, keep_scale, dz, dbranch);
-    }
-    add_row(C, dscale, dscale_sum);
+    norm_rows_grad(RMS_NORM | DROPS | KEEPS_SUM, rows, C, dy, xhat, rstd, scale, keep, keep_scale, dz, dbranch, dscale,
+                   NULL);
 }
 
 #endif

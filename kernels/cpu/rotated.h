@@ -46,7 +46,7 @@ INLINE void dot_weight(const int D, const vector *query, const real *restrict we
 }
 
 /* rotated [C][LANES] = LANES queries (columns of D channels) times the weight, rotated by the queries' positions.
- * place: the sinusoids of the positions, `stride` elements from one channel to the next. */
+ * sinusoids: those of the positions, `stride` elements from one channel to the next. */
 INLINE void rotate_queries(const int D, const int C, const vector *query, const real *restrict weight,
                            const real *restrict sinusoids, int stride, real *restrict rotated) {
     for (int m = 0; m < C / 2; m += SIDE_BY_SIDE) {
@@ -106,14 +106,6 @@ INLINE void rotate_back(const int C, const real *restrict row, real *restrict dq
     }
 }
 
-/* x[0] and x[1] alternate over the lanes. */
-INLINE vector broadcast_alternating(const real *x) {
-    typedef int64_t whole __attribute__((vector_size(LH_VECTOR_BYTES)));
-    int64_t pair_bits;
-    memcpy(&pair_bits, x, sizeof pair_bits);
-    return (vector)(pair_bits - (whole){0});
-}
-
 /* Multiplies rows of ROTATED_SIDE queries by the weight of a head that fills half a vector. */
 INLINE void multiply_interleaved(const int D, const int C, const real *restrict x, const real *restrict weight,
                                  real *restrict output) {
@@ -123,14 +115,15 @@ INLINE void multiply_interleaved(const int D, const int C, const real *restrict 
     for (int c = 0; c < C; c += 2) {
         vector rows = load(weight + c * D);
         UNROLL
-        for (int u = 0; u < ROTATED_SIDE; u++) sum[u] += rows * broadcast_alternating(x + u * C + c);
+        for (int u = 0; u < ROTATED_SIDE; u++) sum[u] += rows * broadcast_pair(x + u * C + c);
     }
     UNROLL
     for (int u = 0; u < ROTATED_SIDE; u += 2)
         store(output + u * D, part_elements(sum[u], sum[u + 1], 0) + part_elements(sum[u], sum[u + 1], 1));
 }
 
-/* Computes `count` <= LANES channels of ROTATED_SIDE rows of back; weight, back: pointers to the first channel. */
+/* Computes `count` <= LANES channels of ROTATED_SIDE rows of the output; weight, output: pointers to the first
+ * channel. */
 INLINE void multiply_channels(const int count, const int D, const int C, const real *restrict x,
                               const real *restrict weight, real *restrict output) {
     vector sum[ROTATED_SIDE];
@@ -145,8 +138,8 @@ INLINE void multiply_channels(const int count, const int D, const int C, const r
     for (int u = 0; u < ROTATED_SIDE; u++) memcpy(output + u * D, &sum[u], (size_t)count * sizeof(real));
 }
 
-/* back [LANES][D] = x [LANES][C] times the weight, for the first `rows` rows, rounded up to a multiple of ROTATED_SIDE.
- * Reads LANES elements from the start of each row of the weight. */
+/* output [LANES][D] = x [LANES][C] times the weight, for the first `rows` rows, rounded up to a multiple of
+ * ROTATED_SIDE. Reads LANES elements from the start of each row of the weight. */
 INLINE void through_weight(const int D, const int C, int rows, const real *restrict x, const real *restrict weight,
                            real *restrict output) {
     const int whole = D / LANES * LANES;

@@ -11,22 +11,14 @@
 
 #include "kernels/cpu/vector.h"
 
-/* Exchanges the two lanes of each pair (2m, 2m + 1). */
-INLINE vector swap_pairs(vector x) {
-    bits other;
-    UNROLL
-    for (int i = 0; i < LANES; i++) other[i] = i ^ 1;
-    return shuffle(x, x, other);
-}
-
-/* Rotates x[width] in place by a table row; direction -1 rotates back. */
+/* Rotates x[width] in place by a table row; direction: 1, or -1 to rotate back. */
 INLINE void rotate_row(const int width, const int period, const real *restrict row, const int direction,
                        real *restrict x) {
     for (int c = 0; c < width; c += period) {
         UNROLL
         for (int i = 0; i < period; i += LANES) {
-            vector value = load(x + c + i), rotated = swap_pairs(value) * load(row + period + i);
-            store(x + c + i, value * load(row + i) + (direction > 0 ? rotated : -rotated));
+            vector value = load(x + c + i), crossed = partner(value, 1) * load(row + period + i);
+            store(x + c + i, value * load(row + i) + (direction > 0 ? crossed : -crossed));
         }
     }
 }

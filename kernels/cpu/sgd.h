@@ -10,16 +10,23 @@
 #ifndef LONGHAND_KERNELS_SGD_H
 #define LONGHAND_KERNELS_SGD_H
 
+#include <stdbool.h>
+
 #include "kernels/cpu/gradient.h"
 
-/* Updates elements [first, first + count) of u's vectors; clip scales the gradient. */
-INLINE void sgd_update(const lh_update *u, double clip, size_t first, size_t count, lh_update_sums *sums) {
+/* Updates elements [first, first + count) of u's vectors; clip scales the gradient. accumulates: a constant of each
+ * call, whether there is momentum; the sum s is then u->state[0]. */
+INLINE void update_by_descent(const bool accumulates, const lh_update *u, double momentum, double clip, size_t first,
+                              size_t count, lh_update_sums *sums) {
     real *parameter = (real *)u->parameters + first, *gradient = (real *)u->gradient + first;
-    const real scale = (real)clip, rate = (real)u->learning_rate;
+    real *running = accumulates ? (real *)u->state[0] + first : NULL;
+    const real scale = (real)clip, rate = (real)u->learning_rate, kept = (real)momentum;
     vector squares = {0}, changes = {0};
     for (size_t i = 0; i < count; i += LANES) {
-        vector change = load(gradient + i) * scale * rate;
+        vector s = accumulates ? load(running + i) * kept + load(gradient + i) * scale : load(gradient + i) * scale;
+        vector change = s * rate;
         vector p = load(parameter + i) - change;
+        if (accumulates) store(running + i, s);
         store(parameter + i, p);
         store(gradient + i, (vector){0});
         squares += p * p;
@@ -29,25 +36,13 @@ INLINE void sgd_update(const lh_update *u, double clip, size_t first, size_t cou
     sums->update += (double)sum_lanes(changes);
 }
 
-/* Updates along the running sum s, which is u->state[0]. */
+INLINE void sgd_update(const lh_update *u, double clip, size_t first, size_t count, lh_update_sums *sums) {
+    update_by_descent(false, u, 0, clip, first, count, sums);
+}
+
 INLINE void momentum_update(const lh_update *u, double momentum, double clip, size_t first, size_t count,
                             lh_update_sums *sums) {
-    real *parameter = (real *)u->parameters + first, *gradient = (real *)u->gradient + first;
-    real *running = (real *)u->state[0] + first;
-    const real scale = (real)clip, rate = (real)u->learning_rate, kept = (real)momentum;
-    vector squares = {0}, changes = {0};
-    for (size_t i = 0; i < count; i += LANES) {
-        vector s = load(running + i) * kept + load(gradient + i) * scale;
-        vector change = s * rate;
-        vector p = load(parameter + i) - change;
-        store(running + i, s);
-        store(parameter + i, p);
-        store(gradient + i, (vector){0});
-        squares += p * p;
-        changes += change * change;
-    }
-    sums->parameters += (double)sum_lanes(squares);
-    sums->update += (double)sum_lanes(changes);
+    update_by_descent(true, u, momentum, clip, first, count, sums);
 }
 
 #endif

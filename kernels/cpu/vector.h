@@ -70,6 +70,15 @@ INLINE vector maximum(vector a, vector b) {
 #endif
 }
 
+INLINE real sqrt_real(real x) { return REAL_BYTES == 8 ? (real)__builtin_sqrt(x) : (real)__builtin_sqrtf((float)x); }
+
+/* The correctly rounded square root, by the processor's instruction. */
+INLINE vector sqrt_of(vector x) {
+    UNROLL
+    for (int k = 0; k < LANES; k++) x[k] = sqrt_real(x[k]);
+    return x;
+}
+
 /* Mask with -1 in the lanes below `count`, else 0. */
 INLINE bits lanes_before(int count) {
     bits lane;
