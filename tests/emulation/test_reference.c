@@ -68,8 +68,8 @@ static model open_model(const lh_parity_case *parity_case) {
                NULL,
                lh_parity_get_tolerance(parity_case->spec->cuda->real_bytes)};
     bool pair = parity_case->spec->format->streams > 1;
-    m.reference =
-        pair ? lh_pairs_model(m.file, lh_network_get(parity_case->spec->id)) : lh_parity_model(m.file, parity_case);
+    m.reference = pair ? lh_pairs_make_model(m.file, lh_network_get(parity_case->spec->id))
+                       : lh_parity_model(m.file, parity_case);
     m.parameters = lh_model_reserve((size_t)m.spec->parameter_storage * (size_t)m.real_bytes);
     lh_parity_load(m.spec, m.real_bytes, m.reference, m.parameters);
     return m;
@@ -95,7 +95,7 @@ static void for_each_model(void (*check)(model *)) {
 static void test_cases_cover_every_stored_network(void **state) {
     (void)state;
     for (int i = 0; i < LH_VECTORS_FILES; i++) {
-        int covered = 0, wanted = lh_vectors_compiled(lh_vectors_name[i]);
+        int covered = 0, wanted = lh_vectors_is_compiled(lh_vectors_name[i]);
         for (int c = 0; c < CASE_COUNT; c++) covered += strcmp(CASES[c].vectors, lh_vectors_name[i]) == 0;
         if (covered != wanted) fail_msg("%d cases of %s, not %d", covered, lh_vectors_name[i], wanted);
     }
@@ -143,10 +143,10 @@ static void test_step_on_stored_batch_gives_stored_gradients(void **state) {
 
 static void check_pair(model *m) {
     int length[LH_PAIRS_LENGTHS];
-    lh_pairs_lengths(m->file, length);
+    lh_pairs_read_lengths(m->file, length);
     for (int i = 0; i < LH_PAIRS_LENGTHS; i++) {
         lh_pairs_case stored;
-        lh_pairs_case_read(m->file, m->reference->network, length[i], &stored);
+        lh_pairs_read_case(m->file, m->reference->network, length[i], &stored);
         question q = {.batch = stored.batch,
                       .mask = lh_parity_all_count,
                       .logits = stored.logits,

@@ -1,9 +1,8 @@
-/* The stored reference vectors of tests/reference, in the form that the C tests read. README.md there says what they
- * are.
+/* Reads the stored reference vectors of models with one stream for C tests. README.md describes the files.
  *
- * Paths are relative to the repository's root, where tests run. A file that is missing or not as described aborts with
- * a message: that is a broken checkout, not a failing test.
- * */
+ * Paths are relative to the repository's root, where tests run. If a file is missing, or not as described, functions
+ * abort with a message: the checkout is broken.
+ */
 #ifndef LH_REFERENCE_VECTORS_H
 #define LH_REFERENCE_VECTORS_H
 
@@ -14,62 +13,86 @@ enum { LH_VECTORS_FILES = 28, LH_VECTORS_LENGTHS = 3 };
 
 extern const char *const lh_vectors_name[LH_VECTORS_FILES]; /* "none", "sincos", ... */
 
-/* The file of this name; lh_st_free closes it. */
+/* Opens the file of this name; lh_st_free closes it. */
 lh_st_file *lh_vectors_open(const char *name);
 
 /* Facts in the metadata of a file. */
 typedef struct lh_vectors_facts {
-    int length[LH_VECTORS_LENGTHS]; /* input tokens of its batches */
-    int gradient_length;            /* of the batch whose gradients are stored */
+    int length[LH_VECTORS_LENGTHS]; /* numbers of input tokens of its batches */
+    int gradient_length;            /* that of the batch whose gradients are stored */
     int heads;
-    int positions;       /* positions and distances are below it */
-    bool drawn, clamped; /* distances are drawn; and read as by Ruoss et al.'s released code */
-    bool alibi;          /* its score */
+    int positions; /* all positions and distances are below this number */
+    bool drawn;    /* distances are sampled */
+    bool clamped;  /* distances are sampled, and read as by Ruoss et al.'s released code */
+    bool alibi;    /* ALiBi is added to the logits */
 } lh_vectors_facts;
 
 lh_vectors_facts lh_vectors_read_facts(const lh_st_file *file);
 
 /* Reads `count` numbers that the metadata have under a key. */
-void lh_vectors_numbers(const lh_st_file *file, const char *key, int count, int *out);
+void lh_vectors_read_numbers(const lh_st_file *file, const char *key, int count, int *out);
 
-/* The network of a file: that of tests/specs/parity_<name>.lua, of parity_float64_<name>.lua, or of
- * networks/<name>.lua, whichever there is first. */
-const lh_ref_network *lh_vectors_network(const char *name);
+/* Returns the network of a file: that of tests/specs/parity_<name>.lua, of parity_float64_<name>.lua, or of
+ * networks/<name>.lua, whichever exists first. */
+const lh_ref_network *lh_vectors_find_network(const char *name);
 
-/* Whether there is generated code of it. Those of tests/specs/networks are compared with kernels/ref alone. */
-bool lh_vectors_compiled(const char *name);
+/* Whether the network has generated code. Networks of tests/specs/networks have none. */
+bool lh_vectors_is_compiled(const char *name);
 
-/* A network with the file's weights, and with ALiBi's slopes where it learns them; the caller frees it. */
-lh_ref_model *lh_vectors_model(const lh_st_file *file, const lh_ref_network *network);
+/* Makes a model with the file's weights, and with ALiBi's slopes if the network learns them; for lh_ref_model_free. */
+lh_ref_model *lh_vectors_make_model(const lh_st_file *file, const lh_ref_network *network);
 
-/* distances[query][key], signed, of sequences of T tokens: from drawn[T] where distances are drawn, else of
- * positions[T]. Ruoss et al. 2023. */
-void lh_vectors_distances(const lh_vectors_facts *facts, int T, const int32_t *positions, const int32_t *drawn,
-                          int32_t *distances);
+/* Writes signed distances [query][key] of sequences of T tokens: from drawn [T] if distances are sampled, else those of
+ * positions [T]. Source: Ruoss et al. 2023. */
+void lh_vectors_compute_distances(const lh_vectors_facts *facts, int T, const int32_t *positions, const int32_t *drawn,
+                                  int32_t *distances);
 
-/* score[heads][pairs] of ALiBi, half a step less to the left. */
-void lh_vectors_alibi(int heads, int pairs, const int32_t *distances, double *score);
+/* Writes ALiBi's score [heads][pairs]; keys on the left are half a step nearer. */
+void lh_vectors_compute_alibi(int heads, int pairs, const int32_t *distances, double *score);
 
 /* One batch with its results. */
 typedef struct lh_vectors_case {
-    lh_ref_batch batch; /* dropout off, loss_scale of the mean, backward on */
-    double *logits;     /* [sequences][labels][classes] */
-    double loss;        /* mean, in nats */
+    lh_ref_batch
+        batch;      /* without dropout, loss_scale of the mean, with the backward pass; points to the arrays below */
+    double *logits; /* [sequences][labels][classes] */
+    double loss;    /* mean, in nats */
     int input_length;
-    uint16_t *input; /* [sequences][input_length], of which `token` is made */
+    uint16_t *input; /* [sequences][input_length], the part of `token` that is read */
     uint16_t *token, *label;
     uint16_t *place; /* [sequences][labels], or NULL: the last tokens */
     int32_t *positions;
-    int32_t *drawn;     /* [tokens] distances, or NULL */
+    int32_t *drawn;     /* [tokens] sampled distances, or NULL */
     int32_t *distances; /* [tokens][tokens], or NULL */
     double *score;      /* [heads][tokens][tokens], or NULL */
 } lh_vectors_case;
 
-/* The batch with n input tokens; lh_vectors_case_free frees it. */
+/* Reads the batch with n input tokens; lh_vectors_case_free frees it. */
 lh_vectors_case lh_vectors_read_case(const lh_st_file *file, int n);
 void lh_vectors_case_free(lh_vectors_case *stored);
 
-/* Elements of a tensor of the file as double; *count of them. The caller frees the array. NULL: no such tensor. */
-double *lh_vectors_doubles(const lh_st_file *file, const char *name, int *count);
+/* Reads all elements of a tensor, whose number *count becomes; for free(). NULL: the file has no such tensor. */
+double *lh_vectors_read_doubles(const lh_st_file *file, const char *name, int *count);
+
+/* ---- parts that pairs.c shares ---- */
+
+/* Prints a message and aborts. */
+_Noreturn void lh_vectors_fail(const char *what, const char *why);
+
+/* Allocates zeros; aborts without memory. */
+void *lh_vectors_allocate(size_t count, size_t size);
+
+/* Returns the tensor <group>.n<n>.<name>, or NULL. */
+const lh_st_tensor *lh_vectors_find(const lh_st_file *file, const char *group, int n, const char *name);
+
+/* Returns the size of an axis of a tensor, which must have `rank` axes. name: for the message. */
+int lh_vectors_get_size(const lh_st_tensor *tensor, const char *name, int rank, int axis);
+
+/* Read the `count` elements of a tensor; for free(). NULL: tensor is NULL. */
+double *lh_vectors_read_tensor(const lh_st_file *file, const lh_st_tensor *tensor, int count);
+int32_t *lh_vectors_read_integers(const lh_st_file *file, const lh_st_tensor *tensor, int count);
+uint16_t *lh_vectors_read_symbols(const lh_st_file *file, const lh_st_tensor *tensor, int count);
+
+/* Copies the elements of the tensor with its name from the file. */
+void lh_vectors_load_weight(const lh_st_file *file, lh_ref_tensor *tensor);
 
 #endif

@@ -76,7 +76,7 @@ void lh_parity_load(const lh_spec *spec, int real_bytes, const lh_ref_model *mod
 }
 
 lh_ref_model *lh_parity_model(const lh_st_file *file, const lh_parity_case *c) {
-    return lh_vectors_model(file, lh_network_get(c->spec->id));
+    return lh_vectors_make_model(file, lh_network_get(c->spec->id));
 }
 
 lh_ref_model *lh_parity_open_model(const lh_parity_case *c) {
@@ -126,7 +126,7 @@ void lh_parity_stored_gradients(const lh_st_file *file, lh_ref_model *model) {
         char name[64];
         int count = 0;
         snprintf(name, sizeof name, "gradient.%s", model->tensors[i].name);
-        double *gradient = lh_vectors_doubles(file, name, &count);
+        double *gradient = lh_vectors_read_doubles(file, name, &count);
         assert_true(gradient || strcmp(model->tensors[i].name, "score.slope") == 0);
         if (gradient) memcpy(model->tensors[i].gradient, gradient, (size_t)count * sizeof *gradient);
         else *model->tensors[i].gradient = NAN;
@@ -280,7 +280,7 @@ static void fill_scores(const lh_ref_network *network, lh_parity_size size, lh_p
     for (int q = 0; q < LH_MAX_STREAMS; q++)
         for (int k = 0; k < LH_MAX_STREAMS; k++) {
             for (int p = 0; p < length[q] * length[k]; p++) out->distances[p] = p % length[k] - p / length[k];
-            lh_vectors_alibi(LH_PARITY_HEADS, length[q] * length[k], out->distances, out->score[q][k]);
+            lh_vectors_compute_alibi(LH_PARITY_HEADS, length[q] * length[k], out->distances, out->score[q][k]);
         }
     assert_in_range(network->family_count, 1, LH_PARITY_FAMILIES);
     for (int s = 0; s < network->scope_count; s++) {
@@ -300,8 +300,8 @@ static void place_tokens(lh_rng *rng, const lh_parity_case *c, const lh_vectors_
     ascend(rng, c->spec->position_range[0] > 0, facts->positions, tokens, out->positions);
     ascend(rng, c->spec->distance_range[0] > 0, facts->positions, tokens, out->drawn);
     out->drawn[0] = 0;
-    lh_vectors_distances(facts, tokens, out->positions, out->drawn, out->distances);
-    lh_vectors_alibi(facts->heads, tokens * tokens, out->distances, out->score[0][0]);
+    lh_vectors_compute_distances(facts, tokens, out->positions, out->drawn, out->distances);
+    lh_vectors_compute_alibi(facts->heads, tokens * tokens, out->distances, out->score[0][0]);
     fill_places(rng, tokens, out->place);
 }
 

@@ -193,7 +193,7 @@ static void check_sides(int tokens, int labels, lh_mode mode) {
     lh_parity_make_batch(&SIDES, (lh_parity_size){tokens, labels, 0}, FIRST_EXAMPLE, &full_batch);
     for (int i = 0; i < tokens; i++)
         for (int j = 0; j < tokens; j++) full_batch.distances[i * tokens + j] = middle[j - i];
-    lh_vectors_alibi(LH_PARITY_HEADS, tokens * tokens, full_batch.distances, full_batch.score[0][0]);
+    lh_vectors_compute_alibi(LH_PARITY_HEADS, tokens * tokens, full_batch.distances, full_batch.score[0][0]);
     full_batch.batch.score = full_batch.score[0][0];
     full_batch.batch.backward = mode == LH_MODE_TRAIN;
     double *expected = lh_parity_reserve((size_t)(SEQUENCES * labels * spec->classes) * sizeof *expected);

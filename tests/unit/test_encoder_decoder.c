@@ -168,7 +168,7 @@ static void check_pass(pass *p) {
 static void check_stored(const lh_spec *spec, const lh_st_file *file, lh_ref_model *model, int n) {
     lh_pairs_case stored;
     const lh_ref_network *network = model->network;
-    lh_pairs_case_read(file, network, n, &stored);
+    lh_pairs_read_case(file, network, n, &stored);
     pass p = {model, spec, NULL, &stored, network->families[network->family_count - 1].heads, NULL, {NULL}};
     p.logits = lh_parity_reserve(count_logits(&p) * sizeof(double));
     for (int s = 0; s < LH_MAX_STREAMS; s++)
@@ -193,7 +193,7 @@ static void check_stored_gradients(const lh_st_file *file, const lh_ref_model *m
         char name[80];
         int count = 0;
         snprintf(name, sizeof name, "gradient.%s", tensor->name);
-        double *expected = lh_vectors_doubles(file, name, &count);
+        double *expected = lh_vectors_read_doubles(file, name, &count);
         assert_non_null(expected);
         lh_assert_close(tensor->gradient, expected, (size_t)count, 1.2e-7, 1e-12);
         free(expected);
@@ -205,9 +205,9 @@ static void test_encoder_decoders_match_stored_vectors(void **state) {
         const lh_spec *spec = find_spec(lh_pairs_name[i]);
         print_message("           %s%s\n", lh_pairs_name[i], spec ? ", and generated code" : "");
         lh_st_file *file = lh_vectors_open(lh_pairs_name[i]);
-        lh_ref_model *model = lh_pairs_model(file, lh_vectors_network(lh_pairs_name[i]));
+        lh_ref_model *model = lh_pairs_make_model(file, lh_vectors_find_network(lh_pairs_name[i]));
         int length[LH_PAIRS_LENGTHS];
-        lh_pairs_lengths(file, length);
+        lh_pairs_read_lengths(file, length);
         for (int l = 0; l < LH_PAIRS_LENGTHS; l++) check_stored(spec, file, model, length[l]);
         check_stored_gradients(file, model); /* gradients of the last case */
         lh_ref_model_free(model);

@@ -202,7 +202,7 @@ static void test_assemble_stored_examples_give_stored_tokens(void **state) {
 
 static void test_cases_cover_every_stored_network(void **state) {
     for (int i = 0; i < LH_VECTORS_FILES; i++) {
-        bool covered = !lh_vectors_compiled(lh_vectors_name[i]);
+        bool covered = !lh_vectors_is_compiled(lh_vectors_name[i]);
         for (int c = 0; c < CASE_COUNT; c++) covered |= strcmp(CASES[c].vectors, lh_vectors_name[i]) == 0;
         if (!covered) fail_msg("no case of %s", lh_vectors_name[i]);
     }

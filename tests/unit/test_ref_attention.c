@@ -227,12 +227,12 @@ static void test_alibi_known_values(void **state) {
     lh_vectors_facts facts = {.positions = 64};
     int32_t distances[16];
     double score[32];
-    lh_vectors_distances(&facts, 4, index, NULL, distances);
-    lh_vectors_alibi(2, 16, distances, score);
+    lh_vectors_compute_distances(&facts, 4, index, NULL, distances);
+    lh_vectors_compute_alibi(2, 16, distances, score);
     for (int i = 0; i < 16; i++) assert_true(score[i] == plain[i] / 16 && score[16 + i] == plain[i] / 256);
     facts.drawn = true;
-    lh_vectors_distances(&facts, 4, index, drawn, distances);
-    lh_vectors_alibi(2, 16, distances, score);
+    lh_vectors_compute_distances(&facts, 4, index, drawn, distances);
+    lh_vectors_compute_alibi(2, 16, distances, score);
     for (int j = 0; j < 4; j++) assert_true(score[j] == random[j] / 16 && score[12 + j] == random[4 + j] / 16);
 }
 

@@ -175,7 +175,7 @@ static void check_stored_gradients(const lh_st_file *file, const lh_ref_model *m
         char name[64];
         int count = 0;
         snprintf(name, sizeof name, "gradient.%s", tensor->name);
-        double *expected = lh_vectors_doubles(file, name, &count);
+        double *expected = lh_vectors_read_doubles(file, name, &count);
         assert_non_null(expected);
         assert_int_equal(count, tensor->rows * tensor->columns);
         lh_assert_close(tensor->gradient, expected, (size_t)count, STORED_F32, 1e-12);
@@ -190,7 +190,7 @@ static void check_stored_distances(const lh_vectors_facts *facts, const lh_vecto
     if (!stored->distances) return;
     int32_t *distances = malloc(sizeof *distances * (size_t)tokens * (size_t)tokens);
     assert_non_null(distances);
-    lh_vectors_distances(facts, tokens, stored->positions, stored->drawn, distances);
+    lh_vectors_compute_distances(facts, tokens, stored->positions, stored->drawn, distances);
     for (int pair = 0; pair < tokens * tokens; pair++) assert_int_equal(distances[pair], stored->distances[pair]);
     free(distances);
 }
@@ -198,7 +198,7 @@ static void check_stored_distances(const lh_vectors_facts *facts, const lh_vecto
 static void check_stored(const char *name) {
     lh_st_file *file = lh_vectors_open(name);
     lh_vectors_facts facts = lh_vectors_read_facts(file);
-    lh_ref_model *model = lh_vectors_model(file, lh_vectors_network(name));
+    lh_ref_model *model = lh_vectors_make_model(file, lh_vectors_find_network(name));
     for (int i = 0; i < LH_VECTORS_LENGTHS; i++) {
         lh_vectors_case stored = lh_vectors_read_case(file, facts.length[i]);
         int count = stored.batch.sequences * stored.batch.labels * model->network->classes;
@@ -227,7 +227,7 @@ static void test_run_all_networks_match_stored_vectors(void **state) {
 static void test_run_without_positions_same_logits_everywhere(void **state) {
     lh_st_file *file = lh_vectors_open("none");
     lh_vectors_case stored = lh_vectors_read_case(file, lh_vectors_read_facts(file).gradient_length);
-    int classes = lh_vectors_network("none")->classes;
+    int classes = lh_vectors_find_network("none")->classes;
     for (int t = 1; t < stored.batch.labels; t++)
         lh_assert_close(stored.logits + t * classes, stored.logits, (size_t)classes, STORED_F64, STORED_F64);
     lh_vectors_case_free(&stored);

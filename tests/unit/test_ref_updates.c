@@ -57,7 +57,7 @@ typedef struct stored_updates {
 
 static double *stored_doubles(const lh_st_file *file, const char *name, int expected) {
     int count = 0;
-    double *values = lh_vectors_doubles(file, name, &count);
+    double *values = lh_vectors_read_doubles(file, name, &count);
     assert_non_null(values);
     assert_int_equal(count, expected);
     return values;

@@ -25,7 +25,7 @@ static void check_rates(const char *name, lh_schedule_kind kind, int64_t warmup)
     double rates[STEPS];
     const lh_train_defaults train = stored_schedule(kind, warmup);
     lh_assert_ok(lh_st_read("tests/reference/optimizers.safetensors", &file, &error), &error);
-    double *expected = lh_vectors_doubles(file, name, &count);
+    double *expected = lh_vectors_read_doubles(file, name, &count);
     assert_int_equal(count, STEPS);
     for (int t = 1; t <= STEPS; t++) rates[t - 1] = lh_compute_learning_rate(&train, RATE, t);
     lh_assert_close(rates, expected, STEPS, 1e-13, 0);

@@ -232,7 +232,7 @@ static void check_sequence(const lh_parity_case *c, lh_engine *engine, lh_ref_mo
 
 static void check_stored(const lh_parity_case *c, lh_engine *engine) {
     lh_st_file *file = lh_vectors_open(c->vectors);
-    lh_ref_model *model = lh_vectors_model(file, lh_network_get(c->spec->id));
+    lh_ref_model *model = lh_vectors_make_model(file, lh_network_get(c->spec->id));
     lh_vectors_facts facts = lh_vectors_read_facts(file);
     for (int i = 0; i < LH_VECTORS_LENGTHS; i++) {
         lh_vectors_case stored = lh_vectors_read_case(file, facts.length[i]);
