@@ -11,16 +11,16 @@ typedef struct rotation_table {
     const double *cosine, *sine; /* NULL: none */
 } rotation_table;
 
-static rotation_table query_rotation(const lh_ref_attention *shape) {
+static rotation_table get_query_rotation(const lh_ref_attention *shape) {
     return (rotation_table){shape->cosine, shape->sine};
 }
 
-static rotation_table key_rotation(const lh_ref_attention *shape) {
-    return shape->key_cosine ? (rotation_table){shape->key_cosine, shape->key_sine} : query_rotation(shape);
+static rotation_table get_key_rotation(const lh_ref_attention *shape) {
+    return shape->key_cosine ? (rotation_table){shape->key_cosine, shape->key_sine} : get_query_rotation(shape);
 }
 
-/* A copy of x[tokens][heads][head_width], rotated if the shape has a rotation; the caller frees it. */
-static double *rotated(const lh_ref_attention *shape, int tokens, rotation_table rotation, const double *x) {
+/* Returns a copy of x[tokens][heads][head_width], rotated unless the table is NULL; for free(). */
+static double *copy_rotated(const lh_ref_attention *shape, int tokens, rotation_table rotation, const double *x) {
     size_t count = (size_t)tokens * shape->heads * shape->head_width;
     double *copy = malloc(count * sizeof *copy);
     if (!copy) abort();
@@ -35,8 +35,8 @@ static double dot(int count, const double *a, const double *b) {
     return sum;
 }
 
-/* Softmax in place; subtracts the largest score first, so that exp cannot overflow. */
-static void softmax(int count, double *x) {
+/* Replaces x by its softmax; subtracts the largest score first, so that exp cannot overflow. */
+static void apply_softmax(int count, double *x) {
     double largest = x[0], sum = 0;
     for (int i = 1; i < count; i++) largest = fmax(largest, x[i]);
     for (int i = 0; i < count; i++) {
@@ -46,24 +46,24 @@ static void softmax(int count, double *x) {
     for (int i = 0; i < count; i++) x[i] /= sum;
 }
 
-static double element_or_zero(const double *x, int i) { return x ? x[i] : 0; }
+static double get_element(const double *x, int i) { return x ? x[i] : 0; }
 
 static double get_temperature(const lh_ref_attention *shape) { return shape->temperature > 0 ? shape->temperature : 1; }
 
 /* The dropout factor of a pair's weight. */
-static double keep_factor(const lh_ref_attention *shape, int h, int i, int j) {
+static double get_keep_factor(const lh_ref_attention *shape, int h, int i, int j) {
     return shape->keep ? shape->keep[((size_t)h * shape->tokens + i) * count_keys(shape) + j] : 1;
 }
 
 /* The logit of query i and key j of head h. */
-static double logit(const lh_ref_attention *shape, const double *q, const double *k, int h, int i, int j) {
+static double compute_logit(const lh_ref_attention *shape, const double *q, const double *k, int h, int i, int j) {
     int T = shape->tokens, S = count_keys(shape), D = shape->head_width, C = shape->heads * D;
     const double *query = q + i * C + h * D, *key = k + j * C + h * D;
     double sum = 0;
     for (int d = 0; d < D; d++) {
-        sum += (query[d] + element_or_zero(shape->content_bias, h * D + d)) * key[d];
+        sum += (query[d] + get_element(shape->content_bias, h * D + d)) * key[d];
         if (shape->relative)
-            sum += (query[d] + element_or_zero(shape->position_bias, h * D + d)) *
+            sum += (query[d] + get_element(shape->position_bias, h * D + d)) *
                    shape->relative[((size_t)i * S + j) * C + h * D + d];
     }
     double score = sum / sqrt(D) + (shape->score ? shape->score[((size_t)h * T + i) * S + j] : 0);
@@ -73,17 +73,17 @@ static double logit(const lh_ref_attention *shape, const double *q, const double
 void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double *k, const double *v, double *weights,
                    double *out) {
     int T = shape->tokens, S = count_keys(shape), D = shape->head_width, C = shape->heads * D;
-    double *rotated_q = rotated(shape, shape->tokens, query_rotation(shape), q);
-    double *rotated_k = rotated(shape, count_keys(shape), key_rotation(shape), k);
+    double *rotated_q = copy_rotated(shape, shape->tokens, get_query_rotation(shape), q);
+    double *rotated_k = copy_rotated(shape, count_keys(shape), get_key_rotation(shape), k);
     for (int h = 0; h < shape->heads; h++) {
         for (int i = 0; i < T; i++) {
             double *row = weights + ((size_t)h * T + i) * S, *o = out + i * C + h * D;
-            for (int j = 0; j < S; j++) row[j] = logit(shape, rotated_q, rotated_k, h, i, j);
+            for (int j = 0; j < S; j++) row[j] = compute_logit(shape, rotated_q, rotated_k, h, i, j);
             if (shape->logits) memcpy(shape->logits + ((size_t)h * T + i) * S, row, (size_t)S * sizeof *row);
-            softmax(S, row);
+            apply_softmax(S, row);
             for (int d = 0; d < D; d++) {
                 o[d] = 0;
-                for (int j = 0; j < S; j++) o[d] += keep_factor(shape, h, i, j) * row[j] * v[j * C + h * D + d];
+                for (int j = 0; j < S; j++) o[d] += get_keep_factor(shape, h, i, j) * row[j] * v[j * C + h * D + d];
             }
         }
     }
@@ -91,20 +91,20 @@ void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double 
     free(rotated_k);
 }
 
-/* Adds the gradients of a pair from the gradient of its logit, already divided by sqrt(D). dq: gradient of the rotated
- * query. */
-static void pair_grad(const lh_ref_attention *shape, const double *q, const double *k, int h, int i, int j,
-                      double dlogit, double *dq, double *dk, const lh_ref_pair_grad *dpair) {
+/* Adds the gradients of a pair from the gradient of its logit, already divided by sqrt(D). q, k: rotated; dq, dk:
+ * gradients of the rotated query and key. */
+static void add_pair_grad(const lh_ref_attention *shape, const double *q, const double *k, int h, int i, int j,
+                          double dlogit, double *dq, double *dk, const lh_ref_pair_grad *dpair) {
     int S = count_keys(shape), D = shape->head_width, C = shape->heads * D;
     for (int d = 0; d < D; d++) {
         int query = i * C + h * D + d, key = j * C + h * D + d, c = h * D + d;
         size_t row = ((size_t)i * S + j) * C + c;
         dq[query] += dlogit * k[key];
-        dk[key] += dlogit * (q[query] + element_or_zero(shape->content_bias, c));
+        dk[key] += dlogit * (q[query] + get_element(shape->content_bias, c));
         if (shape->content_bias) dpair->content_bias[c] += dlogit * k[key];
         if (!shape->relative) continue;
         dq[query] += dlogit * shape->relative[row];
-        dpair->relative[row] += dlogit * (q[query] + element_or_zero(shape->position_bias, c));
+        dpair->relative[row] += dlogit * (q[query] + get_element(shape->position_bias, c));
         if (shape->position_bias) dpair->position_bias[c] += dlogit * shape->relative[row];
     }
 }
@@ -114,8 +114,8 @@ void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const do
                         const double *weights, const double *dout, double *dq, double *dk, double *dv,
                         const lh_ref_pair_grad *dpair) {
     int T = shape->tokens, S = count_keys(shape), D = shape->head_width, C = shape->heads * D;
-    double *rotated_q = rotated(shape, shape->tokens, query_rotation(shape), q);
-    double *rotated_k = rotated(shape, count_keys(shape), key_rotation(shape), k);
+    double *rotated_q = copy_rotated(shape, shape->tokens, get_query_rotation(shape), q);
+    double *rotated_k = copy_rotated(shape, count_keys(shape), get_key_rotation(shape), k);
     memset(dq, 0, (size_t)T * C * sizeof *dq);
     memset(dk, 0, (size_t)S * C * sizeof *dk);
     memset(dv, 0, (size_t)S * C * sizeof *dv);
@@ -123,20 +123,21 @@ void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const do
         for (int i = 0; i < T; i++) {
             const double *row = weights + ((size_t)h * T + i) * S, *go = dout + i * C + h * D;
             double mean = 0;
-            for (int j = 0; j < S; j++) mean += row[j] * keep_factor(shape, h, i, j) * dot(D, go, v + j * C + h * D);
+            for (int j = 0; j < S; j++)
+                mean += row[j] * get_keep_factor(shape, h, i, j) * dot(D, go, v + j * C + h * D);
             for (int j = 0; j < S; j++) {
                 int key = j * C + h * D;
-                double keep = keep_factor(shape, h, i, j), dp = keep * dot(D, go, v + key);
+                double keep = get_keep_factor(shape, h, i, j), dp = keep * dot(D, go, v + key);
                 double dscore = row[j] * (dp - mean) / get_temperature(shape);
                 for (int d = 0; d < D; d++) dv[key + d] += keep * row[j] * go[d];
-                pair_grad(shape, rotated_q, rotated_k, h, i, j, dscore / sqrt(D), dq, dk, dpair);
+                add_pair_grad(shape, rotated_q, rotated_k, h, i, j, dscore / sqrt(D), dq, dk, dpair);
                 if (dpair->score) dpair->score[((size_t)h * T + i) * S + j] += dscore;
             }
         }
     }
     if (shape->cosine) {
         lh_ref_unrotate(T, shape->heads, D, shape->cosine, shape->sine, dq);
-        lh_ref_unrotate(S, shape->heads, D, key_rotation(shape).cosine, key_rotation(shape).sine, dk);
+        lh_ref_unrotate(S, shape->heads, D, get_key_rotation(shape).cosine, get_key_rotation(shape).sine, dk);
     }
     free(rotated_q);
     free(rotated_k);

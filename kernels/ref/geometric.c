@@ -6,7 +6,7 @@
 
 #include "kernels/ref/ref.h"
 
-static double *doubles(size_t count) {
+static double *allocate(size_t count) {
     double *p = calloc(count, sizeof *p);
     if (!p) abort();
     return p;
@@ -44,7 +44,8 @@ void lh_ref_geometric_row_grad(int tokens, int query, const double *logit, const
     }
 }
 
-/* The term of the key's side (right or left) in the logit of query i and key j of head h, before direction_scale. */
+/* The term of the key's side, right or left, in the logit of query i and key j of head h, before it is multiplied by
+ * direction_scale. */
 static double get_direction(const lh_ref_geometric *shape, int h, int i, int j) {
     return shape->direction ? shape->direction[(i * shape->heads + h) * 2 + (j < i)] : 0;
 }
@@ -55,19 +56,19 @@ static double dot(int count, const double *a, const double *b) {
     return sum;
 }
 
-/* (q_i + b) . k_j of head h. */
-static double match(const lh_ref_geometric *shape, const double *q, const double *k, int h, int i, int j) {
+/* Returns (q_i + b) . k_j of head h. */
+static double compute_match(const lh_ref_geometric *shape, const double *q, const double *k, int h, int i, int j) {
     int D = shape->head_width, C = shape->heads * D;
     const double *key = k + j * C + h * D;
     return dot(D, q + i * C + h * D, key) + dot(D, shape->content_bias + h * D, key);
 }
 
-/* The logits of one query; the logit of the query with itself is -infinity. */
+/* Writes the logits of one query; the logit of the query with itself is -infinity. */
 static void compute_logits(const lh_ref_geometric *shape, const double *q, const double *k, int h, int i,
                            double *logit) {
     for (int j = 0; j < shape->tokens; j++)
         logit[j] = j == i ? -INFINITY
-                          : shape->scale * match(shape, q, k, h, i, j) +
+                          : shape->scale * compute_match(shape, q, k, h, i, j) +
                                 shape->direction_scale * get_direction(shape, h, i, j) + shape->offset;
 }
 
@@ -79,7 +80,7 @@ static double choose_divisor(const lh_ref_geometric *shape, double total) {
 void lh_ref_geometric_attend(const lh_ref_geometric *shape, const double *q, const double *k, const double *v,
                              double *weights, double *out) {
     int T = shape->tokens, D = shape->head_width, C = shape->heads * D;
-    double *logit = doubles((size_t)T);
+    double *logit = allocate((size_t)T);
     memset(out, 0, (size_t)T * C * sizeof *out);
     for (int h = 0; h < shape->heads; h++) {
         for (int i = 0; i < T; i++) {
@@ -96,10 +97,10 @@ void lh_ref_geometric_attend(const lh_ref_geometric *shape, const double *q, con
     free(logit);
 }
 
-/* Gradients of the weights of query i (of lh_ref_geometric_row) from the gradient of the attention output. The divisor
- * has a gradient only where it is the sum of weights. */
-static void weights_grad(const lh_ref_geometric *shape, int h, int i, const double *row, double total, const double *v,
-                         const double *dout, double *dweight) {
+/* Writes the gradient dweight of the weights of query i, before the division, from the gradient of the output. The
+ * divisor has a gradient only if it is the sum of weights, `total`. */
+static void compute_weights_grad(const lh_ref_geometric *shape, int h, int i, const double *row, double total,
+                                 const double *v, const double *dout, double *dweight) {
     int T = shape->tokens, D = shape->head_width, C = shape->heads * D;
     double mean = 0;
     for (int j = 0; j < T; j++) dweight[j] = dot(D, dout + i * C + h * D, v + j * C + h * D);
@@ -108,10 +109,11 @@ static void weights_grad(const lh_ref_geometric *shape, int h, int i, const doub
     for (int j = 0; j < T; j++) dweight[j] = (dweight[j] - mean) / divisor;
 }
 
-static void pair_grad(const lh_ref_geometric *shape, const double *q, const double *k, int h, int i, int j,
-                      double dlogit, double *dq, double *dk, lh_ref_geometric_grad *grad) {
+/* Adds the gradients of a pair from the gradient of its logit. */
+static void add_pair_grad(const lh_ref_geometric *shape, const double *q, const double *k, int h, int i, int j,
+                          double dlogit, double *dq, double *dk, lh_ref_geometric_grad *grad) {
     int D = shape->head_width, C = shape->heads * D;
-    grad->scale += dlogit * match(shape, q, k, h, i, j);
+    grad->scale += dlogit * compute_match(shape, q, k, h, i, j);
     grad->offset += dlogit;
     grad->direction_scale += dlogit * get_direction(shape, h, i, j);
     if (shape->direction) grad->direction[(i * shape->heads + h) * 2 + (j < i)] += dlogit * shape->direction_scale;
@@ -126,8 +128,8 @@ static void pair_grad(const lh_ref_geometric *shape, const double *q, const doub
 void lh_ref_geometric_attend_grad(const lh_ref_geometric *shape, const double *q, const double *k, const double *v,
                                   const double *dout, double *dq, double *dk, double *dv, lh_ref_geometric_grad *grad) {
     int T = shape->tokens, D = shape->head_width, C = shape->heads * D;
-    double *logit = doubles((size_t)T), *row = doubles((size_t)T);
-    double *dweight = doubles((size_t)T), *dlogit = doubles((size_t)T);
+    double *logit = allocate((size_t)T), *row = allocate((size_t)T);
+    double *dweight = allocate((size_t)T), *dlogit = allocate((size_t)T);
     memset(dq, 0, (size_t)T * C * sizeof *dq);
     memset(dk, 0, (size_t)T * C * sizeof *dk);
     memset(dv, 0, (size_t)T * C * sizeof *dv);
@@ -136,11 +138,11 @@ void lh_ref_geometric_attend_grad(const lh_ref_geometric *shape, const double *q
             compute_logits(shape, q, k, h, i, logit);
             double total = lh_ref_geometric_row(T, i, logit, row);
             double divisor = choose_divisor(shape, total);
-            weights_grad(shape, h, i, row, total, v, dout, dweight);
+            compute_weights_grad(shape, h, i, row, total, v, dout, dweight);
             lh_ref_geometric_row_grad(T, i, logit, row, dweight, dlogit);
             for (int j = 0; j < T; j++) {
                 for (int d = 0; d < D; d++) dv[j * C + h * D + d] += row[j] / divisor * dout[i * C + h * D + d];
-                if (j != i) pair_grad(shape, q, k, h, i, j, dlogit[j], dq, dk, grad);
+                if (j != i) add_pair_grad(shape, q, k, h, i, j, dlogit[j], dq, dk, grad);
             }
         }
     }

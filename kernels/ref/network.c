@@ -1,5 +1,4 @@
-/* Reference networks: models and their execution; see network.h. Runs one sequence at a time and stores every
- * intermediate result. */
+/* Reference networks: models and their execution, one sequence at a time; see network.h. */
 #include <string.h>
 
 #include "kernels/ref/tape.h"
@@ -14,7 +13,8 @@ lh_ref_model *lh_ref_model_new(const lh_ref_network *network) {
     for (int i = 0; i < network->tensor_count; i++) {
         const lh_ref_shape *shape = &network->tensors[i];
         size_t count = (size_t)shape->rows * (size_t)shape->columns;
-        model->tensors[i] = (lh_ref_tensor){shape->name, shape->rows, shape->columns, doubles(count), doubles(count)};
+        model->tensors[i] =
+            (lh_ref_tensor){shape->name, shape->rows, shape->columns, allocate_doubles(count), allocate_doubles(count)};
     }
     return model;
 }
@@ -44,7 +44,7 @@ void lh_ref_model_clear(lh_ref_model *model) {
 
 /* ---- one sequence ---- */
 
-static node *new_node(run *r, int rows, int width) {
+static node *make_node(run *r, int rows, int width) {
     if (r->node_count == r->node_capacity) {
         r->node_capacity = 2 * r->node_capacity + 64;
         r->nodes = realloc(r->nodes, (size_t)r->node_capacity * sizeof *r->nodes);
@@ -52,24 +52,26 @@ static node *new_node(run *r, int rows, int width) {
     }
     size_t count = (size_t)rows * (size_t)width;
     node *n = allocate(1, sizeof *n);
-    *n = (node){rows, width, doubles(count), doubles(count)};
+    *n = (node){rows, width, allocate_doubles(count), allocate_doubles(count)};
     return r->nodes[r->node_count++] = n;
 }
 
-/* The values of a scope in one repetition; values from outside are those of the enclosing network. */
-static node **new_frame(run *r, const lh_ref_scope *scope, node **outside, node *entry) {
+/* Makes the values of a scope in one repetition. outside: the values of the enclosing network, or NULL; entry: the
+ * block's input, or NULL. */
+static node **make_frame(run *r, const lh_ref_scope *scope, node **outside, node *entry) {
     node **frame = allocate((size_t)scope->value_count, sizeof *frame);
     for (int i = 0; i < scope->value_count; i++) {
         const lh_ref_value *value = &scope->values[i];
         if (value->outside >= 0) frame[i] = outside[value->outside];
         else if (entry && i == scope->entry) frame[i] = entry;
-        else frame[i] = new_node(r, count_tokens(r, value->stream), value->width);
+        else frame[i] = make_node(r, count_tokens(r, value->stream), value->width);
     }
     r->frames = realloc(r->frames, (size_t)(r->frame_count + 1) * sizeof *r->frames);
     if (!r->frames) abort();
     return r->frames[r->frame_count++] = frame;
 }
 
+/* Calls the observer for a repetition of a block; `from`: its first entry of the tape. */
 static void show(const run *r, int layer, const node *input, const node *output, int from) {
     lh_ref_seen seen = {.input = input->x, .output = output->x};
     for (int i = r->length - 1; i >= from; i--) {
@@ -89,6 +91,7 @@ typedef struct scope_repetition {
     uint32_t site;
 } scope_repetition;
 
+/* Appends an operation to the tape and runs it forward. */
 static void execute(run *r, const lh_ref_operation *op, const scope_repetition *repetition) {
     if (r->length == r->capacity) {
         r->capacity = 2 * r->capacity + 64;
@@ -105,14 +108,14 @@ static void execute(run *r, const lh_ref_operation *op, const scope_repetition *
     lh_ref_forward[op->kind](r, entry);
 }
 
-/* Runs all repetitions of a block; loops use the same tensors. The last result is the value of the block in the
- * network. Output and next input share one node. */
+/* Runs all repetitions of a block. The output of a repetition is the input of the next one, and the last output is the
+ * value of the block in the network. Loops use the same tensors again. */
 static void run_block(run *r, const lh_ref_operation *op, node **values) {
     const lh_ref_scope *block = &r->model->network->scopes[op->block];
     node *input = values[op->x[0]];
     for (int use = 0; use < block->repetitions * block->loops; use++) {
         int first = block->first_tensor + use % block->repetitions * block->tensor_count, from = r->length;
-        scope_repetition repetition = {new_frame(r, block, values, input), r->model->tensors + first, r->layers++, use,
+        scope_repetition repetition = {make_frame(r, block, values, input), r->model->tensors + first, r->layers++, use,
                                        (uint32_t)(block->site + use)};
         for (int i = 0; i < block->operation_count; i++) execute(r, &block->operations[i], &repetition);
         node *output = repetition.values[block->last];
@@ -122,9 +125,10 @@ static void run_block(run *r, const lh_ref_operation *op, node **values) {
     values[op->out] = input;
 }
 
-static double forward(run *r) {
+/* Runs the forward pass of a sequence and returns its loss. */
+static double run_forward(run *r) {
     const lh_ref_scope *network = r->model->network->scopes;
-    scope_repetition repetition = {new_frame(r, network, NULL, NULL), r->model->tensors, 0, 0, 0};
+    scope_repetition repetition = {make_frame(r, network, NULL, NULL), r->model->tensors, 0, 0, 0};
     for (int i = 0; i < network->operation_count; i++) {
         const lh_ref_operation *op = &network->operations[i];
         if (op->kind == LH_REF_BLOCK) run_block(r, op, repetition.values);
@@ -156,7 +160,7 @@ double lh_ref_run(lh_ref_model *model, const lh_ref_batch *batch, double *logits
     double loss = 0;
     for (int b = 0; b < batch->sequences; b++) {
         run r = {.model = model, .batch = batch, .sequence = b, .logits = logits};
-        loss += forward(&r);
+        loss += run_forward(&r);
         for (int i = r.length - 1; batch->backward && i >= 0; i--) lh_ref_backward[r.tape[i].op->kind](&r, &r.tape[i]);
         close_run(&r);
     }

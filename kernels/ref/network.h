@@ -39,16 +39,14 @@ typedef enum lh_ref_relative {
     LH_REF_SHAW            /* r_ij = table[clip(distance_ij)], shared by the heads */
 } lh_ref_relative;
 
-/* Indices of an operation's tensors in its list, by kind of operation. */
+/* Indices of an operation's tensors in its list, by kind of operation. A product has a weight and a bias for each part;
+ * classify has a weight, which may be the tied table, and a bias. */
 enum { LH_REF_PARTS = 3, LH_REF_TENSORS = 2 * LH_REF_PARTS };
-enum {
-    LH_REF_WEIGHT = 0,
-    LH_REF_BIAS = LH_REF_PARTS
-};                                    /* product: weight and bias of each part; classify: bias or tied table */
-enum { LH_REF_SCALE, LH_REF_OFFSET }; /* norm */
+enum { LH_REF_WEIGHT = 0, LH_REF_BIAS = LH_REF_PARTS };
+enum { LH_REF_SCALE, LH_REF_OFFSET };                  /* norm */
 enum { LH_REF_TABLE, LH_REF_POSITIONS, LH_REF_SHIFT }; /* embed, place; shift: a vector added to every token's row */
 enum {                                                 /* attention: the tensors that its family has */
-       LH_REF_RELATIVE,                                /* the projection of sinusoids, or the table of rows */
+       LH_REF_RELATIVE, /* Transformer-XL: projection of sinusoids; Shaw: table of rows */
        LH_REF_CONTENT_BIAS,
        LH_REF_POSITION_BIAS,
        LH_REF_LOGIT_SCALE,
@@ -73,8 +71,8 @@ typedef struct lh_ref_operation {
     int period;       /* sinusoids: positions are taken modulo this; 0: unchanged */
     int grid;    /* tokens of a row of the grid: half the channels encode the column, half the row; 0: all encode the
                   * position */
-    double rate; /* dropout rate; 0: no dropout. place: index of the dropout site in the scope */
-    int place;
+    double rate; /* dropout rate; 0: no dropout */
+    int place;   /* index of the dropout site in the scope */
     int family, block; /* indices in the network */
 } lh_ref_operation;
 
@@ -88,7 +86,7 @@ typedef struct lh_ref_scope {
     int value_count, operation_count;
     const lh_ref_value *values;
     const lh_ref_operation *operations;
-    int entry, last;                /* a block's input and output */
+    int entry, last;                /* indices of a block's input and output */
     int repetitions, loops;         /* each repetition has its own tensors; loops share them */
     int first_tensor, tensor_count; /* tensors of the first repetition, in the list of the network */
     int site;                       /* layer in dropout's counter of the first repetition */
@@ -114,8 +112,9 @@ typedef struct lh_ref_family {
     double temperature;                      /* divisor of the softmax's logits */
     bool geometric, directional, normalised; /* geometric attention has no rotation, relative vectors and score */
     int left, right;                         /* number of visible keys before and after the query, -1: all */
-    int stride, width;        /* only the anti-diagonal and `width` keys on either side are visible; 0: all */
-    bool left_only;           /* no keys to the right of the anti-diagonal are visible */
+    int stride, width;        /* an anti-diagonal of `stride` keys for each query is visible, and `width` keys on either
+                               * side; stride 0: all keys */
+    bool left_only;           /* no key to the right of the anti-diagonal is visible */
     const lh_ref_line *lines; /* a query sees the keys that lines open, or all keys if none is open */
     int line_count;
     bool from_right;      /* lines of direction 0 count keys leftwards from the last key */
@@ -137,7 +136,8 @@ typedef enum lh_ref_noise {
 typedef struct lh_ref_network {
     const char *id; /* id of the spec */
     lh_ref_noise noise;
-    int classes, places; /* places: greatest number of dropout sites of a scope */
+    int classes;
+    int places; /* greatest number of dropout sites of a scope */
     int tensor_count, family_count, scope_count;
     const lh_ref_shape *tensors;
     const lh_ref_family *families;
@@ -171,8 +171,8 @@ typedef struct lh_ref_observer {
     void *context;
 } lh_ref_observer;
 
-/* Positions of a family's tokens; they replace the batch's positions and distances if streams have separate random
- * positions. */
+/* Positions of a family's tokens, if streams have separate random positions; they replace the batch's positions and
+ * distances. */
 typedef struct lh_ref_places {
     int layers;                 /* layers with separate positions; 1: all layers share one row */
     const int32_t *query, *key; /* [layers][queries], [layers][keys] */
@@ -191,7 +191,7 @@ typedef struct lh_ref_batch {
     const uint16_t *place; /* [sequences][labels] index of each label's token, all different; NULL: the last tokens */
     const uint8_t *mask;   /* [sequences][labels] 0: not in the loss; NULL: all labels are */
     const int32_t *positions; /* [draws][tokens]; two streams share the positions of the longer one */
-    int draws; /* 1: one row for all layers; else one row per layer, the first also for added position vectors */
+    int draws; /* number of rows of positions: 1 for all layers, else one per layer, the first also for added vectors */
     const int32_t *distances;          /* [query][key] signed, for all layers; NULL: key - query */
     const lh_ref_places *places;       /* by family, replaces positions and distances; NULL: these are used */
     const int32_t *input_positions[2]; /* by stream, [tokens]: positions of added vectors; NULL: `positions` */
@@ -208,18 +208,19 @@ typedef struct lh_ref_batch {
     const lh_ref_observer *observer; /* called for every layer of every sequence; NULL: none */
 } lh_ref_batch;
 
-/* Creates a model with zero tensors; lh_ref_model_free frees it. The network must outlive the model. Out of memory
- * aborts. */
+/* Makes a model whose tensors are zero; lh_ref_model_free frees it. The network must outlive the model. Without memory
+ * the functions abort. */
 lh_ref_model *lh_ref_model_new(const lh_ref_network *network);
 void lh_ref_model_free(lh_ref_model *model);
 
-/* The tensor of this name, or NULL. */
+/* Returns the tensor of this name, or NULL. */
 lh_ref_tensor *lh_ref_model_find(const lh_ref_model *model, const char *name);
 
 /* Sets all gradients to zero. */
 void lh_ref_model_clear(lh_ref_model *model);
 
-/* Runs a batch; returns the summed cross-entropy in nats. logits [sequences][labels][classes] written, or NULL. */
+/* Runs a batch; returns the summed cross-entropy in nats, and writes logits [sequences][labels][classes] unless it is
+ * NULL. */
 double lh_ref_run(lh_ref_model *model, const lh_ref_batch *batch, double *logits);
 
 #endif

@@ -8,20 +8,19 @@ static const lh_ref_family *get_family(const run *r, const tape_entry *entry) {
     return &r->model->network->families[entry->op->family];
 }
 
-/* The number of keys. */
-static int count_keys(const tape_entry *entry) { return read(entry, 1)->rows; }
+static int count_keys(const tape_entry *entry) { return get_input(entry, 1)->rows; }
 
-/* The positions of the attention's family; NULL: the family has those of the batch. */
+/* Returns the positions of the attention's family; NULL: these are those of the batch. */
 static const lh_ref_places *get_places(const run *r, const tape_entry *entry) {
     return r->batch->places ? &r->batch->places[entry->op->family] : NULL;
 }
 
-/* The row of `places` for an attention: that of its block's repetition, or row 0, which all share. */
+/* Returns the row of `places` for an attention: that of its block's repetition, or row 0, if all share it. */
 static int choose_row(const lh_ref_places *places, const tape_entry *entry) {
     return places->layers > 1 ? entry->use : 0;
 }
 
-/* Distances [query][key]; NULL: key - query. */
+/* Returns distances [query][key]; NULL: these are key - query. */
 static const int32_t *get_distances(const run *r, const tape_entry *entry) {
     const lh_ref_places *places = get_places(r, entry);
     if (!places) return r->batch->distances;
@@ -35,63 +34,63 @@ static int get_distance(const run *r, const tape_entry *entry, int query, int ke
     return distances ? distances[query * count_keys(entry) + key] : key - query;
 }
 
-/* The row of Shaw's table for a pair. Farther distances have the row of -clip, or of `farthest`, which is clip, or 0 if
- * all keys after the query share the row of distance 0. */
-static int table_row(const run *r, const tape_entry *entry, int query, int key) {
+/* Returns the row of Shaw's table for a pair. The table has rows for distances -clip to `farthest`; distances outside
+ * have the nearest of these rows. */
+static int choose_table_row(const run *r, const tape_entry *entry, int query, int key) {
     int clip = get_family(r, entry)->clip, farthest = get_family(r, entry)->farthest;
     int distance = get_distance(r, entry, query, key);
     return (int)fmin(fmax(distance, -clip), farthest) + clip;
 }
 
-/* Sets attention.relative, the vector of every pair. */
+/* Sets attention.relative, the vectors of all pairs. */
 static void make_relative(const run *r, tape_entry *entry) {
     const lh_ref_family *family = get_family(r, entry);
     int T = get_output(entry)->rows, S = count_keys(entry), C = get_output(entry)->width, D = C / family->heads;
-    double *sinusoid = doubles((size_t)C);
+    double *sinusoid = allocate_doubles((size_t)C);
     const double *table = get_parameter(entry, LH_REF_RELATIVE);
-    entry->attention.relative = doubles((size_t)T * (size_t)S * (size_t)C);
+    entry->attention.relative = allocate_doubles((size_t)T * (size_t)S * (size_t)C);
     for (int pair = 0; pair < T * S; pair++) {
         double *row = entry->attention.relative + (size_t)pair * (size_t)C;
         if (family->relative == LH_REF_TRANSFORMER_XL) {
             lh_ref_sinusoid(C, get_distance(r, entry, pair / S, pair % S), sinusoid);
             lh_ref_matmul(1, C, C, sinusoid, table, NULL, row);
         } else {
-            for (int c = 0; c < C; c++) row[c] = table[table_row(r, entry, pair / S, pair % S) * D + c % D];
+            for (int c = 0; c < C; c++) row[c] = table[choose_table_row(r, entry, pair / S, pair % S) * D + c % D];
         }
     }
     free(sinusoid);
 }
 
 /* Adds the gradients of all pairs' vectors to the gradient of Transformer-XL's projection or of Shaw's table. */
-static void relative_grad(const run *r, const tape_entry *entry, const double *drelative) {
+static void add_relative_grad(const run *r, const tape_entry *entry, const double *drelative) {
     const lh_ref_family *family = get_family(r, entry);
     int T = get_output(entry)->rows, S = count_keys(entry), C = get_output(entry)->width, D = C / family->heads;
-    double *sinusoid = doubles((size_t)C), *table = get_gradient(entry, LH_REF_RELATIVE);
+    double *sinusoid = allocate_doubles((size_t)C), *table = get_gradient(entry, LH_REF_RELATIVE);
     for (int pair = 0; pair < T * S; pair++) {
         const double *drow = drelative + (size_t)pair * (size_t)C;
         if (family->relative == LH_REF_TRANSFORMER_XL) {
             lh_ref_sinusoid(C, get_distance(r, entry, pair / S, pair % S), sinusoid);
             lh_ref_matmul_weight_grad(1, C, C, sinusoid, drow, table, NULL);
         } else {
-            for (int c = 0; c < C; c++) table[table_row(r, entry, pair / S, pair % S) * D + c % D] += drow[c];
+            for (int c = 0; c < C; c++) table[choose_table_row(r, entry, pair / S, pair % S) * D + c % D] += drow[c];
         }
     }
     free(sinusoid);
 }
 
-static bool in_window(const lh_ref_family *family, int query, int key) {
+static bool is_in_window(const lh_ref_family *family, int query, int key) {
     return !(family->left >= 0 && query - key > family->left) && !(family->right >= 0 && key - query > family->right);
 }
 
-/* Whether a query sees a key by the mask of an anti-diagonal: counted from the right, query i has the keys number
- * stride * i to stride * (i + 1) - 1, and `width` keys on either side of these. */
-static bool near_antidiagonal(const lh_ref_family *family, int query, int key, int S) {
+/* Whether a query sees a key by the mask of an anti-diagonal. Counted from the last key, which has number 0, query i
+ * sees the keys stride * i to stride * (i + 1) - 1, and `width` keys on either side of these. */
+static bool is_near_antidiagonal(const lh_ref_family *family, int query, int key, int S) {
     if (family->stride == 0) return true;
     int first = S - family->stride * (query + 1), last = S - 1 - family->stride * query;
     return key >= first - family->width && key <= last + (family->left_only ? 0 : family->width);
 }
 
-static bool on_line(const lh_ref_family *family, const lh_ref_line *line, int query, int key, int S) {
+static bool is_on_line(const lh_ref_family *family, const lh_ref_line *line, int query, int key, int S) {
     if (line->direction == 1) return key - query == line->number;
     if (line->direction == -1) return S - 1 - (query + key) == line->number;
     return (family->from_right ? S - 1 - key : key) == line->number;
@@ -108,34 +107,35 @@ static bool has_lines(const lh_ref_family *family) {
     return family->line_count > 0 || family->corner == LH_REF_ALL_HEADS;
 }
 
-/* The value that lines add to the logit of a pair; minus infinity: no line opens the pair. */
-static double line_value(const lh_ref_family *family, int head, int query, int key, int S) {
+/* Returns the value that lines add to the logit of a pair; minus infinity: no line opens the pair. */
+static double get_line_value(const lh_ref_family *family, int head, int query, int key, int S) {
     double value = -INFINITY;
     if (query == 0 && key == S - 1 && has_corner(family, head)) return 0;
     for (int e = 0; e < family->line_count; e++) {
         const lh_ref_line *line = &family->lines[e];
-        if (line->head == head && on_line(family, line, query, key, S)) value = fmax(value, line->value);
+        if (line->head == head && is_on_line(family, line, query, key, S)) value = fmax(value, line->value);
     }
     return value;
 }
 
 /* Whether the mask opens a pair, before a query without open keys gets all keys. */
 static bool is_open(const lh_ref_family *family, int head, int query, int key, int S) {
-    return in_window(family, query, key) && near_antidiagonal(family, query, key, S) &&
+    return is_in_window(family, query, key) && is_near_antidiagonal(family, query, key, S) &&
            !(family->causal && key > query) &&
-           !(has_lines(family) && line_value(family, head, query, key, S) == -INFINITY);
+           !(has_lines(family) && get_line_value(family, head, query, key, S) == -INFINITY);
 }
 
-/* The value that the mask adds to the logit of a pair: a query sees its open keys, or all keys if none is open. */
-static double mask_value(const lh_ref_family *family, int head, int query, int key, int S) {
+/* Returns the value that the mask adds to the logit of a pair: a query sees its open keys, or all keys if none is
+ * open. */
+static double get_mask_value(const lh_ref_family *family, int head, int query, int key, int S) {
     int open_keys = 0;
     for (int j = 0; j < S; j++) open_keys += is_open(family, head, query, j, S);
     if (open_keys == 0) return family->causal && key > query ? -INFINITY : 0;
     if (!is_open(family, head, query, key, S)) return -INFINITY;
-    return has_lines(family) ? line_value(family, head, query, key, S) : 0;
+    return has_lines(family) ? get_line_value(family, head, query, key, S) : 0;
 }
 
-static const double *batch_score(const run *r, const tape_entry *entry) {
+static const double *get_batch_score(const run *r, const tape_entry *entry) {
     const lh_ref_places *places = get_places(r, entry);
     if (!get_family(r, entry)->scored) return NULL;
     if (places && places->score)
@@ -148,21 +148,21 @@ static const double *batch_score(const run *r, const tape_entry *entry) {
 static void make_score(const run *r, tape_entry *entry) {
     const lh_ref_family *family = get_family(r, entry);
     int T = get_output(entry)->rows, S = count_keys(entry);
-    const double *score = batch_score(r, entry);
+    const double *score = get_batch_score(r, entry);
     /* family->causal occurs only with lines; a causal mask without lines has right = 0. */
     bool masked = family->left >= 0 || family->right >= 0 || family->stride > 0 || has_lines(family);
     if (!score && !masked) return;
-    entry->attention.score = doubles((size_t)family->heads * (size_t)T * (size_t)S);
+    entry->attention.score = allocate_doubles((size_t)family->heads * (size_t)T * (size_t)S);
     for (int pair = 0; pair < family->heads * T * S; pair++)
         entry->attention.score[pair] =
-            mask_value(family, pair / S / T, pair / S % T, pair % S, S) + (score ? score[pair] : 0);
+            get_mask_value(family, pair / S / T, pair / S % T, pair % S, S) + (score ? score[pair] : 0);
 }
 
 /* Sets attention.keep if weights have dropout. The dropout's number of the element of a weight is the weight's index in
  * [heads][queries][keys]. */
 static void make_keep(const run *r, tape_entry *entry, size_t pairs) {
     if (entry->op->rate <= 0) return;
-    entry->attention.keep = doubles(pairs);
+    entry->attention.keep = allocate_doubles(pairs);
     for (size_t i = 0; i < pairs; i++) entry->attention.keep[i] = 1;
     lh_ref_apply_dropout(r, entry, pairs, entry->attention.keep, entry->attention.keep);
 }
@@ -195,15 +195,15 @@ static lh_ref_geometric describe_geometric(const run *r, const tape_entry *entry
                               .head_width = get_output(entry)->width / family->heads,
                               .normalised = family->normalised,
                               .content_bias = get_parameter(entry, LH_REF_CONTENT_BIAS),
-                              .direction = read(entry, 2) ? read(entry, 2)->x : NULL,
+                              .direction = get_input(entry, 2) ? get_input(entry, 2)->x : NULL,
                               .scale = *get_parameter(entry, LH_REF_LOGIT_SCALE),
                               .direction_scale = direction_scale ? *direction_scale : 0,
                               .offset = *get_parameter(entry, LH_REF_LOGIT_OFFSET),
                               .logits = entry->attention.logits};
 }
 
-/* The column of the first key channel: keys follow the queries if both are in the same rows. */
-static int first_key(const tape_entry *entry) {
+/* Returns the column of the first key channel: keys follow the queries if both are in the same rows. */
+static int get_first_key_column(const tape_entry *entry) {
     return entry->op->x[0] == entry->op->x[1] ? get_output(entry)->width : 0;
 }
 
@@ -211,8 +211,8 @@ static void compute_rotation(const run *r, const tape_entry *entry, int rows, co
                              double **sine) {
     const lh_ref_family *family = get_family(r, entry);
     int D = get_output(entry)->width / family->heads;
-    *cosine = doubles((size_t)rows * (size_t)D);
-    *sine = doubles((size_t)rows * (size_t)D);
+    *cosine = allocate_doubles((size_t)rows * (size_t)D);
+    *sine = allocate_doubles((size_t)rows * (size_t)D);
     int32_t *cyclic = malloc((size_t)rows * sizeof *cyclic);
     if (!cyclic) abort();
     for (int t = 0; t < rows; t++) cyclic[t] = family->period > 0 ? positions[t] % family->period : positions[t];
@@ -236,15 +236,15 @@ static void make_rotation(const run *r, tape_entry *entry) {
 
 void lh_ref_attention_forward(run *r, tape_entry *entry) {
     const lh_ref_family *family = get_family(r, entry);
-    node *q = read(entry, 0), *kv = read(entry, 1), *out = get_output(entry);
+    node *q = get_input(entry, 0), *kv = get_input(entry, 1), *out = get_output(entry);
     attention_values *values = &entry->attention;
-    int C = out->width, key = first_key(entry);
+    int C = out->width, key = get_first_key_column(entry);
     size_t pairs = (size_t)family->heads * (size_t)q->rows * (size_t)kv->rows;
     values->q = take_columns(q->rows, q->width, 0, C, q->x);
     values->k = take_columns(kv->rows, kv->width, key, C, kv->x);
     values->v = take_columns(kv->rows, kv->width, key + C, C, kv->x);
-    values->weights = doubles(pairs);
-    values->logits = doubles(pairs);
+    values->weights = allocate_doubles(pairs);
+    values->logits = allocate_doubles(pairs);
     if (family->geometric) {
         lh_ref_geometric shape = describe_geometric(r, entry);
         lh_ref_geometric_attend(&shape, values->q, values->k, values->v, values->weights, out->x);
@@ -258,38 +258,39 @@ void lh_ref_attention_forward(run *r, tape_entry *entry) {
     lh_ref_attend(&shape, values->q, values->k, values->v, values->weights, out->x);
 }
 
-static void geometric_grad(run *r, tape_entry *entry, double *dq, double *dk, double *dv) {
+static void compute_geometric_grad(run *r, tape_entry *entry, double *dq, double *dk, double *dv) {
     const attention_values *values = &entry->attention;
     lh_ref_geometric shape = describe_geometric(r, entry);
     lh_ref_geometric_grad grad = {.content_bias = get_gradient(entry, LH_REF_CONTENT_BIAS),
-                                  .direction = read(entry, 2) ? read(entry, 2)->d : NULL};
+                                  .direction = get_input(entry, 2) ? get_input(entry, 2)->d : NULL};
     lh_ref_geometric_attend_grad(&shape, values->q, values->k, values->v, get_output(entry)->d, dq, dk, dv, &grad);
     *get_gradient(entry, LH_REF_LOGIT_SCALE) += grad.scale;
     *get_gradient(entry, LH_REF_LOGIT_OFFSET) += grad.offset;
     if (grad.direction) *get_gradient(entry, LH_REF_DIRECTION_SCALE) += grad.direction_scale;
 }
 
-static void softmax_grad(run *r, tape_entry *entry, double *dq, double *dk, double *dv) {
+static void compute_softmax_grad(run *r, tape_entry *entry, double *dq, double *dk, double *dv) {
     const attention_values *values = &entry->attention;
     lh_ref_attention shape = describe_softmax(r, entry);
     size_t pairs = (size_t)shape.tokens * (size_t)shape.keys;
-    lh_ref_pair_grad grad = {.relative = shape.relative ? doubles(pairs * (size_t)get_output(entry)->width) : NULL,
+    lh_ref_pair_grad grad = {.relative =
+                                 shape.relative ? allocate_doubles(pairs * (size_t)get_output(entry)->width) : NULL,
                              .content_bias = get_gradient(entry, LH_REF_CONTENT_BIAS),
                              .position_bias = get_gradient(entry, LH_REF_POSITION_BIAS),
                              .score = get_family(r, entry)->scored ? r->batch->score_gradient : NULL};
     lh_ref_attend_grad(&shape, values->q, values->k, values->v, values->weights, get_output(entry)->d, dq, dk, dv,
                        &grad);
-    if (shape.relative) relative_grad(r, entry, grad.relative);
+    if (shape.relative) add_relative_grad(r, entry, grad.relative);
     free(grad.relative);
 }
 
 void lh_ref_attention_backward(run *r, tape_entry *entry) {
-    node *q = read(entry, 0), *kv = read(entry, 1), *out = get_output(entry);
-    int C = out->width, key = first_key(entry);
+    node *q = get_input(entry, 0), *kv = get_input(entry, 1), *out = get_output(entry);
+    int C = out->width, key = get_first_key_column(entry);
     size_t keys = (size_t)kv->rows * (size_t)C;
-    double *dq = doubles(count_elements(out)), *dk = doubles(keys), *dv = doubles(keys);
-    if (get_family(r, entry)->geometric) geometric_grad(r, entry, dq, dk, dv);
-    else softmax_grad(r, entry, dq, dk, dv);
+    double *dq = allocate_doubles(count_elements(out)), *dk = allocate_doubles(keys), *dv = allocate_doubles(keys);
+    if (get_family(r, entry)->geometric) compute_geometric_grad(r, entry, dq, dk, dv);
+    else compute_softmax_grad(r, entry, dq, dk, dv);
     add_columns(q->rows, q->width, 0, C, dq, q->d);
     add_columns(kv->rows, kv->width, key, C, dk, kv->d);
     add_columns(kv->rows, kv->width, key + C, C, dv, kv->d);

@@ -23,7 +23,7 @@ void lh_ref_apply_dropout(const run *r, const tape_entry *entry, size_t count, c
 
 /* Reorders a sinusoid so that sines and cosines alternate. */
 static void interleave(int width, double *vector) {
-    double *halves = doubles((size_t)width);
+    double *halves = allocate_doubles((size_t)width);
     memcpy(halves, vector, (size_t)width * sizeof *vector);
     for (int m = 0; m < width / 2; m++) {
         vector[2 * m] = halves[m];
@@ -32,7 +32,7 @@ static void interleave(int width, double *vector) {
     free(halves);
 }
 
-/* The vector that a sinusoid adds to a token at a position. */
+/* Writes the vector that a sinusoid adds to a token at a position. */
 static void make_sinusoid(const lh_ref_operation *op, int width, int position, double *vector) {
     int parts = op->grid > 0 ? 2 : 1, part = width / parts;
     if (op->period > 0) position %= op->period;
@@ -43,7 +43,7 @@ static void make_sinusoid(const lh_ref_operation *op, int width, int position, d
     }
 }
 
-/* Positions of the tokens of a value, for all layers or for this one. */
+/* Returns the positions whose vectors an operation adds to tokens: those of its layer if layers have separate ones. */
 static const int32_t *get_positions(const run *r, const tape_entry *entry) {
     const int32_t *input_positions = r->batch->input_positions[entry->op->stream];
     bool by_layer = entry->op->kind == LH_REF_PLACE && r->batch->draws > 1;
@@ -52,7 +52,7 @@ static const int32_t *get_positions(const run *r, const tape_entry *entry) {
 
 /* Adds the vectors of the tokens' positions. */
 static void add_positions(const run *r, const tape_entry *entry, node *out) {
-    double *vector = doubles((size_t)out->width);
+    double *vector = allocate_doubles((size_t)out->width);
     for (int t = 0; t < out->rows && entry->op->additive != LH_REF_NONE; t++) {
         int position = get_positions(r, entry)[t];
         if (entry->op->additive == LH_REF_SINUSOID) make_sinusoid(entry->op, out->width, position, vector);
@@ -112,7 +112,7 @@ static void embed_backward(run *r, tape_entry *entry) {
     node *out = get_output(entry);
     const uint16_t *token = get_tokens(r, entry);
     double *table = get_gradient(entry, LH_REF_TABLE), *shift = get_gradient(entry, LH_REF_SHIFT);
-    double *d = doubles(count_elements(out));
+    double *d = allocate_doubles(count_elements(out));
     lh_ref_apply_dropout(r, entry, count_elements(out), out->d, d);
     for (int t = 0; t < out->rows; t++) {
         int row = token[t] - entry->op->blanks;
@@ -127,16 +127,16 @@ static void embed_backward(run *r, tape_entry *entry) {
 
 static void place_forward(run *r, tape_entry *entry) {
     node *out = get_output(entry);
-    memcpy(out->x, read(entry, 0)->x, count_elements(out) * sizeof *out->x);
+    memcpy(out->x, get_input(entry, 0)->x, count_elements(out) * sizeof *out->x);
     add_positions(r, entry, out);
     lh_ref_apply_dropout(r, entry, count_elements(out), out->x, out->x);
 }
 
 static void place_backward(run *r, tape_entry *entry) {
     node *out = get_output(entry);
-    double *d = doubles(count_elements(out));
+    double *d = allocate_doubles(count_elements(out));
     lh_ref_apply_dropout(r, entry, count_elements(out), out->d, d);
-    add(count_elements(out), read(entry, 0)->d, d);
+    add(count_elements(out), get_input(entry, 0)->d, d);
     add_positions_grad(r, entry, out, d);
     free(d);
 }
@@ -145,10 +145,10 @@ static void place_backward(run *r, tape_entry *entry) {
 
 static void product_forward(run *r, tape_entry *entry) {
     (void)r;
-    node *x = read(entry, 0), *out = get_output(entry);
+    node *x = get_input(entry, 0), *out = get_output(entry);
     for (int i = 0, first = 0; i < entry->op->parts; i++) {
         const lh_ref_tensor *weight = get_tensor(entry, LH_REF_WEIGHT + i);
-        double *y = doubles((size_t)x->rows * (size_t)weight->columns);
+        double *y = allocate_doubles((size_t)x->rows * (size_t)weight->columns);
         lh_ref_matmul(x->rows, weight->rows, weight->columns, x->x, weight->value,
                       get_parameter(entry, LH_REF_BIAS + i), y);
         add_columns(x->rows, out->width, first, weight->columns, y, out->x);
@@ -159,8 +159,8 @@ static void product_forward(run *r, tape_entry *entry) {
 
 static void product_backward(run *r, tape_entry *entry) {
     (void)r;
-    node *x = read(entry, 0), *out = get_output(entry);
-    double *dx = doubles(count_elements(x));
+    node *x = get_input(entry, 0), *out = get_output(entry);
+    double *dx = allocate_doubles(count_elements(x));
     for (int i = 0, first = 0; i < entry->op->parts; i++) {
         const lh_ref_tensor *weight = get_tensor(entry, LH_REF_WEIGHT + i);
         double *dy = take_columns(x->rows, out->width, first, weight->columns, out->d);
@@ -176,13 +176,13 @@ static void product_backward(run *r, tape_entry *entry) {
 
 static void activation_forward(run *r, tape_entry *entry) {
     node *out = get_output(entry);
-    lh_ref_activation(entry->op->f, (int)count_elements(out), read(entry, 0)->x, out->x);
+    lh_ref_activation(entry->op->f, (int)count_elements(out), get_input(entry, 0)->x, out->x);
     lh_ref_apply_dropout(r, entry, count_elements(out), out->x, out->x);
 }
 
 static void activation_backward(run *r, tape_entry *entry) {
-    node *x = read(entry, 0);
-    double *dx = doubles(count_elements(x));
+    node *x = get_input(entry, 0);
+    double *dx = allocate_doubles(count_elements(x));
     lh_ref_apply_dropout(r, entry, count_elements(x), get_output(entry)->d, dx);
     lh_ref_activation_grad(entry->op->f, (int)count_elements(x), x->x, dx, dx);
     add(count_elements(x), x->d, dx);
@@ -191,13 +191,13 @@ static void activation_backward(run *r, tape_entry *entry) {
 
 static void gate_forward(run *r, tape_entry *entry) {
     node *out = get_output(entry);
-    lh_ref_gate(entry->op->f, out->rows, out->width, read(entry, 0)->x, out->x);
+    lh_ref_gate(entry->op->f, out->rows, out->width, get_input(entry, 0)->x, out->x);
     lh_ref_apply_dropout(r, entry, count_elements(out), out->x, out->x);
 }
 
 static void gate_backward(run *r, tape_entry *entry) {
-    node *x = read(entry, 0), *out = get_output(entry);
-    double *dx = doubles(count_elements(x)), *dy = doubles(count_elements(out));
+    node *x = get_input(entry, 0), *out = get_output(entry);
+    double *dx = allocate_doubles(count_elements(x)), *dy = allocate_doubles(count_elements(out));
     lh_ref_apply_dropout(r, entry, count_elements(out), out->d, dy);
     lh_ref_gate_grad(entry->op->f, out->rows, out->width, x->x, dy, dx);
     add(count_elements(x), x->d, dx);
@@ -207,7 +207,7 @@ static void gate_backward(run *r, tape_entry *entry) {
 
 static void norm_forward(run *r, tape_entry *entry) {
     (void)r;
-    node *x = read(entry, 0), *out = get_output(entry);
+    node *x = get_input(entry, 0), *out = get_output(entry);
     const double *scale = get_parameter(entry, LH_REF_SCALE);
     if (entry->op->rms) lh_ref_rms_norm(x->rows, x->width, x->x, scale, out->x);
     else lh_ref_layer_norm(x->rows, x->width, x->x, scale, get_parameter(entry, LH_REF_OFFSET), out->x);
@@ -215,8 +215,8 @@ static void norm_forward(run *r, tape_entry *entry) {
 
 static void norm_backward(run *r, tape_entry *entry) {
     (void)r;
-    node *x = read(entry, 0), *out = get_output(entry);
-    double *dx = doubles(count_elements(x)), *dscale = get_gradient(entry, LH_REF_SCALE);
+    node *x = get_input(entry, 0), *out = get_output(entry);
+    double *dx = allocate_doubles(count_elements(x)), *dscale = get_gradient(entry, LH_REF_SCALE);
     const double *scale = get_parameter(entry, LH_REF_SCALE);
     if (entry->op->rms) lh_ref_rms_norm_grad(x->rows, x->width, x->x, scale, out->d, dx, dscale);
     else lh_ref_layer_norm_grad(x->rows, x->width, x->x, scale, out->d, dx, dscale, get_gradient(entry, LH_REF_OFFSET));
@@ -226,51 +226,51 @@ static void norm_backward(run *r, tape_entry *entry) {
 
 static void sum_forward(run *r, tape_entry *entry) {
     node *out = get_output(entry);
-    lh_ref_apply_dropout(r, entry, count_elements(out), read(entry, 1)->x, out->x);
-    add(count_elements(out), out->x, read(entry, 0)->x);
+    lh_ref_apply_dropout(r, entry, count_elements(out), get_input(entry, 1)->x, out->x);
+    add(count_elements(out), out->x, get_input(entry, 0)->x);
 }
 
 static void sum_backward(run *r, tape_entry *entry) {
     node *out = get_output(entry);
-    double *d = doubles(count_elements(out));
+    double *d = allocate_doubles(count_elements(out));
     lh_ref_apply_dropout(r, entry, count_elements(out), out->d, d);
-    add(count_elements(out), read(entry, 1)->d, d);
-    add(count_elements(out), read(entry, 0)->d, out->d);
+    add(count_elements(out), get_input(entry, 1)->d, d);
+    add(count_elements(out), get_input(entry, 0)->d, out->d);
     free(d);
 }
 
 /* ---- logits and loss ---- */
 
-/* The index of the weight of class v for channel c: in a tensor [width][classes], or in rows of the tied table. */
-static int weight_place(const run *r, const tape_entry *entry, int c, int v) {
-    return entry->op->tied ? (entry->op->first_class + v) * read(entry, 0)->width + c
+/* Returns the index of the weight of class v for channel c: in a tensor [width][classes], or in the tied table. */
+static int get_weight_index(const run *r, const tape_entry *entry, int c, int v) {
+    return entry->op->tied ? (entry->op->first_class + v) * get_input(entry, 0)->width + c
                            : c * r->model->network->classes + v;
 }
 
-/* The weight of the logits [width][classes]; the caller frees it. */
-static double *output_weight(const run *r, const tape_entry *entry) {
+/* Copies the weight of the logits to [width][classes]; for free(). */
+static double *copy_output_weight(const run *r, const tape_entry *entry) {
     const lh_ref_tensor *weight = get_tensor(entry, LH_REF_WEIGHT);
-    int C = read(entry, 0)->width, V = r->model->network->classes;
-    double *out = doubles((size_t)C * (size_t)V);
+    int C = get_input(entry, 0)->width, V = r->model->network->classes;
+    double *out = allocate_doubles((size_t)C * (size_t)V);
     for (int c = 0; c < C; c++)
-        for (int v = 0; v < V; v++) out[c * V + v] = weight->value[weight_place(r, entry, c, v)];
+        for (int v = 0; v < V; v++) out[c * V + v] = weight->value[get_weight_index(r, entry, c, v)];
     return out;
 }
 
-static void output_weight_grad(const run *r, const tape_entry *entry, const double *dweight) {
+static void add_output_weight_grad(const run *r, const tape_entry *entry, const double *dweight) {
     double *gradient = get_gradient(entry, LH_REF_WEIGHT);
-    int C = read(entry, 0)->width, V = r->model->network->classes;
+    int C = get_input(entry, 0)->width, V = r->model->network->classes;
     for (int c = 0; c < C; c++)
-        for (int v = 0; v < V; v++) gradient[weight_place(r, entry, c, v)] += dweight[c * V + v];
+        for (int v = 0; v < V; v++) gradient[get_weight_index(r, entry, c, v)] += dweight[c * V + v];
 }
 
-/* The row of x from which label i of the sequence is predicted. */
-static size_t labelled_row(const run *r, const node *x, int i) {
+/* Returns the row of x from which label i of the sequence is predicted. */
+static size_t get_labelled_row(const run *r, const node *x, int i) {
     const uint16_t *place = r->batch->place;
     return place ? place[r->sequence * r->batch->labels + i] : (size_t)(x->rows - r->batch->labels + i);
 }
 
-/* The loss of the logits of one sequence; d: their gradient. */
+/* Returns the loss of one sequence, and writes the gradient d of its logits. */
 static double compute_loss(const run *r, const double *logits, double *d) {
     int labels = r->batch->labels, V = r->model->network->classes;
     double loss = 0;
@@ -283,13 +283,13 @@ static double compute_loss(const run *r, const double *logits, double *d) {
 }
 
 static void classify_forward(run *r, tape_entry *entry) {
-    node *x = read(entry, 0), *out = get_output(entry);
+    node *x = get_input(entry, 0), *out = get_output(entry);
     int labels = r->batch->labels, V = r->model->network->classes;
     size_t width = (size_t)x->width;
-    double *weight = output_weight(r, entry);
+    double *weight = copy_output_weight(r, entry);
     for (int i = 0; i < labels; i++)
-        lh_ref_matmul(1, x->width, V, x->x + labelled_row(r, x, i) * width, weight, get_parameter(entry, LH_REF_BIAS),
-                      out->x + (size_t)i * (size_t)V);
+        lh_ref_matmul(1, x->width, V, x->x + get_labelled_row(r, x, i) * width, weight,
+                      get_parameter(entry, LH_REF_BIAS), out->x + (size_t)i * (size_t)V);
     r->loss = compute_loss(r, out->x, out->d);
     if (r->logits)
         memcpy(r->logits + (size_t)r->sequence * (size_t)(labels * V), out->x, (size_t)(labels * V) * sizeof *out->x);
@@ -297,17 +297,18 @@ static void classify_forward(run *r, tape_entry *entry) {
 }
 
 static void classify_backward(run *r, tape_entry *entry) {
-    node *x = read(entry, 0), *out = get_output(entry);
+    node *x = get_input(entry, 0), *out = get_output(entry);
     int labels = r->batch->labels, V = r->model->network->classes, C = x->width;
-    double *weight = output_weight(r, entry), *dweight = doubles((size_t)C * (size_t)V), *dx = doubles((size_t)C);
+    double *weight = copy_output_weight(r, entry), *dweight = allocate_doubles((size_t)C * (size_t)V),
+           *dx = allocate_doubles((size_t)C);
     for (int i = 0; i < labels; i++) {
-        size_t row = labelled_row(r, x, i) * (size_t)C;
+        size_t row = get_labelled_row(r, x, i) * (size_t)C;
         const double *d = out->d + (size_t)i * (size_t)V;
         lh_ref_matmul_weight_grad(1, C, V, x->x + row, d, dweight, get_gradient(entry, LH_REF_BIAS));
         lh_ref_matmul_input_grad(1, C, V, d, weight, dx);
         add((size_t)C, x->d + row, dx);
     }
-    output_weight_grad(r, entry, dweight);
+    add_output_weight_grad(r, entry, dweight);
     free(weight);
     free(dweight);
     free(dx);

@@ -5,8 +5,8 @@
 
 static const double EPSILON = 1e-5;
 
-/* The mean of a row, and 1 / sqrt(variance + epsilon). */
-static void row_statistics(int width, const double *x, double *mean, double *inverse) {
+/* Computes the mean of a row, and inverse = 1 / sqrt(variance + epsilon). */
+static void compute_statistics(int width, const double *x, double *mean, double *inverse) {
     double sum = 0, square = 0;
     for (int c = 0; c < width; c++) sum += x[c];
     *mean = sum / width;
@@ -17,7 +17,7 @@ static void row_statistics(int width, const double *x, double *mean, double *inv
 void lh_ref_layer_norm(int rows, int width, const double *x, const double *scale, const double *offset, double *y) {
     for (int m = 0; m < rows; m++, x += width, y += width) {
         double mean, inverse;
-        row_statistics(width, x, &mean, &inverse);
+        compute_statistics(width, x, &mean, &inverse);
         for (int c = 0; c < width; c++) y[c] = (x[c] - mean) * inverse * scale[c] + offset[c];
     }
 }
@@ -27,7 +27,7 @@ void lh_ref_layer_norm_grad(int rows, int width, const double *x, const double *
                             double *dscale, double *doffset) {
     for (int m = 0; m < rows; m++, x += width, dy += width, dx += width) {
         double mean, inverse, mean_g = 0, mean_gn = 0;
-        row_statistics(width, x, &mean, &inverse);
+        compute_statistics(width, x, &mean, &inverse);
         for (int c = 0; c < width; c++) {
             double n = (x[c] - mean) * inverse, g = dy[c] * scale[c];
             dscale[c] += dy[c] * n;
@@ -42,7 +42,7 @@ void lh_ref_layer_norm_grad(int rows, int width, const double *x, const double *
     }
 }
 
-static double inverse_root_mean_square(int width, const double *x) {
+static double compute_inverse_rms(int width, const double *x) {
     double square = 0;
     for (int c = 0; c < width; c++) square += x[c] * x[c];
     return 1 / sqrt(square / width + EPSILON);
@@ -50,7 +50,7 @@ static double inverse_root_mean_square(int width, const double *x) {
 
 void lh_ref_rms_norm(int rows, int width, const double *x, const double *scale, double *y) {
     for (int m = 0; m < rows; m++, x += width, y += width) {
-        double inverse = inverse_root_mean_square(width, x);
+        double inverse = compute_inverse_rms(width, x);
         for (int c = 0; c < width; c++) y[c] = x[c] * inverse * scale[c];
     }
 }
@@ -59,7 +59,7 @@ void lh_ref_rms_norm(int rows, int width, const double *x, const double *scale, 
 void lh_ref_rms_norm_grad(int rows, int width, const double *x, const double *scale, const double *dy, double *dx,
                           double *dscale) {
     for (int m = 0; m < rows; m++, x += width, dy += width, dx += width) {
-        double inverse = inverse_root_mean_square(width, x), mean_gn = 0;
+        double inverse = compute_inverse_rms(width, x), mean_gn = 0;
         for (int c = 0; c < width; c++) {
             dscale[c] += dy[c] * x[c] * inverse;
             mean_gn += dy[c] * scale[c] * x[c] * inverse / width;

@@ -1,4 +1,4 @@
-/* Slow double-precision versions of every operation, for tests only: simple loops that define the operations.
+/* Slow double-precision versions of all operations, for tests only: simple loops that define the operations.
  *
  * All arrays are dense, row-major, caller-owned double; "rows" are tokens of one or more sequences. Functions write
  * their output arrays, which may not overlap an input unless a comment allows it. They write gradients of inputs, but
@@ -23,17 +23,11 @@ void lh_ref_matmul_input_grad(int rows, int in, int out, const double *dy, const
 /* dw[in][out] += x^T dy; db[out] += column sums of dy, unless db is NULL. */
 void lh_ref_matmul_weight_grad(int rows, int in, int out, const double *x, const double *dy, double *dw, double *db);
 
-/* y = max(x, 0), count elements; y may be x. */
-void lh_ref_relu(int count, const double *x, double *y);
-
-/* dx = x > 0 ? dy : 0; x is ReLU's input or its output; dx may be dy. */
-void lh_ref_relu_grad(int count, const double *x, const double *dy, double *dx);
-
 /* y = (x - mean) / sqrt(variance + 1e-5) scale + offset over each row of `width`; biased variance.
  * Source: Ba et al. 2016, "Layer Normalization". */
 void lh_ref_layer_norm(int rows, int width, const double *x, const double *scale, const double *offset, double *y);
 
-/* From layer norm's input x: writes dx[rows][width], adds to dscale[width] and doffset[width]. */
+/* Writes dx[rows][width] from dy and layer norm's input x; adds to dscale[width] and doffset[width]. */
 void lh_ref_layer_norm_grad(int rows, int width, const double *x, const double *scale, const double *dy, double *dx,
                             double *dscale, double *doffset);
 
@@ -41,7 +35,7 @@ void lh_ref_layer_norm_grad(int rows, int width, const double *x, const double *
  * Source: Zhang and Sennrich 2019, "Root Mean Square Layer Normalization", equation 4; epsilon as in layer norm. */
 void lh_ref_rms_norm(int rows, int width, const double *x, const double *scale, double *y);
 
-/* From RMS norm's input x: writes dx[rows][width], adds to dscale[width]. */
+/* Writes dx[rows][width] from dy and RMS norm's input x; adds to dscale[width]. */
 void lh_ref_rms_norm_grad(int rows, int width, const double *x, const double *scale, const double *dy, double *dx,
                           double *dscale);
 
@@ -56,7 +50,7 @@ typedef enum lh_ref_nonlinearity {
 /* y = f(x), count elements; y may be x. */
 void lh_ref_activation(lh_ref_nonlinearity f, int count, const double *x, double *y);
 
-/* dx = dy f'(x), from the input x; dx may be dy. */
+/* dx = dy f'(x); dx may be dy. For ReLU, x may also be its output. */
 void lh_ref_activation_grad(lh_ref_nonlinearity f, int count, const double *x, const double *dy, double *dx);
 
 /* y[rows][width] = f(gate) up, where each row of x[rows][2 width] holds gate, then up. Source: Shazeer 2020, "GLU
@@ -88,11 +82,11 @@ typedef struct lh_ref_rope {
     double original_length, beta_slow, beta_fast, attention_factor;
 } lh_ref_rope;
 
-/* Rotation of pair m of a head in radians per position: base^(-2m/head_width) without scaling. Source: Su et al. 2021,
- * "RoFormer", equation 15; base 10000 there. */
+/* Returns the rotation of pair m of a head in radians per position: base^(-2m/head_width) without scaling. Source: Su
+ * et al. 2021, "RoFormer", equation 15; base 10000 there. */
 double lh_ref_turn(const lh_ref_rope *rope, int head_width, int m);
 
-/* cosine, sine [tokens][head_width/2] of positions[t] * lh_ref_turn, times YaRN's attention_factor. */
+/* Writes cosine and sine [tokens][head_width/2] of positions[t] * lh_ref_turn, times YaRN's attention_factor. */
 void lh_ref_rotation(int tokens, int head_width, const lh_ref_rope *rope, const int32_t *positions, double *cosine,
                      double *sine);
 
@@ -113,7 +107,7 @@ typedef struct lh_ref_attention {
     const double *position_bias; /* [heads][head_width] v, or NULL: 0 */
     const double *score;         /* [heads][query][key] added to the scaled logit, or NULL */
     double temperature;          /* divisor of the logits; 0 means 1 */
-    const double *keep;          /* [heads][query][key] factors of the weights after the softmax; NULL: 1 */
+    const double *keep;          /* [heads][query][key] dropout factors of the weights after the softmax; NULL: 1 */
     double *logits;              /* [heads][query][key] inputs of the softmax, written; NULL: not requested */
 } lh_ref_attention;
 
@@ -128,8 +122,8 @@ typedef struct lh_ref_attention {
 void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double *k, const double *v, double *weights,
                    double *out);
 
-/* Gradients of the inputs by pair; functions add to them. NULL where the input is NULL; score may be NULL in any
- * case. */
+/* Gradients of the inputs that are read for pairs; functions add to them. A gradient is NULL if its input is NULL; that
+ * of the score may be NULL in any case. */
 typedef struct lh_ref_pair_grad {
     double *relative, *content_bias, *position_bias, *score;
 } lh_ref_pair_grad;
@@ -142,15 +136,15 @@ void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const do
 /* Geometric attention of one sequence: every query tries the other keys outwards, i + 1, i - 1, i + 2, i - 2, ..., and
  * the weight of a key is the probability that it is the first that matches. */
 typedef struct lh_ref_geometric {
-    int tokens, heads, head_width, normalised;
-    const double *content_bias; /* [heads][head_width] b */
-    const double *direction;    /* [tokens][heads][right, left], or NULL: 0 */
+    int tokens, heads, head_width, normalised; /* normalised: weights are divided by their sum */
+    const double *content_bias;                /* [heads][head_width] b */
+    const double *direction;                   /* [tokens][heads][right, left], or NULL: 0 */
     double scale, direction_scale, offset;
     double *logits; /* [heads][query][key] written, -infinity where key = query; NULL: not requested */
 } lh_ref_geometric;
 
 /* weight_j = P_j times the product of 1 - P_k over the keys k that query i tries before j; P = sigmoid(logit), P_i = 0.
- * Returns the sum of the weights [tokens]. row_grad writes dlogit from dweight.
+ * lh_ref_geometric_row writes the weights [tokens] and returns their sum; row_grad writes dlogit from dweight.
  * Source: Csordas et al. 2022, "The Neural Data Router: Adaptive Control Flow in Transformers Improves Systematic
  * Generalization". */
 double lh_ref_geometric_row(int tokens, int query, const double *logit, double *weight);
@@ -172,7 +166,7 @@ typedef struct lh_ref_geometric_grad {
     double scale, direction_scale, offset;
 } lh_ref_geometric_grad;
 
-/* Writes dq, dk, dv from dout. */
+/* Writes dq, dk, dv from dout, and adds to the gradients in grad. */
 void lh_ref_geometric_attend_grad(const lh_ref_geometric *shape, const double *q, const double *k, const double *v,
                                   const double *dout, double *dq, double *dk, double *dv, lh_ref_geometric_grad *grad);
 
@@ -223,7 +217,7 @@ double lh_ref_fire(lh_ref_pair pair, const lh_ref_fire_parameters *parameters);
 double lh_ref_sandwich(lh_ref_pair pair, int width);
 double lh_ref_sandwich_by_head(lh_ref_pair pair, int width);
 
-/* Sum over rows of -log softmax(logits[rows][classes])[label], in nats. dlogits may be NULL; else
+/* Returns the sum over rows of -log softmax(logits[rows][classes])[label], in nats. Unless dlogits is NULL, writes
  * dlogits = loss_scale (softmax - one at the label). */
 double lh_ref_cross_entropy(int rows, int classes, const double *logits, const uint16_t *labels, double loss_scale,
                             double *dlogits);
@@ -235,21 +229,23 @@ typedef struct lh_ref_dropout {
     double rate;         /* share of elements dropped, 0 <= rate < 1; 0: off */
 } lh_ref_dropout;
 
-/* Whether element e (= token * width + feature) of this example is kept: an element has sixteen bits of a Philox block,
- * eight elements per block, low half of a word first; it is kept if its bits are at least round(65536 rate). */
+/* Returns whether element e (= token * width + feature) of this example is kept: an element has sixteen bits of a
+ * Philox block, eight elements per block, low half of a word first; it is kept if its bits are at least
+ * round(65536 rate). */
 int lh_ref_dropout_keeps(const lh_ref_dropout *site, uint32_t example, uint32_t element);
 
 /* y = keeps(e) ? x / (1 - rate) : 0 for the `count` elements of one example; y may be x. The gradient is the same
  * function, applied to dy. */
 void lh_ref_drop(const lh_ref_dropout *site, uint32_t example, int count, const double *x, double *y);
 
-/* A standard normal number for element e (= token * width + feature) of an example, of the noise on embeddings; site:
- * lh_site(LH_DOMAIN_EVAL_NOISE, draw, embedding). Two words of a block give two numbers, sqrt(-2 ln u) times cos and
- * sin of 2 pi v; u and v are (upper 23 bits of a word + 1/2) / 2^23. Source: Box and Muller 1958. */
+/* Returns a standard normal number for element e (= token * width + feature) of an example, of the noise on
+ * embeddings; site: lh_site(LH_DOMAIN_EVAL_NOISE, draw, embedding). Two words of a block give two numbers,
+ * sqrt(-2 ln u) times cos and sin of 2 pi v; u and v are (upper 23 bits of a word + 1/2) / 2^23. Source: Box and Muller
+ * 1958. */
 double lh_ref_normal(lh_key key, uint32_t step, uint32_t site, uint32_t example, uint32_t element);
 
-/* The factor that reduces a gradient of this global L2 norm to clip_norm; 1 if the norm is not greater, or clip_norm is
- * 0 (no clipping). Source: Pascanu et al. 2013, algorithm 1. */
+/* Returns the factor that reduces a gradient of this global L2 norm to clip_norm; 1 if the norm is not greater, or
+ * clip_norm is 0 (no clipping). Source: Pascanu et al. 2013, algorithm 1. */
 double lh_ref_clip(double clip_norm, double gradient_norm);
 
 /* Adam after clipping of the gradient by its global L2 norm. */

@@ -11,8 +11,8 @@ void lh_ref_sinusoid(int width, double position, double *out) {
     }
 }
 
-/* Share of the unscaled speed in a pair's speed: 0 for slow pairs, 1 for fast pairs. */
-static double yarn_ramp(const lh_ref_rope *rope, double turn) {
+/* Returns the share of the unscaled rotation in a pair's rotation: 0 for slow pairs, 1 for fast pairs. */
+static double compute_yarn_share(const lh_ref_rope *rope, double turn) {
     double wavelength = 2 * acos(-1.0) / turn, turns = rope->original_length / wavelength;
     if (turns < rope->beta_slow) return 0;
     if (turns > rope->beta_fast) return 1;
@@ -27,25 +27,25 @@ double lh_ref_turn(const lh_ref_rope *rope, int head_width, int m) {
     case LH_REF_NTK: return pow(rope->base * pow(rope->factor, D / (D - 2)), -2 * m / D);
     case LH_REF_YARN: break;
     }
-    double unchanged_share = yarn_ramp(rope, turn);
+    double unchanged_share = compute_yarn_share(rope, turn);
     return (1 - unchanged_share) * turn / rope->factor + unchanged_share * turn;
 }
 
 void lh_ref_rotation(int tokens, int head_width, const lh_ref_rope *rope, const int32_t *positions, double *cosine,
                      double *sine) {
-    double length = rope->scaling == LH_REF_YARN ? rope->attention_factor : 1;
+    double factor = rope->scaling == LH_REF_YARN ? rope->attention_factor : 1;
     for (int t = 0; t < tokens; t++) {
         for (int m = 0; m < head_width / 2; m++) {
             double angle = positions[t] * lh_ref_turn(rope, head_width, m);
-            cosine[t * (head_width / 2) + m] = length * cos(angle);
-            sine[t * (head_width / 2) + m] = length * sin(angle);
+            cosine[t * (head_width / 2) + m] = factor * cos(angle);
+            sine[t * (head_width / 2) + m] = factor * sin(angle);
         }
     }
 }
 
-/* direction: 1 rotates, -1 rotates back. */
-static void turn(int tokens, int heads, int head_width, const double *cosine, const double *sine, double direction,
-                 double *x) {
+/* Rotates the pairs of x; direction: 1, or -1 to rotate back. */
+static void rotate(int tokens, int heads, int head_width, const double *cosine, const double *sine, double direction,
+                   double *x) {
     int pairs = head_width / 2;
     for (int t = 0; t < tokens; t++) {
         for (int h = 0; h < heads; h++) {
@@ -61,9 +61,9 @@ static void turn(int tokens, int heads, int head_width, const double *cosine, co
 }
 
 void lh_ref_rotate(int tokens, int heads, int head_width, const double *cosine, const double *sine, double *x) {
-    turn(tokens, heads, head_width, cosine, sine, 1, x);
+    rotate(tokens, heads, head_width, cosine, sine, 1, x);
 }
 
 void lh_ref_unrotate(int tokens, int heads, int head_width, const double *cosine, const double *sine, double *x) {
-    turn(tokens, heads, head_width, cosine, sine, -1, x);
+    rotate(tokens, heads, head_width, cosine, sine, -1, x);
 }

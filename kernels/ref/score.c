@@ -1,28 +1,28 @@
-/* Reference biases of the attention logit; see ref.h. Implemented from the papers, independent of the generator. */
+/* Reference biases of the attention logit, written from the papers, independent of the generator; see ref.h. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "kernels/ref/ref.h"
 
-static int distance(lh_ref_pair pair) { return abs(pair.query - pair.key); }
+static int get_distance(lh_ref_pair pair) { return abs(pair.query - pair.key); }
 
 double lh_ref_alibi_slope(int head, int heads) {
     int power = 1;
     while (2 * power <= heads) power *= 2;
     if (head < power) return pow(2, -8.0 * (head + 1) / power);
-    return pow(2, -8.0 * (2 * (head - power) + 1) / (2 * power)); /* slopes 0, 2, 4, ... of a model with 2 * power
-                                                                   * heads */
+    /* every other slope of a model with 2 * power heads */
+    return pow(2, -8.0 * (2 * (head - power) + 1) / (2 * power));
 }
 
-double lh_ref_alibi(lh_ref_pair pair) { return -lh_ref_alibi_slope(pair.head, pair.heads) * distance(pair); }
+double lh_ref_alibi(lh_ref_pair pair) { return -lh_ref_alibi_slope(pair.head, pair.heads) * get_distance(pair); }
 
 double lh_ref_alibi_half_step(lh_ref_pair pair) {
     double half_step = pair.key < pair.query ? 0.5 : 0;
-    return lh_ref_alibi_slope(pair.head, pair.heads) * (-distance(pair) + half_step);
+    return lh_ref_alibi_slope(pair.head, pair.heads) * (-get_distance(pair) + half_step);
 }
 
 int lh_ref_t5_bucket(lh_ref_pair pair, int buckets, int max_distance) {
-    int per_side = buckets / 2, exact = per_side / 2, n = distance(pair);
+    int per_side = buckets / 2, exact = per_side / 2, n = get_distance(pair);
     int side = pair.key > pair.query ? per_side : 0;
     if (n < exact) return side + n;
     double steps = log((double)n / exact) / log((double)max_distance / exact) * (per_side - exact);
@@ -30,13 +30,13 @@ int lh_ref_t5_bucket(lh_ref_pair pair, int buckets, int max_distance) {
     return side + (bucket < per_side ? bucket : per_side - 1);
 }
 
-double lh_ref_kerple_log(lh_ref_pair pair, double r1, double r2) { return -r1 * log(1 + r2 * distance(pair)); }
+double lh_ref_kerple_log(lh_ref_pair pair, double r1, double r2) { return -r1 * log(1 + r2 * get_distance(pair)); }
 
-double lh_ref_kerple_power(lh_ref_pair pair, double r1, double r2) { return -r1 * pow(distance(pair), r2); }
+double lh_ref_kerple_power(lh_ref_pair pair, double r1, double r2) { return -r1 * pow(get_distance(pair), r2); }
 
 double lh_ref_fire(lh_ref_pair pair, const lh_ref_fire_parameters *p) {
     double reach = fmax(pair.query, p->threshold);
-    double x = log(p->c * distance(pair) + 1) / log(p->c * reach + 1), y = p->output_offset[pair.head];
+    double x = log(p->c * get_distance(pair) + 1) / log(p->c * reach + 1), y = p->output_offset[pair.head];
     for (int k = 0; k < p->width; k++) {
         double hidden = p->input_weight[k] * x + p->input_offset[k];
         if (hidden > 0) y += p->output_weight[k * pair.heads + pair.head] * hidden;
@@ -46,7 +46,7 @@ double lh_ref_fire(lh_ref_pair pair, const lh_ref_fire_parameters *p) {
 
 double lh_ref_sandwich(lh_ref_pair pair, int width) {
     double sum = 0;
-    for (int m = 1; m <= width / 2; m++) sum += cos(distance(pair) / pow(10000, 2.0 * m / width));
+    for (int m = 1; m <= width / 2; m++) sum += cos(get_distance(pair) / pow(10000, 2.0 * m / width));
     return sum;
 }
 

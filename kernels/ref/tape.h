@@ -1,5 +1,5 @@
-/* The record of a network's operations for one sequence; internal declarations of the interpreter's files (network.h).
- */
+/* The tape, a record of a network's operations for one sequence, and other internal declarations of the files that
+ * implement network.h. */
 #ifndef LONGHAND_KERNELS_REF_TAPE_H
 #define LONGHAND_KERNELS_REF_TAPE_H
 
@@ -13,7 +13,7 @@ static inline void *allocate(size_t count, size_t size) {
     return p;
 }
 
-static inline double *doubles(size_t count) { return allocate(count, sizeof(double)); }
+static inline double *allocate_doubles(size_t count) { return allocate(count, sizeof(double)); }
 
 static inline void add(size_t count, double *total, const double *x) {
     for (size_t i = 0; i < count; i++) total[i] += x[i];
@@ -39,7 +39,7 @@ typedef struct attention_values {
 /* One executed operation. */
 typedef struct tape_entry {
     const lh_ref_operation *op;
-    node **values;          /* values of the scope in this repetition */
+    node **values;          /* values of the operation's scope in this repetition */
     lh_ref_tensor *tensors; /* tensors of the scope in this repetition */
     int layer;              /* number of earlier repetitions of blocks; 0 for the network itself */
     int use;                /* repetition of the block, from 0 */
@@ -65,7 +65,7 @@ static inline int count_tokens(const run *r, int stream) { return stream ? r->ba
 
 static inline size_t count_elements(const node *n) { return (size_t)n->rows * (size_t)n->width; }
 
-/* The tensor of an entry in a role; NULL: none. */
+/* Returns the tensor of an entry in a role, an index such as LH_REF_WEIGHT; NULL: the entry has none. */
 static inline lh_ref_tensor *get_tensor(const tape_entry *entry, int role) {
     int number = entry->op->tensor[role];
     return number < 0 ? NULL : &entry->tensors[number];
@@ -81,8 +81,9 @@ static inline double *get_gradient(const tape_entry *entry, int role) {
     return tensor ? tensor->gradient : NULL;
 }
 
-static inline node *read(const tape_entry *entry, int role) {
-    return entry->op->x[role] < 0 ? NULL : entry->values[entry->op->x[role]];
+/* Returns input x[number] of an entry; NULL: the entry has none. */
+static inline node *get_input(const tape_entry *entry, int number) {
+    return entry->op->x[number] < 0 ? NULL : entry->values[entry->op->x[number]];
 }
 
 static inline node *get_output(const tape_entry *entry) { return entry->values[entry->op->out]; }
@@ -90,7 +91,7 @@ static inline node *get_output(const tape_entry *entry) { return entry->values[e
 /* take_columns copies columns [first, first + width) of rows with row_width channels; add_columns adds to these
  * columns. */
 static inline double *take_columns(int rows, int row_width, int first, int width, const double *x) {
-    double *part = doubles((size_t)rows * (size_t)width);
+    double *part = allocate_doubles((size_t)rows * (size_t)width);
     for (int t = 0; t < rows; t++)
         for (int c = 0; c < width; c++) part[t * width + c] = x[t * row_width + first + c];
     return part;
@@ -101,7 +102,7 @@ static inline void add_columns(int rows, int row_width, int first, int width, co
         for (int c = 0; c < width; c++) x[t * row_width + first + c] += part[t * width + c];
 }
 
-/* y = x with dropout at the entry's site; y may be x. Used for activations and for their gradients. */
+/* y = x with dropout at the entry's site, for values and for their gradients; y may be x. */
 void lh_ref_apply_dropout(const run *r, const tape_entry *entry, size_t count, const double *x, double *y);
 
 /* Executes the operation of an entry, forward or backward. */

@@ -58,8 +58,8 @@ static void test_matmul_weight_grad_twice_adds_up(void **state) {
 static void test_relu_negative_and_zero_give_zero(void **state) {
     const double x[] = {-2, 0, 3}, dy[] = {5, 6, 7}, expected_y[] = {0, 0, 3}, expected_dx[] = {0, 0, 7};
     double y[3], dx[3];
-    lh_ref_relu(3, x, y);
-    lh_ref_relu_grad(3, x, dy, dx);
+    lh_ref_activation(LH_REF_RELU, 3, x, y);
+    lh_ref_activation_grad(LH_REF_RELU, 3, x, dy, dx);
     lh_assert_close(y, expected_y, 3, 0, 0);
     lh_assert_close(dx, expected_dx, 3, 0, 0);
 }
