@@ -86,7 +86,6 @@ static void compare_logits(const decoded *d, const unsigned char *whole, bool sa
 void test_decoded_logits_are_those_of_whole_passes(void **state) {
     static const int lengths[] = {2, 5, 9, 18};
     bool has_fragments = strstr(SPEC->id, "_warps_") != NULL; /* this attention is decoded by loops */
-    (void)state;
     for (size_t n = 0; has_decoding() && n < sizeof lengths / sizeof *lengths; n++) {
         decoded d = open_decoded(lengths[n]);
         lh_cuda_answer answers[SEQUENCES];
@@ -109,7 +108,6 @@ void test_decoded_logits_are_those_of_whole_passes(void **state) {
 
 void test_decoding_in_any_order_and_group_has_the_same_bits(void **state) {
     static const lh_model_cut cuts[] = {{1, 3, 0}, {SEQUENCES, 1, 1}, {2, 2, 2}, {3, 1, 3}};
-    (void)state;
     if (!has_decoding()) return;
     decoded d = open_decoded(9);
     unsigned char *first = lh_model_reserve(d.bytes);
@@ -124,7 +122,6 @@ void test_decoding_in_any_order_and_group_has_the_same_bits(void **state) {
 }
 
 void test_decoding_of_several_models_has_the_bits_of_each(void **state) {
-    (void)state;
     if (!has_decoding()) return;
     decoded d = open_decoded(9);
     void *other = negate_first_tensor(d.p.parameters);
@@ -147,7 +144,6 @@ void test_decoding_of_several_models_has_the_bits_of_each(void **state) {
 
 /* If the ending class is that of the first answer of sequence 0, this answer ends the sequence, unless it is right. */
 void test_ending_class_ends_a_sequence_unless_it_is_the_label(void **state) {
-    (void)state;
     if (!has_decoding()) return;
     decoded d = open_decoded(9);
     size_t row = (size_t)SPEC->classes * get_real_bytes();

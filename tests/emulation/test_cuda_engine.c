@@ -15,7 +15,6 @@ enum { STEPS = 30 };
 /* --- steps ------------------------------------------------------------------------------------------------------ */
 
 static void test_step_numbers_are_those_of_the_cpu(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_fleet_spec();
     lh_toy_check_steps(&spec, lh_toy_config(&spec, 7));
     spec.train.batch = 3; /* fewer than shards */
@@ -25,7 +24,6 @@ static void test_step_numbers_are_those_of_the_cpu(void **state) {
 }
 
 static void test_step_fixed_length_and_distinct_examples_are_those_of_the_cpu(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_fleet_spec();
     lh_engine_config config = lh_toy_config(&spec, 5);
     config.fixed_length = 6;
@@ -34,7 +32,6 @@ static void test_step_fixed_length_and_distinct_examples_are_those_of_the_cpu(vo
 }
 
 static void test_engine_names_itself(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_fleet_spec();
     lh_engine *engines[3];
     char text[128];
@@ -63,7 +60,6 @@ static void test_engine_names_itself(void **state) {
 
 /* A learning rate that makes parameters infinite in the first update. */
 static void test_step_infinite_update_stops(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_fleet_spec();
     lh_error error;
     lh_engine *engine;
@@ -91,7 +87,6 @@ static void sample_masked(lh_rng *rng, int n, lh_example *example) {
 
 /* The host, not the device, counts labels in the loss and sequences with a counted label (10 of 13). */
 static void test_step_with_masks_counts_labels_and_sequences(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_fleet_spec();
     lh_task task = *lh_toy_spec.task;
     lh_engine *engine;
@@ -120,7 +115,6 @@ static void test_step_with_masks_counts_labels_and_sequences(void **state) {
 /* --- opening ---------------------------------------------------------------------------------------------------- */
 
 static void test_open_without_memory_reports_request_and_free_memory(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_fleet_spec();
     lh_error error;
     lh_engine *engine;
@@ -134,7 +128,6 @@ static void test_open_without_memory_reports_request_and_free_memory(void **stat
 
 /* If any call fails at opening, everything is released. */
 static void test_open_failing_calls_release_everything(void **state) {
-    (void)state;
     static const char *const calls[] = {"cuMemAlloc",      "cuMemAllocHost",    "cuStreamCreate",
                                         "cuMemsetD8Async", "cuMemcpyHtoDAsync", "cuStreamSynchronize"};
     int failures = 0;

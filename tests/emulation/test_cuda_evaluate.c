@@ -62,7 +62,6 @@ static void check_evaluations(const lh_spec *spec) {
 }
 
 static void test_evaluate_sums_are_those_of_the_cpu(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_fleet_spec();
     check_evaluations(&spec);
 }
@@ -70,7 +69,6 @@ static void test_evaluate_sums_are_those_of_the_cpu(void **state) {
 /* A device with a watchdog ends launches that take seconds: a condition is divided into several launches, with a
  * group of sequences per block, and the same sums. */
 static void test_evaluate_under_a_watchdog_in_short_launches(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_fleet_spec();
     lh_error error;
     int launches[2];
@@ -107,7 +105,6 @@ static CUresult launch_and_count(CUfunction function, unsigned grid_x, unsigned 
 /* 100 sequences in the program's groups occupy 34 blocks: with more blocks groups are smaller. */
 static void test_evaluate_on_many_blocks_in_small_groups(void **state) {
     static const unsigned multiprocessors[] = {4, 40, 60, 200}, blocks[] = {4, 34, 50, 100};
-    (void)state;
     lh_spec spec = lh_toy_fleet_spec();
     assert_int_equal(toy_cuda.evaluation_group(&(lh_shape){100, {18, 0}, 9}), 3);
     for (int i = 0; i < 4; i++) {
@@ -131,7 +128,6 @@ static void test_evaluate_on_many_blocks_in_small_groups(void **state) {
 /* Launches begin short and grow if a signal may come, with the same sums. A signal ends the condition after the
  * running launch, and the device still works. */
 static void test_evaluate_ends_after_the_launch_at_a_signal(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_fleet_spec();
     lh_error error;
     lh_engine *cuda, *cpu;
@@ -185,7 +181,6 @@ static void check_query_positions(lh_engine *cuda, uint32_t example) {
 }
 
 static void test_draws_of_every_sequence_numbers_are_those_of_the_cpu(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_fleet_spec();
     lh_cuda_program by_sequence = toy_cuda;
     lh_error error;
@@ -207,7 +202,6 @@ static void test_draws_of_every_sequence_numbers_are_those_of_the_cpu(void **sta
 }
 
 static void test_evaluate_each_replica_its_own_parameters(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_fleet_spec();
     lh_error error;
     lh_engine *engines[2];
@@ -274,7 +268,6 @@ static int count_launches(lh_engine *engine, int examples) {
 /* The first replica's passes serve all replicas, on fewer blocks than replicas and on more. The results of each replica
  * are bit-identical to those of a replica that is evaluated alone. */
 static void test_evaluate_replicas_of_a_step_share_passes(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_fleet_spec();
     static answers alone[REPLICAS], together[REPLICAS];
     for (int multiprocessors = 1; multiprocessors <= 8; multiprocessors *= 2) {
@@ -311,7 +304,6 @@ static void step_both(lh_engine **engines) {
 /* Sums computed in advance for a replica are not used for other parameters or another condition. A replica whose
  * sums are unused two times in a row is left out of later launches, and so is a closed one. */
 static void test_evaluate_unused_sums_are_dropped(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_fleet_spec();
     lh_engine *engines[2];
     lh_toy_use_device((lh_emulation){.multiprocessors = 4});
@@ -340,7 +332,6 @@ static void test_evaluate_unused_sums_are_dropped(void **state) {
 }
 
 static void test_evaluate_beyond_the_limit_or_memory_reported(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_fleet_spec();
     lh_error error;
     lh_engine *engine;
@@ -357,7 +348,6 @@ static void test_evaluate_beyond_the_limit_or_memory_reported(void **state) {
 }
 
 static void test_evaluate_failing_sampler_reported(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_fleet_spec();
     lh_task task = *lh_toy_spec.task;
     lh_error error;
@@ -411,7 +401,6 @@ static void check_predictions(const lh_spec *spec, int stream) {
 }
 
 static void test_predict_logits_are_those_of_the_cpu(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_fleet_spec();
     check_predictions(&spec, 0);
 }
@@ -442,7 +431,6 @@ static void check_own_answers(const lh_spec *spec) {
 }
 
 static void test_two_streams_numbers_are_those_of_the_cpu(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_fleet_pair();
     lh_toy_check_steps(&spec, lh_toy_config(&spec, 7));
     check_evaluations(&spec);

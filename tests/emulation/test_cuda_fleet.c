@@ -60,7 +60,6 @@ static void assert_grid(bool chip, int replicas, int shards, int resident, int t
 }
 
 static void test_grid_has_the_fewest_rounds_with_full_teams(void **state) {
-    (void)state;
     assert_grid(true, 1, 128, 132, 128, 1, 1);
     assert_grid(true, 1, 128, 84, 84, 1, 1);
     assert_grid(false, 1, 4, 132, 4, 1, 1);
@@ -88,7 +87,6 @@ static void test_grid_has_the_fewest_rounds_with_full_teams(void **state) {
 
 /* Teams of 4, 2 and 1, rounds, and several orders of threads. */
 static void test_fleet_every_replica_equals_a_single_one(void **state) {
-    (void)state;
     static const int multiprocessors[] = {16, 6, 3, 2, 1};
     lh_spec spec = lh_toy_fleet_spec();
     alone ones[5];
@@ -110,7 +108,6 @@ static void test_fleet_every_replica_equals_a_single_one(void **state) {
 }
 
 static void test_chip_same_bits_on_any_number_of_blocks(void **state) {
-    (void)state;
     static const int multiprocessors[] = {1, 2, 3, 4, 9};
     lh_spec spec = lh_toy_fleet_spec();
     lh_toy_use_device((lh_emulation){0});
@@ -129,7 +126,6 @@ static void test_chip_same_bits_on_any_number_of_blocks(void **state) {
 
 /* Results depend neither on the number of steps in a launch nor on the number of prepared batches. */
 static void test_fleet_same_bits_for_any_requested_steps(void **state) {
-    (void)state;
     static const int asked[] = {1, 2, 7, 64, 150};
     enum { MANY = 150 };
     lh_spec spec = lh_toy_fleet_spec();
@@ -160,7 +156,6 @@ static int ask(lh_engine *engine, int count) {
 
 /* The state of a replica is never ahead of the steps that it has returned. */
 static void test_step_waits_for_the_others(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_fleet_spec();
     lh_engine *e[3];
     lh_toy_use_device((lh_emulation){0});
@@ -188,7 +183,6 @@ static void test_step_waits_for_the_others(void **state) {
 }
 
 static void test_fleet_continues_without_closed_replicas(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_fleet_spec();
     lh_engine *engines[4];
     lh_toy_use_device((lh_emulation){.multiprocessors = 5});
@@ -216,7 +210,6 @@ static void test_fleet_continues_without_closed_replicas(void **state) {
 }
 
 static void test_fleet_resumes_from_different_steps(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_fleet_spec();
     lh_error error;
     lh_engine *engines[3];
@@ -245,7 +238,6 @@ static void test_fleet_resumes_from_different_steps(void **state) {
 /* A launch has at most twice the steps of the previous one, so that long sequences do not exceed the watchdog's
  * limit. */
 static void test_step_under_a_watchdog_launches_grow_slowly(void **state) {
-    (void)state;
     enum { STEPS_IN_ALL = 31 };
     lh_spec spec = lh_toy_fleet_spec();
     int launches[2];
@@ -276,7 +268,6 @@ static void break_bias(lh_engine *engine) {
 }
 
 static void test_fleet_one_replica_not_finite_the_others_continue(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_fleet_spec();
     lh_engine *engines[3], *cpu;
     lh_error error;
@@ -313,7 +304,6 @@ static void test_fleet_one_replica_not_finite_the_others_continue(void **state) 
 /* The batch of a later step of one replica cannot be made: this replica makes all earlier steps, and the other replicas
  * make all of theirs. */
 static void test_fleet_failing_batch_ends_its_replica(void **state) {
-    (void)state;
     static const int asked[] = {1, 3, 8, 30};
     lh_spec spec = lh_toy_fleet_spec();
     lh_task task = *lh_toy_spec.task;
@@ -340,7 +330,6 @@ static void test_fleet_failing_batch_ends_its_replica(void **state) {
 }
 
 static void test_step_failing_device_is_lost_for_all(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_fleet_spec();
     lh_error error;
     lh_state s;

@@ -100,7 +100,6 @@ static void check_product(lh_cuda_library *library, lh_cuda_product p, bool whol
 
 /* Every form is multiplied twice: the second time the shape is remembered. */
 static void test_products_of_every_form_and_precision(void **state) {
-    (void)state;
     static const char *const precisions[] = {"float64", "float32", "tf32", "bf16"};
     for (int i = 0; i < 4; i++) {
         open_device((lh_emulation){.multiprocessors = 2}, precisions[i]);
@@ -136,20 +135,17 @@ static void check_biases(const char *precision, int plain_products) {
 }
 
 static void test_products_add_biases_and_rectify(void **state) {
-    (void)state;
     static const char *const precisions[] = {"float64", "float32", "tf32", "bf16"};
     for (int i = 0; i < 4; i++) check_biases(precisions[i], 0);
 }
 
 static void test_library_without_epilogues_computes_the_product_alone(void **state) {
-    (void)state;
     check_biases("float32", 1);
     check_biases("float64", LH_EMULATION_SAYS_SO);
 }
 
 /* The digest covers operations that the library fuses with a product, even if the algorithm is equal, and no others. */
 static void test_digest_covers_operations_fused_with_a_product(void **state) {
-    (void)state;
     uint32_t digests[4];
     for (int i = 0; i < 4; i++) {
         open_device((lh_emulation){.multiprocessors = 2, .plain_products = i == 3}, "float32");
@@ -168,7 +164,6 @@ static void test_digest_covers_operations_fused_with_a_product(void **state) {
 }
 
 static void test_products_of_more_shapes_than_are_cached_are_right(void **state) {
-    (void)state;
     open_device((lh_emulation){.multiprocessors = 2}, "float64");
     lh_cuda_library *library = open_library();
     for (int round = 0; round < 2; round++)
@@ -189,7 +184,6 @@ static void assert_refused(const char *first, const char *second) {
 }
 
 static void test_open_names_missing_parts(void **state) {
-    (void)state;
     open_device((lh_emulation){.multiprocessors = 2}, "float32");
     setenv("LONGHAND_CUBLASLT", "/nowhere/libcublasLt.so", 1);
     assert_refused("looked in: /nowhere/libcublasLt.so", "in LONGHAND_CUBLASLT");
@@ -204,7 +198,6 @@ static void test_open_names_missing_parts(void **state) {
 }
 
 static void test_failing_calls_are_named(void **state) {
-    (void)state;
     static const struct {
         const char *call, *text;
     } cases[] = {

@@ -110,7 +110,6 @@ static void close_trained(lh_engine **engines) {
 
 /* The first replica's passes serve all replicas, on fewer blocks than replicas and on more. */
 static void test_greedy_replicas_share_passes(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_fleet_pair();
     for (int multiprocessors = 1; multiprocessors <= 8; multiprocessors *= 2) {
         lh_engine *engines[REPLICAS];
@@ -133,7 +132,6 @@ static CUresult copy_and_measure(CUdeviceptr to, const void *from, size_t bytes,
 
 /* As many replicas share a pass as fit into the memory of batches, in their order. */
 static void test_greedy_in_several_passes_if_batches_do_not_fit(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_fleet_pair();
     lh_engine *engines[REPLICAS];
     int launches[REPLICAS], alone, before = 0;
@@ -159,7 +157,6 @@ static void test_greedy_in_several_passes_if_batches_do_not_fit(void **state) {
 /* If only two replicas fit into a pass, the first, third and fifth request compute for two, two and one; no replica is
  * computed twice. */
 static void test_passes_of_few_replicas_compute_each_replica_once(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_fleet_pair();
     lh_eval_request forced = greedy;
     lh_engine *engines[REPLICAS];
@@ -187,7 +184,6 @@ static size_t count_sizes(const lh_shape *part, lh_mode mode) {
 
 /* One size of each length suffices for any number of replicas. */
 static void test_reserve_asks_for_each_length_once(void **state) {
-    (void)state;
     lh_cuda_program counted = toy_cuda;
     lh_engine *engines[REPLICAS];
     lh_error error;
@@ -218,7 +214,6 @@ static void draw_by_index(const lh_draw *from, const lh_shape *shape, const int3
 
 /* Unfinished sequences of a replica begin at an index of its own, on which its draws and noise depend. */
 static void test_greedy_draws_by_index_in_the_batch(void **state) {
-    (void)state;
     lh_cuda_program by_index = toy_cuda;
     lh_engine *engines[REPLICAS];
     int launches[REPLICAS], alone;
@@ -243,7 +238,6 @@ static void test_greedy_draws_by_index_in_the_batch(void **state) {
 
 /* A replica at another step, and one that decodes fewer examples, are evaluated on their own. */
 static void test_greedy_of_other_steps_and_requests_apart(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_fleet_pair();
     lh_eval_request few = greedy;
     lh_engine *engines[REPLICAS];
@@ -266,7 +260,6 @@ static void test_greedy_of_other_steps_and_requests_apart(void **state) {
 
 /* A signal between passes ends the evaluation without stored answers; when it is repeated, results are the same. */
 static void test_greedy_ends_after_the_pass_at_a_signal(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_fleet_pair();
     lh_engine *engines[REPLICAS];
     lh_error error;
@@ -290,7 +283,6 @@ static void test_greedy_ends_after_the_pass_at_a_signal(void **state) {
 
 /* The device fails in a pass over the targets or over answers: it is lost, and all memory is released. */
 static void test_greedy_on_a_failing_device_is_reported(void **state) {
-    (void)state;
     lh_spec spec = lh_toy_fleet_pair();
     for (int at = 1; at <= 3; at++) {
         lh_engine *engines[REPLICAS];
@@ -312,7 +304,6 @@ static int models_listed;      /* number of times that these parameters changed 
 /* The toy as a wide model, whose evaluation is one phase. */
 static int wide_launches(const lh_shape *shape, lh_mode mode, void *workspace, const void *parameters, void *gradient,
                          lh_cuda_launch *launch) {
-    (void)shape, (void)workspace, (void)gradient;
     models_listed += parameters != multiplied;
     multiplied = parameters;
     *launch = (lh_cuda_launch){.phase = mode == LH_MODE_TRAIN ? (int)LH_CUDA_END : (int)LH_CUDA_FIRST};
@@ -321,7 +312,6 @@ static int wide_launches(const lh_shape *shape, lh_mode mode, void *workspace, c
 
 /* The first request starts the passes of all replicas, each with the groups that it has alone. */
 static void test_greedy_wide_replicas_share_passes(void **state) {
-    (void)state;
     lh_cuda_program wide = toy_cuda;
     lh_engine *engines[REPLICAS];
     int launches[REPLICAS], alone;

@@ -27,7 +27,6 @@ static float *poison, *poison_target; /* source and destination of the NaN */
 /* Lists a product of the first numbers of the workspace, which the step overwrites. */
 static int launches(const lh_shape *shape, lh_mode mode, void *workspace, const void *parameters, void *gradient,
                     lh_cuda_launch *launch) {
-    (void)parameters;
     assert_true((gradient != NULL) == (mode == LH_MODE_TRAIN));
     passes[mode == LH_MODE_EVALUATE]++;
     sequences[mode == LH_MODE_EVALUATE] += shape->sequences;
@@ -46,7 +45,6 @@ static int launches(const lh_shape *shape, lh_mode mode, void *workspace, const 
 }
 
 static int few_sequences(const lh_shape *shape) {
-    (void)shape;
     return 20;
 }
 
@@ -150,7 +148,6 @@ static void assert_same_outcomes(const outcome *actual, const outcome *expected)
 
 /* Steps one by one, two by two, and all together; the next batches are copied before these steps end. */
 static void test_fleet_has_the_bits_of_the_ordinary_toy(void **state) {
-    (void)state;
     outcome plain[REPLICAS], actual[REPLICAS];
     use_device(&toy_cuda, (lh_emulation){0});
     lh_spec spec = lh_toy_fleet_spec();
@@ -177,7 +174,6 @@ static void test_fleet_has_the_bits_of_the_ordinary_toy(void **state) {
 
 /* Steps are started together if their launches fit in the stream without blocking the host, but at least one. */
 static void test_steps_started_together_fit_their_launches(void **state) {
-    (void)state;
     static const struct {
         int launches, replicas, together;
     } cases[] = {{2, 1, STEPS}, {200, 1, 5}, {200, 2, 2}, {600, 1, 1}, {5000, 1, 1}};
@@ -243,7 +239,6 @@ static void run_failing(int most, failing *actual) {
 
 /* Later steps that are already in the stream update nothing, and the reported gradient is that of the failed step. */
 static void test_step_that_is_not_finite_ends_later_started_steps(void **state) {
-    (void)state;
     static failing alone, together;
     run_failing(1, &alone);
     run_failing(STEPS, &together);
@@ -268,7 +263,6 @@ static void assert_compiler(const lh_engine *engine, const char *name) {
 
 /* The emulated library chooses algorithms by device and shape. */
 static void test_compiler_differs_by_device_and_shapes(void **state) {
-    (void)state;
     char names[3][160];
     for (int i = 0; i < 3; i++) {
         lh_error error;
@@ -327,7 +321,6 @@ static void test_training_stopped_by_a_signal_resumes_to_same_bits(void **state)
 }
 
 static void test_fleet_names_the_library(void **state) {
-    (void)state;
     lh_error error;
     lh_engine *engines[REPLICAS];
     char text[160];
@@ -347,7 +340,6 @@ static void test_fleet_names_the_library(void **state) {
 }
 
 static void test_open_failing_calls_release_everything(void **state) {
-    (void)state;
     static const char *const calls[] = {"cublasLtCreate", "cuMemAlloc", "cuMemAllocHost"};
     int failures = 0;
     for (int call = 0; call < 3; call++)
@@ -370,7 +362,6 @@ static void test_open_failing_calls_release_everything(void **state) {
 }
 
 static void test_step_product_that_fails_loses_the_device(void **state) {
-    (void)state;
     lh_error error;
     lh_engine *engine;
     lh_step_metrics metrics[STEPS];
@@ -391,7 +382,6 @@ static void test_step_product_that_fails_loses_the_device(void **state) {
 
 /* A step of the toy ends in a phase in which blocks synchronise; its evaluation is a phase in which they do not. */
 static void test_only_phases_with_grid_barriers_are_cooperative(void **state) {
-    (void)state;
     static const char *const calls[] = {"cuLaunchKernel", "cuLaunchCooperativeKernel"};
     for (int call = 0; call < 2; call++) {
         lh_error error;
@@ -424,7 +414,6 @@ static void test_only_phases_with_grid_barriers_are_cooperative(void **state) {
 
 /* The library adds a bias; its phase is launched only if the library has no such product. */
 static void test_a_bias_has_a_phase_where_the_library_does_not_add_it(void **state) {
-    (void)state;
     static const int plain[] = {0, 1, LH_EMULATION_SAYS_SO};
     for (int i = 0; i < 6; i++) {
         lh_error error;

@@ -49,7 +49,6 @@ static CUresult launch(const fixture *f, const char *kernel, unsigned blocks, un
 }
 
 static void test_configuration_is_read_from_the_environment(void **state) {
-    (void)state;
     const lh_cuda_driver *driver = lh_emulated_driver();
     const char *text = NULL;
     int value = 0;
@@ -74,7 +73,6 @@ static void test_configuration_is_read_from_the_environment(void **state) {
 
 /* Two sums of pinned numbers; operations in a stream run when the host waits. */
 static void test_work_runs_when_the_host_waits(void **state) {
-    (void)state;
     enum { BLOCKS = 2, BYTES = BLOCKS * THREADS * sizeof(float) };
     fixture f = open_device(NULL);
     const lh_cuda_driver *driver = f.driver;
@@ -117,7 +115,6 @@ static void test_work_runs_when_the_host_waits(void **state) {
 }
 
 static void test_grid_that_is_not_resident_is_refused(void **state) {
-    (void)state;
     lh_emulation emulation = {.multiprocessors = 3, .blocks_per_multiprocessor = 2};
     fixture f = open_device(&emulation);
     CUfunction function;
@@ -142,7 +139,6 @@ static void test_grid_that_is_not_resident_is_refused(void **state) {
 }
 
 static void test_failed_kernel_breaks_the_device(void **state) {
-    (void)state;
     fixture f = open_device(NULL);
     CUdeviceptr memory, more;
     const char *text = NULL;
@@ -171,7 +167,6 @@ static int try_write(int at) {
 }
 
 static void test_write_outside_of_an_allocation_breaks_the_device(void **state) {
-    (void)state;
     const char *text = NULL;
     assert_int_equal(try_write(7), 0);
     assert_int_not_equal(lh_found(try_write, 8), 0);
@@ -181,7 +176,6 @@ static void test_write_outside_of_an_allocation_breaks_the_device(void **state) 
 }
 
 static void test_calls_fail_on_request(void **state) {
-    (void)state;
     lh_emulation emulation = {.failing_call = "cuMemAlloc", .failing_after = 2, .failing_result = OUT_OF_MEMORY};
     fixture f = open_device(&emulation);
     CUdeviceptr memory[3];
@@ -194,7 +188,6 @@ static void test_calls_fail_on_request(void **state) {
 }
 
 static void test_memory_of_the_device_is_counted(void **state) {
-    (void)state;
     lh_emulation emulation = {.memory = 1000};
     fixture f = open_device(&emulation);
     CUdeviceptr memory, more;
@@ -210,7 +203,6 @@ static void test_memory_of_the_device_is_counted(void **state) {
 }
 
 static void test_devices_contexts_and_modules_are_checked(void **state) {
-    (void)state;
     const lh_cuda_driver *driver = lh_emulated_driver();
     lh_emulation emulation = {.devices = -1};
     CUdeviceptr memory;

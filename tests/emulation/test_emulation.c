@@ -21,7 +21,6 @@ static lh_status launch(const char *kernel, int blocks, int threads, size_t memo
 }
 
 static void test_sum_by_shuffles_in_every_order(void **state) {
-    (void)state;
     enum { BLOCKS = 3, THREADS = 256 };
     float in[BLOCKS * THREADS], out[BLOCKS], *ip = in, *op = out;
     lh_error error;
@@ -39,7 +38,6 @@ static void test_sum_by_shuffles_in_every_order(void **state) {
 }
 
 static void test_grid_barrier_holds_in_every_order(void **state) {
-    (void)state;
     enum { BLOCKS = 6 };
     int rounds = 9;
     lh_error error;
@@ -55,7 +53,6 @@ static void test_grid_barrier_holds_in_every_order(void **state) {
 }
 
 static void test_shuffles_and_votes_exchange_values_of_a_warp(void **state) {
-    (void)state;
     int out[3][32], *op = &out[0][0];
     double large[32], *lp = large;
     lh_error error;
@@ -92,7 +89,6 @@ static unsigned count_right_orders(const char *kernel, int threads, int side) {
 }
 
 static void test_missing_barrier_shows_in_some_order(void **state) {
-    (void)state;
     for (int threads = 32; threads <= 256; threads *= 8)
         for (int side = -1; side <= 1; side += 2) {
             assert_int_equal(count_right_orders("neighbour_kernel", threads, side), (1 << ORDERS) - 1);
@@ -102,7 +98,6 @@ static void test_missing_barrier_shows_in_some_order(void **state) {
 }
 
 static void test_divergent_barrier_is_reported(void **state) {
-    (void)state;
     lh_error error;
     for (unsigned order = 0; order < ORDERS; order++) {
         set_order(order);
@@ -112,7 +107,6 @@ static void test_divergent_barrier_is_reported(void **state) {
 }
 
 static void test_partial_shuffle_is_reported(void **state) {
-    (void)state;
     int out[64], *op = out;
     lh_error error;
     set_order(0);
@@ -129,7 +123,6 @@ static void test_partial_shuffle_is_reported(void **state) {
 }
 
 static void test_deadlock_is_reported(void **state) {
-    (void)state;
     unsigned flag = 0, *fp = &flag;
     lh_error error;
     for (unsigned order = 0; order < ORDERS; order++) {
@@ -150,7 +143,6 @@ static int write_shared(int at) {
 }
 
 static void test_write_outside_of_shared_memory_is_reported(void **state) {
-    (void)state;
     set_order(0);
     assert_int_equal(lh_found(write_shared, 0), LH_OK);
     assert_int_equal(lh_found(write_shared, 9), LH_OK);
@@ -178,7 +170,6 @@ static void check_product(const char *kernel, int k, int bits) {
 }
 
 static void test_rounding_to_fewer_bits_is_that_of_the_device(void **state) {
-    (void)state;
     const struct {
         float x;
         unsigned tf32, bf16;
@@ -209,7 +200,6 @@ static void test_rounding_to_fewer_bits_is_that_of_the_device(void **state) {
 }
 
 static void test_products_of_fragments_are_exact(void **state) {
-    (void)state;
     for (unsigned order = 0; order < ORDERS; order++) {
         set_order(order);
         check_product("tf32_kernel", 8, 10);

@@ -6,7 +6,6 @@
 #include "runtime/cuda/driver.h"
 
 static void test_runtime_finds_the_driver_and_runs_a_kernel(void **state) {
-    (void)state;
     enum { THREADS = 64 };
     const lh_cuda_driver *driver = NULL;
     lh_error error;

@@ -59,27 +59,23 @@ static void check_gradient(int n, int shards) {
 
 static void test_gradient_of_every_length_is_that_of_the_cpu(void **state) {
     static const int lengths[] = {1, 2, 5, 9};
-    (void)state;
     for (int i = 0; i < 4; i++) check_gradient(lengths[i], SHARDS);
 }
 
 /* The shard has more tokens than a block has threads, so loops over groups of its sequences have several rounds. */
 static void test_gradient_of_long_sequences_in_one_shard_is_that_of_the_cpu(void **state) {
     const lh_lengths one = {NULL, 0, 64, 64, 1};
-    (void)state;
     if (SPEC->cuda->launches != NULL) return; /* a wide model has one sequence in a shard */
     if (lh_check_limit(SPEC, &one, NULL) == LH_OK) check_gradient(64, 1);
 }
 
 /* A short batch, like the last one of an epoch: some shards have no sequence. */
 static void test_gradient_with_empty_shards_is_that_of_the_cpu(void **state) {
-    (void)state;
     check_gradient(5, 2 * SEQUENCES);
 }
 
 /* If no barrier is missing, every team and order of threads gives the same bits. */
 static void test_step_in_any_order_of_threads_and_team_size_has_the_same_bits(void **state) {
-    (void)state;
     problem p = open_problem(9, LH_MODE_TRAIN);
     lh_model_step first = train_on_device(&p, SHARDS, 1, LH_EMULATION_ASCENDING);
     print_bits("gradient", first.gradient, first.bytes);
@@ -97,7 +93,6 @@ static void test_step_in_any_order_of_threads_and_team_size_has_the_same_bits(vo
 
 /* A step reads what the step before it in the same launch has updated. */
 static void test_second_step_of_a_launch_is_that_of_a_launch_of_its_own(void **state) {
-    (void)state;
     if (SPEC->cuda->launches != NULL) return; /* a wide model has a launch for each phase */
     problem p = open_problem(9, LH_MODE_TRAIN);
     lh_cuda_step step = make_device_step(&p);
@@ -115,7 +110,6 @@ static void test_second_step_of_a_launch_is_that_of_a_launch_of_its_own(void **s
 
 /* All masked labels are in the first shard. Every shard divides by the number of counted labels of all shards. */
 static void test_gradient_with_all_masks_in_one_shard_is_that_of_the_cpu(void **state) {
-    (void)state;
     if (SPEC->task->loss != LH_LOSS_COUNTED) return;
     problem p = open_problem(9, LH_MODE_TRAIN);
     size_t labels = (size_t)p.shape.labels, first = (SEQUENCES + SHARDS - 1) / SHARDS;
@@ -127,7 +121,6 @@ static void test_gradient_with_all_masks_in_one_shard_is_that_of_the_cpu(void **
 
 /* If no label is in the loss, neither parameters, which would decay, nor moments change, and the step is complete. */
 static void test_step_without_counted_labels_changes_nothing(void **state) {
-    (void)state;
     if (SPEC->task->loss != LH_LOSS_COUNTED) return;
     problem p = open_problem(9, LH_MODE_TRAIN);
     size_t count = (size_t)SPEC->parameter_storage;
@@ -156,7 +149,6 @@ static void compare_row(void *context, size_t first, size_t count) {
 }
 
 static void test_step_keeps_constant_tensors(void **state) {
-    (void)state;
     problem p = open_problem(5, LH_MODE_TRAIN);
     lh_model_step d = train_on_device(&p, SHARDS, 2, 3);
     void *zeros = lh_model_reserve(d.bytes);
@@ -190,7 +182,6 @@ static void compare_states(const lh_model_step *d, const lh_update *update) {
 }
 
 static void test_update_of_a_gradient_is_that_of_the_cpu(void **state) {
-    (void)state;
     problem p = open_problem(5, LH_MODE_TRAIN);
     lh_cuda_step step = make_device_step(&p);
     step.step = 0;
@@ -236,7 +227,6 @@ static double update_by_reference(const char *resolved, const lh_tensor *tensor,
 
 /* Compares every element, with and without decay. */
 static void test_update_of_the_cpu_is_that_of_the_reference(void **state) {
-    (void)state;
     problem p = open_problem(5, LH_MODE_TRAIN);
     size_t count = (size_t)SPEC->parameter_storage, bytes = count * get_real_bytes();
     void *gradient = lh_model_reserve(bytes), *before = memcpy(lh_model_reserve(bytes), p.parameters, bytes);
@@ -307,7 +297,6 @@ static void check_evaluation(int n, int blocks, int group) {
  * rows. */
 static void test_evaluation_in_groups_of_any_size_has_the_same_bits(void **state) {
     static const int groups[] = {1, 2, SEQUENCES};
-    (void)state;
     if (SPEC->cuda->launches != NULL) return; /* the program sets the groups of a wide model */
     problem p = open_problem(14, LH_MODE_EVALUATE);
     size_t bytes = (size_t)SEQUENCES * (size_t)p.shape.labels * (size_t)SPEC->classes * get_real_bytes();
@@ -326,7 +315,6 @@ static void test_evaluation_in_groups_of_any_size_has_the_same_bits(void **state
 /* Models with different parameters, labels and numbers of sequences run side by side. */
 static void test_evaluation_of_several_models_has_the_bits_of_each(void **state) {
     enum { MODELS = 2 }; /* the machine for PTX looks for races between four blocks at most */
-    (void)state;
     if (SPEC->cuda->launches != NULL) return; /* wide models are evaluated one after the other */
     problem p = open_problem(9, LH_MODE_EVALUATE);
     size_t row = (size_t)p.shape.labels * (size_t)SPEC->classes * get_real_bytes();
@@ -355,7 +343,6 @@ static void test_evaluation_of_several_models_has_the_bits_of_each(void **state)
 }
 
 static void test_evaluation_is_that_of_the_cpu(void **state) {
-    (void)state;
     check_evaluation(1, 2, 2);
     check_evaluation(9, 3, 1);
     check_evaluation(14, 2, 5);
@@ -364,7 +351,6 @@ static void test_evaluation_is_that_of_the_cpu(void **state) {
 /* Sets all vectors to values other than 0, so that a missing bias shows. A wide model adds biases in products (even
  * orders) or in phases of their own (odd orders). */
 static void test_evaluation_with_biases_is_that_of_the_cpu(void **state) {
-    (void)state;
     problem p = open_problem(2, LH_MODE_EVALUATE);
     for (int i = 0; i < SPEC->tensor_count; i++) {
         const lh_tensor *t = &SPEC->tensors[i];
@@ -381,7 +367,6 @@ static void test_evaluation_with_biases_is_that_of_the_cpu(void **state) {
 
 /* A gradient that is not finite: nothing is updated, and the next step does not begin. */
 static void test_step_that_is_not_finite_leaves_the_parameters(void **state) {
-    (void)state;
     problem p = open_problem(5, LH_MODE_TRAIN);
     ((unsigned char *)p.parameters)[get_real_bytes() - 1] = 0x7f; /* the first element becomes very large or NaN */
     ((unsigned char *)p.parameters)[get_real_bytes() - 2] = 0xff;
@@ -397,7 +382,6 @@ static void test_step_that_is_not_finite_leaves_the_parameters(void **state) {
 /* Steps of a wide model are started together: a step after a failed or skipped one is skipped. */
 static void test_step_after_a_skipped_step_is_skipped(void **state) {
     static const lh_cuda_result states[] = {{.state = LH_CUDA_NOT_RUN}, {.state = LH_CUDA_NOT_FINITE}};
-    (void)state;
     if (SPEC->cuda->launches == NULL) return; /* all steps are in one launch */
     problem p = open_problem(1, LH_MODE_TRAIN);
     lh_cuda_step step = make_device_step(&p);

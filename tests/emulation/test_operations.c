@@ -15,7 +15,6 @@ static void check_columns(const precision *p, int rows, int columns) {
 }
 
 static void test_column_sums_of_every_size_match_plain_sums(void **state) {
-    (void)state;
     static const int rows[] = {0, 1, 7, 65, 130}, columns[] = {4, 40, 100, 256, 300};
     for (int i = 0; i < EXACT_PRECISIONS * 5 * 5; i++)
         check_columns(&PRECISIONS[i % 2], rows[i / 2 % 5], columns[i / 10]);
@@ -95,7 +94,6 @@ static void check_norm(const precision *p, lh_norm n, bool in_place) {
 }
 
 static void test_norms_and_sums_are_those_of_the_reference(void **state) {
-    (void)state;
     static const int rows[] = {1, 7, MOST_ROWS};
     for (int i = 0; i < 3 * LH_FORMS * 4; i++) {
         const lh_norm n = {rows[i % 3], i / 3 % LH_FORMS, i / 3 / LH_FORMS % 2, i / 6 / LH_FORMS, 1.25};
@@ -107,7 +105,6 @@ static void test_norms_and_sums_are_those_of_the_reference(void **state) {
 
 /* In evaluation the function with dropout, without a mask, gives the bits of the function without dropout. */
 static void test_norms_without_a_mask_drop_nothing(void **state) {
-    (void)state;
     for (int i = 0; i < 2 * 3 * 2; i++) {
         const precision *p = &PRECISIONS[i / 6 ? IN_QUADS : 1];
         lh_norm n = {7, LH_SUM + i % 6 / 2, i % 2, 0, 1.25};
@@ -157,7 +154,6 @@ static void check_activation(const precision *p, int f, int rows) {
 }
 
 static void test_activations_and_gates_are_those_of_the_reference(void **state) {
-    (void)state;
     static const int rows[] = {1, 7, 65};
     for (int i = 0; i < EXACT_PRECISIONS * 3 * LH_ACTIVATIONS; i++)
         check_activation(&PRECISIONS[i % 2], i / 6, rows[i / 2 % 3]);
@@ -181,7 +177,6 @@ static void check_masks(const precision *p, const lh_ref_dropout *site, uint32_t
 
 /* Rates of all sizes, then the eight rates at which one element of a block is barely kept. */
 static void test_masks_are_those_of_the_reference(void **state) {
-    (void)state;
     static const double rates[] = {0, 0.1, 0.5, 0.999};
     for (uint32_t i = 0; i < 4 + 8; i++) {
         lh_ref_dropout site = {lh_key_of_seed(0xfeedULL << 32 | i), 5 + i, lh_site(LH_DOMAIN_DROPOUT, i % 3, i % 2), 0};

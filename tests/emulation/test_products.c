@@ -88,12 +88,10 @@ static void check_products(const precision *p) {
 }
 
 static void test_products_of_every_order_size_and_finish(void **state) {
-    (void)state;
     for (int i = 0; i < PRECISION_COUNT; i++) check_products(&PRECISIONS[i]);
 }
 
 static void test_product_over_nothing_is_zero(void **state) {
-    (void)state;
     for (int i = 0; i < PRECISION_COUNT; i++)
         check_product(&PRECISIONS[i], (lh_product){.rows = 8, .columns = 4, .K = 0}, false);
 }
@@ -119,7 +117,6 @@ static void check_rows(const precision *p, int along_b) {
 }
 
 static void test_rows_of_a_product_do_not_depend_on_their_number(void **state) {
-    (void)state;
     for (int i = 0; i < 2 * PRECISION_COUNT; i++) check_rows(&PRECISIONS[i / 2], i % 2);
 }
 

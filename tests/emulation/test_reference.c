@@ -93,7 +93,6 @@ static void for_each_model(void (*check)(model *)) {
 /* ---- comparison with stored vectors ---- */
 
 static void test_cases_cover_every_stored_network(void **state) {
-    (void)state;
     for (int i = 0; i < LH_VECTORS_FILES; i++) {
         int covered = 0, wanted = lh_vectors_is_compiled(lh_vectors_name[i]);
         for (int c = 0; c < CASE_COUNT; c++) covered += strcmp(CASES[c].vectors, lh_vectors_name[i]) == 0;
@@ -120,7 +119,6 @@ static void check_stored(model *m) {
 }
 
 static void test_evaluation_of_stored_batches_gives_stored_logits(void **state) {
-    (void)state;
     for_each_model(check_stored);
 }
 
@@ -135,7 +133,6 @@ static void check_stored_gradient(model *m) {
 }
 
 static void test_step_on_stored_batch_gives_stored_gradients(void **state) {
-    (void)state;
     for_each_model(check_stored_gradient);
 }
 
@@ -166,7 +163,6 @@ static void check_pair_lengths(model *m) {
 }
 
 static void test_two_streams_give_stored_logits_and_match_reference(void **state) {
-    (void)state;
     for (int i = 0; i < PAIR_COUNT; i++) {
         print_message("           %s\n", PAIRS[i].spec->id);
         model m = open_model(&PAIRS[i]);
@@ -187,7 +183,6 @@ static void check_lengths(model *m) {
 }
 
 static void test_every_length_and_cut_matches_reference(void **state) {
-    (void)state;
     for_each_model(check_lengths);
 }
 
@@ -202,13 +197,11 @@ static void check_limits(model *m) {
 }
 
 static void test_geometric_limits_match_reference(void **state) {
-    (void)state;
     for_each_model(check_limits);
 }
 
 /* Every layer reads its own positions: the layers of the other tests share a draw and cannot show this. */
 static void test_every_layer_reads_its_own_draws(void **state) {
-    (void)state;
     enum { TOKENS = 12, LAYERS = 2 };
     static const lh_parity_case rotation = {"rand_rope", &longhand_spec_parity_dropout_rand_rope};
     model m = open_model(&rotation);

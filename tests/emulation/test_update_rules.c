@@ -22,14 +22,12 @@ static void check_fold(const precision *p, int shards, int count, int blocks) {
 }
 
 static void test_fold_has_the_bits_of_a_left_fold(void **state) {
-    (void)state;
     static const int shards[] = {1, 2, 8, 9, 19}, counts[] = {4, 1020, 1024, 5000};
     for (int i = 0; i < EXACT_PRECISIONS * 5 * 4; i++)
         check_fold(&PRECISIONS[i % 2], shards[i / 2 % 5], counts[i / 10], 1 + i % 3);
 }
 
 static void test_squares_of_pieces_match_plain_sums(void **state) {
-    (void)state;
     for (int i = 0; i < EXACT_PRECISIONS; i++) {
         enum { PIECES = 5 };
         int pieces = PIECES;
@@ -43,7 +41,6 @@ static void test_squares_of_pieces_match_plain_sums(void **state) {
 }
 
 static void test_totals_are_the_same_in_all_threads(void **state) {
-    (void)state;
     static const int counts[] = {1, 5, 256, 300}, strides[] = {1, 5};
     for (int i = 0; i < 4 * 2; i++) {
         int count = counts[i % 4], stride = strides[i / 4];
@@ -108,12 +105,10 @@ static void check_first_step(const precision *p) {
 }
 
 static void test_first_step_is_the_rate_of_every_gradient(void **state) {
-    (void)state;
     for (int i = 0; i < EXACT_PRECISIONS; i++) check_first_step(&PRECISIONS[i]);
 }
 
 static void test_three_updates_are_those_of_the_reference(void **state) {
-    (void)state;
     for (int i = 0; i < EXACT_PRECISIONS; i++) check_adam(&PRECISIONS[i]);
 }
 
@@ -170,7 +165,6 @@ static void check_rule(const precision *p, rule how, int updates) {
 }
 
 static void test_fifty_updates_of_each_rule_are_those_of_the_reference(void **state) {
-    (void)state;
     for (rule how = ADAMW; how <= MOMENTUM; how++) {
         check_rule(&PRECISIONS[0], how, 2);
         check_rule(&PRECISIONS[1], how, 50);
@@ -178,7 +172,6 @@ static void test_fifty_updates_of_each_rule_are_those_of_the_reference(void **st
 }
 
 static void test_integer_powers_are_those_of_the_host(void **state) {
-    (void)state;
     double base = 0.9, out[THREADS], *to = out;
     launch(&PRECISIONS[1], "power", 1, (void *[]){&base, &to});
     for (int n = 0; n < THREADS; n++) assert_true(out[n] == lh_power(base, n));
