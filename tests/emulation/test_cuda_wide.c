@@ -44,9 +44,7 @@ static int launches(const lh_shape *shape, lh_mode mode, void *workspace, const 
     return 2;
 }
 
-static int few_sequences(const lh_shape *shape) {
-    return 20;
-}
+static int few_sequences(const lh_shape *shape) { return 20; }
 
 static void make_wide(lh_emulation emulation) {
     if (emulation.multiprocessors == 0) emulation.multiprocessors = 1;

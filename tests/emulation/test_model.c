@@ -70,9 +70,7 @@ static void test_gradient_of_long_sequences_in_one_shard_is_that_of_the_cpu(void
 }
 
 /* A short batch, like the last one of an epoch: some shards have no sequence. */
-static void test_gradient_with_empty_shards_is_that_of_the_cpu(void **state) {
-    check_gradient(5, 2 * SEQUENCES);
-}
+static void test_gradient_with_empty_shards_is_that_of_the_cpu(void **state) { check_gradient(5, 2 * SEQUENCES); }
 
 /* If no barrier is missing, every team and order of threads gives the same bits. */
 static void test_step_in_any_order_of_threads_and_team_size_has_the_same_bits(void **state) {
@@ -314,7 +312,7 @@ static void test_evaluation_in_groups_of_any_size_has_the_same_bits(void **state
 
 /* Models with different parameters, labels and numbers of sequences run side by side. */
 static void test_evaluation_of_several_models_has_the_bits_of_each(void **state) {
-    enum { MODELS = 2 }; /* the machine for PTX looks for races between four blocks at most */
+    enum { MODELS = 2 };                      /* the machine for PTX looks for races between four blocks at most */
     if (SPEC->cuda->launches != NULL) return; /* wide models are evaluated one after the other */
     problem p = open_problem(9, LH_MODE_EVALUATE);
     size_t row = (size_t)p.shape.labels * (size_t)SPEC->classes * get_real_bytes();

@@ -118,9 +118,7 @@ static void check_stored(model *m) {
     }
 }
 
-static void test_evaluation_of_stored_batches_gives_stored_logits(void **state) {
-    for_each_model(check_stored);
-}
+static void test_evaluation_of_stored_batches_gives_stored_logits(void **state) { for_each_model(check_stored); }
 
 /* Compares with the stored gradients, which are rounded to float32, also for a float64 model. */
 static void check_stored_gradient(model *m) {
@@ -132,9 +130,7 @@ static void check_stored_gradient(model *m) {
     lh_vectors_case_free(&stored);
 }
 
-static void test_step_on_stored_batch_gives_stored_gradients(void **state) {
-    for_each_model(check_stored_gradient);
-}
+static void test_step_on_stored_batch_gives_stored_gradients(void **state) { for_each_model(check_stored_gradient); }
 
 /* ---- two streams ---- */
 
@@ -182,9 +178,7 @@ static void check_lengths(model *m) {
     lh_device_check_size(m, (lh_parity_size){LH_PARITY_LONGEST, 18, 0}, (lh_model_cut){2, 1, 4});
 }
 
-static void test_every_length_and_cut_matches_reference(void **state) {
-    for_each_model(check_lengths);
-}
+static void test_every_length_and_cut_matches_reference(void **state) { for_each_model(check_lengths); }
 
 static void check_limits(model *m) {
     if (!m->reference->network->families->geometric) return;
@@ -196,9 +190,7 @@ static void check_limits(model *m) {
     }
 }
 
-static void test_geometric_limits_match_reference(void **state) {
-    for_each_model(check_limits);
-}
+static void test_geometric_limits_match_reference(void **state) { for_each_model(check_limits); }
 
 /* Every layer reads its own positions: the layers of the other tests share a draw and cannot show this. */
 static void test_every_layer_reads_its_own_draws(void **state) {
