@@ -226,8 +226,8 @@ INLINE vector dot_row(const int D, const vector *column, const real *restrict ro
     return sum;
 }
 
-/* The number of elements of a cache of keys and values for `count` tokens, which decoding reads for one query at a time.
- * The cache has tiles of LANES tokens: keys channel by channel [width][LANES], then values row by row
+/* The number of elements of a cache of keys and values for `count` tokens, which decoding reads for one query at a
+ * time. The cache has tiles of LANES tokens: keys channel by channel [width][LANES], then values row by row
  * [LANES][width]. */
 INLINE size_t tiled_elements(const int width, int count) { return 2 * (size_t)width * (size_t)round_up(count, LANES); }
 
