@@ -1,10 +1,9 @@
 -- Attention as a part of a network: its products, and the parameters that its facets learn.
 --
 -- A family (encoding_facets.lua) is one attention of a model with its facets: positions, rotation, relative, score,
--- mask, normaliser, heads, projections: { bias (nil: as in the description), output, init }. A block names a family; a
--- second attention of the block with the same facets has its own name.
--- If queries and keys come from one value, one product computes queries, keys and values; otherwise queries have one
--- product, and keys and values another (cross-attention).
+-- mask, normaliser, heads, projections (facets/projections.lua). A block names a family; a second attention of the
+-- block with the same facets has its own name. If queries and keys come from one value, one product computes queries,
+-- keys and values; otherwise queries have one product, and keys and values another (cross-attention).
 
 local canonical = require("base.canonical")
 local checks = require("network.graph.checks")
@@ -13,11 +12,11 @@ local lists = require("base.lists")
 
 local M = {}
 
--- Dai et al. 2019, "Transformer-XL": a map of the distance's sinusoid, two biases per head; initial values as in Ruoss
--- et al. 2023. Shaw et al. 2018, "Self-Attention with Relative Position Representations", keys only: one table for all
--- heads. Shaw et al. state no initial values; here they are normal with variance 2 / (rows + columns), the variance of
--- equation 12 of Glorot and Bengio 2010.
-local function list_relative(list, family, path, C)
+-- Appends the parameters of relative positions. Dai et al. 2019, "Transformer-XL": a map of the distance's sinusoid,
+-- two biases per head; initial values as in Ruoss et al. 2023. Shaw et al. 2018, "Self-Attention with Relative Position
+-- Representations", keys only: one table for all heads. Shaw et al. state no initial values; here they are normal with
+-- variance 2 / (rows + columns), the variance of equation 12 of Glorot and Bengio 2010.
+local function add_relative(list, family, path, C)
   local relative, prefix, small = family.relative, family.prefix, { kind = "normal", value = 0.02 }
   local heads = { family.heads, family.head_width }
   if relative.kind == "transformer_xl" then
@@ -37,9 +36,10 @@ local function list_relative(list, family, path, C)
   end
 end
 
--- Csordas et al. 2022, "The Neural Data Router": a content bias per head; a scale, a scale of directions and an offset
--- for the logits of a layer. `asked`: the parameter of the product that computes the family's requested value.
-local function list_geometric(list, family, path, asked)
+-- Appends the parameters of geometric attention. Csordas et al. 2022, "The Neural Data Router": a content bias per
+-- head; a scale, a scale of directions and an offset for the logits of a layer. `asked`: the parameter of the product
+-- that computes the family's requested value, or nil; it is appended for every normaliser.
+local function add_geometric(list, family, path, asked)
   local normaliser, prefix = family.normaliser, family.prefix
   if normaliser.kind ~= "geometric" then
     list[#list + 1] = asked
@@ -59,9 +59,9 @@ local function list_geometric(list, family, path, asked)
     room = #numbers + normaliser.fill }
 end
 
--- The learned numbers of a family's score, which belong to a layer or are shared by all layers. Given initial values
--- become `values`, which parameters.lua places.
-function M.list_score_parameters(family, path, per_layer)
+-- The learned numbers of a family's score, which belong to a layer or are shared by all layers. Initial values that the
+-- spec lists get the kind "values"; parameters.lua gives them a place.
+local function list_score_parameters(family, path, per_layer)
   local list = {}
   for _, q in ipairs(family.score.learned or {}) do
     if q.per_layer == per_layer then
@@ -153,7 +153,8 @@ function M.attend(scope, name, queries, keys, options)
     local out = scope:product(value, from, width, options_of)
     return out, out.op.p
   end
-  local asks, asked, asked_p, q, kv = family.asks
+  local asks = family.asks
+  local asked, asked_p, q, kv
   if asks then
     local width = scope:width((family.PREFIX or "") .. asks.constant, asks.width)
     width.asked = true
@@ -188,18 +189,18 @@ function M.attend(scope, name, queries, keys, options)
     branch, order[#order + 1] = add_product(part_names.branch, attended, C, { weight = part_names.output,
       tensors = { path .. "output" }, role = part_names.output, use = not linear and "attended" or nil })
   end
-  list_relative(order, family, path, C)
-  list_geometric(order, family, path, asked_p)
+  add_relative(order, family, path, C)
+  add_geometric(order, family, path, asked_p)
   for _, p in ipairs(order) do
     scope:declare(p)
     op.others[#op.others + 1] = p.kind ~= "weight" and p or nil
   end
-  for _, p in ipairs(M.list_score_parameters(family, path, true)) do
+  for _, p in ipairs(list_score_parameters(family, path, true)) do
     table.insert(scope.late, p)
     table.insert(op.others, p)
   end
   local shared = family.prefix ~= "" and family.name .. "." or "" -- each of several families has its own folder
-  for _, p in ipairs(M.list_score_parameters(family, shared, false)) do
+  for _, p in ipairs(list_score_parameters(family, shared, false)) do
     table.insert(scope.net.late, p)
   end
   branch.from = part_names.keep

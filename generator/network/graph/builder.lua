@@ -9,8 +9,8 @@
 --   scope      the network itself, or a block in it, which is repeated: { name, ops, parameters, times, ... }
 --
 -- The order of a description determines the order of sums: contributions to a gradient are added in reverse order. Two
--- values of one name share a buffer: composites name theirs `branch`, which the next sum reads at once; all other names
--- differ.
+-- values of one name share a buffer: attention and feedforward name their results `branch`, which the next sum reads at
+-- once; all other names differ.
 -- A mistake in a description is an error of checks.lua; arguments that handles.lua has checked are not checked again.
 
 local attention = require("network.graph.attention")
@@ -291,8 +291,9 @@ function M.make_scope(net, name, title)
   return scope
 end
 
--- Builds the graph. given: model (which the description reads), widths, tokens and classes as widths of tables,
--- families, initial. The encoding added to tokens becomes net.input_place, that added in blocks net.block_place.
+-- Builds the graph. given: model (which the description reads); tokens, inputs, classes: widths of tables; families;
+-- additive: the encoding that is added to tokens (net.input_place) or in blocks (net.block_place), or nil. chunk: the
+-- name of the description's source, with which checks.lua finds lines of the description.
 function M.build(describe, given, chunk)
   local net = M.make_scope(nil, "network", "the network")
   net.chunk = chunk

@@ -42,12 +42,12 @@ local NOUNS = { network = "the network", block = "block", value = "the value", s
 local TAKEN = lists.split_set([[input output gradient step block shared parameters panels rows tokens position positions
   layer sums sequences length labels trains draws family families all read part]])
 
--- Names that blocks may not have: a block's name is a member of a state on a GPU, which already has these members.
-local OF_STATES = lists.split_set("draws first gradient l labels mask members memory place replica view work")
+-- Names that blocks may not have: in device code a block's name is a member of a struct that has these members already.
+local STATE_MEMBERS = lists.split_set("draws first gradient l labels mask members memory place replica view work")
 
 -- Whether x can be a block's name, which names the block's state and parameters; most networks have a block "layer".
 local function is_scope(x)
-  return base_names.is_free(x) and (x == "layer" or not TAKEN[x] and not OF_STATES[x])
+  return base_names.is_free(x) and (x == "layer" or not TAKEN[x] and not STATE_MEMBERS[x])
 end
 
 local function is_name(x)
@@ -63,7 +63,7 @@ local function is_text(x)
   return type(x) == "string" and #x <= 100 and not x:find("[^ -~]") and not x:find("[*/][*/]")
 end
 
-local function make_check(most)
+local function make_range_check(most)
   return function(x) return math.type(x) == "integer" and x >= 1 and x <= most end
 end
 
@@ -78,8 +78,8 @@ M.KINDS = {
   text = { "a sentence of up to 100 printable characters", is_text },
   number = { "a number", function(x) return type(x) == "number" and math.abs(x) < math.huge end },
   rate = { "a share from 0 to below 1, or nil", function(x) return type(x) == "number" and x >= 0 and x < 1 end },
-  count = { "a whole number from 1 to 8192", make_check(8192) },
-  times = { "a whole number from 1 to 64", make_check(64) },
+  count = { "a whole number from 1 to 8192", make_range_check(8192) },
+  times = { "a whole number from 1 to 64", make_range_check(64) },
   flag = { "true or false", function(x) return type(x) == "boolean" end },
   value = { "a value that an operation has made" },
   stream = { "what net:stream(name) gives" },
@@ -106,7 +106,7 @@ function Handles:fail(what, ...)
   checks.fail(self.net, what, ...)
 end
 
--- The builder's object that an argument stands for.
+-- The builder's object that an argument stands for, or the argument itself if it is no object.
 function Handles:unwrap(call, name, kind, x)
   local handle, about, is_good = x ~= nil and self.made[x] or nil, table.unpack(M.KINDS[kind])
   if handle and handle.kind ~= kind or not handle and not (is_good and is_good(x)) then
@@ -115,7 +115,7 @@ function Handles:unwrap(call, name, kind, x)
   return handle and handle.real or kind == "names" and table.move(x, 1, #x, 1, {}) or x
 end
 
-local function list(set)
+local function join_names(set)
   return table.concat(canonical.sort_keys(set), ", ")
 end
 
@@ -130,7 +130,7 @@ function Handles:read_options(call, method, given)
   for name, x in next, given do
     local kind = type(name) == "string" and method.options[name]
     if not kind then
-      self:fail(("%s has no option %s"):format(call, describe(self, name)), "%s", list(method.options))
+      self:fail(("%s has no option %s"):format(call, describe(self, name)), "%s", join_names(method.options))
     end
     options[name == "parts" and "tensors" or name] = self:unwrap(call, name, kind, x) -- the builder's name
   end
@@ -175,7 +175,7 @@ function Handles:make_method(name)
   end)
 end
 
--- Functions that give the fields of an object that a description may read.
+-- Functions that give the fields of an object that a description may read, by the object's kind.
 local fields = {
   value = function(_, value, name)
     return name == "width" and value.width.count or name == "name" and value.name or nil
@@ -214,7 +214,7 @@ local function list_fields(kind)
   for name, method in next, has_methods and M.METHODS or {} do
     names[name] = not method.of or method.of == kind or nil
   end
-  return next(names) and list(names) or "nothing; it is handed on as it is"
+  return next(names) and join_names(names) or "nothing; it is handed on as it is"
 end
 
 function Handles:make_metatable(kind)
@@ -254,10 +254,10 @@ end
 
 -- A read-only table that records its reads. A missing field is a mistake, or nil in a table of options. read: the set
 -- of read options.
-function Handles:section(title, from, read)
+function Handles:make_section(title, from, read)
   local inner = {}
   for name, value in next, from do
-    inner[name] = type(value) == "table" and self:section(title .. "." .. name, value,
+    inner[name] = type(value) == "table" and self:make_section(title .. "." .. name, value,
       name == "options" and self.read or nil) or value
   end
   return setmetatable({}, {
@@ -270,7 +270,7 @@ function Handles:section(title, from, read)
       if read then
         read[name] = true
       elseif inner[name] == nil then
-        self:fail(("%s has no %s"):format(title, describe(self, name)), "%s", list(inner))
+        self:fail(("%s has no %s"):format(title, describe(self, name)), "%s", join_names(inner))
       end
       return inner[name]
     end),
@@ -286,7 +286,7 @@ end
 function M.open(net, model, guard)
   local self = setmetatable({ net = net, guard = guard, made = {}, handle_of = {}, methods = {}, metatables = {},
     read = {}, fields = {}, prefixes = {} }, Handles)
-  return self:wrap("network", net), self:section("model", model), self.read, self.fields
+  return self:wrap("network", net), self:make_section("model", model), self.read, self.fields
 end
 
 return M

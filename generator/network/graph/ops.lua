@@ -4,7 +4,7 @@
 --
 --   roles      the operands, in the order in which they are read
 --   by_row     a row of the result depends only on the same row of each operand
---   words      the words of `plan` for an operation
+--   words      a function of the operation: the words with which `longhand plan` describes it
 --   flops      floating-point operations of a forward pass, two per multiply-add: { token, pair, label, distance }, for
 --              every token, pair of tokens, label, and row of distances that a batch shares
 --   kinds      for an operation with several kinds, the words of each by its name

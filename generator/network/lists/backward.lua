@@ -77,8 +77,8 @@ function Tape:emit(op, ...)
   end
 end
 
--- Gives a value its own buffer for its gradient.
-function Tape:spoil(value)
+-- Requests a buffer of its own for a value's gradient; the list is then derived again.
+function Tape:separate(value)
   if not self.stale[value] then
     self.stale[value] = true
     self.stale[#self.stale + 1] = value
@@ -89,7 +89,7 @@ end
 function Tape:read_gradient(value)
   local buffer = self.at[value]
   if (self.version[buffer] or 0) ~= self.seen[value] then
-    self:spoil(value)
+    self:separate(value)
   end
   return buffer
 end
@@ -107,8 +107,8 @@ function Tape:open_gradient(value)
   return self.at[value], false
 end
 
--- A variant of `into` for operations that cannot add: the second contribution goes through its own buffer. `write`
--- emits the operation with the buffer that it receives.
+-- Stores a contribution of an operation that cannot add to a buffer: a second contribution goes through its own buffer.
+-- `write` emits the operation with the buffer that it receives.
 function Tape:store(value, write)
   local buffer, adds = self:open_gradient(value)
   local part = adds and self:find_buffer(name_further_gradient(value, "_part")) or buffer
@@ -156,7 +156,7 @@ function Tape:hand_to_branch(op, dy)
     self:hand(op.branch, dy)
   end
   if self.version[dy] ~= before then
-    self:spoil(op.branch)
+    self:separate(op.branch)
   end
 end
 
@@ -191,7 +191,7 @@ function rules.add(tape, op)
 end
 
 -- Applies an operation's dropout mask to the gradient of its result, in place.
-local function undo_dropout(tape, op)
+local function mask_gradient(tape, op)
   local dy = tape:read_gradient(op.out)
   if op.dropout then
     tape:emit({ kind = "dropout_grad", op = op, dy = dy, to = dy }, dy)
@@ -202,7 +202,7 @@ end
 -- The gradient of the weight, then the gradient of the input. If only this product reads a rectified input, the input's
 -- gradient is rectified at once: dropped-out numbers are zero as well.
 function rules.product(tape, op)
-  local dy = undo_dropout(tape, op)
+  local dy = mask_gradient(tape, op)
   if op.relu and not tape.rectified[op] then
     tape:emit({ kind = "relu_grad", op = op, dy = dy, to = dy }, dy)
   end
@@ -214,7 +214,7 @@ function rules.product(tape, op)
     tape.rectified[producer] = true
   end
   if to == dy then -- a product cannot run in place
-    tape:spoil(op.out)
+    tape:separate(op.out)
   end
   tape:emit({ kind = "input_grad", op = op, dy = dy, to = to, adds = adds, relu = relu and op.x or nil }, to)
   tape:settle(op.x)
@@ -222,7 +222,7 @@ end
 
 for kind in next, ops.list_row_operations() do
   rules[kind] = function(tape, op)
-    local dy = undo_dropout(tape, op)
+    local dy = mask_gradient(tape, op)
     tape:store(op.x, function(buffer)
       tape:emit({ kind = kind .. "_grad", op = op, dy = dy, to = buffer })
     end)

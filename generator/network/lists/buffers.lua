@@ -34,6 +34,7 @@ function M.name_for_stream(name, value)
   return stream .. name .. width
 end
 
+-- The set of the values that a backward list reads.
 function M.find_read(backward)
   local read = {}
   for _, b in ipairs(backward) do
@@ -71,8 +72,8 @@ function M.make_rows(value, writer, more)
 end
 
 -- Collects the buffers of one scope: kept buffers and buffers of the workspace, each in the order of their first
--- writers. Values of the residual stream between blocks have no buffer here: `home` of cpu_network.lua places them.
--- evaluates: evaluation has masks as well.
+-- writers. Values of the residual stream between blocks have no buffer here: cpu_names.lua and cuda_records.lua give
+-- their places. evaluates: evaluation has masks as well.
 local function collect(scope, forward, backward, add, evaluates)
   local read, kept, masks = M.find_read(backward), {}, {}
   local keep = make_adder(kept)

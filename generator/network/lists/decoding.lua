@@ -28,20 +28,20 @@ local function fits(op, stream)
   return family.normaliser.kind == "softmax" and (family.cross or op.q == op.kv and causal)
 end
 
--- The stream that is decoded, or nil.
-function M.find_stream(net, forced, drops)
-  local stream, looks = net.classified.op.x.stream, false
-  if not forced or drops then
+-- The stream that is decoded, or nil. has_target: a stream holds the target; drops: evaluation applies dropout.
+function M.find_stream(net, has_target, drops)
+  local stream, attends = net.classified.op.x.stream, false
+  if not has_target or drops then
     return nil
   end
   for scope, op in lists.iterate_nested(net.order, "ops") do
-    local strange = op.out.stream == stream and scope.entry and scope.entry.stream ~= stream -- made in another block
-    if strange or not fits(op, stream) then
+    local is_outside = op.out.stream == stream and scope.entry and scope.entry.stream ~= stream -- in another's block
+    if is_outside or not fits(op, stream) then
       return nil
     end
-    looks = looks or op.kind == "attention" and op.q.stream == stream
+    attends = attends or op.kind == "attention" and op.q.stream == stream
   end
-  return looks and stream or nil
+  return attends and stream or nil
 end
 
 -- The operations of a block or of the network that run first (ahead: true), or with every token (false).

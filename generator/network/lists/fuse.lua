@@ -1,6 +1,7 @@
--- Fuses neighbouring operations that one kernel computes. There are five fusions:
+-- Fuses neighbouring operations that one kernel computes.
 --
--- Input: a scope's operations in order, and its result. Output: a new list; the graph is unchanged.
+-- Input: a scope's operations in order, and its result. Output: a new list; the graph is unchanged. There are five
+-- fusions:
 --
 --   product + bias            in the product itself: its operation has the bias from the start
 --   product + bias + relu     in the product, if only the rectified value is read
@@ -14,7 +15,7 @@ local ops = require("network.graph.ops")
 local M = {}
 
 -- Whether only `after` reads the result of `op`.
-local function is_alone(readers, op, after)
+local function is_only_reader(readers, op, after)
   local list = readers[op.out]
   return #list == 1 and list[1] == after
 end
@@ -33,7 +34,7 @@ end
 -- A product with a bias and a rectifier, which returns the rectified value; nil if the two cannot be fused.
 local function fuse_relu(op, after, readers)
   if op.kind == "product" and op.p.bias and after.kind == "activation" and after.activation == "relu"
-    and after.x == op.out and is_alone(readers, op, after) then
+    and after.x == op.out and is_only_reader(readers, op, after) then
     return lists.merge(op, { relu = true, out = after.out, dropout = after.dropout, keep = after.keep,
       place = after.place })
   end
@@ -41,7 +42,7 @@ end
 
 local function fuse_norm(op, after, readers, result)
   if op.kind == "add" and after.kind == "norm" and after.x == op.out then
-    local alone = is_alone(readers, op, after) and op.out ~= result
+    local alone = is_only_reader(readers, op, after) and op.out ~= result
     return lists.merge(op, { kind = "add_norm", norm = after.norm, p = after.p, name = after.name,
       sum = not alone and op.out or nil, out = after.out })
   end

@@ -62,7 +62,7 @@ local Walk = {}
 Walk.__index = Walk
 
 -- Records that a buffer is read or added to, at all rows or at labelled rows; returns whether the buffer has them.
-function Walk:takes(buffer, partly, entry)
+function Walk:note_read(buffer, partly, entry)
   if partly then
     return self.compact[buffer.name] or false
   elseif self.compact[buffer.name] then
@@ -72,7 +72,7 @@ function Walk:takes(buffer, partly, entry)
   return true
 end
 
-function Walk:stores(buffer, partly)
+function Walk:note_write(buffer, partly)
   self.compact[buffer.name] = partly or nil
 end
 
@@ -81,22 +81,22 @@ function Walk:walk_entry(b)
   local found, op = self.found, b.op
   local partly = op and found.partial[op] and ops[op.kind].by_row or false
   if b.kind == "classify_grad" then
-    self:stores(b.to, found.values[op.x])
+    self:note_write(b.to, found.values[op.x])
     return true
   elseif b.kind == "block_grad" then
-    local fits = self:takes(b.dy, found.values[op.out] or false, b)
-    self:stores(b.dy, false)
+    local fits = self:note_read(b.dy, found.values[op.out] or false, b)
+    self:note_write(b.dy, false)
     return fits
   elseif b.kind == "copy" or b.kind == "accumulate" then
     partly = self.compact[b.from.name] and (b.kind == "copy" or self.compact[b.to.name]) or false
   end
   found.partial[b] = partly or nil
   local read = { b.from or b.dy, (b.adds or b.kind == "accumulate") and b.to or nil }
-  if lists.any(read, function(buffer) return not self:takes(buffer, partly, b) end) then
+  if lists.any(read, function(buffer) return not self:note_read(buffer, partly, b) end) then
     return false
   end
   for _, buffer in ipairs(buffers.list_written(b)) do
-    self:stores(buffer, partly)
+    self:note_write(buffer, partly)
   end
   return true
 end
@@ -104,11 +104,11 @@ end
 local function walk_backward(found, executed, scope)
   local w = setmetatable({ found = found, compact = {} }, Walk)
   if scope.last then
-    w:stores({ name = buffers.name_for_stream("gradient", scope.last) }, found.values[scope.last])
+    w:note_write({ name = buffers.name_for_stream("gradient", scope.last) }, found.values[scope.last])
   end
   local fits = not lists.any(executed[scope].backward, function(b) return not w:walk_entry(b) end)
   if fits and scope.entry then
-    w:takes({ name = buffers.name_for_stream("gradient", scope.entry), width = scope.entry.width }, false, scope)
+    w:note_read({ name = buffers.name_for_stream("gradient", scope.entry), width = scope.entry.width }, false, scope)
   end
   return fits
 end

@@ -1,7 +1,7 @@
 -- The forward list, fused, and the backward list of every scope of a network, over named buffers.
 --
 -- Input: a network (builder.lua). Output: order, the scopes, the network first; scope -> { forward, backward, at,
--- writes }. at: the buffer of a value's gradient; writes: the names of the buffers that the backward list writes.
+-- writes }. at: value -> the buffer of its gradient; writes: the names of the buffers that the backward list writes.
 --
 -- Values of a scope and of different scopes share buffers by name. Two kinds of values have no buffer: a value of the
 -- network that only one block takes, as its input (`carried` = { block }), and the result of a block if it is read
@@ -26,7 +26,7 @@ local RESERVED = lists.split_set([[step block parameters shared length sequences
   token_vectors token_scratch position position_scratch sums losses correct keep]])
 
 -- Names of the buffers that device code keeps for each attention.
-local OF_ATTENTIONS = { "delta", "head_sums", "inverse_sum", "inverse_total", "key_bias", "key_sums", "largest",
+local ATTENTION_BUFFERS = { "delta", "head_sums", "inverse_sum", "inverse_total", "key_bias", "key_sums", "largest",
   "log_sum", "pair_scores", "pairs", "query_sums", "weights" }
 
 local function mark_carried(net)
@@ -55,7 +55,8 @@ local function derive(net)
   return executed
 end
 
--- holds: buffer -> its last written value; shapes: buffer -> its shape.
+-- A walk through one pass. holds: buffer -> its last written value; shapes: buffer -> its shape; read: scope -> the
+-- values that its backward list reads; late: values that must still be in their buffers when the pass ends.
 local Walk = {}
 Walk.__index = Walk
 
@@ -73,13 +74,15 @@ local function get_shape(value)
   return ("%d %s"):format(value.width.count, value.stream.name)
 end
 
+-- Whether every repetition of a block keeps its input for the backward pass.
 function Walk:keeps(block)
   return self.training and self.read[block][block.entry] or false
 end
 
-function Walk:key(scope, value)
+-- The buffer of a value, as a key of `holds`: a buffer that every repetition of a block has is "BLOCK.NAME".
+function Walk:name_buffer(scope, value)
   if value.external then
-    return self:key(self.net, value.external)
+    return self:name_buffer(self.net, value.external)
   elseif scope ~= self.net then
     return (self.read[scope][value] and scope.name .. "." or "") .. value.name
   elseif value.carried then
@@ -89,13 +92,13 @@ function Walk:key(scope, value)
   return value.name
 end
 
-function Walk:reads(key, value)
+function Walk:check_read(key, value)
   if self.holds[key] ~= value then
     stop_at(value, self.holds[key])
   end
 end
 
-function Walk:writes(key, value)
+function Walk:note_write(key, value)
   local shape = get_shape(value)
   self.shapes[key] = self.shapes[key] or shape
   if self.reserved[key] or self.shapes[key] ~= shape then
@@ -105,33 +108,33 @@ function Walk:writes(key, value)
 end
 
 -- Walks a repetition of a block, or the network itself; from, to { key, value }: its input and its result.
-function Walk:scope(scope, from, to)
+function Walk:walk_scope(scope, from, to)
   for _, op in ipairs(self.executed[scope].forward) do
     for _, value in ipairs(ops.list_read(op)) do
       if value == scope.entry and from then
-        self:reads(from.key, from.value)
+        self:check_read(from.key, from.value)
       else
-        self:reads(self:key(scope, value), value.external or value)
+        self:check_read(self:name_buffer(scope, value), value.external or value)
       end
     end
     if op.kind == "block" then
-      self:block(op)
+      self:walk_block(op)
     elseif op.out == scope.last then
-      self:writes(to.key, to.value)
+      self:note_write(to.key, to.value)
     else
       for _, value in ipairs(ops.list_results(op)) do
-        self:writes(self:key(scope, value), value)
+        self:note_write(self:name_buffer(scope, value), value)
       end
     end
   end
 end
 
 -- Checks that the values which the backward pass reads are still in their buffers at the end of the scope.
-function Walk:kept(scope)
+function Walk:check_kept(scope)
   for _, op in ipairs(self.executed[scope].forward) do
     for _, value in ipairs(ops.list_results(op)) do
       if self.read[scope][value] and value ~= scope.last and (scope ~= self.net or self.training) then
-        self:reads(self:key(scope, value), value)
+        self:check_read(self:name_buffer(scope, value), value)
       end
     end
   end
@@ -140,21 +143,21 @@ function Walk:kept(scope)
   end
 end
 
-function Walk:block(op)
+function Walk:walk_block(op)
   local block, keeps = op.block, self:keeps(op.block)
   local uses = math.min(block.count * block.loops, 2) -- further uses behave as the second
   local home = buffers.name_for_stream("output", block.last)
-  local from = { key = self:key(self.net, op.x), value = op.x }
+  local from = { key = self:name_buffer(self.net, op.x), value = op.x }
   if keeps and not op.x.carried then
     self.late[#self.late + 1] = op.x
   end
   for use = 1, uses do
     local to = { key = keeps and ("%s.input %d"):format(block.name, use) or home, value = block.last }
     if use == uses then
-      to = { key = self:key(self.net, op.out), value = op.out }
+      to = { key = self:name_buffer(self.net, op.out), value = op.out }
     end
-    self:scope(block, from, to)
-    self:kept(block)
+    self:walk_scope(block, from, to)
+    self:check_kept(block)
     from = to
   end
 end
@@ -172,7 +175,7 @@ local function find_reserved(net, executed)
       end
       if op.family then
         names[op.family.name], names[scope.name .. "." .. op.family.name] = true, true
-        for _, word in ipairs(OF_ATTENTIONS) do
+        for _, word in ipairs(ATTENTION_BUFFERS) do
           local member = op.family.prefix .. word
           names[member], names[scope.name .. "." .. member] = true, true
         end
@@ -188,10 +191,10 @@ local function walk(net, executed, training)
   for _, scope in ipairs(executed.order) do
     w.read[scope] = buffers.find_read(executed[scope].backward)
   end
-  w:scope(net)
-  w:kept(net)
+  w:walk_scope(net)
+  w:check_kept(net)
   for _, value in ipairs(w.late) do
-    w:reads(w:key(net, value), value)
+    w:check_read(w:name_buffer(net, value), value)
   end
 end
 

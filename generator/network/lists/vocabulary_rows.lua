@@ -82,7 +82,7 @@ Walk.__index = Walk
 
 -- Records a read of, or an addition to, a buffer, for the vocabulary or for all tokens; returns whether the buffer
 -- fits.
-function Walk:takes(buffer, done, entry)
+function Walk:note_read(buffer, done, entry)
   if done and not self.summed[buffer.name] then
     lists.append_to(self.found.summed, entry, buffer)
     note_width(self.found, buffer.width)
@@ -108,7 +108,7 @@ function Walk:walk_entry(b)
     return false -- the buffer `from` holds gradients of all tokens
   end
   local read = { b.from or b.dy, (b.adds or b.kind == "accumulate") and b.to or nil }
-  if lists.any(read, function(buffer) return not self:takes(buffer, done, b) end) then
+  if lists.any(read, function(buffer) return not self:note_read(buffer, done, b) end) then
     return false
   end
   self.found.done[b] = done or nil
@@ -140,8 +140,8 @@ function M.derive(net, executed, part)
   local walk, input = setmetatable({ found = found, summed = {} }, Walk), block.entry
   local fits = found.per_token > 0
     and not lists.any(executed[block].backward, function(b) return not walk:walk_entry(b) end)
-  return fits and walk:takes({ name = buffers.name_for_stream("gradient", input), width = input.width }, true, block)
-    and found or nil
+  local gradient = { name = buffers.name_for_stream("gradient", input), width = input.width }
+  return fits and walk:note_read(gradient, true, block) and found or nil
 end
 
 return M

@@ -15,7 +15,7 @@
 --               output layer's weight, or false
 --   attended    family -> { queries, keys, contribution }: their names in a layer's state
 --   embeddings  { routine, vectors, scale, stream, of, drops, keep, place, additive, vocabulary }, one for each
---               function; vectors: the parameter
+--               function: embeddings.lua
 --   labelled    the prefix of the labelled stream's lengths
 --   decoding    if the labelled stream can be decoded token by token (decoding.lua), else false: ahead, the part that
 --               runs once; each, the part that runs with every token; blocks: the blocks of the stream, { name, uses,
@@ -160,7 +160,7 @@ function M.derive(net, executed, structs, buffer_lists, part, vocabulary, stream
     requests = cpu_buffers.list_requests(net, cpu.buffers.workspace, "w->", "&used"),
     workspace = cpu_buffers.describe(cpu.buffers.workspace),
     tied = tied and tied.name or false, places = builder.count_places(net),
-    masks = #lists.map(net.order, function(scope) return next(scope.masks) end) > 0,
+    masks = lists.any(net.order, function(scope) return next(scope.masks) ~= nil end),
     embeddings = list_embeddings(cpu), attended = name_attended(net),
     decoding = stream and make_decoding(cpu, stream) or false,
     labelled = cpu_buffers.get_prefix(net, net.classified.op.x.stream) }

@@ -15,16 +15,17 @@ local cpu_buffers = require("network.targets.cpu_buffers")
 
 local M = {}
 
-local function_for, suffix = calls.find_function, calls.make_suffix
+local find_function, make_suffix = calls.find_function, calls.make_suffix
 
 local forward = { classify = function() return { call = "classify(self, x, 'sums')" } end }
 
--- The function of a norm in a form; drops: the name of the dropout rate in the norm, or false.
-local function name_norm(cpu, op, form, drops, new)
+-- The name of the function of a norm in a form; drops: the name of the dropout rate in the norm, or false; new: the
+-- function's other fields, if it is new.
+local function find_norm_function(cpu, op, form, drops, new)
   local rate = drops and drops ~= "BRANCH" and "_" .. drops:lower() or ""
-  local name = (op.norm == "rms" and "rms_" or "") .. form .. suffix(op.out.width) .. rate
+  local name = (op.norm == "rms" and "rms_" or "") .. form .. make_suffix(op.out.width) .. rate
   new.width, new.offset, new.drops = op.out.width.text, op.norm ~= "rms", drops
-  return function_for(cpu.rows, name .. (drops and " dropped" or ""), name, new)
+  return find_function(cpu.rows, name .. (drops and " dropped" or ""), name, new)
 end
 
 local function find_norm(cpu, op)
@@ -32,7 +33,7 @@ local function find_norm(cpu, op)
   local kernel = op.kind == "norm" and (rms and "rms_norm" or "layer_norm")
     or (rms and "rms_" or "") .. "add_%snorm" .. (op.sum and "_sum" or "")
   local form = op.kind == "norm" and "row_norm" or op.sum and "residual_sum_norm" or "residual_norm"
-  return name_norm(cpu, op, form, op.dropout and op.dropout.name or false, {
+  return find_norm_function(cpu, op, form, op.dropout and op.dropout.name or false, {
     template = "cpu/rows/" .. op.kind .. ".tpl", sum = op.sum ~= nil, kernel = kernel:format(""),
     drop_kernel = kernel:format("dropout_") })
 end
@@ -70,7 +71,7 @@ end
 function forward.product(cpu, at, op)
   local finish = op.relu and "FINISH_BIAS_RELU" or op.p.bias and "FINISH_BIAS" or "FINISH_STORE"
   local inner, columns = op.x.width.text, op.out.width.text
-  local name = function_for(cpu.products, table.concat({ "to", inner, columns, finish }, " "), "to_" .. op.role,
+  local name = find_function(cpu.products, table.concat({ "to", inner, columns, finish }, " "), "to_" .. op.role,
     { inner = inner, columns = columns, finish = finish, other = op.p.bias and "bias" or false, x = "x", y = "y" })
   return drop_in_place(cpu, at, op, { call = "routine(rows, x, panels, bias, out)", routine = name,
     panels = at.panels .. op.weight, bias = op.p.bias and at.p .. op.weight .. "_bias" })
@@ -103,8 +104,8 @@ end
 
 local function make_adding(cpu, width, drops, call)
   local name = (drops and drops ~= "BRANCH" and "add_" .. drops:lower() or drops and "add_residual" or "add_rows")
-    .. suffix(width)
-  return { call = call, routine = function_for(cpu.rows, name, name, { template = "cpu/rows/add.tpl",
+    .. make_suffix(width)
+  return { call = call, routine = find_function(cpu.rows, name, name, { template = "cpu/rows/add.tpl",
     width = width.text, drops = drops }) }
 end
 
@@ -113,9 +114,9 @@ function forward.add(cpu, at, op)
     "routine(tokens, residual, branch, mask, out)"))
 end
 
--- The function that applies a kernel, or its gradient, to rows.
-local function name_kernel(cpu, op, kernel, ending)
-  return function_for(cpu.rows, table.concat({ kernel, ending, op.out.width.text }, " "), kernel .. "_" .. op.out.name
+-- The name of the function that applies a kernel, or its gradient, to rows; ending: "" or "_grad".
+local function find_kernel_function(cpu, op, kernel, ending)
+  return find_function(cpu.rows, table.concat({ kernel, ending, op.out.width.text }, " "), kernel .. "_" .. op.out.name
     .. ending, { template = ("cpu/rows/activation%s.tpl"):format(ending), kernel = kernel, width = op.out.width.text })
 end
 
@@ -160,7 +161,7 @@ end
 local function make_place(cpu, at, op, form, vectors, call)
   local prefix = cpu_buffers.get_prefix(cpu.net, op.out.stream)
   local name = form .. (prefix ~= "" and "_" .. op.out.stream.name or "")
-  return { call = call, routine = function_for(cpu.rows, name, name, { of = prefix,
+  return { call = call, routine = find_function(cpu.rows, name, name, { of = prefix,
     template = ("cpu/rows/%s.tpl"):format(form), encoding = op.encoding }),
     positions = find_positions(at, op, prefix), vectors = vectors }, count_elements(at, prefix)
 end
@@ -199,7 +200,7 @@ function back.norm_grad(cpu, at, b)
   local alone, added = op.kind == "norm", op.kind == "norm" and b.adds and "_added" or ""
   local form = alone and "row_norm" or b.adds and "residual_sum_norm" or "residual_norm"
   local in_place = not alone and not b.adds
-  local record = calls.make_norm(at, op, name_norm(cpu, op, form .. "_grad" .. added, drops, {
+  local record = calls.make_norm(at, op, find_norm_function(cpu, op, form .. "_grad" .. added, drops, {
     kernel = calls.name_norm_grad(b), adds = b.adds or false,
     template = in_place and "cpu/rows/add_norm_grad.tpl" or "cpu/rows/norm_grad.tpl" }),
     "routine(tokens, dy, keep, xhat, rstd, scale, to, dbranch, dscale, doffset)")
@@ -210,8 +211,8 @@ end
 
 function back.dropout_grad(cpu, at, b)
   local op = b.op
-  local name = op.dropout.name:lower() .. "_grad" .. suffix(op.out.width)
-  return { call = "routine(tokens, dy, keep, to)", routine = function_for(cpu.rows, name, name, {
+  local name = op.dropout.name:lower() .. "_grad" .. make_suffix(op.out.width)
+  return { call = "routine(tokens, dy, keep, to)", routine = find_function(cpu.rows, name, name, {
     template = "cpu/rows/dropout_grad.tpl", width = op.out.width.text, drops = op.dropout.name,
     branch = op.branch ~= nil }), keep = at.kept .. op.keep }
 end
@@ -219,7 +220,7 @@ end
 function back.weight_grad(cpu, at, b)
   local op = b.op
   local inner, columns = op.x.width.text, op.out.width.text
-  local name = function_for(cpu.gradients, table.concat({ inner, columns, tostring(op.p.bias) }, " "),
+  local name = find_function(cpu.gradients, table.concat({ inner, columns, tostring(op.p.bias) }, " "),
     op.weight .. "_grad", { inner = inner, columns = columns, bias = op.p.bias })
   return { call = "routine(tokens, x, dy, dw, db)", routine = name, dw = at.g .. op.weight,
     db = op.p.bias and at.g .. op.weight .. "_bias" }
@@ -230,13 +231,13 @@ function back.input_grad(cpu, at, b)
   local inner, columns = op.out.width.text, op.x.width.text
   local finish = b.relu and "FINISH_RELU_GRAD" or b.adds and "FINISH_ADD" or "FINISH_STORE"
   local other = b.relu and op.x.name or b.adds and "dx" or false
-  local name = function_for(cpu.products, table.concat({ "from", inner, columns, finish }, " "), "from_" .. op.role,
+  local name = find_function(cpu.products, table.concat({ "from", inner, columns, finish }, " "), "from_" .. op.role,
     { inner = inner, columns = columns, finish = finish, other = other, x = "dy", y = "dx" })
   return { call = "routine(rows, dy, panels, relu, to)", routine = name,
     panels = at.panels .. op.weight .. "_transposed", relu = b.relu and at.x or false }
 end
 
-calls.add_row_records(forward, back, name_kernel, drop_in_place)
+calls.add_row_records(forward, back, find_kernel_function, drop_in_place)
 
 function back.attention_grad(cpu, at, b)
   local record = make_attention(cpu, at, b.op, "attention_%s_backward")

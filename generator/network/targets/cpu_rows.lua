@@ -3,7 +3,7 @@
 --
 -- Input: the state of cpu_network.lua, with `part` and `vocabulary` from these modules, or nil; a scope and its names
 -- (cpu_names.lua). In generated code `part` and `distinct` give the rows of a repetition: all tokens, or some. If they
--- are all tokens, copying, spreading and summing rows is no work.
+-- are all tokens, the functions that copy, spread and sum rows do nothing.
 
 local base_names = require("base.names")
 local buffers = require("network.lists.buffers")

@@ -1,8 +1,8 @@
 -- The arrays that layers and blocks of threads store in device code, as members of structs.
 --
 -- A member is { name, type, count, at_a_time, about }. count: its elements for all sequences; at_a_time: its elements
--- for the sequences that attention processes at a time; both are in terms of the streams' variables (M.streams). type:
--- with "reals" the compiler knows that the array lies in global memory. The loops over pairs read "real *": with
+-- for the sequences that attention processes at a time; both are in terms of the streams' variables (name_streams).
+-- type: with "reals" the compiler knows that the array lies in global memory. The loops over pairs read "real *": with
 -- "reals" they would need 10 to 20 registers more, with as many loads of memory.
 
 local buffers = require("network.lists.buffers")
@@ -28,7 +28,7 @@ end
 -- sequences where members are placed; all_rows, a function; tokens, the tokens of the block; at, the prefix of names;
 -- input_draws, sampled positions of vectors added to tokens; sequences, the function that finds the block's sequences'
 -- positions.
-function M.streams(net)
+function M.name_streams(net)
   local list, by_stream = {}, {}
   for i, stream in ipairs(net.streams) do
     local several = net.streams[2] ~= nil
@@ -41,8 +41,9 @@ function M.streams(net)
   return list, by_stream
 end
 
--- Declarations of the rows of streams: of some sequences, or of the sequences before a first one; on the host a number.
-function M.row_words(streams)
+-- Declarations of the rows of streams, as text: of_sequences, the rows of some sequences; of_first, the rows before a
+-- first sequence; of_host, only the number of rows.
+function M.declare_rows(streams)
   local function each(form, first, second)
     return table.concat(lists.map(streams, function(words) return form:format(words[first], words[second]) end), ", ")
   end
@@ -51,7 +52,7 @@ function M.row_words(streams)
 end
 
 -- The rows of the longest stream.
-function M.most_rows(streams)
+function M.name_most_rows(streams)
   if not streams[2] then
     return { text = "rows", about = "rows" }
   end
@@ -59,26 +60,26 @@ function M.most_rows(streams)
   return { text = ("(%s > %s ? %s : %s)"):format(one, other, one, other), about = "rows of the longer stream" }
 end
 
-local function member(words, name, type, each, about)
+local function make_member(words, name, type, each, about)
   local count = each and words.rows .. " * " .. each or words.rows
   return { name = name, type = type, count = count, at_a_time = count, about = about, words = words }
 end
 
-local function rows(words, name, type, width, about)
+local function make_rows(words, name, type, width, about)
   local shape = ("[%s]"):format(words.rows) .. (width and ("[%s]"):format((width.text:gsub(" %* ", " "))) or "")
-  return member(words, name, type, width and width.text or false, shape .. (about and " " .. about or ""))
+  return make_member(words, name, type, width and width.text or false, shape .. (about and " " .. about or ""))
 end
 
 -- A member with numbers for each head of a family; words: the variables of the side (queries or keys).
-local function of_heads(words, family, name, type, about, times)
+local function make_heads(words, family, name, type, about, times)
   local each = (times and times .. " * " or "") .. family.PREFIX .. "HEADS"
-  return member(words, family.prefix .. name, type, each,
+  return make_member(words, family.prefix .. name, type, each,
     (about:gsub("HEADS", family.PREFIX .. "HEADS", 1):gsub("LOGIT_SCALE", family.PREFIX .. "LOGIT_SCALE")))
 end
 
-local function of_pairs(sides, family, name, type, about)
+local function make_pairs(sides, family, name, type, about)
   local of_key = ("%sHEADS * (size_t)%s"):format(family.PREFIX, sides.queries.T)
-  local one = member(sides.keys, family.prefix .. name, type, of_key,
+  local one = make_member(sides.keys, family.prefix .. name, type, of_key,
     (about:gsub("HEADS", family.PREFIX .. "HEADS", 1)))
   if family.attends.pairs then
     one.at_a_time = ("(size_t)%spair_sequences(sequences, %s) * (size_t)%s * %s"):format(family.prefix, sides.keys.T,
@@ -87,14 +88,14 @@ local function of_pairs(sides, family, name, type, about)
   return one
 end
 
-local function sides_of(device, op)
+local function get_sides(device, op)
   return { queries = device.words[op.q.stream], keys = device.words[op.kv.stream] }
 end
 
 -- Adds the members of a family of attentions that a layer stores.
-local function family_kept(sides, family, list)
+local function add_kept(sides, family, list)
   local function keep(words, name, type, about)
-    list[#list + 1] = of_heads(words, family, name, type, about)
+    list[#list + 1] = make_heads(words, family, name, type, about)
   end
   local T = family.cross and "S" or "T"
   if family.relative.biases then
@@ -112,7 +113,7 @@ local function family_kept(sides, family, list)
 end
 
 -- Adds the workspace of a family's backward pass.
-local function family_work(sides, family, list)
+local function add_work(sides, family, list)
   local attends, normaliser = family.attends, family.normaliser
   local at_a_time = attends.pairs and " at a time" or ""
   local function add(one)
@@ -120,54 +121,56 @@ local function family_work(sides, family, list)
   end
   if normaliser.kind == "geometric" then
     local of_weights = normaliser.normalised and "weights, not yet divided by their sum" or "weights"
-    add(of_pairs(sides, family, "weights", GLOBAL,
+    add(make_pairs(sides, family, "weights", GLOBAL,
       ("[sequences%s][HEADS][key - query modulo T][queries] %s"):format(at_a_time, of_weights)))
-    add(of_pairs(sides, family, "pairs", GLOBAL, "in the layout of weights: 1 - P, then gradients of logits"))
-    add(of_heads(sides.queries, family, "query_sums", GLOBAL,
+    add(make_pairs(sides, family, "pairs", GLOBAL, "in the layout of weights: 1 - P, then gradients of logits"))
+    add(make_heads(sides.queries, family, "query_sums", GLOBAL,
       "[numbers as in geometric_numbers][sequences][HEADS][T] gradients of the numbers by query",
       family.PREFIX .. "QUERY_SUMS"))
   elseif attends.in_fragments then
-    add(of_heads(sides.queries, family, "starts", PLAIN,
+    add(make_heads(sides.queries, family, "starts", PLAIN,
       "[sequences][HEADS][T][2] minus the log_sum, minus the product of each output with its gradient", "2"))
   else
-    add(of_heads(sides.queries, family, "delta", PLAIN,
+    add(make_heads(sides.queries, family, "delta", PLAIN,
       "[sequences][HEADS][T] product of each output with its gradient"))
     if attends.pairs then
-      add(of_pairs(sides, family, "pairs", PLAIN, "[sequences at a time][HEADS][queries][keys] gradients of logits"))
+      add(make_pairs(sides, family, "pairs", PLAIN, "[sequences at a time][HEADS][queries][keys] gradients of logits"))
     end
   end
   if attends.pair_scores then
-    add(of_pairs(sides, family, "pair_scores", GLOBAL, "in the layout of pairs: gradients of scores"))
+    add(make_pairs(sides, family, "pair_scores", GLOBAL, "in the layout of pairs: gradients of scores"))
   end
   if family.relative.biases then
-    add(of_heads(sides.keys, family, "key_sums", GLOBAL,
+    add(make_heads(sides.keys, family, "key_sums", GLOBAL,
       ("[%s][HEADS] sums of the gradients of each key's logits"):format(sides.keys.rows)))
   end
   if attends.uniform_count then
-    add(of_heads(sides.queries, family, "head_sums", GLOBAL,
+    add(make_heads(sides.queries, family, "head_sums", GLOBAL,
       "[tables][sequences][HEADS][T] sums of the gradients of each query's scores", tostring(attends.uniform_count)))
   end
 end
 
-local function member_of(device, buffer, plain)
-  local width = buffer.form == "rows" and buffer.width
-  return rows(device.words[buffer.stream], buffer.name, plain[buffer.name] and PLAIN or GLOBAL, width, buffer.about)
+-- A buffer (buffers.lua) as a member. plain: the names of the buffers that loops over pairs read.
+local function convert(device, buffer, plain)
+  local width, type = buffer.form == "rows" and buffer.width, plain[buffer.name] and PLAIN or GLOBAL
+  return make_rows(device.words[buffer.stream], buffer.name, type, width, buffer.about)
 end
 
 -- The values that a layer stores, its output last. Values of attention lie together, with attention's result after
 -- them: the compiler loads neighbours at once, and in another order attention over pairs has more instructions.
-function M.kept(device, block)
+function M.list_kept(device, block)
   local list, plain = {}, read_by_pairs(device)
   for _, buffer in ipairs(device.buffers.scopes[block].kept) do
     if buffer.form == "family" then
       local attended = table.remove(list)
-      family_kept(sides_of(device, buffer.writer), buffer.family, list)
+      add_kept(get_sides(device, buffer.writer), buffer.family, list)
       list[#list + 1] = attended
     elseif buffer.form ~= "keep" and buffer.name ~= "input" and not device.unused[block].values[buffer.name] then
-      list[#list + 1] = member_of(device, buffer, plain)
+      list[#list + 1] = convert(device, buffer, plain)
     end
   end
-  list[#list + 1] = rows(device.words[block.last.stream], "output", GLOBAL, block.last.width, "input of the next layer")
+  local last = block.last
+  list[#list + 1] = make_rows(device.words[last.stream], "output", GLOBAL, last.width, "input of the next layer")
   return list
 end
 
@@ -187,30 +190,30 @@ local function is_unused(device, buffer)
 end
 
 -- Values between blocks and values that no layer stores; then, for training alone, gradients and attention's workspace.
-function M.workspace(device)
+function M.list_workspace(device)
   local always, training, plain = {}, {}, read_by_pairs(device)
   local blocks_give = {}
   for _, op in ipairs(device.lists[device.net].forward) do
     if op.kind == "block" then
       blocks_give[op.out.name], blocks_give[buffers.name_for_stream("output", op.out)] = true, true
     elseif op.out.carried then
-      always[#always + 1] = rows(device.words[op.out.stream], op.out.name, GLOBAL, op.out.width,
+      always[#always + 1] = make_rows(device.words[op.out.stream], op.out.name, GLOBAL, op.out.width,
         "input of the first layer")
     end
   end
   for _, buffer in ipairs(device.buffers.workspace) do
     if buffer.form ~= "keep" and buffer.form ~= "family" and not blocks_give[buffer.name]
       and not is_unused(device, buffer) then
-      table.insert(buffer.training and training or always, member_of(device, buffer, plain))
+      table.insert(buffer.training and training or always, convert(device, buffer, plain))
     end
   end
   for _, op in ipairs(ops.find_all(device.net, "attention")) do
-    family_work(sides_of(device, op), op.family, training)
+    add_work(get_sides(device, op), op.family, training)
   end
   return always, training
 end
 
-function M.lines(members)
+function M.write_lines(members)
   return calls.write_members(lists.map(members, function(m)
     return { type = m.type, name = m.name, key = m.type, about = m.about }
   end), 60)

@@ -1,15 +1,14 @@
 -- Names of the values of attentions and embeddings in device code.
 --
 -- Input: the state of cuda_network.lua (device). Output, pure data:
---   attends      family -> names of its values: block, state and the parameters' types; q, kv, out, contribution and
---                the gradients dq, dkv, dout, dcontribution; T, S: tokens of its queries and keys; lengths and
---                lengths_of_view: both lengths; keep: masks of its weights, or false; index: the variable that counts
---                its repetitions; rounded, rounded_out: whether q and kv, and out and dout, are rounded when they are
---                stored, as text; sequences: the function that finds the positions of its queries' sequences
+--   attends      family -> names of its values: block, state and gradients_type; q, kv, out, contribution and the
+--                gradients dq, dkv, dout, dcontribution; T, S: tokens of its queries and keys; lengths_of_view: both as
+--                arguments; keep: masks of its weights, or false; index: the variable that counts its repetitions;
+--                rounded, rounded_out: whether q and kv, and out and dout, are rounded when they are stored, as text;
+--                sequences: the function that finds the positions of its queries' sequences
 --   embeddings   { routine, vectors, scale, T, tokens, places, drawn, sequences, value, gradient, adds, adds_places,
 --                tied, drops, mask, about }, one for each function; vectors: the parameter; drawn: the positions of
 --                added vectors, if all sequences share a sample; tied: the readout has stored gradients of the table
---   contributions   the values that are contributions to an attention
 
 local attention = require("network.graph.attention")
 local embeddings = require("network.targets.embeddings")
@@ -18,40 +17,39 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
-local function of_op(backward, kind, op)
+local function find_entry(backward, kind, op)
   return lists.find(backward, function(b) return b.kind == kind and b.op == op end)
 end
 
 -- Whether the operation adds to its table's gradient, since another embedding stores it earlier in the backward pass.
-local function adds(backward, op)
+local function adds_to_table(backward, op)
   return lists.find(backward, function(b) return b.kind == "embed_grad" and b.op.p == op.p end).op ~= op
 end
 
 -- The offset of a row of draws, a factor or false for row 0, in rows of `length` numbers, as text to append.
-local function offset_of_row(row, length)
+local function write_row_offset(row, length)
   return row and (" + %s * v->%s"):format(row, length) or ""
 end
 
 -- Names of a device's values in the text of an attention.
-local function attends(device, op, block)
-  local b, words = of_op(device.lists[block].backward, "attention_grad", op), device.words
+local function name_attention(device, op, block)
+  local b, words = find_entry(device.lists[block].backward, "attention_grad", op), device.words
   local T, S, wide = words[op.q.stream].T, words[op.kv.stream].T, device.given.wide
-  local cross = op.family.cross
-  local names = { T = T, S = S, lengths = cross and T .. ", " .. S or T,
-    lengths_of_view = cross and ("v->%s, v->%s"):format(T, S) or "v->" .. T,
+  local names = { T = T, S = S,
+    lengths_of_view = op.family.cross and ("v->%s, v->%s"):format(T, S) or "v->" .. T,
     T_of_view = "v->" .. T, S_of_view = "v->" .. S, distance_count = op.family.prefix .. "distance_count",
     vectors = ("(size_t)%sdistance_count(%s, %s)"):format(op.family.prefix, T, S),
     distance_of_row = op.family.prefix .. "relative_distance",
-    block = block.name, state = block.name .. "_state", parameters_type = block.parameters_type,
+    block = block.name, state = block.name .. "_state",
     gradients_type = wide and block.gradients_type or block.parameters_type,
     q = op.q.name, kv = op.kv.name, out = op.out.name, dq = b.dq.name, dkv = b.dkv.name, dout = b.dy.name,
     keep = op.dropout and device.bits_of[op].name or false, index = block.index,
     sequences = words[op.q.stream].sequences, rounded = tostring(device.rounded_values[op.q] ~= nil),
     rounded_out = tostring(device.rounded_values[op.out] ~= nil) }
   local drawn = op.family.attends
-  names.to_positions = offset_of_row(drawn.position_row, T)
-  names.to_key_positions = offset_of_row(drawn.position_row, S)
-  names.to_distances = offset_of_row(drawn.distance_row, T)
+  names.to_positions = write_row_offset(drawn.position_row, T)
+  names.to_key_positions = write_row_offset(drawn.position_row, S)
+  names.to_distances = write_row_offset(drawn.distance_row, T)
   if op.contribution then
     names.contribution, names.dcontribution = op.contribution.name, b.dcontribution.name
     names.contribution_bias = op.contribution.op.weight .. "_bias"
@@ -59,24 +57,23 @@ local function attends(device, op, block)
   return names
 end
 
--- The names of each attention's values, by family.
-function M.attends(device)
+function M.name_attentions(device)
   local by_family = {}
   for _, op in ipairs(ops.find_all(device.net, "attention")) do
-    by_family[op.family] = attends(device, op, op.scope)
+    by_family[op.family] = name_attention(device, op, op.scope)
   end
   return by_family
 end
 
 -- The positions of vectors added to a stream's tokens, if all sequences share a sample; a single stream shares the
 -- sample of its first family.
-function M.input_draws(words, draw)
+function M.name_input_draws(words, draw)
   return draw and "v->" .. (draw.apart and words.input_draws or draw.prefix .. "draws")
 end
 
 -- The positions of vectors added in a layer of a block; l: the text of the layer's number. Each sequence may have its
 -- own positions.
-function M.drawn_places(words, op, l)
+function M.name_drawn_places(words, op, l)
   local draw = op.encoding.draw
   if draw and draw.kind == "sequence" then
     return words.sequences .. "()"
@@ -101,13 +98,13 @@ local function adds_places(backward, op)
 end
 
 -- The functions that embed streams. Of embeddings that share a table, the first in the backward pass stores gradients.
-function M.embeddings(device)
+function M.list_embeddings(device)
   local back, net = device.lists[device.net].backward, device.net
   return embeddings.list_functions(net, function(op, i)
-    local b, words = of_op(back, "embed_grad", op), device.words[op.stream]
+    local b, words = find_entry(back, "embed_grad", op), device.words[op.stream]
     return { T = words.T, stream = op.stream.index, tokens = words.tokens, places = words.at .. "places",
-      sequences = words.sequences, drawn = op.encoding and M.input_draws(words, op.encoding.draw),
-      value = op.out.name, gradient = b.dy.name, adds_places = adds_places(back, op), adds = adds(back, op),
+      sequences = words.sequences, drawn = op.encoding and M.name_input_draws(words, op.encoding.draw),
+      value = op.out.name, gradient = b.dy.name, adds_places = adds_places(back, op), adds = adds_to_table(back, op),
       tied = net.classified.op.tied == op.p, mask = op.dropout and device.slot_of[op] or 0,
       about = net.streams[2] and "Vectors of the " .. op.stream.name
         or i > 1 and "Vectors of the tokens, " .. op.out.name or "The first layer's input" }

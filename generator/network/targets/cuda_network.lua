@@ -52,7 +52,7 @@ local M = {}
 local IN_LIST = { w = "w->", kept = "s->", p = "p->", g = "g->", input = "x" }
 local IN_NETWORK = { w = "w.", kept = "w.", p = "p->", g = "g->", state = "%s[%s - 1].output" }
 
-local function check(net)
+local function check_network(net)
   local attentions = ops.find_all(net, "attention")
   for _, op in ipairs(ops.find_all(net, "place")) do
     local scope = op.scope
@@ -74,36 +74,37 @@ local function check(net)
   return attentions[1] or records.refuse(nil, "a network without attention")
 end
 
-local ON_THE_WAY = { add = true, add_norm = true, embed = true, place = true } -- these apply dropout themselves
+local APPLIES_DROPOUT = { add = true, add_norm = true, embed = true, place = true } -- with the operation's own record
 
 -- Entries of a list for launches.lua: { kind, one, of_backward }; `one`: an operation, or an entry of a backward list.
 -- The dropout of a result is an operation of its own.
-local function entries(list, of_backward)
+local function list_entries(list, of_backward)
   return lists.collect(list, function(one)
-    local drops = not of_backward and one.dropout and one.keep and not ON_THE_WAY[one.kind]
+    local drops = not of_backward and one.dropout and one.keep and not APPLIES_DROPOUT[one.kind]
     return { { kind = one.kind, one = one, of_backward = of_backward },
       drops and { kind = "drop", one = one, of_backward = false } or nil }
   end)
 end
 
-local function recorded(device, scope, training, list, decodes)
-  local at, made = records.names_of(device, scope, decodes or false), {}
+-- The records of a list's entries. decodes: the records process one token of each sequence.
+local function make_records(device, scope, training, list, decodes)
+  local at, made = records.make_names(device, scope, decodes or false), {}
   for _, entry in ipairs(list) do
-    calls.append("cuda", made, entry.kind, records.records(device, scope, training, at, entry))
+    calls.append("cuda", made, entry.kind, records.make_records(device, scope, training, at, entry))
   end
   return made
 end
 
 -- The records of a scope that process one token of each sequence of the decoded stream.
-local function decoded(device, scope, list)
+local function make_decoding_records(device, scope, list)
   local each = lists.filter(list, function(entry) return entry.one.out.stream == device.given.decoded end)
-  return lists.map(recorded(device, scope, scope ~= device.net, each, true), function(record)
+  return lists.map(make_records(device, scope, scope ~= device.net, each, true), function(record)
     return record.asked ~= "training" and lists.merge(record, { asked = false }) or nil
   end)
 end
 
 -- A block's records in decoding, and the queries, keys and values that all its repetitions cache.
-local function decoded_block(device, block, list)
+local function make_decoded_block(device, block, list)
   local caches = lists.collect(decoding.list_attentions(block, device.given.decoded), function(op)
     local family, own = op.family, op.q == op.kv
     local cache = { block = block.name, uses = block.uses, T = device.words[op.kv.stream].T }
@@ -111,15 +112,15 @@ local function decoded_block(device, block, list)
       family.terms.biases and lists.merge(cache, { name = family.prefix .. "key_bias", own = false,
         width = family.PREFIX .. "HEADS" }) or nil }
   end)
-  return { list = decoded(device, block, list), caches = caches }
+  return { list = make_decoding_records(device, block, list), caches = caches }
 end
 
-local function drop_below(op)
+local function name_drop_below(op)
   return op.dropout.name .. "_DROP_BELOW"
 end
 
 -- The text for the operations of a list: if their texts differ, an expression that selects a text by place.
-local function by_place(list, text_of, type)
+local function select_text(list, text_of, type)
   local last = text_of(list[#list])
   local text, plain = type .. last, true
   for i = #list - 1, 1, -1 do
@@ -130,7 +131,7 @@ local function by_place(list, text_of, type)
 end
 
 -- The places of a list's operations in the random-number counter; false if they are 0, 1 and so on.
-local function places_of(list)
+local function list_places(list)
   local places, same = {}, true
   for i, op in ipairs(list) do
     places[i], same = op.place, same and op.place == i - 1
@@ -139,8 +140,8 @@ local function places_of(list)
 end
 
 -- An array of masks for one operation, in all repetitions of its scope.
-local function bits_of(device, scope, op)
-  local bits = { uses = scope.uses, layer = scope.first_site, place = op.place, below = drop_below(op) }
+local function make_bits(device, scope, op)
+  local bits = { uses = scope.uses, layer = scope.first_site, place = op.place, below = name_drop_below(op) }
   if op.kind == "attention" then
     local T, S = device.words[op.q.stream].T, device.words[op.kv.stream].T
     bits.name = op.family.name .. "_weights_keep"
@@ -162,21 +163,21 @@ local function derive_masks(device, scope)
     if op.dropout and op.keep and op.out.width.text == "WIDTH" then
       of_width[#of_width + 1], device.slot_of[op] = op, #of_width
     elseif op.dropout then
-      device.bits_of[op] = bits_of(device, scope, op)
+      device.bits_of[op] = make_bits(device, scope, op)
       table.insert(device.bits, device.bits_of[op])
     end
   end
   if of_width[1] then
-    local mask = { first = device.sites, places = #of_width, layer = scope.first_site, places_of = places_of(of_width),
-      below_text = by_place(of_width, drop_below, "(unsigned int)"),
-      stream_text = by_place(of_width, function(op) return tostring(op.out.stream.index) end, "") }
+    local mask = { first = device.sites, places = #of_width, layer = scope.first_site,
+      places_of = list_places(of_width), below_text = select_text(of_width, name_drop_below, "(unsigned int)"),
+      stream_text = select_text(of_width, function(op) return tostring(op.out.stream.index) end, "") }
     device.masks[#device.masks + 1], device.mask_of[scope] = mask, mask
     device.sites = device.sites + #of_width * scope.count * scope.loops
   end
 end
 
--- The arguments of a function that its list reads.
-local function reads(list)
+-- The arguments that the statements of a function read: name -> whether they read it.
+local function find_read(list)
   local read = calls.find_read(list)
   local own = { l = false, x = false }
   for _, name in ipairs({ "w", "s", "p", "g", "training" }) do
@@ -191,7 +192,7 @@ local function reads(list)
 end
 
 -- The host's line for all launches of a block.
-local function of_block(device, launch)
+local function launch_block(device, launch)
   local block, kind = device.made[launch.block], launch.entry.kind
   local way = kind == "block" and "forward" or "backward"
   return calls.fill("cuda", { kind = "list_block", block = true, name = block.name, uses = block.uses, way = way,
@@ -204,23 +205,23 @@ local LISTED = {
   input = "input_gradient('list', of_rows, inner, columns, dy, weight, adds, to)",
 }
 
--- A list cut into launches. layer: the next phase's layer; for phases outside blocks, the last layer before them.
-local function launched(device, scope, training, list)
+-- A list cut into launches. layer: the layer of the next phase; for a phase outside blocks, the last layer before it.
+local function make_launches(device, scope, training, list)
   local at, layer = scope == device.net and IN_NETWORK or IN_LIST, scope.entry and scope.index or "0"
   local host, phases, all = {}, {}, {}
   for i, launch in ipairs(launches.cut(list, scope.entry and scope.name, device.adds_bias)) do
     local phase = launch.ops and launch or launch.bias
     if phase then
-      phases[#phases + 1] = { name = phase.phase, ops = recorded(device, scope, training, phase.ops) }
+      phases[#phases + 1] = { name = phase.phase, ops = make_records(device, scope, training, phase.ops) }
       lists.append(all, phases[#phases].ops)
     end
     if launch.ops then
       host[i] = calls.fill("cuda", { call = "phase('list', phase, layer)", phase = launch.phase, layer = layer })
     elseif launch.block then
-      host[i] = of_block(device, launch)
+      host[i] = launch_block(device, launch)
       layer = launch.entry.kind == "block" and launch.block.uses .. " - 1" or "0"
     else
-      local here, record = records.records(device, scope, training, at, launch.entry)
+      local here, record = records.make_records(device, scope, training, at, launch.entry)
       local first = scope.first_use
       record.kind, record.product, record.call = "list_" .. launch.product, launch.product, LISTED[launch.product]
       local x = (launch.entry.one.op or launch.entry.one).x
@@ -233,11 +234,11 @@ local function launched(device, scope, training, list)
       device.biased = device.biased or phase ~= nil
     end
   end
-  return { list = host, phases = phases, reads = reads(host), reads_in_phases = reads(all) }
+  return { list = host, phases = phases, reads = find_read(host), reads_in_phases = find_read(all) }
 end
 
 -- The number of launches of a step: a constant, and a count for each layer of a block.
-local function most_launches(blocks, train)
+local function count_launches(blocks, train)
   local fixed = 2 + lists.count(train.list, function(launch) return not launch.block end) -- 2: begin, end
   local words = lists.map(blocks, function(block)
     return ("%d * %s"):format(#block.forward.list + #block.backward.list, block.uses)
@@ -246,95 +247,95 @@ local function most_launches(blocks, train)
 end
 
 -- The names of all phases, each once: those of the network, then block by block.
-local function phase_names(pass, blocks)
+local function list_phases(pass, blocks)
   local all = lists.collect(blocks, function(block) return { block.forward, block.backward } end)
   return lists.drop_repeats(lists.collect(lists.join({ pass.train, pass.evaluate }, all), function(list)
     return lists.get_names(list.phases)
   end))
 end
 
-local function of_kind(list, kind)
+local function find_kind(list, kind)
   return lists.find(list, function(one) return one.kind == kind end)
 end
 
 -- The streams whose rows some members have.
-local function streams_of(device, members)
+local function find_streams(device, members)
   local known = lists.to_set(lists.map(members, function(member) return member.words end))
   return lists.filter(device.streams, function(words) return known[words] end)
 end
 
-local function block_of(device, op)
+local function make_block(device, op)
   local block, executed = op.block, device.lists[op.block]
-  local forward, backward = entries(executed.forward, false), entries(executed.backward, true)
+  local forward, backward = list_entries(executed.forward, false), list_entries(executed.backward, true)
   device.unused[block] = { values = {}, gradients = {} }
   if device.given.chains then
     forward, backward, device.unused[block] = chains.chain(forward, backward, device.given.by_team)
   end
-  local members = cuda_buffers.kept(device, block)
+  local members = cuda_buffers.list_kept(device, block)
   local one = {
     name = block.name, article = wording.choose_article(block.name), comment = block.comment,
     state = block.name .. "_state", count = block.count_name, loops = block.loops, uses = block.uses,
     index = block.index, layer = block.loops > 1 and "use % " .. block.count_name or "l", first_use = block.first_use,
     parameters_type = block.parameters_type, gradients_type = block.gradients_type,
-    members = members, lines = cuda_buffers.lines(members),
-    row_words = cuda_buffers.row_words(streams_of(device, members)), mask = device.mask_of[block] or false,
+    members = members, lines = cuda_buffers.write_lines(members),
+    row_words = cuda_buffers.declare_rows(find_streams(device, members)), mask = device.mask_of[block] or false,
     drops = lists.any(executed.forward, function(each) return each.dropout ~= nil end),
     in_place = op.x.carried and op.x.carried.block == block or false,
-    first = records.place_in_network(records.names_of(device, device.net), op.x),
+    first = records.place_in_network(records.make_names(device, device.net), op.x),
     of_host = records.place_in_network(IN_NETWORK, op.x),
   }
   device.made[block] = one
   one.chains = lists.any(forward, function(entry) return entry.kind == "chain" end)
-  one.forward = device.made_of(device, block, true, forward)
-  one.decoding = device.given.decoded == op.out.stream and decoded_block(device, block, forward)
-  one.backward = device.made_of(device, block, true, backward)
+  one.forward = device.make_list(device, block, true, forward)
+  one.decoding = device.given.decoded == op.out.stream and make_decoded_block(device, block, forward)
+  one.backward = device.make_list(device, block, true, backward)
   local wide = device.given.wide
-  one.forward_reads = wide and one.forward.reads_in_phases or reads(one.forward)
-  one.decode_reads = one.decoding and reads(one.decoding.list) or false
-  one.backward_reads = wide and one.backward.reads_in_phases or reads(one.backward)
+  one.forward_reads = wide and one.forward.reads_in_phases or find_read(one.forward)
+  one.decode_reads = one.decoding and find_read(one.decoding.list) or false
+  one.backward_reads = wide and one.backward.reads_in_phases or find_read(one.backward)
   if wide then
     local phases = lists.get_names(lists.join(one.forward.phases, one.backward.phases))
-    one.first_phase, one.last_phase = phases[1], phases[#phases] -- they enclose the block's phases in phase_names
+    one.first_phase, one.last_phase = phases[1], phases[#phases] -- they enclose the block's phases in `phases`
   end
   return one
 end
 
--- Sums of the rows of learned tables, which are added over shards: { member, block, count, times, T, drawn }; without a
--- block the sum belongs to the embedding. drawn: the sampled positions of these rows, in layer l, if any.
-local function place_sums(device, net)
+-- Sums of the rows of learned position tables, which are added over shards: { member, block, count, times, T, drawn }.
+-- block: false for the embedding; times: the factor of the block's repetitions; drawn: the sampled positions, if any.
+local function list_place_sums(device, net)
   local list, embedded = {}, net.position_table
   for _, stream in ipairs(embedded and embedded.from_tables and not embedded.frozen and net.streams or {}) do
     local words, op = device.words[stream], lists.find(net.ops, function(one)
       return one.kind == "embed" and one.stream == stream and one.encoding
     end)
     list[#list + 1] = op and { member = words.at .. "places", block = false, times = "", T = words.T,
-      drawn = cuda_names.input_draws(words, op.encoding.draw) } or nil
+      drawn = cuda_names.name_input_draws(words, op.encoding.draw) } or nil
   end
   for _, block in ipairs(net.scopes) do
-    local op = of_kind(device.lists[block].forward, "place")
-    local member, words = op and records.sums_of_places(op), op and device.words[op.out.stream]
+    local op = find_kind(device.lists[block].forward, "place")
+    local member, words = op and records.name_place_sums(op), op and device.words[op.out.stream]
     list[#list + 1] = member and { member = member, block = block.name, count = block.count_name,
-      times = block.count_name .. " * ", T = words.T, drawn = cuda_names.drawn_places(words, op, "l") } or nil
+      times = block.count_name .. " * ", T = words.T, drawn = cuda_names.name_drawn_places(words, op, "l") } or nil
   end
   return list
 end
 
-local function new_state(net, executed, given)
+local function make_state(net, executed, given)
   local device = { net = net, lists = executed, given = given, rows = calls.make_functions({}), masks = {},
     mask_of = {}, slot_of = {}, bits = {}, bits_of = {}, made = {}, unused = {}, sites = 0, operands = {}, rounded = {},
     rounded_values = {}, buffers = buffers.derive(net, executed, given.evaluates),
     contributions = lists.to_set(lists.map(ops.find_all(net, "attention"), function(op) return op.contribution end)),
-    made_of = given.wide and launched or recorded,
+    make_list = given.wide and make_launches or make_records,
     loops = lists.any(net.scopes, function(block) return block.loops > 1 end) }
   device.rounds = given.rounds and not device.loops -- gradients of repeated layers are added up where the copies lie
-  device.streams, device.words = cuda_buffers.streams(net)
+  device.streams, device.words = cuda_buffers.name_streams(net)
   device.adds_bias = function(op) return records.adds_bias(device, op) end
   warp_products.find_rounded_values(device)
   return device
 end
 
 -- Neighbouring members of a scope's struct whose gradients products compute, as runs: { first, size }. sizes: by name.
-local function runs_of(scope, sizes)
+local function find_runs(scope, sizes)
   local runs, run = {}, nil
   for _, p in ipairs(scope.parameters) do
     for _, name in ipairs({ p.name, p.bias and p.name .. "_bias" or nil }) do
@@ -351,7 +352,7 @@ local function runs_of(scope, sizes)
 end
 
 -- The parameters whose gradients products compute, by block: { block, count, parameters_type, runs }.
-local function members_of_products(device)
+local function list_product_parameters(device)
   return lists.map(lists.group(device.operands, function(one) return one.scope end), function(group)
     local scope, sizes = group.key, {}
     for _, one in ipairs(group) do
@@ -359,53 +360,54 @@ local function members_of_products(device)
       sizes[one.bias or false] = one.columns
     end
     return { block = scope ~= device.net and scope.name, count = scope.count_name or false,
-      parameters_type = scope.parameters_type or false, runs = runs_of(scope, sizes) }
+      parameters_type = scope.parameters_type or false, runs = find_runs(scope, sizes) }
   end)
 end
 
 -- Products and their parameters: their gradients are the team's sums over all tokens.
-local function operands_of(device)
-  local words, members = streams_of(device, device.operands), members_of_products(device)
+local function list_operands(device)
+  local streams, members = find_streams(device, device.operands), list_product_parameters(device)
   for _, one in ipairs(device.operands) do
     one.words, one.scope = nil, nil
   end
-  return { list = device.operands, members = members, row_words = words[1] and cuda_buffers.row_words(words) or false }
+  return { list = device.operands, members = members,
+    row_words = streams[1] and cuda_buffers.declare_rows(streams) or false }
 end
 
 -- given: wide, by_team (gradients of weights are sums over the batch), rounds (in training, products may read rounded
 -- copies of weights), evaluates (evaluation applies dropout), noise (on inputs), chains (of products), decoded (the
 -- stream that is decoded with cached keys and values, or nil).
 function M.derive(net, executed, given)
-  check(net)
-  local device, of_net = new_state(net, executed, given), executed[net]
+  check_network(net)
+  local device, of_net = make_state(net, executed, given), executed[net]
   for _, scope in ipairs(net.order) do
     derive_masks(device, scope)
   end
-  local blocks = lists.map(ops.find_all(net, "block"), function(op) return block_of(device, op) end)
-  local forward = entries(of_net.forward, false)
-  local pass = { train = device.made_of(device, net, true, lists.join(forward, entries(of_net.backward, true))),
-    evaluate = device.made_of(device, net, false, forward) }
-  local always, training = cuda_buffers.workspace(device)
+  local blocks = lists.map(ops.find_all(net, "block"), function(op) return make_block(device, op) end)
+  local forward = list_entries(of_net.forward, false)
+  local pass = { train = device.make_list(device, net, true, lists.join(forward, list_entries(of_net.backward, true))),
+    evaluate = device.make_list(device, net, false, forward) }
+  local always, training = cuda_buffers.list_workspace(device)
   return {
-    decoding = given.decoded and { each = decoded(device, net, forward),
+    decoding = given.decoded and { each = make_decoding_records(device, net, forward),
       tokens = device.words[given.decoded].tokens, index = given.decoded.index,
       caches = lists.collect(blocks, function(one) return one.decoding and one.decoding.caches or {} end) } or false,
     blocks = blocks, pass = pass, rows = device.rows.list, always = always, training = training,
-    lines = { always = cuda_buffers.lines(always), training = cuda_buffers.lines(training) },
+    lines = { always = cuda_buffers.write_lines(always), training = cuda_buffers.write_lines(training) },
     masks = device.masks, sites = device.sites, places = builder.count_places(net), bits = device.bits,
     drops = device.masks[1] ~= nil or device.bits[1] ~= nil,
-    attends = cuda_names.attends(device), embeddings = cuda_names.embeddings(device),
+    attends = cuda_names.name_attentions(device), embeddings = cuda_names.list_embeddings(device),
     streams = device.streams, lengths = net.streams[2] and "lengths" or "int",
-    row_words = cuda_buffers.row_words(device.streams), most_rows = cuda_buffers.most_rows(device.streams),
+    row_words = cuda_buffers.declare_rows(device.streams), most_rows = cuda_buffers.name_most_rows(device.streams),
     tokens = table.concat(lists.map(device.streams, function(words) return words.tokens end), ", "),
     labelled = device.words[net.classified.op.x.stream].T,
-    place_sums = place_sums(device, net), operands = operands_of(device),
-    readout_gradient = of_kind(of_net.backward, "classify_grad").to.name,
+    place_sums = list_place_sums(device, net), operands = list_operands(device),
+    readout_gradient = find_kind(of_net.backward, "classify_grad").to.name,
     tied = net.classified.op.tied and net.classified.op.tied.name or false,
     rms = lists.any(ops.find_all(net, "norm"), function(op) return op.norm == "rms" end),
     loops = device.loops, rounds = device.rounds, chained = lists.any(blocks, function(block) return block.chains end),
-    phases = given.wide and phase_names(pass, blocks) or false, biased = device.biased or false,
-    most_launches = given.wide and most_launches(blocks, pass.train) or false,
+    phases = given.wide and list_phases(pass, blocks) or false, biased = device.biased or false,
+    most_launches = given.wide and count_launches(blocks, pass.train) or false,
   }
 end
 

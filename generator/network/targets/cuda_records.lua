@@ -12,9 +12,9 @@ local warp_products = require("network.targets.warp_products")
 
 local M = {}
 
--- Names that a scope's records need. In decoding, records process one token of each sequence (decodes), and names of
--- functions for this end with `one`.
-function M.names_of(device, scope, decodes)
+-- Names that a scope's records need. decodes: records process one token of each sequence, with functions whose names
+-- end with `one`.
+function M.make_names(device, scope, decodes)
   local one = decodes and "_one" or ""
   if scope == device.net then
     return { w = "b->work.", kept = "b->work.", p = "b->view.p->", g = "b->gradient->", gradients = "b->gradient",
@@ -61,13 +61,14 @@ end
 
 local NO_BIAS, NO_ROWS, NO_MASK = "NULL", "NULL", "NULL"
 
--- The name of a function of generated code, which is made once.
-local function function_for(device, name, new)
+-- The name of a function of generated code, which is made once; new: its other fields, if it is new.
+local function find_function(device, name, new)
   return calls.find_function(device.rows, name, name, new)
 end
 
--- The mask and factor of a dropout. when: "training" if an argument decides; outside blocks the mode is already known.
-local function dropped(device, op, training)
+-- The mask and factor of a dropout. when: "always", "never", or "training" if the function's argument decides; outside
+-- blocks the mode is already known.
+local function describe_dropout(device, op, training)
   local scope = op.scope
   local outside = scope == device.net
   local on, bits = device.given.evaluates or outside and training, device.bits_of[op]
@@ -79,8 +80,8 @@ local function dropped(device, op, training)
 end
 
 -- The masks that a function receives, and the factor of values that are not dropped; false without dropout.
-local function mask_of(device, op, training)
-  local drop = op.dropout and dropped(device, op, training)
+local function name_mask(device, op, training)
+  local drop = op.dropout and describe_dropout(device, op, training)
   if not drop then
     return false, false
   end
@@ -94,7 +95,7 @@ function M.adds_bias(device, op)
 end
 
 local forward = {
-  chain = warp_products.chain,
+  chain = warp_products.make_chain,
   block = function(_, at, op, training)
     return { call = "routine()", routine = ("%s_%ss"):format(at.decodes and "decode" or training and "forward"
       or "evaluate", op.block.name) }
@@ -106,7 +107,7 @@ local forward = {
 
 function forward.product(device, at, op, training)
   if device.given.chains then
-    return warp_products.product(device, at, op, training)
+    return warp_products.make_product(device, at, op, training)
   end
   return { call = "product_forward(rows, columns, inner, x, weight, bias, rectified, out)", columns = op.out.width.text,
     inner = op.x.width.text, x = at.x, weight = at.p .. op.weight, rectified = tostring(op.relu or false), out = at.out,
@@ -119,14 +120,14 @@ function forward.add_bias(_, at, op)
     bias = at.p .. op.weight .. "_bias", rectified = tostring(op.relu or false) }
 end
 
-local function norm_record(at, op, routine, call)
+local function make_norm(at, op, routine, call)
   check_width(op, op.out)
   return calls.make_norm(at, op, routine, call)
 end
 
 function forward.norm(_, at, op, _, kernel)
   local rms = op.norm == "rms"
-  local record = norm_record(at, op, (rms and "rms_" or "") .. (kernel or rms and "norm" or "layer_norm"),
+  local record = make_norm(at, op, (rms and "rms_" or "") .. (kernel or rms and "norm" or "layer_norm"),
     "routine(rows, x, scale, offset, xhat, rstd, out)")
   record.offset = not rms and at.p .. op.p.name .. "_offset"
   return record
@@ -136,38 +137,38 @@ function forward.add_norm(device, at, op, training)
   local record = forward.norm(device, at, op, training, ("add_%snorm%s"):format(op.dropout and "dropout_" or "",
     op.sum and "_sum" or ""))
   record.call = "routine(rows, residual, branch, mask, rate, scale, offset, sum, xhat, rstd, out)"
-  record.mask, record.rate = mask_of(device, op, training)
+  record.mask, record.rate = name_mask(device, op, training)
   return record
 end
 
 function forward.add(device, _, op, training)
   check_width(op, op.out)
-  local mask, rate = mask_of(device, op, training)
+  local mask, rate = name_mask(device, op, training)
   return { call = "routine(rows, residual, branch, mask, rate, out)",
     routine = op.dropout and "add_dropout_branch" or "add_branch", mask = mask, rate = rate }
 end
 
--- The function that applies a kernel, or its gradient, to rows.
-local function kernel_routine(device, op, kernel, ending)
-  return function_for(device, kernel .. "_rows" .. ending .. calls.make_suffix(op.out.width), {
+-- The name of the function that applies a kernel, or its gradient, to rows; ending: "" or "_grad".
+local function find_kernel_function(device, op, kernel, ending)
+  return find_function(device, kernel .. "_rows" .. ending .. calls.make_suffix(op.out.width), {
     template = ("cuda/rows/activation%s.tpl"):format(ending), kernel = kernel, width = op.out.width.text })
 end
 
-local function drop_of(at, op, x, drop)
+local function make_drop(at, op, x, drop)
   return { kind = "drop", call = "drop_rows(elements, x, mask, rate)", elements = at.rows .. " * " .. op.out.width.text,
     x = x, mask = drop.mask, rate = drop.rate }
 end
 
 -- Applies dropout to the result of an operation in place.
 function forward.drop(device, at, op, training)
-  local drop = dropped(device, op, training)
-  local record = drop_of(at, op, at.out, drop)
+  local drop = describe_dropout(device, op, training)
+  local record = make_drop(at, op, at.out, drop)
   record.asked = drop.when == "training" and "training"
   return drop.when ~= "never" and record
 end
 
 -- The rotation by positions, forward (1) or backward (-1): of queries together with their keys, or of each separately.
-local function rotated(device, op, way, q, kv, one)
+local function make_rotations(device, op, way, q, kv, one)
   local family = op.family
   local routine = family.prefix .. "rotate" .. (one or "")
   if family.rotation.kind ~= "rope" then
@@ -175,18 +176,18 @@ local function rotated(device, op, way, q, kv, one)
   elseif not family.cross then
     return { kind = "rotate", call = "routine(way, x)", routine = routine, way = way, x = q }, false
   end
-  local function side(value, x, stride, drawn)
+  local function make_rotation(value, x, stride, drawn)
     local words, kind = device.words[value.stream], family.positions.kind
     return { kind = "rotate", call = "routine(way, positions, T, stride, x)", routine = routine, way = way, x = x,
       T = "block()->view." .. words.T, stride = family.PREFIX .. stride,
       positions = kind == "sequence" and words.sequences .. "()" or kind == "randomized"
         and ("%s%s_of(&block()->view, block()->l)"):format(family.prefix, drawn) or false }
   end
-  return side(op.q, q, "QUERY_STRIDE", "positions"), side(op.kv, kv, "KEY_STRIDE", "key_positions")
+  return make_rotation(op.q, q, "QUERY_STRIDE", "positions"), make_rotation(op.kv, kv, "KEY_STRIDE", "key_positions")
 end
 
 function forward.attention(device, at, op)
-  local one, other = rotated(device, op, 1, at.q, at.kv, at.one)
+  local one, other = make_rotations(device, op, 1, at.q, at.kv, at.one)
   return one, not at.decodes and other, { call = "routine(training)", routine = op.family.prefix .. "attend" .. at.one,
     training = op.dropout ~= nil and not device.given.evaluates and (at.decodes and "false" or "training") }
 end
@@ -205,13 +206,13 @@ local function is_learned(op)
 end
 
 -- The name of a block's sums of rows of position tables, which are added over shards.
-function M.sums_of_places(op)
+function M.name_place_sums(op)
   return is_learned(op) and op.encoding.from_tables and op.scope.name .. "_places" or false
 end
 
 -- The routine that adds vectors of positions: one for each stream, or for each block if blocks' families have own
 -- samples.
-local function places_routine(device, op, words)
+local function name_places_routine(device, op, words)
   local draw = op.encoding.draw
   local by_block = draw and not draw.apart and device.net.used_families[2]
   return ("add_%splaces"):format(by_block and op.scope.name .. "_" or words.at)
@@ -219,15 +220,15 @@ end
 
 function forward.place(device, at, op, training)
   local words = device.words[op.out.stream]
-  return { call = "routine(x, vectors, mask, out)",
-    routine = function_for(device, places_routine(device, op, words) .. at.one, { template = "cuda/rows/place.tpl",
-    decodes = at.decodes, encoding = op.encoding, T = words.T, drawn = names.drawn_places(words, op, "block()->l"),
-    drops = op.dropout and op.dropout.name or false }), vectors = op.p and at.p .. op.p.name or false,
-    mask = mask_of(device, op, training) }
+  local routine = find_function(device, name_places_routine(device, op, words) .. at.one, {
+    template = "cuda/rows/place.tpl", decodes = at.decodes, encoding = op.encoding, T = words.T,
+    drawn = names.name_drawn_places(words, op, "block()->l"), drops = op.dropout and op.dropout.name or false })
+  return { call = "routine(x, vectors, mask, out)", routine = routine,
+    vectors = op.p and at.p .. op.p.name or false, mask = name_mask(device, op, training) }
 end
 
 local back = {
-  chain_grad = warp_products.chain_grad,
+  chain_grad = warp_products.make_chain_grad,
   classify_grad = function() return { call = "classify_backward(x, gradients)" } end,
   block_grad = function(_, _, b) return { call = "routine()", routine = ("backward_%ss"):format(b.op.block.name) } end,
   embed_grad = function(device, _, b)
@@ -239,8 +240,8 @@ local back = {
 }
 
 function back.norm_grad(device, at, b)
-  local op, drop = b.op, b.dbranch and dropped(device, b.op, true) or {}
-  local record = norm_record(at, op, calls.name_norm_grad(b),
+  local op, drop = b.op, b.dbranch and describe_dropout(device, b.op, true) or {}
+  local record = make_norm(at, op, calls.name_norm_grad(b),
     "routine(rows, dy, xhat, rstd, scale, mask, rate, to, dbranch, dscale, doffset)")
   record.mask, record.rate = drop.mask or false, drop.rate or false
   record.dscale, record.doffset = at.g .. op.p.name .. "_scale", op.norm == "layer" and at.g .. op.p.name .. "_offset"
@@ -248,9 +249,9 @@ function back.norm_grad(device, at, b)
 end
 
 function back.dropout_grad(device, at, b)
-  local drop = dropped(device, b.op, true)
+  local drop = describe_dropout(device, b.op, true)
   if not b.op.branch then
-    return drop_of(at, b.op, at.to, drop)
+    return make_drop(at, b.op, at.to, drop)
   end
   check_width(b.op, b.op.branch)
   return { call = "dropout_grad(rows, dy, mask, rate, to)", mask = drop.mask, rate = drop.rate }
@@ -273,7 +274,7 @@ end
 
 function back.input_grad(device, at, b)
   if device.given.chains then
-    return warp_products.input_grad(device, at, b)
+    return warp_products.make_input_grad(device, at, b)
   end
   local op = b.op
   return { call = "product_backward(rows, inner, columns, dy, weight, other, rectified, to)",
@@ -282,37 +283,37 @@ function back.input_grad(device, at, b)
 end
 
 -- Adds makers for operations over rows; dropout of their results is a separate operation, forward.drop.
-calls.add_row_records(forward, back, kernel_routine, function(_, _, _, record) return record end)
+calls.add_row_records(forward, back, find_kernel_function, function(_, _, _, record) return record end)
 
 function back.attention_grad(device, at, b)
   local family = b.op.family
   return { call = "routine(gradients)", routine = family.prefix .. "attend_backward",
-    gradients = family.attends.layer_gradients and at.gradients }, rotated(device, b.op, -1, at.dq, at.dkv)
+    gradients = family.attends.layer_gradients and at.gradients }, make_rotations(device, b.op, -1, at.dq, at.dkv)
 end
 
 function back.place_grad(device, at, b)
   local op, words = b.op, device.words[b.op.out.stream]
-  local sums = M.sums_of_places(op)
-  return { call = "routine(mask, dy, vectors)", routine = function_for(device, op.scope.name .. "_places_grad", {
+  local sums = M.name_place_sums(op)
+  return { call = "routine(mask, dy, vectors)", routine = find_function(device, op.scope.name .. "_places_grad", {
     template = "cuda/rows/place_grad.tpl", encoding = op.encoding, drops = op.dropout and op.dropout.name or false,
-    learned = is_learned(op), sums = sums, T = words.T, drawn = names.drawn_places(words, op, "block()->l") }),
+    learned = is_learned(op), sums = sums, T = words.T, drawn = names.name_drawn_places(words, op, "block()->l") }),
     vectors = is_learned(op) and not sums and at.g .. op.p.name or false,
-    mask = op.dropout and dropped(device, op, true).mask or false }
+    mask = op.dropout and describe_dropout(device, op, true).mask or false }
 end
 
-local function of_rows(call)
+local function make_row_maker(call)
   return function(_, at, b)
     check_width(b, b.to)
     return { call = call, rows = at.rows, to = at.to }
   end
 end
 
-back.accumulate, back.copy, back.clear = of_rows("add_branch(rows, to, from, to)"),
-  of_rows("copy_rows(rows, from, to)"), of_rows()
+back.accumulate, back.copy, back.clear = make_row_maker("add_branch(rows, to, from, to)"),
+  make_row_maker("copy_rows(rows, from, to)"), make_row_maker()
 
--- The names (calls.lua) and the records of an operation. at: names_of(device, scope), or the names of the host's list
+-- The names (calls.lua) and the records of an operation. at: make_names(device, scope), or the names of the host's list
 -- of launches (cuda_network.lua). training: false in evaluation.
-function M.records(device, scope, training, at, op)
+function M.make_records(device, scope, training, at, op)
   local entry = op.one
   local value = (entry.op or entry).out or entry.to
   local rows = at.decodes and "block()->sequences" or device.words[value.stream].all_rows .. "()"

@@ -16,7 +16,8 @@ local M = {}
 local List = {}
 List.__index = List
 
-function List:op(kind, entry)
+-- Adds an entry to the last phase; after a product or a block, a new phase begins.
+function List:add(kind, entry)
   local last = self[#self]
   if not last or not last.ops then
     last = { ops = {} }
@@ -32,7 +33,7 @@ end
 
 local function launch_weight_grad(list, entry, adds_bias)
   if adds_bias(entry.one.op) then
-    list:op("bias_grad", entry)
+    list:add("bias_grad", entry)
   end
   list[#list + 1] = { product = "weight", entry = entry }
 end
@@ -40,7 +41,7 @@ end
 local function launch_input_grad(list, entry)
   list[#list + 1] = { product = "input", entry = entry }
   if entry.one.relu then
-    list:op("rectify_grad", entry)
+    list:add("rectify_grad", entry)
   end
 end
 
@@ -48,7 +49,7 @@ local CUTS = { product = launch_product, weight_grad = launch_weight_grad, input
 
 -- The name of a phase: a forward phase is named after its last operation's result, a backward phase after the value
 -- whose gradient comes first.
-local function get_name(ops)
+local function choose_phase_name(ops)
   local forward
   for _, op in ipairs(ops) do
     forward = not op.of_backward and op.one or forward
@@ -63,8 +64,8 @@ local function get_name(ops)
 end
 
 -- Names a phase; a repeated name gets a number.
-local function name(phase, scope, known)
-  local text = ("PHASE_%s%s"):format(scope and scope:upper() .. "_" or "", get_name(phase.ops):upper())
+local function name_phase(phase, scope, known)
+  local text = ("PHASE_%s%s"):format(scope and scope:upper() .. "_" or "", choose_phase_name(phase.ops):upper())
   known[text] = (known[text] or 0) + 1
   phase.phase = known[text] > 1 and text .. "_" .. known[text] or text
 end
@@ -77,13 +78,13 @@ function M.cut(entries, scope, adds_bias)
     elseif entry.kind == "block" or entry.kind == "block_grad" then
       list[#list + 1] = { block = entry.one.block or entry.one.op.block, entry = entry }
     else
-      list:op(entry.kind, entry)
+      list:add(entry.kind, entry)
     end
   end
   for _, launch in ipairs(list) do
     local phase = launch.ops and launch or launch.bias
     if phase then
-      name(phase, scope, known)
+      name_phase(phase, scope, known)
     end
   end
   return list

@@ -75,7 +75,7 @@ local function add_flops(plan, list, means, factor)
   end)
 end
 
--- Counts the pairs that generated code on the CPU skips because no query of a group can see the key.
+-- The families whose masks let generated code on the CPU skip pairs: pairs whose key no query of a group can see.
 local function list_masked(plan, counts)
   return lists.map(plan.attentions, function(family)
     local count = family.mask.kind ~= "none" and counts[family.name]

@@ -72,10 +72,10 @@ local WHOLE_HEAD = 32
 local NARROW_HEAD = 8 -- channels for which a warp has twice the rows in fragments; wider heads would spill registers
 local BLOCK_STATE = 1024 -- bytes of shared memory for the state of all threads of a block: enough for most models
 local OTHER_STATE, STATE_STEP = 512, 256 -- bytes of state outside the network's arrays, at most; steps of growth
-local OF_SUM = 14 -- numbers of a sum over the batch: kernels/cuda/product_weights.cu
+local SUM_STATE = 14 -- words of 8 bytes for sums over the batch: kernels/cuda/product_weights.cu
 -- Bytes that shards of one model store for sums over the batch, at most; beyond this each shard has its own products.
 local MOST_KEPT = 256 << 20
-local OF_FAMILY = 9 -- addresses of tables, sums and draws; OTHER_STATE includes those of one family
+local FAMILY_STATE = 9 -- addresses of a family's tables, sums and draws; OTHER_STATE includes those of one family
 
 local PRODUCTS = {
   float32 = { "cuda/product_fma.cu" },
@@ -107,7 +107,7 @@ local function count_head_lanes(head_width, precision)
   return lanes
 end
 
--- Whether any family of the plan has one of two properties of its terms.
+-- Whether any family of the plan has the property `name` of its terms and, if `other` is given, the field `other`.
 local function has_any(plan, name, other)
   return lists.any(plan.attentions, function(family) return family.terms[name] and (not other or family[other]) end)
 end
@@ -173,11 +173,11 @@ local function count_chip_shards(plan, most)
   return is_default and math.min(train.batch, most) or train.shards
 end
 
--- The size of a block's state: an address for each array of the network, and a part that every model has.
+-- The bytes of a thread block's state: an address for each array of the network, and a part that every model has.
 local function measure_block_state(plan, device)
-  local of_sum = device.operands.list[1] and OF_SUM + 2 * #device.operands.list or 0
+  local of_sum = device.operands.list[1] and SUM_STATE + 2 * #device.operands.list or 0
   local arrays = of_sum + #device.always + #device.training + #device.bits
-    + OF_FAMILY * math.max(0, #plan.attentions - 1) + (device.decoding and 4 + #device.decoding.caches or 0)
+    + FAMILY_STATE * math.max(0, #plan.attentions - 1) + (device.decoding and 4 + #device.decoding.caches or 0)
     + lists.sum(device.blocks, function(block) return #block.members + 2 end) -- its layers, and state of loops
   return math.max(BLOCK_STATE, (OTHER_STATE + 8 * arrays + STATE_STEP - 1) // STATE_STEP * STATE_STEP)
 end
@@ -208,7 +208,7 @@ local function name_heads(family, lanes)
 end
 
 -- The row `index` of draws, after `before` rows, as a factor; false for row 0.
-local function row_factor(before, index)
+local function write_row_factor(before, index)
   local row = before == 0 and index or index == "0" and tostring(before) or ("%d + %s"):format(before, index)
   return row ~= "0" and (row:find(" ", 1, true) and "(" .. row .. ")" or row)
 end
@@ -221,8 +221,8 @@ local function count_draws(family, attends, places)
   attends.position_draws = randomized and positions.draws or 0
   attends.distance_draws = drawn and distance.draws or 0
   attends.distance_rows = distance.independent and 2 or 1
-  attends.position_row = positions.layer_index and row_factor(0, positions.layer_index) or false
-  attends.distance_row = drawn and row_factor(attends.position_draws,
+  attends.position_row = positions.layer_index and write_row_factor(0, positions.layer_index) or false
+  attends.distance_row = drawn and write_row_factor(attends.position_draws,
     distance.independent and ("2 * %s + 1"):format(distance.layer_index) or distance.layer_index) or false
   attends.draw_rows = attends.position_draws + attends.distance_rows * attends.distance_draws
   attends.reads_positions = randomized and (family.terms.rotates or family.terms.tables or places)
@@ -286,8 +286,8 @@ local function name_pair(attends)
     key_count = whole and "S" or "a." .. attends.keys }
 end
 
--- Sets the names by which device templates read a family: its own names, and its terms on a device. The names are
--- copied last, since a plan is data.
+-- Sets the names by which device templates read a family: its own names, and its terms on a device. They are copies, so
+-- they are made when all fields of the family are set.
 local function name_families(plan)
   for _, family in ipairs(plan.attentions) do
     local names = lists.update(family.on_device, lists.merge(family, name_pair(family.attends),

@@ -14,7 +14,7 @@
 --   ranged         a call may compute a part of the queries
 --   tiles          decoding also caches keys and values in tiles, for queries that come one at a time
 --   partial        the last layer computes only tokens whose results are read (labelled_rows.lua)
---   recomputed         false, or how the backward pass recomputes weights on the CPU: recomputed_weights.lua
+--   recomputed     false, or how the backward pass recomputes weights on the CPU: recomputed_weights.lua
 --   bounded        partial or recomputed: attention is computed for a range of queries
 --   layers, repetitions, heads, head_width; repetitions: of its layers, in all loops of the block together; head_part:
 --                  the largest power of two that divides head_width
@@ -26,6 +26,7 @@ local vector_width = require("base.vector_width")
 
 local M = {}
 
+-- The dropout of a rate. name: the prefix of its constants in C; threshold: of 65536.
 function M.plan_dropout(name, rate)
   if not rate or rate == 0 then
     return { kind = "none" }
@@ -136,6 +137,7 @@ function M.list_families(plan)
   return plan.attentions[1] and plan.attentions or { plan.first }
 end
 
+-- Sets what depends on the other families of the model: prefixes and first_site.
 function M.settle_families(families)
   local site = 0
   for _, family in ipairs(families) do

@@ -150,7 +150,7 @@ end
 -- Limits the numbers that may be given for a stream's draws to those that all its readers can take.
 local function settle_stream(plan, stream, drawn)
   stream.by_sequence, stream.position_range, stream.first_position, stream.distance_range = false, 0, 0, 0
-  local function find_least(a, b)
+  local function find_least(a, b) -- 0: no limit yet
     return a == 0 and b or math.min(a, b)
   end
   for _, reader in ipairs(M.list_readers(plan, stream, drawn)) do
