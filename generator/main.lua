@@ -32,12 +32,6 @@ local function print_error(...)
   io.stderr:write(...)
 end
 
--- Prints a line without buffering.
-local function print_line(text)
-  io.stdout:write(text, "\n")
-  io.stdout:flush()
-end
-
 local function warn(spec)
   for _, warning in ipairs(spec.warnings) do
     print_error("warning: ", type(warning) == "table" and warning.what or warning, "\n")
@@ -262,10 +256,7 @@ end
 
 function verbs.list(project, arguments)
   local lines, message = listing.list(project, arguments.what)
-  if not lines then
-    return fail(INPUT, message)
-  end
-  return print_result(table.concat(lines, "\n") .. "\n")
+  return lines and print_result(table.concat(lines, "\n") .. "\n") or fail(INPUT, message)
 end
 
 function verbs.fields(_, arguments)
@@ -372,7 +363,11 @@ local function main(arguments)
   if problem then
     return fail(ENVIRONMENT, problem)
   end
-  parsed.project, parsed.say = project_module.new(root), print_line
+  parsed.project = project_module.new(root)
+  function parsed.say(text) -- prints a line without buffering
+    io.stdout:write(text, "\n")
+    io.stdout:flush()
+  end
   return (verbs[parsed.verb] or run_in_lab)(parsed.project, parsed)
 end
 

@@ -1,9 +1,9 @@
 -- The terms of an attention: what its facets add to the loops over queries and keys.
 --
 -- Input: a planned family of attentions, whose loops are settled (recomputed_weights.lua). Output: its terms in the
--- order of their ranks, and their common properties. A term is
+-- order of their kinds, and their common properties. A term is
 --
---   kind, rank   of kinds.lua
+--   kind         one of KINDS
 --   page         the text is in templates/attention/<target>/terms/<page>.tpl, in a section for every slot that it
 --                fills; device_pages: on a device, several pages instead
 --   properties   true for each property of the term
@@ -11,7 +11,6 @@
 --
 -- Skeletons read these properties; a property is false if no term has it:
 --
---   positions: sided         queries and keys have separately sampled positions, even if both are of one stream
 --   pair vectors: beside     a pair has a vector: the backward pass needs more than weights and their gradients
 --                by_offset   pairs of equal key - query share a row: gradients of logits have zeros on both sides
 --                by_pair     a pair's row is looked up
@@ -23,7 +22,6 @@
 --                again       the backward pass needs the logit again
 --                trains      learned tables have gradients
 --                changes     the gradient of a logit differs from that of its score
---                gathers     gradients of tables are summed over a group of queries
 --                row         a function scores a query with consecutive keys; partly: not with all keys
 --   domain:      spans       a group of queries sees a span of keys
 --                hides       a query may miss some keys of the span
@@ -48,11 +46,24 @@
 -- These names are not text of a target; skeletons know these names and no facet.
 
 local bounds = require("attention.bounds")
-local kinds = require("attention.kinds")
 local lists = require("base.lists")
 local pages = require("facets.pages")
 
 local M = {}
+
+-- The kinds of terms, in the order in which a skeleton inserts their text into a slot; terms of one kind keep the order
+-- of the pages. Sums of floats follow this order, so it determines the bits of results.
+local KINDS = {
+  "position_source", -- positions of tokens, and distances of pairs
+  "contribution",    -- values that the network computes from a block's input for its attention
+  "row_map",         -- changes rows of queries and keys before their products
+  "pair_vector",     -- adds the product of a vector and the query to the logit of a pair
+  "row_source",      -- computes the rows of a pair vector
+  "pair_scalar",     -- changes the logit of a pair
+  "domain",          -- selects the pairs that exist
+  "row_function",    -- computes the weights of a query from its logits
+  "weight_map",      -- changes a weight
+}
 
 -- Dropout belongs to the model, not to a facet.
 local function make_weight_map(family)
@@ -61,10 +72,9 @@ local function make_weight_map(family)
 end
 
 M.PROPERTIES = {
-  "sided", "beside", "by_offset", "by_pair", "far", "biases", "scaled", "tables", "again", "trains", "changes",
-  "gathers", "row", "partly", "spans", "hides", "opens", "opens_later", "tests_all", "gains", "sees_all", "by_head",
-  "scattered", "outwards", "normalised", "directional", "drops", "rotates", "numbered", "sums", "first_query",
-  "made",
+  "beside", "by_offset", "by_pair", "far", "made", "biases", "scaled", "tables", "again", "trains", "changes", "row",
+  "partly", "spans", "hides", "opens", "opens_later", "tests_all", "gains", "sees_all", "by_head", "scattered",
+  "outwards", "normalised", "directional", "drops", "rotates", "numbered", "sums", "first_query",
 }
 
 local function add_properties(terms, term)
@@ -76,7 +86,7 @@ local function add_properties(terms, term)
   end
 end
 
--- Refuses terms that exclude each other. Pages that know each other have already refused, with their own message.
+-- Refuses terms that exclude each other. The pages' own checks have already refused the combinations that they know.
 local function check(family, terms)
   local domains = lists.count(terms, function(term) return term.kind == "domain" end)
   local what = terms.outwards and (terms.scaled or domains > 0)
@@ -96,10 +106,9 @@ function M.list(family)
   for _, list in ipairs(pages.collect("make_terms", family)) do
     lists.append(found, list)
   end
-  for _, kind in ipairs(kinds) do
+  for _, kind in ipairs(KINDS) do
     for _, term in ipairs(found) do
-      if term.kind == kind.name then
-        term.rank = kind.rank
+      if term.kind == kind then
         add_properties(terms, term)
       end
     end

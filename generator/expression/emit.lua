@@ -44,7 +44,7 @@ end
 local Emitter = setmetatable({}, { __index = syntax })
 Emitter.__index = Emitter
 
-function Emitter:type(node)
+function Emitter:get_type(node)
   local vector = self:is_vector(node)
   if node.type == "truth" then
     return vector and "bits" or "bool"
@@ -85,7 +85,7 @@ function Emitter:add_set(node)
     or NAMES[node.op] or node.name or node.op
   local text = self:print_line(node, true)
   local scope, name = self:find_scope(node), self:make_name(base)
-  table.insert(scope.list, { kind = "set", type = self:type(node), name = name, value = text })
+  table.insert(scope.list, { kind = "set", type = self:get_type(node), name = name, value = text })
   scope.known[node] = name
   return name
 end
@@ -103,7 +103,7 @@ end
 
 function Emitter:add_sum(node)
   local scope, name = self:find_scope(node), self:make_name(NAMES.sum)
-  local type = self:type(node)
+  local type = self:get_type(node)
   local before = { kind = "set", type = type, name = name, value = type == "vector" and "{0}" or self.zero }
   local statement, value = self:add_loop(node.index, { list = {} }, function() return self:print_line(node[1]) end)
   table.insert(statement.body, { kind = "add", target = name, value = value })
@@ -140,7 +140,7 @@ function Emitter:add_array(node)
   local scope, open = self.levels[self:find_level(node)], self.open
   local base = self:make_name(NAMES[node.op] or node.op)
   self.open = {}
-  local statement = { kind = "array", type = self:type(node), name = base, count = index.count }
+  local statement = { kind = "array", type = self:get_type(node), name = base, count = index.count }
   local outside = { list = {} }
   local loop, value = self:add_loop(index, outside, function() return self:print_line(node, true) end)
   local element = ("%s[%s]"):format(base, syntax.name_index(index))
@@ -198,7 +198,7 @@ function Emitter:print_line(node, defines, taken, binding)
   end
   local level = self:find_level(node)
   local function write()
-    return defines and (self:bare(node, level)) or self:print(node, binding or 0, level)
+    return defines and (self:print_whole(node, level)) or self:print(node, binding or 0, level)
   end
   local text = write()
   local indent = self.environment.flat and 4
@@ -242,11 +242,11 @@ function Emitter:print(node, binding, level)
   elseif self:deserves_name(node, level) then
     return node.op == "sum" and self:add_sum(node) or self:add_set(node)
   end
-  local text, own = self:bare(node, level)
+  local text, own = self:print_whole(node, level)
   return own < binding and "(" .. text .. ")" or text
 end
 
-function Emitter:perform(effect, level)
+function Emitter:emit_effect(effect, level)
   local statement = lists.merge(effect)
   if effect.index_node then
     statement.index = self:is_vector(effect.index_node) and self:print(effect.index_node, 0, level)
@@ -280,7 +280,7 @@ function Emitter:emit_group(group)
       return
     end
     for _, effect in ipairs(group) do
-      self:perform(effect, level)
+      self:emit_effect(effect, level)
     end
   end
   emit_loops(1)

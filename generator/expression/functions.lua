@@ -73,7 +73,7 @@ local function make_extreme(op, sign)
     elseif (sign > 0 and y.high <= x.low) or (sign < 0 and y.low >= x.high) then
       return y
     end
-    return b:result(op, { x, y }, true, pick(x.low, y.low), pick(x.high, y.high))
+    return b:make_result(op, { x, y }, true, pick(x.low, y.low), pick(x.high, y.high))
   end
 end
 
@@ -94,7 +94,7 @@ local function simplify_abs(b, x)
   elseif x.op == "neg" then
     return b:apply("abs", x[1])
   end
-  return b:result("abs", { x }, true, 0, math.max(-x.low, x.high))
+  return b:make_result("abs", { x }, true, 0, math.max(-x.low, x.high))
 end
 
 local function simplify_floor(b, x)
@@ -117,7 +117,7 @@ local function simplify_mod(b, x, n)
   elseif x.low >= 0 and x.high < n.value then
     return x
   end
-  return b:result("mod", { x, n }, true, 0, n.type == "integer" and x.type == "integer" and n.value - 1 or n.value)
+  return b:make_result("mod", { x, n }, true, 0, n.type == "integer" and x.type == "integer" and n.value - 1 or n.value)
 end
 
 local constant_powers = {
@@ -155,7 +155,7 @@ local function simplify_pow(b, x, y)
       low, high = x.low ^ y.value, x.high ^ y.value
     end
   end
-  return b:result("pow", { x, y }, false, low, high)
+  return b:make_result("pow", { x, y }, false, low, high)
 end
 
 local function derive_pow(b, node, a, wants)
@@ -225,10 +225,10 @@ local function make_elementary(name, row)
     elseif M.is_number(x) then
       return b:number(row.value(x.value))
     elseif row.bounded then
-      return b:result(name, { x }, false, row.low, row.high)
+      return b:make_result(name, { x }, false, row.low, row.high)
     end
     local low, high = row.value(x.low), row.value(x.high)
-    return b:result(name, { x }, false, math.max(row.low, low == low and low or row.low),
+    return b:make_result(name, { x }, false, math.max(row.low, low == low and low or row.low),
       math.min(row.high, high == high and high or row.high))
   end
 end

@@ -70,7 +70,7 @@ function Builder:make(op, arguments, payload, fields)
 end
 
 -- A new node of numbers. With `whole` it is an integer if all arguments are integers.
-function Builder:result(op, arguments, whole, low, high, row)
+function Builder:make_result(op, arguments, whole, low, high, row)
   local sure, integers = true, true
   for _, argument in ipairs(arguments) do
     sure = sure and argument.sure or false
@@ -265,6 +265,6 @@ function Builder:apply(op, ...)
   return simplify[op](self, table.unpack(arguments))
 end
 
-M.text, M.written = text.format, text.count_written
+M.format, M.count_written = text.format, text.count_written
 
 return M

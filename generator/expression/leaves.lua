@@ -28,7 +28,7 @@ end
 function M.make_environment(build, lanes)
   return {
     lanes = lanes,
-    edges = build.edges_name,
+    edges = build.name_edges,
     literal = function(value) return (assert(build.real(value))) end,
     parameter = function(p)
       return p.learned and M.write_member(build, "p", p) or build.prefix .. p.name .. "_values"

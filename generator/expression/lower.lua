@@ -26,7 +26,7 @@ for name, row in next, functions.rows do
 end
 local CHEAP_OPERATIONS = 4 -- on a pair's two classes in the pair loop, at most; with more, a table of pairs is made
 
-M.RANK = { uniform = 0, query = 1, key = 1, distance = 1, sum = 1, pair = 2 }
+local RANK = { uniform = 0, query = 1, key = 1, distance = 1, sum = 1, pair = 2 }
 
 -- Letters of a leaf's dependencies: s(core) h(ead) l(ayer) q(uery) k(ey) o(ffset) t(otal); a: the leaf is available
 -- after the loop over heads.
@@ -70,7 +70,8 @@ function M.find_needs(state, node)
   return set
 end
 
-function M.find_class(needs)
+-- The class of an entry with these needs.
+local function find_class(needs)
   local found
   for letter, class in next, { q = "query", k = "key", o = "distance", t = "sum" } do
     if needs[letter] then
@@ -112,7 +113,7 @@ end
 local function count_operations(state, node, class, seen)
   if seen[node] or #node == 0 and node.op ~= "lookup" then
     return 0, false
-  elseif class and M.RANK[M.find_class(M.find_needs(state, node))] < M.RANK[class] then
+  elseif class and RANK[find_class(M.find_needs(state, node))] < RANK[class] then
     return 0, false
   end
   seen[node] = true
@@ -148,9 +149,9 @@ local move_inside
 
 local function move_inside_anew(state, node, class)
   local needs = M.find_needs(state, node)
-  local own = M.find_class(needs)
+  local own = find_class(needs)
   local hoistable = node.type ~= "truth" and not has_index(needs) and next(needs)
-  if hoistable and M.RANK[own] < M.RANK[class] then
+  if hoistable and RANK[own] < RANK[class] then
     local count, expensive = count_operations(state, node, nil, {})
     local drawn = class == "pair" and node.op == "symbol" and DRAWN[node.name]
     if expensive or count > 2 or drawn then
@@ -176,7 +177,7 @@ function tabulate(state, node)
     return state.loads[node]
   end
   local needs = M.find_needs(state, node)
-  local class = M.find_class(needs)
+  local class = find_class(needs)
   local value = move_inside(state, node, class)
   local name = class == "uniform" and not needs.h and "scalar" or NAMES[class]
   state.names[name] = (state.names[name] or 0) + 1
@@ -237,7 +238,7 @@ local function gather(state, node, kind)
     if needs.s then
       total = combine(state, kind, total, lower(state, operand[1]), operand[2])
     else
-      local class = M.find_class(needs)
+      local class = find_class(needs)
       groups[class] = combine(state, kind, groups[class], operand[1], operand[2])
     end
   end
@@ -267,7 +268,7 @@ local function lower_free(state, node)
     return node
   elseif node.type == "truth" then
     return lower_arguments(state, node)
-  elseif M.find_class(M.find_needs(state, node)) == "pair" then
+  elseif find_class(M.find_needs(state, node)) == "pair" then
     local count, expensive = count_operations(state, node, "pair", {})
     if not expensive and count <= CHEAP_OPERATIONS then
       return lower_arguments(state, node)
@@ -303,7 +304,7 @@ function M.lower(builder, root, options)
     number = builder.lowered, names = {}, inside = {}, lowered = {},
     uses = setmetatable(text.count_uses({ root }),
       { __index = function() return 1 end }) } -- nodes of `combine` have one use
-  for class in next, M.RANK do
+  for class in next, RANK do
     state.inside[class] = {}
   end
   local score = lower(state, root)

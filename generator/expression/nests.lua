@@ -1,6 +1,6 @@
 -- The loop nests of a score: they fill its tables, compute the score of a pair, and propagate gradients to parameters.
 --
--- Input: build = { builder, state (of lower.lua), real(number) -> literal, edges_name(list) -> name of a constant,
+-- Input: build = { builder, state (of lower.lua), real(number) -> literal, name_edges(list) -> name of a constant,
 -- target (nests_cpu.lua, nests_cuda.lua) }, a class of tables, its tables. Output: statements by level (emit.lua) with
 -- class, sums { name, member, extent } (gradients of parameters, summed over the entries), gathered (sums over the
 -- heads), parts and scatters (lists of the target), block (the statements need their own scope) and mentioned, the
@@ -50,11 +50,6 @@ function M.make_filling(build, class, tables)
   return make_nest(build, class, { effects = lists.map(tables, function(t)
     return lists.merge(build.target.make_filling(build, t, class), { node = t.value, per_head = t.per_head })
   end) })
-end
-
-local function make_gradient_leaf(build, t)
-  local gradient = { name = "d_" .. t.name, class = t.class, per_head = t.per_head, per_layer = t.per_layer, of = t }
-  return build.builder:leaf("table", "d_" .. t.key, { table = gradient })
 end
 
 -- The effects that add a gradient to a learned parameter; loops over entries first sum it in `sums`.
@@ -138,7 +133,9 @@ local function add_table_effects(build, nest, class, t)
     gatherings[part] = make_gathering(build, class, part, #nest.gathered + 1)
     table.insert(nest.gathered, gatherings[part])
   end
-  for _, entry in ipairs(derive.derive(build.builder, t.value, make_gradient_leaf(build, t), is_learned, stops)) do
+  local gradient = build.builder:leaf("table", "d_" .. t.key, { table = {
+    name = "d_" .. t.name, class = t.class, per_head = t.per_head, per_layer = t.per_layer, of = t } })
+  for _, entry in ipairs(derive.derive(build.builder, t.value, gradient, is_learned, stops)) do
     local to = gatherings[entry.leaf]
     if to then
       table.insert(nest.effects, { kind = to.index and "add_element" or "add", target = to.name, index_node = to.index,
@@ -182,7 +179,7 @@ function M.make_gradients(build, class, tables)
   return make_nest(build, class, found)
 end
 
-function M.score_pair(build, score, class)
+function M.make_pair(build, score, class)
   local environment = build.target.make_environment(build, class or "score")
   return emit.make_statements(build.state, environment, { { kind = "result", node = score } }).lane
 end
@@ -190,15 +187,15 @@ end
 local ROW_SYMBOLS = { score = true, head = true, layer = true, length = true, key_length = true, query_index = true,
   key_index = true, offset = true, total = true }
 
--- The statements that compute the score of one query with consecutive keys, in the form of M.score_pair's; nil if the
+-- The statements that compute the score of one query with consecutive keys, in the form of M.make_pair's; nil if the
 -- score reads a table of pairs or a sampled position.
-function M.score_row(build, score)
+function M.make_row(build, score)
   local possible = true
   walk(score, function(node)
     possible = possible and not (node.op == "symbol" and not ROW_SYMBOLS[node.name]
       or node.op == "table" and node.table.class == "pair")
   end)
-  return possible and M.score_pair(build, score, "row") or nil
+  return possible and M.make_pair(build, score, "row") or nil
 end
 
 -- An incoming gradient, as a leaf.

@@ -51,14 +51,18 @@ local CROSS = {
 
 local INTEGERS = { head = "h", layer = "l" }
 
--- The stride from one head to the next, by class.
-local STRIDE = { query = "%s->queries", key = "%s->queries", distance = "%s->distances", sum = "%s->sums",
-  pair = "%s->pairs" }
+local STRIDE = { uniform = "1", query = "%s->queries", key = "%s->queries", distance = "%s->distances",
+  sum = "%s->sums", pair = "%s->pairs" }
+
+-- The stride from one head to the next in a table, which is also the number of a head's elements.
+function M.write_stride(set, t)
+  return (t.stride or STRIDE[t.class]):format(set)
+end
 
 -- The address of a table's entry in a loop nest: in `set`, s (values) or d (gradients).
 function M.write_address(set, t, class)
   local place = t.class == "pair" and "j * " .. set .. "->queries + i" or leaves.find_place(t.class, class)
-  local head = t.per_head and "h * " .. (t.stride or STRIDE[t.class]):format(set) .. " + " or ""
+  local head = t.per_head and "h * " .. M.write_stride(set, t) .. " + " or ""
   return ("%s->%s + %s%s%s"):format(set, t.name, head, place,
     t.class == "distance" and class == "row" and " - LANES + 1" or "")
 end

@@ -1,5 +1,5 @@
--- Loop nests of scores on a GPU: values are scalars, and a thread owns an entry of a table. nests_cpu.lua says what a
--- target is.
+-- Loop nests of scores on a GPU: values are scalars, and a thread owns an entry of a table. nests_cpu.lua lists the
+-- functions of a target.
 --
 -- Every number has one owner, which sums its terms in a fixed order: there are no atomic additions. In addition to
 -- nests.lua's input, build has lists that nests fill: `gathered`, tables whose gradients the pair loop gathers;
@@ -50,7 +50,8 @@ local CROSS_COUNT = { query = "T", key = "S", distance = "(T + S - 1)", sum = "(
 local CROSS_OVER = { query = "sum_cross_keys(%s, i, T, S)", key = "sum_queries(%s, j, T)",
   distance = "sum_cross_diagonal(%s, o, T, S)", sum = "sum_cross_antidiagonal(%s, t, T, S)" }
 
-local function write_stride(build, class, set)
+-- The stride from one head to the next in a table of a class, which is also the number of a head's elements.
+function M.write_stride(build, class, set)
   return (build.cross and class == "key" and "%s->keys" or STRIDE[class]):format(set)
 end
 
@@ -67,7 +68,7 @@ local function write_element(build, set, t, class)
   if t.class == "uniform" then
     return ("%s->%s[%s]"):format(set, t.name, t.per_head and "h" or "0")
   end
-  local head = t.per_head and "h * " .. write_stride(build, t.class, set) .. " + " or ""
+  local head = t.per_head and "h * " .. M.write_stride(build, t.class, set) .. " + " or ""
   return ("%s->%s[%s%s]"):format(set, t.name, head, write_place(t, class, set))
 end
 
@@ -77,7 +78,7 @@ local function write_gradient(build, t, class)
   if build.gathered[t] then
     local offset = t.class == "uniform" and "" or " + " .. write_place(t, class, "d")
     gathered = t.per_head and write_element(build, "d", t, class)
-      or ("sum_heads(d->%s%s, %s)"):format(t.name, offset, write_stride(build, t.class, "d"))
+      or ("sum_heads(d->%s%s, %s)"):format(t.name, offset, M.write_stride(build, t.class, "d"))
   end
   if build.parts[t] and t.class == "uniform" then
     sent = ("w.%s[%s]"):format(t.name, t.per_head and "h" or "0")
@@ -174,7 +175,7 @@ local function write_list_place(build, class, loops, per_head)
   for _, index in ipairs(loops) do
     enter_loop(index.count, syntax.name_index(index))
   end
-  enter_loop(write_stride(build, class, "s"), class == "distance" and (build.cross and "o + S - 1" or "o + T - 1")
+  enter_loop(M.write_stride(build, class, "s"), class == "distance" and (build.cross and "o + S - 1" or "o + T - 1")
     or leaves.find_place(class, class) or "e")
   return text
 end
@@ -183,13 +184,13 @@ function M.scatter(build, nest, class, effect, p)
   local loops, of_head = effect.loops or {}, leaves.has_head(p)
   local value_heads = of_head or lower.find_needs(build.state, effect.node).h or false
   local index_heads = lower.find_needs(build.state, effect.index_node).h or value_heads and not of_head
-  local turns, count = "", write_count(build, class)
+  local iterations, count = "", write_count(build, class)
   for _, index in ipairs(loops) do
-    turns = turns .. index.count .. " * "
+    iterations = iterations .. index.count .. " * "
   end
-  local values = add_work(build, "real", p.name .. "_values", write_heads(build, turns .. count, value_heads))
-  local indices = add_work(build, "int", p.name .. "_indices", write_heads(build, turns .. count, index_heads))
-  local list = turns .. write_stride(build, class, "s")
+  local values = add_work(build, "real", p.name .. "_values", write_heads(build, iterations .. count, value_heads))
+  local indices = add_work(build, "int", p.name .. "_indices", write_heads(build, iterations .. count, index_heads))
+  local list = iterations .. M.write_stride(build, class, "s")
   table.insert(nest.scatters, { member = leaves.write_member(build, "g", p), heads = of_head and build.heads or "1",
     size = p.size, index = indices, index_stride = index_heads and of_head and list or "0", value = values,
     count = value_heads and not of_head and build.heads .. " * " .. list or list })

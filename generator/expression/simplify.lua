@@ -20,6 +20,11 @@ local function multiply(x, y)
   return (x == 0 or y == 0) and 0 or x * y
 end
 
+local function negate_number(b, x)
+  local row = x.row and { -x.row[1], -x.row[2], -x.row[3] }
+  return b:make_result("neg", { x }, true, -x.high, -x.low, row)
+end
+
 local function find_product_range(a, c)
   local w, x, y, z = multiply(a.low, c.low), multiply(a.low, c.high), multiply(a.high, c.low), multiply(a.high, c.high)
   return math.min(w, x, y, z), math.max(w, x, y, z)
@@ -36,13 +41,13 @@ local function simplify_row(b, row)
   end
   local node = b:symbol(symbol)
   if k ~= 1 then
-    node = k == -1 and M.negate_number(b, node) or b:result("mul", { b:number(k), node }, true,
+    node = k == -1 and negate_number(b, node) or b:make_result("mul", { b:number(k), node }, true,
       math.min(k * node.low, k * node.high), math.max(k * node.low, k * node.high), { q, k, 0 })
   end
   if c == 0 then
     return node
   end
-  return b:result("add", { node, b:number(c) }, true, node.low + c, node.high + c, row)
+  return b:make_result("add", { node, b:number(c) }, true, node.low + c, node.high + c, row)
 end
 
 local function combine_rows(x, y, sign)
@@ -60,11 +65,6 @@ local function is_power_of_two(value)
   return ("%a"):format(math.abs(value)):find("^0x1p") ~= nil
 end
 
-function M.negate_number(b, x)
-  local row = x.row and { -x.row[1], -x.row[2], -x.row[3] }
-  return b:result("neg", { x }, true, -x.high, -x.low, row)
-end
-
 function M.neg(b, x)
   if is_number(x) then
     return b:number(-x.value)
@@ -75,7 +75,7 @@ function M.neg(b, x)
   elseif x.op == "mul" and is_number(x[1]) then
     return M.mul(b, b:number(-x[1].value), x[2])
   end
-  return M.negate_number(b, x)
+  return negate_number(b, x)
 end
 
 -- The constant that a node x + c or x - c adds to x, or nil.
@@ -106,7 +106,7 @@ function M.add(b, x, y)
   end
   local row = combine_rows(x, y, 1)
   return are_both_rows(x, y) and simplify_row(b, row)
-    or b:result("add", { x, y }, true, x.low + y.low, x.high + y.high, row)
+    or b:make_result("add", { x, y }, true, x.low + y.low, x.high + y.high, row)
 end
 
 function M.sub(b, x, y)
@@ -127,7 +127,7 @@ function M.sub(b, x, y)
   end
   local row = combine_rows(x, y, -1)
   return are_both_rows(x, y) and simplify_row(b, row)
-    or b:result("sub", { x, y }, true, x.low - y.high, x.high - y.low, row)
+    or b:make_result("sub", { x, y }, true, x.low - y.high, x.high - y.low, row)
 end
 
 -- A product; a factor cancels its own reciprocal: (a / b) b is a, and a (1 / b) is a / b.
@@ -159,7 +159,7 @@ function M.mul(b, x, y)
   if x == y then
     low = low < 0 and 0 or low
   end
-  return b:result("mul", { x, y }, true, low, high, row or nil)
+  return b:make_result("mul", { x, y }, true, low, high, row or nil)
 end
 
 function M.div(b, x, y)
@@ -183,7 +183,7 @@ function M.div(b, x, y)
   if y.low > 0 or y.high < 0 then
     low, high = find_product_range(x, { low = 1 / y.high, high = 1 / y.low })
   end
-  return b:result("div", { x, y }, false, low, high)
+  return b:make_result("div", { x, y }, false, low, high)
 end
 
 for name, row in next, functions.rows do

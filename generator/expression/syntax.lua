@@ -41,7 +41,7 @@ local function make_conversion(word)
   end
 end
 
-M.lanes, M.mask = make_conversion("broadcast"), make_conversion("mask_of")
+M.print_vector, M.print_mask = make_conversion("broadcast"), make_conversion("mask_of")
 
 -- An integer as an index in C, and how tightly it binds.
 function M:print_integer(node, level)
@@ -66,7 +66,7 @@ function M:print_integer(node, level)
   return "(int)" .. self:print(node, 13, level), 13
 end
 
-function M:lookup(node, level)
+function M:print_lookup(node, level)
   local p = node.parameter
   local per_head = shapes.has_head(p)
   local member = self.environment.parameter(p)
@@ -78,45 +78,45 @@ function M:lookup(node, level)
   return ("%s[%s%s]"):format(member, per_head and ("h * %d + "):format(p.size) or "", index)
 end
 
-function M:select(node, level)
+function M:print_select(node, level)
   if not self:is_vector(node) then
     return ("%s ? %s : %s"):format(self:print(node[1], 4, level), self:print(node[2], 4, level),
       self:print(node[3], 4, level)), 3
   end
-  local mask = self:mask(node[1], level)
+  local mask = self:print_mask(node[1], level)
   if node[3].op == "number" and node[3].value == 0 then
-    return ("keep_where(%s, %s)"):format(mask, self:lanes(node[2], level)), 14
+    return ("keep_where(%s, %s)"):format(mask, self:print_vector(node[2], level)), 14
   elseif node[2].op == "number" and node[2].value == 0 then
-    return ("keep_where(not_of(%s), %s)"):format(mask, self:lanes(node[3], level)), 14
+    return ("keep_where(not_of(%s), %s)"):format(mask, self:print_vector(node[3], level)), 14
   end
-  return ("choose(%s, %s, %s)"):format(mask, self:lanes(node[2], level), self:lanes(node[3], level)), 14
+  return ("choose(%s, %s, %s)"):format(mask, self:print_vector(node[2], level), self:print_vector(node[3], level)), 14
 end
 
-function M:call(node, level)
+function M:print_call(node, level)
   local vector, row = self:is_vector(node), functions.rows[node.op]
   local parts = lists.map(node, function(argument)
-    return vector and self:lanes(argument, level) or self:print(argument, 0, level)
+    return vector and self:print_vector(argument, level) or self:print(argument, 0, level)
   end)
   return ("%s(%s)"):format(vector and row.vector or row.scalar, table.concat(parts, ", "))
 end
 
-function M:compare(node, level)
+function M:print_comparison(node, level)
   local form = COMPARE[node.op]
   if self:is_vector(node) then
-    local convert = (node.op == "all" or node.op == "any") and self.mask or self.lanes
+    local convert = (node.op == "all" or node.op == "any") and self.print_mask or self.print_vector
     return ("%s(%s, %s)"):format(form[3], convert(self, node[1], level), convert(self, node[2], level)), 14
   end
   return self:print(node[1], form[2], level) .. form[1] .. self:print(node[2], form[2] + 1, level), form[2]
 end
 
-function M:bucket(node, level)
+function M:print_bucket(node, level)
   local edges = self.environment.edges(node.edges)
   local name = self:is_vector(node) and "bucket_of" or "bucket_real"
   return ("%s(%s, %d, %s)"):format(name, self:print(node[1], 0, level), #node.edges, edges)
 end
 
 local leaves = {
-  lookup = M.lookup, select = M.select, bucket = M.bucket,
+  lookup = M.print_lookup, select = M.print_select, bucket = M.print_bucket,
   number = function(self, node) return self.environment.literal(node.value), node.value < 0 and 13 or 14 end,
   truth = function(_, node) return node.value and "true" or "false" end,
   symbol = function(self, node) return self.environment.symbol(node.name) end,
@@ -132,7 +132,7 @@ local leaves = {
 }
 
 -- The text of a node, and how tightly it binds.
-function M:bare(node, level)
+function M:print_whole(node, level)
   local operator = BINARY[node.op]
   if operator then
     local right = (node.op == "sub" or node.op == "div") and operator[2] + 1 or operator[2]
@@ -145,9 +145,9 @@ function M:bare(node, level)
     end
     return "!" .. self:print(node[1], 14, level), 13
   elseif COMPARE[node.op] then
-    return self:compare(node, level)
+    return self:print_comparison(node, level)
   elseif functions.rows[node.op] then
-    return self:call(node, level), 14
+    return self:print_call(node, level), 14
   end
   local text, binding = leaves[node.op](self, node, level)
   return text, binding or 14

@@ -143,7 +143,7 @@ end
 leaves.min, leaves.max = make_bound("minimum", "max"), make_bound("maximum", "min")
 
 -- The text of a node, and how tightly it binds.
-function Printer:bare(node)
+function Printer:print_whole(node)
   local operator = BINARY[node.op]
   if operator then
     local own = operator[2]
@@ -163,7 +163,7 @@ function Printer:print(node, binding)
   if self.names[node] then
     return self.names[node]
   end
-  local out, own = self:bare(node)
+  local out, own = self:print_whole(node)
   return own < binding and "(" .. out .. ")" or out
 end
 
@@ -211,14 +211,14 @@ function Printer:fit(node)
       self:assign(argument)
     end
   end
-  local out = self:bare(node)
+  local out = self:print_whole(node)
   while #out > LINE do
     local part = self:find_longest_part(node)
     if not part then
       break
     end
     self:assign(part)
-    out = self:bare(node)
+    out = self:print_whole(node)
   end
   return out
 end

@@ -11,7 +11,7 @@ local diagnostics = require("base.diagnostics")
 local placement = require("facets.placement")
 local positions = require("facets.positions")
 
-local M = { name = "additive", exported = true, of_input = true }
+local M = { name = "additive", exported = true, of_input = true, reads = "positions" }
 
 M.fields = {
   { path = "encoding.additive", type = "table", doc = "vectors of positions that are added to the vectors of tokens" },
@@ -58,10 +58,6 @@ M.fields = {
     doc = "share of the elements of the sum that are set to 0 in training; with at = block in every block, and the "
       .. "residual stream continues with the sum after dropout" },
 }
-
-function M.reads(encoding)
-  return encoding.additive and encoding.additive.kind ~= "none" and "positions"
-end
 
 -- Refuses different values in the two fields that set the embedding's dropout rate.
 local function check_rate(model, additive, report)

@@ -37,10 +37,8 @@ M.fields = {
   { path = "encoding.mask.left", type = "integer", min = 0, max = 1048576, required = true, only = { "window" },
     unit = "tokens", doc = "number of visible keys before the query" },
   { path = "encoding.mask.right", type = "integer", min = 0, max = 1048576,
-    default = function(resolved)
-      return resolved.encoding.mask.left
-    end, default_text = "left", only = { "window" }, unit = "tokens",
-    doc = "number of visible keys after the query" },
+    default = function(resolved) return resolved.encoding.mask.left end, default_text = "left", only = { "window" },
+    unit = "tokens", doc = "number of visible keys after the query" },
   { path = "encoding.mask.width", seldom = true, type = "integer", min = 0, max = 1048576, required = true,
     only = { "antidiagonal" }, unit = "tokens", doc = "number of visible keys on each side of the line" },
   { path = "encoding.mask.stride", seldom = true, type = "integer", min = 1, max = 16, default = 1,

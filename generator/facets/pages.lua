@@ -11,7 +11,8 @@
 --   decoders, by_place       for facets given for all attentions: decoders, the kinds that only the decoder takes over;
 --                            by_place: cross-attention does not take the facet over
 --   without_kinds            true: the facet has no kinds, and kind = "none" leaves it out of a family
---   reads(encoding)          "positions" or "distances", if the facet is on and reads them
+--   reads, find_read(encoding)   "positions" or "distances": reads, if the facet reads them unless its kind is "none";
+--                            find_read for other facets, false if the facet reads neither
 --   explain_length(resolved, sides)   words, if the facet depends on the number of tokens in a sequence; sides: query
 --                            and key, of the attention whose sequence a model generates
 --   check(view, report)      reports errors between fields; view: the spec as the families with this facet see it

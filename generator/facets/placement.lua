@@ -7,8 +7,13 @@ local lists = require("base.lists")
 
 local M = { pages = {} }
 
+-- Whether a facet that is on reads "positions" or "distances".
 local function reads_any(resolved, what)
-  return lists.any(M.pages, function(page) return page.reads and page.reads(resolved.encoding) == what end)
+  local encoding = resolved.encoding
+  return lists.any(M.pages, function(page)
+    local is_on = page.reads == what and encoding[page.name] and encoding[page.name].kind ~= "none"
+    return is_on or page.find_read and page.find_read(encoding) == what
+  end)
 end
 
 -- Whether the text of a score reads one of these names (a set) of its argument.

@@ -66,8 +66,8 @@ M.fields = {
     end,
     default = function(resolved)
       local rotation = resolved.encoding.rotation
-      local turns = rotation ~= nil and rotation.kind == "rope"
-      return (turns or placement.reads_distances(resolved)) and "layer" or "pass"
+      local rotates = rotation ~= nil and rotation.kind == "rope"
+      return (rotates or placement.reads_distances(resolved)) and "layer" or "pass"
     end,
     default_text = "layer if there is a rotation, relative or a score that reads positions, otherwise pass",
     doc = "the number of samples of positions",
@@ -198,11 +198,11 @@ end
 local function warn_draws(view, report)
   local resolved, path = view.resolved, report.get_path("encoding.positions")
   local positions, distances = resolved.encoding.positions, placement.reads_distances(resolved)
-  local turns = resolved.encoding.rotation.kind ~= "none"
+  local rotates = resolved.encoding.rotation.kind ~= "none"
   if not placement.reads_positions_or_distances(resolved) then
     report.warn(path .. ": random positions are not used by anything: additive, rotation and relative are none, and no "
       .. "score reads x.distance, x.query or x.key")
-  elseif positions.draw == "layer" and not turns and not distances then
+  elseif positions.draw == "layer" and not rotates and not distances then
     report.warn(path .. ".draw: \"layer\" is the same as \"pass\" here: only rotation, relative and score draw in a "
       .. "layer")
   end
@@ -250,7 +250,7 @@ end
 -- The plan of distances. A score has draws even if the score reads no distances.
 local function plan_distances(encoding, layers)
   local positions = encoding.positions
-  if positions.draw == "sequence" -- then no facet reads distances: rules.lua
+  if positions.draw == "sequence" -- then no facet reads distances: check_draws
     or encoding.score == nil and not placement.reads_distances({ encoding = encoding }) then
     return { kind = "none" }
   elseif positions.kind ~= "randomized" then
@@ -369,9 +369,8 @@ function M.export(family)
   return { by_sequence = family.positions.kind == "sequence", cyclic = family.positions.period or false }
 end
 
-function M.make_terms(family)
-  return { { kind = "position_source", page = "draws",
-    properties = { sided = family.positions.kind == "randomized" and family.cross } } }
+function M.make_terms()
+  return { { kind = "position_source", page = "draws", properties = {} } }
 end
 
 -- Bytes of the draws of a pass, each with its workspace.

@@ -1,4 +1,7 @@
 -- Facet `projections`: the products around attention, which compute queries, keys, values and the output.
+--
+-- Output of M.plan: the table of the spec: bias (nil: as the network's description states), output (false: attention
+-- has no output product), init ("linear": initial values as for other products); empty if the spec has none.
 
 local reach = require("facets.score.reach")
 
@@ -22,9 +25,9 @@ M.fields = {
 function M.warn_unreached(view, report)
   local encoding, model = view.resolved.encoding, view.resolved.model
   local own = encoding.projections and encoding.projections.bias
-  local stands_still = encoding.rotation.kind == "none" and (encoding.normaliser or {}).kind ~= "geometric"
+  local cancels = encoding.rotation.kind == "none" and (encoding.normaliser or {}).kind ~= "geometric"
     and (not view.formula or select(2, reach.find_reached(view.formula.root)))
-  if stands_still and (own or own == nil and model.bias == "all") then
+  if cancels and (own or own == nil and model.bias == "all") then
     report.warn(("%s: the biases of keys never get a gradient: %s"):format(own
       and view.report.get_path("encoding.projections.bias") or "model.bias", reach.CANCELS))
   end

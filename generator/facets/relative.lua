@@ -19,7 +19,7 @@
 local lists = require("base.lists")
 local vector_width = require("base.vector_width")
 
-local M = { name = "relative", by_place = true }
+local M = { name = "relative", by_place = true, reads = "distances" }
 
 M.fields = {
   { path = "encoding.relative", type = "table",
@@ -45,10 +45,6 @@ M.fields = {
     optional = true,
     doc = "standard deviation of the table's initial values; absent: sqrt(2 / (rows + D)), with D channels per head" },
 }
-
-function M.reads(encoding)
-  return encoding.relative and encoding.relative.kind ~= "none" and "distances"
-end
 
 -- Refuses a table that has vectors only for the query's own token and earlier keys, if queries also see later keys.
 function M.check(view, report)

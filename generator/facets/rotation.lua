@@ -7,7 +7,7 @@
 local diagnostics = require("base.diagnostics")
 local vector_width = require("base.vector_width")
 
-local M = { name = "rotation" }
+local M = { name = "rotation", reads = "positions" }
 
 M.fields = {
   { path = "encoding.rotation", type = "table", doc = "the rotation of queries and keys by their positions" },
@@ -48,10 +48,6 @@ M.fields = {
     only = { "yarn" }, default_text = "0.1 ln(factor) + 1",
     doc = "the factor by which queries and keys are multiplied" },
 }
-
-function M.reads(encoding)
-  return encoding.rotation and encoding.rotation.kind ~= "none" and "positions"
-end
 
 function M.check(view, report)
   local rotation, fast_path = view.resolved.encoding.rotation, "encoding.rotation.scaling.beta_fast"

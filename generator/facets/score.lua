@@ -10,12 +10,14 @@
 --                elements in the struct, { type, name, value, about }
 --   sets         the number of sets of tables: one, or one for each layer
 --   constants    parameters that are not learned, and edges of buckets: { name, lines }
---   learned      learned parameters: { name, member, count, per_layer }; layout.lua makes their tensors
+--   learned      learned parameters: { name, member, count, per_layer }, whose tensors network/graph/parameters.lua
+--                makes
 --   making       loop nests that fill the tables, in order; gradients: loop nests that propagate gradients to
 --                parameters; each { class, outer, key, lane, head: statements; sums: accumulators }
 --   after        the draws on which the tables depend, false if there are none
 --   pair         statements of the score of a pair, and its result; pair_gradient: the same for the score's gradient;
---                recomputes: the backward pass needs the logit again; factor: its gradient differs from the score's
+--                recomputes: the backward pass needs the logit again; grads: the logit's gradient differs from the
+--                score's, or tables have gradients
 --
 -- expression/lower.lua explains letters and classes of tables.
 
@@ -71,12 +73,9 @@ M.fields = {
     } },
 }
 
-function M.reads(encoding)
+function M.find_read(encoding)
   return placement.score_reads_positions(encoding) and "distances"
 end
-
-local COUNT = { uniform = "1", query = "s->queries", key = "s->queries", distance = "s->distances", sum = "s->sums",
-  pair = "s->pairs" }
 
 local function write_literals(build, values)
   local words = lists.map(values, function(value) return (assert(build.real(value))) end)
@@ -111,7 +110,7 @@ local function list_members(tables, heads, cross)
   local members = {}
   for _, t in ipairs(tables) do
     t.stride = cross and t.class == "key" and "%s->keys" or nil
-    local count = classes.write_count(t, t.stride and t.stride:format("s") or COUNT[t.class], t.per_head and heads)
+    local count = classes.write_count(t, cpu.write_stride("s", t), t.per_head and heads)
     members[#members + 1] = { name = t.name, class = t.class, declared = "real *", type = "real",
       about = classes.describe_shape(t, t.per_head),
       count = (t.class == "query" or t.class == "pair") and ("(%s + LANES)"):format(count) or count }
@@ -119,7 +118,7 @@ local function list_members(tables, heads, cross)
     if t.learned and (t.class == "distance" or t.class == "sum") then
       t.row = t.name .. "_row"
       members[#members + 1] = { name = t.row, class = t.class, declared = "real *", type = "real",
-        count = classes.write_count(t, COUNT[t.class]),
+        count = classes.write_count(t, cpu.write_stride("s", t)),
         about = " /* workspace of one group of queries, only for gradients */" }
     end
   end
@@ -184,7 +183,7 @@ local function start_build(source, family, precision)
     heads = family.PREFIX .. "HEADS", stack = family.stack.member, cross = family.cross,
     real = precision == "float64" and literals.f64 or literals.f32 }
   local names = {}
-  function build.edges_name(list)
+  function build.name_edges(list)
     local lines = write_literals(build, list)
     local text = table.concat(lines)
     if not names[text] then
@@ -222,17 +221,18 @@ function M.derive(source, family, precision)
   local lowered = lower.lower(source.builder, source.root, {
     draws_per_layer = (distance.kind == "difference" and positions or distance).per_layer or false })
   build.state = lowered.state
-  local out = { kind = "expression", formula = ir.text(source.root), rest = lowered.score, tables = lowered.tables,
+  local out = { kind = "expression", formula = ir.format(source.root), rest = lowered.score, tables = lowered.tables,
     constants = build.constants, learned = list_learned(family, source.parameters),
     members = list_members(lowered.tables, build.heads, family.cross) }
   describe_sets(out, family)
   out.numbers = list_numbers(out.has, family.cross)
   out.making, out.gradients = make_nests(build, out.tables)
-  out.pair = nests.score_pair(build, lowered.score)
-  out.row = nests.score_row(build, lowered.score)
-  out.pair_gradient, out.recomputes, out.factor = cpu.derive_pair(build, lowered.score)
+  out.pair = nests.make_pair(build, lowered.score)
+  out.row = nests.make_row(build, lowered.score)
+  local differs
+  out.pair_gradient, out.recomputes, differs = cpu.derive_pair(build, lowered.score)
   out.gathered = list_gathered(out.tables, out.pair_gradient)
-  out.grads = out.trains or out.factor
+  out.grads = out.trains or differs
   out.gathers = #out.gathered > 0
   out.uses, out.end_uses = find_uses(out.making), find_uses(out.gradients)
   local placed = out.uses.position or out.uses.key_position
@@ -308,12 +308,12 @@ function M.make_terms(family)
   local score = family.score
   return score.kind ~= "none" and { { kind = "pair_scalar", page = "scalar", scalar = score,
     properties = { scaled = true, tables = true, numbered = true, again = score.recomputes, trains = score.trains,
-      changes = score.grads, gathers = score.gathers, row = score.row ~= nil, partly = score.has.distance,
-      sums = score.trains, first_query = true } },
+      changes = score.grads, row = score.row ~= nil, partly = score.has.distance, sums = score.trains,
+      first_query = true } },
     score.trains and { kind = "pair_scalar", page = "scalar_trains", scalar = score, properties = {} } or nil } or nil
 end
 
--- Bytes of the sets of tables in score.inc.tpl.
+-- Bytes of the sets of tables (templates/attention/cpu/scalar_layout.tpl).
 function M.count_bytes(family, sizes, T, S)
   local queries, keys = sizes.round_up(T, sizes.lanes), sizes.round_up(S, sizes.lanes)
   local counts = { uniform = 1, query = queries, key = keys, sum = queries + keys + sizes.lanes, pair = S * queries,

@@ -32,8 +32,8 @@ local function find_choice(context, given)
   return choice
 end
 
--- Refuses fields of a section that belong to another choice. there: existing choices by name, nil if unknown; choice:
--- the chosen field.
+-- Refuses fields of a section that belong to another choice. existing: the existing choices by name, nil if they are
+-- unknown; choice: the words for the choice in messages.
 local function refuse_strangers(context, section, given, existing, choice)
   for _, field in ipairs(existing and schema.children[section] or {}) do
     local node = field.with and given.fields[field.name]

@@ -22,7 +22,7 @@ local function is_default(context, path)
 end
 
 -- The formula of a score, or nil. Positions that only a score reads are sampled anew for every block. family: the owner
--- of the encoding; of: the family that uses the formula.
+-- of the encoding, nil for the shared encoding; user: the family that uses the formula.
 local function resolve_formula(context, texts, encoding, family, user)
   local nodes, path = values.get_formula(context, family), family and "encoding." .. family or "encoding"
   local model = context.resolved.model

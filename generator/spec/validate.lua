@@ -74,7 +74,7 @@ local function report_unknown_field(context, node, path, kind, legal)
   end
   local field, parent = schema.at[path], path:match("^(.*)%.[^%.]*$")
   local expected = lists.get_names(legal)
-  local function hint()
+  local function make_hint()
     if field then
       return ('kind "%s" has it'):format(table.concat(field.only, '" or "'))
         .. (kind == "none" and (": set %s.kind"):format(parent) or "")
@@ -83,7 +83,7 @@ local function report_unknown_field(context, node, path, kind, legal)
       or type(node.value) == "function" and "encoding.score takes a function, no other field"
   end
   add(context, node, path, "no such field" .. (kind and (' for kind "%s"'):format(kind) or ""),
-    table.concat(expected, ", "), hint)
+    table.concat(expected, ", "), make_hint)
 end
 
 -- Whether the model has the family of attentions to which a field belongs.

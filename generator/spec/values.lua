@@ -90,7 +90,6 @@ function readers.number(context, field, node)
     local number = type(value) == "string" and tonumber(value)
     return report_wrong_type(context, field, node, number and ("write %s without quotes"):format(value) or nil)
   end
-  local whole = math.tointeger(value)
   if field.type == "integer" and value ~= math.floor(value) then
     return refuse(context, field, node, show(value) .. " is not an integer")
   end
@@ -98,7 +97,7 @@ function readers.number(context, field, node)
   if fault then
     return refuse(context, field, node, fault, hint)
   end
-  return field.type == "integer" and whole or value + 0.0
+  return field.type == "integer" and math.tointeger(value) or value + 0.0
 end
 
 readers.integer = readers.number
@@ -303,7 +302,7 @@ function readers.checkpoint(context, field, node)
   return node.value ~= false and readers.file(context, field, node) or nil
 end
 
-local function read_names(context, field, node)
+local function read_symbol_names(context, field, node)
   local names, seen = {}, {}
   for i, item in ipairs(node.items) do
     local name, path = item.value, locate.join(field.path, i)
@@ -326,7 +325,7 @@ function readers.symbols(context, field, node)
   elseif count < 1 or count > schema.MOST_SYMBOLS then
     return refuse(context, field, node, ("%d symbols are out of range"):format(count))
   elseif tree.is_table(node) then
-    return read_names(context, field, node)
+    return read_symbol_names(context, field, node)
   end
   local names = {}
   for i = 1, count do

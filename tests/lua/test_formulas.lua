@@ -148,7 +148,7 @@ function TestAgainstNumbers.test_random_functions()
         local actual = evaluate(node, pair, {})
         compared = compared + 1
         lu.assertTrue(math.abs(actual - expected) <= 1e-9 * math.max(1, math.abs(expected)),
-          ("case %d: %s is %.17g, its formula %s is %.17g"):format(case, text, expected, ir.text(node), actual))
+          ("case %d: %s is %.17g, its formula %s is %.17g"):format(case, text, expected, ir.format(node), actual))
         lu.assertTrue(actual >= node.low - 1e-9 and actual <= node.high + 1e-9, text .. " leaves its range")
       end
     end

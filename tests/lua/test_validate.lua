@@ -240,7 +240,7 @@ function TestValidate.test_widths_of_heads_are_multiples_of_4_in_limits()
     "the head width 1024 / 2 = 512 is above 256")
   refuse("return { " .. TASK .. "model = { width = 80, heads = 7 } }", "7 does not divide the width, 80")
   refuse("return { " .. TASK .. 'encoding = { kind = "rope" }, model = { width = 80, heads = 8 } }',
-    "rope turns channels in pairs")
+    "rope rotates channels in pairs")
 end
 
 function TestValidate.test_shards_fit_the_batch()

@@ -25,14 +25,11 @@ local nests = require("expression.nests")
 local M = {}
 
 local RANKS = { { "uniform" }, { "query", "key", "distance", "sum" }, { "pair" } }
-local COUNT = { uniform = "1", query = "s->tokens", key = "s->tokens", distance = "s->distances",
-  sum = "s->distances", pair = "s->pairs" }
-local CROSS_COUNT = setmetatable({ key = "s->keys" }, { __index = COUNT })
 
 local function make_member(build, t, per_head)
-  local count = (build.cross and CROSS_COUNT or COUNT)[t.class]
+  local count = classes.write_count(t, cuda.write_stride(build, t.class, "s"), per_head and build.heads)
   return { name = t.name, class = t.class, declared = "reals ", type = "real",
-    about = classes.describe_shape(t, per_head), count = classes.write_count(t, count, per_head and build.heads) }
+    about = classes.describe_shape(t, per_head), count = count }
 end
 
 -- Members for gradients: each head has its own member, whether or not the heads share the table.
@@ -60,15 +57,15 @@ local function list_numbers(build, members, is_first)
   return list
 end
 
-local OF_TABLES = { shared = true, type = "score_tables", lay_out = "lay_out_score", bytes = "score_bytes" }
-local OF_GRADIENTS = { shared = false, type = "score_gradients", lay_out = "lay_out_score_gradients",
+local TABLES_SET = { shared = true, type = "score_tables", lay_out = "lay_out_score", bytes = "score_bytes" }
+local OWN_SET = { shared = false, type = "score_gradients", lay_out = "lay_out_score_gradients",
   bytes = "score_gradient_bytes" }
 
 local function describe_gradients(members, tables)
-  local function layout(list)
+  local function list_counts(list)
     return table.concat(lists.map(list, function(m) return m.name .. " " .. m.count end), "; ")
   end
-  return layout(members) == layout(tables) and OF_TABLES or OF_GRADIENTS
+  return list_counts(members) == list_counts(tables) and TABLES_SET or OWN_SET
 end
 
 local BY_KEYS = { key = true, distance = true, sum = true } -- with cross-attention, these loops have bounds with S
@@ -156,7 +153,7 @@ local function make_gradients(build, tables)
 end
 
 local function describe_pair(out, build, score)
-  out.pair = nests.score_pair(build, score)
+  out.pair = nests.make_pair(build, score)
   local gathers, logit_grad, differs = cuda.derive_pair(build, score)
   out.logit_grad = differs and logit_grad
   out.gathers = gathers

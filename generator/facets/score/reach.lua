@@ -47,11 +47,11 @@ local function compute_value(node, i, j)
     end
     return value and count
   elseif node.op == "select" then
-    local chosen = compute_value(node[1], i, j)
-    if chosen == nil then
+    local condition = compute_value(node[1], i, j)
+    if condition == nil then
       return nil
     end
-    return compute_value(chosen and node[2] or node[3], i, j)
+    return compute_value(condition and node[2] or node[3], i, j)
   elseif not plain[node.op] then
     return nil
   end
@@ -135,13 +135,13 @@ local function warn_table(view, report, p, lookups)
 end
 
 -- Symbols that differ between the keys of a query.
-local OF_KEYS = { score = true, key = true, distance = true, key_index = true, offset = true, total = true }
+local DIFFERING = { score = true, key = true, distance = true, key_index = true, offset = true, total = true }
 
 -- Whether a node's value differs between the keys of a query; known: results so far.
 local function differs(node, known)
   local found = known[node]
   if found == nil then
-    found = OF_KEYS[node.name] or false
+    found = DIFFERING[node.name] or false
     for _, argument in ipairs(node) do
       found = differs(argument, known) or found
     end

@@ -39,18 +39,14 @@ local function mark_carried(net)
   end
 end
 
-local function find_written(list)
-  local all = lists.collect(list, buffers.list_written)
-  return lists.to_set(lists.map(all, function(buffer) return not buffer.outside and buffer.name or nil end))
-end
-
 local function derive(net)
   local executed = { order = net.order }
   for i = #executed.order, 1, -1 do -- blocks come first, since the network's list runs them
     local scope = executed.order[i]
     local forward = fuse.fuse(scope.ops, scope.last)
     local list, at = backward.derive(forward, scope.entry, scope.last, executed)
-    executed[scope] = { forward = forward, backward = list, at = at, writes = find_written(list) }
+    local written = lists.filter(lists.collect(list, buffers.list_written), function(b) return not b.outside end)
+    executed[scope] = { forward = forward, backward = list, at = at, writes = lists.to_set(lists.get_names(written)) }
   end
   return executed
 end

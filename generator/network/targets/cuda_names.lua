@@ -21,11 +21,6 @@ local function find_entry(backward, kind, op)
   return lists.find(backward, function(b) return b.kind == kind and b.op == op end)
 end
 
--- Whether the operation adds to its table's gradient, since another embedding stores it earlier in the backward pass.
-local function adds_to_table(backward, op)
-  return lists.find(backward, function(b) return b.kind == "embed_grad" and b.op.p == op.p end).op ~= op
-end
-
 -- The offset of a row of draws, a factor or false for row 0, in rows of `length` numbers, as text to append.
 local function write_row_offset(row, length)
   return row and (" + %s * v->%s"):format(row, length) or ""
@@ -102,9 +97,10 @@ function M.list_embeddings(device)
   local back, net = device.lists[device.net].backward, device.net
   return embeddings.list_functions(net, function(op, i)
     local b, words = find_entry(back, "embed_grad", op), device.words[op.stream]
+    local stores = lists.find(back, function(other) return other.kind == "embed_grad" and other.op.p == op.p end)
     return { T = words.T, stream = op.stream.index, tokens = words.tokens, places = words.at .. "places",
       sequences = words.sequences, drawn = op.encoding and M.name_input_draws(words, op.encoding.draw),
-      value = op.out.name, gradient = b.dy.name, adds_places = adds_places(back, op), adds = adds_to_table(back, op),
+      value = op.out.name, gradient = b.dy.name, adds_places = adds_places(back, op), adds = stores ~= b,
       tied = net.classified.op.tied == op.p, mask = op.dropout and device.slot_of[op] or 0,
       about = net.streams[2] and "Vectors of the " .. op.stream.name
         or i > 1 and "Vectors of the tokens, " .. op.out.name or "The first layer's input" }

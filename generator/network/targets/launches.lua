@@ -26,26 +26,26 @@ function List:add(kind, entry)
   table.insert(last.ops, { kind = kind, one = entry.one, of_backward = entry.of_backward })
 end
 
-local function launch_product(list, entry, adds_bias)
+local launch = {}
+
+function launch.product(list, entry, adds_bias)
   list[#list + 1] = { product = "forward", entry = entry,
     bias = adds_bias(entry.one) and { ops = { { kind = "add_bias", one = entry.one } } } or nil }
 end
 
-local function launch_weight_grad(list, entry, adds_bias)
+function launch.weight_grad(list, entry, adds_bias)
   if adds_bias(entry.one.op) then
     list:add("bias_grad", entry)
   end
   list[#list + 1] = { product = "weight", entry = entry }
 end
 
-local function launch_input_grad(list, entry)
+function launch.input_grad(list, entry)
   list[#list + 1] = { product = "input", entry = entry }
   if entry.one.relu then
     list:add("rectify_grad", entry)
   end
 end
-
-local CUTS = { product = launch_product, weight_grad = launch_weight_grad, input_grad = launch_input_grad }
 
 -- The name of a phase: a forward phase is named after its last operation's result, a backward phase after the value
 -- whose gradient comes first.
@@ -73,16 +73,16 @@ end
 function M.cut(entries, scope, adds_bias)
   local list, known = setmetatable({}, List), {}
   for _, entry in ipairs(entries) do
-    if CUTS[entry.kind] then
-      CUTS[entry.kind](list, entry, adds_bias)
+    if launch[entry.kind] then
+      launch[entry.kind](list, entry, adds_bias)
     elseif entry.kind == "block" or entry.kind == "block_grad" then
       list[#list + 1] = { block = entry.one.block or entry.one.op.block, entry = entry }
     else
       list:add(entry.kind, entry)
     end
   end
-  for _, launch in ipairs(list) do
-    local phase = launch.ops and launch or launch.bias
+  for _, each in ipairs(list) do
+    local phase = each.ops and each or each.bias
     if phase then
       name_phase(phase, scope, known)
     end

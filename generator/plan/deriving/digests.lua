@@ -37,16 +37,11 @@ local function identify_model(plan)
   return model
 end
 
-local function identify_evaluation(resolved)
-  local noise = features.get_noise(resolved)
-  return (resolved.eval.dropout or noise) and { dropout = resolved.eval.dropout and true or nil, noise = noise } or nil
-end
-
 -- The plan digest covers the resolved spec, except fields that a run may change freely, and the choices that fix the
 -- order of sums.
 function M.digest_plan(plan)
   local resolved = plan.resolved
-  local train = resolved.train
+  local train, drops, noise = resolved.train, resolved.eval.dropout and true or nil, features.get_noise(resolved)
   return sha256.digest(canonical.format(lists.merge({
     abi = DIGEST_ABI,
     precision = resolved.precision,
@@ -56,7 +51,7 @@ function M.digest_plan(plan)
     model = identify_model(plan),
     train = { batch = train.batch, shards = train.shards, lengths = train.lengths, optimizer = train.optimizer,
       clip = train.clip, schedule = train.schedule, falls_over = features.get_fall(resolved) },
-    eval = identify_evaluation(resolved),
+    eval = (drops or noise) and { dropout = drops, noise = noise } or nil,
     block_tokens = plan.block_tokens,
     by_symbol = plan.cpu.vocabulary and true or nil, -- the order of sums in gradients of the first layer
     init = plan.init and plan.init.checksum,

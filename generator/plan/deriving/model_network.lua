@@ -163,10 +163,10 @@ local function check_dropouts(plan, net, file)
 end
 
 -- Fields about the structure of the built-in networks, in specs that change these fields.
-local OF_DESCRIPTIONS = { "activation", "bias", "branch_activation", "norm.kind", "norm.place", "tied" }
+local DESCRIPTION_FIELDS = { "activation", "bias", "branch_activation", "norm.kind", "norm.place", "tied" }
 
 local function check_fields(model, fields, file)
-  for _, name in ipairs(OF_DESCRIPTIONS) do
+  for _, name in ipairs(DESCRIPTION_FIELDS) do
     if lists.get(model, name) ~= nil and not fields["model." .. name] then
       refuse_unread("model." .. name, file, "a description that reads model." .. name)
     end

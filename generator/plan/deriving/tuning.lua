@@ -74,6 +74,9 @@ local function find_cheapest(tiles, estimate)
   return best
 end
 
+-- The choices: name; modes of the runtime that the choice affects; constants(value) for tuned.h; values(plan, level)
+-- that tuning tries; default(plan, level, values, machine); why: the default's reason, with the number that of(level,
+-- machine) returns.
 local choices = {}
 M.CHOICES = choices
 

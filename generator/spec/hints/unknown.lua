@@ -14,12 +14,6 @@ local function get_table(path)
   return path:match("^(.*)%.[^%.]*$")
 end
 
--- A hint that names a field: by its name alone in the user's table, otherwise by its path.
-local function suggest(path, table_path)
-  local name = get_table(path) == table_path and path:match("[^%.]*$") or path
-  return ('did you mean "%s"? Meaning: %s'):format(name, schema.at[path].doc)
-end
-
 -- The first field of this name in another table, or nil. If the trainer has a flag of the name, only a field that names
 -- a file or has a flag counts. None is suggested for `kind`, a field of many tables.
 local function find_namesake(name, has_flag)
@@ -45,8 +39,9 @@ function M.make_hint(path, legal, root)
   field = field or similar_path or find_namesake(name, flags[own])
   local of_flag = not field and flag and lists.find(schema.fields, function(entry) return entry.flag == flag end)
   field = field or of_flag and of_flag.path
-  if field then
-    return suggest(field, parent)
+  if field then -- named by its name alone in the user's table, otherwise by its path
+    return ('did you mean "%s"? Meaning: %s'):format(get_table(field) == parent and field:match("[^%.]*$") or field,
+      schema.at[field].doc)
   end
   local is_known = flag and flags[flag:match("^%S+")] -- a value may follow the flag's name
   return is_known and ("a flag of the trainer sets this: ./longhand train SPEC -- %s"):format(flag) or meant.hint

@@ -6,6 +6,7 @@
 -- Lines and projections have no kinds: { kind = "none" } leaves them out, as it does a score (score/entries.lua).
 --
 -- Input: a spec's tree with its presets (load.lua), or a resolved encoding. Output:
+--   M.inherit          the spec's tree, in which the families' tables contain the shared facets that they take over
 --   M.mark             an encoding's table with its presets, in which made_for is moved into each facet
 --   M.spell            a resolved encoding whose family tables contain all that a spec must state there
 -- Invariant: changes no node that it receives.
@@ -49,6 +50,7 @@ local function takes_over(facet, node, name)
   return name ~= "cross" or not page.by_place -- for a score, M.reads_places decides later
 end
 
+-- Whether a family's own table states a facet; a score and its parameters count as one.
 local function states(own, facet)
   local fields = tree.is_table(own) and own.fields or {}
   if facet == "score" or facet == "parameters" then

@@ -122,12 +122,13 @@ local function open_file(state, real, relative, used, given)
   end
   state.texts[shown] = text
   check_functions(state, text, shown)
-  local function origin(path)
+  local function find_origin(path)
     local position = locate.find_place(places, path)
     return given and given.origin(path) or { path = shown, line = position.line, col = position.col }
   end
-  local root = tree.build(value, origin, function(path, what, expected)
-    state.diagnostics:add({ at = origin(path), field = path ~= "" and path or nil, what = what, expected = expected })
+  local root = tree.build(value, find_origin, function(path, what, expected)
+    state.diagnostics:add({ at = find_origin(path), field = path ~= "" and path or nil, what = what,
+      expected = expected })
   end)
   state.files[real] = root and { real = real, relative = relative, shown = shown, tree = root }
   return state.files[real]

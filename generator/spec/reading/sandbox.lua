@@ -25,8 +25,7 @@ local COLLECTION = 100000   -- instructions that a full garbage collection count
 local KB_OF_WORK = 4        -- KiB of memory that count as an instruction, if one instruction can visit all memory
 
 local CHUNK = "spec"
-local SOURCE = "=" .. CHUNK
-M.SOURCE = SOURCE -- the source of a text's functions, as debug.getinfo reports it
+M.SOURCE = "=" .. CHUNK -- the source of a text's functions, as debug.getinfo reports it
 
 -- A dialect: the functions that a file may call, and the words for the file in messages.
 --   functions, names   the functions by name, and their names, sorted
@@ -83,9 +82,9 @@ end
 local function find_failure(co)
   for level = 0, math.huge do
     local frame = debug.getinfo(co, level, "Slt")
-    if not frame or frame.istailcall and frame.what == "Lua" and frame.source ~= SOURCE then
+    if not frame or frame.istailcall and frame.what == "Lua" and frame.source ~= M.SOURCE then
       return nil
-    elseif frame.source == SOURCE then
+    elseif frame.source == M.SOURCE then
       return frame.currentline
     end
   end
@@ -139,14 +138,14 @@ end
 
 -- A hook that stops code that exceeds its work or memory. Code that ends before the first check counts as one check.
 local function make_limiter(budget, limits)
-  local memory, most, step = collectgarbage, limits.memory, limits.step
-  if step == 1 or memory("count") > most then
-    memory("collect") -- garbage of earlier code does not count
+  local most, step = limits.memory, limits.step
+  if step == 1 or collectgarbage("count") > most then
+    collectgarbage("collect") -- garbage of earlier code does not count
   end
-  local before = memory("count")
+  local before = collectgarbage("count")
   budget.instructions = budget.instructions - step
   return function()
-    local held = memory("count") - before
+    local held = collectgarbage("count") - before
     local joins = step == 1 and held > 0 and not objects.is_ours -- our code joins none of the text's strings
     budget.instructions = budget.instructions - step - (joins and held // KB_OF_WORK or 0)
     if budget.instructions < 0 then
@@ -154,8 +153,8 @@ local function make_limiter(budget, limits)
         expected = LITTLE, hint = "is there a loop that never ends?" })
     elseif held > most then
       budget.instructions = budget.instructions - COLLECTION
-      memory("collect")
-      if memory("count") - before > most then
+      collectgarbage("collect")
+      if collectgarbage("count") - before > most then
         error(describe_limit(limits))
       end
     end
@@ -179,15 +178,17 @@ local function find_watched_line(f, argument, limits)
   resume(f, argument, function(event, line)
     if event ~= "line" then
       limit()
-    elseif debug.getinfo(2, "S").source == SOURCE then
+    elseif debug.getinfo(2, "S").source == M.SOURCE then
       last = line
     end
   end, "l", limits.step)
   return last or 1
 end
 
--- Calls a function of the spec `text` with one argument: returns its first result, or nil and the problem.
-local function run_limited(text, f, argument, budget, dialect)
+-- Calls a function from the text with one argument, within a budget, by default its own: returns its first result,
+-- which may be nil; or nil and the problem. dialect: by default that of specs.
+function M.call(text, f, argument, budget, dialect)
+  dialect = dialect or SPEC
   local limits = choose_limits(text)
   local ok, value, co = resume(f, argument, make_limiter(budget or M.make_budget(), limits), "", limits.step)
   if ok then
@@ -203,7 +204,7 @@ end
 
 -- Compiles the text, also in a coroutine: on a stack overflow the parser would call an enclosing message handler.
 local function compile(text, dialect)
-  local ok, chunk, message = coroutine.resume(coroutine.create(load), text, SOURCE, "t", make_environment(dialect))
+  local ok, chunk, message = coroutine.resume(coroutine.create(load), text, M.SOURCE, "t", make_environment(dialect))
   if ok and chunk then
     return chunk
   end
@@ -218,7 +219,7 @@ function M.run(text, budget, dialect)
   if not chunk then
     return nil, describe_syntax(text, message)
   end
-  local value, problem = run_limited(text, chunk, nil, budget, dialect)
+  local value, problem = M.call(text, chunk, nil, budget, dialect)
   if problem then
     return nil, problem
   elseif value == nil then
@@ -228,15 +229,10 @@ function M.run(text, budget, dialect)
   return value
 end
 
--- Calls a function from the text: returns its first result, which may be nil; or nil and the error.
-function M.call(text, f, argument, budget, dialect)
-  return run_limited(text, f, argument, budget, dialect or SPEC)
-end
-
 -- Returns the position { line, col } at which a function of the text begins; nil for a function that every spec has.
 function M.find_function(text, f)
   local about = debug.getinfo(f, "S")
-  if about.source ~= SOURCE then
+  if about.source ~= M.SOURCE then
     return nil
   end
   return { line = about.linedefined, col = locate.find_column(text, about.linedefined, "function") }

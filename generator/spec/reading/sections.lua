@@ -46,13 +46,13 @@ local function merge_train(base, over)
   return merged
 end
 
-local LAY = { encoding = entries.merge, task = merge_task, train = merge_train }
+local MERGERS = { encoding = entries.merge, task = merge_task, train = merge_train }
 
 function M.merge(section, base, over)
   if not tree.is_table(base) or not tree.is_table(over) then
     return over
   end
-  return (LAY[section] or tree.merge)(base, over)
+  return (MERGERS[section] or tree.merge)(base, over)
 end
 
 return M

@@ -140,7 +140,7 @@ function M.copy(node)
     items = lists.join(node.items, {}) }
 end
 
--- A copy of a table node with of(name, field) in place of each field; nil leaves the field out.
+-- A copy of a table node with convert(name, field) in place of each field; nil leaves the field out.
 function M.map(node, convert)
   local copy = M.copy(node)
   for name, field in next, node.fields do

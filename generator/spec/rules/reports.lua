@@ -43,12 +43,12 @@ local function add_reports(report, context)
 end
 
 -- The functions of other modules that take the context first.
-local OF_CONTEXT = { get_path = family_facets, find_place = family_facets, find_longest_tokens = lengths,
+local CONTEXT_FUNCTIONS = { get_path = family_facets, find_place = family_facets, find_longest_tokens = lengths,
   find_longest_streams = lengths }
 
 function M.make(context, warnings)
   local report = {}
-  for name, module in next, OF_CONTEXT do
+  for name, module in next, CONTEXT_FUNCTIONS do
     report[name] = function(...) return module[name](context, ...) end
   end
   function report.warn(text)

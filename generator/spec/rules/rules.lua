@@ -48,7 +48,7 @@ local function check_head_width(context, report)
       width // heads > WIDEST_HEAD and "above " .. WIDEST_HEAD or "not a multiple of 4")
   end
   local rope = context.resolved.encoding.rotation
-  local why = rope and rope.kind == "rope" and "; rope turns channels in pairs" or ""
+  local why = rope and rope.kind == "rope" and "; rope rotates channels in pairs" or ""
   report.refuse("model.heads", "model.width", width, { what = what,
     expected = ("heads that divide the width into a multiple of 4, at most %d"):format(WIDEST_HEAD) .. why,
     hint = ("%d is the nearest number of heads for this width"):format(find_nearest_heads(width, heads)) })
@@ -153,18 +153,18 @@ end
 local function find_readers(context)
   local resolved = context.resolved
   local by_stream = { source = {}, target = {} }
-  local function add_taker(streams, path, view)
+  local function add_reader(streams, path, view)
     for _, stream in ipairs(placement.draws_by_sequence(view) and streams or {}) do
       table.insert(by_stream[stream], { path = path, positions = view.encoding.positions })
     end
   end
   if resolved.encoding.additive.kind ~= "none" then
-    add_taker({ "source", "target" }, "encoding.positions", resolved)
+    add_reader({ "source", "target" }, "encoding.positions", resolved)
   end
   for _, name in ipairs(families.list(resolved.model)) do
     local view = family_facets.make_view(resolved, name)
     local path = family_facets.has_own(context, name) and ("encoding.%s.positions"):format(name) or "encoding.positions"
-    add_taker(placement.reads_positions(view) and STREAMS[name] or {}, path, view)
+    add_reader(placement.reads_positions(view) and STREAMS[name] or {}, path, view)
   end
   return by_stream
 end

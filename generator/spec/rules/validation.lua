@@ -10,7 +10,7 @@ local tasks = require("spec.task.tasks")
 
 local M = {}
 
-M.EXAMPLES = 128 -- examples per condition, unless given
+local EXAMPLES = 128 -- examples per condition, unless given
 local MOST_LENGTHS = 16 -- lengths, unless given
 
 -- At most MOST_LENGTHS of an ascending list, evenly spread, including the first and the last.
@@ -29,7 +29,7 @@ end
 -- { lengths, examples }: an ascending list, and examples per length; nil without validation and with dataset files.
 function M.plan(resolved)
   local given, train = resolved.eval.validation or {}, resolved.train.lengths
-  local examples = given.examples or M.EXAMPLES
+  local examples = given.examples or EXAMPLES
   if not train or examples == 0 then
     return nil
   end

@@ -13,7 +13,7 @@ local reports = require("spec.rules.reports")
 
 local M = {}
 
-local function warn_cadence(resolved, warn)
+local function warn_intervals(resolved, warn)
   local train = resolved.train
   local warmup = train.schedule and train.schedule.warmup or 0
   if train.steps and warmup > train.steps then
@@ -107,7 +107,7 @@ function M.list(context)
   end
   warn_mask(context, warn)
   warn_evaluation(resolved, warn)
-  warn_cadence(resolved, warn)
+  warn_intervals(resolved, warn)
   warn_dropout(resolved, warn)
   return list
 end

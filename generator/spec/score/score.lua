@@ -123,7 +123,7 @@ local function trace(state, entry, list)
   elseif kind == "number" or not ir.depends_on(node, state.builder:symbol("score")) then
     return fail("the score does not use x.score", WANTED,
       "x.score is the logit of the pair; without it, attention would not depend on the tokens")
-  elseif ir.written(node) > ir.WRITTEN then
+  elseif ir.count_written(node) > ir.WRITTEN then
     return fail(("the formula has more than %d operations, written out"):format(ir.WRITTEN), "a smaller one",
       "a part inside a sum counts at every use")
   end
@@ -174,7 +174,7 @@ local function apply_entries(state, list)
   return good
 end
 
--- Completes info.score and the score in the resolved spec; returns the formula.
+-- Sets the score and its parameters in the resolved spec; returns the formula.
 local function finish(state, owner)
   local formula = { root = state.root, builder = state.builder, parameters = {} }
   local needed, data = find_parameters(state.root), {}
@@ -187,7 +187,7 @@ local function finish(state, owner)
       formula.parameters[#formula.parameters + 1] = p
     end
   end
-  owner.encoding.score = ir.text(state.root)
+  owner.encoding.score = ir.format(state.root)
   owner.encoding.parameters = next(data) and data or nil
   return formula
 end

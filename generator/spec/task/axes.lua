@@ -18,7 +18,7 @@ M.TRAINED = "trained" -- files have this axis even without a line for it: whethe
 M.FRAME = "frame" -- examples are made for the requested values; no value means the whole range
 local IN_FRAME = { digits = true, carry = true } -- axes whose values a frame limits
 
--- Names that an axis may not have: keys of examples, of lines of eval.jsonl, and of their tables (python/longhand.py).
+-- Names that an axis may not have: keys of examples, of lines of eval.jsonl, and of their tables (python/longhand).
 M.IS_KEY = lists.split_set([[input target mask length step split set by examples batch draws accuracy exact_match loss
   sd_over_draws id digest task encoding seed learning_rate beyond novel noise of order decoding greedy_examples counted
   accuracy_teacher_forced exact_match_low exact_match_high ended_early not_ended sd_over_sequences

@@ -1,7 +1,8 @@
 -- Formulas in the header of a task: integers, n, names of the task's options, + - * / ( ) and blanks; / rounds down.
 --
 -- Input: the text of a formula; numbers of options by name. Output: values, or nil and the problem.
--- Invariant: the result of `with`, given numbers for all names of a formula, has only n and numbers, and is valid C.
+-- Invariant: the result of M.insert_numbers, given numbers for all names of a formula, has only n and numbers, and is
+-- valid C.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")

@@ -76,7 +76,7 @@ local function read_mask(value)
     "loss (and accuracy), or accuracy (the loss keeps them)"
 end
 
-local function read_formula(value)
+local function keep_text(value)
   return value -- later lines may declare the options in this formula
 end
 
@@ -190,11 +190,11 @@ end
 
 -- Keys except `option NAME` and `axis NAME`, in the order in which messages list them, with readers of their values.
 local READERS = { { "input symbols", read_symbols }, { "output symbols", read_symbols }, { "symbols", read_symbols },
-  { "input length", read_formula }, { "output length", read_formula }, { "chance", read_chance },
+  { "input length", keep_text }, { "output length", keep_text }, { "chance", read_chance },
   { "baseline", read_share }, { "sets", read_sets }, { "symbol count", read_count },
-  { "input symbol count", read_count }, { "output symbol count", read_count }, { "start symbol", read_formula },
-  { "end symbol", read_formula }, { "blank", read_symbols }, { "probe", read_probe }, { "grid", read_grid },
-  { "literal", read_formula }, { "mask", read_mask } }
+  { "input symbol count", read_count }, { "output symbol count", read_count }, { "start symbol", keep_text },
+  { "end symbol", keep_text }, { "blank", read_symbols }, { "probe", read_probe }, { "grid", read_grid },
+  { "literal", keep_text }, { "mask", read_mask } }
 
 M.KEYS = lists.map(READERS, function(row) return row[1] end)
 

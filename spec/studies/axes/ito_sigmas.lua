@@ -1,25 +1,11 @@
--- Standard deviations of the initial values of learned tables.
-return {
-  { name = 0.01, spec = { encoding = { additive = { init_sigma = 0.01 } } } },
-  { name = 0.05, spec = { encoding = { additive = { init_sigma = 0.05 } } } },
-  { name = 0.1, spec = { encoding = { additive = { init_sigma = 0.1 } } } },
-  { name = 0.2, spec = { encoding = { additive = { init_sigma = 0.2 } } } },
-  { name = 0.3, spec = { encoding = { additive = { init_sigma = 0.3 } } } },
-  { name = 0.4, spec = { encoding = { additive = { init_sigma = 0.4 } } } },
-  { name = 0.5, spec = { encoding = { additive = { init_sigma = 0.5 } } } },
-  { name = 0.6, spec = { encoding = { additive = { init_sigma = 0.6 } } } },
-  { name = 0.7, spec = { encoding = { additive = { init_sigma = 0.7 } } } },
-  { name = 0.8, spec = { encoding = { additive = { init_sigma = 0.8 } } } },
-  { name = 0.9, spec = { encoding = { additive = { init_sigma = 0.9 } } } },
-  { name = 1, spec = { encoding = { additive = { init_sigma = 1 } } } },
-  { name = 1.1, spec = { encoding = { additive = { init_sigma = 1.1 } } } },
-  { name = 1.2, spec = { encoding = { additive = { init_sigma = 1.2 } } } },
-  { name = 1.3, spec = { encoding = { additive = { init_sigma = 1.3 } } } },
-  { name = 1.4, spec = { encoding = { additive = { init_sigma = 1.4 } } } },
-  { name = 1.5, spec = { encoding = { additive = { init_sigma = 1.5 } } } },
-  { name = 1.6, spec = { encoding = { additive = { init_sigma = 1.6 } } } },
-  { name = 1.7, spec = { encoding = { additive = { init_sigma = 1.7 } } } },
-  { name = 1.8, spec = { encoding = { additive = { init_sigma = 1.8 } } } },
-  { name = 1.9, spec = { encoding = { additive = { init_sigma = 1.9 } } } },
-  { name = 2, spec = { encoding = { additive = { init_sigma = 2 } } } },
-}
+-- Standard deviations of the initial values of learned tables: 0.01, 0.05, and 0.1 to 2 in steps of 0.1.
+local function make_value(sigma)
+  return { name = sigma, spec = { encoding = { additive = { init_sigma = sigma } } } }
+end
+
+local values = { make_value(0.01), make_value(0.05) }
+for i = 1, 20 do
+  values[i + 2] = make_value(i / 10)
+end
+
+return values
