@@ -195,8 +195,8 @@ function TestWords.test_comments_fit_a_line()
   end
   lu.assertEquals(choice.attention.self, {
     "Self-attention over whole sequences, forward and backward: softmax(q k / sqrt(head width)) v.",
-    "Learned vectors are added to the token embedding, queries and keys are rotated (base",
-    "1.23456789e+11); unsorted positions drawn from 0 .. 1048575.",
+    "Learned vectors are added to the token embedding, queries and keys are rotated (base 1.23456789e+11); unsorted",
+    "positions drawn from 0 .. 1048575.",
   })
 end
 
