@@ -1,8 +1,9 @@
--- Plans and texts of device code, narrow and wide, for the built-in encoder and for networks of a user's own.
+-- Plans and texts of device code, for tests: of the built-in encoder and of users' own networks, narrow and wide.
 
 local support = require("support")
 
 local gen = require("render.templates.gen")
+local lists = require("base.lists")
 local plan_module = require("plan.plan")
 local plan_page = require("lab.pages.plan_page")
 local project = require("project").new(".")
@@ -10,17 +11,19 @@ local tasks = require("spec.task.tasks")
 
 local code = {}
 
-code.NARROW, code.WIDE = 240, 256
+code.NARROW, code.WIDE = 240, 256 -- from width 256 on, a library computes products
 code.ENCODINGS = { "none", "sinusoid", "learned", "rope", "relative", "shaw", "alibi", "alibi_learned", "geometric" }
 
 local facts = tasks.read(support.tasks_folder, require("base.diagnostics").new())
 code.project = project
 
-function code.template(name, folder)
+-- The text of a file in templates or in another folder, as gen.render_files asks for it.
+function code.read_template(name, folder)
   return support.read((folder or "templates") .. "/" .. name)
 end
 
-function code.planned(encoding, width, precision, train, heads)
+-- Plans the encoder with a preset of spec/encodings. train: text of fields of the spec's section.
+function code.plan_encoding(encoding, width, precision, train, heads)
   local path = support.write("cuda.lua", ([[
 return { task = { kind = "bucket_sort" }, encoding = { use = %q },
   model = { layers = 2, heads = %d, width = %d, feedforward = 512, dropout = 0.1 }, precision = %q, train = { %s } }
@@ -30,25 +33,21 @@ return { task = { kind = "bucket_sort" }, encoding = { use = %q },
   return plan_module.build(resolved.resolved, { task = facts.bucket_sort, score = resolved.score })
 end
 
--- The plan and the texts of device.cu, cuda.c and spec.c.
+-- Returns the plan of such an encoder and the texts of device.cu, cuda.c and spec.c.
 function code.render_device(encoding, width, precision, heads)
-  local plan, text = code.planned(encoding, width, precision, nil, heads), {}
-  for _, file in ipairs(assert(gen.render_files(plan, code.template, {}, true))) do
-    text[file.path] = file.text
-  end
+  local plan = code.plan_encoding(encoding, width, precision, nil, heads)
+  local text = support.index_texts(assert(gen.render_files(plan, code.read_template, {}, true)))
   return plan, text["device.cu"], text["cuda.c"], text["spec.c"]
 end
 
-function code.choice(plan, what)
-  for _, one in ipairs(plan_page.make_json(plan).choices) do
-    if one.what == what then
-      return one
-    end
-  end
+-- The choice { what, value, why } with this name on the page of a plan, or nil.
+function code.find_choice(plan, what)
+  return lists.find(plan_page.make_json(plan).choices, function(choice) return choice.what == what end)
 end
 
--- The description of a network with this branch in its block, which is applied `repeated` times.
-function code.own_text(branch, repeated)
+-- The text of a description with this code in its block. repeated: text of the block's arguments after its name, by
+-- default the number of layers.
+function code.describe_own(branch, repeated)
   return ([[
 return function(net, model)
   local x = net:embed("embedding", net:stream("source"), { scale = 1 })
@@ -60,8 +59,9 @@ end
 ]]):format(repeated or "model.layers", branch)
 end
 
-function code.own(branch, width, encoding, repeated)
-  support.write("own.lua", code.own_text(branch, repeated))
+-- Plans a network with such a description; returns the plan, or nil and a message.
+function code.plan_own(branch, width, encoding, repeated)
+  support.write("own.lua", code.describe_own(branch, repeated))
   local path = support.write("own_spec.lua", ([[
 return { task = { kind = "bucket_sort" }, encoding = { kind = %q },
   model = { source = "own.lua", layers = 2, heads = 4, width = %d, feedforward = 64, dropout = 0.1 } }
@@ -70,6 +70,7 @@ return { task = { kind = "bucket_sort" }, encoding = { kind = %q },
   return spec and spec.plan, message
 end
 
+-- Code of a block: an attention of the block's input.
 code.ATTENDS = 'block:attention("self", h, h)'
 
 return code

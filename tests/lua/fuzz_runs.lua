@@ -1,16 +1,15 @@
--- Mutated run folders in the reader, report, compare, the ledger of sweeps and respec: each must give valid pages or
--- messages, and must write no file outside of its folder.
+-- A fuzzer of the reader of run folders, report, compare, the ledger of sweeps and respec: mutated run folders must
+-- give valid pages or messages, and no file may be written outside of the folder of pages.
 --
--- As a program, from the root (default: 2000 cases of seed 1; --case N runs and prints that one alone):
+-- As a program, from the root (default: 2000 cases of seed 1; --case N prints and runs only case N):
 --
 --     lua5.4 tests/lua/fuzz_runs.lua [--cases N] [--seed S] [--first N] [--case N]
 --
--- Case N of seed S is the same folder on every machine. Two runs are changed in bytes, in values, in structure, in
--- their lines and in their paths; the second run is unchanged in one case of two. A failure is a Lua error, a case that
--- takes more than WORK instructions, an undocumented exit code, a page that fails its check (hostile.lua), a damaged
--- run whose message lacks file, found or expected, a spec made of run.json with other content than sections, or a file
--- that is written outside of the folder.
--- test_fuzz.lua runs a few hundred cases.
+-- Case N of seed S is the same folder on every machine. It has two runs, changed in bytes, values, names, kinds of
+-- files and paths; in one case of two the second run is unchanged. A failure is a Lua error, a case that takes more
+-- than WORK instructions, an undocumented exit code, a page that fails its check (hostile.lua), a damaged run whose
+-- message lacks file, found or expected, a spec made of run.json with other content than sections, or a file outside of
+-- the folder. test_fuzz.lua runs a few hundred cases.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -23,6 +22,7 @@ local hostile = require("hostile")
 local json = require("dkjson")
 local ledger = require("lab.study.run.ledger")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local random = require("random")
 local report = require("lab.study.report.report")
 local reports = require("reports")
@@ -34,7 +34,7 @@ local write = require("base.write")
 
 local M = {}
 
-local WORK = 200000000 -- instructions of the generator for one case, so that a hang ends
+local WORK = 200000000 -- most instructions of one case
 
 -- ---- material of mutations ----
 
@@ -59,32 +59,13 @@ local function pick_value(rng)
   return rng:is_one_in(3) and pick_text(rng) or rng:pick(VALUES)
 end
 
-local function splice(text, first, last, new)
-  return text:sub(1, first - 1) .. new .. text:sub(last + 1)
-end
-
 local function mutate_byte(rng, text)
-  local position = rng:pick_number(#text + 1)
-  local kind = rng:pick_number(5)
-  if kind == 1 then
-    return splice(text, position, position, string.char(rng:pick_number(256) - 1))
-  elseif kind == 2 then
-    return splice(text, position, position - 1, string.char(rng:pick_number(256) - 1))
-  elseif kind == 3 then
-    return splice(text, position, position + rng:pick_number(20) - 1, "")
-  elseif kind == 4 then
-    return text:sub(1, position - 1)
-  end
-  local first = rng:pick_number(#text + 1)
-  return splice(text, position, position - 1, text:sub(first, first + rng:pick_number(40)))
+  return fuzzing.mutate_byte(rng, text, 40)
 end
 
 -- Replaces the value of a random name.
 local function mutate_value(rng, text)
-  local places = {}
-  for position in text:gmatch('":()') do
-    places[#places + 1] = position
-  end
+  local places = lists.find_all(text, '":()')
   if #places == 0 then
     return text
   end
@@ -94,15 +75,12 @@ local function mutate_value(rng, text)
     _, last = text:find("^%b[]", first)
     last = last or select(2, text:find("^\"[^\"]*\"", first)) or select(2, text:find("^[^,{}%]]*", first))
   end
-  return splice(text, first, last, pick_value(rng))
+  return fuzzing.splice(text, first, last, pick_value(rng))
 end
 
--- Adds a name, or duplicates or replaces one.
+-- Replaces a name of NAMES, or adds one with a value at the beginning of a random object.
 local function mutate_name(rng, text)
-  local places = {}
-  for position in text:gmatch("(){") do
-    places[#places + 1] = position
-  end
+  local places = lists.find_all(text, "(){")
   if #places == 0 then
     return text
   end
@@ -112,7 +90,7 @@ local function mutate_name(rng, text)
       return '"' .. rng:pick(NAMES) .. '"'
     end, 1))
   end
-  return splice(text, position, position, ('{"%s":%s,'):format(rng:pick(NAMES), pick_value(rng)))
+  return fuzzing.splice(text, position, position, ('{"%s":%s,'):format(rng:pick(NAMES), pick_value(rng)))
 end
 
 local MUTATIONS = { mutate_byte, mutate_value, mutate_value, mutate_value, mutate_name }
@@ -147,8 +125,8 @@ local EVAL, METRICS = make_run_lines()
 
 local RECORD = '{"study":"s","path":"no/such.lua","scale":null,"set":["train.steps=10"],"started":"x"}\n'
 
--- The note of a sweep of a study with these runs, by two axes.
-local function make_noted_text()
+-- The snapshot in .studies/ of a study with these runs and two axes.
+local function make_snapshot_text()
   local entries = {}
   for i, id in ipairs({ "first_run", "second_run" }) do
     entries[i] = { id = id, digest = reports.DIGEST, swept = "x", spec = SPEC, key = { task = "t" .. i, width = "16" },
@@ -159,10 +137,10 @@ local function make_noted_text()
     { name = "width", values = { "16" } } } })
 end
 
-local NOTED = make_noted_text()
+local SNAPSHOT = make_snapshot_text()
 
 -- Renames one of the three folders of a run's path.
-local function mutate_place(rng, place)
+local function mutate_path(rng, place)
   local name = rng:pick(hostile.TEXTS):gsub("[%z/]", "_"):sub(1, 200)
   if rng:is_one_in(4) then
     name = rng:pick({ "lr0.1-seed1-overfit5", "lrx-seed1", "lr0.2-seed1", "a", "0123456789ABCDEF" })
@@ -172,13 +150,14 @@ local function mutate_place(rng, place)
   end
 end
 
+-- A run with this many changes: { folder, files = { NAME = text, or a word of KINDS } }.
 local function make_run(rng, id, changes)
   local files = { ["run.json"] = write_facts(id, 1), ["eval.jsonl"] = EVAL, ["metrics.jsonl"] = METRICS }
   local place = { id, reports.DIGEST, "lr0.1-seed1" }
   for _ = 1, changes do
     local name = rng:pick({ "run.json", "run.json", "run.json", "eval.jsonl", "metrics.jsonl" })
     if rng:is_one_in(12) then
-      mutate_place(rng, place)
+      mutate_path(rng, place)
     elseif rng:is_one_in(20) then
       files[name] = rng:pick({ "fifo", "folder", "link", "absent" })
     else
@@ -188,26 +167,26 @@ local function make_run(rng, id, changes)
   return { folder = table.concat(place, "/"), files = files }
 end
 
--- The runs of one case, a record of a sweep or nil, and its note of the study or nil.
-function M.case(seed, number)
+-- Makes one case: the two runs, the text of a sweep's record or nil, and the text of a study's snapshot or nil.
+function M.make_case(seed, number)
   local rng = random(seed * 0x632be59bd9b4e019 + number)
   local list = { make_run(rng, "first_run", rng:pick_number(3) - 1),
     make_run(rng, "second_run", rng:is_one_in(2) and 0 or 1) }
   local record = rng:is_one_in(8) and mutate_value(rng, RECORD) or nil
-  local noted = rng:is_one_in(6) and (rng:is_one_in(3) and NOTED or rng:pick(MUTATIONS)(rng, NOTED)) or nil
-  return list, noted and RECORD or record, noted
+  local snapshot = rng:is_one_in(6) and (rng:is_one_in(3) and SNAPSHOT or rng:pick(MUTATIONS)(rng, SNAPSHOT)) or nil
+  return list, snapshot and RECORD or record, snapshot
 end
 
 -- ---- running ----
 
 local KINDS = { fifo = true, folder = true, link = true, absent = true }
 
+-- Writes a file, or makes an entry of one of KINDS.
 local function make_file(path, content)
   assert(write.make_directory(path:match("^(.*)/")))
   if not KINDS[content] then
-    local file = assert(io.open(path, "wb"))
+    local file <close> = assert(io.open(path, "wb"))
     file:write(content)
-    file:close()
   elseif content == "fifo" then
     assert(os.execute(("mkfifo \"$(printf '%s')\""):format((path:gsub(".", function(byte)
       return ("\\%03o"):format(byte:byte())
@@ -219,40 +198,32 @@ local function make_file(path, content)
   end
 end
 
--- Names and kinds of everything below a folder, as one text.
-local function list_tree(folder, lines)
-  for name in lfs.dir(folder) do
+-- The paths and kinds of everything below a folder, as one text.
+local function list_tree(folder)
+  return table.concat(lists.map(write.list_names(folder), function(name)
     local path = folder .. "/" .. name
     local mode = lfs.symlinkattributes(path, "mode")
-    if name ~= "." and name ~= ".." then
-      lines[#lines + 1] = path .. " " .. mode
-      if mode == "directory" then
-        list_tree(path, lines)
-      end
-    end
-  end
-  table.sort(lines)
-  return table.concat(lines, "\n")
+    return ("%s %s\n%s"):format(path, mode, mode == "directory" and list_tree(path) or "")
+  end))
 end
 
 function draw.run()
   return nil, "no pictures", {}
 end
 
-local function check_folder(folder)
-  for name in lfs.dir(folder) do
+-- Runs a verb, which writes to the folder options.out if it writes; checks its exit code, its texts and its files.
+local function check_verb(run, options)
+  local code, message, output = reports.run_verb(run, options)
+  assert(code == 0 or code == 1 or code == 4, "exit code " .. tostring(code))
+  local problem = hostile.find_text_problem((message or "") .. output)
+  assert(not problem, problem)
+  assert(code == 0 or (message or ""):find("%w"), "no message")
+  for _, name in ipairs(write.list_names(options.out)) do
     if name:sub(1, 1) ~= "." then
-      local problem = hostile.find_problem(name, support.read(folder .. "/" .. name))
+      problem = hostile.find_problem(name, support.read(options.out .. "/" .. name))
       assert(not problem, ("%s: %s"):format(name, problem))
     end
   end
-end
-
-local function check_message(code, message, output)
-  assert(code == 0 or code == 1 or code == 4, "exit code " .. tostring(code))
-  local problem = hostile.find_text_problem((message or "") .. table.concat(output))
-  assert(not problem, problem)
-  assert(code == 0 or (message or ""):find("%w"), "no message")
 end
 
 -- Checks that a spec made of run.json has only sections, which name no file, if it can be run.
@@ -265,7 +236,7 @@ local function check_spec(text)
 end
 
 -- Reads, compares and reports one case below `root`; pages go to `out`. Returns "clean" or "damaged".
-local function run_case(root, out, list, record, noted)
+local function run_case(root, out, list, record, snapshot)
   for _, run in ipairs(list) do
     for name, content in pairs(run.files) do
       make_file(("%s/%s/%s"):format(root, run.folder, name), content)
@@ -274,18 +245,10 @@ local function run_case(root, out, list, record, noted)
   if record then
     make_file(root .. "/s.json", record)
   end
-  if noted then
-    make_file(root .. "/.studies/s.json", noted)
+  if snapshot then
+    make_file(root .. "/.studies/s.json", snapshot)
   end
-  local output = {}
-  local options = { project = reports.project, runs = root, out = out .. "/report", say = function(text)
-    output[#output + 1] = text
-  end }
-  local code, message = report.run(options)
-  check_message(code, message, output)
-  if lfs.attributes(out .. "/report", "mode") then
-    check_folder(out .. "/report")
-  end
+  check_verb(report.run, { project = reports.project, runs = root, out = out .. "/report" })
   local damaged = false
   for _, cell in ipairs(cells.read_folder(root).cells) do
     for _, run in ipairs(cell.runs) do
@@ -298,13 +261,7 @@ local function run_case(root, out, list, record, noted)
     end
   end
   local a, b = ("%s/%s"):format(root, list[1].folder), ("%s/%s"):format(root, list[2].folder)
-  output = {}
-  options = { runs = a, other = b, out = out .. "/compare", say = options.say }
-  code, message = compare.run(options)
-  check_message(code, message, output)
-  if lfs.attributes(out .. "/compare", "mode") then
-    check_folder(out .. "/compare")
-  end
+  check_verb(compare.run, { runs = a, other = b, out = out .. "/compare" })
   make_file(a .. "/checkpoint.safetensors", "x")
   local opened = trained_run.open(a)
   check_spec(opened and respec.write_spec(opened.info.spec))
@@ -313,19 +270,16 @@ end
 
 -- Runs one case: returns its outcome, or nil and an error.
 local function try(seed, number)
-  local list, record, noted = M.case(seed, number)
   local base = support.write("fuzz/base", ""):match("^(.*)/")
   local root, out = base .. "/runs", base .. "/out"
-  debug.sethook(function() error("still running after " .. WORK .. " instructions", 2) end, "", WORK)
-  local good, outcome = xpcall(run_case, debug.traceback, root, out, list, record, noted)
-  debug.sethook()
+  local good, outcome = fuzzing.call_limited(WORK, run_case, root, out, M.make_case(seed, number))
   if good then
     for _, name in ipairs({ "report", "compare" }) do
       write.remove_tree(out .. "/" .. name)
     end
     write.remove_tree(root)
-    local rest = list_tree(base, {})
-    good = rest == ("%s/base file%s"):format(base, lfs.attributes(out, "mode") and ("\n%s directory"):format(out) or "")
+    local rest = list_tree(base)
+    good = rest == ("%s/base file\n%s"):format(base, lfs.attributes(out, "mode") and out .. " directory\n" or "")
     outcome = good and outcome or "something else was written:\n" .. rest
   end
   write.remove_tree(base)
@@ -335,7 +289,7 @@ local function try(seed, number)
   return nil, outcome
 end
 
--- Runs cases first, first + 1, ...; returns { clean, damaged, failures = { text... } }.
+-- Runs cases as fuzzing.run does; returns { clean, damaged, failures = { text... } }.
 function M.run(count, seed, first, watch)
   return fuzzing.run({ "clean", "damaged" }, try, count, seed, first, watch)
 end
@@ -343,23 +297,19 @@ end
 -- ---- as a program ----
 
 local function show_case(seed, number)
-  local list, record, noted = M.case(seed, number)
+  local list, record, snapshot = M.make_case(seed, number)
   for _, run in ipairs(list) do
     for _, name in ipairs({ "run.json", "eval.jsonl", "metrics.jsonl" }) do
       io.write(("---- %q\n%s\n"):format(run.folder .. "/" .. name, run.files[name]))
     end
   end
-  io.write(record and "---- s.json\n" .. record or "", noted and "---- .studies/s.json\n" .. noted or "", "\n")
+  io.write(record and "---- s.json\n" .. record or "", snapshot and "---- .studies/s.json\n" .. snapshot or "", "\n")
 end
 
 if arg and arg[0] and arg[0]:find("fuzz_runs%.lua$") then
-  local function words(result)
+  fuzzing.main({ name = "fuzz_runs.lua", cases = 2000, run = M.run, show_case = show_case, describe = function(result)
     return ("%d clean, %d damaged"):format(result.clean, result.damaged)
-  end
-  local fuzzer = { name = "fuzz_runs.lua", cases = 2000, run = M.run, show_case = show_case, words = words }
-  local good = fuzzing.main(fuzzer, arg)
-  support.clean()
-  os.exit(good)
+  end }, arg)
 end
 
 return M

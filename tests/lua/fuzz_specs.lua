@@ -1,6 +1,6 @@
--- Mutated specs in load, validate, plan and render: each must give files or informative errors.
+-- A fuzzer of load, validate, plan and render: mutated specs must give files or informative errors.
 --
--- As a program, from the root (default: 10000 cases of seed 1; --case N runs and prints that one alone):
+-- As a program, from the root (default: 10000 cases of seed 1; --case N prints and runs only case N):
 --
 --     lua5.4 tests/lua/fuzz_specs.lua [--cases N] [--seed S] [--first N] [--case N]
 --
@@ -14,7 +14,7 @@ local support = dofile("tests/lua/support.lua")
 local diagnostics = require("base.diagnostics")
 local fuzzing = require("fuzzing")
 local gen = require("render.templates.gen")
-local lfs = require("lfs")
+local lists = require("base.lists")
 local load_module = require("spec.reading.load")
 local plan_module = require("plan.plan")
 local plan_page = require("lab.pages.plan_page")
@@ -24,39 +24,36 @@ local sandbox = require("spec.reading.sandbox")
 local schema = require("spec.schema")
 local tasks = require("spec.task.tasks")
 local validate = require("spec.validate")
+local write = require("base.write")
 
 local M = {}
 
 local SECONDS = 2           -- most processor time of one case
-local WORK = 100000000      -- instructions of the generator for one case, so that a hang ends
+local WORK = 100000000      -- most instructions of one case
 local RENDERED = 25         -- one of this many plans is also rendered, which takes as long as fifty cases
 
--- Smaller limits than the real ones: doubling a string up to 256 MB would take seconds on a busy machine.
+-- These limits are smaller than the real ones: doubling a string up to 128 MB would take seconds on a busy machine.
 sandbox.INSTRUCTIONS, sandbox.MEMORY = 20000, 16 * 1024
 
 -- ---- material of mutations ----
 
-local function list_names(folder)
-  local names = {}
-  for name in lfs.dir(folder) do
-    if name:find("%.lua$") then
-      names[#names + 1] = folder .. "/" .. name
-    end
-  end
-  table.sort(names)
-  return names
+-- The paths of the specs in a folder.
+local function list_specs(folder)
+  return lists.map(write.list_names(folder), function(name)
+    return name:find("%.lua$") and folder .. "/" .. name or nil
+  end)
 end
 
 -- Texts of valid specs, and of specs with each preset.
 local function read_corpus()
   local texts = {}
   for _, folder in ipairs({ "spec/runs", "tests/specs", "tests/golden/specs" }) do
-    for _, path in ipairs(list_names(folder)) do
+    for _, path in ipairs(list_specs(folder)) do
       texts[#texts + 1] = support.read(path)
     end
   end
   for _, section in ipairs({ "encoding", "model", "train", "eval" }) do
-    for _, path in ipairs(list_names("spec/" .. load_module.FOLDERS[section])) do
+    for _, path in ipairs(list_specs("spec/" .. load_module.FOLDERS[section])) do
       local head, preset = ("\n" .. support.read(path)):match("^(.*)\nreturn (.*)$")
       texts[#texts + 1] = ('%s\nreturn {\n  task = { kind = "bucket_sort" },\n  %s = %s}\n'):format(head, section,
         preset)
@@ -129,34 +126,15 @@ end
 
 -- ---- mutations: each returns a changed text ----
 
-local function splice(text, first, last, new)
-  return text:sub(1, first - 1) .. new .. text:sub(last + 1)
-end
+local splice = fuzzing.splice
 
 local function mutate_byte(rng, text)
-  local position = rng:pick_number(#text + 1)
-  local kind = rng:pick_number(5)
-  if kind == 1 then
-    return splice(text, position, position, string.char(rng:pick_number(256) - 1))
-  elseif kind == 2 then
-    return splice(text, position, position - 1, string.char(rng:pick_number(256) - 1))
-  elseif kind == 3 then
-    return splice(text, position, position + rng:pick_number(20) - 1, "")
-  elseif kind == 4 then
-    return text:sub(1, position - 1)
-  end
-  local first = rng:pick_number(#text + 1)
-  return splice(text, position, position - 1, text:sub(first, first + rng:pick_number(30)))
+  return fuzzing.mutate_byte(rng, text, 30)
 end
 
--- A random piece that matches a pattern, or nil.
+-- The index of a random piece that matches a pattern, or nil.
 local function pick_piece(rng, pieces, pattern)
-  local fitting = {}
-  for i, piece in ipairs(pieces) do
-    if piece:find(pattern) then
-      fitting[#fitting + 1] = i
-    end
-  end
+  local fitting = lists.map(pieces, function(piece, i) return piece:find(pattern) and i or nil end)
   return #fitting > 0 and rng:pick(fitting) or nil
 end
 
@@ -197,17 +175,12 @@ local function mutate_value(rng, text)
   return table.concat(pieces)
 end
 
--- First and last byte of a random table constructor, or nil.
+-- The first and last byte of a random table constructor, or nil.
 local function pick_table(rng, text)
-  local places = {}
-  for position in text:gmatch("(){") do
-    places[#places + 1] = position
+  local places = lists.find_all(text, "(){")
+  if #places > 0 then
+    return text:find("^%b{}", rng:pick(places))
   end
-  if #places == 0 then
-    return nil
-  end
-  local first, last = text:find("^%b{}", rng:pick(places))
-  return first, last
 end
 
 -- A random field of the schema with a random value, in tables for its path.
@@ -241,8 +214,8 @@ end
 
 local MUTATIONS = { mutate_byte, mutate_token, mutate_value, mutate_value, mutate_structure }
 
--- The text and the overrides of one case.
-function M.case(seed, number)
+-- Makes one case: the text of a spec, and its settings or nil.
+function M.make_case(seed, number)
   local rng = random(seed * 0x632be59bd9b4e019 + number)
   local text, sets = rng:pick(corpus), nil
   for _ = 1, rng:pick_number(3) - (rng:is_one_in(4) and 1 or 0) do
@@ -268,8 +241,8 @@ end
 
 local facts = tasks.read("runtime/data/tasks", diagnostics.new())
 
--- Returns "refused", "planned" or "rendered"; errors of the generator are raised.
-local function run(path, sets, render)
+-- Takes a spec through the generator; returns "refused", "planned" or "rendered", and raises errors of the generator.
+local function run_case(path, sets, render)
   local d = diagnostics.new()
   local loaded = load_module.load(path, { root = ".", diagnostics = d, sets = sets })
   local resolved, info
@@ -298,12 +271,10 @@ end
 
 -- Runs one case: returns its outcome, or nil and an error.
 local function try(seed, number)
-  local text, sets = M.case(seed, number)
+  local text, sets = M.make_case(seed, number)
   local path = support.write("probe.lua", text)
   local began = os.clock()
-  debug.sethook(function() error("still running after " .. WORK .. " instructions", 2) end, "", WORK)
-  local good, outcome = xpcall(run, debug.traceback, path, sets, number % RENDERED == 0)
-  debug.sethook()
+  local good, outcome = fuzzing.call_limited(WORK, run_case, path, sets, number % RENDERED == 0)
   local seconds = os.clock() - began
   if good and seconds > SECONDS then
     good, outcome = false, ("took %.1f s"):format(seconds)
@@ -314,7 +285,7 @@ local function try(seed, number)
   return nil, outcome
 end
 
--- Runs cases first, first + 1, ...; returns { refused, planned, rendered, failures = { text... } }.
+-- Runs cases as fuzzing.run does; returns { refused, planned, rendered, failures = { text... } }.
 function M.run(count, seed, first, watch)
   support.write("base.lua", corpus[1])
   return fuzzing.run({ "refused", "planned", "rendered" }, try, count, seed, first, watch)
@@ -323,7 +294,7 @@ end
 -- ---- as a program ----
 
 local function show_case(seed, number)
-  local text, sets = M.case(seed, number)
+  local text, sets = M.make_case(seed, number)
   io.write(text, "\n")
   for _, set in ipairs(sets or {}) do
     io.write(("--set %s=%s\n"):format(set.path, set.text))
@@ -331,14 +302,10 @@ local function show_case(seed, number)
 end
 
 if arg and arg[0] and arg[0]:find("fuzz_specs%.lua$") then
-  local function words(result)
+  fuzzing.main({ name = "fuzz_specs.lua", cases = 10000, run = M.run, show_case = show_case, describe = function(result)
     return ("%d refused, %d planned, %d of them rendered"):format(result.refused, result.planned + result.rendered,
       result.rendered)
-  end
-  local fuzzer = { name = "fuzz_specs.lua", cases = 10000, run = M.run, show_case = show_case, words = words }
-  local good = fuzzing.main(fuzzer, arg)
-  support.clean()
-  os.exit(good)
+  end }, arg)
 end
 
 return M

@@ -1,11 +1,43 @@
--- Shared parts of the fuzzers in Lua: numbered cases, run one after another, and the command line.
---
--- Input: functions of a fuzzer. Output: the number of each outcome, and failures with seed and number.
+-- Shared parts of the fuzzers in Lua: changes of texts, numbered cases that run one after another, the command line.
+
+local support = require("support")
 
 local M = {}
 
--- Runs try(seed, number) for cases first, first + 1, ...; try returns an outcome, or nil and an error. Returns {
--- OUTCOME = count ..., failures = { text... } }.
+-- Replaces the bytes first..last of a text.
+function M.splice(text, first, last, new)
+  return text:sub(1, first - 1) .. new .. text:sub(last + 1)
+end
+
+-- Changes, inserts, deletes or copies bytes at a random place; most: of the copied bytes.
+function M.mutate_byte(rng, text, most)
+  local position = rng:pick_number(#text + 1)
+  local kind = rng:pick_number(5)
+  if kind == 1 then
+    return M.splice(text, position, position, string.char(rng:pick_number(256) - 1))
+  elseif kind == 2 then
+    return M.splice(text, position, position - 1, string.char(rng:pick_number(256) - 1))
+  elseif kind == 3 then
+    return M.splice(text, position, position + rng:pick_number(20) - 1, "")
+  elseif kind == 4 then
+    return text:sub(1, position - 1)
+  end
+  local first = rng:pick_number(#text + 1)
+  return M.splice(text, position, position - 1, text:sub(first, first + rng:pick_number(most)))
+end
+
+-- Calls a function that may take this many instructions; returns true and its result, or false and an error with its
+-- stack.
+function M.call_limited(instructions, call, ...)
+  debug.sethook(function() error("still running after " .. instructions .. " instructions", 2) end, "", instructions)
+  local good, result = xpcall(call, debug.traceback, ...)
+  debug.sethook()
+  return good, result
+end
+
+-- Runs try(seed, number) for `count` cases from the number `first` on; try returns an outcome, or nil and an error.
+-- outcomes: all possible ones; watch(text), optional, receives each failure at once. Returns { OUTCOME = count ...,
+-- failures = { text... } }.
 function M.run(outcomes, try, count, seed, first, watch)
   local result = { failures = {} }
   for _, outcome in ipairs(outcomes) do
@@ -39,8 +71,8 @@ local function read_arguments(name, cases, arguments)
   return options
 end
 
--- Runs a fuzzer; returns true if no case failed. fuzzer: { name, run, show_case(seed, number), words(result), cases };
--- cases: the default number.
+-- Runs a fuzzer as a program and ends it, with exit code 0 if no case failed. fuzzer: { name, cases = their default
+-- number, run(count, seed, first, watch), show_case(seed, number), describe(result) }.
 function M.main(fuzzer, arguments)
   local options = read_arguments(fuzzer.name, fuzzer.cases, arguments)
   if options.case then
@@ -51,8 +83,9 @@ function M.main(fuzzer, arguments)
     io.write("FAILED: ", text, "\n")
   end)
   io.write(("%d cases of seed %d from %d on: %s, %d failures\n"):format(options.cases, options.seed, options.first,
-    fuzzer.words(result), #result.failures))
-  return #result.failures == 0
+    fuzzer.describe(result), #result.failures))
+  support.clean()
+  os.exit(#result.failures == 0)
 end
 
 return M

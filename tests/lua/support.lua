@@ -2,10 +2,14 @@
 --
 -- Use: local support = dofile("tests/lua/support.lua"), from the repository's root.
 
+if package.loaded.support then -- all modules of a test use the same temporary folder
+  return package.loaded.support
+end
+
 package.path = "generator/?.lua;?.lua;tests/lua/?.lua;" .. package.path
 
 local support = {}
-package.loaded.support = support -- other shared modules use the same temporary folder
+package.loaded.support = support
 
 support.tasks_folder = "tests/golden/tasks/good" -- the built-in tasks of checked specs
 

@@ -1,22 +1,19 @@
--- Comparisons over seeds: compared cells, verdicts, and the files of the whole verb.
+-- `analyze compare`: compared cells, tests over seeds with their verdicts, and the files of the verb.
 
 local support = dofile("tests/lua/support.lua")
 
 local analyze = require("lab.study.analyze.analyze")
 local comparisons = require("lab.study.analyze.analyze_compare")
 local hostile = require("hostile")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local panels = require("lab.study.analyze.pictures.panels")
 local reports = require("reports")
 local stop = require("lab.stop")
 local strips = require("lab.study.analyze.pictures.strips")
 
-local function options(more)
-  local given = { split = "test", resamples = 500, seed = 1 }
-  for name, value in pairs(more or {}) do
-    given[name] = value
-  end
-  return given
+local function make_options(more)
+  return lists.merge({ split = "test", resamples = 500, seed = 1 }, more or {})
 end
 
 -- Compares the cells of a study; returns nil and a message if the comparison stops.
@@ -28,11 +25,12 @@ local function compare_cells(study, given)
   return result, message
 end
 
+-- Compares the cells of reports.make_study(name, scores); more: further options.
 local function compare(name, scores, more, seeds)
-  return compare_cells(reports.make_study(name, scores, nil, seeds), options(more))
+  return compare_cells(reports.make_study(name, scores, nil, seeds), make_options(more))
 end
 
--- The scores of three seeds for each of the four cells, at one learning rate.
+-- The scores of the seeds of two cells, at one learning rate.
 local function make_scores(rope, rand_rope)
   return { ["even_pairs rope"] = { [0.1] = rope }, ["even_pairs rand-rope"] = { [0.1] = rand_rope } }
 end
@@ -96,15 +94,16 @@ function TestComparisons.test_verdict_by_margin_and_spread()
   end
 end
 
--- The comparison of two cells; a seed generalises above 90% accuracy.
-local function clumps(name, rope, rand_rope, more)
+-- Compares two cells by the scores of their seeds; a seed generalises above 90% accuracy.
+local function compare_two(name, rope, rand_rope, more)
   return assert(comparisons.compare(reports.make_study(name, make_scores(rope, rand_rope), { generalises =
-    { metric = "accuracy", above = 90 } }), options(more))).pairs[1]
+    { metric = "accuracy", above = 90 } }), make_options(more))).pairs[1]
 end
 
--- Seeds without spread, or in two clumps: shares, exact tests, and the least possible p for these numbers of seeds.
+-- If the seeds of a cell have one score or form two clumps, exact tests decide, whose p has a least possible value for
+-- these numbers of seeds.
 function TestComparisons.test_cells_whose_seeds_are_in_two_clumps()
-  local pair = clumps("flat", { 97, 97, 97 }, { 50, 50, 50 })
+  local pair = compare_two("flat", { 97, 97, 97 }, { 50, 50, 50 })
   lu.assertEquals({ pair.test.p, pair.method, pair.a.generalise, pair.a.judged, pair.b.generalise, pair.a.clumped },
     { nil, "permutation", 3, 3, 0, false })
   for name, p in pairs({ raw = pair.raw, permutation = pair.permutation, fisher = pair.fisher, least = pair.least }) do
@@ -112,7 +111,7 @@ function TestComparisons.test_cells_whose_seeds_are_in_two_clumps()
   end
   lu.assertAlmostEquals(pair.a.share_low, 0.025 ^ (1 / 3), 1e-9)
   lu.assertEquals(pair.a.share_high, 1)
-  pair = clumps("two_clumps", { 97, 96, 20 }, { 98, 97, 97 })
+  pair = compare_two("two_clumps", { 97, 96, 20 }, { 98, 97, 97 })
   lu.assertEquals({ pair.method, pair.a.clumped, pair.b.clumped, pair.a.generalise }, { "permutation", true, false, 2 })
   lu.assertAlmostEquals(pair.fisher, 1, 1e-12)
   lu.assertNotNil(pair.test.p, "Welch's test is there, and does not decide")
@@ -121,18 +120,19 @@ end
 -- Seeds on both sides of the criterion form one clump if they are close or evenly spread.
 function TestComparisons.test_one_clump_is_tested_by_welch()
   for _, scores in ipairs({ { 91, 88, 90 }, { 20, 60, 95 }, { 89, 91, 89.5 } }) do
-    local pair = clumps("one_clump", scores, { 98, 97, 96 })
+    local pair = compare_two("one_clump", scores, { 98, 97, 96 })
     lu.assertEquals({ pair.method, pair.a.clumped, pair.raw }, { "Welch", false, pair.test.p })
   end
 end
 
--- Three pairs without spread: the least p of four against four seeds, 2 / 70, is 6 / 70 after correction.
-function TestComparisons.test_the_correction_counts_for_what_seeds_can_reach()
+-- The least p of four against four seeds is 2 / 70, and 4 / 70 after the correction for two pairs: it is never below
+-- 0.05.
+function TestComparisons.test_the_correction_may_make_a_finding_impossible()
   local scores = make_scores({ 50, 50, 50, 50 }, { 97, 97, 97, 97 })
   scores["bucket_sort rope"], scores["bucket_sort rand-rope"] = { [0.1] = { 10, 10, 10, 10 } },
     { [0.1] = { 31, 31, 31, 31 } }
   local study = reports.make_study("reach", scores, nil, 4)
-  local result = assert(comparisons.compare(study, options()))
+  local result = assert(comparisons.compare(study, make_options()))
   for _, pair in ipairs(result.pairs) do
     lu.assertAlmostEquals(pair.least, 2 / 70, 1e-12)
     lu.assertAlmostEquals(pair.reachable, 4 / 70, 1e-12)
@@ -140,11 +140,11 @@ function TestComparisons.test_the_correction_counts_for_what_seeds_can_reach()
   end
 end
 
--- The metric is the study's, whose criterion decides who generalises; --above is in the unit of the metric.
+-- The study's metric is compared, and decides which seeds generalise; --above is in the unit of the metric.
 function TestComparisons.test_another_metric()
   local function compare_by_metric(metric, above)
     local study = reports.make_study("metric", make_scores({ 50, 52, 54 }, { 95, 99, 97 }), nil, nil, metric)
-    return compare_cells(study, options({ above = above }))
+    return compare_cells(study, make_options({ above = above }))
   end
   local result = assert(compare_by_metric("exact_match"))
   lu.assertEquals({ result.metric, result.pairs[1].a.scores, result.pairs[1].verdict }, { "exact_match",
@@ -158,7 +158,7 @@ function TestComparisons.test_another_metric()
     .. "another share" })
 end
 
--- Correction of two pairs: the smaller p is doubled; the larger is kept, or raised to the doubled one.
+-- The correction for two pairs doubles the smaller p, and keeps the larger p or raises it to the doubled one.
 function TestComparisons.test_all_pairs_are_one_family()
   local scores = make_scores({ 50, 52, 54 }, { 95, 99, 97 })
   scores["bucket_sort rope"], scores["bucket_sort rand-rope"] = { [0.1] = { 10, 20, 30 } }, { [0.1] = { 31, 29, 35 } }
@@ -197,38 +197,28 @@ end
 
 TestVerb = { tearDown = support.clean }
 
--- Four runs of two encodings in a folder; broken: the last run has a damaged file.
-local function folder(broken)
-  local root
+-- Writes four runs of two encodings into a folder and returns it; broken: the last run has a damaged file.
+local function write_runs(broken)
+  local dir
   for i, percent in ipairs({ 50, 54, 95, 97 }) do
     local validation = reports.make_eval_line(100, "validation", 20, percent / 200)
-    local dir = reports.write_run("verb", i < 3 and "bucket_sort_rope" or "bucket_sort_none", i, 0.1, { exit = 0,
+    dir = reports.write_run("verb", i < 3 and "bucket_sort_rope" or "bucket_sort_none", i, 0.1, { exit = 0,
       eval = reports.make_scored_lines(percent) .. (broken and i == 4 and "{\n" or "") .. validation })
-    root = dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
   end
-  return root
+  return reports.get_root(dir)
 end
 
+-- Runs the verb on a folder; returns its exit code, its message or "", and its output.
 local function run(root, more)
-  local output = {}
-  local given = options({ project = reports.project, what = "compare", runs = root, say = function(text)
-    output[#output + 1] = text
-  end })
-  for name, value in pairs(more or {}) do
-    given[name] = value
-  end
-  local code, message = analyze.run(given)
-  return code, message or "", table.concat(output, "\n")
-end
-
-local function without_gnuplot(code, message)
-  return code == 4 and message:find("gnuplot is not installed", 1, true) ~= nil
+  local code, message, output = reports.run_verb(analyze.run,
+    lists.merge(make_options({ project = reports.project, what = "compare", runs = root }), more or {}))
+  return code, message or "", output
 end
 
 function TestVerb.test_written_tables_of_groups_and_pairs()
-  local root = folder()
+  local root = write_runs()
   local code, message, output = run(root, { margin = 1 })
-  lu.assertTrue(code == 0 or without_gnuplot(code, message), message)
+  lu.assertTrue(code == 0 or reports.lacks_gnuplot(code, message), message)
   lu.assertStrContains(output, "none - rope")
   local rows = support.read(root .. "/compare/compare.csv")
   local header, row = rows:match("^([^\n]+)\n([^\n]+)\n$")
@@ -248,21 +238,21 @@ function TestVerb.test_written_tables_of_groups_and_pairs()
 end
 
 function TestVerb.test_two_clumps_are_reported()
-  local _, _, output = run((folder()), { above = 53 })
+  local _, _, output = run((write_runs()), { above = 53 })
   lu.assertNotStrContains(output, "clumps")
   reports.write_run("verb", "bucket_sort_rope", 3, 0.1, { exit = 0, eval = reports.make_scored_lines(97) })
-  _, _, output = run((folder()), { above = 90 })
+  _, _, output = run((write_runs()), { above = 90 })
   lu.assertStrContains(output, "* rope: two clumps of seeds; 1 of 3 seeds generalise; the mean describes neither")
 end
 
--- Cells without spread that differ: the least p is reported.
+-- The least possible p of three against three seeds is reported.
 function TestVerb.test_too_few_seeds_are_reported()
-  local root
+  local dir
   for i, percent in ipairs({ 50, 50, 50, 97, 97, 97 }) do
-    local dir = reports.write_run("few", i < 4 and "bucket_sort_rope" or "bucket_sort_none", i, 0.1, { exit = 0,
+    dir = reports.write_run("few", i < 4 and "bucket_sort_rope" or "bucket_sort_none", i, 0.1, { exit = 0,
       eval = reports.make_scored_lines(percent) })
-    root = dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
   end
+  local root = reports.get_root(dir)
   local _, _, output = run(root)
   lu.assertStrContains(output, "* 3 against 3 seeds: whatever their scores, p is at least 0.1\n")
   lu.assertStrContains(support.read(root .. "/compare/compare.csv"),
@@ -273,20 +263,20 @@ function TestVerb.test_too_few_seeds_are_reported()
 end
 
 function TestVerb.test_another_evaluation()
-  local root = folder()
+  local root = write_runs()
   run(root, { split = "validation", out = root .. "/out" })
   lu.assertStrContains(support.read(root .. "/out/groups.csv"), ",rope,0.1,2,2,26,")
 end
 
--- Reports name the split of a score; for a generative model also the decoding.
+-- The output names the split of a score, and for a decoder also the decoding.
 function TestVerb.test_splits_and_decodings_are_named()
-  local spec, root = reports.make_spec("bucket_sort"), nil
+  local spec, dir = reports.make_spec("bucket_sort"), nil
   spec.model.kind = "decoder"
   for i, id in ipairs({ "bucket_sort_rope", "bucket_sort_rope", "bucket_sort_none", "bucket_sort_none" }) do
     local lines = reports.make_scored_lines(50 + i):gsub('"accuracy"', '"decoding":"greedy","counted":9,"accuracy"')
-    local dir = reports.write_run("decoded", id, i, 0.1, { exit = 0, facts = { spec = spec }, eval = lines })
-    root = dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
+    dir = reports.write_run("decoded", id, i, 0.1, { exit = 0, facts = { spec = spec }, eval = lines })
   end
+  local root = reports.get_root(dir)
   local _, _, output = run(root, { metric = "accuracy", split = "beyond" })
   lu.assertStrContains(output, "Accuracy in percent, mean over 2 lengths 20..30, beyond training, at the last step\n"
     .. "greedy answers, answer length given; over seeds;")
@@ -296,7 +286,7 @@ end
 
 -- A cell whose scores are means over other lengths is not compared with the others, and a note reports it.
 function TestVerb.test_another_grid_is_reported()
-  local root = folder()
+  local root = write_runs()
   for i = 3, 4 do
     local lines = reports.make_eval_line(100, "test", 20, 0.5 + i / 100)
     reports.write_run("verb", "bucket_sort_alibi", i, 0.1, { exit = 0, eval = lines })
@@ -306,15 +296,15 @@ function TestVerb.test_another_grid_is_reported()
 end
 
 function TestVerb.test_damaged_runs_are_reported()
-  local code, message = run((folder(true)))
+  local code, message = run((write_runs(true)))
   lu.assertEquals(code, 1)
   lu.assertStrContains(message, "no two cells have two seeds each")
   lu.assertStrContains(message, "damaged and left out:")
   -- The files are written if enough runs are left.
-  local root = folder()
+  local root = write_runs()
   reports.write_run("verb", "bucket_sort_none", 5, 0.1, { exit = 0, eval = "{\n" .. reports.make_scored_lines(50) })
   code, message = run(root)
-  lu.assertTrue(code == 1 or without_gnuplot(code, message), message)
+  lu.assertTrue(code == 1 or reports.lacks_gnuplot(code, message), message)
   lu.assertStrContains(message, "damaged and left out:\n")
   lu.assertStrContains(message, "lr0.1-seed5/eval.jsonl: line 1: ")
   lu.assertStrContains(support.read(root .. "/compare/compare.csv"), ",none,rope,2,2,44,")
@@ -322,14 +312,14 @@ function TestVerb.test_damaged_runs_are_reported()
   lu.assertEquals({ code, message }, { 1, "there is no folder no/such\n  expected: a folder of runs" })
 end
 
--- Folders may have any names; the others are still compared.
-function TestVerb.test_foreign_names()
+-- A run's folder may have any name; the other runs are still compared.
+function TestVerb.test_hostile_names_of_folders()
   for _, text in ipairs(hostile.TEXTS) do
     if not text:find("[/%z]") and #text < 200 then
-      local root = folder()
+      local root = write_runs()
       reports.write_run("verb", text, 1, 0.1, { exit = 0, eval = reports.make_scored_lines(50) })
       local code, message, output = run(root, { reference = "rope", out = root .. "/../out" })
-      lu.assertTrue(code ~= 4 or without_gnuplot(code, message), text .. message)
+      lu.assertTrue(code ~= 4 or reports.lacks_gnuplot(code, message), text .. message)
       lu.assertNil(hostile.find_text_problem(message) or hostile.find_text_problem(output), text)
       for _, name in ipairs({ "compare.csv", "groups.csv", "seeds.csv", "compare.tex", "compare.gnuplot" }) do
         lu.assertNil(hostile.find_problem(name, support.read(root .. "/../out/" .. name)), text)

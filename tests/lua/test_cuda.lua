@@ -1,18 +1,20 @@
--- The plan's CUDA half: the code that computes products, and separation of the two forms of device code.
--- tests/emulation tests the results of the code.
+-- The plan's CUDA half and device code: narrow models, whose products are generated code, and wide models, whose
+-- products a library computes between phases of generated code. tests/emulation tests the results of the code.
 
 local support = dofile("tests/lua/support.lua")
 
 local chips = require("plan.deriving.chips")
 local code = require("device_code")
 local gen = require("render.templates.gen")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local parameters = require("network.graph.parameters")
 local plan_page = require("lab.pages.plan_page")
 
 local NARROW, WIDE, ENCODINGS, ATTENDS = code.NARROW, code.WIDE, code.ENCODINGS, code.ATTENDS
-local template, planned, render_device, choice = code.template, code.planned, code.render_device, code.choice
-local own, project = code.own, code.project
+local read_template, plan_encoding, render_device, find_choice = code.read_template, code.plan_encoding,
+  code.render_device, code.find_choice
+local plan_own, project = code.plan_own, code.project
 
 TestProducts = {}
 
@@ -24,33 +26,33 @@ function TestProducts.test_products_are_a_library_s_from_width_256_on()
 end
 
 function TestProducts.test_the_plan_names_products_and_reasons()
-  lu.assertEquals(choice(render_device("none", NARROW), "gpu products").value, "float32")
-  local products = choice(render_device("none", WIDE, "tf32"), "gpu products")
+  lu.assertEquals(find_choice(render_device("none", NARROW), "gpu products").value, "float32")
+  local products = find_choice(render_device("none", WIDE, "tf32"), "gpu products")
   lu.assertEquals(products.value, "cuBLASLt, tf32")
   lu.assertStrContains(products.why, "from width 256 on: products over all tokens of a batch")
-  lu.assertStrContains(choice(render_device("none", WIDE), "gpu, one model").why, "replicas take turns")
-  lu.assertNotNil(choice(render_device("none", NARROW), "gpu, replicas"))
-  lu.assertNil(choice(render_device("none", WIDE), "gpu, replicas"))
+  lu.assertStrContains(find_choice(render_device("none", WIDE), "gpu, one model").why, "replicas take turns")
+  lu.assertNotNil(find_choice(render_device("none", NARROW), "gpu, replicas"))
+  lu.assertNil(find_choice(render_device("none", WIDE), "gpu, replicas"))
 end
 
--- Replicas of a wide model that share the device have the bits of a single one.
+-- Replicas of a wide model on one device have the shards, and so the bits, of a single model.
 function TestProducts.test_variants_of_a_wide_model_are_equal()
   local plan = render_device("none", WIDE)
   lu.assertEquals(plan.cuda.chip, plan.cuda.replicas)
 end
 
-local OF_STEPS = { "train_shard", "layer_forward(", "product_forward(", "forward_layers" }
-local OF_PHASES = { "lh_cuda_place", "PHASE_LAYER_ATTENDED", "train_phase", "take_part", "layer_gradients" }
+local NARROW_NAMES = { "train_shard", "layer_forward(", "product_forward(", "forward_layers" }
+local WIDE_NAMES = { "lh_cuda_place", "PHASE_LAYER_ATTENDED", "train_phase", "take_part", "layer_gradients" }
 
 function TestProducts.test_device_code_has_no_text_of_the_other_form()
   for _, encoding in ipairs(ENCODINGS) do
     local _, narrow = render_device(encoding, NARROW)
     local _, wide = render_device(encoding, WIDE)
-    for _, name in ipairs(OF_STEPS) do
+    for _, name in ipairs(NARROW_NAMES) do
       lu.assertStrContains(narrow, name, nil, nil, encoding)
       lu.assertNotStrContains(wide, name, nil, nil, encoding)
     end
-    for _, name in ipairs(OF_PHASES) do
+    for _, name in ipairs(WIDE_NAMES) do
       lu.assertStrContains(wide, name, nil, nil, encoding)
       lu.assertNotStrContains(narrow, name, nil, nil, encoding)
     end
@@ -79,11 +81,8 @@ TestNetwork = {}
 -- The members of a struct in a text, in order.
 local function list_members(text, struct)
   local body = text:match("typedef struct " .. struct .. " {\n(.-)\n} " .. struct .. ";")
-  local names = {}
-  for name in body:gsub("/%*.-%*/", ""):gmatch("([%w_]+)%f[%[,;][%[,;]") do
-    names[#names + 1] = not name:find("^[%u%d_]+$") and name or nil
-  end
-  return table.concat(names, " ")
+  local names = lists.find_all(body:gsub("/%*.-%*/", ""), "([%w_]+)%f[%[,;][%[,;]")
+  return table.concat(lists.filter(names, function(name) return not name:find("^[%u%d_]+$") end), " ")
 end
 
 local NORMS = "norm1_scale norm1_offset up_bias down_bias norm2_scale norm2_offset"
@@ -102,9 +101,9 @@ function TestNetwork.test_shards_of_a_wide_model_sum_gradients_except_of_product
 end
 
 function TestNetwork.test_dropout_sites_are_counted_by_places()
-  local plan = planned("none", NARROW)
+  local plan = plan_encoding("none", NARROW)
   lu.assertEquals({ plan.device.sites, plan.device.places }, { 4, 2 })
-  plan = planned("sinusoid", NARROW)
+  plan = plan_encoding("sinusoid", NARROW)
   lu.assertEquals({ plan.device.sites, plan.device.places, #plan.device.masks }, { 5, 2, 2 })
 end
 
@@ -116,48 +115,43 @@ function TestNetwork.test_missing_device_code_is_reported_if_requested()
       "norms, sums and copies of 32 channels, which is not the model's width (n) (own.lua:5)" },
   }
   for _, case in ipairs(cases) do
-    local plan = assert(own(case[1]))
+    local plan = assert(plan_own(case[1]))
     local files, message = project:render_files(plan, true)
     lu.assertNil(files)
     lu.assertStrContains(message, "there is no device code for " .. case[2])
     lu.assertStrContains(message, "expected: --target cpu")
-    lu.assertEquals({ choice(plan, "gpu").value, choice(plan, "gpu, one model") }, { "none" })
+    lu.assertEquals({ find_choice(plan, "gpu").value, find_choice(plan, "gpu, one model") }, { "none" })
   end
 end
 
--- The operations between two products are one phase, with the same name in host code and device code.
--- The texts of device.cu and cuda.c of a network whose block is applied twice.
-local function plan_loop(width, encoding)
-  local plan = assert(own('block:output(block:norm("n", block:add(h, ' .. ATTENDS .. ')))', width, encoding,
+-- Renders a network whose block is applied twice; returns the plan and the texts of device.cu, cuda.c and trace.inc,
+-- nil without device code.
+local function render_loop(width, encoding)
+  local plan = assert(plan_own('block:output(block:norm("n", block:add(h, ' .. ATTENDS .. ')))', width, encoding,
     'model.layers, "", { loops = 2 }'))
-  local text = {}
-  for _, file in ipairs(plan.device and assert(gen.render_files(plan, template, {}, true)) or {}) do
-    text[file.path] = file.text
-  end
+  local text = support.index_texts(plan.device and assert(gen.render_files(plan, read_template, {}, true)) or {})
   return plan, text["device.cu"], text["cuda.c"], text["trace.inc"]
 end
 
 function TestNetwork.test_gradient_of_a_value_used_twice_is_stored_then_added()
-  local _, narrow, _, trace = plan_loop(NARROW)
+  local _, narrow, _, trace = render_loop(NARROW)
   lu.assertStrContains(trace, "trace_attention_self(&w, &w.layer[0], to++);")
   lu.assertStrContains(narrow, "if (block()->use < 1 * LAYERS) return (layer_parameters *)(real *)block()->work.")
   lu.assertStrContains(narrow, "for (int use = 2 * LAYERS - 1; use >= 0; use--) {")
-  local _, wide, host = plan_loop(WIDE)
+  local _, wide, host = render_loop(WIDE)
   lu.assertStrContains(wide, "layer_gradients layer[2 * LAYERS];")
   lu.assertStrContains(host, "w->dquery_key_value, use < 1 * LAYERS, g->query_key_value);")
-  lu.assertStrContains(plan_loop(NARROW, "shaw").no_device_code.what, "which runs 2 times over, with an encoding")
+  lu.assertStrContains(render_loop(NARROW, "shaw").no_device_code.what, "which runs 2 times over, with an encoding")
 end
 
--- Masks of the model's width are contiguous; others have an array each, at their own offset.
+-- Dropout masks of the model's width are contiguous; each other mask has an array of its own.
 function TestNetwork.test_masks_of_the_model_s_width_are_contiguous()
   local function list_masks(model)
     local path = support.write("masks.lua", ([[return { task = { kind = "bucket_sort" }, encoding = { kind = "none" },
       model = { layers = 3, %s } }]]):format(model))
     local result = assert(project:plan(path))
-    local device, list = result.plan.device, {}
-    for i, bits in ipairs(device.bits) do
-      list[i] = ("%s %d"):format(bits.name, bits.place)
-    end
+    local device = result.plan.device
+    local list = lists.map(device.bits, function(bits) return ("%s %d"):format(bits.name, bits.place) end)
     local blocks = device.masks[2]
     return { list, device.sites, device.places, blocks and blocks.places_of or false }, result.plan
   end
@@ -165,15 +159,12 @@ function TestNetwork.test_masks_of_the_model_s_width_are_contiguous()
   lu.assertEquals(list_masks("dropout = 0, attention_dropout = 0.2"), { { "self_weights_keep 0" }, 0, 1, false })
   local all, plan = list_masks("embedding_dropout = 0.1, attention_dropout = 0.2, hidden_dropout = 0.3")
   lu.assertEquals(all, { { "self_weights_keep 0", "layer_hidden_keep 2" }, 7, 4, { 1, 3 } })
-  for _, file in ipairs(assert(gen.render_files(plan, template, {}, true))) do
-    if file.path == "device.cu" then
-      lu.assertStrContains(file.text, "place = (site - 1) % 2 == 0 ? 1 : 3;")
-    end
-  end
+  local text = support.index_texts(assert(gen.render_files(plan, read_template, {}, true)))
+  lu.assertStrContains(text["device.cu"], "place = (site - 1) % 2 == 0 ? 1 : 3;")
 end
 
 function TestNetwork.test_a_user_s_wide_network_is_divided_at_its_products()
-  local plan = assert(own("local a = block:add(h, " .. ATTENDS .. ", model.dropout)\n" ..
+  local plan = assert(plan_own("local a = block:add(h, " .. ATTENDS .. ", model.dropout)\n" ..
     '  local hot = block:activation("hot", block:product("mixed", a, model.width), "gelu")\n' ..
     '  block:output(block:norm("last", hot))', WIDE))
   lu.assertEquals(plan.device.phases, { "PHASE_EMBEDDING", "PHASE_LOGITS", "PHASE_EMBEDDING_BACK",
@@ -182,7 +173,7 @@ function TestNetwork.test_a_user_s_wide_network_is_divided_at_its_products()
   lu.assertEquals(plan.device.most_launches, "5 + 15 * LAYERS")
 end
 
--- A library's products add their biases and rectify; the host's list names the phase that does so for other libraries.
+-- A library's products add their biases and rectify; the host's list names the phase that does so without a library.
 function TestNetwork.test_products_of_a_wide_model_add_biases()
   local plan, device, host = render_device("rope", WIDE)
   lu.assertStrContains(host, "add_bias(list, p->up_bias, true, PHASE_LAYER_HIDDEN, l);")
@@ -190,12 +181,12 @@ function TestNetwork.test_products_of_a_wide_model_add_biases()
   lu.assertNotStrContains(host, "phase(list, PHASE_LAYER_HIDDEN, ")
   lu.assertStrContains(device, "phase == PHASE_LAYER_HIDDEN")
   lu.assertEquals(plan.device.most_launches, "5 + 19 * LAYERS")
-  lu.assertNotStrContains(select(3, plan_loop(WIDE)), "add_bias")
+  lu.assertNotStrContains(select(3, render_loop(WIDE)), "add_bias")
 end
 
 TestHeads = {}
 
--- The least power of two that leaves a thread at most 16 channels of a head, or 8 in float64.
+-- The number of threads (lanes) per head is the least power of two that leaves each at most 16 channels, 8 in float64.
 function TestHeads.test_wide_heads_are_spread_over_threads()
   local cases = { -- width, heads, precision, lanes, uneven
     { 128, 4, "float32", 1, false }, { 128, 4, "float64", 1, false }, { 144, 4, "float32", 4, true },
@@ -204,7 +195,7 @@ function TestHeads.test_wide_heads_are_spread_over_threads()
     { 256, 4, "float32", 4, false }, { 288, 8, "float32", 4, true }, { 256, 1, "float64", 32, false },
   }
   for _, case in ipairs(cases) do
-    local attends = planned("none", case[1], case[3], nil, case[2]).first.attends
+    local attends = plan_encoding("none", case[1], case[3], nil, case[2]).first.attends
     lu.assertEquals({ attends.head_lanes, attends.uneven_heads }, { case[4], case[5] }, table.concat(case, " ", 1, 3))
   end
 end
@@ -226,11 +217,11 @@ end
 TestShards = {}
 
 local function choose_shards(train, width)
-  local plan = planned("none", width or NARROW, "float32", train)
+  local plan = plan_encoding("none", width or NARROW, "float32", train)
   return { plan.cuda.chip, plan.cuda.replicas, plan.train.shards }
 end
 
--- The default is for CPUs; a value equal to the default has the same effect.
+-- The default of train.shards is for CPUs, so a value that equals it does not decide about GPUs.
 function TestShards.test_train_shards_decides_where_it_is_not_the_default()
   lu.assertEquals(choose_shards(""), { 128, 16, 16 })
   lu.assertEquals(choose_shards("shards = 16"), { 128, 16, 16 })
@@ -242,7 +233,8 @@ function TestShards.test_train_shards_decides_where_it_is_not_the_default()
   lu.assertEquals(choose_shards("batch = 512, shards = 128", WIDE), { 128, 128, 128 })
 end
 
-function TestShards.test_one_round_with_the_fewest_sequences_in_a_block()
+-- All shards run at once on the multiprocessors, each with as few sequences as possible.
+function TestShards.test_shards_of_a_batch_on_a_number_of_multiprocessors()
   local expected = { { 128, 108, 64 }, { 128, 114, 64 }, { 128, 128, 128 }, { 128, 132, 128 }, { 128, 58, 43 },
     { 128, 40, 32 }, { 127, 108, 64 }, { 100, 80, 50 }, { 5, 108, 5 }, { 1, 40, 1 } }
   for _, one in ipairs(expected) do
@@ -251,10 +243,10 @@ function TestShards.test_one_round_with_the_fewest_sequences_in_a_block()
   end
 end
 
--- The plan's advice: numbers of shards, each with the GPUs for which it is best.
+-- The plan's advice: the GPUs for which each number of shards is best, by the text of the number.
 local function advise_shards(train, precision)
   local list = {}
-  for _, one in ipairs(plan_page.make_json(planned("none", NARROW, precision, train)).choices) do
+  for _, one in ipairs(plan_page.make_json(plan_encoding("none", NARROW, precision, train)).choices) do
     if one.what == "gpu, smaller chip" then
       list[one.value] = one.why
     end
@@ -275,19 +267,16 @@ end
 
 TestForm = {}
 
--- The form of text from templates; clang-format checks the files of kernels/.
+-- Lines from templates are checked; clang-format checks the files of kernels/.
 function TestForm.test_lines_fit_and_end_well()
   for _, encoding in ipairs(ENCODINGS) do
     local plan, device, host = render_device(encoding, WIDE)
-    local of_kernels = {}
-    for _, name in ipairs(plan.cuda.kernels) do
-      for line in template(name, "kernels"):gmatch("[^\n]+") do
-        of_kernels[line] = true
-      end
-    end
+    local kernel_lines = lists.to_set(lists.collect(plan.cuda.kernels, function(name)
+      return lists.find_all(read_template(name, "kernels"), "[^\n]+")
+    end))
     for _, text in ipairs({ device, host }) do
       for line in text:gmatch("[^\n]*") do
-        lu.assertTrue(#line <= 120 or of_kernels[line], encoding .. ": " .. line)
+        lu.assertTrue(#line <= 120 or kernel_lines[line], encoding .. ": " .. line)
         lu.assertNil(line:find(" $"), encoding .. ": " .. line)
       end
     end
@@ -296,24 +285,24 @@ end
 
 TestConstants = {}
 
--- The texts of device.cu and spec.c, with constant tensors whose names have this ending.
+-- The texts of device.cu and spec.c if the tensors whose names have this ending are constants.
 local function render_with_constants(ending, width)
   local derive = parameters.derive
-  parameters.derive = function(net)
+  local _, device, _, spec = support.replace_fields({ { parameters, "derive", function(net)
     local derived = derive(net)
     for _, tensor in ipairs(derived.tensors) do
       tensor.learned = tensor.name:sub(-#ending) ~= ending
     end
     return derived
-  end
-  local _, device, _, spec = render_device("none", width)
-  parameters.derive = derive
+  end } }, function()
+    return render_device("none", width)
+  end)
   return device, spec
 end
 
 local CLEARED = "    clear_constants(piece, gradient);\n        const double squares = piece_squares("
 
--- Rows of keys, between those of queries and values.
+-- The weights of keys are columns of each row, between those of queries and values.
 function TestConstants.test_gradient_of_rows_is_cleared_before_the_norm()
   local device, spec = render_with_constants("key.weight", WIDE)
   local C, first = WIDE, 7 * WIDE + WIDE -- after the tokens of bucket sort, and the queries of a row

@@ -7,7 +7,7 @@ local code = require("device_code")
 local lu = require("luaunit")
 
 local NARROW, ENCODINGS, ATTENDS = code.NARROW, code.ENCODINGS, code.ATTENDS
-local render_device, own_text, project = code.render_device, code.own_text, code.project
+local render_device, describe_own, project = code.render_device, code.describe_own, code.project
 
 TestFamilies = {}
 
@@ -155,7 +155,7 @@ local TWICE = 'block:output(block:norm("n", block:add(' .. ATTENDS ..
 
 -- Each family samples numbers of its own, one family after another.
 function TestFamilies.test_draws_follow_those_of_the_previous_family()
-  support.write("twice.lua", own_text(TWICE))
+  support.write("twice.lua", describe_own(TWICE))
   local device, host = generate('kind = "relative", positions = { kind = "randomized", max_position = 2000 }',
     'source = "twice.lua", layers = 2, width = 32, feedforward = 48')
   assert_in(device, { "v->self_draws = in->draws;", "v->other_draws = v->self_draws + self_draw_count(v);" })
@@ -165,7 +165,7 @@ end
 
 -- Every sequence has its own positions, for all attentions.
 function TestFamilies.test_sequences_draw_once_for_all_families()
-  support.write("twice.lua", own_text(TWICE))
+  support.write("twice.lua", describe_own(TWICE))
   local device, host = generate(
     'kind = "rope", positions = { kind = "randomized", max_position = 2000, draw = "sequence" }',
     'source = "twice.lua", layers = 2, width = 32, feedforward = 48')

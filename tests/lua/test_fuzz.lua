@@ -36,13 +36,13 @@ function TestFuzz.test_mutated_run_folders_end_in_pages_or_messages()
 end
 
 function TestFuzz.test_cases_are_reproducible()
-  local first, first_sets = fuzz.case(7, 11)
-  local again, again_sets = fuzz.case(7, 11)
+  local first, first_sets = fuzz.make_case(7, 11)
+  local again, again_sets = fuzz.make_case(7, 11)
   lu.assertEquals(again, first)
   lu.assertEquals(again_sets, first_sets)
-  lu.assertNotEquals(fuzz.case(8, 11), first)
-  lu.assertEquals(fuzz_runs.case(7, 11), fuzz_runs.case(7, 11))
-  lu.assertNotEquals(fuzz_runs.case(8, 11), fuzz_runs.case(7, 11))
+  lu.assertNotEquals(fuzz.make_case(8, 11), first)
+  lu.assertEquals(fuzz_runs.make_case(7, 11), fuzz_runs.make_case(7, 11))
+  lu.assertNotEquals(fuzz_runs.make_case(8, 11), fuzz_runs.make_case(7, 11))
 end
 
 support.run()

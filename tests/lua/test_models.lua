@@ -1,31 +1,33 @@
--- The fields of a model: its tensors, passes, tasks and readouts.
+-- The fields of a model: their effect on tensors, passes and code, and the tasks and readouts of each kind of model.
 
 local support = dofile("tests/lua/support.lua")
 
 local canonical = require("base.canonical")
 local handles = require("network.graph.handles")
-local lfs = require("lfs")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local own_network = require("spec.reading.own_network")
 local plans = require("plans")
 local project_module = require("project")
 local respec = require("lab.study.read.respec")
+local write = require("base.write")
 
 local project = project_module.new(".")
 
 TestFields = {}
 
-local function list_tensors(sets)
-  local names = {}
-  for _, t in ipairs(plans.make_plan(plans.make_small_sets(sets)).tensors) do
-    names[t.name] = t.shape
+-- The shapes of a small model's tensors by name.
+local function list_shapes(sets)
+  local shapes = {}
+  for _, tensor in ipairs(plans.make_plan(plans.make_small_sets(sets)).tensors) do
+    shapes[tensor.name] = tensor.shape
   end
-  return names
+  return shapes
 end
 
 function TestFields.test_biases_have_tensors_where_the_model_has_them()
-  local none, some, all = list_tensors({ ["model.bias"] = "none" }), list_tensors(),
-    list_tensors({ ["model.bias"] = "all" })
+  local none, some, all = list_shapes({ ["model.bias"] = "none" }), list_shapes(),
+    list_shapes({ ["model.bias"] = "all" })
   for _, name in ipairs({ "attention.query", "attention.key", "attention.value", "attention.output" }) do
     lu.assertNil(some["layers.1." .. name .. ".bias"], name)
     lu.assertNotNil(all["layers.1." .. name .. ".bias"], name)
@@ -39,7 +41,7 @@ function TestFields.test_biases_have_tensors_where_the_model_has_them()
 end
 
 function TestFields.test_norms_have_tensors_by_kind_and_place()
-  local rms, pre = list_tensors({ ["model.norm.kind"] = "rms" }), list_tensors({ ["model.norm.place"] = "pre" })
+  local rms, pre = list_shapes({ ["model.norm.kind"] = "rms" }), list_shapes({ ["model.norm.place"] = "pre" })
   lu.assertEquals({ rms["layers.0.norm1.scale"], rms["layers.0.norm1.offset"], rms["norm.scale"] }, { { 16 } })
   lu.assertEquals({ pre["layers.0.norm1.scale"], pre["layers.0.norm1.offset"], pre["norm.scale"] },
     { { 16 }, { 16 }, { 16 } })
@@ -47,17 +49,17 @@ end
 
 function TestFields.test_gates_have_two_halves()
   for _, kind in ipairs({ "swiglu", "geglu" }) do
-    local tensors = list_tensors({ ["model.activation"] = kind })
+    local tensors = list_shapes({ ["model.activation"] = kind })
     lu.assertEquals({ tensors["layers.0.feedforward.gate.weight"], tensors["layers.0.feedforward.up.weight"],
       tensors["layers.0.feedforward.down.weight"] }, { { 16, 32 }, { 16, 32 }, { 32, 16 } })
   end
-  lu.assertNil(list_tensors({ ["model.activation"] = "gelu" })["layers.0.feedforward.gate.weight"])
+  lu.assertNil(list_shapes({ ["model.activation"] = "gelu" })["layers.0.feedforward.gate.weight"])
 end
 
--- With a tied output there is neither weight nor bias; the table has rows for input, output and separator.
+-- A tied output has neither a weight nor a bias. The table of tokens has rows for inputs, outputs and separator.
 function TestFields.test_a_tied_output_has_no_weight()
-  local separate, tied = list_tensors({ ["model.kind"] = "decoder" }),
-    list_tensors({ ["model.kind"] = "decoder", ["model.tied"] = "true" })
+  local separate, tied = list_shapes({ ["model.kind"] = "decoder" }),
+    list_shapes({ ["model.kind"] = "decoder", ["model.tied"] = "true" })
   lu.assertEquals({ separate["output.weight"], separate["output.bias"], separate["embed.token.weight"] },
     { { 16, 5 }, { 5 }, { 11, 16 } })
   lu.assertEquals({ tied["output.weight"], tied["output.bias"], tied["embed.token.weight"] },
@@ -71,20 +73,12 @@ function TestFields.test_a_decoder_has_as_many_tokens_as_an_encoder()
     { encoder.mean_tokens, encoder.longest_training, encoder.flops_per_step })
 end
 
-local function specs()
-  local list = {}
-  for name in lfs.dir("tests/specs/networks") do
-    list[#list + 1] = name:find("%.lua$") and "tests/specs/networks/" .. name or nil
-  end
-  table.sort(list)
-  return list
-end
-
--- The specs of tests/specs/networks are planned, and the resolved spec of a run gives the same plan. long_models.sh
+-- The specs of tests/specs/networks are planned, and the resolved spec in run.json gives the same plan. long_models.sh
 -- checks their results.
 function TestFields.test_a_run_s_spec_gives_the_plan_of_its_spec()
   local seen = {}
-  for _, path in ipairs(specs()) do
+  for _, name in ipairs(write.list_names("tests/specs/networks")) do
+    local path = "tests/specs/networks/" .. name
     local result, message = project:plan(path, {})
     lu.assertTrue(result ~= nil, message)
     local plan = result.plan
@@ -98,42 +92,38 @@ function TestFields.test_a_run_s_spec_gives_the_plan_of_its_spec()
   end
 end
 
--- The parameters and initial values of the model of Ito et al. 2024; it has no others.
+-- All parameters and initial values of the model of Ito et al. 2024.
 function TestFields.test_the_latin_square_encoder()
   local plan = assert(project:plan("lst_nope")).plan
   lu.assertEquals(plan.parameters, 1238724) -- embedding 960, four blocks of 309,280, head 644
   lu.assertEquals({ plan.longest_training, plan.classes, plan.train.batch }, { 16, 4, 128 })
   local count, uniform = 0, "LH_INIT_UNIFORM"
+  local tensors = lists.index_by(plan.tensors, function(tensor) return tensor.name end)
   local function check(name, shape, init, value)
-    for _, t in ipairs(plan.tensors) do
-      if t.name == name then
-        lu.assertEquals({ t.shape, t.init }, { shape, init }, name)
-        lu.assertAlmostEquals(t.value, value, 1e-12, name)
-        count = count + 1
-        return
-      end
-    end
-    lu.fail("there is no " .. name)
+    local tensor = assert(tensors[name], name)
+    lu.assertEquals({ tensor.shape, tensor.init }, { shape, init }, name)
+    lu.assertAlmostEquals(tensor.value, value, 1e-12, name)
+    count = count + 1
   end
   check("embed.token.weight", { 5, 160 }, uniform, 1 / math.sqrt(5))
   check("embed.token.bias", { 160 }, uniform, 1 / math.sqrt(5))
   for layer = 0, 3 do
-    local function inside(name, ...)
+    local function check_layer(name, ...)
       check(("layers.%d.%s"):format(layer, name), ...)
     end
     for _, which in ipairs({ "query", "key", "value" }) do
-      inside(("attention.%s.weight"):format(which), { 160, 160 }, uniform, math.sqrt(6 / 640))
-      inside(("attention.%s.bias"):format(which), { 160 }, "LH_INIT_CONSTANT", 0)
+      check_layer(("attention.%s.weight"):format(which), { 160, 160 }, uniform, math.sqrt(6 / 640))
+      check_layer(("attention.%s.bias"):format(which), { 160 }, "LH_INIT_CONSTANT", 0)
     end
-    inside("attention.output.weight", { 160, 160 }, uniform, 1 / math.sqrt(160))
-    inside("attention.output.bias", { 160 }, "LH_INIT_CONSTANT", 0)
-    inside("feedforward.up.weight", { 160, 640 }, uniform, 1 / math.sqrt(160))
-    inside("feedforward.up.bias", { 640 }, uniform, 1 / math.sqrt(160))
-    inside("feedforward.down.weight", { 640, 160 }, uniform, 1 / math.sqrt(640))
-    inside("feedforward.down.bias", { 160 }, uniform, 1 / math.sqrt(640))
+    check_layer("attention.output.weight", { 160, 160 }, uniform, 1 / math.sqrt(160))
+    check_layer("attention.output.bias", { 160 }, "LH_INIT_CONSTANT", 0)
+    check_layer("feedforward.up.weight", { 160, 640 }, uniform, 1 / math.sqrt(160))
+    check_layer("feedforward.up.bias", { 640 }, uniform, 1 / math.sqrt(160))
+    check_layer("feedforward.down.weight", { 640, 160 }, uniform, 1 / math.sqrt(640))
+    check_layer("feedforward.down.bias", { 160 }, uniform, 1 / math.sqrt(640))
     for _, norm in ipairs({ "norm1", "norm2" }) do
-      inside(norm .. ".scale", { 160 }, "LH_INIT_CONSTANT", 1)
-      inside(norm .. ".offset", { 160 }, "LH_INIT_CONSTANT", 0)
+      check_layer(norm .. ".scale", { 160 }, "LH_INIT_CONSTANT", 1)
+      check_layer(norm .. ".offset", { 160 }, "LH_INIT_CONSTANT", 0)
     end
   end
   check("output.weight", { 160, 4 }, uniform, 1 / math.sqrt(160))
@@ -141,7 +131,7 @@ function TestFields.test_the_latin_square_encoder()
   lu.assertEquals(count, #plan.tensors)
 end
 
--- Blanks have no row; an encoder's empty token has one.
+-- The weight of a linear embedding has no row for blanks, and one for an encoder's empty token.
 function TestFields.test_every_kind_of_model_may_have_a_linear_embedding()
   for kind, rows in pairs({ encoder = 6, decoder = 10, encoder_decoder = 10 }) do
     local plan = assert(project:plan("latin_square_learned", { "model.embedding=linear", "model.kind=" .. kind })).plan
@@ -151,7 +141,7 @@ function TestFields.test_every_kind_of_model_may_have_a_linear_embedding()
   end
 end
 
--- Messages on the reasons why a token of the input cannot answer.
+-- A readout at a token of the input is refused with a reason if the task or the model does not allow it.
 function TestFields.test_readouts_that_do_not_fit_the_model_are_refused()
   local function refuse(spec, expected, ...)
     local result, message = project:plan(spec, { ... })
@@ -171,7 +161,8 @@ function TestFields.test_readouts_that_do_not_fit_the_model_are_refused()
   refuse(file, "examples of files have any number of outputs")
 end
 
--- The small spec of a task, and the tokens of its decoder.
+-- Plans every task with a kind of model; calls try(spec, number of tokens of a model with a decoder, facts of the
+-- task).
 local function try_every_task(kind, try)
   for _, facts in ipairs(assert(project:read_tasks()).list) do
     local base = facts.symbols and "abc_addition_vanilla" or facts.sets and "latin_square_learned" or "even_pairs_none"
@@ -181,7 +172,6 @@ local function try_every_task(kind, try)
   end
 end
 
--- A decoder can learn every task.
 function TestFields.test_a_decoder_learns_every_task()
   try_every_task("decoder", function(spec, tokens, facts)
     lu.assertEquals(spec.plan.tokens, tokens, facts.kind)
@@ -190,20 +180,20 @@ function TestFields.test_a_decoder_learns_every_task()
   end)
 end
 
--- With an encoder, tasks that mask have the published loss over all labels, and the digests from before the choice
--- existed. With other models the loss is over the counted labels.
+-- The tasks that mask labels have a loss over all labels with an encoder, as published, and over the counted labels
+-- with other models. Digests of losses over all labels stay equal: { of an encoder, of a decoder }.
 function TestFields.test_masked_labels_are_only_in_the_loss_of_encoders()
-  for kind, before in pairs({ stack_manipulation = { "7476004b4767c365", "9716c8736cd76207" },
+  for kind, digests in pairs({ stack_manipulation = { "7476004b4767c365", "9716c8736cd76207" },
     binary_addition = { "e3fe2c25f3ebceba", "77fedf96144a2480" },
     binary_multiplication = { "a47e0389bd8c8850", "40f5535cd5c49b7e" } }) do
     local function plan_with(...)
       return assert(project:plan("bucket_sort_none", { "task.kind=" .. kind, ... })).plan
     end
     local encoder, decoder = plan_with(), plan_with("model.kind=decoder")
-    lu.assertEquals({ encoder.task.loss, encoder.digest }, { "all", before[1] }, kind)
+    lu.assertEquals({ encoder.task.loss, encoder.digest }, { "all", digests[1] }, kind)
     lu.assertEquals(decoder.task.loss, "counted", kind)
-    lu.assertNotEquals(decoder.digest, before[2], kind)
-    lu.assertEquals(plan_with("model.kind=decoder", "task.loss=all").digest, before[2], kind)
+    lu.assertNotEquals(decoder.digest, digests[2], kind)
+    lu.assertEquals(plan_with("model.kind=decoder", "task.loss=all").digest, digests[2], kind)
   end
   lu.assertEquals(assert(project:plan("examples/dataset/addition_sinusoid.lua")).plan.digest, "5a1e140926e9dad9")
   local result, message = project:plan("bucket_sort_none", { "task.loss=counted" })
@@ -211,7 +201,6 @@ function TestFields.test_masked_labels_are_only_in_the_loss_of_encoders()
   lu.assertStrContains(message, "bucket_sort masks no label")
 end
 
--- An encoder-decoder can learn every task, too.
 function TestFields.test_an_encoder_decoder_learns_every_task()
   try_every_task("encoder_decoder", function(spec, tokens, facts)
     lu.assertEquals(spec.plan.tokens, tokens, facts.kind)
@@ -219,7 +208,7 @@ function TestFields.test_an_encoder_decoder_learns_every_task()
   end)
 end
 
--- The paper's model on its addition: 15 tokens that both streams share, one of which begins a target.
+-- The paper's model for addition has 15 tokens, which both streams share; token 12 begins a target.
 function TestFields.test_addition_has_the_parameters_of_the_paper()
   local plan = assert(project:plan("abc_addition_vanilla", {})).plan
   lu.assertEquals(plan.parameters, 1591567)
@@ -243,37 +232,29 @@ end
 -- The branches of a decoder's layer share a buffer, as those of an encoder's do.
 function TestFields.test_branches_of_a_decoder_layer_share_a_buffer()
   local spec = assert(project:plan("tests/specs/parity_float64_encoder_decoder.lua", {}))
-  for _, file in ipairs(assert(project:render_files(spec.plan))) do
-    if file.path == "layers.inc" then
-      lu.assertStrContains(file.text, "w->target_branch")
-      lu.assertStrContains(file.text, "w->dtarget_branch")
-      lu.assertNotStrContains(file.text, "branch_2")
-      lu.assertNotStrContains(file.text, "target_dtarget")
-      return
-    end
-  end
-  lu.fail("there is no layers.inc")
+  local text = support.index_texts(assert(project:render_files(spec.plan)))["layers.inc"]
+  lu.assertStrContains(text, "w->target_branch")
+  lu.assertStrContains(text, "w->dtarget_branch")
+  lu.assertNotStrContains(text, "branch_2")
+  lu.assertNotStrContains(text, "target_dtarget")
 end
 
--- Parts of a program for decoding; an encoder has none, nor has a model with dropout in evaluation.
+-- Decoders have code for decoding, in decode.inc; encoders and models with dropout in evaluation have none.
 function TestFields.test_decoders_have_code_for_decoding()
-  local function can_decode(id)
+  local function render_decoding(id)
     local plan = assert(project:plan(id, {})).plan
-    local words, file = {}, nil
-    for _, f in ipairs(assert(project:render_files(plan))) do
-      file = f.path == "decode.inc" and f.text or file
-      for word in f.text:gmatch("decode_%w+") do
-        words[word] = not f.cuda or nil
-      end
-    end
-    lu.assertEquals(file ~= nil, plan.cpu.decoding ~= false, id)
-    lu.assertEquals(next(words) ~= nil, file ~= nil, id)
-    return file
+    local files = assert(project:render_files(plan))
+    local text = support.index_texts(files)["decode.inc"]
+    lu.assertEquals(text ~= nil, plan.cpu.decoding ~= false, id)
+    lu.assertEquals(lists.any(files, function(file)
+      return not file.cuda and file.text:find("decode_%w") ~= nil
+    end), text ~= nil, id)
+    return text
   end
-  lu.assertNil(can_decode("tests/specs/parity_rope.lua"))
-  lu.assertNil(can_decode("tests/specs/emulated_encoder_decoder.lua"))
-  lu.assertNotStrContains(can_decode("tests/specs/parity_decoder_rope.lua"), "decode_begin")
-  local file = can_decode("tests/specs/parity_float64_encoder_decoder.lua")
+  lu.assertNil(render_decoding("tests/specs/parity_rope.lua"))
+  lu.assertNil(render_decoding("tests/specs/emulated_encoder_decoder.lua"))
+  lu.assertNotStrContains(render_decoding("tests/specs/parity_decoder_rope.lua"), "decode_begin")
+  local file = render_decoding("tests/specs/parity_float64_encoder_decoder.lua")
   local ahead = file:match("decoder_layer_prepare%b()%s*(%b{})")
   lu.assertStrContains(ahead, "w->source.rows")
   lu.assertNotStrContains(ahead, "w->target")
@@ -289,10 +270,7 @@ function TestFields.test_an_encoder_decoder_has_tensors_for_every_family()
   local none = plans.make_plan(sizes)
   lu.assertEquals(one.parameters - none.parameters, 198272 + 256)
   lu.assertEquals(none.parameters, 6 * 264576 + 256 + none.tokens * 128 + 129 * none.classes)
-  local names = {}
-  for _, t in ipairs(one.tensors) do
-    names[t.name] = true
-  end
+  local names = lists.to_set(lists.get_names(one.tensors))
   for _, name in ipairs({ "embed.token.weight", "encoder.layers.0.norm2.scale", "encoder.norm.offset",
     "decoder.layers.5.attention.query.bias", "decoder.layers.5.cross_attention.value.weight",
     "decoder.layers.5.norm3.scale", "decoder.norm.scale", "output.bias" }) do
@@ -300,7 +278,8 @@ function TestFields.test_an_encoder_decoder_has_tensors_for_every_family()
   end
 end
 
--- A family's formula has its own number of layers; facets that do not differ are not in the resolved spec.
+-- The formula of a family has the family's number of layers. The resolved spec lacks a family's facets that equal those
+-- of `encoding`.
 function TestFields.test_facets_of_a_family_differ_where_the_spec_says_so()
   local sizes = "model = { kind = 'encoder_decoder', encoder_layers = 1, decoder_layers = 2, heads = 2, width = 16 }"
   local function with(encoding)
@@ -324,8 +303,7 @@ function TestFields.test_facets_of_a_family_differ_where_the_spec_says_so()
   lu.assertEquals(layered.attentions[3].score.formula, "2 * x.score * x.key_length")
 end
 
--- Every field changes generated code.
-function TestFields.test_every_field_changes_the_code()
+function TestFields.test_every_field_has_code()
   for _, set in ipairs({ "model.kind=decoder", "model.norm.place=pre", "model.norm.kind=rms", "model.activation=gelu",
     "model.bias=all", "model.init=torch", "model.source=../../tests/golden/networks/plain.lua" }) do
     local spec = assert(project:plan("even_pairs_none", { set }))
@@ -336,7 +314,7 @@ end
 
 TestDerived = {}
 
--- Every combination of the fields has both passes, and code on the CPU.
+-- Every combination of the fields has members of a workspace and operations of the backward pass.
 function TestDerived.test_every_model_has_both_passes()
   local seen = {}
   for _, kind in ipairs({ "encoder", "decoder" }) do
@@ -356,7 +334,7 @@ function TestDerived.test_every_model_has_both_passes()
   end
 end
 
-function TestDerived.test_names_are_documented()
+function TestDerived.test_kinds_of_arguments_are_documented()
   local seen = {}
   for _, name in ipairs(canonical.sort_keys(handles.METHODS)) do
     for _, argument in ipairs(handles.METHODS[name]) do

@@ -1,5 +1,5 @@
--- generator/spec/schema.lua: every field has an accepted and a refused case, in the whole front end. LH_UPDATE_GOLDEN=1
--- updates tests/golden/fields.txt.
+-- generator/spec/schema.lua: every field has an accepted and a refused value, which load and validate check here.
+-- LH_UPDATE_GOLDEN=1 updates tests/golden/fields.txt.
 
 local support = dofile("tests/lua/support.lua")
 local cases = require("cases")
@@ -190,11 +190,12 @@ local CASES = {
   { "eval.during.examples", "64", "none", '"none" is a string', { DURING } },
 }
 
+-- Validates a spec with the further settings of a case and this text of its field.
 local function check_with(case, text)
   local sets = support.sets(case[5] or {})
   sets[#sets + 1] = { path = case[1], text = text }
-  local finite = case[5] and case[5][1] == DATA[1] or case[1] == "task.seed"
-  local spec = finite and "bare" or "plain" -- dataset files determine the lengths
+  local has_dataset = case[5] and case[5][1] == DATA[1] or case[1] == "task.seed"
+  local spec = has_dataset and "bare" or "plain" -- the lengths of a dataset are those of its files
   return support.check(("tests/golden/specs/%s.lua"):format(spec), sets)
 end
 
@@ -215,7 +216,7 @@ function TestSchema.test_every_field_refuses()
 end
 
 -- A family's field refuses the same values as the facet's field, with its own name in the message.
-function TestSchema.test_fields_of_families_refuse_likewise()
+function TestSchema.test_fields_of_families_refuse_the_values_of_their_facets()
   for _, case in ipairs(CASES) do
     local facet = case[1]:match("^encoding%.(%l+)")
     if facet and families.is_facet[facet] and case[1] ~= "encoding.score" then
@@ -241,7 +242,7 @@ function TestSchema.test_every_field_has_a_case()
   end
 end
 
-function TestSchema.test_entries_are_whole()
+function TestSchema.test_entries_are_complete()
   local types = { table = true, kind = true, choice = true, integer = true, number = true, boolean = true,
     lengths = true, keep = true, score = true, parameters = true, source = true, network = true, file = true,
     checkpoint = true, lines = true, symbols = true, options = true, settings = true, by = true, names = true,
@@ -290,7 +291,7 @@ function TestSchema.test_fields_text_names_every_field()
   support.assert_golden("tests/golden/fields.txt", text)
 end
 
-function TestSchema.test_fields_text_of_a_path_and_of_what_most_need()
+function TestSchema.test_fields_text_of_one_section_and_of_most_specs()
   local usual, section = schema.format_fields(), schema.format_fields(false, "encoding.positions")
   lu.assertStrContains(usual, "\ntrain.batch\n")
   lu.assertNotStrContains(usual, "\ntrain.shards\n")
@@ -300,7 +301,7 @@ function TestSchema.test_fields_text_of_a_path_and_of_what_most_need()
   lu.assertEquals({ schema.format_fields(false, "encoding.position") }, { nil, "encoding.positions" })
 end
 
-function TestSchema.test_facts_are_fields_and_what_formulas_use()
+function TestSchema.test_facts_are_fields_and_words_of_formulas()
   local facts = schema.list_facts()
   lu.assertEquals(#facts.fields, #schema.fields)
   lu.assertEquals(facts.fields[1].path, "precision")
@@ -312,8 +313,8 @@ function TestSchema.test_facts_are_fields_and_what_formulas_use()
   lu.assertEquals(facts.formulas.symbols[1], "score")
 end
 
-function TestSchema.test_absent_follows_the_features()
-  local function absent(...)
+function TestSchema.test_absent_identifiers_follow_the_features()
+  local function list_absent(...)
     local resolved = assert(support.check("tests/golden/specs/plain.lua", support.sets({ ... })))
     return table.concat(cases.list_absent_features(resolved), " ")
   end
@@ -326,51 +327,58 @@ function TestSchema.test_absent_follows_the_features()
   local relative = "position_bias table_row relative_table visible " .. geometric
   local scalings = "interpolated log_base slowed "
   local others = "ATTENTION_KEEP_SCALE HIDDEN_KEEP_SCALE "
-  local turns = others .. "ROTATION_PERIOD rotation " .. scalings
-  lu.assertEquals(absent(), turns .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table" .. score)
-  lu.assertEquals(absent("model.dropout=0"),
-    "dropout " .. turns .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table" .. score)
-  lu.assertEquals(absent("model.dropout=0", LEARNED, "encoding.additive.dropout=0.1"),
-    turns .. relative .. "lh_draw_ " .. drawn .. "sinusoid" .. score)
-  lu.assertEquals(absent(RANDOM, LEARNED), turns .. relative .. drawn .. "sinusoid" .. score)
-  lu.assertEquals(absent(RANDOM, ROPE), others .. scalings .. relative .. drawn .. "sinusoid position_table" .. score)
-  lu.assertEquals(absent(RANDOM), absent())
-  lu.assertEquals(absent(ROPE, "encoding.additive.kind=sinusoid"),
+  local rotations = others .. "ROTATION_PERIOD rotation " .. scalings
+  lu.assertEquals(list_absent(), rotations .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table" .. score)
+  lu.assertEquals(list_absent("model.dropout=0"),
+    "dropout " .. rotations .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table" .. score)
+  lu.assertEquals(list_absent("model.dropout=0", LEARNED, "encoding.additive.dropout=0.1"),
+    rotations .. relative .. "lh_draw_ " .. drawn .. "sinusoid" .. score)
+  lu.assertEquals(list_absent(RANDOM, LEARNED), rotations .. relative .. drawn .. "sinusoid" .. score)
+  lu.assertEquals(list_absent(RANDOM, ROPE),
+    others .. scalings .. relative .. drawn .. "sinusoid position_table" .. score)
+  lu.assertEquals(list_absent(RANDOM), list_absent())
+  lu.assertEquals(list_absent(ROPE, "encoding.additive.kind=sinusoid"),
     others .. scalings .. relative .. "lh_draw_ " .. drawn .. "position_table" .. score)
-  lu.assertEquals(absent(XL),
-    turns .. "table_row relative_table visible " .. geometric .. "lh_draw_ " .. drawn .. "position_table" .. score)
-  lu.assertEquals(absent(SHAW, RANDOM),
-    turns .. "position_bias visible " .. geometric .. drawn .. "sinusoid position_table" .. score)
-  lu.assertEquals(absent(ROPE, YARN, RANDOM),
+  lu.assertEquals(list_absent(XL),
+    rotations .. "table_row relative_table visible " .. geometric .. "lh_draw_ " .. drawn .. "position_table" .. score)
+  lu.assertEquals(list_absent(SHAW, RANDOM),
+    rotations .. "position_bias visible " .. geometric .. drawn .. "sinusoid position_table" .. score)
+  lu.assertEquals(list_absent(ROPE, YARN, RANDOM),
     others .. "interpolated log_base " .. relative .. drawn .. "sinusoid position_table" .. score)
-  lu.assertEquals(absent(GEOMETRIC, "encoding.normaliser.normalised=false"), turns
+  lu.assertEquals(list_absent(GEOMETRIC, "encoding.normaliser.normalised=false"), rotations
     .. "position_bias table_row relative_table visible LEAST_TOTAL lh_draw_ " .. drawn
     .. "sinusoid position_table" .. score)
-  lu.assertEquals(absent("encoding.score={ use = 'alibi' }"),
-    turns .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table placed" .. off)
-  -- an unused choice is not in the resolved spec, either
-  lu.assertEquals(absent(RANDOM, ROPE, "encoding.positions.sides=independent", "encoding.positions.range=one_based"),
+  lu.assertEquals(list_absent("encoding.score={ use = 'alibi' }"),
+    rotations .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table placed" .. off)
+  -- The resolved spec lacks choices without effect, too.
+  lu.assertEquals(list_absent(RANDOM, ROPE, "encoding.positions.sides=independent",
+    "encoding.positions.range=one_based"),
     others .. scalings .. relative
       .. "GRID_WIDTH cyclic draw_sequence signed_distances sinusoid position_table" .. score)
-  lu.assertEquals(absent(RANDOM, SHAW, "encoding.positions.sides=independent", "encoding.positions.range=one_based"),
-    turns .. "position_bias visible " .. geometric
+  lu.assertEquals(list_absent(RANDOM, SHAW, "encoding.positions.sides=independent",
+    "encoding.positions.range=one_based"),
+    rotations .. "position_bias visible " .. geometric
     .. "GRID_WIDTH cyclic FIRST_POSITION draw_sequence sinusoid position_table" .. score)
-  lu.assertEquals(absent(RANDOM, LEARNED, "encoding.positions.draw=sequence", "eval.dropout=true"),
-    turns .. relative .. "GRID_WIDTH cyclic FIRST_POSITION signed_distances sinusoid placed score_pair score_tables"
+  lu.assertEquals(list_absent(RANDOM, LEARNED, "encoding.positions.draw=sequence", "eval.dropout=true"),
+    rotations .. relative .. "GRID_WIDTH cyclic FIRST_POSITION signed_distances sinusoid placed score_pair score_tables"
       .. updates)
-  lu.assertEquals(absent("model.dropout=0", "eval.dropout=true"), absent("model.dropout=0"))
-  local off_alone = absent("model.dropout=0"):gsub("^dropout ", "")
-  lu.assertEquals(absent("model.dropout=0", "model.embedding_dropout=0.1"), off_alone)
-  lu.assertEquals(absent("model.dropout=0", "model.attention_dropout=0.1"),
-    (off_alone:gsub("ATTENTION_KEEP_SCALE ", "")))
-  lu.assertEquals(absent("model.dropout=0", "model.hidden_dropout=0.1"), (off_alone:gsub("HIDDEN_KEEP_SCALE ", "")))
-  local function updated(optimizer)
-    return (absent("train.optimizer=" .. optimizer):gsub("^.*score_tables ", ""))
+  lu.assertEquals(list_absent("model.dropout=0", "eval.dropout=true"), list_absent("model.dropout=0"))
+  local without_dropout = list_absent("model.dropout=0"):gsub("^dropout ", "")
+  lu.assertEquals(list_absent("model.dropout=0", "model.embedding_dropout=0.1"), without_dropout)
+  lu.assertEquals(list_absent("model.dropout=0", "model.attention_dropout=0.1"),
+    (without_dropout:gsub("ATTENTION_KEEP_SCALE ", "")))
+  lu.assertEquals(list_absent("model.dropout=0", "model.hidden_dropout=0.1"),
+    (without_dropout:gsub("HIDDEN_KEEP_SCALE ", "")))
+  local function list_absent_updates(optimizer)
+    return (list_absent("train.optimizer=" .. optimizer):gsub("^.*score_tables ", ""))
   end
-  lu.assertEquals(updated("{ kind = 'adamw' }"), "adam_update kernels/cpu/sgd.h momentum" .. noise .. " EVAL_DROPOUT")
-  lu.assertEquals(updated("{ kind = 'adamw', weight_decay = 0 }"), updated("{ kind = 'adam' }"))
-  lu.assertEquals(updated("{ kind = 'sgd' }"), "adam_update adamw_update momentum" .. noise .. " EVAL_DROPOUT")
-  lu.assertEquals(updated("{ kind = 'sgd', momentum = 0.9 }"), "adam_update adamw_update" .. noise .. " EVAL_DROPOUT")
+  lu.assertEquals(list_absent_updates("{ kind = 'adamw' }"),
+    "adam_update kernels/cpu/sgd.h momentum" .. noise .. " EVAL_DROPOUT")
+  lu.assertEquals(list_absent_updates("{ kind = 'adamw', weight_decay = 0 }"), list_absent_updates("{ kind = 'adam' }"))
+  lu.assertEquals(list_absent_updates("{ kind = 'sgd' }"),
+    "adam_update adamw_update momentum" .. noise .. " EVAL_DROPOUT")
+  lu.assertEquals(list_absent_updates("{ kind = 'sgd', momentum = 0.9 }"),
+    "adam_update adamw_update" .. noise .. " EVAL_DROPOUT")
 end
 
 support.run()

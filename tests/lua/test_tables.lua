@@ -1,5 +1,5 @@
--- Position tables: sinusoids, Procrustes distances by LAPACK compared with published and known answers, and the whole
--- verb.
+-- `analyze tables`, on tables of positions: sinusoids, Procrustes distances by LAPACK, compared with published and
+-- known values, and the files of the verb.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -8,6 +8,7 @@ local cli = require("cli.cli").make(require("lab.cli.command_lines"))
 local correlation = require("lab.study.analyze.mathematics.correlation")
 local hostile = require("hostile")
 local json = require("dkjson")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local position_tables = require("lab.study.analyze.position_tables")
 local procrustes = require("lab.study.analyze.procrustes")
@@ -53,7 +54,7 @@ end
 
 TestSinusoids = {}
 
--- Rows that the paper's code prints, and its cosine of the two schemes.
+-- Numbers that the paper's code prints: values of row 6, and the cosine of the two tables.
 function TestSinusoids.test_rows_of_the_papers_code()
   local line, grid = position_tables.compute_line(16, 160), position_tables.compute_grid(16, 4, 160)
   local function assert_from(values, first, wanted)
@@ -68,28 +69,31 @@ function TestSinusoids.test_rows_of_the_papers_code()
   lu.assertAlmostEquals(correlation.cosine(line, grid), 0.7246, 5e-5)
 end
 
--- Facts of a sinusoid in a run's spec: its place, its channels, and whether positions are a grid's.
+-- A checkpoint stores no sinusoid: its table follows from its place, its channels and the kind of positions in the
+-- spec.
 function TestSinusoids.test_runs_without_a_stored_table()
   local path = support.write("sinusoid/checkpoint.safetensors", (safetensors.make_file({}, {})))
-  local function of(positions, additive)
+  local function read_table(positions, additive)
     additive.kind = additive.kind or "sinusoid"
     return assert(position_tables.read(path, { model = { width = 16 }, encoding = { positions = { kind = positions },
       additive = additive } }, 16, 4))[1]
   end
-  lu.assertEquals(of("grid", { at = "block", channels = "interleaved" }), { block = "block", rows = 16, columns = 16,
+  lu.assertEquals(read_table("grid", { at = "block", channels = "interleaved" }),
+    { block = "block", rows = 16, columns = 16,
     values = position_tables.compute_grid(16, 4, 16) })
-  lu.assertEquals(of("index", { channels = "interleaved" }).values, position_tables.compute_line(16, 16))
-  local halves = of("index", {})
+  lu.assertEquals(read_table("index", { channels = "interleaved" }).values, position_tables.compute_line(16, 16))
+  local halves = read_table("index", {})
   lu.assertEquals(halves.block, "input")
   lu.assertAlmostEquals(halves.values[3 * 16 + 1], math.sin(3), 1e-12)
   lu.assertAlmostEquals(halves.values[3 * 16 + 9], math.cos(3), 1e-12)
-  lu.assertNil(of("randomized", {}))
-  lu.assertNil(of("index", { kind = "none" }))
+  lu.assertNil(read_table("randomized", {}))
+  lu.assertNil(read_table("index", { kind = "none" }))
   support.clean()
 end
 
 TestProcrustes = {}
 
+-- The distances of tables from a reference; rotated: results have the rotated tables, too.
 local function measure(shape, reference, tables, rotated)
   return assert(with_folder(function(folder)
     return procrustes.measure(reports.project, folder, shape, reference, tables, rotated)
@@ -108,8 +112,8 @@ function TestProcrustes.test_fixed_schemes()
   lu.assertAlmostEquals(result[2].nuclear, 1280, 1e-9)
 end
 
--- Normal numbers of a fixed sequence, by Box and Muller.
-local function normal(count, sigma)
+-- A fixed sequence of normal numbers, by the method of Box and Muller.
+local function compute_normal(count, sigma)
   local values, state = {}, 12345
   local function uniform()
     state = (state * 1103515245 + 12345) % 2147483648
@@ -125,21 +129,21 @@ function TestProcrustes.test_tables_of_normal_numbers_are_as_far_as_published()
   if not has_lapack then return lu.skip("no LAPACK") end
   local grid, tables, wanted = position_tables.compute_grid(16, 4, 160), {}, { 34.2, 33.4, 51, 92 }
   for i, sigma in ipairs({ 0.1, 0.2, 1, 2 }) do
-    tables[i] = normal(16 * 160, sigma)
+    tables[i] = compute_normal(16 * 160, sigma)
   end
   for i, one in ipairs(measure({ rows = 16, columns = 160 }, grid, tables)) do
     lu.assertAlmostEquals(one.distance, wanted[i], 0.02 * wanted[i])
   end
 end
 
--- The correlation of untrained tables, by the sizes of the paper's sweep, with its printed accuracies: the page's
--- caution names it.
+-- Distances of untrained tables with the sigmas of the paper's sweep correlate with its printed accuracies, as the
+-- documentation warns.
 function TestProcrustes.test_untrained_tables_correlate_with_published_accuracies()
   if not has_lapack then return lu.skip("no LAPACK") end
   local tables, accuracy, norms, distances = {}, {}, {}, {}
   for _, row in ipairs(assert(published.read(reports.project, "ito_2024/sigmas")).rows) do
     if row.decay == "0" then
-      tables[#tables + 1] = normal(16 * 160, tonumber(row.sigma))
+      tables[#tables + 1] = compute_normal(16 * 160, tonumber(row.sigma))
       accuracy[#accuracy + 1] = tonumber(row.validation_mean)
     end
   end
@@ -151,11 +155,11 @@ function TestProcrustes.test_untrained_tables_correlate_with_published_accuracie
   lu.assertTrue(correlation.pearson(norms, distances) > 0.97)
 end
 
--- A table that is rotated and mirrored is recovered, whichever of rows and columns is larger.
+-- A rotated and mirrored table is rotated back, with more rows than columns and with fewer.
 function TestProcrustes.test_a_rotated_table_is_rotated_back()
   if not has_lapack then return lu.skip("no LAPACK") end
   for _, shape in ipairs({ { rows = 3, columns = 5 }, { rows = 5, columns = 3 }, { rows = 2, columns = 2 } }) do
-    local reference, rotated = normal(shape.rows * shape.columns, 1), {}
+    local reference, rotated = compute_normal(shape.rows * shape.columns, 1), {}
     local sine, cosine = math.sin(0.7), math.cos(0.7)
     for row = 0, shape.rows - 1 do
       local at = row * shape.columns
@@ -177,7 +181,7 @@ end
 
 function TestProcrustes.test_the_rotation_attains_the_distance()
   if not has_lapack then return lu.skip("no LAPACK") end
-  local reference, noise_table = position_tables.compute_grid(16, 4, 160), normal(16 * 160, 0.3)
+  local reference, noise_table = position_tables.compute_grid(16, 4, 160), compute_normal(16 * 160, 0.3)
   local result, difference = measure({ rows = 16, columns = 160 }, reference, { noise_table }, true)[1], 0
   for i, value in ipairs(result.rotated) do
     difference = difference + (value - reference[i]) ^ 2
@@ -200,8 +204,9 @@ end
 
 TestVerb = { tearDown = support.clean }
 
--- A run with a learned table in each of two blocks: normal numbers at the start, to which training adds a share of the
--- 2-D sinusoid. sigma nil: the table is the fixed 1-D sinusoid.
+-- Writes a run with a learned table in each of two blocks: normal numbers at the start, to which training adds a share
+-- of the 2-D sinusoid. sigma nil: the table is the fixed 1-D sinusoid; start: there is a checkpoint of step 0. Returns
+-- the folder of all runs.
 local function add_run(sigma, seed, percent, start)
   local spec = reports.make_spec("latin_square")
   spec.model.width = 16
@@ -209,10 +214,10 @@ local function add_run(sigma, seed, percent, start)
   local dir = reports.write_run("tables", sigma and ("learn_%d"):format(10 * sigma) or "line", seed, 0.1, { exit = 0,
     facts = { spec = spec }, eval = reports.make_scored_lines(percent)
       .. reports.make_eval_line(100, "validation", 20, percent / 100) })
-  local function checkpoint(name, share)
+  local function write_checkpoint(name, share)
     local grid, list = position_tables.compute_grid(16, 4, 16), {}
     for block = 0, sigma and 1 or -1 do
-      local values = normal(18 * 16, sigma * (1 + block) * (1 + seed / 100))
+      local values = compute_normal(18 * 16, sigma * (1 + block) * (1 + seed / 100))
       for i, value in ipairs(grid) do
         values[i] = values[i] + share * value
       end
@@ -221,26 +226,19 @@ local function add_run(sigma, seed, percent, start)
     list[#list + 1] = { name = "output.bias", shape = { 4 }, values = { 0, 0, 0, 0 } }
     write.file(("%s/%s.safetensors"):format(dir, name), (safetensors.make_file(list, {})))
   end
-  checkpoint("checkpoint", 0.5)
+  write_checkpoint("checkpoint", 0.5)
   if start then
-    checkpoint("checkpoint-0", 0)
+    write_checkpoint("checkpoint-0", 0)
   end
-  return dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
+  return reports.get_root(dir)
 end
 
+-- Runs the verb on a folder; returns its exit code, its message or "", and its output.
 local function run(root, words)
-  local given = assert(cli.parse(table.move(words or {}, 1, #(words or {}), 4, { "analyze", "tables", root }), "."))
-  local output = {}
+  local given = assert(cli.parse(lists.join({ "analyze", "tables", root }, words or {}), "."))
   given.project = reports.project
-  given.say = function(text)
-    output[#output + 1] = text
-  end
-  local code, message = analyze.run(given)
-  return code, message or "", table.concat(output, "\n")
-end
-
-local function without_gnuplot(code, message)
-  return code == 4 and message:find("gnuplot is not installed", 1, true) ~= nil
+  local code, message, output = reports.run_verb(analyze.run, given)
+  return code, message or "", output
 end
 
 function TestVerb.test_written_distances_of_position_tables()
@@ -253,14 +251,14 @@ function TestVerb.test_written_distances_of_position_tables()
   end
   add_run(nil, 1, 60)
   local code, message, output = run(root)
-  lu.assertTrue(code == 0 or without_gnuplot(code, message), message)
+  lu.assertTrue(code == 0 or reports.lacks_gnuplot(code, message), message)
   lu.assertStrContains(output, "Before training, the distance correlates with the final accuracy at -0.9")
   lu.assertStrContains(output, "1 of 2 runs have no checkpoint of step 0")
   lu.assertStrContains(output, "distance at unit norm, step 0")
   local function read(name)
     return support.read(root .. "/tables/" .. name)
   end
-  -- Two blocks of six runs after training, and of five at the start; the line once at each step.
+  -- The rows: two blocks of six runs after training and of five at the start, and the fixed sinusoid at both.
   local rows = read("tables.csv")
   lu.assertEquals(select(2, rows:gsub("\n", "")), 1 + 12 + 10 + 2)
   lu.assertStrContains(rows, "learn_1,1,0.1,start,layers.1,")
@@ -272,11 +270,10 @@ function TestVerb.test_written_distances_of_position_tables()
   lu.assertStrContains(correlations, "\nall runs,start,mean,norm,5,")
   lu.assertStrContains(correlations, "\nlearn_5,trained,2,distance,2,")
   lu.assertNil(correlations:find("\nline,", 1, true))
-  -- Trained tables share the sinusoid; tables at the start are independent.
   lu.assertStrContains(read("similarity.csv"), "learn_1,learn_5,trained,4,")
   lu.assertStrContains(read("similarity.csv"), "line,line,start,0,,\n")
   lu.assertStrContains(read("tables.gnuplot"), "$block5 << EOD")
-  -- The line after the tables names the picture if gnuplot has drawn it.
+  -- The last line of the output names the picture if gnuplot has drawn it.
   lu.assertEquals(read("tables.txt"), (code == 0 and output:match("^(.*)\n[^\n]*$") or output) .. "\n")
 end
 
@@ -288,7 +285,7 @@ function TestVerb.test_tables_of_zeros()
     root = add_run(0, seed, 50 + seed, true)
   end
   local code, message, output = run(root)
-  lu.assertTrue(code == 0 or without_gnuplot(code, message), message)
+  lu.assertTrue(code == 0 or reports.lacks_gnuplot(code, message), message)
   lu.assertStrContains(output, "distance at unit norm, step 0")
   lu.assertStrContains(support.read(root .. "/tables/correlations.csv"), "\nlearn_0,start,mean,unit,0,,\n")
 end
@@ -324,7 +321,7 @@ function TestVerb.test_messages_on_wrong_grids_and_splits()
   end
 end
 
-function TestVerb.test_foreign_names()
+function TestVerb.test_hostile_names_of_folders()
   if not has_lapack then return lu.skip("no LAPACK") end
   local root = add_run(0.5, 1, 60, true)
   for _, text in ipairs(hostile.TEXTS) do
@@ -338,7 +335,7 @@ function TestVerb.test_foreign_names()
     end
   end
   local code, message, output = run(root)
-  lu.assertTrue(code == 1 or without_gnuplot(code, message), message)
+  lu.assertTrue(code == 1 or reports.lacks_gnuplot(code, message), message)
   lu.assertStrContains(message, "damaged and left out:")
   lu.assertNil(hostile.find_text_problem(message) or hostile.find_text_problem(output))
   for _, name in ipairs({ "tables.csv", "correlations.csv", "similarity.csv", "tables.gnuplot" }) do
