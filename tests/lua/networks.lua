@@ -1,20 +1,20 @@
--- Random descriptions of networks, for tests of everything that is derived from a description.
+-- Random descriptions of networks, for tests of all that is derived from a description.
 --
--- Input: a number that selects the network (the same on every machine), and its possible contents:
+-- Input: a number, with which M.make_random makes the same network on every machine, and options:
 --   streams    { the stream of the output, the stream whose values the output's blocks read }; nil: one stream
 --   families   names of available attentions; "cross" is used if there are two streams
---   of_memory  attentions of the other stream's own blocks; nil: the other stream is only embedded
+--   of_memory  families of the other stream's own blocks; nil: the other stream is only embedded
 --   widths     possible widths of the model
 --   tied       false: the output has its own weight
 --   places     vectors of positions are added in blocks, not to the vectors of tokens
---   printed    as the generator prints networks: at least one attention, and all of them in blocks
+--   printed    the network meets the generator's rules: at least one attention, and all of them in blocks
 --   model      the model's section: a linear embedding is not tied
 --   whole      names of families whose weights have no dropout
 -- Output: { text, width, tied }: text is a Lua chunk that returns the description; tied: the output layer's weight is
 -- the table of tokens.
 --
--- Names repeat across scopes on purpose: blocks and the surrounding network share buffers by name. All names are
--- sampled for every network.
+-- Names repeat across scopes on purpose: blocks and the surrounding network share buffers by name. The words of this
+-- file in names are replaced by words that are sampled for every network.
 
 local base_names = require("base.names")
 local new_random = require("random")
@@ -38,18 +38,20 @@ local WORDS = { "o", "q", "k", "v", "w", "p", "g", "m", "heads", "weights", "los
   "sqrt", "memcpy", "size", "to_output", "lay_out", "pack_network", "far", "quad", "vector", "threads", "blocks",
   "gelu", "layer_norm", "residual_norm", "bias", "dropout", "branch_2" }
 
--- The text so far; `scope` is the variable whose methods are called.
+-- The writer of one scope. Fields: lines, the text so far; scope, the variable whose methods are called; width, the
+-- channels of the scope's stream; model, the model's width; older, earlier values of the scope; memory, outside,
+-- variables of values from outside of the scope; steady, no norm limits the values of the next branch.
 local Writer = {}
 Writer.__index = Writer
 
-function Writer:line(format, ...)
+function Writer:write_line(format, ...)
   self.lines[#self.lines + 1] = "  " .. format:format(...)
 end
 
 -- Binds a new local variable to a value; returns the name of the variable.
 function Writer:bind(format, ...)
-  local name = self:unique("v")
-  self:line("local %s = " .. format, name, ...)
+  local name = self:make_unique("v")
+  self:write_line("local %s = " .. format, name, ...)
   return name
 end
 
@@ -73,39 +75,40 @@ function Writer:spell()
   return (table.concat(letters):gsub("^d+", "e"))
 end
 
--- A name that is unique within the whole description.
-function Writer:unique(prefix)
+-- Makes a name that is unique within the whole description.
+function Writer:make_unique(prefix)
   self.counts[prefix] = (self.counts[prefix] or 0) + 1
   return prefix .. self.counts[prefix]
 end
 
--- A name that is unique within the scope; the first one has no number at its end.
-function Writer:name(prefix)
+-- Makes a name that is unique within the scope; the first one has no number at its end.
+function Writer:make_name(prefix)
   prefix = self:replace(prefix)
   local number = (self.names[prefix] or 0) + 1
   self.names[prefix] = number
   return number == 1 and prefix or prefix .. "_" .. number
 end
 
--- A free name for a value with this number of channels: a name has one width in the whole network.
-function Writer:sized(prefix, width)
-  return self:name(prefix .. " " .. width)
+-- Makes a name for a value with this number of channels: a name has one width in the whole network.
+function Writer:make_sized_name(prefix, width)
+  return self:make_name(prefix .. " " .. width)
 end
 
-function Writer:rate()
+function Writer:pick_rate()
   return self.random:pick(self.dropout and RATES or { 0 })
 end
 
--- A random dropout option of a composite, or nothing.
-function Writer:dropout_option(name)
-  local rate = self:rate()
+-- The text of a random option of dropout, or "".
+function Writer:write_dropout_option(name)
+  local rate = self:pick_rate()
   return rate > 0 and (", %s = %g"):format(name, rate) or ""
 end
 
-function Writer:bool()
+function Writer:pick_boolean()
   return tostring(self.random:is_one_in(2))
 end
 
+-- Each function writes a branch from the value y and returns the variable of its result.
 local branches = {}
 
 -- The first attention of a scope has the names of its family, the others have names of their own.
@@ -113,16 +116,16 @@ function branches.attention(w, y)
   local family = w.random:pick(w.families)
   local name = w.attends or w.used[family]
   w.attends, w.used[family] = true, true
-  local own = name and (", name = %q"):format(w:unique(w:replace("look"))) or ""
-  return w:bind("%s:attention(%q, %s, %s, { bias = %s%s%s })", w.scope, family, y, y, w:bool(), own,
-    w.whole[family] and "" or w:dropout_option("dropout"))
+  local own = name and (", name = %q"):format(w:make_unique(w:replace("look"))) or ""
+  return w:bind("%s:attention(%q, %s, %s, { bias = %s%s%s })", w.scope, family, y, y, w:pick_boolean(), own,
+    w.whole[family] and "" or w:write_dropout_option("dropout"))
 end
 
 function branches.cross(w, y)
-  local name = w.used.cross and (", name = %q"):format(w:unique(w:replace("memory_look"))) or ""
+  local name = w.used.cross and (", name = %q"):format(w:make_unique(w:replace("memory_look"))) or ""
   w.used.cross = true
-  return w:bind("%s:attention(\"cross\", %s, %s, { bias = %s%s%s })", w.scope, y, w.memory, w:bool(), name,
-    w:dropout_option("dropout"))
+  return w:bind("%s:attention(\"cross\", %s, %s, { bias = %s%s%s })", w.scope, y, w.memory, w:pick_boolean(), name,
+    w:write_dropout_option("dropout"))
 end
 
 function branches.feedforward(w, y)
@@ -130,41 +133,43 @@ function branches.feedforward(w, y)
   local activation = w.random:pick(not w.steady and w.random:is_one_in(3) and GATES or ACTIVATIONS)
   local behind = w.random:is_one_in(3) and (", branch_activation = %q"):format(w.random:pick(ACTIVATIONS)) or ""
   return w:bind("%s:feedforward(%s, { hidden = %d, activation = %q, bias = %s, name = %q%s%s })", w.scope, y, hidden,
-    activation, w:bool(), w:sized("mlp", hidden), w:dropout_option("hidden_dropout"), behind)
+    activation, w:pick_boolean(), w:make_sized_name("mlp", hidden), w:write_dropout_option("hidden_dropout"), behind)
 end
 
 function branches.map(w, y)
-  return w:bind("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:name(w.random:pick(MAPS)), y, w.width,
-    w:bool())
+  return w:bind("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:make_name(w.random:pick(MAPS)), y, w.width,
+    w:pick_boolean())
 end
 
 function branches.chain(w, y)
   local hidden = w.random:pick(HIDDEN)
-  local up = w:bind("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:sized("up", hidden), y, hidden,
-    w:bool())
-  local act = w:bind("%s:activation(%q, %s, %q, %g)", w.scope, w:name("act"), up, w.random:pick(ACTIVATIONS),
-    w:rate())
-  local down = w:bind("%s:product(%q, %s, %d)", w.scope, w:sized("down", w.width), act, w.width)
-  return w.random:is_one_in(3) and w:bind("%s:activation(%q, %s, \"gelu_tanh\")", w.scope, w:name("late"), down) or down
+  local up = w:bind("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:make_sized_name("up", hidden), y, hidden,
+    w:pick_boolean())
+  local act = w:bind("%s:activation(%q, %s, %q, %g)", w.scope, w:make_name("act"), up, w.random:pick(ACTIVATIONS),
+    w:pick_rate())
+  local down = w:bind("%s:product(%q, %s, %d)", w.scope, w:make_sized_name("down", w.width), act, w.width)
+  return w.random:is_one_in(3) and w:bind("%s:activation(%q, %s, \"gelu_tanh\")", w.scope, w:make_name("late"),
+    down) or down
 end
 
--- A value that two products and their sum read.
+-- A product that another product and a sum read.
 function branches.twice(w, y)
-  local doubled = w:bind("%s:product(%q, %s, %d)", w.scope, w:sized("both", w.width), y, w.width)
-  local one = w:bind("%s:product(%q, %s, %d)", w.scope, w:sized("one", w.width), doubled, w.width)
+  local doubled = w:bind("%s:product(%q, %s, %d)", w.scope, w:make_sized_name("both", w.width), y, w.width)
+  local one = w:bind("%s:product(%q, %s, %d)", w.scope, w:make_sized_name("one", w.width), doubled, w.width)
   local first, second = table.unpack(w.random:pick({ { one, doubled }, { doubled, one }, { one, one } }))
   return w:bind("%s:add(%s, %s)", w.scope, first, second)
 end
 
 function branches.gate(w, y)
-  local name = w:sized("wide", w.width)
+  local name = w:make_sized_name("wide", w.width)
   local x = w:bind("%s:product(%q, %s, %d, { tensors = { %q, %q } })", w.scope, name, y, w.width,
     name .. "." .. w:replace("gate"), name .. "." .. w:replace("up"))
-  return w:bind("%s:gate(%q, %s, %q, %g)", w.scope, w:name("gated"), x, w.random:pick({ "silu", "gelu" }), w:rate())
+  return w:bind("%s:gate(%q, %s, %q, %g)", w.scope, w:make_name("gated"), x, w.random:pick({ "silu", "gelu" }),
+    w:pick_rate())
 end
 
 function branches.norm(w, y)
-  return w:bind("%s:norm(%q, %s, %q)", w.scope, w:name("again"), y, w.random:pick(KINDS))
+  return w:bind("%s:norm(%q, %s, %q)", w.scope, w:make_name("again"), y, w.random:pick(KINDS))
 end
 
 -- A branch from a value outside of the block, directly or through a product.
@@ -172,26 +177,28 @@ function branches.outside(w)
   if w.width == w.model and w.random:is_one_in(2) then
     return w.outside
   end
-  return w:bind("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:sized("inject", w.width), w.outside,
-    w.width, w:bool())
+  return w:bind("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:make_sized_name("inject", w.width), w.outside,
+    w.width, w:pick_boolean())
 end
 
--- Norms, sums and activations of another width, between two products.
+-- A norm and, at random, a sum and an activation of another width, between two products.
 function branches.detour(w, y)
   local width = w.random:pick(HIDDEN)
-  local wing = w:bind("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:sized("there", width), y, width, w:bool())
-  local one = w:bind("%s:norm(%q, %s, %q)", w.scope, w:name("wayside"), wing, w.random:pick(KINDS))
-  local rate = w:rate()
+  local wing = w:bind("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:make_sized_name("there", width), y, width,
+    w:pick_boolean())
+  local one = w:bind("%s:norm(%q, %s, %q)", w.scope, w:make_name("wayside"), wing, w.random:pick(KINDS))
+  local rate = w:pick_rate()
   local two = w.random:is_one_in(2) and w:bind("%s:add(%s, %s, %g)", w.scope, wing, one, rate) or one
-  local hot = w.random:is_one_in(2) and w:bind("%s:activation(%q, %s, %q)", w.scope, w:name("hot"), two,
+  local hot = w.random:is_one_in(2) and w:bind("%s:activation(%q, %s, %q)", w.scope, w:make_name("hot"), two,
     w.random:pick(ACTIVATIONS)) or two
-  return w:bind("%s:product(%q, %s, %d)", w.scope, w:sized("back", w.width), hot, w.width)
+  return w:bind("%s:product(%q, %s, %d)", w.scope, w:make_sized_name("back", w.width), hot, w.width)
 end
 
 local PLAIN = { "feedforward", "feedforward", "map", "chain", "twice", "norm" }
 
--- A branch of y, which is h or its norm. A gate does not square values that no norm limits.
-local function branch(w, y, h)
+-- Adds a random branch from y, which is h or its norm. There is no gate, which multiplies values, if no norm limits
+-- them.
+local function add_branch(w, y, h)
   local kinds = { table.unpack(PLAIN) }
   local function more(kind, times)
     for _ = 1, times do
@@ -206,60 +213,60 @@ local function branch(w, y, h)
   return branches[w.random:pick(kinds)](w, y)
 end
 
-local function norm(w, x)
-  return w:bind("%s:norm(%q, %s, %q)", w.scope, w:name("norm"), x, w.random:pick(KINDS))
+local function add_norm(w, x)
+  return w:bind("%s:norm(%q, %s, %q)", w.scope, w:make_name("norm"), x, w.random:pick(KINDS))
 end
 
-local function add(w, residual, part)
-  local rate = w:rate()
+local function add_sum(w, residual, part)
+  local rate = w:pick_rate()
   return w:bind("%s:add(%s, %s%s)", w.scope, residual, part, rate > 0 and (", %g"):format(rate) or "")
 end
 
--- Norm and branch, in one of the possible orders; sometimes a parallel branch, and an older value again. The result is
--- not read yet. first: the kind of the branch; nil: any.
-local function sublayer(w, h, first)
+-- Adds a norm and a branch in a random order, sometimes with a parallel branch and an older value. first: the function
+-- of the branch; nil: any. Returns the variable of the result, which no operation reads yet.
+local function add_sublayer(w, h, first)
   local order = w.random:pick({ "pre", "post", "post", "none" })
-  local y = order == "pre" and norm(w, h) or h
+  local y = order == "pre" and add_norm(w, h) or h
   w.steady = order == "none"
-  local s = add(w, h, (first or branch)(w, y, h))
+  local s = add_sum(w, h, (first or add_branch)(w, y, h))
   if w.random:is_one_in(4) then
-    s = add(w, s, branch(w, y, h))
+    s = add_sum(w, s, add_branch(w, y, h))
   end
   local older = w.older[1] and w.random:is_one_in(4) and w.random:pick(w.older)
   if older then
-    s = add(w, s, older)
+    s = add_sum(w, s, older)
   end
   w.older[#w.older + 1] = s
-  return order == "post" and norm(w, s) or s
+  return order == "post" and add_norm(w, s) or s
 end
 
-local function sublayers(w, h, least, most)
+local function add_sublayers(w, h, least, most)
   for _ = 1, least + w.random:pick_number(most - least + 1) - 1 do
-    h = sublayer(w, h)
+    h = add_sublayer(w, h)
   end
   return h
 end
 
--- The content of a block, from its input on. attends: the block must contain an attention.
+-- Writes the content of a block from its input on; attends: the block must contain an attention.
 local function write_inside(inner, h, attends)
   if attends then
-    h = sublayer(inner, sublayers(inner, h, 0, 1), branches.attention)
+    h = add_sublayer(inner, add_sublayers(inner, h, 0, 1), branches.attention)
   end
-  h = sublayers(inner, h, attends and 0 or 1, attends and 2 or 3)
+  h = add_sublayers(inner, h, attends and 0 or 1, attends and 2 or 3)
   if inner.memory then -- the value from outside must be read
-    h = add(inner, h, branches.cross(inner, h))
+    h = add_sum(inner, h, branches.cross(inner, h))
   end
   if inner.outside then
-    h = add(inner, h, branches.outside(inner))
+    h = add_sum(inner, h, branches.outside(inner))
   end
   return h
 end
 
-local function block(w, number, x, width, attends)
+local function add_block(w, number, x, width, attends)
   local inner = setmetatable({ scope = "b" .. number, names = {}, older = {}, width = width, attends = false,
     inner = true }, { __index = w })
   local count, loops = w.random:pick(DEPTHS), w.random:is_one_in(4) and 2 or 1
-  w:line("local b%d = net:block(\"%s%d\", %d, \"A random block.\"%s)", number, w:replace("layer"), number, count,
+  w:write_line("local b%d = net:block(\"%s%d\", %d, \"A random block.\"%s)", number, w:replace("layer"), number, count,
     loops > 1 and (", { loops = %d }"):format(loops) or "")
   inner.memory = w.source_memory and width == w.model and w:bind("b%d:external(%s)", number, w.source_memory)
   inner.outside = w.random:is_one_in(3) and w:bind("b%d:external(%s)", number, w.random:pick(w.older)) or nil
@@ -268,39 +275,41 @@ local function block(w, number, x, width, attends)
     h = w:bind("b%d:place(%s, net.additive)", number, h)
   end
   h = write_inside(inner, h, attends)
-  w:line("b%d:output(%s)", number, h)
-  w:line("local h%d = b%d.result", number, number)
+  w:write_line("b%d:output(%s)", number, h)
+  w:write_line("local h%d = b%d.result", number, number)
   return "h" .. number
 end
 
--- A block of another width than the model's, with the products around it.
-local function wing(w, number, x)
+-- Adds a block of another width than the model's, and a product before and after it.
+local function add_wing(w, number, x)
   local width = w.random:pick(HIDDEN)
-  local value = w:bind("net:product(%q, %s, %d)", w:sized("wing", width), x, width)
-  local back = w:bind("net:product(%q, %s, %d)", w:sized("landing", w.width), block(w, number, value, width), w.width)
-  return add(w, x, back)
+  local value = w:bind("net:product(%q, %s, %d)", w:make_sized_name("wing", width), x, width)
+  local back = w:bind("net:product(%q, %s, %d)", w:make_sized_name("landing", w.width),
+    add_block(w, number, value, width), w.width)
+  return add_sum(w, x, back)
 end
 
-local function embed(w, name, stream, scale, added)
+local function add_embedding(w, name, stream, scale, added)
   return w:bind("net:embed(%q, %s, { table = tokens%s, %sdropout = %g })", w:replace(name), stream,
-    w.linear and "" or ", scale = " .. scale, added and "place = net.additive, " or "", w:rate())
+    w.linear and "" or ", scale = " .. scale, added and "place = net.additive, " or "", w:pick_rate())
 end
 
--- Sublayers and blocks on a stream from x on; the last value is not read yet. first: the number of the first block;
--- attends: one of the blocks must contain an attention. Also returns the number of the next block.
-local function write_block(w, x, first, attends)
+-- Writes sublayers and blocks on a stream from x on. first: the number of the first block; attends: one of the blocks
+-- must contain an attention. Returns the variable of the last value, which no operation reads yet, and the number of
+-- the next block.
+local function write_stream(w, x, first, attends)
   w.older[1] = x
   if w.random:is_one_in(3) then
-    x = sublayer(w, x)
+    x = add_sublayer(w, x)
   end
   local blocks = w.random:pick(DEPTHS)
   local plain = w.random:pick_number(blocks) -- the block that has the model's width
   for i = 1, blocks do
     local number = first + i - 1
-    x = i ~= plain and w.detours and w.random:is_one_in(3) and wing(w, number, x)
-      or block(w, number, x, w.width, attends and i == plain)
+    x = i ~= plain and w.detours and w.random:is_one_in(3) and add_wing(w, number, x)
+      or add_block(w, number, x, w.width, attends and i == plain)
     if w.random:is_one_in(3) then
-      x = sublayer(w, x)
+      x = add_sublayer(w, x)
     end
     if i < blocks then
       w.older[#w.older + 1] = x
@@ -309,33 +318,34 @@ local function write_block(w, x, first, attends)
   return x, first + blocks
 end
 
--- A value that blocks read from outside: the vectors of a stream's tokens, or the output of its own blocks.
+-- Adds the value that blocks read from outside: the vectors of a stream's tokens, or the output of its own blocks.
+-- Returns the number of the next block.
 local function add_memory(w, stream)
-  local memory, next_block = embed(w, "memory", stream, 2, not w.places and w.random:is_one_in(2)), 1
+  local memory, next_block = add_embedding(w, "memory", stream, 2, not w.places and w.random:is_one_in(2)), 1
   if w.of_memory and w.random:is_one_in(2) then
     local own = setmetatable({ older = {}, families = w.of_memory }, { __index = w })
-    memory, next_block = write_block(own, memory, next_block, w.printed)
+    memory, next_block = write_stream(own, memory, next_block, w.printed)
   end
-  w.source_memory = w.random:is_one_in(2) and norm(w, memory) or memory
+  w.source_memory = w.random:is_one_in(2) and add_norm(w, memory) or memory
   return next_block
 end
 
-local function network(w, streams)
+local function write_network(w, streams)
   for _, name in ipairs(streams[2] and { "source", "target" } or streams) do -- in the order of their numbers
-    w:line("local %s = net:stream(%q)", name, name)
+    w:write_line("local %s = net:stream(%q)", name, name)
   end
-  w:line("local tokens = net:table(%q)", w:replace("token"))
+  w:write_line("local tokens = net:table(%q)", w:replace("token"))
   local first = streams[2] and add_memory(w, streams[2]) or 1
-  local x = write_block(w, embed(w, "embedding", streams[1], 4, not w.places), first, w.printed)
+  local x = write_stream(w, add_embedding(w, "embedding", streams[1], 4, not w.places), first, w.printed)
   if w.random:is_one_in(2) then
-    x = norm(w, x)
+    x = add_norm(w, x)
   end
   w.tied = w.tied and not w.linear and w.random:is_one_in(4)
-  w:line("local place = model.readout == \"probe\" and \"probe\" or \"last\"")
-  w:line("net:classify(net:readout(%s, place)%s)", x, w.tied and ", { tied = tokens }" or "")
+  w:write_line("local place = model.readout == \"probe\" and \"probe\" or \"last\"")
+  w:write_line("net:classify(net:readout(%s, place)%s)", x, w.tied and ", { tied = tokens }" or "")
 end
 
-function M.random(number, options)
+function M.make_random(number, options)
   local random = new_random(number)
   local width = random:pick(options.widths or { M.WIDTH })
   local w = setmetatable({ random = random, lines = {}, counts = {}, scope = "net", names = {}, older = {}, used = {},
@@ -344,7 +354,7 @@ function M.random(number, options)
     tied = options.tied ~= false, dropout = random:is_one_in(2),
     linear = options.model and options.model.embedding == "linear", words = {}, taken_words = {},
     word_random = new_random(-number) }, Writer)
-  network(w, options.streams or { "source" })
+  write_network(w, options.streams or { "source" })
   table.insert(w.lines, 1, ("-- Random network %d."):format(number))
   table.insert(w.lines, 2, "return function(net, model)")
   w.lines[#w.lines + 1] = "end"

@@ -106,7 +106,7 @@ local SECTIONS = { {}, {}, { embedding = "linear" }, { embedding = "linear", rea
 
 local function random_network(number)
   local section = SECTIONS[number % #SECTIONS + 1]
-  local given = networks.random(number, { streams = number % 3 == 0 and { "source", "target" },
+  local given = networks.make_random(number, { streams = number % 3 == 0 and { "source", "target" },
     families = { "self", "sloped", "causal", "directional" }, whole = { directional = true }, model = section,
     places = section.additive ~= nil })
   return assert(load(given.text))(), given.text, section

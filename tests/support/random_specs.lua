@@ -106,7 +106,7 @@ local function make_description(number, wide, encoding, reading)
   if reading.pair then
     options.streams, options.families, options.of_memory = { "target", "source" }, { "decoder" }, { "encoder" }
   end
-  return networks.random(number, options)
+  return networks.make_random(number, options)
 end
 
 -- The text of a random spec, and its description. In every second spec attention's weights have dropout, for any rates

@@ -51,7 +51,7 @@ end
 
 local function any_network(number)
   local additive = ADDITIVES[number % #ADDITIVES + 1]
-  local given = networks.random(number, { streams = number % 3 == 0 and { "source", "target" }, families = NAMES,
+  local given = networks.make_random(number, { streams = number % 3 == 0 and { "source", "target" }, families = NAMES,
     whole = { geometric = true, plain = true }, places = additive.in_blocks })
   return reference.derive(builder.build(assert(load(given.text))(), {
     model = { width = given.width },
