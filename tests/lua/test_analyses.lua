@@ -1,5 +1,5 @@
--- Principal components compared with known ones, the maximum over heads with known ones; resolved specs read
--- again.
+-- Analyses of traces: principal components, the maximum over heads, decoding of a given text; and respec, which writes
+-- resolved specs as specs.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -12,8 +12,9 @@ local source = require("lab.study.analyze.source")
 
 TestPca = {}
 
--- Points along orthogonal axes, so that the covariance is known: sizes[k] times +-axes[k], each alone.
-local function planted(mean, axes, sizes)
+-- Points with a known covariance: the mean plus and minus sizes[k] * axes[k], for orthogonal axes. Returns the values
+-- of each channel.
+local function make_points(mean, axes, sizes)
   local channels = {}
   for c, centre in ipairs(mean) do
     channels[c] = {}
@@ -28,12 +29,12 @@ end
 local MEAN = { 1.5, -2, 7 }
 local AXES = { { 0.6, 0.8, 0 }, { -0.8, 0.6, 0 }, { 0, 0, -1 } }
 
-function TestPca.test_planted_components_are_found()
-  local points = planted(MEAN, AXES, { 1, 3, 2 })
+function TestPca.test_known_components_are_found()
+  local points = make_points(MEAN, AXES, { 1, 3, 2 })
   local fitted = pca.fit(points, 2)
   for c = 1, 3 do
     lu.assertAlmostEquals(fitted.mean[c], MEAN[c], 1e-12)
-    -- The largest entry of a component is positive: both change their sign.
+    -- The largest entry of a component is made positive, so both components have the other sign.
     lu.assertAlmostEquals(fitted.components[1][c], -AXES[2][c], 1e-12)
     lu.assertAlmostEquals(fitted.components[2][c], -AXES[3][c], 1e-12)
   end
@@ -44,7 +45,7 @@ function TestPca.test_planted_components_are_found()
 end
 
 function TestPca.test_projection_subtracts_the_fitted_mean_without_whitening()
-  local fitted = pca.fit(planted(MEAN, AXES, { 1, 3, 2 }), 2)
+  local fitted = pca.fit(make_points(MEAN, AXES, { 1, 3, 2 }), 2)
   local x, y = table.unpack((pca.project(fitted, { { 1.5 - 2 * 0.8, 1.5 }, { -2 + 2 * 0.6, -2 }, { 7 + 5, 7 } })))
   lu.assertAlmostEquals(x[1], -2, 1e-12)
   lu.assertAlmostEquals(y[1], 5, 1e-12)
@@ -52,7 +53,7 @@ function TestPca.test_projection_subtracts_the_fitted_mean_without_whitening()
   lu.assertAlmostEquals(y[2], 0, 1e-12)
 end
 
--- matrix v = value v for every pair, with descending positive values and vectors of length 1.
+-- For every eigenvalue and its vector v, matrix v = value v. The values descend, and the vectors have length 1.
 function TestPca.test_eigenvectors_of_a_full_matrix()
   local n, matrix, copy = 24, {}, {}
   for i = 1, n do
@@ -88,14 +89,14 @@ TestAttention = {}
 
 function TestAttention.test_maximum_over_heads()
   local heads = { 1, 2, 3, 4, 5, 6, 7, 8, 9, --[[ second ]] 9, 1, 8, 2, 7, 3, 6, 4, 5 }
-  local function maximum(shape, ...)
+  local function compute_maximum(shape, ...)
     return source.take_maximum(heads, { 1, table.unpack(shape) }, ...)
   end
-  lu.assertEquals(maximum({ 2, 3, 3 }, 1, 2, 3, 3), { 9, 2, 8, 4, 7, 6, 7, 8, 9 })
-  lu.assertEquals(maximum({ 2, 3, 3 }, 1, 2, 2, 2), { 9, 2, 4, 7 })
-  lu.assertEquals(maximum({ 2, 3, 3 }, 2, 2, 2, 3), { 9, 1, 8, 2, 7, 3 })
-  lu.assertEquals(maximum({ 3, 2, 3 }, 1, 2, 2, 3), { 7, 8, 9, 9, 5, 8 })
-  lu.assertEquals(maximum({ 1, 3, 2 }, 1, 1, 2, 2), { 1, 2, 3, 4 })
+  lu.assertEquals(compute_maximum({ 2, 3, 3 }, 1, 2, 3, 3), { 9, 2, 8, 4, 7, 6, 7, 8, 9 })
+  lu.assertEquals(compute_maximum({ 2, 3, 3 }, 1, 2, 2, 2), { 9, 2, 4, 7 })
+  lu.assertEquals(compute_maximum({ 2, 3, 3 }, 2, 2, 2, 3), { 9, 1, 8, 2, 7, 3 })
+  lu.assertEquals(compute_maximum({ 3, 2, 3 }, 1, 2, 2, 3), { 7, 8, 9, 9, 5, 8 })
+  lu.assertEquals(compute_maximum({ 1, 3, 2 }, 1, 1, 2, 2), { 1, 2, 3, 4 })
 end
 
 TestDecoding = {}
@@ -123,9 +124,10 @@ local project = {
   find = function() return nil, "not here" end,
 }
 
--- Runs the analysis; returns its output, and the files by name. answers: the model's.
+-- Runs the analysis of the trace with other answers of the model. targets: the right answer is known; layers, spec:
+-- options. Returns the printed lines and the files' texts by name.
 local function decode(answers, targets, layers, spec)
-  local output, files = {}, {}
+  local output = {}
   VALUES["n3.answers"], TRACE.entries["n3.targets"] = answers, targets and {} or nil
   local run = { label = "sums", run = { info = { id = "sums", digest = "0", spec = { model = {} } } } }
   function run.trace(_, _, words)
@@ -142,15 +144,13 @@ local function decode(answers, targets, layers, spec)
     say = function(text)
       output[#output + 1] = text
     end })
-  for _, file in ipairs(list) do
-    files[file.path] = file.text
-  end
+  local files = support.index_texts(list)
   list.picture.name = "decoding"
   files["decoding.gnuplot"] = panels.make_script(list.picture)
   return output, files
 end
 
--- Rows are the written symbols up to the end of the answer; wrong symbols are red and have a cross, on both axes.
+-- The rows of a picture are the written symbols up to the end of the answer; wrong symbols are red and have a cross.
 function TestDecoding.test_symbols_and_errors_are_on_the_axes()
   local output, files = decode({ 0, 1, -1 }, true, { 0 })
   lu.assertEquals(output[1], "sums: 3+4 -> 07  2 of 3 wrong")
@@ -176,7 +176,7 @@ function TestDecoding.test_missing_layers_are_reported()
   lu.assertStrContains(files["decoding.gnuplot"], "$block1 << EOD")
 end
 
--- The bias is computed from the spec that a user names, which must be the spec of the run.
+-- The bias in the picture is computed from the spec that a user names, which must be the spec of the run.
 function TestDecoding.test_a_spec_may_be_given()
   local asked
   function project.find(_, path)
@@ -197,7 +197,7 @@ function TestDecoding.test_a_spec_may_be_given()
   end
 end
 
--- Right answers, and answers without a known target, have no mark.
+-- Symbols of right answers, and of answers whose target is unknown, have no mark.
 function TestDecoding.test_right_answers_have_no_marks()
   local output, files = decode({ 1, 2, -1 }, true)
   lu.assertEquals(output[1], "sums: 3+4 -> 7&  right")
@@ -221,18 +221,16 @@ end
 
 TestRespec = { tearDown = support.clean }
 
--- The resolved form of a spec, written as a spec, resolves to the same form.
-local function assert_survives(text)
-  local resolved = assert(support.check_text(text))
-  local again, _, d = support.check_text(assert(respec.write_spec(resolved)))
-  lu.assertNotNil(again, d:text())
-  lu.assertEquals(again, resolved)
+-- Checks that a resolved spec, written as a spec, resolves to itself.
+local function check_respec(text)
+  local resolved = support.accept(text)
+  lu.assertEquals((support.accept(assert(respec.write_spec(resolved)))), resolved)
 end
 
 local FRONT = 'return { task = { kind = "even_pairs" }, '
 
 function TestRespec.test_plain_fields()
-  assert_survives(FRONT .. [[train = { learning_rate = 1 / 3, lengths = { 2, 9, step = 3 },
+  check_respec(FRONT .. [[train = { learning_rate = 1 / 3, lengths = { 2, 9, step = 3 },
     checkpoint = { keep = { 5, 7 } } }, eval = { lengths = { list = { 3, 8 } }, during = { every = 4 } },
     encoding = { rotation = { kind = "rope", scaling = { kind = "yarn", factor = 2.5 } },
     mask = { kind = "causal" } } }]])
@@ -241,9 +239,9 @@ end
 function TestRespec.test_a_written_spec_keeps_its_score()
   for _, name in ipairs({ "alibi", "t5", "fire", "sandwich", "window", "log_length", "kerple_power",
     "distance_table" }) do
-    assert_survives(FRONT .. ("encoding = { use = %q } }"):format(name))
+    check_respec(FRONT .. ("encoding = { use = %q } }"):format(name))
   end
-  assert_survives(FRONT .. [[encoding = { score = function(x)
+  check_respec(FRONT .. [[encoding = { score = function(x)
     local shared = exp(-abs(x.distance) * x.rate) + 1
     return x.score * shared * shared
       - sum(3, function(m) return sum(2, function(k) return sin(m * k + x.query) end) end)
@@ -252,7 +250,7 @@ function TestRespec.test_a_written_spec_keeps_its_score()
 end
 
 function TestRespec.test_examples_that_the_task_makes()
-  assert_survives([[return { task = { kind = "latin_square", seed = 4, options = { puzzles = 60 } },
+  check_respec([[return { task = { kind = "latin_square", seed = 4, options = { puzzles = 60 } },
     train = { epochs = 3 }, eval = { by = { vectors = { list = { 1, 3 } }, puzzle = { 4, 9, step = 3 } },
     splits = { "validation" }, during = { every = 5, by = { vectors = true }, splits = { "train", "test" } } } }]])
 end
@@ -264,8 +262,8 @@ function TestRespec.test_files_of_the_user()
     { nil, "its task is a file of the user's own, x.jsonl" })
 end
 
--- Control characters are not shown.
-function TestRespec.test_file_names_of_foreign_runs()
+-- Control characters of untrusted file names are not in messages.
+function TestRespec.test_hostile_file_names()
   local name = "x\27[31m\ny"
   for _, resolved in ipairs({ { task = { data = name } }, { model = { source = name } }, { init = name } }) do
     local text, message = respec.write_spec(resolved)
@@ -274,7 +272,7 @@ function TestRespec.test_file_names_of_foreign_runs()
   end
 end
 
--- A foreign run.json with sums nested thousands deep, closed or not, is refused at once.
+-- A run.json with a formula of sums that are nested thousands deep, closed or not, is refused at once.
 function TestRespec.test_deeply_nested_sums_are_refused()
   local began = os.clock()
   for _, close in ipairs({ ")", "" }) do

@@ -7,11 +7,7 @@ local lists = require("base.lists")
 local lu = require("luaunit")
 
 local function parse(line)
-  local words = {}
-  for word in line:gmatch("%S+") do
-    words[#words + 1] = word
-  end
-  return cli.parse(words, ".")
+  return cli.parse(lists.find_all(line, "%S+"), ".")
 end
 
 TestParse = {}
@@ -74,15 +70,16 @@ function TestParse.test_arguments_of_analyses_and_exports_are_read()
 end
 
 function TestParse.test_arguments_of_runs_are_read()
-  local function facts(words)
-    local args = parse(words)
-    return { args.action, table.concat(args.paths, " "), args.where, args.name }
+  for line, expected in pairs({
+    ["runs"] = { "list", "runs" },
+    ["runs a/ b --where seed=1"] = { "list", "a b", "seed=1" },
+    ["runs show a/b"] = { "show", "a/b" },
+    ["runs remove a --where seed=1"] = { "remove", "a", "seed=1" },
+    ["runs rename a/old new"] = { "rename", "a/old", nil, "new" },
+  }) do
+    local args = parse(line)
+    lu.assertEquals({ args.action, table.concat(args.paths, " "), args.where, args.name }, expected)
   end
-  lu.assertEquals(facts("runs"), { "list", "runs" })
-  lu.assertEquals(facts("runs a/ b --where seed=1"), { "list", "a b", "seed=1" })
-  lu.assertEquals(facts("runs show a/b"), { "show", "a/b" })
-  lu.assertEquals(facts("runs remove a --where seed=1"), { "remove", "a", "seed=1" })
-  lu.assertEquals(facts("runs rename a/old new"), { "rename", "a/old", nil, "new" })
 end
 
 function TestParse.test_arguments_of_sweep_are_read()
@@ -234,10 +231,7 @@ function TestParse.test_mistakes_have_suggestions()
     ["report a --scale small"] = "--scale names a scale of a study: add --study",
     ["build a --static --target cpu,cuda"] = "a static trainer cannot load the library of the GPU's driver",
   }
-  local verbs = {}
-  for _, verb in ipairs(cli.outline().verbs) do
-    verbs[verb.name] = true
-  end
+  local verbs = lists.to_set(lists.get_names(cli.outline().verbs))
   for line, expected in pairs(cases) do
     local args, message, usage = parse(line)
     lu.assertNil(args)
@@ -249,7 +243,7 @@ end
 
 TestFlags = {}
 
--- Each name that another program uses for a field or flag stands for a field of the schema or a flag of the trainer.
+-- Names that other programs use for fields and flags (spec/hints/foreign_names.lua) stand for existing ones.
 function TestFlags.test_names_of_other_programs_stand_for_existing_fields_and_flags()
   local flags, schema = require("spec.trainer_flags").read("."), require("spec.schema")
   lu.assertTrue(#flags >= 17, "flags of verb_train.c and data_files.c")
@@ -273,7 +267,7 @@ function TestFlags.test_names_of_other_programs_stand_for_existing_fields_and_fl
   end
 end
 
--- The flags contain absolute paths, so they hold in any working folder.
+-- The flags contain absolute paths, so they are valid in any working folder.
 function TestFlags.test_files_of_a_spec_become_flags()
   local flags = require("spec.trainer_flags")
   local files = { validation = { real = "/a/items.csv", shown = "items.csv" }, data = { real = "/a/t.jsonl" } }
@@ -283,21 +277,22 @@ end
 
 TestHelp = {}
 
--- Each verb has a description in sentences, which gives the default of a flag once.
+-- Each verb has a description in sentences. Descriptions of flags do not repeat the default, which is printed with
+-- them.
 function TestHelp.test_descriptions_of_verbs_are_sentences()
-  local function walk(outline)
+  local function check_verbs(outline)
     for _, verb in ipairs(outline.verbs) do
       lu.assertTrue(verb.name == "help" or verb.text:find("^%u.*%.$") ~= nil, verb.name .. ": " .. verb.text)
       for _, option in ipairs(verb.options) do
         lu.assertNil(option.text:find("default [^:%s]"), verb.name .. ": " .. option.text)
       end
-      walk(verb)
+      check_verbs(verb)
     end
   end
-  walk(cli.outline())
+  check_verbs(cli.outline())
 end
 
--- The launcher prints this file without Lua.
+-- The launcher prints the file if Lua is missing.
 function TestHelp.test_help_equals_its_file()
   support.assert_golden("generator/cli/help.txt", cli.help() .. "\n")
 end

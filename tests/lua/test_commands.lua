@@ -1,9 +1,9 @@
 -- Commands on pages: every `./longhand`, `trainer`, `make` and `sh` command of README.md, CONTRIBUTING.md, docs/ and
 -- the READMEs of examples has verbs, flags, fields, specs, studies and scripts that exist.
 --
--- A command is an indented line that begins with one, up to a comment, a pipe or a second command; or a code span of
--- one line. Indented commands are parsed as the command line parses them, flags of `train` as the trainer's table has
--- them. Usages, which have brackets or dots, and spans, which may name a verb alone, are checked word by word.
+-- A command is an indented line that begins with a program, up to a comment, a pipe or a second command; or a code
+-- span. Indented commands are parsed as the program parses its command line. Usages, which have brackets or dots, and
+-- spans, which may be only a verb, are checked word by word.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -14,10 +14,12 @@ local lists = require("base.lists")
 local lu = require("luaunit")
 local schema = require("spec.schema")
 local trainer_flags = require("spec.trainer_flags")
+local write = require("base.write")
 
 local SPEC_VERBS = { check = true, plan = true, gen = true, build = true, train = true, tune = true }
-local OTHER_FIELDS = { "^task%.options%.", "^model%.options%.", "%.?parameters%.", "^encoding%.kind$" } -- named by a
--- task, a network or a score; kind: short for use
+-- Fields that are not in the schema: options of a task or a network, parameters of a score, and `kind`, short for
+-- `use`.
+local OTHER_FIELDS = { "^task%.options%.", "^model%.options%.", "%.?parameters%.", "^encoding%.kind$" }
 
 local outline = cli.outline()
 
@@ -25,7 +27,7 @@ local function is_file(path)
   return lfs.attributes(path, "mode") == "file"
 end
 
--- Words as a shell splits them; a quoted word may contain blanks.
+-- Splits a text into words as a shell does; a quoted word may contain blanks.
 local function split_words(text)
   local words, word, quote = {}, nil, nil
   for c in text:gmatch(".") do
@@ -43,7 +45,8 @@ local function split_words(text)
   return words
 end
 
--- The program that a command starts, its words, and whether it is a usage; nil for other programs.
+-- Returns the program that a command starts, the words after it, and whether the command is a usage; nil for programs
+-- that are not checked.
 local function parse_command(text)
   local rest = text:gsub("^%$ ", "")
   while rest:find("^[A-Z_]+=%S+ ") do
@@ -59,7 +62,7 @@ local function parse_command(text)
   end
 end
 
--- The row of the outline for the verb with which the words begin, and the words after the verb.
+-- Returns the verb of the command line with which the words begin, and the words after it; or nil and a problem.
 local function find_verb(words)
   local verb, i = outline, 1
   while words[i] and #verb.verbs > 0 and not words[i]:find("^%-") do
@@ -102,8 +105,8 @@ local function find_field_problem(verb, word)
   end
 end
 
--- A spec or a study by its name; paths and names in capitals are the reader's own. `calibrate` writes the spec
--- NAME_calibrated next to the spec NAME.
+-- The problem of a word that names a spec or a study, or nil. Paths and names in capitals are those of the reader.
+-- `calibrate` writes the spec NAME_calibrated next to the spec NAME.
 local function find_name_problem(word)
   local name = word:match("^([a-z][a-z0-9_]*)")
   if name ~= word:match("^[^:]*") or is_file("spec/studies/" .. name .. ".lua")
@@ -113,7 +116,7 @@ local function find_name_problem(word)
   return "no spec or study " .. name
 end
 
--- Problems with the values of a command that was parsed: its spec or study, and fields of --set and --axis.
+-- The problem of a parsed command's values, its spec or study and the fields of --set and --axis; or nil.
 local function find_value_problem(parsed)
   local verb = parsed.verb
   local problem = SPEC_VERBS[verb] and parsed.spec and find_name_problem(parsed.spec)
@@ -129,7 +132,8 @@ local function find_value_problem(parsed)
   return problem or nil
 end
 
-local function find_longhand_problem(words, loose)
+-- is_loose: values and missing arguments are not checked.
+local function find_longhand_problem(words, is_loose)
   local verb, rest = find_verb(words)
   if not verb then
     return rest
@@ -138,20 +142,20 @@ local function find_longhand_problem(words, loose)
   for i, word in ipairs(rest) do
     if word == "--" then
       return find_unknown_flag(trainer_flags.read("."), table.move(rest, i, #rest, 1, {}))
-        or not loose and select(2, cli.parse(words, ".")) or nil
+        or not is_loose and select(2, cli.parse(words, ".")) or nil
     end
     own[i] = word
   end
   local problem = find_unknown_flag(list_flags(verb), own)
-  if problem or loose then
+  if problem or is_loose then
     return problem
   end
   local parsed, message = cli.parse(words, ".")
   return not parsed and message or find_value_problem(parsed)
 end
 
--- Flags of a trainer's verb, by the rows of its options.
-local function list_trainer_names(verb)
+-- The set of flags of a trainer's verb, from the table of options in its source; nil if there is no such verb.
+local function list_trainer_flags(verb)
   local names = { ["--help"] = true }
   local own = ("runtime/cli/%s/verb_%s.c"):format(verb == "train" and "train" or "verbs", verb)
   for _, path in ipairs({ own, "runtime/cli/data_files.c" }) do
@@ -162,19 +166,19 @@ local function list_trainer_names(verb)
   return is_file(own) and names or nil
 end
 
-local function find_trainer_problem(words, loose)
+local function find_trainer_problem(words, is_loose)
   local verb = words[1] or "info"
-  local names = list_trainer_names(verb)
+  local names = list_trainer_flags(verb)
   if not names then
     return not verb:find("^%-") and "no verb " .. verb or nil
   end
   local rest = table.move(words, 2, #words, 1, {})
   local has_letters = lists.any(rest, function(word) return word:find("^%u") end)
-  return find_unknown_flag(names, rest) or verb == "train" and not loose and not has_letters
+  return find_unknown_flag(names, rest) or verb == "train" and not is_loose and not has_letters
     and trainer_flags.find_problem(rest, ".") or nil
 end
 
-local function make_problem(words)
+local function find_make_problem(words)
   local targets = lists.to_set(split_words((support.read("Makefile"):gsub("\\\n", ""):match("\n%.PHONY: ([^\n]*)"))))
   for _, word in ipairs(words) do
     if word:find("^%l[%l-]*$") and not targets[word] then
@@ -195,20 +199,20 @@ local function find_problem(text, is_span)
   elseif name == "trainer" then
     return find_trainer_problem(words, is_span or is_usage)
   elseif name == "make" then
-    return make_problem(words)
+    return find_make_problem(words)
   end
   return name == "sh" and find_script_problem(words)
 end
 
--- The commands of an indented line: its text up to a comment or three blanks, split at pipes and &&.
+-- Splits an indented line, up to a comment or three blanks, into commands at pipes, && and semicolons.
 local function split_commands(line)
   local text = line:gsub("%s+#.*$", ""):gsub("%S%s%s%s+.*$", function(tail) return tail:sub(1, 1) end)
   text = text:gsub("%s+[<>]%s*%S+", ""):gsub("%s*&&%s*", "\n"):gsub("%s+|%s+", "\n"):gsub(";%s", "\n")
   return lists.find_all(text, "[^\n]+")
 end
 
--- All commands of a page: { line, text, is_span }. Lines that end with a backslash, or are followed by one with more
--- blanks in front that begins with a bracket or a flag, are one.
+-- Lists the commands of a page: { line, text, is_span }. A line continues in the next line if it ends with a backslash,
+-- or if the next line has more blanks in front and begins with a bracket or a flag.
 local function list_commands(page)
   local list, number, open = {}, 0, nil
   for line in (page .. "\n"):gmatch("([^\n]*)\n") do
@@ -228,7 +232,7 @@ local function list_commands(page)
   return list
 end
 
--- The problems of a page, one line each, and its number of commands.
+-- Returns the problems of a page, one line each, and its number of commands.
 local function list_problems(page, name)
   local problems, count = {}, 0
   for _, command in ipairs(list_commands(page)) do
@@ -244,7 +248,7 @@ end
 local function list_pages()
   local list = { "README.md", "CONTRIBUTING.md" }
   for _, folder in ipairs({ "docs", "examples" }) do
-    for name in lfs.dir(folder) do
+    for _, name in ipairs(write.list_names(folder)) do
       local path = folder == "docs" and folder .. "/" .. name or ("%s/%s/README.md"):format(folder, name)
       list[#list + 1] = path:find("%.md$") and is_file(path) and path or nil
     end

@@ -1,4 +1,5 @@
--- The digests of a plan, and the fields that change them. test_task_digests.lua tests tasks, datasets and init.
+-- The digests of a plan and of its model, and the fields that change them. test_task_digests.lua tests tasks, datasets
+-- and init.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -6,15 +7,15 @@ local lu = require("luaunit")
 local plans = require("plans")
 local schema = require("spec.schema")
 
-local build, resolve_everything, resolve, make_small_sets, make_task = plans.build, plans.resolve_everything,
-  plans.resolve,
-  plans.make_small_sets, plans.make_task
+local build, resolve, resolve_everything = plans.build, plans.resolve, plans.resolve_everything
+local make_small_sets, make_task = plans.make_small_sets, plans.make_task
 
 TestDigests = {}
 
--- For every field of a spec: another value, and whether this value changes the digests of plan and model.
 local LINES = { ["encoding.lines"] = "{ { head = 0, direction = 1, line = 0, value = 1 } }" }
 
+-- For every field of a spec: { path, another value, whether the value changes the plan digest, whether it changes the
+-- model digest, settings of the spec }; without settings, the spec is that of plans.resolve_everything.
 local FIELDS = {
   { "id", "other", false, false },
   { "source", "spec/runs/other.lua", false, false },
@@ -127,6 +128,7 @@ local FIELDS = {
   { "eval.during.examples", 5, false, false },
 }
 
+-- Returns the table of a resolved spec that has the field at a path, and the field's name.
 local function find_parent(resolved, path)
   local at = resolved
   for name in path:gmatch("([^%.]+)%.") do
@@ -151,32 +153,32 @@ function TestDigests.test_each_field_changes_what_it_should()
   end
 end
 
--- Steps are part of the plan if the learning rate falls; with a warm-up alone they are not.
-function TestDigests.test_steps_are_in_the_digest_if_the_schedule_falls()
-  local function digests(sets)
+-- The number of steps is part of the plan if the learning rate decreases, but not if it only warms up.
+function TestDigests.test_steps_are_in_the_digest_if_the_schedule_depends_on_them()
+  local function compute_digests(sets)
     local short, long = make_small_sets(sets), make_small_sets(sets)
     short["train.steps"], long["train.steps"] = "500", "1000"
     return build(resolve(short)).digest, build(resolve(long)).digest
   end
   for _, kind in ipairs({ "linear", "cosine" }) do
-    local short, long = digests({ ["train.schedule.kind"] = kind })
+    local short, long = compute_digests({ ["train.schedule.kind"] = kind })
     lu.assertNotEquals(short, long)
   end
-  local short, long = digests({ ["train.schedule.warmup"] = "5" })
+  local short, long = compute_digests({ ["train.schedule.warmup"] = "5" })
   lu.assertEquals(short, long)
-  local plain = digests()
+  local plain = compute_digests()
   lu.assertNotEquals(short, plain)
-  lu.assertEquals({ digests({ ["train.schedule"] = "{ kind = 'constant', warmup = 0 }" }) }, { plain, plain })
-  local function digest_of_epochs(epochs)
+  lu.assertEquals({ compute_digests({ ["train.schedule"] = "{ kind = 'constant', warmup = 0 }" }) }, { plain, plain })
+  local function compute_digest_of_epochs(epochs)
     return (plans.plan_task("data = 'a.jsonl', input_symbols = 3, output_symbols = 2",
       (", train = { epochs = %d, schedule = { kind = 'linear' } }"):format(epochs))).digest
   end
-  lu.assertNotEquals(digest_of_epochs(4), digest_of_epochs(5))
+  lu.assertNotEquals(compute_digest_of_epochs(4), compute_digest_of_epochs(5))
 end
 
--- A network's default is not part of a spec, whether given or not: plans from before other norms, activations and
--- places existed keep their digests, and so do models.
-function TestDigests.test_a_default_network_leaves_no_trace()
+-- The defaults of a network are not part of the resolved spec, even if a spec writes them, so new fields with defaults
+-- do not change the digests of existing specs.
+function TestDigests.test_defaults_of_a_network_are_not_in_the_digest()
   local plain = resolve(make_small_sets())
   local written = resolve(make_small_sets({ ["model.norm"] = "{ kind = 'layer', place = 'post' }",
     ["model.bias"] = "feedforward",
@@ -184,53 +186,52 @@ function TestDigests.test_a_default_network_leaves_no_trace()
   lu.assertEquals(written, plain)
   lu.assertEquals(plain.model, { kind = "encoder", layers = 2, heads = 2, width = 16, feedforward = 32, dropout = 0.1 })
   lu.assertNil(build(plain).network_identity)
-  -- models as before; plans since gradients of the first layer are summed by symbol
   lu.assertEquals({ build(plain).digest, build(plain).model_digest }, { "f89ad3f59cb267e9", "61999b425ef9028a" })
 end
 
--- The model's digest of another network covers its operations, in order, and their inputs, but not dropout.
+-- The model digest covers the operations, their order and their inputs, but neither dropout nor initial values.
 function TestDigests.test_a_network_is_in_the_model_digest_by_its_operations()
-  local function model_digest(sets)
+  local function compute_model_digest(sets)
     return build(resolve(make_small_sets(sets))).model_digest
   end
-  local seen = { [model_digest({})] = "plain" }
+  local seen = { [compute_model_digest({})] = "plain" }
   for _, sets in ipairs({
     { ["model.activation"] = "gelu" }, { ["model.activation"] = "gelu_tanh" }, { ["model.activation"] = "silu" },
     { ["model.activation"] = "swiglu" }, { ["model.activation"] = "geglu" }, { ["model.norm.place"] = "pre" },
     { ["model.norm.kind"] = "rms" }, { ["model.norm.kind"] = "rms", ["model.norm.place"] = "pre" },
     { ["model.kind"] = "decoder" }, { ["model.kind"] = "decoder", ["model.tied"] = "true" },
   }) do
-    local digest = model_digest(sets)
+    local digest = compute_model_digest(sets)
     lu.assertNil(seen[digest])
     seen[digest] = next(sets)
     sets["model.dropout"], sets["model.init"] = "0", "torch"
-    lu.assertEquals(model_digest(sets), digest)
+    lu.assertEquals(compute_model_digest(sets), digest)
   end
 end
 
--- Gradients of vectors of distances are summed by blocks if the backward pass recomputes attention's weights.
+-- If the backward pass recomputes attention weights, gradients of vectors of distances are summed in another order.
 function TestDigests.test_keep_probabilities_is_in_the_digest_where_it_changes_bits()
-  local function digests(encoding, train)
+  local function compute_digests(encoding, train)
     local plan = plans.plan_task("kind = 'bucket_sort'",
-      (", encoding = { kind = '%s' }, train = { %s }"):format(encoding,
-      train))
+      (", encoding = { kind = '%s' }, train = { %s }"):format(encoding, train))
     return { plan.digest, plan.model_digest }
   end
   for _, encoding in ipairs({ "relative", "rope", "alibi_learned" }) do
-    local by_plan = digests(encoding, "")
-    lu.assertEquals(digests(encoding, "keep_probabilities = true"), by_plan)
-    local digest = digests(encoding, "keep_probabilities = false")
-    lu.assertEquals(digest[1] ~= by_plan[1], encoding == "relative", encoding)
-    lu.assertEquals(digest[2], by_plan[2])
+    local default = compute_digests(encoding, "")
+    lu.assertEquals(compute_digests(encoding, "keep_probabilities = true"), default)
+    local digests = compute_digests(encoding, "keep_probabilities = false")
+    lu.assertEquals(digests[1] ~= default[1], encoding == "relative", encoding)
+    lu.assertEquals(digests[2], default[2])
   end
   local long = "lengths = { 1, 400 }"
-  lu.assertNotEquals(digests("relative", long), digests("relative", long .. ", keep_probabilities = true"))
-  lu.assertEquals(digests("rope", long), digests("rope", long .. ", keep_probabilities = true"))
+  local kept = long .. ", keep_probabilities = true"
+  lu.assertNotEquals(compute_digests("relative", long), compute_digests("relative", kept))
+  lu.assertEquals(compute_digests("rope", long), compute_digests("rope", kept))
 end
 
 function TestDigests.test_every_field_is_in_the_table_above()
   local seen = { id = true, file = true, init = true, ["train.epochs"] = true, ["train.cadence"] = true,
-    device_products = true, ["train.block_tokens"] = true, -- absent by default: test_warp_products.lua, test_tune.lua
+    device_products = true, ["train.block_tokens"] = true, -- absent by default: test_warp_products.lua, test_tuned.lua
     ["train.keep_probabilities"] = true, -- see above
     ["model.source"] = true, ["model.options"] = true,
     ["model.encoder_layers"] = true, ["model.decoder_layers"] = true, -- of another kind of model: see below
@@ -247,19 +248,19 @@ function TestDigests.test_every_field_is_in_the_table_above()
   for _, field in ipairs(schema.fields) do
     lu.assertTrue(seen[field.path] or field.type == "table", field.path .. " is not in FIELDS")
   end
-  local function walk(value, path)
+  local function check_fields(value, path)
     if type(value) == "table" and not seen[path] then
       for name, inner in pairs(value) do
-        walk(inner, path == "" and name or path .. "." .. name)
+        check_fields(inner, path == "" and name or path .. "." .. name)
       end
     else
       lu.assertTrue(seen[path], path .. " is resolved and not in FIELDS")
     end
   end
-  walk(resolve_everything(), "")
+  check_fields(resolve_everything(), "")
 end
 
--- Layers of both stacks and a family's own facets are in both digests.
+-- The numbers of layers of encoder and decoder and the facets of each family are in both digests.
 function TestDigests.test_an_encoder_decoder_is_in_the_model_digest_by_layers_and_families()
   local seen = {}
   for i, sets in ipairs({ {}, { ["model.encoder_layers"] = "2" }, { ["model.decoder_layers"] = "2" },
@@ -294,8 +295,8 @@ function TestDigests.test_evaluation_during_training_is_in_no_digest()
   lu.assertEquals(build(enabled_fields).digest, build(disabled_fields).digest)
 end
 
--- A scaling of kind none is the default, whether given or not: plans from before scalings existed keep their digests.
-function TestDigests.test_no_scaling_leaves_no_trace()
+-- A scaling of kind none is not part of the resolved spec.
+function TestDigests.test_no_scaling_is_not_in_the_digest()
   local plain = resolve(make_small_sets({ ["encoding.rotation.kind"] = "rope" }))
   local none = resolve(make_small_sets({ ["encoding.rotation.kind"] = "rope",
     ["encoding.rotation.scaling"] = "{ kind = 'none' }" }))

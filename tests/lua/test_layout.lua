@@ -1,9 +1,10 @@
--- The layout of the parameters: counts, initial values, names, shapes, offsets.
+-- The layout of a model's parameters: counts, initial values, names, shapes, offsets.
 
 local support = dofile("tests/lua/support.lua")
 
 local diagnostics = require("base.diagnostics")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local plans = require("plans")
 local project_module = require("project")
@@ -12,9 +13,25 @@ local safetensors = require("base.safetensors")
 
 local make_plan, make_small_sets, make_task = plans.make_plan, plans.make_small_sets, plans.make_task
 
-local CHUNK = 4096
+local CHUNK = 4096 -- elements of which the storage is a multiple
 
 TestParameters = {}
+
+local UNIFORM, NORMAL = "LH_INIT_UNIFORM", "LH_INIT_NORMAL"
+
+local function index_tensors(plan)
+  return lists.index_by(plan.tensors, function(tensor) return tensor.name end)
+end
+
+-- Checks initial values by the names of tensors: { kind, value, tolerance (nil: 0) }.
+local function check_initial(plan, expected_values)
+  local tensors = index_tensors(plan)
+  for name, expected in pairs(expected_values) do
+    local tensor = assert(tensors[name], name)
+    lu.assertEquals(tensor.init, expected[1], name)
+    lu.assertAlmostEquals(tensor.value, expected[2], expected[3] or 0, name)
+  end
+end
 
 -- Ruoss et al. 2023: parameters, input and output symbols, and the tasks with these numbers.
 local COUNTS = {
@@ -28,6 +45,7 @@ local COUNTS = {
   { 249797, 11, 5, "modular_arithmetic_brackets, solve_equation" },
 }
 
+-- Settings of encodings that add no parameters.
 local WITHOUT_PARAMETERS = {
   {},
   { ["encoding.additive.kind"] = "sinusoid" },
@@ -44,8 +62,9 @@ function TestParameters.test_counts_are_the_paper_s()
   end
 end
 
--- Published counts of parameters, base and relative: first with an embedding of the empty token, then without it.
-local SHEET = {
+-- Published counts of parameters of the base model and with relative encoding, first with an embedding of the empty
+-- token, then without it, and the tasks with these counts.
+local TASK_COUNTS = {
   { 249026, 270146, 248962, 270082, "even_pairs", "parity_check", "reverse_string", "duplicate_string", "odds_first",
     "compute_sqrt" },
   { 249154, 270274, 249090, 270210, "missing_duplicate_string" },
@@ -57,11 +76,11 @@ local SHEET = {
   { 249797, 270917, 249733, 270853, "modular_arithmetic_brackets", "solve_equation" },
 }
 
-function TestParameters.test_counts_of_all_tasks_are_the_sheet_s()
+function TestParameters.test_counts_of_all_tasks_are_the_published_ones()
   local d = diagnostics.new()
   local all, seen = tasks.read("runtime/data/tasks", d), 0
   lu.assertEquals(d:text(), "")
-  for _, row in ipairs(SHEET) do
+  for _, row in ipairs(TASK_COUNTS) do
     for i = 5, #row do
       for column, sets in ipairs({ {}, { ["encoding.relative.kind"] = "transformer_xl" },
         { ["model.spare_token"] = "false" },
@@ -71,10 +90,7 @@ function TestParameters.test_counts_of_all_tasks_are_the_sheet_s()
       seen = seen + 1
     end
   end
-  local samplers = 0
-  for _, facts in ipairs(all.list) do
-    samplers = samplers + (facts.sets and 0 or 1)
-  end
+  local samplers = lists.count(all.list, function(facts) return not facts.sets end)
   lu.assertEquals({ seen, samplers }, { 15, 15 })
 end
 
@@ -90,7 +106,7 @@ function TestParameters.test_a_learned_table_adds_its_rows()
   end
 end
 
--- 4,224 per layer: the published 21,120, and 270,146 in total for its smallest tasks.
+-- The relative encoding adds 4,224 parameters per layer, 21,120 in all, as published.
 function TestParameters.test_relative_adds_a_map_and_two_biases()
   for _, row in ipairs(COUNTS) do
     for _, kind in ipairs({ "index", "randomized" }) do
@@ -106,9 +122,9 @@ function TestParameters.test_shaw_adds_a_row_per_distance()
   lu.assertEquals(make_plan(sets, make_task(2, 2)).parameters, 249026 + 5 * 15 * 8)
 end
 
-function TestParameters.test_initial_values_are_the_sheet_s()
+function TestParameters.test_initial_values_are_the_paper_s()
   local plan = make_plan({ ["encoding.additive.kind"] = "learned", ["encoding.relative.kind"] = "transformer_xl" })
-  local expected = {
+  check_initial(plan, {
     ["layers.4.attention.relative.weight"] = { "LH_INIT_TRUNCATED_NORMAL", 1 / 8 },
     ["layers.0.attention.relative.content_bias"] = { "LH_INIT_NORMAL", 0.02 },
     ["layers.0.attention.relative.position_bias"] = { "LH_INIT_NORMAL", 0.02 },
@@ -123,37 +139,10 @@ function TestParameters.test_initial_values_are_the_sheet_s()
     ["layers.4.feedforward.down.weight"] = { "LH_INIT_TRUNCATED_NORMAL", 1 / 16 },
     ["output.weight"] = { "LH_INIT_TRUNCATED_NORMAL", 1 / 8 },
     ["output.bias"] = { "LH_INIT_CONSTANT", 0 },
-  }
-  for _, tensor in ipairs(plan.tensors) do
-    if expected[tensor.name] then
-      lu.assertEquals({ tensor.init, tensor.value }, expected[tensor.name], tensor.name)
-      expected[tensor.name] = nil
-    end
-  end
-  lu.assertNil((next(expected)))
+  })
 end
 
-local UNIFORM, NORMAL = "LH_INIT_UNIFORM", "LH_INIT_NORMAL"
-
--- Checks initial values of the named tensors of a plan.
-local function check_initial(plan, expected_values)
-  local seen = 0
-  for _, tensor in ipairs(plan.tensors) do
-    local expected = expected_values[tensor.name]
-    if expected then
-      lu.assertEquals(tensor.init, expected[1], tensor.name)
-      lu.assertAlmostEquals(tensor.value, expected[2], expected[3] or 0, tensor.name)
-      seen = seen + 1
-    end
-  end
-  local count = 0
-  for _ in pairs(expected_values) do
-    count = count + 1
-  end
-  lu.assertEquals(seen, count)
-end
-
--- Ito et al. 2024, width 160, PyTorch's defaults; published numbers to their digits.
+-- The defaults of PyTorch in the model of Ito et al. 2024, of width 160; published numbers have a tolerance.
 function TestParameters.test_initial_values_of_torch_are_its_bounds()
   local plan = make_plan({ ["model.init"] = "torch", ["model.width"] = "160", ["model.feedforward"] = "640",
     ["model.bias"] = "all" })
@@ -175,7 +164,8 @@ function TestParameters.test_initial_values_of_torch_are_its_bounds()
   })
 end
 
--- Duan and Shi 2024, width 128, 15 tokens: bounds 0.10825 of queries, keys and values, 0.20484 of tokens and output.
+-- Bounds of Xavier's method in the model of Duan and Shi 2024, of width 128 with 15 tokens; published numbers have a
+-- tolerance.
 function TestParameters.test_initial_values_of_xavier_are_its_bounds()
   local plan = make_plan({ ["model.init"] = "xavier", ["model.width"] = "128", ["model.feedforward"] = "512",
     ["model.bias"] = "all", ["model.activation"] = "swiglu" }, make_task(13, 15))
@@ -194,8 +184,8 @@ function TestParameters.test_initial_values_of_xavier_are_its_bounds()
   })
 end
 
--- Bounds of every matrix of encoder-decoders; Xavier's counts a cross-attention's queries, keys and values as one
--- matrix.
+-- The reference vectors store the bound of every matrix of encoder-decoders. For these bounds, the queries, keys and
+-- values of a cross-attention are one matrix.
 function TestParameters.test_xavier_s_bounds_are_those_of_the_stored_vectors()
   local project, count = project_module.new("."), 0
   for file in lfs.dir("tests/reference") do
@@ -246,8 +236,8 @@ function TestLayout.test_tensors_have_the_documented_names_and_shapes()
   lu.assertEquals(plan.tensor_count, #expected)
 end
 
--- Calls visit(index) for every element of a tensor.
-local function each_element(tensor, visit)
+-- Calls visit(index in the parameters) for every element of a tensor.
+local function visit_elements(tensor, visit)
   local rows, columns = 1, tensor.shape[1]
   if tensor.rank == 2 then
     rows, columns = tensor.shape[1], tensor.shape[2]
@@ -264,7 +254,7 @@ function TestLayout.test_elements_do_not_overlap_and_are_inside()
     local plan = make_plan(sets)
     local owner, count = {}, 0
     for _, tensor in ipairs(plan.tensors) do
-      each_element(tensor, function(index)
+      visit_elements(tensor, function(index)
         if owner[index] or index < 0 or index >= plan.parameter_elements then
           lu.fail(("%s: element %d belongs to %s, of %d elements"):format(tensor.name, index, owner[index],
             plan.parameter_elements))
@@ -282,10 +272,7 @@ end
 
 function TestLayout.test_queries_keys_and_values_share_rows()
   local plan = make_plan(make_small_sets())
-  local at = {}
-  for _, tensor in ipairs(plan.tensors) do
-    at[tensor.name] = tensor
-  end
+  local at = index_tensors(plan)
   for l = 0, 1 do
     local prefix = ("layers.%d.attention."):format(l)
     local query, key = at[prefix .. "query.weight"], at[prefix .. "key.weight"]
@@ -299,8 +286,7 @@ function TestLayout.test_queries_keys_and_values_share_rows()
   lu.assertEquals(make_plan({}, make_task(2, 17)).class_columns, 32)
 end
 
--- Parameters of geometric attention: a bias per head, padded to a whole vector, and a map to two directions for every
--- head.
+-- Geometric attention adds a bias per head, padded to a whole vector, and a product with two directions per head.
 function TestLayout.test_geometric_attention_adds_its_parameters()
   local none = make_plan({})
   local plan = make_plan({ ["encoding.normaliser.kind"] = "geometric" })

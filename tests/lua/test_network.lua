@@ -1,9 +1,11 @@
--- generator/network: everything derived from a description, run on numbers (machine.lua) and compared with differences.
+-- generator/network: the passes that are derived from a description run on numbers (machine.lua), and their gradients
+-- are compared with differences of the loss.
 
 local support = dofile("tests/lua/support.lua")
 
 local built_networks = require("built_networks")
 local canonical = require("base.canonical")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local machine = require("machine")
 local networks = require("networks")
@@ -14,7 +16,7 @@ local build, make_families, describe_block = built_networks.build, built_network
 local describe_embedded = built_networks.describe_embedded
 local NETWORKS = tonumber(os.getenv("LH_NETWORKS")) or 100
 local STEP, TOLERANCE = 1e-6, 1e-6
-local TRIES = 8 -- a difference across the corner of a ReLU is wrong, but rarely in several tries
+local TRIES = 8 -- a difference is wrong if a ReLU changes its side, which is rare in several tries
 
 local IN_BLOCKS = { kind = "learned", in_blocks = true, rows = 4, dropout_rate = 0.2,
   first = { kind = "normal", value = 1 } }
@@ -24,7 +26,7 @@ local function make_machine(describe, number, section)
   return machine.new(net, new_random(number), net.streams[2] and { 3, 4 } or { 3 })
 end
 
--- A sorted list of { name, values, gradients } of every parameter.
+-- A list of { name, values, gradients } of every tensor of parameters, sorted by name.
 local function list_tensors(m, gradients)
   local list = {}
   for scope, repetitions in pairs(m.values) do
@@ -68,8 +70,8 @@ local function is_close(m, tensors, random)
   return math.abs(numeric - expected_derivative) <= TOLERANCE * (1 + math.abs(numeric) + math.abs(above))
 end
 
--- nil, or the tensors whose gradients are wrong in all tries.
-local function wrong_gradients(m, number)
+-- The names of the tensors whose gradients are wrong in all tries, or nil.
+local function find_wrong_gradients(m, number)
   local suspects
   for try = 1, TRIES do
     local random = new_random(number * TRIES + try)
@@ -89,9 +91,9 @@ local function wrong_gradients(m, number)
   return table.concat(canonical.sort_keys(suspects), ", ")
 end
 
-local function check(name, describe, text, section)
+local function check_gradients(name, describe, text, section)
   local ok, wrong = xpcall(function()
-    return wrong_gradients(make_machine(describe, 1, section), 1)
+    return find_wrong_gradients(make_machine(describe, 1, section), 1)
   end, function(err)
     return type(err) == "table" and err.what or debug.traceback(err)
   end)
@@ -100,11 +102,12 @@ local function check(name, describe, text, section)
   end
 end
 
--- Fields of a model's section in which random networks differ, and positions in blocks.
+-- The sections of random networks, as built_networks.build takes them.
 local SECTIONS = { {}, {}, { embedding = "linear" }, { embedding = "linear", readout = "probe" },
   { additive = IN_BLOCKS }, { embedding = "linear", additive = IN_BLOCKS } }
 
-local function random_network(number)
+-- Returns a random description, its text and its section.
+local function make_network(number)
   local section = SECTIONS[number % #SECTIONS + 1]
   local given = networks.make_random(number, { streams = number % 3 == 0 and { "source", "target" },
     families = { "self", "sloped", "causal", "directional" }, whole = { directional = true }, model = section,
@@ -127,7 +130,7 @@ local CASES = {
     local f = b:product("map", h, networks.WIDTH)
     return b:add(b:add(h, f, 0.3), f, 0.3)
   end),
-  ["what comes from outside is added behind the block, too"] = describe_embedded(function(net, x)
+  ["a value from outside that is also added after the block"] = describe_embedded(function(net, x)
     local b = net:block("layer", 1, "A block.")
     b:output(b:norm("norm1", b:add(b:input(net:norm("norm1", x)), b:external(x))))
     return net:add(b.result, x)
@@ -140,7 +143,7 @@ local CASES = {
     c:output(c:add(c:norm("norm1", h), c:external(b.result)))
     return c.result
   end),
-  ["a name of what comes from outside"] = describe_embedded(function(net, x)
+  ["a value from outside with the name of a value in the block"] = describe_embedded(function(net, x)
     local b = net:block("layer", 1, "A block.")
     local outside = net:norm("norm1", x)
     local h, inner = b:input(x), b:external(outside)
@@ -148,7 +151,7 @@ local CASES = {
     b:output(b:add(b:add(s, b:add(h, s), 0.3), inner))
     return net:add(b.result, outside)
   end),
-  ["names of a block around it"] = describe_embedded(function(net, x)
+  ["values in a block and around it with one name"] = describe_embedded(function(net, x)
     local stored = net:product("map", x, networks.WIDTH)
     local b = net:block("layer", 2, "A block.")
     local h = b:input(x)
@@ -175,7 +178,7 @@ local CASES = {
     local wide = block("other", net:product("wide", block("layer", x), 2 * networks.WIDTH))
     return net:add(x, net:product("narrow", wide, networks.WIDTH))
   end),
-  ["two attentions that look both ways"] = describe_block(1, function(b, h)
+  ["two attentions with directions"] = describe_block(1, function(b, h)
     local s = b:add(h, b:attention("directional", h, h))
     return b:add(s, b:attention("directional", s, s, { name = "second" }))
   end),
@@ -183,21 +186,21 @@ local CASES = {
 
 function TestNetworks.test_networks_that_once_failed_have_right_gradients()
   for name, describe in pairs(CASES) do
-    check(name, describe)
+    check_gradients(name, describe)
   end
 end
 
 function TestNetworks.test_gradients_of_random_networks_match_differences()
   for number = 1, NETWORKS do
-    local describe, text, section = random_network(number)
-    check("random network " .. number, describe, text, section)
+    local describe, text, section = make_network(number)
+    check_gradients("random network " .. number, describe, text, section)
   end
 end
 
--- One set of buffers for all repetitions, the stream in one place.
+-- An evaluation has one set of buffers for all repetitions of a block, and training has one for each.
 function TestNetworks.test_evaluation_gives_the_logits_of_training()
   for number = 1, NETWORKS // 3 do
-    local describe, _, section = random_network(number)
+    local describe, _, section = make_network(number)
     local m = make_machine(describe, number, section)
     m.drops = false
     m:loss()
@@ -208,51 +211,48 @@ function TestNetworks.test_evaluation_gives_the_logits_of_training()
   end
 end
 
--- A block in which every kind of error can be planted: dropout, a sum that is read twice, a rectified product.
+-- Whether the comparison finds an error that plant(passes) makes in the passes of a block, which has dropout, a sum
+-- that is read twice, and a rectified product.
 local function finds_planted_error(plant)
   local m = make_machine(describe_block(2, function(b, h)
     local a = b:norm("norm1", b:add(h, b:attention("self", h, h), 0.3))
     local s = b:add(a, b:feedforward(a, { hidden = 32, activation = "relu", bias = true }), 0.3)
     return b:add(s, b:product("map", b:norm("norm2", s), networks.WIDTH))
   end), 1)
-  lu.assertNil(wrong_gradients(m, 1))
+  lu.assertNil(find_wrong_gradients(m, 1))
   plant(m.lists[m.net.scopes.layer])
-  local ok, wrong = pcall(wrong_gradients, m, 1)
+  local ok, wrong = pcall(find_wrong_gradients, m, 1)
   return not ok or wrong ~= nil
 end
 
 local function find_first(list, kind)
-  for _, b in ipairs(list) do
-    if b.kind == kind then
-      return b
-    end
-  end
+  return lists.find(list, function(operation) return operation.kind == kind end)
 end
 
 local PLANTED = {
-  ["two kept values in one buffer"] = function(lists)
-    find_first(lists.forward, "add_norm").out.name = find_first(lists.forward, "attention").out.name
+  ["two kept values in one buffer"] = function(passes)
+    find_first(passes.forward, "add_norm").out.name = find_first(passes.forward, "attention").out.name
   end,
-  ["a mask that another site overwrites"] = function(lists)
-    for _, op in ipairs(lists.forward) do
+  ["a mask that another site overwrites"] = function(passes)
+    for _, op in ipairs(passes.forward) do
       op.keep = op.keep and "keep"
     end
   end,
-  ["a gradient in the stream's buffer"] = function(lists)
-    find_first(lists.backward, "attention_grad").dy = find_first(lists.backward, "norm_grad").to
+  ["a gradient in the stream's buffer"] = function(passes)
+    find_first(passes.backward, "attention_grad").dy = find_first(passes.backward, "norm_grad").to
   end,
-  ["a contribution that is stored, not added"] = function(lists)
-    for _, b in ipairs(lists.backward) do
+  ["a contribution that is stored, not added"] = function(passes)
+    for _, b in ipairs(passes.backward) do
       b.adds = false
     end
   end,
-  ["an input gradient that is not rectified"] = function(lists)
-    for _, b in ipairs(lists.backward) do
+  ["an input gradient that is not rectified"] = function(passes)
+    for _, b in ipairs(passes.backward) do
       b.relu = nil
     end
   end,
-  ["a norm that is left out"] = function(lists)
-    table.remove(lists.backward, #lists.backward - 4)
+  ["a norm that is left out"] = function(passes)
+    table.remove(passes.backward, #passes.backward - 4)
   end,
 }
 
@@ -262,11 +262,9 @@ function TestNetworks.test_planted_errors_are_found()
   end
 end
 
--- ---- mistakes ----
-
 TestMistakes = {}
 
--- A network of two streams: `lines` are the sixth and following ones.
+-- The text of a description with two streams and these lines in its block; the first of them is line 6 of the text.
 local function describe_two_streams(lines)
   return ([[
 return function(net)
@@ -280,7 +278,8 @@ end
 ]]):format(lines)
 end
 
--- { lines, line of the message, found, expected }: errors that need two streams; see test_own_network_errors.lua.
+-- { lines, line of the message, found, expected } of mistakes that need two streams. test_own_network_errors.lua has
+-- the others.
 local MISTAKES = {
   { [[local h = b:input(x) b:output(b:add(h, b:attention("self", h, b:external(y))))]], 6,
     "attention self looks from source to target", 'the attention "cross"' },

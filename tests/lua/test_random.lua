@@ -1,26 +1,24 @@
--- Random networks (networks.lua) as generated text, without a compiler: each is printed for both targets or refused by
--- name, and all names in it differ; and minimal networks that once failed.
+-- Random networks (networks.lua) as generated text, without a compiler: each is rendered for CPU and GPU or refused
+-- with a reason, and no name is defined twice; and minimal networks that once failed.
 -- tests/unit/test_random.c and tests/emulation/test_random.c check their results.
 
 local support = dofile("tests/lua/support.lua")
 package.path = "tests/support/?.lua;" .. package.path
 
-local random_specs = require("random_specs") -- loaded before modules that plan
-local lfs = require("lfs")
+local random_specs = require("random_specs") -- changes a module that the following modules load
+local lists = require("base.lists")
 local lu = require("luaunit")
 local project = require("project").new(".")
+local write = require("base.write")
 
 local NETWORKS = tonumber(os.getenv("LH_NETWORKS")) or 5 -- number of narrow networks, and of wide ones
 
 local function render_files(plan)
-  local list, text = assert(project:render_files(plan, plan.device and true)), {}
-  for _, file in ipairs(list) do
-    text[file.path] = file.text
-  end
-  return text
+  return support.index_texts(assert(project:render_files(plan, plan.device and true)))
 end
 
--- The plan, and the files by name, of a spec with these fields whose encoder this description replaces.
+-- Renders a spec whose encoder this description replaces; encoding, eval: texts of the sections' fields. Returns the
+-- plan and the files' texts by name.
 local function render(describe, encoding, width, eval)
   local plan
   random_specs.describe(describe, function()
@@ -35,7 +33,6 @@ end
 
 -- ---- names that are defined twice ----
 
--- The text without comments, whose words are not names.
 local function remove_comments(text)
   return (text:gsub("/%*.-%*/", ""))
 end
@@ -45,8 +42,8 @@ local function add_once(known, name, place)
   known[name] = true
 end
 
--- Names of a text's functions that begin in column 1; on the CPU also those of the kernels.
-local function list_functions(text, place, known)
+-- Checks the names of functions, whose definitions begin in column 1. known: the names so far.
+local function check_functions(text, place, known)
   for line in remove_comments(text):gmatch("[^\n]+") do
     local name = line:match("^[%a][%w_ %*]-([%w_]+)%(")
     if name and not line:find(";", 1, true) and not line:find("^extern") and not line:find("^typedef")
@@ -56,7 +53,7 @@ local function list_functions(text, place, known)
   end
 end
 
-local function list_members(text, place)
+local function check_members(text, place)
   for body, struct in remove_comments(text):gmatch("typedef struct [%w_]+ {\n(.-)\n} ([%w_]+);") do
     local known = {}
     for name in body:gsub("%b[]", ""):gmatch("([%w_]+)%s*[,;]") do
@@ -65,7 +62,7 @@ local function list_members(text, place)
   end
 end
 
-local function list_constants(text, place, known)
+local function check_constants(text, place, known)
   for name in remove_comments(text):gmatch("\n%s*([%u][%u%d_]+) = ") do
     add_once(known, name, place)
   end
@@ -74,9 +71,9 @@ local function list_constants(text, place, known)
   end
 end
 
-local KERNELS = {} -- names of functions
+local KERNELS = {} -- the names of all functions of kernels/cpu, as a set
 
-for name in lfs.dir("kernels/cpu") do
+for _, name in ipairs(write.list_names("kernels/cpu")) do
   if name:find("%.h$") then
     for line in remove_comments(support.read("kernels/cpu/" .. name)):gmatch("[^\n]+") do
       KERNELS[line:match("^[%a][%w_ %*]-([%w_]+)%(") or ""] = true
@@ -84,8 +81,8 @@ for name in lfs.dir("kernels/cpu") do
   end
 end
 
--- The parts of step.c.
-local function split_cpu_parts(text)
+-- The names of step.c and the files that it includes.
+local function list_cpu_files(text)
   local list = { "step.c", "layers.inc", "loss.inc", "trace.inc" }
   for path in pairs(text) do
     list[#list + 1] = path:match("^attention_.*%.inc$")
@@ -94,19 +91,16 @@ local function split_cpu_parts(text)
 end
 
 local function check_names(text, place)
-  local known, constants = {}, {}
-  for name in pairs(KERNELS) do
-    known[name] = true
-  end
-  for _, part in ipairs(split_cpu_parts(text)) do
-    list_functions(text[part], place .. " " .. part, known)
-    list_members(text[part], place .. " " .. part)
-    list_constants(text[part], place .. " " .. part, constants)
+  local known, constants = lists.copy(KERNELS), {}
+  for _, part in ipairs(list_cpu_files(text)) do
+    check_functions(text[part], place .. " " .. part, known)
+    check_members(text[part], place .. " " .. part)
+    check_constants(text[part], place .. " " .. part, constants)
   end
   if text["device.cu"] then
-    list_functions(text["device.cu"], place .. " device.cu", {})
-    list_members(text["device.cu"], place .. " device.cu")
-    list_constants(text["device.cu"], place .. " device.cu", {})
+    check_functions(text["device.cu"], place .. " device.cu", {})
+    check_members(text["device.cu"], place .. " device.cu")
+    check_constants(text["device.cu"], place .. " device.cu", {})
   end
 end
 
@@ -124,7 +118,7 @@ local function check_random(id)
   end)
 end
 
-function TestRandom.test_they_are_printed_for_both_targets_or_refused_by_name()
+function TestRandom.test_random_networks_are_rendered_or_refused_with_a_reason()
   for number = 1, NETWORKS do
     check_random("random_" .. number)
     check_random("random_wide_" .. number)
@@ -140,7 +134,8 @@ local function describe_embedded(f)
   end
 end
 
--- A block of this name with attention, and the network after it.
+-- Describes a block of this name with an attention; follow(block, sum) describes the block's rest and returns its
+-- output.
 local function describe_attention(name, follow)
   return describe_embedded(function(net, x)
     local b = net:block(name, 2, "A block.")
@@ -150,7 +145,7 @@ local function describe_attention(name, follow)
   end)
 end
 
--- The number of layers has the name of the block, for all parameters of layers.
+-- The constant of the number of layers is named after the block, in all code.
 function TestNames.test_a_block_of_another_name_has_the_attention()
   for _, encoding in ipairs({ 'kind = "relative"', 'relative = { kind = "shaw", clip = 4 }', 'kind = "alibi_learned"',
     'kind = "geometric"' }) do
@@ -196,7 +191,7 @@ function TestNames.test_a_value_is_no_call_of_the_kernel_of_its_name()
   end
 end
 
--- Every rate is named after the first value with that dropout; a name in use gets a number.
+-- Each rate of dropout has a constant, named after the first value with this rate; a used name gets a number.
 function TestNames.test_dropouts_of_one_name_may_have_several_rates()
   local plan, text = render(describe_embedded(function(net, x)
     local b = net:block("layer", 2, "A block.")
@@ -205,15 +200,11 @@ function TestNames.test_dropouts_of_one_name_may_have_several_rates()
     b:output(b:add(s, outside, 0.3))
     return b.result
   end))
-  local names = {}
-  for i, dropout in ipairs(plan.dropouts) do
-    names[i] = dropout.name
-  end
-  lu.assertEquals(names, { "BRANCH", "EMBEDDING", "EMBEDDING_2", "EMBEDDING_3" })
+  lu.assertEquals(lists.get_names(plan.dropouts), { "BRANCH", "EMBEDDING", "EMBEDDING_2", "EMBEDDING_3" })
   check_names(text, "rates")
 end
 
--- Each array has an address in shared memory.
+-- The address of each array takes 8 bytes of shared memory.
 function TestNames.test_addresses_of_many_arrays_are_counted_in_shared_memory()
   local few, many
   few = render(describe_attention("layer", function(b, s)
@@ -265,7 +256,7 @@ function TestNames.test_a_stream_may_have_two_embeddings()
   end
 end
 
--- Positions of a stream without positions are not summed.
+-- Gradients of position vectors are summed only for streams to which they are added.
 function TestNames.test_sums_of_positions_are_those_of_placed_streams()
   local plan
   random_specs.describe(function(net)
@@ -292,8 +283,8 @@ end
 
 TestPlaces = {}
 
--- Errors of a description whose block of `layers` has dropout at this number of places.
-local function describe_dropouts(places, layers)
+-- The error of a network whose block has this number of layers and of places with dropout, or nil.
+local function find_dropout_problem(places, layers)
   local ok, problem = pcall(render, describe_embedded(function(net, x)
     local b = net:block("layer", layers, "A block.")
     local h = b:input(x)
@@ -307,11 +298,11 @@ local function describe_dropouts(places, layers)
   return not ok and tostring(problem) or nil
 end
 
--- A part of dropout's counter distinguishes places, so their number is limited.
+-- The random numbers of dropout are a function of the place, in a few bits, so the number of places is limited.
 function TestPlaces.test_too_many_places_are_refused()
-  lu.assertNil(describe_dropouts(4, 63))
-  lu.assertStrContains(describe_dropouts(4, 64), "eval.dropout: 4 places of 65 layers")
-  lu.assertStrContains(describe_dropouts(257, 1), "block layer drops out at 257 places")
+  lu.assertNil(find_dropout_problem(4, 63))
+  lu.assertStrContains(find_dropout_problem(4, 64), "eval.dropout: 4 places of 65 layers")
+  lu.assertStrContains(find_dropout_problem(257, 1), "block layer drops out at 257 places")
 end
 
 support.run()

@@ -1,12 +1,12 @@
--- lab/study/grid/study.lua and grid.lua: expansion of a study to cells and runs, and the messages (goldens).
+-- lab/study/grid/study.lua and grid.lua: expansion of a study to cells and runs, and messages about invalid studies.
 --
--- Each tests/golden/studies/<case>.lua is expanded and its errors compared with <case>.err, byte for byte. A first line
--- `-- scale: NAME` means --scale NAME. LH_UPDATE_GOLDEN=1 updates the .err files.
+-- Each tests/golden/studies/<case>.lua has the errors of <case>.err, byte for byte. A first line `-- scale: NAME` means
+-- --scale NAME. LH_UPDATE_GOLDEN=1 updates the .err files.
 
 local support = dofile("tests/lua/support.lua")
 
 local grid = require("lab.study.grid.grid")
-local lfs = require("lfs")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local probes = require("probe_study")
 local project = require("project").new(".")
@@ -15,16 +15,25 @@ local expand, probe, SMALL = probes.expand, probes.probe, probes.SMALL
 
 TestGrid = {}
 
+local function list_ids(study)
+  return lists.map(study.cells, function(cell) return cell.id end)
+end
+
+-- Checks that a study, the text of a file, is refused with this message.
+local function refuse(text, expected)
+  local study, message = grid.expand(project, support.write("refused.lua", text))
+  lu.assertNil(study)
+  lu.assertStrContains(message, expected)
+  return message
+end
+
 function TestGrid.test_cells_are_the_product()
   local study = expand(probe())
   lu.assertEquals({ study.name, study.title, study.cells[1].seeds }, { "probe", "probe", { 2, 3, 4 } })
   lu.assertEquals(study.axes, { { name = "task", values = { "reverse_string", "parity_check" } },
     { name = "encoding", values = { "tilted", "rand-rope" } } })
   lu.assertEquals(study.report, { { kind = "table", rows = "task" } })
-  local ids = {}
-  for i, cell in ipairs(study.cells) do
-    ids[i] = cell.id
-  end
+  local ids = list_ids(study)
   lu.assertEquals(ids, { "reverse_string_tilted", "reverse_string_rand_rope", "parity_check_tilted",
     "parity_check_rand_rope" })
   lu.assertEquals(study.ids, ids)
@@ -53,20 +62,14 @@ function TestGrid.test_runs_have_the_folders_of_the_trainer()
   lu.assertEquals(expand(probe()).cells[1].runs[3].dir:match("[^/]*$"), "lr0.004-seed4")
 end
 
--- A value may be combined with only some values of another axis; a scale without these leaves it without a cell.
+-- A value may be combined with only some values of another axis (with).
 function TestGrid.test_values_may_be_combined_with_some_others_only()
   local text = SMALL:gsub("train = { batch = 12 } }", "%0, with = { task = { 'parity_check' } }")
-  local file, ids = support.write("with.lua", text), {}
-  for i, cell in ipairs(expand(file).cells) do
-    ids[i] = cell.id
-  end
-  lu.assertEquals(ids, { "reverse_string_tilted", "parity_check_tilted", "parity_check_rand_rope" })
+  lu.assertEquals(list_ids(expand(support.write("with.lua", text))),
+    { "reverse_string_tilted", "parity_check_tilted", "parity_check_rand_rope" })
   for wrong, expected in pairs({ ["task = { 'parity' }"] = '"parity" is no value of this axis',
     ["encoding = { 'tilted' }"] = "axes[2].values[2].with.encoding: no such field" }) do
-    local nothing, message = grid.expand(project, support.write("with.lua", (text:gsub("task = { 'parity_check' }",
-      wrong))))
-    lu.assertNil(nothing)
-    lu.assertStrContains(message, expected)
+    refuse(text:gsub("task = { 'parity_check' }", wrong), expected)
   end
 end
 
@@ -78,9 +81,7 @@ function TestGrid.test_values_may_have_learning_rates()
   lu.assertEquals({ cells[1].learning_rates, cells[2].learning_rates }, { { 0.004 }, { 0.1, 0.01 } })
   lu.assertEquals({ #cells[1].runs, #cells[2].runs, cells[2].runs[4].learning_rate }, { 3, 6, 0.01 })
   lu.assertEquals(expand(file, { scale = "short" }).cells[1].learning_rates, { 0.1, 0.01 })
-  local nothing, message = grid.expand(project, support.write("rates.lua", (text:gsub("0.01 }", "-1 }"))))
-  lu.assertNil(nothing)
-  lu.assertStrContains(message, "axes[2].values[2].learning_rates[2]: -1 does not fit here")
+  refuse(text:gsub("0.01 }", "-1 }"), "axes[2].values[2].learning_rates[2]: -1 does not fit here")
 end
 
 -- An error in a range of seeds is reported once, with its position.
@@ -89,10 +90,8 @@ function TestGrid.test_wrong_seeds_are_refused_once_with_their_position()
     ["{ 0, 1, 5 }"] = "seeds: is a list of length 3\n", ["{ 4, 2 }"] = "seeds: ends at 2, before it starts\n",
     ["{ 0, 4096 }"] = "seeds: are 4097 seeds\n", ["{ 0, 0.5 }"] = "seeds[2]: 0.5 is no seed\n",
     ["{ '1', 2 }"] = 'seeds[1]: "1" is no seed\n', ["{ -1, 2 }"] = "seeds[1]: -1 is no seed\n" }) do
-    local nothing, message = grid.expand(project, support.write("seeds.lua", (SMALL:gsub("{ 2, 4 }", wrong, 1))))
-    lu.assertNil(nothing)
-    lu.assertStrContains(message, "error: " .. expected)
-    lu.assertStrContains(message, "1 error; nothing was written")
+    local text = SMALL:gsub("{ 2, 4 }", wrong, 1)
+    lu.assertStrContains(refuse(text, "error: " .. expected), "1 error; nothing was written")
   end
 end
 
@@ -124,26 +123,26 @@ function TestGrid.test_values_may_be_numbers()
   lu.assertEquals(expand(support.write("widths.lua", WIDTHS), { scale = "small" }).ids, { "width_16", "width_32" })
   local rates = WIDTHS:gsub("name = 32", "name = 0.5"):gsub("name = 64", "name = 1e-3"):gsub('"32"', "5e-1")
   lu.assertEquals(expand(support.write("rates.lua", rates)).ids, { "width_0_5", "width_16", "width_0_001" })
-  local nothing, message = grid.expand(project, support.write("twice.lua", (WIDTHS:gsub("= 64,", "= 32,"))))
-  lu.assertNil(nothing)
-  lu.assertStrContains(message, '"32" occurs twice')
+  refuse(WIDTHS:gsub("= 64,", "= 32,"), '"32" occurs twice')
 end
 
--- A report names the scored set and, optionally, the set that chooses the learning rate.
+-- A report names the scored set (split), the set that chooses the learning rate (select), and the metric.
 function TestGrid.test_scored_sets_of_a_report()
-  local function scored(report)
-    return grid.expand(project, support.write("scored.lua", (SMALL:gsub("report = %b{}", "report = " .. report))))
+  local function make_text(report)
+    return (SMALL:gsub("report = %b{}", "report = " .. report))
+  end
+  local function expand_with(report)
+    return expand(support.write("scored.lua", make_text(report)))
   end
   lu.assertEquals(expand(probe()).scored, { split = "test" })
-  local study = assert(scored('{ split = "validation" }'))
+  local study = expand_with('{ split = "validation" }')
   lu.assertEquals(study.scored, { split = "validation" })
   lu.assertNil(study.report)
-  study = assert(scored('{ select = "train", { kind = "curves", lines = "encoding" } }'))
+  study = expand_with('{ select = "train", { kind = "curves", lines = "encoding" } }')
   lu.assertEquals(study.scored, { split = "test", select = "train" })
   lu.assertEquals(study.report, { { kind = "curves", lines = "encoding" } })
-  study = assert(scored('{ metric = "exact_match" }'))
-  lu.assertEquals(study.scored, { split = "test", metric = "exact_match" })
-  study = assert(scored('{ generalises = { metric = "accuracy", above = 95.5 } }'))
+  lu.assertEquals(expand_with('{ metric = "exact_match" }').scored, { split = "test", metric = "exact_match" })
+  study = expand_with('{ generalises = { metric = "accuracy", above = 95.5 } }')
   lu.assertEquals(study.scored.generalises, { metric = "accuracy", above = 95.5 })
   for report, expected in pairs({
     ['{ generalises = 90 }'] = "report.generalises: is 90\n",
@@ -158,13 +157,11 @@ function TestGrid.test_scored_sets_of_a_report()
     ['{ metric = "exact" }'] = 'report.metric: "exact" is no metric',
     ['{ slect = "train" }'] = 'report.slect: no such field',
   }) do
-    local nothing, message = scored(report)
-    lu.assertNil(nothing)
-    lu.assertStrContains(message, expected)
+    refuse(make_text(report), expected)
   end
 end
 
--- Texts equal to those of the runtime's lh_write_shortest.
+-- The texts are those of the runtime's lh_write_shortest.
 function TestGrid.test_rates_in_names()
   local texts = { [1e-4] = "0.0001", [3e-4] = "0.0003", [1e-5] = "1e-05", [0.1 + 0.2] = "0.30000000000000004",
     [1] = "1", [100] = "1e+02", [12] = "12", [1.5e-7] = "1.5e-07" }
@@ -181,7 +178,7 @@ function TestGrid.test_scales_apply_between_base_and_axes()
   lu.assertEquals(#expand(probe(), { scale = "other" }).cells, 4)
 end
 
--- Options of a base without a task are those of the axis' tasks.
+-- A base without a task may have options of the tasks of an axis.
 function TestGrid.test_options_are_kept_if_an_axis_has_the_task()
   local study = expand("abc_controls", { scale = "small" })
   local options = study.cells[1].spec.resolved.task.options
@@ -218,35 +215,25 @@ end
 
 TestErrors = {}
 
-local function check_golden(case)
-  local path = ("tests/golden/studies/%s.lua"):format(case)
+local function check_golden(path)
   local scale = support.read(path):match("^%-%- scale: (%S+)")
   local study, message = grid.expand(project, path, { scale = scale })
   lu.assertNil(study)
   support.assert_golden((path:gsub("%.lua$", ".err")), message)
 end
 
-for name in lfs.dir("tests/golden/studies") do
-  local case = name:match("^(.*)%.lua$")
-  if case then
-    TestErrors["test_" .. case] = function()
-      check_golden(case)
-    end
+for _, case in ipairs(project:list_names("tests/golden/studies", ".lua")) do
+  TestErrors["test_" .. case] = function()
+    check_golden(("tests/golden/studies/%s.lua"):format(case))
   end
 end
 
 TestStudies = {}
 
-local function studies()
-  return project:list_names("spec/studies", ".lua")
-end
-
--- Cells that two studies share have the same runs.
-function TestStudies.test_of_one_paper_share_their_runs()
-  local dirs = {}
-  for _, cell in ipairs(expand("ruoss_table1", { scale = "small" }).cells) do
-    dirs[cell.runs[1].dir] = true
-  end
+function TestStudies.test_studies_of_one_paper_share_their_runs()
+  local dirs = lists.to_set(lists.map(expand("ruoss_table1", { scale = "small" }).cells, function(cell)
+    return cell.runs[1].dir
+  end))
   for _, name in ipairs({ "ruoss_table2", "ruoss_figure4" }) do
     for _, cell in ipairs(expand(name, { scale = "small" }).cells) do
       lu.assertTrue(dirs[cell.runs[1].dir], cell.id)
@@ -254,42 +241,33 @@ function TestStudies.test_of_one_paper_share_their_runs()
   end
 end
 
--- A checkpoint can be resumed if the source digest is equal.
-function TestStudies.test_that_share_a_cell_have_its_source_digest()
-  local digests, cuda = {}, {}
+-- Renders a cell; returns its source digests { CPU, CUDA } and the files' texts by name.
+local function render_cell(name)
+  local files, digest = project:render_files(grid.plan_cell(project, name, {}).plan, true)
+  local texts = support.index_texts(files)
+  return { digest, assert(texts["cuda.c"]:match('source_digest = "(%x+)"')) }, texts
+end
+
+-- A run that one study began continues in another study that has the cell, since the source digests are equal.
+function TestStudies.test_studies_that_share_a_cell_have_one_source_digest()
+  local digests = {}
   for i, name in ipairs({ "ruoss_table1", "ruoss_figure4" }) do
-    local spec = grid.plan_cell(project, name .. ":small:parity_check_rand_relative", {})
-    local files
-    files, digests[i] = project:render_files(spec.plan, true)
-    for _, file in ipairs(files) do
-      cuda[i] = file.path == "cuda.c" and file.text:match('source_digest = "(%x+)"') or cuda[i]
-      if file.path == "step.c" then
-        lu.assertStrContains(file.text, name)
-      end
-    end
+    local texts
+    digests[i], texts = render_cell(name .. ":small:parity_check_rand_relative")
+    lu.assertStrContains(texts["step.c"], name)
   end
   lu.assertEquals(digests[1], digests[2])
-  lu.assertNotNil(cuda[1])
-  lu.assertEquals(cuda[1], cuda[2])
 end
 
--- A report joins the runs of two cells that differ only in their seed.
+-- Cells that differ only in their name and seed have one trainer.
 function TestStudies.test_cells_of_other_names_have_one_source_digest()
-  local digests, cuda = {}, {}
-  for seed = 0, 1 do
-    local spec = grid.plan_cell(project, "duan_table1:small:successor_vanilla_" .. seed, {})
-    local files
-    files, digests[seed] = project:render_files(spec.plan, true)
-    for _, file in ipairs(files) do
-      cuda[seed] = file.path == "cuda.c" and file.text:match('source_digest = "(%x+)"') or cuda[seed]
-    end
-  end
-  lu.assertNotNil(cuda[0])
-  lu.assertEquals({ digests[0], cuda[0] }, { digests[1], cuda[1] })
+  lu.assertEquals((render_cell("duan_table1:small:successor_vanilla_0")),
+    (render_cell("duan_table1:small:successor_vanilla_1")))
 end
 
--- A scale cannot change an axis's training: the teachers have the base's epochs.
-function TestStudies.test_teachers_train_as_long_as_the_scale_says()
+-- A scale cannot change the training of an axis' values, so teachers have the epochs of the base, which a scale
+-- changes.
+function TestStudies.test_teachers_train_for_the_epochs_of_the_scale()
   for _, name in ipairs({ "abc_controls", "abc_ablations", "duan_table1" }) do
     local taught = 0
     for _, cell in ipairs(expand(name, { scale = "small" }).cells) do
@@ -303,8 +281,8 @@ function TestStudies.test_teachers_train_as_long_as_the_scale_says()
   lu.assertEquals(cell.resolved.train.epochs, 256)
 end
 
-function TestStudies.test_have_a_small_scale()
-  for _, name in ipairs(studies()) do
+function TestStudies.test_studies_have_a_small_scale()
+  for _, name in ipairs(project:list_names("spec/studies", ".lua")) do
     local text = support.read("spec/studies/" .. name .. ".lua")
     lu.assertStrContains(text, "small = {")
     lu.assertStrContains(text:match("^[^\n]*"), "-- ")
