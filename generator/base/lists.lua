@@ -34,6 +34,7 @@ function M.index_by(list, get_key)
   return items
 end
 
+-- The words of a text as a set.
 function M.split_set(text)
   return M.to_set(M.find_all(text, "%S+"))
 end
@@ -166,6 +167,7 @@ function M.append_to(map, key, item)
   table.insert(map[key], item)
 end
 
+-- The items, each once, in the order of their first places.
 function M.drop_repeats(list)
   return M.map(M.group(list, function(item) return item end), function(group) return group.key end)
 end

@@ -14,7 +14,7 @@ end
 
 -- Keywords, alternative tokens and macros of C, C++ and CUDA that match the pattern of user names, and words that
 -- compilers add. `real` is a type of generated code.
-local OF_COMPILERS = lists.split_set([[alignas alignof alloca and and_eq asm assert auto bitand bitor bool break case
+local COMPILER_WORDS = lists.split_set([[alignas alignof alloca and and_eq asm assert auto bitand bitor bool break case
   catch char char16_t char32_t char8_t class co_await co_return co_yield compl concept const const_cast consteval
   constexpr constinit continue decltype default delete do double dynamic_cast else enum explicit export extern false
   float for friend goto i386 if inline int linux long mutable namespace new noexcept not not_eq nullptr offsetof
@@ -27,7 +27,7 @@ M.FREE = M.TEXT .. "; no word of C, C++ or CUDA"
 
 -- Whether generated code may use a name.
 function M.is_free(name)
-  return M.is_valid(name) and not OF_COMPILERS[name]
+  return M.is_valid(name) and not COMPILER_WORDS[name]
 end
 
 -- The first of name, name_2, name_3 and so on that is not taken.
@@ -42,7 +42,7 @@ end
 
 -- The name of a value's gradient: the value's name after `d`, or after `d_` if that would be a word of a compiler.
 function M.name_gradient(name)
-  return (OF_COMPILERS["d" .. name] and "d_" or "d") .. name
+  return (COMPILER_WORDS["d" .. name] and "d_" or "d") .. name
 end
 
 return M

@@ -31,9 +31,9 @@ function M.find(name, names)
     return nil
   end
   for _, candidate in ipairs(names) do
-    local d = measure_distance(name, candidate)
-    if d <= math.max(1, math.min(#name, #candidate) // 3) and (not best or d < best_distance) then
-      best, best_distance = candidate, d
+    local distance = measure_distance(name, candidate)
+    if distance <= math.max(1, math.min(#name, #candidate) // 3) and (not best or distance < best_distance) then
+      best, best_distance = candidate, distance
     end
   end
   return best

@@ -12,7 +12,7 @@ local function list_names(list)
 end
 
 -- A line that offers the values of a kind; nil for kinds without known values.
-local function offer(kind)
+local function write_offer(kind)
   if type(kind) == "table" then
     return ('words="%s"'):format(table.concat(kind, " "))
   elseif kind == "file" then
@@ -26,10 +26,10 @@ end
 local function add_verb(lines, entry, path)
   for _, option in ipairs(entry.options) do
     lists.append(lines, lists.map(option.value and option.names or {}, function(name)
-      return ('        "%s %s") %s ;;'):format(path, name, offer(option.kind) or ":")
+      return ('        "%s %s") %s ;;'):format(path, name, write_offer(option.kind) or ":")
     end))
   end
-  local rest = offer(entry.arguments[1] and entry.arguments[1].kind or "any") or ":"
+  local rest = write_offer(entry.arguments[1] and entry.arguments[1].kind or "any") or ":"
   lines[#lines + 1] = ('        "%s "*) if [ "$dash" ]; then words="%s"; else %s; fi ;;'):format(path,
     list_names(entry.options), rest)
 end

@@ -15,9 +15,9 @@ return {
     local threshold = abs(512 * x.threshold)
     local share = log1p(abs(x.scale * x.distance)) / log1p(abs(x.scale) * max(threshold, farthest))
     local signed = select(less(0, x.distance), -share, share)
-    return x.score + x.output_bias + sum(32, function(c)
-      local hidden = max(0, lookup(x.weight, c) * signed + lookup(x.bias, c))
-      return lookup(x.output_weight, c) * hidden
+    return x.score + x.output_bias + sum(32, function(m)
+      local hidden = max(0, lookup(x.weight, m) * signed + lookup(x.bias, m))
+      return lookup(x.output_weight, m) * hidden
     end)
   end,
   parameters = {

@@ -54,7 +54,7 @@ function M.read_compiler(project)
   return project.compiler_words
 end
 
-local function make_short(text)
+local function hash_briefly(text)
   return sha256.digest(text):sub(1, 8)
 end
 
@@ -66,8 +66,8 @@ end
 
 function M.get_path(key)
   local folder = paths.find_cache("tuned")
-  return folder and ("%s/%s-%s-%s.json"):format(folder, make_short(key.shape), key.level,
-    make_short(canonical.format(key)))
+  return folder and ("%s/%s-%s-%s.json"):format(folder, hash_briefly(key.shape), key.level,
+    hash_briefly(canonical.format(key)))
 end
 
 -- Returns the problem with an entry, { field, found, expected }, or nil.
@@ -117,7 +117,7 @@ end
 -- Whether models of this shape were ever tuned (if not, the compiler's name is not needed); and a warning if the folder
 -- cannot be read.
 local function has_any(plan)
-  local folder, prefix = paths.find_cache("tuned"), make_short(tuning.describe_shape(plan)) .. "-"
+  local folder, prefix = paths.find_cache("tuned"), hash_briefly(tuning.describe_shape(plan)) .. "-"
   if not folder or lfs.attributes(folder, "mode") ~= "directory" then
     return false
   end

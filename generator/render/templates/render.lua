@@ -20,7 +20,7 @@ local wrap = require("render.templates.wrap")
 local M = {}
 
 local KERNELS = "kernels"
-local OF_C = { c = true, h = true, inc = true, cu = true, cpp = true } -- endings of the names of C files
+local C_ENDINGS = { c = true, h = true, inc = true, cu = true, cpp = true } -- endings of the names of C files
 local TAKES = "a hole takes a one-line string or an integer"
 
 local KEYWORDS = [[ auto break case char const continue default do double else enum extern float for goto if inline int
@@ -324,7 +324,7 @@ end
 -- template, like the arguments of an include; known, if given, has the functions of files rendered before
 -- (signatures.lua), to which the functions of this C file are added.
 function M.render(name, plan, read, finish, extras, known)
-  local in_c = known ~= nil or OF_C[name:match("%.(%w+)%.tpl$")]
+  local in_c = known ~= nil or C_ENDINGS[name:match("%.(%w+)%.tpl$")]
   local run = {
     plan = plan, read = read, parsed = {}, sections = {}, stack = {}, extras = { extras }, indent = "", pieces = {},
     lines = {}, map = {},

@@ -102,17 +102,17 @@ fit = function(line)
   return break_head(indent, code) or unfold(indent, code) or break_code(line, indent)
 end
 
-local function closes(line)
+local function ends_comment(line)
   return line:find("*/", 1, true) ~= nil
 end
 
 -- The last line of the comment that begins at a line and shares the line with no code; nil if there is none.
 local function find_comment_end(lines, first)
-  if not lines[first]:find("^%s*/%*") or closes(lines[first]) and not lines[first]:find("%*/$") then
+  if not lines[first]:find("^%s*/%*") or ends_comment(lines[first]) and not lines[first]:find("%*/$") then
     return nil
   end
   local last = first
-  while not closes(lines[last]) and lines[last + 1] do
+  while not ends_comment(lines[last]) and lines[last + 1] do
     last = last + 1
   end
   return last
