@@ -17,6 +17,8 @@
 #include <functional>
 #include <tuple>
 
+#include "rounding.h"
+
 #define __global__
 #define __device__
 #define __constant__
@@ -45,9 +47,7 @@ unsigned __ballot_sync(unsigned mask, int predicate, LH_PLACE);
  * element. */
 void mma_tf32(float c[4], const unsigned a[4], const unsigned b[2], LH_PLACE);
 void mma_bf16(float c[4], const unsigned a[4], const unsigned b[2], LH_PLACE);
-unsigned to_tf32(float x);                 /* to nearest, ties away from zero */
-unsigned pack_bf16(float low, float high); /* to nearest, ties to even */
-float exp2_approximate(float x);           /* rounded; 0 in place of subnormal numbers */
+float exp2_approximate(float x); /* correctly rounded; 0 in place of subnormal numbers */
 float log2_approximate(float x);
 
 /* Returns the bits of lane `source`. */

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "emulation.h"
-#include "support/lh_run.h"
+#include "same_runs.h"
 #include "support/toy_cuda.h"
 #include "support/toy_program.h"
 
@@ -52,17 +52,6 @@ static void assert_text(const char *text, const char *part) {
     assert_non_null(strstr(text, part));
 }
 
-static void assert_same_run(void **state, const char *a, const char *b, const char *folder) {
-    static const char *const files[] = {"checkpoint.safetensors", "metrics.jsonl", "eval.jsonl"};
-    for (int i = 0; i < 3; i++) {
-        char one[256], two[256];
-        snprintf(one, sizeof one, "%s/" PLAN "%s/%s", a, folder, files[i]);
-        snprintf(two, sizeof two, "%s/" PLAN "%s/%s", b, folder, files[i]);
-        if (i == 0) lh_assert_same_file(*state, one, two);
-        else lh_assert_same_lines(*state, one, two);
-    }
-}
-
 static json_t *read_json(void **state, const char *path) {
     size_t bytes;
     char *text = lh_test_read(lh_test_path(*state, path), &bytes);
@@ -97,7 +86,7 @@ static void test_train_resumed_same_bits_and_lines(void **state) {
     run(state, 0, "train --device cuda --out parts --steps 13 --threads 2 --no-eval");
     run(state, 0, "train --device cuda --out parts --steps 17 --threads 3 --no-eval --resume");
     run(state, 0, "train --device cuda --out parts --steps 30 --threads 1 --resume");
-    assert_same_run(state, "whole", "parts", "lr0.01-seed0");
+    lh_assert_same_run(*state, "whole", "parts", PLAN "lr0.01-seed0");
 }
 
 static void test_train_rate_is_that_of_the_steps(void **state) {
@@ -127,7 +116,7 @@ static void test_checkpoint_resumes_only_on_its_own_device(void **state) {
     run(state, 0, "train --device cuda --out . --steps 20 --no-eval --seeds 2:2 --resume");
 }
 
-/* The mean accuracy of a split, which the output prints after the split's lengths and their number. */
+/* Returns the mean accuracy of a split, which the output prints after the split's lengths and their number. */
 static double read_accuracy(void **state, const char *command, const char *split) {
     lh_run_result result = run(state, 0, command);
     const char *line = strstr(result.out, split);
@@ -186,9 +175,10 @@ static void test_predict_equals_the_cpu(void **state) {
 
 /* --- fleets ----------------------------------------------------------------------------------------------------- */
 
-static const char *const FOLDERS[] = {"lr0.01-seed3", "lr0.01-seed4", "lr0.01-seed5",
-                                      "lr0.02-seed3", "lr0.02-seed4", "lr0.02-seed5"};
+static const char *const RUNS[] = {PLAN "lr0.01-seed3", PLAN "lr0.01-seed4", PLAN "lr0.01-seed5",
+                                   PLAN "lr0.02-seed3", PLAN "lr0.02-seed4", PLAN "lr0.02-seed5"};
 
+/* Trains each of these runs in a process of its own, in the folder `alone`. */
 static void train_alone(void **state) {
     for (int seed = 3; seed <= 5; seed++)
         for (int rate = 1; rate <= 2; rate++) {
@@ -200,7 +190,8 @@ static void train_alone(void **state) {
         }
 }
 
-/* Evaluations, checkpoints and metrics fall on different steps; 6 replicas run in teams of 1 and in rounds. */
+/* Evaluations, checkpoints and metrics are due at different steps. On fewer multiprocessors, six replicas have smaller
+ * teams, and then run in rounds. */
 static void test_fleet_every_run_equals_a_single_run(void **state) {
     static const int multiprocessors[] = {12, 6, 4, 1};
     train_alone(state);
@@ -214,7 +205,7 @@ static void test_fleet_every_run_equals_a_single_run(void **state) {
         assert_text(result.out, "toy: 6 runs, 198 steps");
         if (i == 0) assert_text(result.err, "6 replicas x 2 blocks, 12 are resident");
         if (i == 2) assert_text(result.err, "6 replicas in 2 rounds of 3, a block each: 4 blocks are resident");
-        for (int k = 0; k < 6; k++) assert_same_run(state, "alone", out, FOLDERS[k]);
+        for (int k = 0; k < 6; k++) lh_assert_same_run(*state, "alone", out, RUNS[k]);
     }
 }
 
@@ -225,12 +216,14 @@ static void test_fleet_resumes_each_from_its_own_step(void **state) {
     lh_run_result result =
         run(state, 0, "train --device cuda --out parts --steps 33 --seeds 3:5 --learning-rate 0.01,0.02 --resume");
     assert_text(result.err, "learning rate 0.02, seed 4: resuming at step 13");
-    for (int i = 0; i < 6; i++) assert_same_run(state, "alone", "parts", FOLDERS[i]);
+    for (int i = 0; i < 6; i++) lh_assert_same_run(*state, "alone", "parts", RUNS[i]);
 }
 
 static int64_t fatal_step; /* failing step of seed 4; -1: none */
 static atomic_bool signals;
 
+/* Samples as the toy does. In training with seed 4, also raises a signal in step 11 if `signals`, and makes an invalid
+ * token in the fatal step. */
 static void sample_and_more(lh_rng *rng, int n, lh_example *example) {
     lh_toy_spec.task->sample(rng, n, example);
     if (rng->counter[2] != 2 || rng->key.word[0] != 4) return;
@@ -248,15 +241,16 @@ static void test_fleet_one_run_fails_the_others_continue(void **state) {
     assert_text(result.err, "seed 4: error: own.c: task length ");
     assert_text(result.err, "of step 14: input[0] is 99");
     assert_text(result.err, "1 of 3 runs failed");
-    assert_same_run(state, "alone", "fleet", "lr0.01-seed3");
-    assert_same_run(state, "alone", "fleet", "lr0.01-seed5");
+    lh_assert_same_run(*state, "alone", "fleet", PLAN "lr0.01-seed3");
+    lh_assert_same_run(*state, "alone", "fleet", PLAN "lr0.01-seed5");
     fatal_step = -1;
     run(state, 0, "train --device cuda --out fleet --steps 30 --seeds 4:4 --resume");
     run(state, 0, "train --device cuda --out alone --steps 30 --seeds 4:4");
-    assert_same_run(state, "alone", "fleet", "lr0.01-seed4");
+    lh_assert_same_run(*state, "alone", "fleet", PLAN "lr0.01-seed4");
 }
 
-/* When the signal comes, replicas may be any number of steps ahead; each checkpoint is of the recorded step. */
+/* When the signal comes, the device may be any number of steps ahead; each checkpoint is that of the last recorded
+ * step. */
 static void test_fleet_stopped_by_a_signal_resumes(void **state) {
     fatal_step = -1;
     run(state, 0, "train --device cuda --out whole --steps 40 --seeds 3:5");
@@ -265,16 +259,16 @@ static void test_fleet_stopped_by_a_signal_resumes(void **state) {
     run(state, LH_STOPPED, "train --device cuda --out cut --steps 40 --seeds 3:5");
     for (int i = 0; i < 3; i++) {
         char path[128];
-        snprintf(path, sizeof path, "cut/" PLAN "%s/run.json", FOLDERS[i]);
+        snprintf(path, sizeof path, "cut/%s/run.json", RUNS[i]);
         json_t *facts = read_json(state, path);
         assert_int_equal(json_integer_value(json_object_get(facts, "exit")), LH_STOPPED);
         json_decref(facts);
     }
     run(state, 0, "train --device cuda --out cut --steps 40 --seeds 3:5 --resume");
-    for (int i = 0; i < 3; i++) assert_same_run(state, "whole", "cut", FOLDERS[i]);
+    for (int i = 0; i < 3; i++) lh_assert_same_run(*state, "whole", "cut", RUNS[i]);
 }
 
-/* Equal rows in every step: such a model can memorise its example. */
+/* Draws the same positions in every step, so that a model can memorise its example. */
 static void draw_nothing(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
                          const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
     for (int j = 0; j < shape->labels; j++) out[j] = j;
@@ -300,8 +294,7 @@ static void test_train_failing_device_ends_all_runs(void **state) {
     run(state, 0, "train --device cuda --out . --steps 30 --seeds 3:4 --no-eval --resume");
 }
 
-/* A device may be lost at any call and at any time: written files are complete, and the resumed run has the bits of
- * an uninterrupted one. */
+/* If the device is lost at any call, files are complete, and the resumed run has the bits of an uninterrupted one. */
 static void test_train_device_failing_anywhere_resumes(void **state) {
     static const char *const calls[] = {"cuStreamSynchronize", "cuMemcpyHtoDAsync",         "cuMemcpyDtoHAsync",
                                         "cuMemsetD8Async",     "cuLaunchCooperativeKernel", "cuCtxSetCurrent"};
@@ -320,18 +313,18 @@ static void test_train_device_failing_anywhere_resumes(void **state) {
             set_device((lh_emulation){.multiprocessors = 4});
             strcat(command, " --resume");
             run(state, 0, command);
-            assert_same_run(state, "whole", out, "lr0.01-seed0");
+            lh_assert_same_run(*state, "whole", out, PLAN "lr0.01-seed0");
         }
 }
 
 /* --- gradients --------------------------------------------------------------------------------------------------- */
 
-static void make_double(void) {
+static void use_double_toy(void) {
     program = toy_double_cuda;
     toy.precision = "float64";
 }
 
-/* The line of a tensor in the report. */
+/* Returns the line of a tensor in the report. */
 static const char *find_line(const lh_run_result *result, const char *tensor) {
     static char line[128];
     const char *found = strstr(result->out, tensor);
@@ -341,7 +334,7 @@ static const char *find_line(const lh_run_result *result, const char *tensor) {
 }
 
 static void test_gradcheck_right_gradients_pass(void **state) {
-    make_double();
+    use_double_toy();
     lh_run_result result = run(state, 0, "gradcheck --device cuda");
     assert_text(result.out, "147 checks of 7 tensors");
     assert_null(strstr(result.out, "WRONG"));
@@ -351,7 +344,7 @@ static void test_gradcheck_right_gradients_pass(void **state) {
 }
 
 static void test_gradcheck_wrong_gradient_named(void **state) {
-    make_double();
+    use_double_toy();
     program.train_kernel = "toy_wrong_train_kernel";
     lh_run_result result = run(state, 1, "gradcheck --device cuda --lengths 4");
     assert_text(find_line(&result, "layers.0.norm1.scale"), "WRONG");
@@ -359,14 +352,14 @@ static void test_gradcheck_wrong_gradient_named(void **state) {
     assert_text(result.err, "the gradients of 1 of 7 tensors are wrong");
 }
 
-/* As on the CPU, the precision is checked before the device. */
+/* The precision is checked before the device: there is none. */
 static void test_gradcheck_float_build_refused(void **state) {
     set_device((lh_emulation){.devices = -1});
     assert_text(run(state, 2, "gradcheck --device cuda").err, "computes in float32, too coarse for differences");
 }
 
 static void test_gradcheck_on_a_failing_device_reports_the_cause(void **state) {
-    make_double();
+    use_double_toy();
     set_device((lh_emulation){
         .multiprocessors = 4, .failing_call = "cuLaunchCooperativeKernel", .failing_after = 3, .failing_result = 719});
     assert_text(run(state, 4, "gradcheck --device cuda").err, "is lost to this process");

@@ -15,7 +15,28 @@ const char *__asan_default_options(void) { return "allocator_may_return_null=1";
 
 /* --- conditions ------------------------------------------------------------------------------------------------- */
 
-static void check_evaluation(lh_engine *cuda, lh_engine *cpu, int n, int examples) {
+/* The toy model on the emulated device and on the CPU. */
+typedef struct sides {
+    lh_engine *cuda, *cpu;
+} sides;
+
+/* Opens both engines; the device is open. */
+static sides open_sides(const lh_spec *spec, int threads) {
+    lh_error error;
+    lh_engine_config config = {.spec = spec, .seed = 7, .threads = threads};
+    sides s = {NULL, lh_test_open_engine(config, &toy_drawn)};
+    lh_assert_ok(lh_cuda_fleet_open(&lh_toy_device, NULL, &config, 1, &s.cuda, &error), &error);
+    return s;
+}
+
+static void close_sides(sides s) {
+    s.cuda->ops->close(s.cuda);
+    s.cpu->ops->close(s.cpu);
+    lh_toy_end_device();
+}
+
+static void check_evaluation(sides s, int n, int examples) {
+    lh_engine *cuda = s.cuda, *cpu = s.cpu;
     lh_error error;
     lh_lengths lengths = {NULL, 0, n, n, 1};
     lh_condition condition = lh_make_condition(n, examples, 1, 2);
@@ -45,19 +66,13 @@ static void check_evaluation(lh_engine *cuda, lh_engine *cpu, int n, int example
 }
 
 static void check_evaluations(const lh_spec *spec) {
-    lh_error error;
-    lh_engine *cuda, *cpu;
     for (unsigned order = 0; order < 4; order++) {
         lh_toy_use_device((lh_emulation){.multiprocessors = 1 + (int)order, .order = order});
-        lh_engine_config config = {.spec = spec, .seed = 7, .threads = 1 + (int)order};
-        lh_assert_ok(lh_cuda_fleet_open(&lh_toy_device, NULL, &config, 1, &cuda, &error), &error);
-        lh_assert_ok(lh_cpu_engine_open(&config, &toy_drawn, &cpu, &error), &error);
-        check_evaluation(cuda, cpu, 9, 100);
-        check_evaluation(cuda, cpu, 3, 1);
-        check_evaluation(cuda, cpu, 20, 33);
-        cuda->ops->close(cuda);
-        cpu->ops->close(cpu);
-        lh_toy_end_device();
+        sides s = open_sides(spec, 1 + (int)order);
+        check_evaluation(s, 9, 100);
+        check_evaluation(s, 3, 1);
+        check_evaluation(s, 20, 33);
+        close_sides(s);
     }
 }
 
@@ -70,20 +85,14 @@ static void test_evaluate_sums_are_those_of_the_cpu(void **state) {
  * group of sequences per block, and the same sums. */
 static void test_evaluate_under_a_watchdog_in_short_launches(void **state) {
     lh_spec spec = lh_toy_fleet_spec();
-    lh_error error;
     int launches[2];
     for (int watchdog = 0; watchdog < 2; watchdog++) {
-        lh_engine *cuda, *cpu;
         lh_toy_use_device((lh_emulation){.multiprocessors = 2, .watchdog = watchdog});
-        lh_engine_config config = {.spec = &spec, .seed = 7, .threads = 2};
-        lh_assert_ok(lh_cuda_fleet_open(&lh_toy_device, NULL, &config, 1, &cuda, &error), &error);
-        lh_assert_ok(lh_cpu_engine_open(&config, &toy_drawn, &cpu, &error), &error);
+        sides s = open_sides(&spec, 2);
         int before = lh_emulation_launches();
-        check_evaluation(cuda, cpu, 9, 100);
+        check_evaluation(s, 9, 100);
         launches[watchdog] = (lh_emulation_launches() - before) / 2; /* it evaluates twice */
-        cuda->ops->close(cuda);
-        cpu->ops->close(cpu);
-        lh_toy_end_device();
+        close_sides(s);
     }
     int together = 2 * toy_cuda.evaluation_group(&(lh_shape){100, {18, 0}, 9});
     assert_int_equal(launches[0], 1);
@@ -108,20 +117,14 @@ static void test_evaluate_on_many_blocks_in_small_groups(void **state) {
     lh_spec spec = lh_toy_fleet_spec();
     assert_int_equal(toy_cuda.evaluation_group(&(lh_shape){100, {18, 0}, 9}), 3);
     for (int i = 0; i < 4; i++) {
-        lh_error error;
-        lh_engine *cuda, *cpu;
         lh_toy_use_device((lh_emulation){.multiprocessors = (int)multiprocessors[i]});
         lh_cuda_driver driver = *lh_toy_device.driver;
         driver.cuLaunchCooperativeKernel = launch_and_count;
         lh_toy_device.driver = &driver;
-        lh_engine_config config = {.spec = &spec, .seed = 7, .threads = 2};
-        lh_assert_ok(lh_cuda_fleet_open(&lh_toy_device, NULL, &config, 1, &cuda, &error), &error);
-        lh_assert_ok(lh_cpu_engine_open(&config, &toy_drawn, &cpu, &error), &error);
-        check_evaluation(cuda, cpu, 9, 100);
+        sides s = open_sides(&spec, 2);
+        check_evaluation(s, 9, 100);
         assert_int_equal(blocks_launched, blocks[i]);
-        cuda->ops->close(cuda);
-        cpu->ops->close(cpu);
-        lh_toy_end_device();
+        close_sides(s);
     }
 }
 
@@ -130,15 +133,13 @@ static void test_evaluate_on_many_blocks_in_small_groups(void **state) {
 static void test_evaluate_ends_after_the_launch_at_a_signal(void **state) {
     lh_spec spec = lh_toy_fleet_spec();
     lh_error error;
-    lh_engine *cuda, *cpu;
     lh_sums sums;
     lh_toy_use_device((lh_emulation){.multiprocessors = 1});
     lh_toy_device.driver = lh_toy_interrupt(false);
-    lh_engine_config config = {.spec = &spec, .seed = 7, .threads = 2};
-    lh_assert_ok(lh_cuda_fleet_open(&lh_toy_device, NULL, &config, 1, &cuda, &error), &error);
-    lh_assert_ok(lh_cpu_engine_open(&config, &toy_drawn, &cpu, &error), &error);
+    sides s = open_sides(&spec, 2);
+    lh_engine *cuda = s.cuda;
     cuda->stop = &lh_toy_interrupted.stop;
-    check_evaluation(cuda, cpu, 9, 100);
+    check_evaluation(s, 9, 100);
     int all = lh_toy_interrupted.launched / 2, group = toy_cuda.evaluation_group(&(lh_shape){100, {18, 0}, 9});
     assert_in_range(all, 2, 100 / group); /* it evaluates twice */
     lh_toy_interrupted.launched = 0;
@@ -149,13 +150,11 @@ static void test_evaluate_ends_after_the_launch_at_a_signal(void **state) {
     assert_int_equal(cuda->ops->evaluate(cuda, &condition, &sums, NULL, &error), LH_STOPPED); /* no launch yet */
     assert_int_equal(lh_toy_interrupted.launched, 2);
     lh_toy_interrupted.at = lh_toy_interrupted.stop = 0;
-    check_evaluation(cuda, cpu, 9, 100);
-    cuda->ops->close(cuda);
-    cpu->ops->close(cpu);
-    lh_toy_end_device();
+    check_evaluation(s, 9, 100);
+    close_sides(s);
 }
 
-/* The toy's draws, repeated for every sequence; it reads those of the first. */
+/* Makes the toy's draws for every sequence; the kernel reads those of the first. */
 static size_t count_each(const lh_shape *shape) { return (size_t)shape->sequences * toy_cuda.draw_count(shape); }
 
 static uint32_t first_drawn; /* batch index of the first sequence in the last draw */
@@ -183,21 +182,15 @@ static void check_query_positions(lh_engine *cuda, uint32_t example) {
 static void test_draws_of_every_sequence_numbers_are_those_of_the_cpu(void **state) {
     lh_spec spec = lh_toy_fleet_spec();
     lh_cuda_program by_sequence = toy_cuda;
-    lh_error error;
-    lh_engine *cuda, *cpu;
     by_sequence.draw_count = count_each;
     by_sequence.draw = draw_each;
     lh_toy_program = &by_sequence;
     lh_toy_check_steps(&spec, lh_toy_config(&spec, 7));
     lh_toy_use_device((lh_emulation){0});
-    lh_engine_config config = {.spec = &spec, .seed = 7, .threads = 2};
-    lh_assert_ok(lh_cuda_fleet_open(&lh_toy_device, NULL, &config, 1, &cuda, &error), &error);
-    lh_assert_ok(lh_cpu_engine_open(&config, &toy_drawn, &cpu, &error), &error);
-    check_evaluation(cuda, cpu, 9, 100);
-    check_query_positions(cuda, 70);
-    cuda->ops->close(cuda);
-    cpu->ops->close(cpu);
-    lh_toy_end_device();
+    sides s = open_sides(&spec, 2);
+    check_evaluation(s, 9, 100);
+    check_query_positions(s.cuda, 70);
+    close_sides(s);
     lh_toy_program = &toy_cuda;
 }
 
@@ -227,7 +220,7 @@ static void test_evaluate_each_replica_its_own_parameters(void **state) {
 
 enum { REPLICAS = 5, EXAMPLES = 100, LENGTH = 9 };
 
-/* Answers of a replica to two conditions, the second with classes. */
+/* The results of a replica for two conditions: sums, sums of each example for the first, classes for the second. */
 typedef struct answers {
     lh_sums sums[2], each[EXAMPLES];
     uint16_t classes[EXAMPLES * LENGTH];
@@ -247,7 +240,7 @@ static answers evaluate_examples(lh_engine *engine, int examples) {
 }
 
 /* Evaluates a single replica with this engine's state. */
-static answers ask_alone(lh_engine *engine) {
+static answers evaluate_alone(lh_engine *engine) {
     lh_engine *alone;
     lh_error error;
     lh_state s = lh_test_copy_state(engine);
@@ -265,8 +258,8 @@ static int count_launches(lh_engine *engine, int examples) {
     return lh_emulation_launches() - before;
 }
 
-/* The first replica's passes serve all replicas, on fewer blocks than replicas and on more. The results of each replica
- * are bit-identical to those of a replica that is evaluated alone. */
+/* The passes that the first replica starts compute the results of all replicas, on fewer blocks than replicas and on
+ * more. These results are bit-identical to those of a replica that is evaluated alone. */
 static void test_evaluate_replicas_of_a_step_share_passes(void **state) {
     lh_spec spec = lh_toy_fleet_spec();
     static answers alone[REPLICAS], together[REPLICAS];
@@ -276,7 +269,7 @@ static void test_evaluate_replicas_of_a_step_share_passes(void **state) {
         lh_toy_use_device((lh_emulation){.multiprocessors = multiprocessors, .order = (unsigned)multiprocessors});
         lh_toy_open_fleet(&spec, NULL, 3, REPLICAS, engines);
         lh_toy_run_fleet(engines, REPLICAS, 10, 5, records);
-        for (int i = 0; i < REPLICAS; i++) alone[i] = ask_alone(engines[i]);
+        for (int i = 0; i < REPLICAS; i++) alone[i] = evaluate_alone(engines[i]);
         int before = lh_emulation_launches(), blocks = lh_toy_device.evaluate_blocks;
         for (int i = 0; i < REPLICAS; i++) together[i] = evaluate_examples(engines[i], EXAMPLES);
         assert_int_equal(lh_emulation_launches() - before, 2 * ((REPLICAS + blocks - 1) / blocks));
@@ -313,7 +306,7 @@ static void test_evaluate_unused_sums_are_dropped(void **state) {
         assert_int_equal(count_launches(engines[0], EXAMPLES), 2);
         assert_true(fleet->early_bytes > 0);
         step_both(engines);
-        answers alone = ask_alone(engines[1]);
+        answers alone = evaluate_alone(engines[1]);
         int before = lh_emulation_launches();
         answers actual = evaluate_examples(engines[1], EXAMPLES); /* computes for both replicas again */
         assert_int_equal(lh_emulation_launches() - before, 2);
@@ -371,19 +364,17 @@ static void test_evaluate_failing_sampler_reported(void **state) {
 
 /* --- a user's sequences ------------------------------------------------------------------------------------------- */
 
-/* stream: the stream with given positions. */
+/* Compares predictions with random and with given positions; stream: the stream whose positions are given. */
 static void check_predictions(const lh_spec *spec, int stream) {
     enum { N = 5 };
     lh_error error;
-    lh_engine *cuda, *cpu;
     lh_lengths lengths = {NULL, 0, N, N, 1};
     uint16_t input[N] = {1, 0, 4, 2, 2}, target[N] = {0, 3, 3, 1, 2};
     int32_t positions[2 * N] = {3, 9, 11, 40, 63, 1, 1, 1, 1, 1};
     double actual[N * TOY_CLASSES], expected[N * TOY_CLASSES], drawn[N * TOY_CLASSES];
-    lh_engine_config config = {.spec = spec, .seed = 7, .threads = 1};
     lh_toy_use_device((lh_emulation){0});
-    lh_assert_ok(lh_cuda_fleet_open(&lh_toy_device, NULL, &config, 1, &cuda, &error), &error);
-    lh_assert_ok(lh_cpu_engine_open(&config, &toy_drawn, &cpu, &error), &error);
+    sides s = open_sides(spec, 1);
+    lh_engine *cuda = s.cuda, *cpu = s.cpu;
     lh_assert_ok(cuda->ops->reserve(cuda, &lengths, 1, &error), &error);
     lh_assert_ok(cpu->ops->reserve(cpu, &lengths, 1, &error), &error);
     for (int given = 0; given < 2; given++) {
@@ -395,9 +386,7 @@ static void check_predictions(const lh_spec *spec, int stream) {
         if (given) assert_memory_not_equal(actual, drawn, sizeof actual);
         memcpy(drawn, actual, sizeof actual);
     }
-    cuda->ops->close(cuda);
-    cpu->ops->close(cpu);
-    lh_toy_end_device();
+    close_sides(s);
 }
 
 static void test_predict_logits_are_those_of_the_cpu(void **state) {
@@ -405,21 +394,17 @@ static void test_predict_logits_are_those_of_the_cpu(void **state) {
     check_predictions(&spec, 0);
 }
 
-/* A model's own answers: the device makes one pass for each, over all sequences together; the CPU uses a cache. */
+/* Compares a model's own answers: the device makes one pass for each answer, over all sequences together; the CPU uses
+ * cached keys and values. */
 static void check_own_answers(const lh_spec *spec) {
     lh_error error;
-    lh_engine *engines[2];
     lh_eval_result results[2][2];
     lh_toy_use_device((lh_emulation){.multiprocessors = 2});
-    lh_engine_config config = {.spec = spec, .seed = 7, .threads = 2};
-    lh_assert_ok(lh_cuda_fleet_open(&lh_toy_device, NULL, &config, 1, &engines[0], &error), &error);
-    lh_assert_ok(lh_cpu_engine_open(&config, &toy_drawn, &engines[1], &error), &error);
-    assert_true(!engines[0]->decodes && engines[1]->decodes);
-    for (int i = 0; i < 2; i++) {
-        lh_eval_request request = {.lengths = {NULL, 0, 6, 9, 3}, .examples = 70, .draws = 2, .seed = 1};
-        lh_assert_ok(lh_evaluate(engines[i], &request, results[i], &error), &error);
-        engines[i]->ops->close(engines[i]);
-    }
+    sides s = open_sides(spec, 2);
+    assert_true(!s.cuda->decodes && s.cpu->decodes);
+    lh_eval_request request = {.lengths = {NULL, 0, 6, 9, 3}, .examples = 70, .draws = 2, .seed = 1};
+    lh_assert_ok(lh_evaluate(s.cuda, &request, results[0], &error), &error);
+    lh_assert_ok(lh_evaluate(s.cpu, &request, results[1], &error), &error);
     for (int i = 0; i < 2; i++) {
         assert_ptr_equal(results[0][i].decoding, lh_greedy);
         assert_true(results[0][i].accuracy == results[1][i].accuracy);
@@ -427,7 +412,7 @@ static void check_own_answers(const lh_spec *spec) {
         assert_true(results[0][i].exact_match == results[1][i].exact_match);
         assert_true(results[0][i].accuracy != results[0][i].teacher_forced);
     }
-    lh_toy_end_device();
+    close_sides(s);
 }
 
 static void test_two_streams_numbers_are_those_of_the_cpu(void **state) {

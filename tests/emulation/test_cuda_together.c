@@ -9,7 +9,7 @@
 
 #include "eval/evaluate.h"
 #include "longhand/cuda_place.h"
-#include "support/lh_run.h"
+#include "same_runs.h"
 #include "support/toy_fleet.h"
 #include "support/toy_program.h"
 
@@ -17,7 +17,8 @@ enum { REPLICAS = 5, EXAMPLES = 40, LENGTHS = 2 };
 
 static const lh_eval_request greedy = {.lengths = {NULL, 0, 6, 9, 3}, .examples = EXAMPLES, .draws = 2, .seed = 1};
 
-/* The results of an evaluation, and its lines for single examples and for wrong answers. */
+/* The results of an evaluation, the text of its lines for single examples and for wrong answers, and its number of
+ * launches. */
 typedef struct evaluated {
     lh_eval_result results[LENGTHS];
     char *text[2];
@@ -79,7 +80,8 @@ static void assert_same(const evaluated *a, const evaluated *b) {
     for (int i = 0; i < LENGTHS; i++) assert_memory_equal(&a->results[i], &b->results[i], sizeof a->results[i]);
 }
 
-/* Compares replicas that evaluate in order with single ones, and adds their launches. */
+/* Compares the evaluations of replicas, one after the other, with those of single ones. launches: those of each
+ * replica; alone: the sum over single replicas. */
 static void check_replicas(lh_engine **engines, const lh_eval_request *request, int launches[REPLICAS], int *alone) {
     *alone = 0;
     for (int i = 0; i < REPLICAS; i++) {
@@ -94,6 +96,7 @@ static void check_replicas(lh_engine **engines, const lh_eval_request *request, 
     assert_int_equal(((lh_cuda_engine *)engines[0])->fleet->early_bytes, 0);
 }
 
+/* Opens replicas and makes ten steps of each. */
 static lh_cuda_fleet *open_trained(const lh_spec *spec, int multiprocessors, lh_engine **engines) {
     lh_toy_record *records = lh_toy_new_records(REPLICAS);
     lh_toy_use_device((lh_emulation){.multiprocessors = multiprocessors, .order = (unsigned)multiprocessors});
@@ -122,15 +125,15 @@ static void test_greedy_replicas_share_passes(void **state) {
     }
 }
 
-static const void *batches; /* host_batch */
-static size_t most_copied;  /* most bytes of a copy of batches */
+static const void *batches; /* the fleet's batches in pinned memory */
+static size_t most_copied;  /* bytes of the largest copy from there to the device */
 
 static CUresult copy_and_measure(CUdeviceptr to, const void *from, size_t bytes, CUstream stream) {
     if (from == batches && bytes > most_copied) most_copied = bytes;
     return lh_emulated_driver()->cuMemcpyHtoDAsync(to, from, bytes, stream);
 }
 
-/* As many replicas share a pass as fit into the memory of batches, in their order. */
+/* A pass has as many replicas, in their order, as fit into the memory of batches. */
 static void test_greedy_in_several_passes_if_batches_do_not_fit(void **state) {
     lh_spec spec = lh_toy_fleet_pair();
     lh_engine *engines[REPLICAS];
@@ -203,7 +206,7 @@ static void test_reserve_asks_for_each_length_once(void **state) {
 
 static size_t count_each(const lh_shape *shape) { return (size_t)shape->sequences * toy_cuda.draw_count(shape); }
 
-/* Draws that depend on the batch index of the first sequence. */
+/* Makes draws that depend on the batch index of the first sequence. */
 static void draw_by_index(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
                           const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
     for (int s = 0; s < shape->sequences; s++, out += toy_cuda.draw_count(shape)) {
@@ -236,7 +239,7 @@ static void test_greedy_draws_by_index_in_the_batch(void **state) {
     lh_toy_program = &toy_cuda;
 }
 
-/* A replica at another step, and one that decodes fewer examples, are evaluated on their own. */
+/* A replica at another step (4), and one that decodes fewer examples (1), are evaluated on their own. */
 static void test_greedy_of_other_steps_and_requests_apart(void **state) {
     lh_spec spec = lh_toy_fleet_pair();
     lh_eval_request few = greedy;
@@ -258,7 +261,7 @@ static void test_greedy_of_other_steps_and_requests_apart(void **state) {
     close_trained(engines);
 }
 
-/* A signal between passes ends the evaluation without stored answers; when it is repeated, results are the same. */
+/* A signal between passes ends the evaluation without stored results. A repeated evaluation gives the same results. */
 static void test_greedy_ends_after_the_pass_at_a_signal(void **state) {
     lh_spec spec = lh_toy_fleet_pair();
     lh_engine *engines[REPLICAS];
@@ -301,7 +304,7 @@ static void test_greedy_on_a_failing_device_is_reported(void **state) {
 static const void *multiplied; /* parameters of the last listed launches */
 static int models_listed;      /* number of times that these parameters changed */
 
-/* The toy as a wide model, whose evaluation is one phase. */
+/* Lists the only phase of the toy as a wide model. */
 static int wide_launches(const lh_shape *shape, lh_mode mode, void *workspace, const void *parameters, void *gradient,
                          lh_cuda_launch *launch) {
     models_listed += parameters != multiplied;
@@ -350,10 +353,9 @@ static void train(void **state, const lh_spec *spec, int code, const char *out, 
     if (result.code != code) fail_msg("%s: %d\n%s", command, result.code, result.err);
 }
 
-/* Runs train as a group, alone, and as a group that a signal stops: their own answers are in eval.jsonl, during
- * training and at its end. */
+/* Runs that train as a group, alone, and as a group that a signal stops, have the same files. eval.jsonl has their own
+ * answers, of evaluations during training and at its end. */
 static void test_greedy_runs_equal_single_and_resumed_runs(void **state) {
-    static const char *const files[] = {"checkpoint.safetensors", "metrics.jsonl", "eval.jsonl"};
     lh_emulation_set(&(lh_emulation){.multiprocessors = 4});
     lh_emulated_driver()->cuInit(0); /* cuda/driver.c calls it once per process */
     lh_spec spec = lh_toy_fleet_pair();
@@ -366,15 +368,11 @@ static void test_greedy_runs_equal_single_and_resumed_runs(void **state) {
     atomic_store(&signals, true);
     train(state, &spec, LH_STOPPED, "cut", 3, 5, "");
     train(state, &spec, 0, "cut", 3, 5, " --resume");
-    for (int i = 0; i < 9; i++) {
-        char place[96], one[128], others[2][128];
-        snprintf(place, sizeof place, "toy_pair/0123456789abcdef/lr0.01-seed%d/%s", 3 + i / 3, files[i % 3]);
-        snprintf(one, sizeof one, "group/%s", place);
-        snprintf(others[0], sizeof others[0], "alone/%s", place);
-        snprintf(others[1], sizeof others[1], "cut/%s", place);
-        for (int k = 0; k < 2; k++)
-            if (i % 3 == 0) lh_assert_same_file(*state, one, others[k]);
-            else lh_assert_same_lines(*state, one, others[k]);
+    for (int seed = 3; seed <= 5; seed++) {
+        char run[64];
+        snprintf(run, sizeof run, "toy_pair/0123456789abcdef/lr0.01-seed%d", seed);
+        lh_assert_same_run(*state, "group", "alone", run);
+        lh_assert_same_run(*state, "group", "cut", run);
     }
     size_t bytes;
     char *lines = lh_test_read(lh_test_path(*state, "group/toy_pair/0123456789abcdef/lr0.01-seed3/eval.jsonl"), &bytes);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "longhand/cuda_place.h"
-#include "support/lh_run.h"
+#include "same_runs.h"
 #include "support/toy_fleet.h"
 #include "support/toy_program.h"
 
@@ -24,9 +24,10 @@ static bool biased;                   /* whether the product has a bias */
 static int poisoned[2];               /* training passes whose product writes NaN to a gradient */
 static float *poison, *poison_target; /* source and destination of the NaN */
 
-/* Lists a product of the first numbers of the workspace, which the step overwrites. */
-static int launches(const lh_shape *shape, lh_mode mode, void *workspace, const void *parameters, void *gradient,
-                    lh_cuda_launch *launch) {
+/* Lists a product of the first number of the workspace with itself, which the step overwrites, and the step's only
+ * phase. */
+static int list_launches(const lh_shape *shape, lh_mode mode, void *workspace, const void *parameters, void *gradient,
+                         lh_cuda_launch *launch) {
     assert_true((gradient != NULL) == (mode == LH_MODE_TRAIN));
     passes[mode == LH_MODE_EVALUATE]++;
     sequences[mode == LH_MODE_EVALUATE] += shape->sequences;
@@ -44,7 +45,7 @@ static int launches(const lh_shape *shape, lh_mode mode, void *workspace, const 
     return 2;
 }
 
-static int few_sequences(const lh_shape *shape) { return 20; }
+static int get_small_group(const lh_shape *shape) { return 20; }
 
 static void make_wide(lh_emulation emulation) {
     if (emulation.multiprocessors == 0) emulation.multiprocessors = 1;
@@ -52,9 +53,9 @@ static void make_wide(lh_emulation emulation) {
     lh_emulated_driver()->cuInit(0); /* cuda/driver.c calls it once per process */
     wide = toy_cuda;
     wide.most_launches = 2;
-    wide.launches = launches;
+    wide.launches = list_launches;
     wide.train_kernel = "toy_wide_train_kernel";
-    wide.evaluation_group = few_sequences;
+    wide.evaluation_group = get_small_group;
     memset(passes, 0, sizeof passes);
     memset(sequences, 0, sizeof sequences);
     tokens = 0;
@@ -84,8 +85,9 @@ typedef struct outcome {
 
 static lh_cuda_fleet *get_fleet(lh_engine *engine) { return ((lh_cuda_engine *)engine)->fleet; }
 
-/* Makes steps seem short, so that all requested steps are started together, also on a slow machine. */
-static lh_status ask(lh_engine *engine, int steps, lh_step_metrics *metrics, int *done, lh_error *error) {
+/* Requests steps. The engine takes steps for short, so that it starts all requested steps together, also on a slow
+ * machine. */
+static lh_status request_steps(lh_engine *engine, int steps, lh_step_metrics *metrics, int *done, lh_error *error) {
     get_fleet(engine)->step_seconds = 1e-6;
     return engine->ops->step(engine, steps, metrics, done, error);
 }
@@ -100,8 +102,9 @@ static void step_all(lh_engine **engines, int count, int most, outcome *outcomes
             if (steps[i] == STEPS) continue;
             int left = STEPS - steps[i];
             busy = true;
-            lh_assert_ok(ask(engines[i], left < most ? left : most, outcomes[i].metrics + steps[i], &done, &error),
-                         &error);
+            lh_assert_ok(
+                request_steps(engines[i], left < most ? left : most, outcomes[i].metrics + steps[i], &done, &error),
+                &error);
             steps[i] += done;
         }
     }
@@ -185,14 +188,14 @@ static void test_steps_started_together_fit_their_launches(void **state) {
         lh_spec spec = lh_toy_fleet_spec();
         lh_assert_ok(open_fleet(&spec, cases[i].replicas, engines, &error), &error);
         for (int r = 0; r < cases[i].replicas; r++)
-            lh_assert_ok(ask(engines[r], STEPS, metrics, &done, &error), &error);
+            lh_assert_ok(request_steps(engines[r], STEPS, metrics, &done, &error), &error);
         assert_int_equal(done, cases[i].together);
         lh_toy_close_all(engines, cases[i].replicas);
         lh_toy_end_device();
     }
 }
 
-/* The results of a run whose third step has a non-finite gradient. */
+/* The results of a run whose third step has a gradient that is not finite. */
 typedef struct failing {
     lh_step_metrics metrics[STEPS];
     lh_state state;
@@ -201,6 +204,7 @@ typedef struct failing {
     int steps;
 } failing;
 
+/* Requests at most `most` steps at a time. */
 static void run_failing(int most, failing *actual) {
     lh_error error;
     lh_engine *engine;
@@ -221,7 +225,7 @@ static void run_failing(int most, failing *actual) {
     poisoned[1] = passes[0] + (most == STEPS ? STEPS + 1 : 0); /* the failed step, recomputed after all of them */
     while (status == LH_OK && actual->steps < STEPS) {
         int done;
-        status = ask(engine, most, actual->metrics + actual->steps, &done, &actual->error);
+        status = request_steps(engine, most, actual->metrics + actual->steps, &done, &actual->error);
         actual->steps += done;
     }
     lh_assert_error(status, LH_ERR_INPUT, &actual->error, "step 3: ");
@@ -251,7 +255,7 @@ static void test_step_that_is_not_finite_ends_later_started_steps(void **state) 
     lh_state_close(&together.state);
 }
 
-/* Checks that the compiler's name ends in a digest of everything on which the library's sums depend. */
+/* Checks that the compiler's name is `name` and a digest of everything on which the library's sums depend. */
 static void assert_compiler(const lh_engine *engine, const char *name) {
     size_t bytes = strlen(name);
     assert_memory_equal(engine->compiler, name, bytes);
@@ -286,9 +290,9 @@ static void sample_and_signal(lh_rng *rng, int n, lh_example *example) {
     if (rng->counter[3] == 11 && rng->counter[2] == 2 && atomic_exchange(&signals, false)) raise(SIGTERM);
 }
 
-/* A signal while steps are in the stream: they are completed, and the checkpoint is that of the last one. */
+/* If a signal comes while steps are in the stream, they are completed, and the checkpoint is that of the last one. */
 static void test_training_stopped_by_a_signal_resumes_to_same_bits(void **state) {
-    static const char *const commands[] = {"whole", "cut", "cut"}, *const files[] = {"metrics.jsonl", "eval.jsonl"};
+    static const char *const folders[] = {"whole", "cut", "cut"};
     make_wide((lh_emulation){.order = LH_EMULATION_DESCENDING});
     lh_toy_program = &wide;
     lh_spec spec = lh_toy_fleet_spec();
@@ -297,24 +301,14 @@ static void test_training_stopped_by_a_signal_resumes_to_same_bits(void **state)
     spec.task = &task;
     for (int i = 0; i < 3; i++) {
         char command[128];
-        snprintf(command, sizeof command, "train --device cuda --out %s --steps 40 --seeds 3:4%s", commands[i],
+        snprintf(command, sizeof command, "train --device cuda --out %s --steps 40 --seeds 3:4%s", folders[i],
                  i == 2 ? " --resume" : "");
         atomic_store(&signals, i == 1);
         lh_run_result result = lh_run_main(&spec, *state, command, NULL);
         if (result.code != (i == 1 ? LH_STOPPED : 0)) fail_msg("%s: %d\n%s", command, result.code, result.err);
     }
-    for (int seed = 3; seed <= 4; seed++) {
-        char a[128], b[128];
-        const char *place = "toy/0123456789abcdef/lr0.01-seed";
-        snprintf(a, sizeof a, "whole/%s%d/checkpoint.safetensors", place, seed);
-        snprintf(b, sizeof b, "cut/%s%d/checkpoint.safetensors", place, seed);
-        lh_assert_same_file(*state, a, b);
-        for (int i = 0; i < 2; i++) {
-            snprintf(a, sizeof a, "whole/%s%d/%s", place, seed, files[i]);
-            snprintf(b, sizeof b, "cut/%s%d/%s", place, seed, files[i]);
-            lh_assert_same_lines(*state, a, b);
-        }
-    }
+    lh_assert_same_run(*state, "whole", "cut", "toy/0123456789abcdef/lr0.01-seed3");
+    lh_assert_same_run(*state, "whole", "cut", "toy/0123456789abcdef/lr0.01-seed4");
     assert_int_equal(lh_emulation_held(), 0);
 }
 
@@ -422,7 +416,7 @@ static void test_a_bias_has_a_phase_where_the_library_does_not_add_it(void **sta
         lh_spec spec = lh_toy_fleet_spec();
         biased = i < 3;
         lh_assert_ok(open_fleet(&spec, 1, &engine, &error), &error);
-        lh_assert_ok(ask(engine, STEPS, metrics, &done, &error), &error);
+        lh_assert_ok(request_steps(engine, STEPS, metrics, &done, &error), &error);
         assert_int_equal(done, STEPS);
         assert_int_equal(lh_emulation_launches(), biased && plain[i % 3] ? 2 * STEPS : STEPS);
         engine->ops->close(engine);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "emulation/rounding.h"
 #include "machine.h"
 #include "observe.h"
 
@@ -47,31 +48,11 @@ template <class To, class From> static To to_integer(From x, To of_nan) {
     return (To)x;
 }
 
-static uint32_t get_bits(float x) {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
 static float make_float(uint32_t bits) {
     float x;
     memcpy(&x, &bits, sizeof x);
     return x;
 }
-
-/* Rounds to nearest, ties away from zero, 10 bits after the point. */
-static uint32_t to_tf32(float x) {
-    if (x != x) return 0x7fffffffu;
-    return isinf(x) ? get_bits(x) : (get_bits(x) + 0x1000u) & 0xffffe000u;
-}
-
-/* Rounds to nearest, ties to even. */
-static uint32_t to_bf16(float x) {
-    if (x != x) return 0x7fffu;
-    return (get_bits(x) + 0x7fffu + (get_bits(x) >> 16 & 1)) >> 16;
-}
-
-static uint32_t pack_bf16(float low, float high) { return to_bf16(high) << 16 | to_bf16(low); }
 
 /* ---- operations of a whole warp ---- */
 
