@@ -80,11 +80,11 @@ void lh_progress_evaluation(void *context, const lh_eval_result *result, int don
     double seconds = lh_progress_seconds(progress);
     if (result->counted == 0)
         lh_progress_line(progress, "evaluation %s %d/%d  %s  no label counts  %s left",
-                         lh_progress_bar((double)done / count, bar), done, count, lh_eval_name(result, name),
+                         lh_progress_bar((double)done / count, bar), done, count, lh_eval_write_name(result, name),
                          lh_write_duration(seconds / done * (count - done), remaining));
     else
         lh_progress_line(progress, "evaluation %s %d/%d  %s  %s %.4f  exact %.4f  %s left",
-                         lh_progress_bar((double)done / count, bar), done, count, lh_eval_name(result, name),
+                         lh_progress_bar((double)done / count, bar), done, count, lh_eval_write_name(result, name),
                          result->decoding == lh_teacher_forced ? "teacher-forced" : "accuracy", result->accuracy,
                          result->exact_match, lh_write_duration(seconds / done * (count - done), remaining));
     if (done == count) lh_progress_wipe(progress);

@@ -5,6 +5,16 @@
 
 static const double NORMAL_95 = 1.959963984540054; /* 97.5% quantile of the normal distribution */
 
+void lh_spread_add(lh_spread *spread, double value) {
+    double difference = value - spread->mean;
+    spread->mean += difference / ++spread->count;
+    spread->squares += difference * (value - spread->mean);
+}
+
+double lh_spread_compute_deviation(const lh_spread *spread) {
+    return spread->count > 1 ? sqrt(spread->squares / (spread->count - 1)) : NAN;
+}
+
 void lh_by_sequence_begin(lh_by_sequence *shares, int count) {
     shares->count = count;
     for (int i = 0; i < count; i++) shares->share[i] = -1;
@@ -19,16 +29,11 @@ void lh_by_sequence_add(lh_by_sequence *shares, const lh_sums *sequence_sums, in
     }
 }
 
-double lh_by_sequence_deviation(const lh_by_sequence *shares, int draws) {
-    double mean = 0, squares = 0; /* Welford's method */
-    int counted_sequences = 0;
-    for (int i = 0; i < shares->count; i++) {
-        if (shares->share[i] < 0) continue;
-        double share = shares->share[i] / draws, difference = share - mean;
-        mean += difference / ++counted_sequences;
-        squares += difference * (share - mean);
-    }
-    return counted_sequences > 1 ? sqrt(squares / (counted_sequences - 1)) : NAN;
+double lh_by_sequence_compute_deviation(const lh_by_sequence *shares, int draws) {
+    lh_spread spread = {0};
+    for (int i = 0; i < shares->count; i++)
+        if (shares->share[i] >= 0) lh_spread_add(&spread, shares->share[i] / draws);
+    return lh_spread_compute_deviation(&spread);
 }
 
 void lh_compute_wilson(double share, double count, double *low, double *high) {

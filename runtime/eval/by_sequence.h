@@ -1,8 +1,19 @@
-/* Uncertainty of an evaluation: the standard deviation over sequences, and the confidence interval of a share. */
+/* Uncertainty of an evaluation: standard deviations, and the confidence interval of a share. */
 #ifndef LONGHAND_BY_SEQUENCE_H
 #define LONGHAND_BY_SEQUENCE_H
 
 #include "engine/engine.h"
+
+/* Running mean of values and sum of their squared deviations, by Welford's method; all 0 before the first value. */
+typedef struct lh_spread {
+    double mean, squares;
+    int count;
+} lh_spread;
+
+void lh_spread_add(lh_spread *spread, double value);
+
+/* The standard deviation (n - 1) of the added values; NaN for fewer than two. */
+double lh_spread_compute_deviation(const lh_spread *spread);
 
 /* For each sequence of a condition, the share of its counted labels that are right. */
 typedef struct lh_by_sequence {
@@ -18,7 +29,7 @@ void lh_by_sequence_add(lh_by_sequence *shares, const lh_sums *sequence_sums, in
 
 /* The standard deviation (n - 1) over all sequences with a counted label; the value of a sequence is its mean share
  * over the draws. NaN for fewer than two sequences. */
-double lh_by_sequence_deviation(const lh_by_sequence *shares, int draws);
+double lh_by_sequence_compute_deviation(const lh_by_sequence *shares, int draws);
 
 /* The 95% confidence interval of a share of `count` trials, 0 <= share <= 1, count >= 1. Source: Wilson 1927, "Probable
  * inference, the law of succession, and statistical inference". */

@@ -10,9 +10,9 @@
 #include "base/files.h"
 #include "base/json_text.h"
 #include "base/json_lines.h"
-#include "eval/eval_data.h"
 
-void lh_eval_write_by(lh_json *by, const lh_eval_result *result) {
+/* Writes a result's values on its axes: the task length, or the values of its group, and the noise. */
+static void write_values(lh_json *by, const lh_eval_result *result) {
     if (result->groups == NULL) lh_json_integer(by, result->axis, result->n);
     for (int i = 0; result->groups != NULL && i < result->groups->axes; i++)
         if (result->group->value[i] != LH_NO_VALUE)
@@ -20,13 +20,14 @@ void lh_eval_write_by(lh_json *by, const lh_eval_result *result) {
     if (result->noisy) lh_json_number(by, "noise", result->noise);
 }
 
-/* Whether the line has a key for its set: there are several sets, and the split is not the name of a set. */
-static bool tells_set(const lh_eval_result *result) {
+/* Whether the line has a key for its set: there are several sets, and the split is not the name of the set. */
+static bool names_set(const lh_eval_result *result) {
     return result->groups != NULL && result->groups->sets != 1u << result->group->set &&
            strcmp(result->split, lh_set_name[result->group->set]) != 0;
 }
 
-/* Writes the axes on which a group exceeds all training examples, and the share of its examples in training. */
+/* Writes the axes on which a group exceeds all training examples, the share of its examples in training, and whether
+ * trained examples were left out. */
 static void write_training(lh_json *line, FILE *out, const lh_eval_result *result) {
     const lh_groups *groups = result->groups;
     const char *separator = "[";
@@ -42,15 +43,21 @@ static void write_training(lh_json *line, FILE *out, const lh_eval_result *resul
     if (groups->novel) lh_json_raw(line, "novel", "true");
 }
 
+enum { DATA_DIGITS = 16 }; /* first digits of a file's SHA-256 that a line records */
+
 static void write_data(lh_json *line, const char *digest) {
-    char digits[LH_DATA_DIGITS + 1];
-    snprintf(digits, sizeof digits, "%.*s", LH_DATA_DIGITS, digest);
+    char digits[DATA_DIGITS + 1];
+    snprintf(digits, sizeof digits, "%.*s", DATA_DIGITS, digest);
     lh_json_string(line, "data", digits);
 }
 
-void lh_eval_write_condition(lh_json *line, const lh_eval_result *result) {
+void lh_eval_begin_example(lh_json *line, FILE *out, const lh_eval_result *result, int example, int draw) {
+    lh_json_begin(line, out);
     if (result->groups != NULL && lh_has_several_sets(result->groups)) lh_json_string(line, "split", result->split);
-    lh_eval_write_by(line, result);
+    write_values(line, result);
+    lh_json_integer(line, "example", example);
+    lh_json_integer(line, "draw", draw);
+    if (result->decoding != NULL) lh_json_string(line, "decoding", result->decoding);
 }
 
 /* Writes a number unless it is NAN. */
@@ -65,7 +72,7 @@ static void write_answers(lh_json *line, const lh_eval_result *result) {
     if (greedy && result->greedy_examples < result->examples)
         lh_json_integer(line, "greedy_examples", result->greedy_examples);
     if (result->counted == 0) {
-        lh_json_integer(line, "counted", 0); /* no label counts */
+        lh_json_integer(line, "counted", 0);
         return;
     }
     if (greedy || result->decoding == NULL) lh_json_number(line, "accuracy", result->accuracy);
@@ -86,10 +93,10 @@ lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh
     lh_json_begin(&line, text.out);
     lh_json_integer(&line, "step", step);
     lh_json_string(&line, "split", result->split);
-    if (tells_set(result)) lh_json_string(&line, "set", lh_set_name[result->group->set]);
+    if (names_set(result)) lh_json_string(&line, "set", lh_set_name[result->group->set]);
     lh_json_raw(&line, "by", "");
     lh_json_begin(&by, text.out);
-    lh_eval_write_by(&by, result);
+    write_values(&by, result);
     lh_json_end(&by);
     lh_json_integer(&line, "examples", result->examples);
     if (result->total > 0) lh_json_integer(&line, "of", result->total);
@@ -113,7 +120,7 @@ lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh
 static double read_number(const json_t *line, const char *key) { return json_number_value(json_object_get(line, key)); }
 
 /* A number of the line; NAN if it is missing. */
-static double read_known_number(const json_t *line, const char *key) {
+static double read_optional_number(const json_t *line, const char *key) {
     return json_object_get(line, key) != NULL ? read_number(line, key) : NAN;
 }
 
@@ -132,77 +139,66 @@ static bool is_condition(const json_t *by, const lh_eval_result *result) {
     return json_object_size(by) == values;
 }
 
-/* The seed of a line; lines of the standard seed leave it out. */
+/* The seed of a line; lines of LH_EVAL_SEED have no seed. */
 static uint64_t read_seed(const json_t *line) {
     const json_t *seed = json_object_get(line, "seed");
     return seed != NULL ? (uint64_t)json_integer_value(seed) : LH_EVAL_SEED;
 }
 
-/* Whether the line has the result's kind of decoding. A generative model's line without `decoding` is from an older
- * version and belongs to the teacher-forced pass. */
-static bool is_decoded_so(const json_t *line, const lh_eval_result *result) {
+/* Whether both texts are equal, or both missing (NULL). */
+static bool are_equal(const char *a, const char *b) { return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0; }
+
+/* Whether the line has the result's kind of decoding and number of decoded examples. */
+static bool has_same_decoding(const json_t *line, const lh_eval_result *result) {
     const char *decoding = json_string_value(json_object_get(line, "decoding"));
     const json_t *examples = json_object_get(line, "greedy_examples");
-    if (result->decoding == NULL) return decoding == NULL;
-    if (strcmp(decoding != NULL ? decoding : lh_teacher_forced, result->decoding) != 0) return false;
-    return result->decoding == lh_teacher_forced ||
+    if (!are_equal(decoding, result->decoding)) return false;
+    return result->decoding != lh_greedy ||
            (examples != NULL ? json_integer_value(examples) : result->examples) == result->greedy_examples;
 }
 
-/* Whether the split of a line is that of the result. Lines of sampled tasks from older versions have "train" at a
- * training length and "test" elsewhere.
- */
-static bool is_split(const char *text, const lh_eval_result *result) {
-    if (text == NULL) return false;
-    if (strcmp(text, result->split) == 0) return true;
-    if (result->groups != NULL) return false;
-    if (strcmp(result->split, "in_distribution") == 0) return strcmp(text, "train") == 0;
-    return strcmp(text, "test") == 0 && (strcmp(result->split, "between") == 0 || strcmp(result->split, "beyond") == 0);
-}
-
-/* Whether the line was computed from the same examples of the same file. Older versions evaluated the shortest
- * examples if they did not evaluate all, and recorded only their number. */
-static bool has_same_examples(const json_t *line, const lh_eval_result *result, const lh_recorded_data *recorded) {
+/* Whether the line was computed from the same examples of the same file. */
+static bool has_same_examples(const json_t *line, const lh_eval_result *result) {
     const char *order = json_string_value(json_object_get(line, "order"));
-    bool in_order = order != NULL && strcmp(order, "file") == 0;
+    const char *digits = json_string_value(json_object_get(line, "data"));
+    bool is_same_order = are_equal(order, result->total > 0 && result->in_order ? "file" : NULL);
+    bool is_same_file = digits == NULL || result->data == NULL
+                            ? digits == result->data
+                            : strlen(digits) == DATA_DIGITS && strncmp(digits, result->data, DATA_DIGITS) == 0;
     return json_integer_value(json_object_get(line, "examples")) == result->examples &&
-           json_integer_value(json_object_get(line, "of")) == result->total &&
-           in_order == (result->total > 0 && result->in_order) && lh_is_from_data(line, result, recorded);
+           json_integer_value(json_object_get(line, "of")) == result->total && is_same_order && is_same_file;
 }
 
-static bool is_result(const json_t *line, int64_t step, uint64_t seed, const lh_eval_result *result,
-                      const lh_recorded_data *recorded) {
+static bool is_result(const json_t *line, int64_t step, uint64_t seed, const lh_eval_result *result) {
     bool novel = result->groups != NULL && result->groups->novel;
-    return is_split(json_string_value(json_object_get(line, "split")), result) &&
+    return are_equal(json_string_value(json_object_get(line, "split")), result->split) &&
            json_is_true(json_object_get(line, "novel")) == novel && is_condition(json_object_get(line, "by"), result) &&
            json_integer_value(json_object_get(line, "step")) == step && read_seed(line) == seed &&
-           has_same_examples(line, result, recorded) &&
-           json_integer_value(json_object_get(line, "batch")) == result->batch &&
-           json_integer_value(json_object_get(line, "draws")) == result->draws && is_decoded_so(line, result);
+           has_same_examples(line, result) && json_integer_value(json_object_get(line, "batch")) == result->batch &&
+           json_integer_value(json_object_get(line, "draws")) == result->draws && has_same_decoding(line, result);
 }
 
 static void take_answers(const json_t *line, lh_eval_result *result) {
     const json_t *counted = json_object_get(line, "counted");
-    bool older = result->decoding != NULL && json_object_get(line, "decoding") == NULL;
-    result->counted = counted != NULL ? json_integer_value(counted) : 1; /* lower bound: the file records only 0 */
-    result->teacher_forced = read_number(line, older ? "accuracy" : "accuracy_teacher_forced");
+    result->counted = counted != NULL ? json_integer_value(counted) : 1; /* a line records only 0 */
+    result->teacher_forced = read_number(line, "accuracy_teacher_forced");
     result->accuracy = result->decoding == lh_teacher_forced ? result->teacher_forced : read_number(line, "accuracy");
     result->exact_match = read_number(line, "exact_match");
-    result->exact_match_low = read_known_number(line, "exact_match_low");
-    result->exact_match_high = read_known_number(line, "exact_match_high");
+    result->exact_match_low = read_optional_number(line, "exact_match_low");
+    result->exact_match_high = read_optional_number(line, "exact_match_high");
     result->ended_early = read_number(line, "ended_early");
     result->not_ended = read_number(line, "not_ended");
 }
 
-static void take_line(const json_t *line, int64_t step, uint64_t seed, const lh_recorded_data *recorded,
-                      lh_eval_result *results, bool *found, int count) {
+static void take_line(const json_t *line, int64_t step, uint64_t seed, lh_eval_result *results, bool *found,
+                      int count) {
     for (int i = 0; i < count; i++)
-        if (is_result(line, step, seed, &results[i], recorded)) {
+        if (is_result(line, step, seed, &results[i])) {
             found[i] = true;
             take_answers(line, &results[i]);
-            results[i].loss = read_known_number(line, "loss");
+            results[i].loss = read_optional_number(line, "loss");
             results[i].sd_over_draws = read_number(line, "sd_over_draws");
-            results[i].sd_over_sequences = read_known_number(line, "sd_over_sequences");
+            results[i].sd_over_sequences = read_optional_number(line, "sd_over_sequences");
         }
 }
 
@@ -210,14 +206,12 @@ lh_status lh_eval_find(const char *path, int64_t step, uint64_t seed, lh_eval_re
                        lh_error *error) {
     char *text;
     size_t bytes;
-    lh_recorded_data recorded;
     if (access(path, F_OK) != 0) return LH_OK;
-    lh_read_recorded_data(path, &recorded);
     lh_status status = lh_read_file(path, &text, &bytes, error);
     if (status != LH_OK) return status;
     for (char *rest = text, *line_text; (line_text = strsep(&rest, "\n")) != NULL;) {
         json_t *line = json_loads(line_text, 0, NULL);
-        if (line != NULL) take_line(line, step, seed, &recorded, results, found, count);
+        if (line != NULL) take_line(line, step, seed, results, found, count);
         json_decref(line);
     }
     free(text);

@@ -15,24 +15,10 @@
 #include "eval/greedy.h"
 #include "eval/wrong_answers.h"
 
-const char lh_greedy[] = "greedy", lh_teacher_forced[] = "teacher_forced";
-
 bool lh_draws_anything(const lh_spec *spec) {
     for (int s = 0; s < LH_MAX_STREAMS; s++)
         if (spec->position_range[s] > 0 || spec->distance_range[s] > 0) return true;
     return spec->eval.dropout;
-}
-
-const char *const lh_split_name[LH_SPLITS] = {"train", "test", "validation", "in_distribution", "between", "beyond"};
-
-const char *lh_split_of_length(const lh_spec *spec, int n) {
-    int longest = 0;
-    for (int i = 0; i < lh_lengths_count(&spec->train.lengths); i++) {
-        int trained = lh_lengths_get(&spec->train.lengths, i);
-        if (trained == n) return "in_distribution";
-        if (trained > longest) longest = trained;
-    }
-    return n < longest ? "between" : "beyond";
 }
 
 static int count_quiet_conditions(const lh_eval_request *request) {
@@ -43,39 +29,12 @@ int lh_count_eval_conditions(const lh_eval_request *request) {
     return count_quiet_conditions(request) * (request->noise.count > 0 ? request->noise.count : 1);
 }
 
-/* Writes the values of a group; returns the bytes that they need. */
-static size_t name_group(const lh_eval_result *result, char text[LH_EVAL_NAME]) {
-    const lh_groups *groups = result->groups;
-    size_t used = 0;
-    text[0] = 0;
-    if (lh_has_several_sets(groups)) used = (size_t)snprintf(text, LH_EVAL_NAME, "%s", lh_set_name[result->group->set]);
-    for (int i = 0; i < groups->axes && used < LH_EVAL_NAME; i++)
-        if (result->group->value[i] != LH_NO_VALUE)
-            used += (size_t)snprintf(text + used, LH_EVAL_NAME - used, "%s%.40s %d", used > 0 ? ", " : "",
-                                     groups->name[i], result->group->value[i]);
-    return used;
-}
-
-const char *lh_eval_name(const lh_eval_result *result, char text[LH_EVAL_NAME]) {
-    char noise[LH_NUMBER_TEXT];
-    size_t used = result->groups != NULL ? name_group(result, text)
-                                         : (size_t)snprintf(text, LH_EVAL_NAME, "%s %d", result->axis, result->n);
-    if (result->noisy && used < LH_EVAL_NAME)
-        snprintf(text + used, LH_EVAL_NAME - used, "%snoise %s", used > 0 ? ", " : "",
-                 lh_write_shortest(result->noise, noise));
-    return text;
-}
-
 /* Writes a line for each example of a batch. first: number of the result's examples in earlier batches. */
 static void write_examples(FILE *out, const lh_eval_result *result, const lh_condition *condition, int draw, int first,
                            const lh_sums *sequence_sums) {
     for (int i = 0; i < condition->examples; i++) {
         lh_json line;
-        lh_json_begin(&line, out);
-        lh_eval_write_condition(&line, result);
-        lh_json_integer(&line, "example", first + i);
-        lh_json_integer(&line, "draw", draw);
-        if (result->decoding != NULL) lh_json_string(&line, "decoding", result->decoding);
+        lh_eval_begin_example(&line, out, result, first + i, draw);
         lh_json_integer(&line, "correct", sequence_sums[i].correct);
         lh_json_integer(&line, "counted", sequence_sums[i].counted);
         lh_json_integer(&line, "exact", sequence_sums[i].exact);
@@ -87,39 +46,30 @@ static void write_examples(FILE *out, const lh_eval_result *result, const lh_con
 
 static double divide(double part, double whole) { return whole > 0 ? part / whole : 0.0; }
 
-/* Running mean and sum of squared deviations of the accuracies of draws 0, 1, ... (Welford). */
-typedef struct spread {
-    double mean, squares;
-} spread;
-
-static void spread_add(spread *s, double x, int index) {
-    double off = x - s->mean;
-    s->mean += off / (index + 1);
-    s->squares += off * (x - s->mean);
-}
-
 /* The sums of one draw of a condition. */
 typedef struct draw_sums {
     lh_sums all;
     lh_greedy_sums greedy;
     double accuracies, greedy_accuracies; /* sums over batches */
-    int batches, counted_batches;         /* all batches; batches with a counted label, and so an accuracy */
-    int greedy_batches, wrong; /* decoded batches with a counted label; examples in the file of wrong answers */
+    int batches;                          /* number of batches so far */
+    int counted_batches, greedy_batches;  /* batches, and decoded batches, with a counted label, and so an accuracy */
+    int wrong;                            /* examples in the file of wrong answers */
 } draw_sums;
 
-/* Results of a condition by example; answers and lengths are NULL if not requested. */
+/* Results by example; answers and lengths are NULL if not requested. */
 typedef struct per_example {
-    lh_sums *sums;         /* [examples] */
-    lh_by_sequence shares; /* shares by sequence, over all draws */
-    uint16_t *answers;     /* [examples][labels] */
+    lh_sums *sums;         /* [examples] of a batch */
+    lh_by_sequence shares; /* of the condition, over all draws */
+    uint16_t *answers;     /* [examples][labels] of a batch */
     int *lengths;          /* [examples] number of answers */
 } per_example;
 
 static int get_batch_size(const lh_eval_result *result) { return result->batch > 0 ? result->batch : result->examples; }
 
-static int count_batches(const lh_spec *spec, const lh_eval_result *result) {
-    int size = get_batch_size(result), whole = (result->examples + size - 1) / size;
-    return spec->corpus != NULL && result->batch > 0 ? whole + spec->corpus->shapes : whole; /* an upper bound */
+/* An upper bound of the number of batches of a condition: every shape of a dataset may end with a smaller batch. */
+static int bound_batches(const lh_spec *spec, const lh_eval_result *result) {
+    int size = get_batch_size(result), batches = (result->examples + size - 1) / size;
+    return spec->corpus != NULL && result->batch > 0 ? batches + spec->corpus->shapes : batches;
 }
 
 static int count_examples_to_decode(const lh_eval_result *result, int first_example, int examples) {
@@ -140,7 +90,8 @@ static lh_status answer_batch(lh_engine *engine, const lh_condition *condition, 
     return LH_OK;
 }
 
-/* Evaluates one batch with the draw of its index, and adds its sums. before: number of examples in earlier batches. */
+/* Evaluates one batch, whose draw belongs to its index, and adds its sums. first_example: number of the result's
+ * examples in earlier batches. */
 static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *request, per_example *rows,
                                 const lh_eval_result *result, lh_condition *condition, int draw, int first_example,
                                 draw_sums *sums, lh_error *error) {
@@ -149,7 +100,7 @@ static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *reques
     int greedy = count_examples_to_decode(result, first_example, condition->examples);
     for (int i = 0; rows->lengths != NULL && i < condition->examples; i++) rows->lengths[i] = labels;
     if (result->batch > 0)
-        condition->draw.example = (uint32_t)(draw * count_batches(engine->spec, result) + sums->batches);
+        condition->draw.example = (uint32_t)(draw * bound_batches(engine->spec, result) + sums->batches);
     condition->answers = rows->answers;
     condition->lengths = rows->lengths;
     condition->decoded = lh_decodes_condition(engine, condition->noise) ? greedy : 0;
@@ -170,7 +121,7 @@ static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *reques
     return LH_OK;
 }
 
-/* Evaluates the first `count` examples of a condition, batch by batch. */
+/* Evaluates condition->examples examples, batch by batch. first_example: number of the result's examples before them. */
 static lh_status evaluate_batches(lh_engine *engine, const lh_eval_request *request, per_example *rows,
                                   const lh_eval_result *result, lh_condition *condition, int draw, int first_example,
                                   draw_sums *sums, lh_error *error) {
@@ -184,7 +135,8 @@ static lh_status evaluate_batches(lh_engine *engine, const lh_eval_request *requ
     return status;
 }
 
-static bool is_shape(const lh_dataset *set, int n, int64_t index) {
+/* Whether an example of a set has shape n. */
+static bool has_shape(const lh_dataset *set, int n, int64_t index) {
     return index >= set->first[n - 1] && index < set->first[n];
 }
 
@@ -198,9 +150,9 @@ static lh_status evaluate_group(lh_engine *engine, const lh_eval_request *reques
     lh_status status = LH_OK;
     for (int64_t i = first, next; status == LH_OK && i < end; i = next) {
         int n = lh_dataset_shape(set, corpus->shapes, groups->indices[i]);
-        for (next = i + 1; next < end && is_shape(set, n, groups->indices[next]);) next++;
+        for (next = i + 1; next < end && has_shape(set, n, groups->indices[next]);) next++;
         lh_condition condition = lh_make_condition(n, (int)(next - i), request->seed, draw);
-        condition.draw.step = lh_group_compute_number(groups, result->group); /* the same word for all shapes */
+        condition.draw.step = lh_group_compute_number(groups, result->group); /* the same number for all shapes */
         condition.noise = result->noise;
         condition.source.set = set;
         condition.source.pick = groups->pick + i;
@@ -222,25 +174,24 @@ static lh_status evaluate_draw(lh_engine *engine, const lh_eval_request *request
 typedef struct condition_sums {
     lh_sums all;
     lh_greedy_sums greedy;
-    spread pass, decoded; /* accuracies of draws: of the pass, and of greedy decoding */
+    lh_spread pass, decoded; /* accuracies of draws: of the pass, and of greedy decoding */
 } condition_sums;
 
-static void add_draw(condition_sums *all, const draw_sums *draw, bool by_batch, int index) {
+static void add_draw(condition_sums *all, const draw_sums *draw, bool by_batch) {
     double pass = divide((double)draw->all.correct, (double)draw->all.counted);
     double decoded = divide((double)draw->greedy.correct, (double)draw->greedy.counted);
     if (by_batch) pass = divide(draw->accuracies, draw->counted_batches);
     if (by_batch) decoded = divide(draw->greedy_accuracies, draw->greedy_batches);
     lh_sums_add(&all->all, &draw->all);
     lh_greedy_add(&all->greedy, &draw->greedy);
-    spread_add(&all->pass, pass, index);
-    spread_add(&all->decoded, decoded, index);
+    lh_spread_add(&all->pass, pass);
+    lh_spread_add(&all->decoded, decoded);
 }
 
 static void set_means(lh_eval_result *result, const condition_sums *sums) {
     const lh_sums *all = &sums->all;
     const lh_greedy_sums *greedy = &sums->greedy;
     bool by_batch = result->batch > 0, decoded = result->decoding == lh_greedy;
-    double squares = decoded ? sums->decoded.squares : sums->pass.squares;
     result->teacher_forced = by_batch ? sums->pass.mean : divide((double)all->correct, (double)all->counted);
     result->accuracy = result->teacher_forced;
     if (decoded)
@@ -250,38 +201,40 @@ static void set_means(lh_eval_result *result, const condition_sums *sums) {
     result->exact_match = divide((double)all->exact, (double)all->sequences);
     result->counted = all->counted;
     result->loss = all->positions > 0 ? all->loss / (double)all->positions : NAN;
-    result->sd_over_draws = result->draws > 1 ? sqrt(squares / (result->draws - 1)) : 0.0;
+    result->sd_over_draws =
+        result->draws > 1 ? lh_spread_compute_deviation(decoded ? &sums->decoded : &sums->pass) : 0.0;
 }
 
-/* Sets deviations and intervals; n of exact match is the number of sequences of one draw with a counted label. */
+/* Sets the interval of exact match, whose trials are the sequences of one draw with a counted label, and the deviation
+ * over sequences. */
 static void set_intervals(lh_eval_result *result, const condition_sums *sums, const lh_by_sequence *shares) {
     double count = (double)sums->all.sequences / result->draws;
     result->exact_match_low = result->exact_match_high = NAN;
     if (count > 0) lh_compute_wilson(result->exact_match, count, &result->exact_match_low, &result->exact_match_high);
-    result->sd_over_sequences = lh_by_sequence_deviation(shares, result->draws);
+    result->sd_over_sequences = lh_by_sequence_compute_deviation(shares, result->draws);
 }
 
 static lh_status evaluate_condition(lh_engine *engine, const lh_eval_request *request, per_example *rows,
                                     lh_eval_result *result, lh_error *error) {
     condition_sums all = {0};
-    int64_t indices = (int64_t)result->draws * (result->batch > 0 ? count_batches(engine->spec, result) : 1);
+    int64_t indices = (int64_t)result->draws * (result->batch > 0 ? bound_batches(engine->spec, result) : 1);
     char name[LH_EVAL_NAME];
     if (indices > LH_MOST_DRAWS)
         return lh_fail(error, LH_ERR_INPUT, "%s: %d draws in each of %d batches\n  expected: at most %d draws in total",
-                       lh_eval_name(result, name), result->draws, (int)(indices / result->draws), LH_MOST_DRAWS);
+                       lh_eval_write_name(result, name), result->draws, (int)(indices / result->draws), LH_MOST_DRAWS);
     lh_by_sequence_begin(&rows->shares, result->decoding == lh_greedy ? result->greedy_examples : result->examples);
     for (int draw = 0; draw < result->draws; draw++) {
         draw_sums sums = {0};
         lh_status status = evaluate_draw(engine, request, rows, result, draw, &sums, error);
         if (status != LH_OK) return status;
-        add_draw(&all, &sums, result->batch > 0, draw);
+        add_draw(&all, &sums, result->batch > 0);
     }
     set_means(result, &all);
     set_intervals(result, &all, &rows->shares);
     return LH_OK;
 }
 
-/* Writes buffered data of a file (NULL: none), and reports the reason of a failure. */
+/* Writes the buffered data of a file; NULL: there is no file. */
 static lh_status flush(FILE *file, const char *path, lh_error *error) {
     errno = 0;
     if (file == NULL || (fflush(file) == 0 && !ferror(file))) return LH_OK;
@@ -289,10 +242,10 @@ static lh_status flush(FILE *file, const char *path, lh_error *error) {
                    errno != 0 ? strerror(errno) : "lines are lost");
 }
 
-/* The start of a condition's lines; -1: there is no file, or it cannot be truncated. */
+/* The position at which a condition's lines will start; -1: there is no file, or it has no positions. */
 static off_t get_file_position(FILE *file) { return file != NULL ? ftello(file) : -1; }
 
-/* Removes the lines of an incomplete condition, buffered lines included. */
+/* Removes the lines of an incomplete condition, buffered lines included; start: from get_file_position. */
 static void remove_lines_from(FILE *file, off_t start) {
     if (start < 0) return;
     __fpurge(file);
@@ -329,7 +282,7 @@ static lh_status evaluate_missing(lh_engine *engine, const lh_eval_request *requ
     return LH_OK;
 }
 
-/* The most examples of a condition. */
+/* The number of examples of the condition that has most. */
 static int find_most_examples(const lh_eval_request *request) {
     int most = request->groups != NULL ? 0 : request->examples;
     for (int i = 0; request->groups != NULL && i < request->groups->count; i++)
@@ -340,14 +293,14 @@ static int find_most_examples(const lh_eval_request *request) {
 static lh_eval_result make_length_result(const lh_spec *spec, const lh_eval_request *request, int i) {
     int n = lh_lengths_get(&request->lengths, i);
     return (lh_eval_result){
-        .split = request->validation ? "validation" : lh_split_of_length(spec, n),
+        .split = request->validation ? "validation" : lh_find_split(spec, n),
         .n = n,
         .axis = spec->eval.axis,
         .examples = request->examples,
     };
 }
 
-static lh_eval_result group_result(const lh_spec *spec, const lh_eval_request *request, int i) {
+static lh_eval_result make_group_result(const lh_spec *spec, const lh_eval_request *request, int i) {
     const lh_group *group = &request->groups->group[i];
     bool is_file = spec->data != NULL && spec->data->train != NULL;
     return (lh_eval_result){
@@ -363,7 +316,7 @@ static lh_eval_result group_result(const lh_spec *spec, const lh_eval_request *r
     };
 }
 
-static void name_decoding(const lh_spec *spec, const lh_eval_request *request, lh_eval_result *result) {
+static void set_decoding(const lh_spec *spec, const lh_eval_request *request, lh_eval_result *result) {
     int most = request->greedy_examples;
     if (!spec->format->teacher_forced) return;
     result->decoding = request->teacher_forced ? lh_teacher_forced : lh_greedy;
@@ -371,22 +324,23 @@ static void name_decoding(const lh_spec *spec, const lh_eval_request *request, l
     result->ends = spec->task->end != NULL;
 }
 
-static void name_results(const lh_spec *spec, const lh_eval_request *request, lh_eval_result *results, int count) {
+/* Describes the condition of each result. */
+static void set_conditions(const lh_spec *spec, const lh_eval_request *request, lh_eval_result *results, int count) {
     int quiet = count_quiet_conditions(request);
     for (int i = 0; i < count; i++) {
         lh_eval_result *result = &results[i];
         int index = i % quiet;
-        *result = request->groups ? group_result(spec, request, index) : make_length_result(spec, request, index);
+        *result = (request->groups != NULL ? make_group_result : make_length_result)(spec, request, index);
         if (request->split != NULL) result->split = request->split;
         result->noisy = request->noise.count > 0;
         result->noise = result->noisy ? request->noise.deviation[i / quiet] : 0;
         result->draws = result->noise > 0 || lh_draws_anything(spec) ? request->draws : 1;
         result->batch = request->batch;
-        name_decoding(spec, request, result);
+        set_decoding(spec, request, result);
     }
 }
 
-/* Allocates the results by example for any of these lengths; the caller closes them also after an error. */
+/* Allocates results by example for a batch of any of these lengths; the caller closes them also after an error. */
 static lh_status open_rows(const lh_spec *spec, const lh_eval_request *request, const lh_lengths *lengths,
                            per_example *rows, lh_error *error) {
     size_t examples = (size_t)find_most_examples(request), labels = 0;
@@ -413,15 +367,15 @@ static void close_rows(per_example *rows) {
 }
 
 lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results, lh_error *error) {
-    int count = lh_count_eval_conditions(request), most = find_most_examples(request);
+    int count = lh_count_eval_conditions(request);
     lh_lengths shapes = {NULL, 0, 1, engine->spec->corpus != NULL ? engine->spec->corpus->shapes : 0, 1};
     const lh_lengths *lengths = request->groups != NULL ? &shapes : &request->lengths;
-    lh_status status = engine->ops->reserve(engine, lengths, most, error);
+    lh_status status = engine->ops->reserve(engine, lengths, find_most_examples(request), error);
     if (status != LH_OK) return status;
     per_example rows = {.sums = NULL};
     bool *found = lh_engine_allocate((size_t)count * sizeof *found, "the evaluation", error);
     status = found != NULL ? open_rows(engine->spec, request, lengths, &rows, error) : LH_ERR_ENVIRONMENT;
-    if (status == LH_OK) name_results(engine->spec, request, results, count);
+    if (status == LH_OK) set_conditions(engine->spec, request, results, count);
     if (status == LH_OK && request->only_missing && request->path != NULL)
         status = lh_eval_find(request->path, request->step, request->seed, results, found, count, error);
     if (status == LH_OK) status = evaluate_missing(engine, request, results, found, &rows, error);
@@ -437,7 +391,7 @@ lh_status lh_evaluation_is_complete(const lh_spec *spec, const lh_eval_request *
     bool *found = lh_engine_allocate((size_t)count * sizeof *found, "the evaluation", error);
     lh_status status = results != NULL && found != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
     if (status == LH_OK) {
-        name_results(spec, request, results, count);
+        set_conditions(spec, request, results, count);
         status = lh_eval_find(request->path, request->step, request->seed, results, found, count, error);
     }
     *complete = status == LH_OK;
@@ -445,28 +399,4 @@ lh_status lh_evaluation_is_complete(const lh_spec *spec, const lh_eval_request *
     free(results);
     free(found);
     return status;
-}
-
-lh_eval_means lh_eval_compute_means(const lh_eval_result *results, int count, const char *split) {
-    lh_eval_means means = {.count = 0};
-    double quietest = 0;
-    for (int i = 0; i < count; i++) {
-        if (strcmp(results[i].split, split) != 0 || results[i].counted == 0) continue;
-        if (means.count > 0 && results[i].noise > quietest) continue;
-        if (means.count == 0) quietest = results[i].noise;
-        if (means.count == 0) means.first = results[i].n;
-        means.last = results[i].n;
-        means.count++;
-        means.accuracy += results[i].accuracy;
-        means.teacher_forced += results[i].teacher_forced;
-        means.exact_match += results[i].exact_match;
-        means.loss += results[i].loss;
-    }
-    if (means.count > 0) {
-        means.accuracy /= means.count;
-        means.teacher_forced /= means.count;
-        means.exact_match /= means.count;
-        means.loss /= means.count;
-    }
-    return means;
 }

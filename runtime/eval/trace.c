@@ -10,12 +10,12 @@
 #include "eval/decode.h"
 #include "longhand/math.h"
 
-double lh_traced_read(const lh_traced *tensor, int64_t i) {
+double lh_read_traced(const lh_traced *tensor, int64_t i) {
     if (tensor->kind >= LH_TRACE_TOKENS) return ((const int32_t *)tensor->data)[i];
     return lh_real_read(tensor->data, lh_st_element_bytes(tensor->file.dtype), i);
 }
 
-int lh_trace_input(const lh_trace_request *request, int n, int i) {
+int lh_find_trace_input(const lh_trace_request *request, int n, int i) {
     int input = 0;
     while (request->inputs[input].n != n || i-- > 0) input++;
     return input;
@@ -152,7 +152,7 @@ static lh_status make_query(pass *p, lh_query *query, lh_error *error) {
                             .example = (uint32_t)p->example};
         return lh_batch_fill(&p->batch, spec, &condition.source, n, (uint32_t)p->example, 1, error);
     }
-    p->input = lh_trace_input(request, n, p->example);
+    p->input = lh_find_trace_input(request, n, p->example);
     *query = request->inputs[p->input];
     query->draw = condition.draw;
     query->example = (uint32_t)p->input; /* the same counter as in predict */

@@ -120,10 +120,10 @@ void lh_traces_close(lh_traces *traces);
 const lh_traced *lh_traces_find(const lh_traces *traces, const lh_trace_group *group, lh_trace_kind kind);
 
 /* The index of the i-th input with task length n. */
-int lh_trace_input(const lh_trace_request *request, int n, int i);
+int lh_find_trace_input(const lh_trace_request *request, int n, int i);
 
 /* Element i of a computed tensor. */
-double lh_traced_read(const lh_traced *tensor, int64_t i);
+double lh_read_traced(const lh_traced *tensor, int64_t i);
 
 /* Mean over queries of -sum over keys of p ln p, in nats; weights [queries][keys] real; terms with p = 0 are 0. */
 double lh_compute_entropy(const void *weights, int real_bytes, int64_t queries, int64_t keys);
@@ -132,6 +132,6 @@ double lh_compute_entropy(const void *weights, int real_bytes, int64_t queries, 
 size_t lh_count_trace_scratch(const lh_traces *traces, int n, int site, lh_trace_kind kind);
 
 /* "attention", "scores", "activations", "entropy" */
-const char *lh_trace_kind_name(lh_trace_kind kind);
+const char *lh_get_trace_kind_name(lh_trace_kind kind);
 
 #endif

@@ -8,7 +8,7 @@
 #include "eval/evaluate.h"
 #include "eval/trace.h"
 
-const char *lh_trace_kind_name(lh_trace_kind kind) {
+const char *lh_get_trace_kind_name(lh_trace_kind kind) {
     static const char *const names[LH_TRACE_KINDS] = {"attention", "scores",  "activations", "entropy",
                                                       "tokens",    "answers", "targets"};
     return names[kind];
@@ -185,10 +185,12 @@ static void name_tensor(const lh_traces *traces, lh_traced *t) {
     if (t->kind == LH_TRACE_TOKENS && spec->format->streams == 1) snprintf(t->name, sizeof t->name, "%s.tokens", label);
     else if (t->kind == LH_TRACE_TOKENS)
         snprintf(t->name, sizeof t->name, "%s.tokens.%s", label, spec->format->stream[t->stream].name);
-    else if (is_integers(t)) snprintf(t->name, sizeof t->name, "%s.%s", label, lh_trace_kind_name(t->kind));
+    else if (is_integers(t)) snprintf(t->name, sizeof t->name, "%s.%s", label, lh_get_trace_kind_name(t->kind));
     else if (t->kind == LH_TRACE_ACTIVATIONS)
         snprintf(t->name, sizeof t->name, "%s.%s", label, spec->sites[t->site].name);
-    else snprintf(t->name, sizeof t->name, "%s.%s.%s", label, spec->sites[t->site].name, lh_trace_kind_name(t->kind));
+    else
+        snprintf(t->name, sizeof t->name, "%s.%s.%s", label, spec->sites[t->site].name,
+                 lh_get_trace_kind_name(t->kind));
 }
 
 /* Whether draws change a tensor; tokens change only in a stream that holds answers. */

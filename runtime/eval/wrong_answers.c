@@ -30,11 +30,7 @@ static lh_status write_line(FILE *out, const wrong *w, const lh_spec *spec, cons
                             int example, int draw, lh_error *error) {
     const lh_task *task = spec->task;
     lh_json line;
-    lh_json_begin(&line, out);
-    lh_eval_write_condition(&line, result);
-    lh_json_integer(&line, "example", example);
-    lh_json_integer(&line, "draw", draw);
-    if (result->decoding != NULL) lh_json_string(&line, "decoding", result->decoding);
+    lh_eval_begin_example(&line, out, result, example, draw);
     lh_status status = write_symbols(&line, "input", task->input_symbol, task->input_symbols, w->batch->input, NULL,
                                      lh_get_input_length(spec, n), error);
     if (status == LH_OK)

@@ -157,7 +157,7 @@ static lh_status log_window(lh_loop *loop, lh_error *error) {
 /* The split under which an evaluation during training is reported. */
 static const char *choose_during_split(const lh_spec *spec, const lh_eval_result *result) {
     if (result->group != NULL) return lh_set_name[result->group->set];
-    const char *split = lh_split_of_length(spec, result->n);
+    const char *split = lh_find_split(spec, result->n);
     return strcmp(split, "in_distribution") == 0 ? "validation" : split;
 }
 

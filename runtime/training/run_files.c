@@ -17,7 +17,6 @@
 #include "base/json_lines.h"
 #include "base/team.h"
 #include "data/datasets/epoch.h"
-#include "eval/eval_data.h"
 
 static lh_status join(char *path, size_t size, const char *directory, const char *name, lh_error *error) {
     if ((size_t)snprintf(path, size, "%s/%s", directory, name) >= size)
@@ -194,14 +193,14 @@ static lh_status remove_files(const lh_run *run, lh_error *error) {
 enum { DATA_DIGITS = 8 }; /* digits of a training file's SHA-256 in a folder's name */
 
 /* The SHA-256 of the run's training file; NULL: the examples are not in a file. */
-static const char *training_digest(const lh_run *run) {
+static const char *find_training_digest(const lh_run *run) {
     const lh_spec *spec = run->spec;
     bool is_file = spec->corpus != NULL && spec->data != NULL && spec->data->train != NULL;
     return is_file ? spec->corpus->train.digest : NULL;
 }
 
-/* digest: part of the folder's name; NULL: the name has none. */
-static lh_status name_directory(lh_run *run, const char *digest, lh_error *error) {
+static lh_status name_directory(lh_run *run, lh_error *error) {
+    const char *digest = find_training_digest(run);
     char rate[LH_NUMBER_TEXT], data[32] = "", overfit[32] = "";
     size_t size = sizeof run->directory;
     if (digest != NULL) snprintf(data, sizeof data, "-data%.*s", DATA_DIGITS, digest);
@@ -214,29 +213,8 @@ static lh_status name_directory(lh_run *run, const char *digest, lh_error *error
     return LH_OK;
 }
 
-/* Whether the run's folder is one of an older version, without a digest in its name, for the same training file. False
- * if masked labels are not in the loss, because older versions trained on them. */
-static bool is_older_folder(const lh_run *run, const char *digest) {
-    char path[LH_PATH_MAX + 64];
-    const lh_spec *spec = run->spec;
-    bool counts = spec->task->loss == LH_LOSS_COUNTED && spec->corpus->train.masked > 0;
-    lh_recorded_data recorded;
-    if (join(path, sizeof path, run->directory, "eval.jsonl", NULL) != LH_OK) return false;
-    lh_read_recorded_data(path, &recorded);
-    return strcmp(recorded.digest[LH_SET_TRAIN], digest) == 0 && (recorded.tells_loss || !counts);
-}
-
-static lh_status choose_directory(lh_run *run, lh_error *error) {
-    const char *digest = training_digest(run);
-    lh_status status = name_directory(run, digest, error);
-    if (status != LH_OK || digest == NULL || has_file(run, "run.json")) return status;
-    status = name_directory(run, NULL, error);
-    if (status != LH_OK || is_older_folder(run, digest)) return status;
-    return name_directory(run, digest, error);
-}
-
 static lh_status name_files(lh_run *run, lh_error *error) {
-    lh_status status = choose_directory(run, error);
+    lh_status status = name_directory(run, error);
     if (status != LH_OK) return status;
     status = join(run->metrics, sizeof run->metrics, run->directory, "metrics.jsonl", error);
     if (status == LH_OK) status = join(run->evaluations, sizeof run->evaluations, run->directory, "eval.jsonl", error);
@@ -286,8 +264,7 @@ lh_status lh_run_claim(lh_run *run, lh_run_start start, lh_error *error) {
 
 lh_status lh_run_begin(lh_run *run, lh_run_start start, lh_error *error) {
     now(run->started);
-    lh_status status =
-        start == LH_RUN_RESUME ? lh_mark_lines(run->evaluations, run->spec, error) : remove_files(run, error);
+    lh_status status = start == LH_RUN_RESUME ? LH_OK : remove_files(run, error);
     return status == LH_OK ? write_facts(run, NULL, error) : status;
 }
 

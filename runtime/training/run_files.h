@@ -1,6 +1,5 @@
 /* The folder of one run: RUNS/<id>/<plan digest>/lr<rate>-seed<seed>/, followed by -data<8 digits of the SHA-256> if
- * training examples are in a file, and by -overfit<K> for --overfit K. Folders of older versions have no digits; such a
- * folder belongs to the run if run.json has the same SHA-256.
+ * training examples are in a file, and by -overfit<K> for --overfit K.
  *
  *     run.json                          what ran, where, and how it ended
  *     metrics.jsonl  eval.jsonl         one line per window, one per evaluated condition
@@ -46,9 +45,8 @@ typedef struct lh_run {
  * nothing is locked; run->lock is LH_LOCK_HELD if another process has the lock. */
 lh_status lh_run_claim(lh_run *run, lh_run_start start, lh_error *error);
 
-/* Removes the files of an earlier run unless it is resumed, and writes run.json. If data files change, first adds the
- * digests of the old files to lines of eval.jsonl (eval/eval_data.h). The folder must be claimed, and stays claimed
- * after an error. */
+/* Removes the files of an earlier run unless it is resumed, and writes run.json. The folder must be claimed, and stays
+ * claimed after an error. */
 lh_status lh_run_begin(lh_run *run, lh_run_start start, lh_error *error);
 
 /* Whether the claimed folder has a checkpoint, valid or not. */

@@ -166,28 +166,19 @@ refused_writes_nothing() {
     (cd "$(folder finished 1)" && ls -l --time-style=full-iso && cksum ./*) | cmp - "$work/before.txt"
 }
 
-# A folder of an earlier version has no file in its name, and its lines name no file.
-older_folder_continues() {
-    "$trainer" train --out "$work/older" --steps 42 --log-every 10 && mine=$(folder older) || return
-    mv "$mine" "${mine%-data*}" && sed -i 's/,"data":"[0-9a-f]*"//' "${mine%-data*}/eval.jsonl" &&
-        ends_with 0 '1 of 1 runs are finished' "$trainer" train --out "$work/older" --steps 42 --missing &&
-        "$trainer" train --out "$work/older" --steps 63 --resume --log-every 10 &&
-        [ "$(ls "${mine%/*}")" = lr0.001-seed0 ]
-}
-
 # With another file for evaluation, the run is evaluated again but not trained; lines of the previous evaluation name
 # their file.
 new_evaluation_data() {
-    mine=$(echo "$work"/older/*/*/lr*-seed0) && sed -i 's/,"data":"[0-9a-f]*"//' "$mine/eval.jsonl" &&
+    "$trainer" train --out "$work/evaluated" --steps 63 --log-every 10 && mine=$(folder evaluated) &&
         head -50 examples/dataset/test.jsonl >"$work/fewer.jsonl" && cksum "$mine/checkpoint.safetensors" >"$work/sum" &&
-        ends_with 0 'all test' "$trainer" train --out "$work/older" --steps 63 --missing --eval-data "$work/fewer.jsonl" &&
+        ends_with 0 'all test' "$trainer" train --out "$work/evaluated" --steps 63 --missing --eval-data "$work/fewer.jsonl" &&
         cksum "$mine/checkpoint.safetensors" | cmp - "$work/sum" || return
     for file in examples/dataset/test.jsonl "$work/fewer.jsonl"; do
         [ "$(grep -c "\"step\":63.*\"data\":\"$(hash "$file" | cut -c 1-16)\"" "$mine/eval.jsonl")" -eq 5 ] || return
     done
-    ends_with 0 '1 of 1 runs are finished' "$trainer" train --out "$work/older" --steps 63 --missing \
+    ends_with 0 '1 of 1 runs are finished' "$trainer" train --out "$work/evaluated" --steps 63 --missing \
         --eval-data "$work/fewer.jsonl" &&
-        "$trainer" train --out "$work/older" --steps 63 --missing && [ "$(grep -c '"step":63' "$mine/eval.jsonl")" -eq 10 ] &&
+        "$trainer" train --out "$work/evaluated" --steps 63 --missing && [ "$(grep -c '"step":63' "$mine/eval.jsonl")" -eq 10 ] &&
         [ "$(grep -c "\"eval_sha256\":\"$(hash examples/dataset/test.jsonl)\"" "$mine/run.json")" -eq 1 ]
 }
 
@@ -383,7 +374,6 @@ if [ "$failures" -eq 0 ]; then
     expect dataset_evaluates_training_examples evaluates_training_examples
     expect dataset_other_bytes_refused other_bytes_refused
     expect dataset_refused_writes_nothing refused_writes_nothing
-    expect dataset_older_folder older_folder_continues
     expect dataset_new_evaluation_data new_evaluation_data
     expect dataset_caps caps
     expect dataset_found_from_elsewhere found_from_elsewhere

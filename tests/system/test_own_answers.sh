@@ -39,7 +39,7 @@ lines_are_of_own_answers() {
             '{ c += $1; n += $2; x += $3 } END { exit !((c / n - a) ^ 2 < 1e-18 && (x / NR - e) ^ 2 < 1e-18) }'
 }
 
-# Lines of one decoding are not used for the other; an older line without the key belongs to the teacher-forced pass.
+# Lines of one decoding are not used for the other.
 decodings_are_apart() {
     eval="$work/trainer/trainer eval --checkpoint $checkpoint --lengths 9 --examples 80 --resume --out $work/apart"
     mkdir -p "$work/apart" && $eval --decoding teacher_forced >/dev/null && $eval >/dev/null || return
@@ -50,9 +50,7 @@ decodings_are_apart() {
         "$(echo "$first" | sed 's/.*"accuracy_teacher_forced":\([0-9.]*\).*/\1/')" ] || return
     [ "$(read_number exact_match "$work/apart/eval.jsonl")" = \
         "$(echo "$first" | sed 's/.*"exact_match":\([0-9.]*\).*/\1/')" ] || return
-    echo "$first" | sed 's/"decoding":"teacher_forced",//; s/accuracy_teacher_forced/accuracy/' >"$work/apart/eval.jsonl"
-    $eval --decoding teacher_forced >/dev/null && [ "$(wc -l <"$work/apart/eval.jsonl")" -eq 1 ] || return
-    $eval >/dev/null && [ "$(wc -l <"$work/apart/eval.jsonl")" -eq 2 ]
+    $eval --decoding teacher_forced >/dev/null && $eval >/dev/null && [ "$(wc -l <"$work/apart/eval.jsonl")" -eq 2 ]
 }
 
 names_are_known() {

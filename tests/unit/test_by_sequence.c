@@ -35,11 +35,11 @@ static void test_deviation_is_that_of_shares_by_sequence(void **state) {
     lh_by_sequence_add(&statistics, first + 2, 2, 2);
     lh_by_sequence_add(&statistics, second, 0, 4);
     double expected = sqrt(((0.75 - 2 / 3.0) * (0.75 - 2 / 3.0) + (0.25 - 2 / 3.0) * (0.25 - 2 / 3.0) + 1 / 9.0) / 2);
-    double actual = lh_by_sequence_deviation(&statistics, 2);
+    double actual = lh_by_sequence_compute_deviation(&statistics, 2);
     lh_assert_close(&actual, &expected, 1, 1e-12, 0);
     lh_by_sequence_begin(&statistics, 1);
     lh_by_sequence_add(&statistics, first, 0, 4); /* more sequences than requested */
-    assert_true(isnan(lh_by_sequence_deviation(&statistics, 1)));
+    assert_true(isnan(lh_by_sequence_compute_deviation(&statistics, 1)));
 }
 
 int main(void) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "eval/eval_lines.h"
+#include "eval/evaluate.h"
 #include "lh_engines.h"
 #include "toy_files.h"
 #include "toy_program.h"
@@ -222,8 +223,8 @@ static void test_evaluation_by_axes_lines_read_back(void **state) {
     open_files(&f, *state, false, true);
     open_groups(&both, &f, &by_both, lh_sets_parse("train,validation"));
     assert_int_equal(evaluate(&f, &both, path, results), 5);
-    assert_string_equal(lh_eval_name(&results[3], name), "train, digits 2, carry 3");
-    assert_string_equal(lh_eval_name(&results[4], name), "validation, digits 1");
+    assert_string_equal(lh_eval_write_name(&results[3], name), "train, digits 2, carry 3");
+    assert_string_equal(lh_eval_write_name(&results[4], name), "validation, digits 1");
     char *text = lh_test_read(path, &bytes), *line = text;
     for (int i = 0; i < 5; i++, line = strchr(line, '\n') + 1) assert_ptr_equal(strstr(line, begin[i]), line);
     free(text);

@@ -7,6 +7,7 @@
 
 #include "data/datasets/pick.h"
 #include "eval/eval_lines.h"
+#include "eval/evaluate.h"
 #include "longhand/rng.h"
 #include "lh_engines.h"
 #include "toy_files.h"
@@ -171,17 +172,13 @@ static const char *evaluate(fixture *f, bool in_order, const char *path, bool *t
     return line;
 }
 
-/* Lines record the number of examples in the file and how they were chosen. Lines with another order, of another file,
- * or of an older version, which took the shortest examples, do not count. */
+/* Lines record the number of examples in the file and how they were chosen. Lines with another order, or of another
+ * file, do not count. */
 static void test_lines_record_number_of_available_examples(void **state) {
     const char *path = lh_test_path(*state, "eval.jsonl");
-    static const char *const older =
-        "{\"step\":5,\"split\":\"train\",\"by\":{\"length\":4},\"examples\":100,\"draws\":1,\"accuracy\":1,"
-        "\"exact_match\":1,\"loss\":0.5,\"sd_over_draws\":0}\n";
     fixture f;
     bool taken_over;
     open_sums(&f, *state);
-    lh_test_write(path, older, strlen(older));
     const char *line = evaluate(&f, false, path, &taken_over);
     assert_false(taken_over);
     assert_non_null(strstr(line, "\"examples\":100,\"of\":1000,\"draws\":1,"));

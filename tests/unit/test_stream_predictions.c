@@ -257,8 +257,8 @@ static void test_trace_sites_are_as_long_as_their_streams(void **state) {
     const lh_traced *scores = find_tensor(&traces, "n4.cross.scores");
     assert_shape(scores, 4, (int64_t[]){EXAMPLES, TOY_PAIR_HEADS, T, N});
     for (int i = 0; i < EXAMPLES * TOY_PAIR_HEADS * T * N; i++)
-        assert_true(lh_traced_read(scores, i) == i / N % T - i % N);
-    double entropy = lh_traced_read(find_tensor(&traces, "n4.cross.entropy"), 1);
+        assert_true(lh_read_traced(scores, i) == i / N % T - i % N);
+    double entropy = lh_read_traced(find_tensor(&traces, "n4.cross.entropy"), 1);
     assert_true(fabs(entropy - log(N)) < 1e-12);
     /* The trace has the evaluation's examples, and its target stream holds the target. */
     const lh_traced *tokens = find_tensor(&traces, "n4.tokens.target"), *vectors = find_tensor(&traces, "n4.target");
@@ -268,8 +268,8 @@ static void test_trace_sites_are_as_long_as_their_streams(void **state) {
     static double parameters[TOY_STORAGE];
     lh_initialise(&spec, 7, 8, parameters);
     for (int i = 0; i < EXAMPLES * T; i++) {
-        assert_true(lh_traced_read(tokens, i) == batch.tokens[1][i]);
-        assert_true(lh_traced_read(vectors, i * TOY_WIDTH) == parameters[TOY_WIDTH * batch.tokens[1][i]]);
+        assert_true(lh_read_traced(tokens, i) == batch.tokens[1][i]);
+        assert_true(lh_read_traced(vectors, i * TOY_WIDTH) == parameters[TOY_WIDTH * batch.tokens[1][i]]);
     }
     lh_batch_close(&batch);
     lh_traces_close(&traces);
@@ -302,18 +302,18 @@ static void test_trace_of_an_input_decodes(void **state) {
     const lh_traced *tokens = find_tensor(&traces, "n4.tokens.target"), *vectors = find_tensor(&traces, "n4.target");
     static float parameters[TOY_STORAGE];
     lh_initialise(&spec, 7, 4, parameters);
-    assert_true(lh_traced_read(tokens, 0) == TOY_START);
+    assert_true(lh_read_traced(tokens, 0) == TOY_START);
     for (int i = 0; i < N; i++) {
-        assert_true(lh_traced_read(tokens, 1 + i) == answers[i]);
-        assert_true(lh_traced_read(vectors, (1 + i) * TOY_WIDTH) == parameters[TOY_WIDTH * answers[i]]);
+        assert_true(lh_read_traced(tokens, 1 + i) == answers[i]);
+        assert_true(lh_read_traced(vectors, (1 + i) * TOY_WIDTH) == parameters[TOY_WIDTH * answers[i]]);
     }
     assert_true(answers[0] + answers[1] + answers[2] + answers[3] > 0);
     /* The trace has the model's answers, and the right ones for counted labels. */
     const lh_traced *written = find_tensor(&traces, "n4.answers"), *targets = find_tensor(&traces, "n4.targets");
     assert_string_equal(written->file.dtype, "I32");
     for (int i = 0; i < N; i++) {
-        assert_true(lh_traced_read(written, i) == answers[i]);
-        assert_true(lh_traced_read(targets, i) == (mask[i] ? target[i] : -1));
+        assert_true(lh_read_traced(written, i) == answers[i]);
+        assert_true(lh_read_traced(targets, i) == (mask[i] ? target[i] : -1));
     }
     lh_traces_close(&traces);
     request.right = NULL;

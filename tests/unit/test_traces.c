@@ -80,15 +80,15 @@ static void check_means(const lh_engine *engine, const lh_traced *full, const lh
     const double nothing = 0;
     for (int64_t i = 0; i < mean->elements; i++) {
         double sum = 0, off;
-        for (int64_t p = 0; p < passes; p++) sum += lh_traced_read(full, p * full->elements + i);
-        off = lh_traced_read(mean, i) - sum / (double)passes;
+        for (int64_t p = 0; p < passes; p++) sum += lh_read_traced(full, p * full->elements + i);
+        off = lh_read_traced(mean, i) - sum / (double)passes;
         lh_assert_close(&off, &nothing, 1, 0, get_rounding(engine));
     }
     for (int h = 0; h < HEADS; h++) {
-        double sum = 0, actual = lh_traced_read(entropy, h);
+        double sum = 0, actual = lh_read_traced(entropy, h);
         for (int64_t p = 0; p < passes; p++)
             for (int64_t i = 0; i < pairs; i++) {
-                double weight = lh_traced_read(full, p * full->elements + h * pairs + i);
+                double weight = lh_read_traced(full, p * full->elements + h * pairs + i);
                 sum -= weight * log(weight);
             }
         sum /= (double)(passes * full->file.shape[full->file.rank - 1]);
@@ -143,8 +143,8 @@ static void test_traces_inputs_are_grouped_by_length(void **state) {
     check_shape(find_traced(&traces, "n2.layers.0.attention"), 4, (const int64_t[]){1, HEADS, 4, 4});
     check_shape(find_traced(&traces, "n4.answers"), 2, (const int64_t[]){2, 4});
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(lh_traced_read(find_traced(&traces, "n4.tokens"), i), input[0][i]);
-        assert_int_equal(lh_traced_read(find_traced(&traces, "n4.tokens"), 8 + i), input[2][i]);
+        assert_int_equal(lh_read_traced(find_traced(&traces, "n4.tokens"), i), input[0][i]);
+        assert_int_equal(lh_read_traced(find_traced(&traces, "n4.tokens"), 8 + i), input[2][i]);
     }
     lh_traces_close(&traces);
     engine->ops->close(engine);
@@ -165,7 +165,7 @@ static void test_traces_uniform_attention_has_entropy_of_log_length(void **state
         double expected = log(2 * n);
         snprintf(name, sizeof name, "n%d.layers.1.entropy", n);
         for (int h = 0; h < HEADS; h++) {
-            double actual = lh_traced_read(find_traced(&traces, name), h);
+            double actual = lh_read_traced(find_traced(&traces, name), h);
             lh_assert_close(&actual, &expected, 1, 0, 1e-6);
         }
     }

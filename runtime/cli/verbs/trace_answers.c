@@ -33,7 +33,7 @@ static trace_answer find_answer(const lh_traces *traces, const lh_trace_group *g
     const lh_spec *spec = traces->spec;
     const lh_trace_request *request = &traces->request;
     const lh_traced *answers = lh_traces_find(traces, group, LH_TRACE_ANSWERS);
-    int index = lh_trace_input(request, group->n, example);
+    int index = lh_find_trace_input(request, group->n, example);
     trace_answer a = {.task = spec->task,
                       .query = &request->inputs[index],
                       .right = &request->right[index],

@@ -77,7 +77,7 @@ static lh_status read_kinds(const char *text, bool *kinds, lh_error *error) {
         size_t bytes = strcspn(rest, ",");
         int kind = 0;
         while (kind < LH_TRACE_TOKENS &&
-               (strlen(lh_trace_kind_name(kind)) != bytes || strncmp(lh_trace_kind_name(kind), rest, bytes) != 0))
+               (strlen(lh_get_trace_kind_name(kind)) != bytes || strncmp(lh_get_trace_kind_name(kind), rest, bytes) != 0))
             kind++;
         if (kind == LH_TRACE_TOKENS)
             return lh_fail(error, LH_ERR_USAGE,
@@ -310,7 +310,7 @@ static void print_tensors_json(const lh_traces *traces) {
 
 static double compute_mean(const lh_traced *t) {
     double sum = 0;
-    for (int64_t h = 0; h < t->elements; h++) sum += lh_traced_read(t, h);
+    for (int64_t h = 0; h < t->elements; h++) sum += lh_read_traced(t, h);
     return sum / (double)t->elements;
 }
 
@@ -323,7 +323,7 @@ static double uniform_entropy(const lh_traces *traces, const lh_traced *t) {
 static void print_entropy_row(const lh_traces *traces, const lh_traced *t) {
     printf("%7s  %-12s %8.4f %8.4f ", traces->groups[t->group].label + 1, traces->spec->sites[t->site].name,
            uniform_entropy(traces, t), compute_mean(t));
-    for (int64_t h = 0; h < t->elements; h++) printf(" %7.4f", lh_traced_read(t, h));
+    for (int64_t h = 0; h < t->elements; h++) printf(" %7.4f", lh_read_traced(t, h));
     printf("\n");
 }
 
@@ -338,7 +338,7 @@ static void print_entropy_json(const lh_traces *traces, const lh_traced *t) {
     lh_json_number(&line, "mean", compute_mean(t));
     lh_json_raw(&line, "entropy", "[");
     for (int64_t h = 0; h < t->elements; h++)
-        printf("%s%s", h > 0 ? "," : "", lh_write_shortest(lh_traced_read(t, h), text));
+        printf("%s%s", h > 0 ? "," : "", lh_write_shortest(lh_read_traced(t, h), text));
     printf("]");
     lh_json_end(&line);
     putchar('\n');

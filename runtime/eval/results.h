@@ -1,0 +1,69 @@
+/* Results of an evaluation: their names, and means over results. Each result is of one condition: a task length or a
+ * group of a dataset (data/datasets/example_groups.h), at one level of noise. */
+#ifndef LONGHAND_RESULTS_H
+#define LONGHAND_RESULTS_H
+
+#include "engine/engine.h"
+
+/* Two ways to evaluate a generative model, whose stream holds its target: each answer follows the model's own answers
+ * (greedy), or the target's tokens (teacher-forced). */
+extern const char lh_greedy[], lh_teacher_forced[];
+
+typedef struct lh_eval_result {
+    /* The condition: */
+    const char *split;       /* static text */
+    int n;                   /* task length; with a dataset the value on the first axis */
+    const char *axis;        /* name of the axis of n, the key in `by` of eval.jsonl */
+    const lh_groups *groups; /* dataset: all groups; else NULL */
+    const lh_group *group;   /* dataset: the group among them; else NULL */
+    bool noisy;              /* the evaluation has levels of noise, and `by` has this level */
+    double noise;            /* standard deviation of the noise in embeddings */
+    int examples, draws;
+    int64_t total;        /* number of all examples of the condition if only some of them are evaluated; else 0 */
+    bool in_order;        /* the chosen examples are the first examples of the file */
+    const char *data;     /* SHA-256 of the examples' file; NULL: no file */
+    int batch;            /* sequences that share a draw; 0: all examples share one */
+    const char *decoding; /* lh_greedy or lh_teacher_forced; NULL: the model is an encoder, which has no decoding */
+    int greedy_examples;  /* number of decoded examples */
+    bool ends;            /* the task has an end symbol, so that ended_early and not_ended are valid */
+    /* The values. Labels with mask 1 are counted. */
+    bool taken_over; /* the values are read from an existing line of eval.jsonl */
+    int64_t counted; /* counted labels over all draws; 0: accuracy and exact match are undefined */
+    /* The right share of the counted labels over all draws, or with several batches the mean of the batches' shares. With
+     * greedy decoding: of the model's own answers to greedy_examples; otherwise of the pass. */
+    double accuracy;
+    double teacher_forced;                    /* accuracy of a generative model's teacher-forced pass */
+    double ended_early, not_ended;            /* shares of decoded sequences, as counted in greedy.h */
+    double exact_match;                       /* among sequences with a counted label, share with all of them right */
+    double exact_match_low, exact_match_high; /* its 95% interval by the sequences of one draw; NAN: counted is 0 */
+    double loss;                              /* nats per label position in the loss; NAN: there is none */
+    double sd_over_draws;                     /* standard deviation of the accuracy, n - 1; 0 for one draw */
+    double sd_over_sequences; /* standard deviation of sequences' right shares, n - 1; NAN for fewer than two */
+} lh_eval_result;
+
+/* Unweighted means over the results of one split that have counted labels and the noise of the first such result. */
+typedef struct lh_eval_means {
+    int count;       /* number of these results */
+    int first, last; /* n of the first and the last of them */
+    double accuracy, teacher_forced, exact_match, loss;
+} lh_eval_means;
+
+lh_eval_means lh_eval_compute_means(const lh_eval_result *results, int count, const char *split);
+
+/* Whether the groups are of several sets, so that names and lines of their results begin with the split. */
+static inline bool lh_has_several_sets(const lh_groups *groups) { return (groups->sets & (groups->sets - 1)) != 0; }
+
+/* Writes the name of a result's condition, such as "length 5" or "validation, vectors 3, puzzle 99, noise 0.5". Returns
+ * text. */
+enum { LH_EVAL_NAME = 256 };
+const char *lh_eval_write_name(const lh_eval_result *result, char text[LH_EVAL_NAME]);
+
+/* The split of length n of a sampled task: "in_distribution" (a training length), "between" (another length below the
+ * longest training length) or "beyond". */
+const char *lh_find_split(const lh_spec *spec, int n);
+
+/* Names of splits in the order in which their means are printed: sets of a dataset, then splits of sampled tasks. */
+enum { LH_SPLITS = 6 };
+extern const char *const lh_split_name[LH_SPLITS];
+
+#endif
