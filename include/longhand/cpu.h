@@ -35,19 +35,20 @@ typedef struct lh_shape {
     int labels;                 /* labelled positions per sequence */
 } lh_shape;
 
-/* The counter words of random positions and distances; see rng.h. */
+/* The key and counter words of random positions and distances; see rng.h. */
 typedef struct lh_draw {
     lh_key key;
     uint32_t step, example, domain;
-    uint32_t first; /* on a device: as lh_cpu_block.first_example */
+    uint32_t
+        first; /* only on a device: index in the batch of the shape's first sequence, as lh_cpu_block.first_example */
 } lh_draw;
 
 /* Values that stay constant during one training step or one evaluation batch. */
 typedef struct lh_cpu_step {
     lh_mode mode;
     lh_shape shape; /* shape.sequences counts the whole batch */
-    lh_key key;     /* dropout */
-    uint32_t step;  /* dropout counter */
+    lh_key key;     /* key of dropout */
+    uint32_t step;  /* counter word 3 of dropout */
     lh_draw draw;   /* counter words of random positions; noise uses the same words in a domain of its own */
     double noise;   /* evaluation: standard deviation of the noise added to embeddings; 0: none */
     /* Positions and distances from the caller, which replace all draws of a stream: an array of [length] for each
@@ -60,9 +61,10 @@ typedef struct lh_cpu_step {
 } lh_cpu_step;
 
 typedef struct lh_sums {
-    double loss;       /* summed cross-entropy in nats over all label positions, or those with mask 1 (lh_task.loss) */
-    int64_t positions; /* label positions that loss sums over */
-    int64_t counted;   /* positions with mask 1 */
+    double
+        loss; /* sum of the cross-entropy in nats over all label positions, or over those with mask 1 (lh_task.loss) */
+    int64_t positions; /* label positions in the sum of `loss` */
+    int64_t counted;   /* label positions with mask 1 */
     int64_t correct;   /* counted positions whose arg max is the label; the first index wins a tie */
     int64_t sequences; /* sequences with any counted position */
     int64_t exact;     /* sequences that have counted positions, all of them correct */
@@ -78,8 +80,8 @@ typedef struct lh_cpu_block {
     /* [sequences][labels] index of each label's token in stream lh_format.label_stream; NULL: the last `labels` tokens
      * of the stream, in order */
     const uint16_t *place;
-    double loss_scale; /* d(objective) / d(summed loss) = 1 / label positions of the batch, masked positions included;
-                        * lh_cpu_program.scale corrects for the masked positions */
+    double loss_scale; /* factor of the gradient: 1 / label positions of the batch, masked positions included, since the
+                        * objective is a mean; lh_cpu_program.scale corrects for the masked positions */
     void *logits;      /* [sequences][labels][classes] real, written by forward_block; or NULL */
     uint16_t *answers; /* [sequences][labels] classes with the greatest logit, written by forward_block; or NULL */
     lh_sums *sequence_sums; /* [sequences] sums of single sequences, written by forward_block; or NULL */
@@ -99,8 +101,8 @@ typedef struct lh_update {
     void *state[LH_MAX_STATES]; /* real, updated in place; lh_optimizer.state_name names each */
     void *gradient;             /* real, the folded gradient; zero on return */
     double gradient_norm;       /* global L2 norm, for clipping */
-    double learning_rate;       /* of this step */
-    int64_t step;               /* 1 for the first update */
+    double learning_rate;       /* learning rate of this step */
+    int64_t step;               /* number of this update, from 1 */
 } lh_update;
 
 typedef struct lh_update_sums {
@@ -123,8 +125,9 @@ typedef struct lh_cpu_program {
     /* Number of sequences in one block for sequences of these lengths. A block may have fewer, for example the last
      * block of a shard. */
     int (*block_sequences)(const int length[LH_MAX_STREAMS]);
-    /* Number of sequences that one call of forward_block takes. Sums are still made over as many sequences as
-     * block_sequences returns, so their order does not depend on this number. NULL: as block_sequences. */
+    /* Number of sequences that one call of forward_block takes. Each sum is still over as many sequences as
+     * block_sequences returns, so the order of addition does not depend on this number. NULL: the number is that of
+     * block_sequences. */
     int (*forward_sequences)(const int length[LH_MAX_STREAMS]);
 
     /* Bytes of the position tables; longest: length of the longest sequence of the process in each stream. NULL: no
@@ -154,8 +157,8 @@ typedef struct lh_cpu_program {
      * block->sequences_per_sum]. */
     void (*forward_block)(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, lh_sums *sums);
 
-    /* Forward pass that also writes every site that to[site] requests; workspace as for forward_block. NULL: this model
-     * has no traces. */
+    /* Forward pass that also writes every site of lh_spec.sites that to[site] requests; workspace as for forward_block.
+     * NULL: this model has no traces. */
     void (*trace_block)(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, const lh_trace *to,
                         lh_sums *sums);
 
@@ -174,7 +177,7 @@ typedef struct lh_cpu_program {
      * of LH_DECODE_TOKENS tokens of each sequence. The caller provides memory that is 64-byte aligned and zeroed
      * once. */
     size_t (*decode_bytes)(const lh_shape *longest);
-    /* Processes the streams without labels. NULL also if the model has only one stream. */
+    /* Processes the streams without labels, before any decode_step. NULL also if the model has only one stream. */
     void (*decode_begin)(const lh_cpu_step *step, const lh_cpu_block *block, void *memory);
     /* Processes tokens [from, to) of every sequence, at most LH_DECODE_TOKENS; tokens before `from` must have been
      * processed. Writes the block's logits for labels whose tokens lie in [from, to). The block may consist of only the
@@ -186,12 +189,12 @@ typedef struct lh_cpu_program {
      * the place of a finished one. The caller moves the tokens. */
     void (*decode_move)(const lh_cpu_step *step, int to, int from, void *memory);
 
-    /* total += gradient; gradient = 0; count elements from both pointers. */
+    /* Adds gradient to total and sets gradient to 0, for count elements of each. */
     void (*fold)(void *total, void *gradient, size_t count);
-    /* gradient *= factor, for the folded gradient of a batch. factor: the number of its label positions, divided by the
-     * number of those that are in the loss. NULL: all labels are in the loss. */
+    /* Multiplies the folded gradient of a batch by factor: the number of its label positions, divided by the number of
+     * those that are in the loss. NULL: all labels are in the loss. */
     void (*scale)(void *gradient, double factor, size_t count);
-    /* Sum of squares of count elements, in the order that every thread count uses. */
+    /* Sum of squares of count elements, in an order that does not depend on the number of threads. */
     double (*squared_norm)(const void *gradient, size_t count);
     /* Clips the gradient of elements [first, first + count), at most LH_CHUNK of them, updates the elements and clears
      * their gradient. Tensors that are not learned have zero gradient and state, and their elements must not change; an

@@ -1,4 +1,4 @@
-/* The generator's output for GPUs: device code and its memory needs. One lh_cuda_program per experiment.
+/* The generator's output for GPUs: device code and its memory needs, one lh_cuda_program per experiment.
  *
  * The device code is one text, compiled ahead of time (images) or where the program runs (source). cuda_interface.h
  * describes the kernels and their arguments. The CUDA engine (runtime/cuda) owns memory, launches and order.
@@ -22,7 +22,7 @@ typedef struct lh_cuda_image {
  * blocks or of models that run at once. */
 typedef struct lh_cuda_variant {
     const char *name; /* "chip": one model on all multiprocessors; "replicas": several models at once */
-    int shards;
+    int shards;       /* parts of a batch */
 } lh_cuda_variant;
 
 /* A matrix product in device memory: out = a b, or out += a b. out [rows][columns], a [rows][inner] and b
@@ -40,8 +40,9 @@ enum { LH_CUDA_PRODUCT = -1 };
 
 /* A launch of a phase of a kernel (cuda_place.h) or, if `phase` is LH_CUDA_PRODUCT, of a matrix product. */
 typedef struct lh_cuda_launch {
-    int phase, layer;
-    lh_cuda_product product;
+    int phase;               /* LH_CUDA_PRODUCT, LH_CUDA_BEGIN, LH_CUDA_END, or a phase of the program */
+    int layer;               /* index of the layer that the phase processes */
+    lh_cuda_product product; /* only for LH_CUDA_PRODUCT */
     int bias_phase; /* phase that adds the bias and applies max(x, 0) if the library computes only the product */
 } lh_cuda_launch;
 
@@ -67,7 +68,7 @@ typedef struct lh_cuda_program {
     void (*make_tables)(void *tables, const int longest[LH_MAX_STREAMS]);
 
     /* Random positions and distances of one step or evaluation, drawn on the host. draw_count returns how many integers
-     * a shape needs (the sum over all sequences if each sequence has its own positions), draw writes them to out.
+     * a shape needs (the sum over all sequences if each sequence has its own positions), and draw writes them to out.
      * scratch: [draw_scratch]. positions, distances: as in lh_cpu_step. draw_count NULL: nothing is drawn. */
     size_t (*draw_count)(const lh_shape *shape);
     int draw_scratch;

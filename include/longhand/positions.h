@@ -1,9 +1,10 @@
-/* Random positions: Ruoss et al. 2023, section 3.
+/* Random positions and distances of tokens. Source: Ruoss et al. 2023, section 3.
  *
  *   out      [count] written; distinct integers from {first, ..., first + range - 1}
  *   scratch  [range] overwritten
  *
- * Sorted draws are uniform over all subsets, in ascending order; unsorted draws are uniform over all orders. A draw is
+ * Sorted draws are uniform over all subsets of `count` integers, in ascending order; unsorted draws are uniform over all
+ * sequences of `count` distinct integers. A draw is
  * a pure function of `draw` and `layer`. `layer` is a field of the counter's site: 0 if a pass has one draw for all
  * blocks, l + 1 for the draw of block l. Requires count <= range.
  *
@@ -36,7 +37,7 @@ void lh_draw_signed_distances(const lh_draw *draw, uint32_t layer, int range, in
 void lh_draw_sequence(const lh_draw *draw, uint32_t stream, uint32_t sequence, int first, int range, int count,
                       bool sorted, int32_t *out, int32_t *scratch);
 
-/* These functions copy `given` distances or positions, or draw them if there are none. */
+/* The next three functions copy `given` positions or distances, or draw them if `given` is NULL. */
 void lh_draw_or_copy_positions(const int32_t *given, const lh_draw *draw, uint32_t layer, int first, int range,
                                int count, bool sorted, int32_t *out, int32_t *scratch);
 void lh_draw_or_copy_distances(const int32_t *given, const lh_draw *draw, uint32_t layer, int range, int count,
@@ -46,13 +47,14 @@ void lh_draw_or_copy_signed_distances(const int32_t *given, const lh_draw *draw,
 
 /* Sorts the pairs of T queries and S keys by distance: the key's position minus the query's, limited to [low, high].
  *
- *   every  whether each number of [low, high] counts as a distance; else only those that occur
- *   most   an upper bound of the number of distances
- *   rank   [high - low + 2] overwritten
+ *   position, key_position  [T], [S] positions of queries and keys
+ *   every  whether each number of [low, high] is listed as a distance; else only those that occur
+ *   most   an upper bound of the number of listed distances
+ *   rank   [high - low + 2] scratch, overwritten
  *   out    written, one array after the other:
- *            count            number of distances
- *            distances[most]  the distances, ascending
- *            index[S][T]      of the pair's distance in `distances`
+ *            count            number of listed distances
+ *            distances[most]  these distances, ascending
+ *            index[S][T]      index in `distances` of the pair's distance
  *            start[most + 1]  index in `pairs` at which the pairs of a distance begin; start[count] = T * S
  *            pairs[T * S]     query * S + key of every pair, by distance
  */

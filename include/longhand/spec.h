@@ -1,7 +1,6 @@
-/* The runtime's view of a model: one constant lh_spec, written by the generator into spec.c.
+/* The runtime's view of an experiment: one constant lh_spec, which the generator writes into spec.c.
  *
- * A function or table that a model lacks is NULL; no flags say so. No field assumes the set-up of one paper. Two specs
- * can be linked into one program.
+ * A function or table that a model lacks is NULL. Two specs can be linked into one program.
  */
 #ifndef LONGHAND_SPEC_H
 #define LONGHAND_SPEC_H
@@ -17,8 +16,8 @@
 typedef enum lh_init_kind {
     LH_INIT_CONSTANT,         /* value */
     LH_INIT_VALUES,           /* lh_spec.initial_values, row-major, from index (int64_t)value on */
-    LH_INIT_NORMAL,           /* sd = value */
-    LH_INIT_TRUNCATED_NORMAL, /* normal of sd = value, truncated at +-2 value, not rescaled (as in Haiku) */
+    LH_INIT_NORMAL,           /* standard deviation value */
+    LH_INIT_TRUNCATED_NORMAL, /* standard deviation value, truncated at +-2 value, not rescaled (as in Haiku) */
     LH_INIT_UNIFORM           /* in [-value, value) */
 } lh_init_kind;
 
@@ -29,10 +28,10 @@ typedef struct lh_tensor {
     const char *name;
     int rank; /* 1 or 2 */
     int64_t shape[2];
-    int64_t offset; /* elements */
+    int64_t offset; /* in elements */
     int64_t stride; /* elements between rows; shape[0] for rank 1 */
     lh_init_kind init;
-    double value;
+    double value; /* parameter of init */
     bool learned; /* false: keeps its initial values bit for bit, has no gradient and no optimiser state in files */
 } lh_tensor;
 
@@ -49,10 +48,9 @@ typedef struct lh_format {
     int label_stream;     /* index of the stream whose tokens have the labels */
     bool teacher_forced;  /* a stream holds the target; each label sees the target tokens before it */
     int (*labels)(int n); /* label positions per sequence */
-    void (*shape)(int input, int output, lh_shape *shape); /* sets lengths and labels; NULL: the functions of n return
-                                                            * them */
-    /* Writes the tokens of every stream; labels and mask are the example's target and mask. Unknown target tokens
-     * become 0. */
+    /* Sets lengths and labels for an input and an output of these lengths; NULL: the functions of n return them. */
+    void (*shape)(int input, int output, lh_shape *shape);
+    /* Writes the tokens of every stream; a stream that holds the target reads example->target. */
     void (*assemble)(const lh_example *example, uint16_t *const tokens[LH_MAX_STREAMS]);
     /* Writes, for every label, the index of its token in the labelled stream; returns false if the input does not
      * determine this token. NULL: the labels belong to the last tokens of the stream. */
@@ -62,18 +60,19 @@ typedef struct lh_format {
 
 /* The source of a dataset, which takes the place of a sampler; see data/datasets/corpus.h. */
 typedef struct lh_data {
-    const char *train, *eval; /* paths as in the spec; without `train` the task makes all examples; NULL: no file */
-    int longest;              /* most tokens of an input and its target together */
-    const char *validation;   /* path as in the spec; NULL: none */
-    uint64_t seed;            /* task.seed, for a task that makes its examples */
-    const char *validation_digest; /* digest of the validation file's bytes at planning, 16 digits; NULL: any file is
-                                    * accepted */
+    const char *train;      /* path of the training examples, as in the spec; NULL: the task makes all examples */
+    const char *eval;       /* path of the examples for evaluation; NULL: none */
+    const char *validation; /* path of the validation file; NULL: none */
+    /* First 16 digits of the validation file's SHA-256 when the plan was made; NULL: any file is accepted. */
+    const char *validation_digest;
+    int longest;   /* most tokens of an input and its target together */
+    uint64_t seed; /* task.seed, for a task that makes its examples */
 } lh_data;
 
 /* A traceable value of the forward pass: an activation, or the scores and weights of an attention. */
 typedef struct lh_trace_site {
-    const char *name; /* activation: "layers.0.output"; attention: "layers.0", to which files append ".scores" or
-                       * ".attention" */
+    const char *name; /* activation: "layers.0.output"; attention: "layers.0", to which files append ".scores",
+                       * ".attention" or ".entropy" */
     int channels;     /* width of an activation; 0: the site is an attention */
     int heads;        /* heads of an attention */
     int query, key;   /* streams of queries and keys; an activation has the length of stream `query` */
@@ -87,7 +86,7 @@ typedef struct lh_lengths {
 } lh_lengths;
 
 /* Axes by which an evaluation of a dataset groups examples: each combination of values that occurs in a set is a
- * condition. An axis is an index in lh_task.axis, below LH_MOST_AXES, or one of these two numbers. */
+ * condition. An axis is an index in lh_task.axis (at most LH_MOST_AXES - 1) or one of these two numbers. */
 enum {
     LH_BY_LENGTH = -1,           /* the length of the input */
     LH_BY_TRAINED = LH_MOST_AXES /* value 1: the example is also a training example; else 0 */
@@ -95,8 +94,8 @@ enum {
 typedef struct lh_by {
     int count; /* number of axes; 0: by length, all lengths */
     struct {
-        int axis; /* axis of the task, LH_BY_LENGTH or LH_BY_TRAINED */
-        bool all; /* true: all values of the axis; false: those in `values` */
+        int axis; /* index in lh_task.axis, LH_BY_LENGTH or LH_BY_TRAINED */
+        bool all; /* true: all values of the axis count; false: only those in `values` */
         lh_lengths values;
     } axes[LH_MOST_AXES];
 } lh_by;
@@ -104,13 +103,13 @@ typedef struct lh_by {
 /* Standard deviations of the noise on embeddings, ascending: an evaluation runs all its conditions under each of
  * them. */
 typedef struct lh_noise {
-    int count; /* 0: no noise */
-    const double *deviation;
+    int count;               /* 0: no noise */
+    const double *deviation; /* [count] */
 } lh_noise;
 
 typedef enum lh_schedule_kind {
     LH_SCHEDULE_CONSTANT,
-    LH_SCHEDULE_LINEAR, /* falls until step train.steps of the spec, as LH_SCHEDULE_COSINE does */
+    LH_SCHEDULE_LINEAR, /* the rate falls until step train.steps of the spec, as with LH_SCHEDULE_COSINE */
     LH_SCHEDULE_COSINE
 } lh_schedule_kind;
 
@@ -123,22 +122,22 @@ typedef struct lh_schedule {
 
 typedef struct lh_train_defaults {
     int batch;
-    int shards;         /* parts of a batch; fixes the order of sums and so belongs to the digest */
+    int shards;         /* parts of a batch; their number fixes the order of sums, so the plan digest covers it */
     lh_lengths lengths; /* each step draws one length uniformly */
     lh_schedule schedule;
     /* The fields from here on are "default": flags may change them (lh_spec.defaults). */
     int64_t steps;        /* flag --steps */
-    int64_t epochs;       /* > 0: replaces steps; only with a dataset */
+    int64_t epochs;       /* only with a dataset: epochs to train, in place of steps; 0: steps count */
     double learning_rate; /* flag --learning-rate; the highest rate of the schedule */
-    bool by_epochs; /* log_every, checkpoint_every, during_every and keep_steps count epochs; lh_corpus_bind converts
+    bool by_epochs;    /* log_every, checkpoint_every, during_every and keep_steps count epochs; lh_corpus_bind converts
                      * them to steps */
-    int64_t log_every;
-    int64_t checkpoint_every;  /* steps */
+    int64_t log_every; /* steps between lines of metrics.jsonl */
+    int64_t checkpoint_every;  /* steps between checkpoints */
     double checkpoint_minutes; /* 0: checkpoints by steps alone */
     bool keep_all;             /* keep every checkpoint, under a name with its step */
-    const int64_t *keep_steps; /* steps whose checkpoints are also kept; NULL: none */
+    const int64_t *keep_steps; /* [keep_steps_count] steps whose checkpoints are also kept; NULL: none */
     int keep_steps_count;
-    int64_t keep_unit;         /* steps per unit of keep_steps; 0 means 1 */
+    int64_t keep_unit;         /* steps of a unit of keep_steps; 0: the unit is a step */
     const char *init;          /* flag --init: checkpoint with the initial parameters; NULL: none */
     const char *init_checksum; /* checksum of the init file, if the plan depends on it; NULL: any file is accepted */
 } lh_train_defaults;
@@ -150,25 +149,26 @@ static inline int64_t lh_get_kept_step(const lh_train_defaults *train, int index
 
 typedef struct lh_eval_defaults {
     const char *axis; /* name of the axis of lengths, a key in the object "by" of result lines: "length" */
-    bool dropout;     /* dropout stays on */
+    bool dropout;     /* evaluations apply dropout */
     /* The fields from here on are "default": flags may change them (lh_spec.defaults). */
     lh_lengths lengths;
     int examples;        /* examples per condition; 0: all, for datasets only */
-    bool in_order;       /* dataset: take the first ones of the file; else the seed chooses (data/datasets/pick.h) */
+    bool in_order;       /* dataset: take the file's first examples; else the seed chooses (data/datasets/pick.h) */
     int batch;           /* examples per batch, each batch with its own draws; 0: one batch */
     int draws;           /* random draws per condition; 1 if a pass draws nothing */
     bool teacher_forced; /* generative model: each answer is predicted from the target's tokens, not from the model's
                           * own answers */
-    lh_by by;            /* axes; dataset */
+    lh_by by;            /* dataset: axes of the conditions */
     lh_noise noise;      /* noise of the final evaluation; none unless the generated code supports noise */
     unsigned sets;       /* sets of the final evaluation, 1 << lh_set for each; 0: the held-out sets, if any */
     bool with_trained;   /* the final evaluation includes examples that were trained on */
     /* Validation of a sampled task: the evaluation after training on examples of LH_DOMAIN_VALIDATION. */
     lh_lengths validation_lengths;
     int validation_examples; /* examples per condition; 0: no validation */
-    int64_t during_every;    /* steps; 0: no evaluation during training */
+    /* Evaluation during training, by fields like those of the final evaluation: */
+    int64_t during_every; /* steps between evaluations; 0: no evaluation during training */
     lh_lengths during_lengths;
-    int during_examples; /* 0: all */
+    int during_examples;
     lh_by during_by;
     unsigned during_sets;
 } lh_eval_defaults;
@@ -182,7 +182,7 @@ typedef struct lh_optimizer {
 
 typedef struct lh_limit {
     int tokens;          /* length of the longest sequence that the encoding allows; 0: any */
-    const char *because; /* "encoding.positions.max_position = 2048" */
+    const char *because; /* the setting that limits it, for messages: "encoding.positions.max_position = 2048" */
 } lh_limit;
 
 typedef struct lh_spec {
@@ -203,7 +203,7 @@ typedef struct lh_spec {
     int64_t parameter_count;      /* elements of learned tensors */
     int64_t parameter_storage;    /* elements of the parameter vector, a multiple of LH_CHUNK */
 
-    const lh_task *task;            /* with a dataset `sample` and the functions of n are NULL */
+    const lh_task *task;            /* with a dataset, task->sample and the functions of n are NULL */
     const lh_data *data;            /* NULL: the task is sampled */
     const struct lh_corpus *corpus; /* examples of `data`, set by lh_corpus_bind */
     const lh_format *format;
@@ -228,9 +228,9 @@ typedef struct lh_spec {
     lh_eval_defaults eval;
     lh_optimizer optimizer;
 
-    const lh_cpu_program *const *cpu; /* programs from the lowest to the highest level, then NULL; NULL: no code for the
-                                       * CPU */
-    const lh_cuda_program *cuda;      /* NULL: no code for GPUs */
+    /* Programs from the lowest to the highest instruction-set level, then NULL; NULL: there is no code for the CPU. */
+    const lh_cpu_program *const *cpu;
+    const lh_cuda_program *cuda; /* NULL: there is no code for GPUs */
 } lh_spec;
 
 #endif

@@ -1,5 +1,5 @@
-/* Tasks: each is an integer-only sampler, or a function that makes a fixed set of examples. The file of a task is valid
- * C11; it makes tokens without floating point and keeps no state.
+/* Tasks: each is a sampler, or a function that makes a fixed set of examples. The file of a task is valid C11; it makes
+ * tokens without floating point and keeps no state.
  *
  * A task is one C file, runtime/data/tasks/<kind>.c, or a user's own, <kind>.c at the path that task.source in the spec
  * gives (docs/own-task.md). The generator reads the first comment of the file:
@@ -63,10 +63,14 @@
  *     sets:         train test validation    sets of its examples: train, then any of the others
  *     axis digits:  1 to 50; meaning of the number    (optional, any number: least and greatest, then the meaning)
  *
- * The ends of an axis may be formulas in options. An axis `frame` has only values that a spec requests one by one; a
- * larger frame may hold more `digits`. An axis `trained` has the value 1 for held-out examples that are also training
- * examples, else 0: evaluations report their share, and eval.novel leaves them out. The file defines a function that
- * makes all examples when a run begins:
+ * The ends of an axis may be formulas in options. Two names of axes have a meaning:
+ *
+ *     frame    width of the input's frame, in places: the task makes examples only for values that the spec lists. If
+ *              these exceed the task's width, values of `digits` and `carry` may exceed their ranges
+ *     trained  1: a held-out example is also a training example; else 0. Evaluations report the share of examples with
+ *              1, and eval.novel leaves them out
+ *
+ * The file defines a function that makes all examples when a run begins:
  *
  *     lh_status lh_task_latin_square(lh_collection *collection, lh_error *error);
  */
@@ -94,9 +98,9 @@ typedef enum lh_set { LH_SET_TRAIN, LH_SET_TEST, LH_SET_VALIDATION, LH_SETS } lh
 
 enum { LH_MOST_AXES = 4, LH_NO_VALUE = -1 /* the example has no value on an axis; values are >= 0 */ };
 
-/* A stored example: words from which an lh_task_expand makes the example when it is used. */
+/* A compact form of an example: words from which an lh_task_expand makes the example when it is used. */
 typedef struct lh_item {
-    const uint16_t *word;
+    const uint16_t *word; /* [words] */
     int words;
     int input_length, output_length; /* tokens */
 } lh_item;
@@ -108,9 +112,9 @@ typedef void lh_task_expand(uint64_t seed, const uint16_t *word, lh_example *exa
 typedef struct lh_collection lh_collection;
 struct lh_collection {
     uint64_t seed;          /* task.seed: all randomness comes from it */
-    const int *options;     /* of the task */
+    const int *options;     /* lh_task.options */
     const char *validation; /* the text of the file that task.validation names; NULL: none is given */
-    const char *path;       /* path of the validation file */
+    const char *path;       /* path of the validation file, for messages */
     /* Adds a copy of one example with its values on the task's axes. LH_ERR_ENVIRONMENT: out of memory. */
     lh_status (*add)(lh_collection *c, lh_set set, const lh_example *example, const int32_t *axes, lh_error *error);
     /* Adds a copy of an item for `expand`. A task uses add_item instead of add if the tokens of all examples would take
@@ -120,8 +124,8 @@ struct lh_collection {
     /* Whether an evaluation of the spec is grouped by an axis, and whether it requests this value on the axis. */
     bool (*groups_by)(const lh_collection *c, int axis);
     bool (*requests)(const lh_collection *c, int axis, int value);
-    /* Bits that the task sets: 1 << axis in the element of a set, if the set has examples that were made for this axis.
-     * Examples with a value on such an axis count only in evaluations by the axis. */
+    /* Axes that the task marks as exclusive, 1 << axis for each, by set: examples with a value on such an axis were made
+     * for it and count only in evaluations by the axis. */
     unsigned exclusive_axes[LH_SETS];
     void (*progress)(lh_collection *c, double share); /* the task reports its progress here, 0 to 1 */
 };
@@ -133,9 +137,8 @@ typedef struct lh_literal {
     const uint16_t *token; /* [count] of the input alphabet */
     int count;
     const char *const *symbol; /* names of tokens, by token */
-    const int *options;        /* of the task */
-    int frame; /* width of the frame as on an axis `frame`; 0: the least width; LH_NO_VALUE: the width of the task, if
-                * any */
+    const int *options;        /* lh_task.options */
+    int frame; /* requested value on the axis `frame`; 0: the least width that fits; LH_NO_VALUE: the task's own width */
 } lh_literal;
 
 /* Converts a literal to an example of the task. Sets the lengths of the example; if example->input is not NULL, also
@@ -152,7 +155,7 @@ typedef enum lh_loss {
 
 typedef struct lh_task {
     const char *kind;   /* "bucket_sort" */
-    const char *source; /* a user's own C file, whose examples are checked at run time; NULL: built-in task */
+    const char *source; /* path of a user's own C file, whose examples are checked at run time; NULL: built-in task */
     lh_task_sample *sample;
     lh_task_collect *collect; /* dataset: makes the examples; NULL: examples are in files */
     lh_task_solve *solve;     /* NULL: the task cannot solve other inputs */
@@ -160,7 +163,7 @@ typedef struct lh_task {
     int (*input_length)(int n);
     int (*output_length)(int n);
     const int *options; /* values of options in the header's order: index of a choice, or an integer; NULL: none */
-    int input_symbols, output_symbols; /* alphabet sizes */
+    int input_symbols, output_symbols; /* sizes of the alphabets */
     const char *const *input_symbol;   /* [input_symbols] names */
     const char *const *output_symbol;  /* [output_symbols] */
     const uint16_t *end;               /* the output symbol that ends a target; NULL: no end symbol */

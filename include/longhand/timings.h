@@ -1,4 +1,4 @@
-/* Time of a step by parts: each thread of a team counts ticks for each part.
+/* Measures the time of a step by parts: each thread of a team counts ticks for each part.
  *
  * A thread is in one part at a time. LH_TIMED(part) reads the processor's counter, adds the elapsed ticks to the part
  * that ends, and begins `part`; at the end of the enclosing C block it returns to the earlier part. One reading costs
@@ -18,7 +18,7 @@
 
 typedef enum lh_part {
     LH_PART_SAMPLING,     /* examples and positions */
-    LH_PART_ATTENTION,    /* logits, softmax, weighted sums, rotations; not the projections */
+    LH_PART_ATTENTION,    /* scores, softmax, weighted sums, rotations; not the projections */
     LH_PART_EXPONENTIALS, /* exponentials of the softmax; part of attention unless lh_timings_fine is set */
     LH_PART_PRODUCTS,     /* matrix products of the layers */
     LH_PART_OPTIMISER,    /* norm of the gradient, clipping, update */

@@ -135,7 +135,7 @@ lh_status lh_data_files_compare(const lh_spec *spec, lh_error *error) {
     const lh_corpus *corpus = spec->corpus;
     bool is_file = corpus != NULL && spec->data->train != NULL;
     for (int i = LH_SET_TEST; is_file && i < LH_SETS; i++) {
-        const lh_dataset *set = lh_corpus_set(corpus, (lh_set)i);
+        const lh_dataset *set = lh_corpus_get_set(corpus, (lh_set)i);
         lh_overlap overlap;
         char text[640] = ":";
         size_t used = 1;
@@ -157,11 +157,11 @@ lh_status lh_data_files_set(const lh_spec *spec, const char *name, const lh_data
     if (spec->corpus == NULL)
         return lh_fail(error, LH_ERR_USAGE, "--split: this trainer samples its examples, and has no sets of examples");
     for (int i = 0; i < LH_SETS; i++)
-        if (strcmp(name, lh_set_name[i]) == 0) *set = lh_corpus_set(spec->corpus, (lh_set)i);
+        if (strcmp(name, lh_set_name[i]) == 0) *set = lh_corpus_get_set(spec->corpus, (lh_set)i);
     if (*set != NULL) return LH_OK;
     return lh_fail(error, LH_ERR_USAGE, "--split: there are no examples of '%.40s'\n  expected: train%s%s", name,
-                   lh_corpus_set(spec->corpus, LH_SET_TEST) != NULL ? ", test" : "",
-                   lh_corpus_set(spec->corpus, LH_SET_VALIDATION) != NULL ? ", validation" : "");
+                   lh_corpus_get_set(spec->corpus, LH_SET_TEST) != NULL ? ", test" : "",
+                   lh_corpus_get_set(spec->corpus, LH_SET_VALIDATION) != NULL ? ", validation" : "");
 }
 
 lh_status lh_data_files_select(const lh_spec *spec, const lh_dataset *set, lh_lengths *requested, lh_error *error) {

@@ -1,26 +1,35 @@
-/* See arithmetic.h. Counter words of random streams: a split has step 0 and its purpose as example. A random number
- * of the test set has a step that depends on its digits and chain, and its index as example. */
+/* See arithmetic.h. Counter words of random numbers (longhand/rng.h): for training and validation, word `step` is 0 and
+ * word `example` is the purpose. For a test number, `step` depends on its digits and its chain, and `example` is its
+ * index among such numbers. */
 #include "data/arithmetic.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIGITS, CARRY, TRAINED, FRAME, AXES }; /* indices of axes; a task without CARRY: TRAINED - 1, FRAME - 1 */
-enum { ORDER, FIRST, SECOND, PAIRS, FIRST_ORDER, SECOND_ORDER, WHOLE = 64 /* + digits */ }; /* purposes */
-enum { STRATA = 6, MOST_OF_DIGITS = 10000, MOST_OF_CHAIN = 500, PROGRESS = 1 << 14 };
+#include "data/datasets/epoch.h"
 
-/* Bits of the fields in an item's first word; the bits above them hold the width of its frame, 0: the task's width. */
-enum { KIND = 3, OWN_FRAME = 2 /* bits */ };
+enum { DIGITS, CARRY, TRAINED, FRAME, AXES }; /* indices of axes; without CARRY, those after it are 1 less */
+enum { ORDER, FIRST, SECOND, PAIRS, FIRST_ORDER, SECOND_ORDER, WHOLE = 64 /* + digits */ }; /* purposes */
 enum {
-    SMALL,  /* two numbers of two words each */
-    DRAWN,  /* digits, then the index of the draw in two words */
-    WRITTEN /* digits, then a word for each place: x, and 256 y */
+    STRATA = 6,             /* most digits of stratified training numbers */
+    MOST_OF_DIGITS = 10000, /* most test numbers of each number of digits */
+    MOST_OF_CHAIN = 500,    /* most test numbers of each number of digits and length of the chain */
+    PROGRESS = 1 << 14      /* examples between two reports of progress */
 };
 
-static lh_rng stream(uint64_t seed, uint32_t step, uint32_t example) {
+/* Fields of an item's first word: the lowest bits are its kind, the others the width of its frame, 0: the task's. */
+enum { KIND_MASK = 3, WIDTH_SHIFT = 2 };
+enum {         /* kinds of items, with the words that follow the first word */
+       SMALL,  /* two numbers of two words each */
+       DRAWN,  /* digits, then the index of the draw in two words */
+       WRITTEN /* digits, then a word for each place: x + 256 y */
+};
+
+static lh_rng make_stream(uint64_t seed, uint32_t step, uint32_t example) {
     return lh_rng_at(lh_key_of_seed(seed), step, example, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
 }
 
+/* The counter word `step` of test numbers; chain: -1 for any. */
 static uint32_t compute_step(int digits, int chain) {
     return 1u + (uint32_t)(chain + 1) * (LH_MOST_PLACES + 1) + (uint32_t)digits;
 }
@@ -67,7 +76,7 @@ static void draw_numbers(const lh_operation *o, const lh_frame *f, lh_rng *rng, 
     if (o->operands == LH_NUMBER_AND_DIGIT) y[0] = (uint8_t)lh_rng_below(rng, (uint32_t)f->base);
 }
 
-/* The longest chain of carries. */
+/* The length of the longest chain of carries. */
 static int measure_chain(const lh_operation *o, const lh_frame *f, int digits, const uint8_t *x, const uint8_t *y) {
     if (o->operands != LH_NUMBER_PLUS_ONE)
         return lh_find_longest_chain(f->base, o->operands == LH_NUMBER_AND_DIGIT, digits, x, y);
@@ -77,7 +86,7 @@ static int measure_chain(const lh_operation *o, const lh_frame *f, int digits, c
 }
 
 /* Draws a number that ends in exactly `chain` digits base - 1; false: there is none. */
-static bool draw_trailing(int base, lh_rng *rng, int digits, int chain, uint8_t *x) {
+static bool draw_trailing_digits(int base, lh_rng *rng, int digits, int chain, uint8_t *x) {
     memset(x, base - 1, (size_t)chain);
     for (int i = chain; i < digits; i++) {
         bool top = i + 1 == digits; /* the highest digit, which is not 0 */
@@ -103,25 +112,25 @@ static item make_drawn_item(int digits, uint32_t draw) {
     return (item){{DRAWN, (uint16_t)digits, (uint16_t)draw, (uint16_t)(draw >> 16)}, 4};
 }
 
-static item written_item(int digits, const uint8_t *x, const uint8_t *y) {
+static item make_written_item(int digits, const uint8_t *x, const uint8_t *y) {
     item it = {{WRITTEN, (uint16_t)digits}, 2 + digits};
     for (int i = 0; i < digits; i++) it.word[2 + i] = (uint16_t)(x[i] | y[i] << 8);
     return it;
 }
 
-static uint32_t two_words(const uint16_t *word) { return (uint32_t)word[0] | (uint32_t)word[1] << 16; }
+static uint32_t read_two_words(const uint16_t *word) { return (uint32_t)word[0] | (uint32_t)word[1] << 16; }
 
-/* Reads an item into x and y, whose digits must be 0; returns the digits of the longer number. */
+/* Reads an item's numbers into x and y, whose digits must be 0 on entry; returns the digits of the longer number. */
 static int read_item(const lh_operation *o, const lh_frame *f, uint64_t seed, const uint16_t *word, uint8_t *x,
                      uint8_t *y) {
-    int kind = word[0] & KIND;
+    int kind = word[0] & KIND_MASK;
     if (kind == SMALL) {
-        uint32_t first = two_words(word + 1), second = two_words(word + 3);
+        uint32_t first = read_two_words(word + 1), second = read_two_words(word + 3);
         put_digits(f->base, first, x);
         put_digits(f->base, second, y);
         return count_digits(f->base, first > second ? first : second);
     }
-    lh_rng rng = stream(seed, compute_step(word[1], -1), kind == DRAWN ? two_words(word + 2) : 0);
+    lh_rng rng = make_stream(seed, compute_step(word[1], -1), kind == DRAWN ? read_two_words(word + 2) : 0);
     if (kind == DRAWN) draw_numbers(o, f, &rng, word[1], x, y);
     for (int i = 0; kind == WRITTEN && i < word[1]; i++) {
         x[i] = (uint8_t)word[2 + i];
@@ -145,7 +154,7 @@ int lh_find_least_width(const lh_operation *o, const int *options, int digits) {
 }
 
 void lh_arithmetic_expand(const lh_operation *o, uint64_t seed, const uint16_t *word, lh_example *example) {
-    lh_framed_options framed = lh_set_width(o, example->options, word[0] >> OWN_FRAME);
+    lh_framed_options framed = lh_set_width(o, example->options, word[0] >> WIDTH_SHIFT);
     lh_frame f = framed.frame;
     uint8_t x[LH_MOST_PLACES], y[LH_MOST_PLACES];
     memset(x, 0, (size_t)f.width);
@@ -156,9 +165,9 @@ void lh_arithmetic_expand(const lh_operation *o, uint64_t seed, const uint16_t *
 
 /* ---- training pairs ---- */
 
-/* A hash table of pairs of numbers with open addressing; its size is a power of 2. */
+/* A hash set of pairs of numbers with open addressing; its capacity is a power of 2. A pair is first << 32 | second. */
 typedef struct pairs {
-    uint64_t *pair; /* the pair + 1; 0: the slot is free */
+    uint64_t *pair; /* [capacity] pair + 1; 0: the slot is free */
     uint64_t capacity;
 } pairs;
 
@@ -174,17 +183,18 @@ static bool has_pair(const pairs *p, uint64_t pair) { return p->pair[find_slot(p
 
 typedef struct collection_state {
     const lh_operation *o;
-    lh_frame f;
+    lh_frame f; /* the task's frame */
     lh_collection *c;
     lh_error *error;
-    pairs trained;
-    uint32_t *first, *second; /* [numbers] */
+    pairs trained;            /* pairs of the training set */
+    uint32_t *first, *second; /* [f.numbers] operands for training and validation */
     int64_t done, all;        /* numbers of finished and of all examples, for the progress bar; all is an estimate */
-    int width, frame;         /* width and axis value of numbers in another frame; else 0, LH_NO_VALUE */
-    uint8_t x[LH_MOST_PLACES], y[LH_MOST_PLACES];
+    int frame;                /* the current frame: value on the axis `frame`; LH_NO_VALUE: the task's frame */
+    int width;                /* width of the current frame; 0: the task's */
+    uint8_t x[LH_MOST_PLACES], y[LH_MOST_PLACES]; /* scratch */
 } collection_state;
 
-static int frame_axis(const lh_operation *o) { return o->operands == LH_ONE_NUMBER ? FRAME - 1 : FRAME; }
+static int get_frame_axis(const lh_operation *o) { return o->operands == LH_ONE_NUMBER ? FRAME - 1 : FRAME; }
 
 /* Stores an item with its values on the axes; by_chain: the requested chain length of a test item, else LH_NO_VALUE. */
 static lh_status add_item(collection_state *m, lh_set set, const item *it, int by_chain) {
@@ -198,26 +208,19 @@ static lh_status add_item(collection_state *m, lh_set set, const item *it, int b
     int32_t axes[AXES] = {digits, LH_NO_VALUE, LH_NO_VALUE, LH_NO_VALUE};
     if (carries) axes[CARRY] = set == LH_SET_TEST ? by_chain : measure_chain(m->o, &m->f, digits, m->x, m->y);
     axes[carries ? TRAINED : CARRY] = set == LH_SET_TRAIN ? LH_NO_VALUE : is_trained;
-    axes[frame_axis(m->o)] = m->frame;
+    axes[get_frame_axis(m->o)] = m->frame;
     if (m->done++ % PROGRESS == 0) m->c->progress(m->c, m->done < m->all ? (double)m->done / (double)m->all : 1);
     item framed = *it;
-    framed.word[0] |= (uint16_t)(m->width << OWN_FRAME);
+    framed.word[0] |= (uint16_t)(m->width << WIDTH_SHIFT);
     lh_item stored = {framed.word, it->words, f.input_length, f.output_length};
     return m->c->add_item(m->c, set, &stored, axes, m->error);
 }
 
-static void shuffle(lh_rng rng, uint32_t *list, int count) {
-    for (int i = count - 1; i > 0; i--) {
-        uint32_t j = lh_rng_below(&rng, (uint32_t)i + 1), other = list[j];
-        list[j] = list[i];
-        list[i] = other;
-    }
-}
-
-/* Draws operands as the released code does: equally many, or all, of every digit count; the others are random. */
+/* Draws one operand of each pair as the code of Duan and Shi does: equally many, or all, of every digit count up to
+ * STRATA; the others are random. */
 static void draw_strata(collection_state *m, int purpose, uint32_t *list) {
     int count = m->f.numbers, share = count / STRATA, used = 0;
-    lh_rng rng = stream(m->c->seed, 0, (uint32_t)purpose);
+    lh_rng rng = make_stream(m->c->seed, 0, (uint32_t)purpose);
     uint64_t top = compute_power(m->f.base, STRATA);
     for (int digits = 1; digits <= STRATA; digits++) {
         uint64_t low = compute_power(m->f.base, digits - 1), whole = low * (uint64_t)(m->f.base - 1) + 1;
@@ -226,7 +229,7 @@ static void draw_strata(collection_state *m, int purpose, uint32_t *list) {
             list[used++] = (uint32_t)(all ? i : low + lh_rng_below(&rng, (uint32_t)whole));
     }
     while (used < count) list[used++] = 1 + lh_rng_below(&rng, (uint32_t)top);
-    shuffle(stream(m->c->seed, 0, (uint32_t)(FIRST_ORDER + purpose - FIRST)), list, count);
+    lh_shuffle(make_stream(m->c->seed, 0, (uint32_t)(FIRST_ORDER + purpose - FIRST)), list, count);
 }
 
 static void draw_stratified(collection_state *m) {
@@ -235,7 +238,7 @@ static void draw_stratified(collection_state *m) {
         draw_strata(m, SECOND, m->second);
         return;
     }
-    lh_rng rng = stream(m->c->seed, 0, SECOND);
+    lh_rng rng = make_stream(m->c->seed, 0, SECOND);
     for (int i = 0; i < m->f.numbers; i++) m->second[i] = 1 + lh_rng_below(&rng, (uint32_t)m->f.base - 1);
 }
 
@@ -248,12 +251,12 @@ static void draw_pairs(collection_state *m, const uint32_t *order, lh_rng *rng, 
     }
 }
 
-/* Splits a random order of the first numbers, and draws pairs from each part. */
+/* Splits a random order of the numbers below f.numbers, and draws pairs from each part. trained: length of the first
+ * part; false: out of memory. */
 static bool draw_permuted(collection_state *m, int trained) {
     int count = m->f.numbers;
-    for (int i = 0; i < count; i++) m->first[i] = (uint32_t)i;
-    shuffle(stream(m->c->seed, 0, ORDER), m->first, count);
-    lh_rng rng = stream(m->c->seed, 0, PAIRS);
+    lh_draw_order(make_stream(m->c->seed, 0, ORDER), m->first, count);
+    lh_rng rng = make_stream(m->c->seed, 0, PAIRS);
     for (int i = 0; m->o->operands == LH_NUMBER_AND_DIGIT && i < count; i++)
         m->second[i] = lh_rng_below(&rng, (uint32_t)m->f.base);
     if (m->o->operands != LH_TWO_NUMBERS) return true;
@@ -266,6 +269,7 @@ static bool draw_permuted(collection_state *m, int trained) {
     return true;
 }
 
+/* Adds the training and validation examples. */
 static lh_status add_split(collection_state *m) {
     int count = m->f.numbers, trained = count - count / m->f.parts;
     lh_status status = LH_OK;
@@ -287,7 +291,7 @@ static lh_status add_all_numbers(collection_state *m, int digits, uint32_t count
     uint32_t low = (uint32_t)compute_power(m->f.base, digits - 1), list[MOST_OF_DIGITS];
     lh_status status = LH_OK;
     for (uint32_t i = 0; i < count; i++) list[i] = low + i;
-    shuffle(stream(m->c->seed, 0, (uint32_t)(WHOLE + digits)), list, (int)count);
+    lh_shuffle(make_stream(m->c->seed, 0, (uint32_t)(WHOLE + digits)), list, count);
     for (uint32_t i = 0; status == LH_OK && i < count; i++) {
         item it = make_small_item(list[i], 0);
         status = add_item(m, LH_SET_TEST, &it, LH_NO_VALUE);
@@ -330,16 +334,17 @@ static void set_width(collection_state *m, int digits) {
     else if (m->frame == 0) m->width = lh_find_least_width(m->o, m->c->options, digits);
 }
 
+/* Adds test numbers with this number of digits and this length of the longest chain. */
 static lh_status add_chain(collection_state *m, const lh_chains *chains, int digits, int chain) {
     lh_status status = LH_OK;
     bool exists = true;
     set_width(m, digits);
     for (uint32_t i = 0; exists && status == LH_OK && i < MOST_OF_CHAIN; i++) {
         uint8_t x[LH_MOST_CHAIN_DIGITS] = {0}, y[LH_MOST_CHAIN_DIGITS] = {0};
-        lh_rng rng = stream(m->c->seed, compute_step(digits, chain), i);
+        lh_rng rng = make_stream(m->c->seed, compute_step(digits, chain), i);
         exists = chains != NULL ? lh_chains_draw(chains, &rng, digits, x, y)
-                                : draw_trailing(m->f.base, &rng, digits, chain, x);
-        item it = written_item(digits, x, y);
+                                : draw_trailing_digits(m->f.base, &rng, digits, chain, x);
+        item it = make_written_item(digits, x, y);
         if (exists) status = add_item(m, LH_SET_TEST, &it, chain);
     }
     return status;
@@ -356,7 +361,7 @@ static lh_status add_chains_to(collection_state *m, lh_chains *chains, int longe
     return status;
 }
 
-/* Stores equally many items for every number of digits and every chain. */
+/* Adds test numbers for every requested number of digits and length of the longest chain. */
 static lh_status add_chains(collection_state *m) {
     int longest = find_most_digits(m);
     lh_chains *chains = NULL;
@@ -372,7 +377,7 @@ static lh_status add_chains(collection_state *m) {
     return status;
 }
 
-/* Adds the test numbers in the current frame. */
+/* Adds the test numbers in the current frame; most: most digits. */
 static lh_status add_numbers(collection_state *m, int most) {
     bool by_carry = m->o->operands != LH_ONE_NUMBER && m->c->groups_by(m->c, CARRY);
     lh_status status = LH_OK;
@@ -399,7 +404,7 @@ static lh_status add_frame(collection_state *m, int frame) {
 }
 
 static lh_status add_frames(collection_state *m) {
-    int axis = frame_axis(m->o);
+    int axis = get_frame_axis(m->o);
     lh_status status = LH_OK;
     if (!m->c->groups_by(m->c, axis)) return LH_OK;
     m->c->exclusive_axes[LH_SET_TEST] |= 1u << axis;
@@ -436,12 +441,12 @@ static int64_t count_examples(const collection_state *m) {
         for (int chain = 0; by_carry && chain <= digits && digits <= LH_MOST_CHAIN_DIGITS; chain++)
             cells += m->c->requests(m->c, CARRY, chain);
     }
-    for (int frame = 0; m->c->groups_by(m->c, frame_axis(m->o)) && frame <= LH_MOST_PLACES; frame++)
-        frames += m->c->requests(m->c, frame_axis(m->o), frame);
+    for (int frame = 0; m->c->groups_by(m->c, get_frame_axis(m->o)) && frame <= LH_MOST_PLACES; frame++)
+        frames += m->c->requests(m->c, get_frame_axis(m->o), frame);
     return count + frames * (tests + cells * MOST_OF_CHAIN);
 }
 
-static bool open_making(collection_state *m) {
+static bool open_collection(collection_state *m) {
     size_t count = (size_t)m->f.numbers;
     m->first = calloc(count, sizeof *m->first);
     m->second = calloc(count, sizeof *m->second);
@@ -456,7 +461,7 @@ lh_status lh_arithmetic_collect(const lh_operation *o, lh_collection *c, lh_erro
     if (status != LH_OK) return status;
     c->expand = o->expand;
     m.all = count_examples(&m);
-    if (!open_making(&m)) status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: no memory for the numbers", o->kind);
+    if (!open_collection(&m)) status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: no memory for the numbers", o->kind);
     if (status == LH_OK) status = add_split(&m);
     if (status == LH_OK) status = add_test_set(&m);
     free(m.first);

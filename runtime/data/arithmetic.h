@@ -1,5 +1,4 @@
-/* Arithmetic on numbers in a frame of fixed width (Duan and Shi 2024): declarations shared by the tasks that write
- * different operations.
+/* Arithmetic on numbers in a frame of fixed width (Duan and Shi 2024), for tasks that differ in the operation.
  *
  * Tokens are digits 0 to 9, + and *, then start, end and padding, then digits from A on: there are 15 tokens for bases
  * up to 10. Numbers are padded with zeros. The training and validation sets are parts of the first numbers, or of pairs
@@ -13,25 +12,24 @@
 #include "data/chains.h"
 #include "longhand/task.h"
 
-enum {
-    LH_PLUS = 10,
-    LH_TIMES,
-    LH_START,
-    LH_END,
-    LH_PADDING,
-    LH_LETTER_A,
-    LH_MOST_PLACES = 4096,
-    LH_MOST_FRAME_OPTIONS = 8
+enum { /* tokens after the digits 0 to 9 */
+       LH_PLUS = 10,
+       LH_TIMES,
+       LH_START,
+       LH_END,
+       LH_PADDING,
+       LH_LETTER_A
 };
+enum { LH_MOST_PLACES = 4096, LH_MOST_FRAME_OPTIONS = 8 };
 
 /* Sizes that a task's options determine. */
 typedef struct lh_frame {
     int base;
-    int width;   /* places of an operand */
-    int digits;  /* most digits of an operand, so that the result fits in the frame */
-    int numbers; /* numbers for training and validation: all numbers below this, or this many random pairs */
-    int parts;   /* parts of the numbers; the last part is the validation set */
-    bool stratified;
+    int width;       /* places of an operand */
+    int digits;      /* most digits of an operand, so that the result fits in the frame */
+    int numbers;     /* numbers for training and validation: all numbers below this, or this many random pairs */
+    int parts;       /* parts of the numbers; the last part is the validation set */
+    bool stratified; /* numbers for training are drawn by digit count, not from a permutation */
     int input_length, output_length; /* tokens per example */
 } lh_frame;
 
@@ -46,16 +44,15 @@ typedef enum lh_operands {
 typedef struct lh_operation {
     const char *kind;
     lh_operands operands;
-    int options,
-        width_option; /* number of options, at most LH_MOST_FRAME_OPTIONS; index of the option for the width of the
-                       * frame */
+    int options;      /* number of options, at most LH_MOST_FRAME_OPTIONS */
+    int width_option; /* index of the option for the width of the frame */
     lh_frame (*frame)(const int *options);
     /* Writes input and target. x, y: [width] digits, lowest first; a single digit is y[0]. */
     void (*write)(const int *options, const uint8_t *x, const uint8_t *y, lh_example *example);
     lh_task_expand *expand; /* lh_arithmetic_expand for this operation */
 } lh_operation;
 
-/* A task's options for another width of the frame; for width 0 they are the task's own. */
+/* A task's options with another width of the frame, and their frame; width 0: the task's own. */
 typedef struct lh_framed_options {
     int options[LH_MOST_FRAME_OPTIONS];
     lh_frame frame;
@@ -66,11 +63,13 @@ lh_framed_options lh_set_width(const lh_operation *operation, const int *options
 /* The least width of a frame for numbers of `digits` digits. */
 int lh_find_least_width(const lh_operation *operation, const int *options, int digits);
 
-static inline uint16_t lh_digit_token(int digit) { return (uint16_t)(digit < 10 ? digit : LH_LETTER_A + digit - 10); }
+static inline uint16_t lh_get_digit_token(int digit) {
+    return (uint16_t)(digit < 10 ? digit : LH_LETTER_A + digit - 10);
+}
 
 /* Writes the digits of a frame, highest first; returns a pointer past the last one. */
 static inline uint16_t *lh_write_number(uint16_t *cursor, const uint8_t *x, int width) {
-    for (int i = width - 1; i >= 0; i--) *cursor++ = lh_digit_token(x[i]);
+    for (int i = width - 1; i >= 0; i--) *cursor++ = lh_get_digit_token(x[i]);
     return cursor;
 }
 
@@ -82,6 +81,7 @@ lh_status lh_arithmetic_collect(const lh_operation *operation, lh_collection *co
 lh_status lh_arithmetic_solve(const lh_operation *operation, const lh_literal *literal, lh_example *example,
                               lh_error *error);
 
+/* Writes the example of an item; see lh_task_expand. */
 void lh_arithmetic_expand(const lh_operation *operation, uint64_t seed, const uint16_t *word, lh_example *example);
 
 #endif

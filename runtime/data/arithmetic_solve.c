@@ -1,4 +1,4 @@
-/* Arithmetic inputs as users write them; see arithmetic.h. */
+/* Solves arithmetic inputs as users write them; see arithmetic.h. */
 #include <stddef.h>
 
 #include "data/arithmetic.h"
@@ -7,7 +7,7 @@
 typedef struct reading {
     const lh_operation *o;
     const lh_literal *literal;
-    int first, end; /* range of the number's symbols */
+    int first, end; /* range of symbols without start and end */
     int base;
     uint8_t x[LH_MOST_PLACES], y[LH_MOST_PLACES]; /* lowest digit first */
     int digits;                                   /* significant digits of the longer number; 0 has one */
@@ -42,7 +42,8 @@ static int read_digit(const reading *r, uint16_t token) {
     return digit < r->base ? digit : -1;
 }
 
-/* Reads the number at *at up to the first token that is not a digit, and moves *at there. Leading zeros are ignored. */
+/* Reads the number at *index up to the first token that is not a digit, and moves *index there. Leading zeros are
+ * ignored. */
 static lh_status read_number(reading *r, int *index, uint8_t *x, int *digits) {
     const uint16_t *token = r->literal->token;
     int first = *index, end = first;

@@ -51,12 +51,12 @@ bool lh_extend_streams(int longest[LH_MAX_STREAMS], const int length[LH_MAX_STRE
     return grew;
 }
 
-size_t lh_batch_words(const lh_spec *spec, int n) {
+size_t lh_count_batch_words(const lh_spec *spec, int n) {
     lh_shape shape = lh_make_shape(spec, n, 1);
     return (size_t)lh_count_shape_tokens(&shape) + (size_t)shape.labels + (size_t)lh_get_input_length(spec, n);
 }
 
-/* The largest value of each size over all task lengths up to longest_n, because a size may decrease with n.
+/* Finds the largest value of each size over all task lengths up to longest_n, since a size may decrease with n.
  * LH_ERR_INPUT: the labelled stream has fewer tokens than labels. */
 static lh_status find_largest(const lh_spec *spec, int longest_n, lh_shape *largest, int *input, lh_error *error) {
     const lh_format *format = spec->format;
@@ -115,13 +115,14 @@ void lh_batch_close(lh_batch *batch) {
     memset(batch, 0, sizeof *batch);
 }
 
+/* Copies an example of a dataset. */
 static lh_status copy_example(const lh_spec *spec, const lh_source *source, int n, uint32_t index, lh_example *example,
                               lh_error *error) {
     const lh_corpus *corpus = spec->corpus;
     const lh_dataset *set = source->set != NULL                ? source->set
                             : source->domain == LH_DOMAIN_EVAL ? &corpus->eval
                                                                : &corpus->train;
-    int64_t count = lh_dataset_count(set, n);
+    int64_t count = lh_dataset_count_examples(set, n);
     if (count == 0)
         return lh_fail(error, LH_ERR_INPUT, "%s has no example with an input of %d tokens and a target of %d",
                        set->path, corpus->sizes[n - 1].input, corpus->sizes[n - 1].output);
@@ -149,11 +150,10 @@ static bool assemble_row(lh_batch *batch, const lh_spec *spec, const lh_example 
     return format->locate == NULL || format->locate(example, batch->place + (size_t)row * (size_t)batch->shape.labels);
 }
 
-/* Makes example `index` in row `row`; its target and mask are the row's labels and mask. */
-static lh_status fill_row(lh_batch *batch, const lh_spec *spec, const lh_source *source, int n, uint32_t index, int row,
-                          lh_error *error) {
+/* The example of a row, without tokens: its target and mask are the row's labels and mask. */
+static lh_example open_row(const lh_batch *batch, const lh_spec *spec, int n, int row) {
     size_t offset = (size_t)row * (size_t)batch->shape.labels;
-    lh_example example = {
+    return (lh_example){
         .input_length = lh_get_input_length(spec, n),
         .output_length = lh_get_output_length(spec, n),
         .input = batch->input,
@@ -161,6 +161,12 @@ static lh_status fill_row(lh_batch *batch, const lh_spec *spec, const lh_source 
         .mask = batch->mask + offset,
         .options = spec->task->options,
     };
+}
+
+/* Makes example `index` in row `row`. */
+static lh_status fill_row(lh_batch *batch, const lh_spec *spec, const lh_source *source, int n, uint32_t index, int row,
+                          lh_error *error) {
+    lh_example example = open_row(batch, spec, n, row);
     lh_status status = make_example(batch, spec, source, n, index, &example, error);
     if (status == LH_OK && !assemble_row(batch, spec, &example, row))
         return lh_fail(error, LH_ERR_INPUT, "%s: no place to read the answer of example %u\n  expected: %s",
@@ -183,25 +189,16 @@ lh_status lh_batch_fill(lh_batch *batch, const lh_spec *spec, const lh_source *s
 
 void lh_batch_put(lh_batch *batch, const lh_spec *spec, int n, int row, const uint16_t *input, const uint16_t *target) {
     batch->shape = lh_make_shape(spec, n, row + 1);
-    size_t inputs = (size_t)lh_get_input_length(spec, n), outputs = (size_t)lh_get_output_length(spec, n);
-    uint16_t *labels = batch->labels + (size_t)row * (size_t)batch->shape.labels;
-    uint8_t *mask = batch->mask + (size_t)row * (size_t)batch->shape.labels;
-    if (input != batch->input) memcpy(batch->input, input, inputs * sizeof *input);
-    if (target == NULL) memset(labels, 0, outputs * sizeof *labels);
-    else if (target != labels) memcpy(labels, target, outputs * sizeof *target);
-    memset(mask, 0, outputs);
-    lh_example example = {
-        .input_length = (int)inputs,
-        .output_length = (int)outputs,
-        .input = batch->input,
-        .target = labels,
-        .mask = mask,
-        .options = spec->task->options,
-    };
+    lh_example example = open_row(batch, spec, n, row);
+    size_t inputs = (size_t)example.input_length, outputs = (size_t)example.output_length;
+    if (input != example.input) memcpy(example.input, input, inputs * sizeof *input);
+    if (target == NULL) memset(example.target, 0, outputs * sizeof *example.target);
+    else if (target != example.target) memcpy(example.target, target, outputs * sizeof *target);
+    memset(example.mask, 0, outputs);
     assemble_row(batch, spec, &example, row);
 }
 
-int lh_batch_counted_sequences(const lh_batch *batch, const lh_spec *spec) {
+int lh_batch_count_sequences(const lh_batch *batch, const lh_spec *spec) {
     size_t labels = (size_t)batch->shape.labels;
     int count = 0;
     if (spec->task->loss == LH_LOSS_UNMASKED) return batch->shape.sequences;
@@ -210,7 +207,7 @@ int lh_batch_counted_sequences(const lh_batch *batch, const lh_spec *spec) {
     return count;
 }
 
-lh_cpu_block lh_batch_block(const lh_batch *batch, int first, int sequences) {
+lh_cpu_block lh_batch_make_block(const lh_batch *batch, int first, int sequences) {
     size_t labels = (size_t)first * (size_t)batch->shape.labels;
     lh_cpu_block block = {.sequences = sequences, .labels = batch->labels + labels, .mask = batch->mask + labels};
     for (int s = 0; s < LH_MAX_STREAMS; s++)

@@ -12,7 +12,8 @@
 /* Task length n of training step `step`: drawn uniformly from the training lengths at LH_PLACE_LENGTH. */
 int lh_draw_train_length(const lh_spec *spec, lh_key key, uint32_t step);
 
-/* Input tokens of an example at task length n; with a dataset, of shape n (data/datasets/corpus.h). */
+/* The number of input or target tokens of an example at task length n; with a dataset, of shape n
+ * (data/datasets/corpus.h). */
 int lh_get_input_length(const lh_spec *spec, int n);
 int lh_get_output_length(const lh_spec *spec, int n);
 
@@ -22,7 +23,7 @@ int lh_get_reported_length(const lh_spec *spec, int n);
 /* The shape of `sequences` sequences at task length n. */
 lh_shape lh_make_shape(const lh_spec *spec, int n, int sequences);
 
-/* Tokens of a sequence, all streams together. */
+/* The number of tokens of one sequence, in all streams together. */
 int lh_count_shape_tokens(const lh_shape *shape);
 
 /* Raises longest[stream] to length[stream] in every stream; returns whether any value grew. */
@@ -40,9 +41,9 @@ typedef struct lh_batch {
     void *memory;
 } lh_batch;
 
-/* Tokens that one sequence of shape n takes in a batch. Lines of input to predict and trace change the meaning of shape
- * n, so longest_n alone does not show whether a batch is large enough. */
-size_t lh_batch_words(const lh_spec *spec, int n);
+/* The number of 16-bit words that one sequence of shape n takes in a batch. A batch that is large enough for shape n may
+ * be too small after lines of input to predict or trace have given shape n other lengths. */
+size_t lh_count_batch_words(const lh_spec *spec, int n);
 
 /* Allocates buffers for up to `sequences` sequences at any task length up to longest_n. LH_ERR_INPUT: at some length
  * the labelled stream has fewer tokens than labels; LH_ERR_ENVIRONMENT: out of memory. */
@@ -50,11 +51,11 @@ lh_status lh_batch_open(lh_batch *batch, const lh_spec *spec, int longest_n, int
 void lh_batch_close(lh_batch *batch);
 
 /* The number of the batch's sequences that have a counted label. */
-int lh_batch_counted_sequences(const lh_batch *batch, const lh_spec *spec);
+int lh_batch_count_sequences(const lh_batch *batch, const lh_spec *spec);
 
 /* A block of sequences first .. first + sequences - 1 of the batch, with first_example 0 and without loss_scale and
  * logits. Points into the batch. */
-lh_cpu_block lh_batch_block(const lh_batch *batch, int first, int sequences);
+lh_cpu_block lh_batch_make_block(const lh_batch *batch, int first, int sequences);
 
 /* Writes sequence `row` of a batch of shape n, which becomes the last sequence of the batch. Its tokens come from an
  * input and, for streams that read the target, from a target (NULL: all 0). Both must be valid for the task and

@@ -13,7 +13,8 @@ typedef struct weight {
     int32_t exponent;
 } weight;
 
-static weight normal(uint64_t value, int exponent) {
+/* The weight value * 2^exponent, rounded down. */
+static weight normalise(uint64_t value, int exponent) {
     if (value == 0) return (weight){0, 0};
     int shift = 32 - __builtin_clzll(value);
     return (weight){(uint32_t)(shift > 0 ? value >> shift : value << -shift), exponent + shift};
@@ -25,16 +26,18 @@ static uint64_t scale_weight(weight w, int exponent) {
     return shift < 32 ? (uint64_t)w.value >> shift : 0;
 }
 
-static weight add(weight a, weight b) {
+static weight add_weights(weight a, weight b) {
     if (a.value == 0 || b.value == 0) return a.value == 0 ? b : a;
     int exponent = a.exponent > b.exponent ? a.exponent : b.exponent;
-    return normal(scale_weight(a, exponent) + scale_weight(b, exponent), exponent);
+    return normalise(scale_weight(a, exponent) + scale_weight(b, exponent), exponent);
 }
 
-static weight times(weight w, int count) { return normal((uint64_t)w.value * (uint32_t)count, w.exponent); }
+static weight multiply_weight(weight w, int count) {
+    return normalise((uint64_t)w.value * (uint32_t)count, w.exponent);
+}
 
-/* Draws one of the weights, some of which are not 0. */
-static int draw(lh_rng *rng, const weight *w, int count) {
+/* Draws an index with probabilities proportional to the weights, at least one of which is not 0. */
+static int draw_index(lh_rng *rng, const weight *w, int count) {
     int exponent = INT32_MIN, last = 0;
     uint64_t all = 0;
     for (int i = 0; i < count; i++)
@@ -53,7 +56,12 @@ static int draw(lh_rng *rng, const weight *w, int count) {
 
 /* ---- digits ---- */
 
-typedef enum effect { ENDS, MAKES, PASSES } effect; /* the effect of one place on a chain */
+/* The effect of one place on a chain. */
+typedef enum effect {
+    ENDS,  /* the place makes no carry */
+    MAKES, /* its digits alone make a carry, which begins a chain */
+    PASSES /* it makes a carry only because of the incoming carry */
+} effect;
 
 typedef struct step {
     effect effect;
@@ -65,14 +73,15 @@ static step make_step(int base, int total, int carry) {
     return (step){out > total / base ? PASSES : total >= base ? MAKES : ENDS, out};
 }
 
-static int next_length(effect place, int length) { return place == PASSES ? length + 1 : place == MAKES ? 1 : 0; }
+/* The length of the chain after a place. */
+static int extend_chain(effect place, int length) { return place == PASSES ? length + 1 : place == MAKES ? 1 : 0; }
 
 int lh_find_longest_chain(int base, bool product, int digits, const uint8_t *x, const uint8_t *y) {
     int carry = 0, length = 0, longest = 0;
     for (int i = 0; i < digits; i++) {
         step s = make_step(base, product ? x[i] * y[0] : x[i] + y[i], carry);
         carry = s.carry;
-        length = next_length(s.effect, length);
+        length = extend_chain(s.effect, length);
         if (length > longest) longest = length;
     }
     return longest;
@@ -89,7 +98,8 @@ typedef struct choices {
     uint16_t digit[MOST_CHOICES]; /* x * base + y, group by group */
 } choices;
 
-/* Adds the digits with the group's step; y goes from y_first to y_last. */
+/* Appends to c->digit, at `used`, all pairs of digits with the wanted step; x is at least x_first, and y is from y_first
+ * to y_last. Returns the new number of used elements. */
 static int take_group(choices *c, int base, bool product, int carry, int x_first, int y_first, int y_last,
                       step wanted_step, int used) {
     for (int x = x_first; x < base; x++)
@@ -121,11 +131,11 @@ static void make_choices(choices *c, int base, bool product, int multiplier, int
 /* ---- numbers of continuations ---- */
 
 struct lh_chains {
-    int base, digits, chain;
+    int base, digits, chain; /* digits: most digits; chain: length set by lh_chains_set_length */
     bool product;
-    int multipliers, carries; /* base of each in a product, else 1 and 2 */
+    int multipliers, carries; /* numbers of possible multipliers and carries: `base` in a product; in a sum 1 and 2 */
     choices *choices;         /* [multipliers][carries][2]: below the top, at the top */
-    weight *ways;             /* [multipliers][places left][carries][length][the chain was reached] */
+    weight *ways; /* [multipliers][places left][carries][length][the chain was reached] numbers of continuations */
 };
 
 static const choices *get_choices(const lh_chains *c, int multiplier, int carry, bool top) {
@@ -151,7 +161,7 @@ lh_status lh_chains_open(lh_chains **chains, int base, bool product, int digits,
         c->ways = calloc(places * lengths * lengths * 2, sizeof *c->ways);
     }
     if (c == NULL || c->choices == NULL || c->ways == NULL)
-        return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory to draw numbers by their carries");
+        return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory to draw_index numbers by their carries");
     for (int m = 0; m < c->multipliers; m++)
         for (int carry = 0; carry < c->carries; carry++)
             for (int top = 0; top < 2; top++)
@@ -168,20 +178,21 @@ void lh_chains_close(lh_chains *c) {
 }
 
 /* The number of continuations through one group; 0 if the chain would become too long. */
-static weight ways_of_group(const lh_chains *c, int multiplier, int places_left, const choices *all, int group,
-                            int length, bool reached) {
+static weight count_group_ways(const lh_chains *c, int multiplier, int places_left, const choices *all, int group,
+                               int length, bool reached) {
     step s = all->group[group].step;
-    int next = next_length(s.effect, length);
+    int next = extend_chain(s.effect, length);
     if (next > c->chain) return (weight){0, 0};
     weight after = *get_ways(c, multiplier, places_left - 1, s.carry, next, reached || next == c->chain);
-    return times(after, all->group[group].count);
+    return multiply_weight(after, all->group[group].count);
 }
 
+/* The number of continuations from a state; 0 if the chain cannot be reached. */
 static weight count_ways(const lh_chains *c, int multiplier, int places_left, int carry, int length, bool reached) {
     const choices *all = get_choices(c, multiplier, carry, places_left == 1);
     weight sum = {0, 0};
     for (int g = 0; g < all->groups; g++)
-        sum = add(sum, ways_of_group(c, multiplier, places_left, all, g, length, reached));
+        sum = add_weights(sum, count_group_ways(c, multiplier, places_left, all, g, length, reached));
     return sum;
 }
 
@@ -197,7 +208,7 @@ void lh_chains_set_length(lh_chains *c, int chain) {
                     for (int reached = 0; reached < 2 && is_possible(carry, length); reached++)
                         *get_ways(c, m, places_left, carry, length, reached) =
                             places_left > 0 ? count_ways(c, m, places_left, carry, length, reached)
-                                            : normal((uint64_t)reached, 0);
+                                            : normalise((uint64_t)reached, 0);
 }
 
 static void draw_digits(const lh_chains *c, lh_rng *rng, int multiplier, int digits, uint8_t *x, uint8_t *y) {
@@ -207,13 +218,13 @@ static void draw_digits(const lh_chains *c, lh_rng *rng, int multiplier, int dig
         weight ways[MOST_GROUPS];
         const choices *all = get_choices(c, multiplier, carry, i + 1 == digits);
         for (int g = 0; g < all->groups; g++)
-            ways[g] = ways_of_group(c, multiplier, digits - i, all, g, length, reached);
-        int g = draw(rng, ways, all->groups);
+            ways[g] = count_group_ways(c, multiplier, digits - i, all, g, length, reached);
+        int g = draw_index(rng, ways, all->groups);
         int digit = all->digit[all->group[g].first + (int)lh_rng_below(rng, (uint32_t)all->group[g].count)];
         x[i] = (uint8_t)(digit / c->base);
         y[c->product ? 0 : i] = (uint8_t)(digit % c->base);
         carry = all->group[g].step.carry;
-        length = next_length(all->group[g].step.effect, length);
+        length = extend_chain(all->group[g].step.effect, length);
         reached = reached || length == c->chain;
     }
 }
@@ -225,6 +236,6 @@ bool lh_chains_draw(const lh_chains *c, lh_rng *rng, int digits, uint8_t *x, uin
         ways[m] = *get_ways(c, m, digits, 0, 0, c->chain == 0);
         any = any || ways[m].value != 0;
     }
-    if (any) draw_digits(c, rng, draw(rng, ways, c->multipliers), digits, x, y);
+    if (any) draw_digits(c, rng, draw_index(rng, ways, c->multipliers), digits, x, y);
     return any;
 }

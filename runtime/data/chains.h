@@ -1,4 +1,4 @@
-/* Carry chains. A chain is a digit whose sum or product makes a carry, and the digits above it that propagate the
+/* Measures carry chains, and draws numbers by the length of their longest chain. A chain is a digit whose sum or product makes a carry, and the digits above it that propagate the
  * carry: each makes a carry only because of the incoming carry. In a sum these are the places whose digits add up to
  * base - 1. The length of a chain is its number of digits.
  *
@@ -15,12 +15,12 @@
 
 enum { LH_MOST_BASE = 36, LH_MOST_CHAIN_DIGITS = 128 };
 
-/* Length of the longest chain of x + y or, with product, of x times the single digit y[0]; 0: no carry. */
+/* The length of the longest chain of x + y or, with product, of x times the single digit y[0]; 0: no carry. */
 int lh_find_longest_chain(int base, bool product, int digits, const uint8_t *x, const uint8_t *y);
 
 typedef struct lh_chains lh_chains;
 
-/* Prepares draws of numbers of at most `digits` digits, LH_MOST_CHAIN_DIGITS or fewer. LH_ERR_ENVIRONMENT: out of
+/* Prepares draws of pairs of numbers, or with product of a number and a digit, of at most `digits` digits, LH_MOST_CHAIN_DIGITS or fewer. LH_ERR_ENVIRONMENT: out of
  * memory. Call lh_chains_close also after an error. */
 lh_status lh_chains_open(lh_chains **chains, int base, bool product, int digits, lh_error *error);
 void lh_chains_close(lh_chains *chains);

@@ -1,4 +1,4 @@
-/* Initial values; see initialise.h. Everything is computed in double and rounded once. */
+/* See initialise.h. Every value is computed in double and rounded once. */
 #include "base/exact.h"
 
 #include "data/initialise.h"
@@ -7,17 +7,17 @@
 
 #include "longhand/math.h"
 
-/* A uniform number in the open interval (0, 1): the middle of the word's cell. */
-static double uniform(uint32_t word) { return ((double)word + 0.5) * 0x1p-32; }
+/* A make_uniform number in the open interval (0, 1): the middle of the word's cell. */
+static double make_uniform(uint32_t word) { return ((double)word + 0.5) * 0x1p-32; }
 
-/* A uniform number in [-1, 1), a multiple of 2^-23: its product with a bound, rounded to float, is below the bound. */
-static double uniform_signed(uint32_t word) { return (double)(word >> 8) * 0x1p-23 - 1.0; }
+/* A make_uniform number in [-1, 1), a multiple of 2^-23: its product with a bound, rounded to float, is below the bound. */
+static double make_signed_uniform(uint32_t word) { return (double)(word >> 8) * 0x1p-23 - 1.0; }
 
 /* Draws a value. below: the probability that a normal number is below -2, the lower end of truncated normal numbers. */
-static double random_value(const lh_tensor *tensor, double below, uint32_t word) {
-    if (tensor->init == LH_INIT_UNIFORM) return tensor->value * uniform_signed(word);
-    if (tensor->init == LH_INIT_NORMAL) return tensor->value * lh_normal_quantile(uniform(word));
-    return tensor->value * lh_normal_quantile(below + uniform(word) * (1.0 - 2.0 * below));
+static double make_random_value(const lh_tensor *tensor, double below, uint32_t word) {
+    if (tensor->init == LH_INIT_UNIFORM) return tensor->value * make_signed_uniform(word);
+    if (tensor->init == LH_INIT_NORMAL) return tensor->value * lh_normal_quantile(make_uniform(word));
+    return tensor->value * lh_normal_quantile(below + make_uniform(word) * (1.0 - 2.0 * below));
 }
 
 static void write_real(void *parameters, int real_bytes, int64_t index, double value) {
@@ -25,7 +25,8 @@ static void write_real(void *parameters, int real_bytes, int64_t index, double v
     else ((float *)parameters)[index] = (float)value;
 }
 
-static void fill(const lh_tensor *tensor, const double *values, lh_rng rng, int real_bytes, void *parameters) {
+/* Writes the initial values of one tensor. */
+static void fill_tensor(const lh_tensor *tensor, const double *values, lh_rng rng, int real_bytes, void *parameters) {
     int64_t rows = tensor->rank == 2 ? tensor->shape[0] : 1;
     int64_t columns = tensor->rank == 2 ? tensor->shape[1] : tensor->shape[0];
     double below = lh_normal_cumulative(-2.0);
@@ -33,7 +34,7 @@ static void fill(const lh_tensor *tensor, const double *values, lh_rng rng, int 
         for (int64_t c = 0; c < columns; c++) {
             double value = tensor->value;
             if (tensor->init == LH_INIT_VALUES) value = values[(int64_t)tensor->value + r * columns + c];
-            else if (tensor->init != LH_INIT_CONSTANT) value = random_value(tensor, below, lh_rng_word(&rng));
+            else if (tensor->init != LH_INIT_CONSTANT) value = make_random_value(tensor, below, lh_rng_word(&rng));
             write_real(parameters, real_bytes, tensor->offset + r * tensor->stride + c, value);
         }
     }
@@ -43,6 +44,6 @@ void lh_initialise(const lh_spec *spec, uint64_t seed, int real_bytes, void *par
     memset(parameters, 0, (size_t)spec->parameter_storage * (size_t)real_bytes);
     for (int t = 0; t < spec->tensor_count; t++) {
         lh_rng rng = lh_rng_at(lh_key_of_seed(seed), 0, (uint32_t)t, lh_site(LH_DOMAIN_INIT, 0, 0));
-        fill(&spec->tensors[t], spec->initial_values, rng, real_bytes, parameters);
+        fill_tensor(&spec->tensors[t], spec->initial_values, rng, real_bytes, parameters);
     }
 }

@@ -12,7 +12,7 @@ int lh_lengths_get(const lh_lengths *lengths, int index) {
     return lengths->first + index * (lengths->step > 0 ? lengths->step : 1);
 }
 
-int lh_lengths_longest(const lh_lengths *lengths) {
+int lh_lengths_find_longest(const lh_lengths *lengths) {
     int longest = 0;
     for (int i = 0, count = lh_lengths_count(lengths); i < count; i++) {
         int n = lh_lengths_get(lengths, i);

@@ -1,4 +1,4 @@
-/* Random positions; see longhand/positions.h.
+/* See longhand/positions.h.
  *
  * Both algorithms use one word of the random stream per position, in order, and time proportional to range. GPUs draw
  * the same numbers, so the algorithms must not change.
@@ -32,6 +32,7 @@ static void draw_ordered(lh_rng *rng, int first, int range, int count, int32_t *
     }
 }
 
+/* The random stream of a draw, at eval_place in an evaluation and at `place` in training. */
 static lh_rng make_rng(const lh_draw *draw, uint32_t layer, uint32_t eval_place, uint32_t place) {
     if (draw->domain != LH_DOMAIN_POSITIONS) place = eval_place;
     return lh_rng_at(draw->key, draw->step, draw->example, lh_site(draw->domain, layer, place));
@@ -72,7 +73,7 @@ void lh_draw_signed_distances(const lh_draw *draw, uint32_t layer, int range, in
     lh_rng rng = make_rng(draw, layer, LH_PLACE_LEFT, LH_PLACE_DRAWN_LEFT);
     int32_t *left = middle - (count - 1);
     draw_sorted(&rng, 1, range - 1, count - 1, left, scratch);
-    for (int i = 0; i < (count - 1) / 2; i++) { /* the farthest first */
+    for (int i = 0; i < (count - 1) / 2; i++) { /* reverse: the farthest comes first */
         int32_t near = left[i];
         left[i] = left[count - 2 - i];
         left[count - 2 - i] = near;
@@ -116,7 +117,7 @@ void lh_sort_pairs(const int32_t *position, const int32_t *key_position, int T, 
     memset(rank, 0, (size_t)(high - low + 2) * sizeof *rank);
     for (int i = 0; i < T; i++)
         for (int j = 0; j < S; j++) rank[rank_distance(position, key_position, i, j, low, high)]++;
-    for (int r = 0; r <= high - low; r++) {
+    for (int r = 0; r <= high - low; r++) { /* rank[r], so far a number of pairs, becomes an index in distances */
         const int pairs = rank[r];
         if (pairs == 0 && !every) continue;
         distances[count] = low + r;
@@ -130,6 +131,6 @@ void lh_sort_pairs(const int32_t *position, const int32_t *key_position, int T, 
         for (int j = 0; j < S; j++) index[j * T + i] = rank[rank_distance(position, key_position, i, j, low, high)];
     for (int i = 0; i < T; i++)
         for (int j = 0; j < S; j++) pair[start[index[j * T + i]]++] = i * S + j;
-    for (int x = count; x > 0; x--) start[x] = start[x - 1];
+    for (int x = count; x > 0; x--) start[x] = start[x - 1]; /* every start has moved to the next distance's start */
     start[0] = 0;
 }

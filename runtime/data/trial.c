@@ -8,9 +8,9 @@
 #include "data/lengths.h"
 
 enum {
-    GUARD = 32,              /* guard words on either side */
+    GUARD = 32,              /* guard elements on either side of a buffer */
     EXAMPLES_PER_LENGTH = 2, /* tried examples of each length */
-    PLACE_TEXT = 256         /* bytes */
+    PLACE_TEXT = 256         /* bytes of the text of describe_place */
 };
 
 /* Values with which memory is filled before the first and before the second run of the sampler; they are no tokens of
@@ -37,11 +37,11 @@ void lh_trial_close(lh_trial *trial) {
     memset(trial, 0, sizeof *trial);
 }
 
-/* One example under trial, and its position for messages. */
+/* One example under trial. */
 typedef struct probe {
     const lh_task *task;
-    const lh_rng *start;
-    int n, inputs, outputs;
+    const lh_rng *start;    /* generator before the first word */
+    int n, inputs, outputs; /* task length; numbers of input and output tokens */
     lh_error *error;
 } probe;
 
@@ -57,10 +57,12 @@ static const char *describe_place(const probe *p, char text[PLACE_TEXT]) {
     return text;
 }
 
+/* Fills tokens and their guard words. */
 static void fill(uint16_t *tokens, int count, uint16_t value) {
     for (int i = -GUARD; i < count + GUARD; i++) tokens[i] = value;
 }
 
+/* Fills the buffers of a run with poison, and sets the mask to 1. */
 static void prepare(const probe *p, const struct lh_trial_copy *copy, uint16_t poison) {
     fill(copy->input, p->inputs, poison);
     fill(copy->target, p->outputs, poison);

@@ -286,7 +286,7 @@ static lh_status measure_outputs(const lh_overfit_run *run, lh_engine *engine, l
     return status;
 }
 
-int lh_overfit_get_length(const lh_spec *spec) { return lh_lengths_longest(&spec->train.lengths); }
+int lh_overfit_get_length(const lh_spec *spec) { return lh_lengths_find_longest(&spec->train.lengths); }
 
 lh_status lh_overfit_evaluate(const lh_overfit_run *run, lh_engine *engine, lh_sums *sums, lh_error *error) {
     lh_key key = lh_key_of_seed(run->seed);

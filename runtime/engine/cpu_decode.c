@@ -170,7 +170,7 @@ static bool read_tokens(lh_decode_lane *lane, const lh_cpu_block *block, int end
 }
 
 static lh_cpu_block make_block(const lh_decode_lane *lane, int rows, uint32_t first_example) {
-    lh_cpu_block block = lh_batch_block(&lane->batch, 0, rows);
+    lh_cpu_block block = lh_batch_make_block(&lane->batch, 0, rows);
     block.first_example = first_example;
     block.loss_scale = 1.0;
     block.logits = lane->logits;

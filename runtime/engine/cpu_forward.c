@@ -43,7 +43,7 @@ static void raise_needs(const lh_cpu_engine *cpu, int n, int examples, lh_cpu_fo
     most->workspace = max_size(most->workspace, cpu->program->workspace_bytes(&shape, LH_MODE_EVALUATE));
     size_t logits = (size_t)shape.labels * (size_t)spec->classes * (size_t)cpu->engine.real_bytes;
     most->logits = max_size(most->logits, logits);
-    most->words = max_size(most->words, lh_batch_words(spec, n));
+    most->words = max_size(most->words, lh_count_batch_words(spec, n));
     most->longest_n = max_int(most->longest_n, n);
     most->part = max_int(most->part, sequences.part);
 }
@@ -100,7 +100,7 @@ static lh_status evaluate_together(evaluation *job, int index, int first, int st
         return lh_decode_examples(job->lanes, index, job->condition, first, sequences, job->sequences.sequences_per_sum,
                                   sums, job->sequence_sums != NULL ? job->sequence_sums + first : NULL, error);
     int labels = job->step.shape.labels;
-    lh_cpu_block block = lh_batch_block(&lane->batch, start, sequences);
+    lh_cpu_block block = lh_batch_make_block(&lane->batch, start, sequences);
     block.first_example = (uint32_t)first + (job->query != NULL ? job->query->example : 0);
     block.loss_scale = 1.0 / ((double)job->step.shape.sequences * labels);
     block.sequence_sums = job->sequence_sums != NULL ? job->sequence_sums + first : NULL;
@@ -208,7 +208,7 @@ void lh_cpu_begin_query(lh_cpu_engine *cpu, const lh_query *query, lh_cpu_step *
     lh_cpu_forward_lane *lane = &cpu->workspace->forward_lanes[0];
     *step = lh_cpu_query_step(cpu, query, 1);
     lh_put_queries(&lane->batch, cpu->engine.spec, query, 0, 1);
-    *block = lh_batch_block(&lane->batch, 0, 1);
+    *block = lh_batch_make_block(&lane->batch, 0, 1);
     block->first_example = query->example;
     block->loss_scale = 1.0;
     block->logits = lane->logits;

@@ -90,7 +90,7 @@ static void train_shard(lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard) {
     int most = cpu->program->block_sequences(shape->length);
     if (cpu->program->begin_shard != NULL) cpu->program->begin_shard(&cpu->job, lane->workspace);
     for (int start = 0; start < count; start += most) {
-        lh_cpu_block block = lh_batch_block(&lane->batch, start, count - start < most ? count - start : most);
+        lh_cpu_block block = lh_batch_make_block(&lane->batch, start, count - start < most ? count - start : most);
         block.first_example = (uint32_t)(first + start);
         block.loss_scale = 1.0 / ((double)shape->sequences * shape->labels);
         cpu->program->train_block(&cpu->job, &block, lane->workspace, lane->gradient, &sums);

@@ -46,7 +46,7 @@ typedef struct lh_cpu_train_needs {
 /* The greatest memory needs of the reserved evaluations. */
 typedef struct lh_cpu_forward_needs {
     size_t workspace, shared, logits; /* bytes */
-    size_t words;                     /* lh_batch_words */
+    size_t words;                     /* lh_count_batch_words */
     int longest_n, part, examples;
 } lh_cpu_forward_needs;
 

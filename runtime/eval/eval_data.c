@@ -35,7 +35,7 @@ bool lh_records_data(const char *path, const lh_spec *spec) {
     if (spec->data == NULL || spec->data->train == NULL) return true;
     lh_read_recorded_data(path, &recorded);
     for (int i = 0; i < LH_SETS; i++) {
-        const lh_dataset *set = lh_corpus_set(spec->corpus, (lh_set)i);
+        const lh_dataset *set = lh_corpus_get_set(spec->corpus, (lh_set)i);
         if (strcmp(recorded.digest[i], set != NULL ? set->digest : "") != 0) return false;
     }
     return true;

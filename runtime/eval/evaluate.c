@@ -145,11 +145,11 @@ static lh_status evaluate_group(lh_engine *engine, const lh_eval_request *reques
                                 const lh_eval_result *result, int draw, draw_sums *sums, lh_error *error) {
     const lh_corpus *corpus = engine->spec->corpus;
     const lh_groups *groups = result->groups;
-    const lh_dataset *set = lh_corpus_set(corpus, result->group->set);
+    const lh_dataset *set = lh_corpus_get_set(corpus, result->group->set);
     int64_t first = result->group->first, end = first + result->examples;
     lh_status status = LH_OK;
     for (int64_t i = first, next; status == LH_OK && i < end; i = next) {
-        int n = lh_dataset_shape(set, corpus->shapes, groups->indices[i]);
+        int n = lh_dataset_find_shape(set, corpus->shapes, groups->indices[i]);
         for (next = i + 1; next < end && has_shape(set, n, groups->indices[next]);) next++;
         lh_condition condition = lh_make_condition(n, (int)(next - i), request->seed, draw);
         condition.draw.step = lh_group_compute_number(groups, result->group); /* the same number for all shapes */
@@ -312,7 +312,7 @@ static lh_eval_result make_group_result(const lh_spec *spec, const lh_eval_reque
         .examples = (int)group->count,
         .total = group->total > group->count ? group->total : 0,
         .in_order = request->groups->in_order,
-        .data = is_file ? lh_corpus_set(spec->corpus, group->set)->digest : NULL,
+        .data = is_file ? lh_corpus_get_set(spec->corpus, group->set)->digest : NULL,
     };
 }
 

@@ -85,12 +85,12 @@ static lh_status open_order(pass *p, lh_error *error) {
     if (!request->shuffle) return LH_OK;
     int n = p->group->n;
     const lh_dataset *set = request->set != NULL ? request->set : &corpus->eval;
-    int64_t count = lh_dataset_count(set, n);
+    int64_t count = lh_dataset_count_examples(set, n);
     p->pick = lh_engine_allocate((size_t)count * sizeof *p->pick, "the order of examples", error);
     if (p->pick == NULL) return LH_ERR_ENVIRONMENT;
-    lh_shuffle(lh_rng_at(lh_key_of_seed(request->seed), 0, lh_get_order_number(set, n),
-                         lh_site(LH_DOMAIN_EVAL, 0, LH_PLACE_ORDER)),
-               p->pick, count);
+    lh_draw_order(lh_rng_at(lh_key_of_seed(request->seed), 0, lh_get_order_number(set, n),
+                            lh_site(LH_DOMAIN_EVAL, 0, LH_PLACE_ORDER)),
+                  p->pick, count);
     return LH_OK;
 }
 
@@ -254,7 +254,7 @@ static bool is_exact(const pass *p) {
         if (p->batch.mask[i] &&
             lh_find_best_class(p->logits + (size_t)i * (size_t)classes, classes) != p->batch.labels[i])
             return false;
-    return lh_batch_counted_sequences(&p->batch, p->traces->spec) > 0;
+    return lh_batch_count_sequences(&p->batch, p->traces->spec) > 0;
 }
 
 static lh_status run_pass(pass *p, lh_error *error) {

@@ -60,7 +60,7 @@ static lh_status group_lengths(lh_traces *traces, lh_error *error) {
 
 static bool has_examples(const lh_traces *traces, const lh_dataset *set, int input, int n) {
     const lh_spec *spec = traces->spec;
-    return spec->corpus->sizes[n - 1].input == input && lh_dataset_counts(set, spec->task->axes, n);
+    return spec->corpus->sizes[n - 1].input == input && lh_dataset_has_general_examples(set, spec->task->axes, n);
 }
 
 /* Finds the indices of a set's examples with this input length that an evaluation chooses, in ascending order; for
@@ -88,7 +88,7 @@ static lh_status group_chosen_examples(lh_traces *traces, int input, lh_error *e
     uint32_t *indices = pick_example_indices(traces, set, input, &count, error);
     if (indices == NULL) return LH_ERR_ENVIRONMENT;
     for (int64_t first = 0, next; status == LH_OK && first < count; first = next) {
-        int n = lh_dataset_shape(set, corpus->shapes, indices[first]);
+        int n = lh_dataset_find_shape(set, corpus->shapes, indices[first]);
         for (next = first; next < count && indices[next] < set->first[n];) next++;
         status = add_group(traces, n, (int)(next - first), error);
         uint32_t *pick = lh_engine_allocate((size_t)(next - first) * sizeof *pick, "a list of examples", error);
@@ -107,7 +107,7 @@ static lh_status group_shapes(lh_traces *traces, int input, lh_error *error) {
     const lh_dataset *set = traces->request.set != NULL ? traces->request.set : &corpus->eval;
     lh_status status = LH_OK;
     for (int n = 1, left = traces->request.examples; status == LH_OK && left > 0 && n <= corpus->shapes; n++) {
-        int64_t count = lh_dataset_count(set, n);
+        int64_t count = lh_dataset_count_examples(set, n);
         if (!has_examples(traces, set, input, n)) continue;
         if (count > left) count = left;
         status = add_group(traces, n, (int)count, error);

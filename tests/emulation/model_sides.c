@@ -127,7 +127,7 @@ void run_each_block(const problem *p, cpu_side *c, void *gradient, void *logits,
     const lh_cpu_program *program = get_plainest_program();
     int most = program->block_sequences(p->shape.length), labels = p->shape.labels;
     for (int first = 0; first < SEQUENCES; first += most) {
-        lh_cpu_block block = lh_batch_block(&p->batch, first, SEQUENCES - first < most ? SEQUENCES - first : most);
+        lh_cpu_block block = lh_batch_make_block(&p->batch, first, SEQUENCES - first < most ? SEQUENCES - first : most);
         block.first_example = p->draw.first + (uint32_t)first;
         block.loss_scale = compute_loss_scale(p);
         if (gradient != NULL) program->train_block(&c->step, &block, c->workspace, gradient, sums);

@@ -52,7 +52,7 @@ static void fill_parameters(const lh_spec *spec, int real_bytes, void *parameter
 }
 
 static lh_cpu_block make_block(const decoder *d, void *logits) {
-    lh_cpu_block block = lh_batch_block(&d->batch, 0, SEQUENCES);
+    lh_cpu_block block = lh_batch_make_block(&d->batch, 0, SEQUENCES);
     block.first_example = FIRST_EXAMPLE;
     block.logits = logits;
     return block;
@@ -64,7 +64,7 @@ static void run_passes(decoder *d) {
     void *workspace = reserve(d->program->workspace_bytes(&d->step.shape, LH_MODE_EVALUATE));
     for (int first = 0; first < SEQUENCES; first += most) {
         int left = SEQUENCES - first;
-        lh_cpu_block block = lh_batch_block(&d->batch, first, left < most ? left : most);
+        lh_cpu_block block = lh_batch_make_block(&d->batch, first, left < most ? left : most);
         block.first_example = (uint32_t)(FIRST_EXAMPLE + first);
         block.logits = d->expected + (size_t)(first * d->labels) * d->row;
         d->program->forward_block(&d->step, &block, workspace, &d->sums);

@@ -43,8 +43,8 @@ static void test_worked_examples_of_the_paper(void **state) {
     }
     /* the published ids: 12 start, 13 end, + is 10, * is 11; A follows the padding */
     assert_true(LH_PLUS == 10 && LH_TIMES == 11 && LH_START == 12 && LH_END == 13 && LH_PADDING == 14);
-    assert_int_equal(lh_digit_token(9), 9);
-    assert_int_equal(lh_digit_token(10), 15);
+    assert_int_equal(lh_get_digit_token(9), 9);
+    assert_int_equal(lh_get_digit_token(10), 15);
 }
 
 /* ---- examples are correct, and so are their values on the axes ---- */

@@ -130,17 +130,17 @@ static void test_frames_do_not_change_the_order_of_the_split(void **state) {
     open_groups(&f, &c);
     assert_true(c.shapes >= 4);
     for (int n = 1; n <= c.shapes; n++) {
-        if (lh_dataset_count(&c.train, n) == 0) continue;
+        if (lh_dataset_count_examples(&c.train, n) == 0) continue;
         assert_true(n >= 4);
         assert_int_equal(lh_get_order_number(&c.train, n), 1);
         assert_int_equal(lh_get_order_number(&c.validation, n), 1);
         shapes++;
     }
     for (int n = 1; n <= c.shapes; n++) { /* examples tested in a frame count only in evaluations by frame */
-        bool own = lh_dataset_count(&c.train, n) > 0;
-        assert_true(lh_dataset_count(&c.eval, n) > 0);
-        assert_true(lh_dataset_counts(&c.eval, f.task.axes, n) == own);
-        assert_true(lh_dataset_counts(&c.train, f.task.axes, n) == own);
+        bool own = lh_dataset_count_examples(&c.train, n) > 0;
+        assert_true(lh_dataset_count_examples(&c.eval, n) > 0);
+        assert_true(lh_dataset_has_general_examples(&c.eval, f.task.axes, n) == own);
+        assert_true(lh_dataset_has_general_examples(&c.train, f.task.axes, n) == own);
     }
     assert_int_equal(shapes, 1);
     lh_corpus_close(&c);

@@ -15,16 +15,16 @@ static void test_lengths_of_ranges_and_lists_are_enumerated(void **state) {
     assert_int_equal(lh_lengths_get(&range, 39), 40);
     assert_int_equal(lh_lengths_count(&strided), 23);
     assert_int_equal(lh_lengths_get(&strided, 22), 481);
-    assert_int_equal(lh_lengths_longest(&strided), 481);
+    assert_int_equal(lh_lengths_find_longest(&strided), 481);
     assert_int_equal(lh_lengths_count(&listed), 3);
     assert_int_equal(lh_lengths_get(&listed, 2), 10);
-    assert_int_equal(lh_lengths_longest(&listed), 50);
+    assert_int_equal(lh_lengths_find_longest(&listed), 50);
 }
 
 static void test_lengths_of_an_empty_range_are_none(void **state) {
     lh_lengths empty = {NULL, 0, 5, 4, 1};
     assert_int_equal(lh_lengths_count(&empty), 0);
-    assert_int_equal(lh_lengths_longest(&empty), 0);
+    assert_int_equal(lh_lengths_find_longest(&empty), 0);
 }
 
 static void test_train_lengths_are_uniform(void **state) {

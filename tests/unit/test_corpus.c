@@ -28,7 +28,7 @@ static void test_corpus_groups_by_shape_in_order_of_the_file(void **state) {
     for (int n = 1; n <= 3; n++) {
         assert_int_equal(f.corpus.sizes[n - 1].input, expected[n - 1][0]);
         assert_int_equal(f.corpus.sizes[n - 1].output, expected[n - 1][1]);
-        assert_int_equal(lh_dataset_count(&f.corpus.train, n), expected[n - 1][2]);
+        assert_int_equal(lh_dataset_count_examples(&f.corpus.train, n), expected[n - 1][2]);
     }
     uint16_t input[3], target[2];
     uint8_t mask[2];
@@ -63,14 +63,14 @@ static void test_corpus_numbers_shapes_over_both_files(void **state) {
     assert_int_equal(f.corpus.shapes, 4);
     assert_int_equal(f.corpus.trained_count, 3);
     assert_int_equal(f.corpus.length_count, 2);
-    assert_int_equal(lh_dataset_count(&f.corpus.train, 2), 0); /* (2, 1) */
-    assert_int_equal(lh_dataset_count(&f.corpus.eval, 2), 1);
+    assert_int_equal(lh_dataset_count_examples(&f.corpus.train, 2), 0); /* (2, 1) */
+    assert_int_equal(lh_dataset_count_examples(&f.corpus.eval, 2), 1);
     lh_lengths some = {NULL, 0, 2, 9, 1};
     assert_int_equal(lh_corpus_select(&f.corpus, &f.corpus.eval, &some).count, 1);
     assert_int_equal(lh_corpus_select(&f.corpus, &f.corpus.eval, &some).list[0], 2);
     assert_int_equal(lh_corpus_select(&f.corpus, &f.corpus.train, &some).list[0], 3);
     lh_assert_ok(lh_corpus_bind(&f.corpus, &f.spec, &error), &error);
-    assert_int_equal(lh_lengths_longest(&f.spec.train.lengths), 4);
+    assert_int_equal(lh_lengths_find_longest(&f.spec.train.lengths), 4);
     assert_int_equal(f.spec.train.steps, lh_toy_spec.train.steps);
     f.spec.train.epochs = 7;
     lh_assert_ok(lh_corpus_bind(&f.corpus, &f.spec, &error), &error);

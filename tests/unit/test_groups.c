@@ -75,7 +75,7 @@ static void test_groups_are_the_occurring_combinations(void **state) {
     for (int i = 0; i < 3; i++) {
         assert_int_equal(g.indices[last->first + i], place[i]);
         assert_int_equal(g.pick[last->first + i], pick[i]);
-        assert_int_equal(lh_dataset_shape(&f.corpus.train, f.corpus.shapes, place[i]), i > 0 ? 2 : 1);
+        assert_int_equal(lh_dataset_find_shape(&f.corpus.train, f.corpus.shapes, place[i]), i > 0 ? 2 : 1);
     }
     lh_groups_close(&g);
     lh_corpus_close(&f.corpus);

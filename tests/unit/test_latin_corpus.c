@@ -61,7 +61,7 @@ static void check_set(const lh_dataset *set, int of_each, bool strict) {
         latin_answer answer = latin_classify(&p, strict);
         assert_int_equal(answer.vectors, set->values[2 * i]);
         assert_int_equal(answer.symbol, symbol);
-        assert_int_equal(latin_possible(&p, squares), 1 << (symbol - 1));
+        assert_int_equal(latin_find_possible(&p, squares), 1 << (symbol - 1));
         seen[answer.vectors]++;
     }
     for (int v = 1; v <= LATIN_VECTORS; v++) assert_int_equal(seen[v], of_each);
@@ -76,12 +76,12 @@ static void check_distances(const lh_corpus *c) {
             latin_puzzle p = read_puzzle(sets[s], i, &symbol);
             for (int64_t j = 0; j < c->validation.count; j++) {
                 latin_puzzle other = read_puzzle(&c->validation, j, &symbol);
-                assert_false(latin_similar(&p, &other));
+                assert_false(latin_are_similar(&p, &other));
             }
             for (int t = s; t < 2; t++)
                 for (int64_t j = t == s ? i + 1 : 0; j < sets[t]->count; j++) {
                     latin_puzzle other = read_puzzle(sets[t], j, &symbol);
-                    assert_false(latin_equal(&p, &other));
+                    assert_false(latin_are_equal(&p, &other));
                 }
         }
 }
@@ -115,11 +115,11 @@ static void test_task_has_a_validation_set_of_its_own(void **state) {
         assert_int_equal(c.validation.values[2 * i + 1], i + 1);
         if (i % 3 > 0) {
             latin_puzzle before = read_puzzle(&c.validation, i - 1, &symbol), rotated = latin_rotate(&before);
-            assert_true(latin_equal(&rotated, &p));
+            assert_true(latin_are_equal(&rotated, &p));
         }
         for (int j = 0; j < i; j++) {
             latin_puzzle other = read_puzzle(&c.validation, j, &symbol);
-            assert_false(latin_equal(&other, &p));
+            assert_false(latin_are_equal(&other, &p));
         }
     }
     lh_corpus_close(&c);
@@ -241,7 +241,7 @@ static void test_file_with_a_puzzle_of_several_steps_is_refused(void **state) {
     char grid[LATIN_CELLS + 1], text[128];
     latin_puzzle p;
     do p = latin_draw(&rng, squares);
-    while (latin_classify(&p, false).vectors > 0 || latin_count((uint64_t)latin_possible(&p, squares)) > 1);
+    while (latin_classify(&p, false).vectors > 0 || latin_count_bits((uint64_t)latin_find_possible(&p, squares)) > 1);
     fixture f;
     lh_corpus c;
     lh_error error;
@@ -342,7 +342,7 @@ static void test_published_file_matches_its_paper(void **state) {
         seen[i / 36][latin_classify(&p, false).strategy]++;
         if (i % 3 == 0) continue;
         latin_puzzle before = read_puzzle(&c.validation, i - 1, &symbol), rotated = latin_rotate(&before);
-        assert_true(latin_equal(&rotated, &p));
+        assert_true(latin_are_equal(&rotated, &p));
     }
     check_distances(&c);
     assert_int_equal(seen[0][LATIN_ROW], 19);
@@ -355,7 +355,7 @@ static void test_published_file_matches_its_paper(void **state) {
 }
 
 int main(void) {
-    latin_all_squares(squares);
+    latin_list_squares(squares);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_task_splits_by_vectors_and_keeps_the_distance),
         cmocka_unit_test(test_task_has_a_validation_set_of_its_own),

@@ -97,10 +97,10 @@ static int more_items(int few) {
 static void test_squares_are_all_latin_squares_of_order_four(void **state) {
     for (int i = 0; i < LATIN_SQUARES; i++) {
         for (int line = 0; line < 4; line++) {
-            assert_int_equal(latin_row_symbols(squares[i], line), 15);
-            assert_int_equal(latin_column_symbols(squares[i], line), 15);
+            assert_int_equal(latin_collect_row_symbols(squares[i], line), 15);
+            assert_int_equal(latin_collect_column_symbols(squares[i], line), 15);
         }
-        assert_int_equal(latin_count(squares[i]), LATIN_CELLS);
+        assert_int_equal(latin_count_bits(squares[i]), LATIN_CELLS);
         if (i > 0) assert_true(squares[i] != squares[i - 1]); /* squares are sorted by cells */
     }
 }
@@ -120,9 +120,9 @@ static void test_classifier_agrees_with_the_paper_and_with_all_squares(void **st
         bool left_out = expected.vectors == 3 && has_lax_step(grid);
         assert_int_equal(latin_classify(&p, true).vectors, left_out ? 0 : expected.vectors);
         lax += left_out;
-        assert_in_range(latin_count(p.givens), 3, 11);
+        assert_in_range(latin_count_bits(p.givens), 3, 11);
         if (seen[actual.vectors]++ < wanted && actual.vectors > 0)
-            assert_int_equal(latin_possible(&p, squares), 1 << (actual.symbol - 1));
+            assert_int_equal(latin_find_possible(&p, squares), 1 << (actual.symbol - 1));
     }
     assert_true(lax > 0);
 }
@@ -172,7 +172,7 @@ static void test_rotation_moves_cells_and_symbols(void **state) {
         assert_int_equal(a.vectors, b.vectors);
         if (a.vectors > 0) assert_int_equal(b.symbol, a.symbol % 4 + 1);
         for (int j = 0; j < 3; j++) end = latin_rotate(&end);
-        assert_true(latin_equal(&one, &end));
+        assert_true(latin_are_equal(&one, &end));
     }
 }
 
@@ -184,16 +184,16 @@ static void test_similar_puzzles_differ_in_at_most_four_fifths(void **state) {
     latin_puzzle fifth = parse_puzzle("1....?.........4");   /* 1 of 5 */
     latin_puzzle apart = parse_puzzle("2....?..........");
     latin_puzzle probe_alone = parse_puzzle("2?..............");
-    assert_true(latin_similar(&a, &a));
-    assert_true(latin_similar(&a, &quarter));
-    assert_true(latin_similar(&a, &fifth));
-    assert_false(latin_similar(&a, &sixth));
-    assert_false(latin_similar(&a, &apart));
-    assert_true(latin_similar(&a, &probe_alone));
+    assert_true(latin_are_similar(&a, &a));
+    assert_true(latin_are_similar(&a, &quarter));
+    assert_true(latin_are_similar(&a, &fifth));
+    assert_false(latin_are_similar(&a, &sixth));
+    assert_false(latin_are_similar(&a, &apart));
+    assert_true(latin_are_similar(&a, &probe_alone));
 }
 
 int main(void) {
-    latin_all_squares(squares);
+    latin_list_squares(squares);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_squares_are_all_latin_squares_of_order_four),
         cmocka_unit_test(test_classifier_agrees_with_the_paper_and_with_all_squares),

@@ -56,7 +56,7 @@ static int choose_lines(const fixture *f, lh_pick choice, bool is_picked[SUMS + 
     assert_int_equal(groups.group[0].total, SUMS);
     assert_int_equal(groups.group[0].count, choice.most > 0 && choice.most < SUMS ? choice.most : SUMS);
     for (int64_t i = 0; i < groups.group[0].count; i++) {
-        int n = lh_dataset_shape(&f->files.corpus.train, f->files.corpus.shapes, groups.indices[i]);
+        int n = lh_dataset_find_shape(&f->files.corpus.train, f->files.corpus.shapes, groups.indices[i]);
         int line = (int)f->files.corpus.train.line[groups.indices[i]];
         assert_true(i == 0 || groups.indices[i] > groups.indices[i - 1]); /* ordered by shape */
         assert_int_equal(groups.pick[i] + f->files.corpus.train.first[n - 1], groups.indices[i]);

@@ -50,7 +50,7 @@ static void test_batch_holds_tokens_of_each_stream_and_places(void **state) {
         assert_int_equal(target[N + 1], TOY_EMPTY);
         assert_int_equal(target[N + 2], TOY_EMPTY);
     }
-    lh_cpu_block block = lh_batch_block(&batch, 3, 2);
+    lh_cpu_block block = lh_batch_make_block(&batch, 3, 2);
     assert_int_equal(block.sequences, 2);
     assert_ptr_equal(block.tokens[0], batch.tokens[0] + 3 * N);
     assert_ptr_equal(block.tokens[1], batch.tokens[1] + 3 * (N + 3));
@@ -64,7 +64,7 @@ static void test_batch_of_one_stream_has_neither_second_tokens_nor_places(void *
     lh_batch batch;
     lh_error error;
     lh_assert_ok(lh_batch_open(&batch, &lh_toy_spec, N, 1, &error), &error);
-    lh_cpu_block block = lh_batch_block(&batch, 0, 1);
+    lh_cpu_block block = lh_batch_make_block(&batch, 0, 1);
     assert_null(block.tokens[1]);
     assert_null(block.place);
     lh_batch_close(&batch);

@@ -147,9 +147,9 @@ static void test_batch_of_a_sampler_with_declared_masks_is_accepted(void **state
         lh_assert_ok(fill(&o, LH_DOMAIN_DATA, &batch, &error), &error);
         for (int label = 0; label < 8 * N; label++)
             assert_int_equal(batch.mask[label], label < WRONG * N || label % N != 2);
-        assert_int_equal(lh_batch_counted_sequences(&batch, &o.spec), 8);
+        assert_int_equal(lh_batch_count_sequences(&batch, &o.spec), 8);
         memset(batch.mask + N, 0, N);
-        assert_int_equal(lh_batch_counted_sequences(&batch, &o.spec), 7);
+        assert_int_equal(lh_batch_count_sequences(&batch, &o.spec), 7);
         lh_batch_close(&batch);
     }
 }

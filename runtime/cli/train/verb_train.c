@@ -167,12 +167,13 @@ static lh_status check_data(const lh_spec *spec, const lh_train_flags *flags, lh
     if (corpus == NULL) return LH_OK;
     int n = lh_overfit_get_length(spec);
     long long batches = (long long)lh_count_epoch_batches(corpus, spec->train.batch);
-    if (flags->overfit > lh_dataset_count(&corpus->train, n))
+    if (flags->overfit > lh_dataset_count_examples(&corpus->train, n))
         return lh_fail(error, LH_ERR_INPUT,
                        "--overfit %lld: %s has %lld examples of its longest shape, %d and %d tokens\n"
                        "  expected: at most this number",
-                       (long long)flags->overfit, corpus->train.path, (long long)lh_dataset_count(&corpus->train, n),
-                       lh_get_input_length(spec, n), lh_get_output_length(spec, n));
+                       (long long)flags->overfit, corpus->train.path,
+                       (long long)lh_dataset_count_examples(&corpus->train, n), lh_get_input_length(spec, n),
+                       lh_get_output_length(spec, n));
     fprintf(stderr, "%s: %lld examples in %s; an epoch is %lld batches, %lld steps are %.4g epochs\n", spec->id,
             (long long)corpus->train.count, corpus->train.path, batches, (long long)flags->steps,
             (double)flags->steps / (double)batches);

@@ -59,7 +59,7 @@ static lh_status print_chosen(const lh_spec *spec, const lh_dataset *set, const 
     lh_status status = lh_batch_open(&batch, spec, spec->corpus->shapes, 1, error);
     if (status != LH_OK) return status;
     for (int64_t i = 0; status == LH_OK && i < count && !ferror(stdout); i++) {
-        int n = lh_dataset_shape(set, spec->corpus->shapes, indices[i]);
+        int n = lh_dataset_find_shape(set, spec->corpus->shapes, indices[i]);
         uint32_t pick = indices[i] - (uint32_t)set->first[n - 1];
         lh_source source = {.domain = LH_DOMAIN_DATA, .set = set, .pick = &pick};
         status = lh_batch_fill(&batch, spec, &source, n, 0, 1, error);

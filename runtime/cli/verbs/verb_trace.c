@@ -76,8 +76,8 @@ static lh_status read_kinds(const char *text, bool *kinds, lh_error *error) {
     for (const char *rest = text;; rest++) {
         size_t bytes = strcspn(rest, ",");
         int kind = 0;
-        while (kind < LH_TRACE_TOKENS &&
-               (strlen(lh_get_trace_kind_name(kind)) != bytes || strncmp(lh_get_trace_kind_name(kind), rest, bytes) != 0))
+        while (kind < LH_TRACE_TOKENS && (strlen(lh_get_trace_kind_name(kind)) != bytes ||
+                                          strncmp(lh_get_trace_kind_name(kind), rest, bytes) != 0))
             kind++;
         if (kind == LH_TRACE_TOKENS)
             return lh_fail(error, LH_ERR_USAGE,
@@ -96,7 +96,7 @@ static int find_shortest_length(const lh_spec *spec, const lh_dataset *set) {
     int shortest = 0;
     if (set == NULL && corpus != NULL) set = &corpus->eval;
     for (int n = 1; set != NULL && n <= corpus->shapes; n++)
-        if (lh_dataset_counts(set, spec->task->axes, n)) return corpus->sizes[n - 1].input;
+        if (lh_dataset_has_general_examples(set, spec->task->axes, n)) return corpus->sizes[n - 1].input;
     for (int i = 0; i < lh_lengths_count(&spec->eval.lengths); i++) {
         int n = lh_lengths_get(&spec->eval.lengths, i);
         if (shortest == 0 || n < shortest) shortest = n;

@@ -93,7 +93,7 @@ static void raise_needs(const lh_cuda_fleet *fleet, int n, int examples, size_t 
     raise_need(&most[LH_CUDA_NEED_LOGITS], labels * (size_t)spec->classes * (size_t)fleet->program->real_bytes);
     raise_need(&most[LH_CUDA_NEED_CLASSES], (size_t)examples * labels * sizeof(int));
     raise_need(&most[LH_CUDA_NEED_ANSWERS], (size_t)examples * sizeof(lh_cuda_answer));
-    raise_need(&most[LH_CUDA_NEED_WORDS], lh_batch_words(spec, n));
+    raise_need(&most[LH_CUDA_NEED_WORDS], lh_count_batch_words(spec, n));
     raise_need(&most[LH_CUDA_NEED_LENGTH], (size_t)n);
     lh_extend_streams(longest, shape.length);
 }

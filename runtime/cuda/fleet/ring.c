@@ -143,7 +143,7 @@ lh_status lh_cuda_ring_open(lh_cuda_fleet *fleet, lh_error *error) {
         status = lh_cuda_check(fleet->driver, fleet->driver->cuStreamCreate(&ring->stream, LH_CUDA_STREAM_APART),
                                "cuStreamCreate", error);
     if (status != LH_OK) return status;
-    return lh_cuda_lanes_open(&ring->lanes, fleet, lh_lengths_longest(lengths), fleet->spec->train.batch, error);
+    return lh_cuda_lanes_open(&ring->lanes, fleet, lh_lengths_find_longest(lengths), fleet->spec->train.batch, error);
 }
 
 void lh_cuda_ring_close(lh_cuda_fleet *fleet) {
@@ -233,7 +233,7 @@ static void fill_piece(const lh_cuda_fleet *fleet, lh_cuda_lane *lane, int64_t s
     char *memory = (char *)ring->host + index * ring->piece;
     prepared->status = make_examples(fleet, prepared, &lane->batch, NULL);
     if (prepared->status != LH_OK) return;
-    prepared->counted_sequences = lh_batch_counted_sequences(&lane->batch, fleet->spec);
+    prepared->counted_sequences = lh_batch_count_sequences(&lane->batch, fleet->spec);
     lh_cuda_layout layout = lh_cuda_make_layout(fleet, &lane->batch.shape);
     const lh_cuda_step *step = &prepared->step;
     const lh_draw draw = {{{step->key[0], step->key[1]}}, step->step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};

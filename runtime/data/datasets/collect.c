@@ -9,7 +9,7 @@
 
 enum { LARGEST_FILE = 1 << 20, DIGEST = 16 }; /* most bytes of a validation file; digits of its digest */
 
-/* The state of a collection. The task sees only the first member. */
+/* The state of a collection. The task sees only the member `task`, which must be the first. */
 typedef struct collection_state {
     lh_collection task;
     const lh_spec *spec;
@@ -17,12 +17,12 @@ typedef struct collection_state {
     lh_reading *readings; /* [LH_SETS] */
 } collection_state;
 
-static lh_status wrong_token(const lh_spec *spec, const char *list_name, int token, int symbols, lh_error *error) {
+static lh_status fail_token(const lh_spec *spec, const char *list_name, int token, int symbols, lh_error *error) {
     return lh_fail(error, LH_ERR_INPUT, "%s: made an example whose %s has %d\n  expected: 0 to %d", spec->task->kind,
                    list_name, token, symbols - 1);
 }
 
-static lh_status too_long(const lh_spec *spec, int inputs, int outputs, lh_error *error) {
+static lh_status fail_length(const lh_spec *spec, int inputs, int outputs, lh_error *error) {
     return lh_fail(error, LH_ERR_INPUT, "%s: made an example of %d and %d tokens\n  expected: at most %d together",
                    spec->task->kind, inputs, outputs, spec->data->longest);
 }
@@ -31,12 +31,12 @@ static lh_status check_example(const lh_spec *spec, const lh_example *example, l
     const lh_task *task = spec->task;
     for (int i = 0; i < example->input_length; i++)
         if (example->input[i] >= task->input_symbols)
-            return wrong_token(spec, "input", example->input[i], task->input_symbols, error);
+            return fail_token(spec, "input", example->input[i], task->input_symbols, error);
     for (int i = 0; i < example->output_length; i++)
         if (example->target[i] >= task->output_symbols)
-            return wrong_token(spec, "target", example->target[i], task->output_symbols, error);
+            return fail_token(spec, "target", example->target[i], task->output_symbols, error);
     if (example->input_length + example->output_length <= spec->data->longest) return LH_OK;
-    return too_long(spec, example->input_length, example->output_length, error);
+    return fail_length(spec, example->input_length, example->output_length, error);
 }
 
 static lh_status add_example(lh_collection *c, lh_set set, const lh_example *example, const int32_t *axes,
@@ -56,10 +56,10 @@ static lh_status add_example(lh_collection *c, lh_set set, const lh_example *exa
     return LH_OK;
 }
 
-/* Checks the length of a test example, which may exceed the training lengths up to the limit of the encoding. */
+/* Checks the length of a test item: it may exceed spec->data->longest, but not the limit of the encoding. */
 static lh_status check_tested(const lh_spec *spec, const lh_item *item, lh_error *error) {
     lh_shape shape = {.sequences = 1};
-    if (spec->format->shape == NULL) return too_long(spec, item->input_length, item->output_length, error);
+    if (spec->format->shape == NULL) return fail_length(spec, item->input_length, item->output_length, error);
     spec->format->shape(item->input_length, item->output_length, &shape);
     for (int s = 0; spec->limit.tokens > 0 && s < spec->format->streams; s++)
         if (shape.length[s] > spec->limit.tokens)
@@ -75,8 +75,9 @@ static lh_status add_item(lh_collection *c, lh_set set, const lh_item *item, con
     int count = state->spec->task->axes;
     lh_example_storage storage;
     if (item->input_length + item->output_length > state->spec->data->longest) {
-        lh_status status = set == LH_SET_TEST ? check_tested(state->spec, item, error)
-                                              : too_long(state->spec, item->input_length, item->output_length, error);
+        lh_status status = set == LH_SET_TEST
+                               ? check_tested(state->spec, item, error)
+                               : fail_length(state->spec, item->input_length, item->output_length, error);
         if (status != LH_OK) return status;
     }
     lh_status status = lh_reading_add(&state->readings[set], item->input_length, item->output_length, item->words,
@@ -104,12 +105,12 @@ static bool groups_by(const lh_collection *c, int axis) { return is_grouped_by(c
 
 static bool requests(const lh_collection *c, int axis, int value) { return is_grouped_by(c, axis, &value); }
 
-static void progress(lh_collection *c, double share) {
+static void report_progress(lh_collection *c, double share) {
     const lh_corpus_request *request = ((const collection_state *)c)->request;
     if (request != NULL && request->progress != NULL) request->progress(request->context, share);
 }
 
-/* Checks a file on which a task's examples, and so the plan, depend. */
+/* Checks that the validation file is that of the plan, since the task's examples depend on it. */
 static lh_status check_planned(const lh_spec *spec, const char *path, const char *digest, lh_error *error) {
     const char *expected = spec->data->validation_digest;
     if (spec->data->validation == NULL)
@@ -123,7 +124,7 @@ static lh_status check_planned(const lh_spec *spec, const char *path, const char
                    path, DIGEST, digest, expected);
 }
 
-/* Reads the whole validation file. */
+/* Reads the whole validation file, for free(), and computes its SHA-256. */
 static lh_status read_validation(const lh_spec *spec, const char *path, char **text, char digest[LH_SHA256_TEXT],
                                  lh_error *error) {
     size_t bytes;
@@ -148,7 +149,7 @@ lh_status lh_collect(const lh_spec *spec, const char *paths[LH_SETS], const lh_c
                  .add_item = add_item,
                  .groups_by = groups_by,
                  .requests = requests,
-                 .progress = progress},
+                 .progress = report_progress},
         .spec = spec,
         .request = request,
         .readings = readings,

@@ -27,7 +27,8 @@ static int compare_sizes(const void *a, const void *b) {
     return x->output != y->output ? x->output < y->output ? -1 : 1 : 0;
 }
 
-/* Merges the shapes of sorted lists of records, each once and in order; sizes must hold all. */
+/* Writes the shapes of all records, each once and in ascending order; sizes must hold as many elements as there are
+ * records. The records of each reading must be sorted. Returns the number of shapes. */
 static int merge_sizes(lh_sizes *sizes, const lh_reading readings[LH_SETS]) {
     int count = 0, shapes = 0;
     for (int set = 0; set < LH_SETS; set++)
@@ -92,6 +93,7 @@ static void close_set(lh_dataset *set) {
     free(set->trained);
 }
 
+/* Lists the shapes of the training set and the input lengths of the evaluated set. */
 static lh_status list_lengths(lh_corpus *c, lh_error *error) {
     size_t bytes = (size_t)c->shapes * sizeof *c->trained;
     c->trained = malloc(bytes);
@@ -100,8 +102,9 @@ static lh_status list_lengths(lh_corpus *c, lh_error *error) {
     if (c->trained == NULL || c->lengths == NULL || c->selected == NULL) return fail_no_memory(error);
     for (int n = 1; n <= c->shapes; n++) {
         int input = c->sizes[n - 1].input;
-        if (lh_dataset_count(&c->train, n) > 0) c->trained[c->trained_count++] = n;
-        if (lh_dataset_count(&c->eval, n) > 0 && (c->length_count == 0 || c->lengths[c->length_count - 1] != input))
+        if (lh_dataset_count_examples(&c->train, n) > 0) c->trained[c->trained_count++] = n;
+        if (lh_dataset_count_examples(&c->eval, n) > 0 &&
+            (c->length_count == 0 || c->lengths[c->length_count - 1] != input))
             c->lengths[c->length_count++] = input;
     }
     return LH_OK;
@@ -169,7 +172,7 @@ void lh_corpus_close(lh_corpus *corpus) {
 }
 
 /* Converts intervals in epochs to steps. */
-static void count_in_steps(const lh_corpus *corpus, lh_spec *spec) {
+static void convert_epochs(const lh_corpus *corpus, lh_spec *spec) {
     lh_train_defaults *train = &spec->train;
     if (!train->by_epochs) return;
     int64_t batches = lh_count_epoch_batches(corpus, train->batch);
@@ -208,7 +211,7 @@ lh_status lh_corpus_bind(lh_corpus *corpus, lh_spec *spec, lh_error *error) {
     if (spec->train.steps > UINT32_MAX)
         return lh_fail(error, LH_ERR_INPUT, "%s: %lld epochs are %lld steps\n  expected: at most %u steps",
                        corpus->train.path, (long long)spec->train.epochs, (long long)spec->train.steps, UINT32_MAX);
-    count_in_steps(corpus, spec);
+    convert_epochs(corpus, spec);
     lh_eval_defaults *eval = &spec->eval;
     eval->lengths = eval->during_lengths = all;
     lh_groups_close(&corpus->final);

@@ -1,4 +1,4 @@
-/* Finite data: examples from files, {"input":[...],"target":[...],"mask":[...]} on each line, or from a task that makes
+/* Datasets: fixed sets of examples from files, with {"input":[...],"target":[...],"mask":[...]} on each line, or from a task that makes
  * them when a run begins (longhand/task.h).
  *
  * Examples are grouped by shape, (input length, output length), so a batch needs no padding. With a dataset a "task
@@ -28,7 +28,7 @@ typedef struct lh_dataset {
     uint32_t *line;              /* [count]: line in the file, from 1 */
     int64_t *start;              /* [count]: index in tokens of an example's input, which its target follows */
     uint16_t *tokens;
-    uint8_t *mask;           /* parallel to tokens; used for targets only */
+    uint8_t *mask;           /* mask of each token; only those of targets are used */
     int64_t masked;          /* labels with mask 0 */
     int32_t *values;         /* [count][axes of the task] values on axes */
     uint8_t *trained;        /* [count] 1: also a training example; NULL: not needed, or this is the training set */
@@ -38,7 +38,7 @@ typedef struct lh_dataset {
 } lh_dataset;
 
 typedef struct lh_corpus {
-    lh_sizes *sizes;
+    lh_sizes *sizes; /* [shapes] */
     int shapes;
     lh_dataset train, eval;
     bool separate;           /* eval is a separate set, the test set; else it equals train */
@@ -67,25 +67,27 @@ void lh_corpus_close(lh_corpus *corpus);
 lh_status lh_corpus_bind(lh_corpus *corpus, lh_spec *spec, lh_error *error);
 
 /* The dataset of a set; NULL: there is none. */
-const lh_dataset *lh_corpus_set(const lh_corpus *corpus, lh_set set);
+const lh_dataset *lh_corpus_get_set(const lh_corpus *corpus, lh_set set);
 
 /* The number of examples of shape n. */
-static inline int64_t lh_dataset_count(const lh_dataset *set, int n) { return set->first[n] - set->first[n - 1]; }
+static inline int64_t lh_dataset_count_examples(const lh_dataset *set, int n) {
+    return set->first[n] - set->first[n - 1];
+}
 
-/* Whether shape n has examples for evaluations by any axis; false if all its examples were made for one axis. axes:
- * number of the task's axes. */
-bool lh_dataset_counts(const lh_dataset *set, int axes, int n);
+/* Whether shape n has examples for evaluations by any axis; false if all its examples have values on exclusive axes.
+ * axes: number of the task's axes. */
+bool lh_dataset_has_general_examples(const lh_dataset *set, int axes, int n);
 
-/* The shape of example number `index` of a set. */
-int lh_dataset_shape(const lh_dataset *set, int shapes, int64_t index);
+/* The shape of the example at `index` in a set. */
+int lh_dataset_find_shape(const lh_dataset *set, int shapes, int64_t index);
 
-/* Selects the lengths in `wanted` that are input lengths of a set. The result points into corpus->selected. */
+/* Selects those of the lengths that are input lengths of a set. The result points into corpus->selected. */
 lh_lengths lh_corpus_select(const lh_corpus *corpus, const lh_dataset *set, const lh_lengths *lengths);
 
 /* The shape with this input length that has the most training examples; 0: none. */
 int lh_corpus_find_shape(const lh_corpus *corpus, int input);
 
-/* Copies example `index` of shape n, or makes it from its item. On entry example->options must be set and the mask all
+/* Copies the example at `index` within shape n, or makes it from its item. On entry example->options must be set and the mask all
  * 1. */
 void lh_dataset_copy(const lh_dataset *set, int n, int64_t index, lh_example *example);
 

@@ -31,7 +31,7 @@ static int find_axis(const lh_task *task, const char *key) {
     return axis;
 }
 
-static lh_status unknown_key(const line *l, const char *key) {
+static lh_status fail_key(const line *l, const char *key) {
     const lh_task *task = l->spec->task;
     char names[256] = "";
     size_t used = 0;
@@ -47,7 +47,7 @@ static lh_status check_keys(const line *l, json_t *object) {
     json_object_foreach(object, key, value) {
         if (strcmp(key, "input") != 0 && strcmp(key, "target") != 0 && strcmp(key, "mask") != 0 &&
             find_axis(l->spec->task, key) < 0)
-            return unknown_key(l, key);
+            return fail_key(l, key);
     }
     return LH_OK;
 }
@@ -108,6 +108,7 @@ static lh_status fail_no_memory(lh_error *error) {
     return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the examples");
 }
 
+/* Makes room for one more record and its values. */
 static lh_status make_records(lh_reading *r, int axes, lh_error *error) {
     if (r->count < r->capacity) return LH_OK;
     r->capacity = r->capacity * 2 + 1024;
@@ -118,12 +119,13 @@ static lh_status make_records(lh_reading *r, int axes, lh_error *error) {
     return records != NULL && values != NULL ? LH_OK : fail_no_memory(error);
 }
 
+/* Makes room for this many more tokens. */
 static lh_status make_tokens(lh_reading *r, int64_t tokens, lh_error *error) {
-    if (r->used + tokens <= r->token_room) return LH_OK;
-    r->token_room = (r->used + tokens) * 2 + 65536;
-    uint16_t *more = realloc(r->tokens, (size_t)r->token_room * sizeof *more);
+    if (r->used + tokens <= r->token_capacity) return LH_OK;
+    r->token_capacity = (r->used + tokens) * 2 + 65536;
+    uint16_t *more = realloc(r->tokens, (size_t)r->token_capacity * sizeof *more);
     if (more != NULL) r->tokens = more;
-    uint8_t *mask = realloc(r->mask, (size_t)r->token_room);
+    uint8_t *mask = realloc(r->mask, (size_t)r->token_capacity);
     if (mask != NULL) r->mask = mask;
     return more != NULL && mask != NULL ? LH_OK : fail_no_memory(error);
 }

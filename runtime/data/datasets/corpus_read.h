@@ -1,4 +1,4 @@
-/* Storage of examples while they are read or made, one after the other; for corpus.c and collect.c alone. */
+/* Stores examples while they are read or made, one after the other; for corpus.c and collect.c alone. */
 #ifndef LONGHAND_CORPUS_READ_H
 #define LONGHAND_CORPUS_READ_H
 
@@ -15,24 +15,27 @@ typedef struct lh_reading {
     lh_record *records; /* [count], as in the file */
     int64_t count, capacity;
     uint16_t *tokens; /* [used] input and target of each example, one after the other */
-    uint8_t *mask;
-    int64_t used, token_room;
+    uint8_t *mask;    /* [used] mask of each token */
+    int64_t used, token_capacity;
     int64_t masked;  /* labels with mask 0 */
     int32_t *values; /* [count][axes of the task] */
+    /* As in lh_dataset: */
     lh_task_expand *expand;
     uint64_t seed;
-    unsigned exclusive_axes; /* expand, seed and apart are as in lh_dataset */
+    unsigned exclusive_axes;
     char digest[LH_SHA256_TEXT];
 } lh_reading;
 
-/* Pointers to a new example of these sizes at the ends of the arrays. The caller writes the example's words (input and
- * output tokens, or the words of an item), mask and values. LH_ERR_INPUT: too many examples; LH_ERR_ENVIRONMENT: out of
- * memory. */
+/* Pointers to the words (tokens of input and output, or the words of an item), mask and values of an example in the
+ * arrays of a reading. */
 typedef struct lh_example_storage {
     uint16_t *tokens;
     uint8_t *mask;
     int32_t *values;
 } lh_example_storage;
+
+/* Appends an example of these sizes, which the caller then writes to storage. words: elements of tokens and mask; axes:
+ * number of values. LH_ERR_INPUT: too many examples; LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_reading_add(lh_reading *reading, int input, int output, int words, int axes, lh_example_storage *storage,
                          lh_error *error);
 

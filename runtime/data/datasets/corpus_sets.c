@@ -1,16 +1,16 @@
-/* See corpus.h: queries of a corpus. */
+/* Queries of a corpus; see corpus.h. */
 #include <string.h>
 
 #include "data/datasets/corpus.h"
 #include "data/lengths.h"
 
-const lh_dataset *lh_corpus_set(const lh_corpus *corpus, lh_set set) {
+const lh_dataset *lh_corpus_get_set(const lh_corpus *corpus, lh_set set) {
     if (set == LH_SET_TRAIN) return &corpus->train;
     if (set == LH_SET_TEST) return corpus->separate ? &corpus->eval : NULL;
     return corpus->validation.count > 0 ? &corpus->validation : NULL;
 }
 
-bool lh_dataset_counts(const lh_dataset *set, int axes, int n) {
+bool lh_dataset_has_general_examples(const lh_dataset *set, int axes, int n) {
     for (int64_t index = set->first[n - 1]; index < set->first[n]; index++) {
         bool is_exclusive = false;
         for (int axis = 0; axis < axes; axis++)
@@ -21,7 +21,7 @@ bool lh_dataset_counts(const lh_dataset *set, int axes, int n) {
     return false;
 }
 
-int lh_dataset_shape(const lh_dataset *set, int shapes, int64_t index) {
+int lh_dataset_find_shape(const lh_dataset *set, int shapes, int64_t index) {
     int low = 1, high = shapes;
     while (low < high) {
         int middle = (low + high) / 2;
@@ -35,7 +35,7 @@ lh_lengths lh_corpus_select(const lh_corpus *corpus, const lh_dataset *set, cons
     lh_lengths selection = {.list = corpus->selected};
     for (int n = 1; n <= corpus->shapes; n++) {
         int input = corpus->sizes[n - 1].input;
-        if (lh_dataset_count(set, n) == 0 || !lh_lengths_have(lengths, input)) continue;
+        if (lh_dataset_count_examples(set, n) == 0 || !lh_lengths_have(lengths, input)) continue;
         if (selection.count == 0 || selection.list[selection.count - 1] != input)
             corpus->selected[selection.count++] = input;
     }
@@ -45,8 +45,8 @@ lh_lengths lh_corpus_select(const lh_corpus *corpus, const lh_dataset *set, cons
 int lh_corpus_find_shape(const lh_corpus *corpus, int input) {
     int best = 0;
     for (int n = 1; n <= corpus->shapes; n++) {
-        int64_t most = best > 0 ? lh_dataset_count(&corpus->train, best) : 0;
-        if (corpus->sizes[n - 1].input == input && lh_dataset_count(&corpus->train, n) > most) best = n;
+        int64_t most = best > 0 ? lh_dataset_count_examples(&corpus->train, best) : 0;
+        if (corpus->sizes[n - 1].input == input && lh_dataset_count_examples(&corpus->train, n) > most) best = n;
     }
     return best;
 }

@@ -9,7 +9,8 @@
 
 int64_t lh_count_epoch_batches(const lh_corpus *corpus, int batch) {
     int64_t batches = 0;
-    for (int n = 1; n <= corpus->shapes; n++) batches += (lh_dataset_count(&corpus->train, n) + batch - 1) / batch;
+    for (int n = 1; n <= corpus->shapes; n++)
+        batches += (lh_dataset_count_examples(&corpus->train, n) + batch - 1) / batch;
     return batches;
 }
 
@@ -29,21 +30,25 @@ void lh_epoch_close(lh_epoch *epoch) {
     memset(epoch, 0, sizeof *epoch);
 }
 
-static lh_rng make_order_rng(lh_key key, uint32_t number, uint32_t which) {
-    return lh_rng_at(key, number, which, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_ORDER));
+static lh_rng make_order_rng(lh_key key, int64_t epoch, uint32_t order) {
+    return lh_rng_at(key, (uint32_t)epoch, order, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_ORDER));
 }
 
-/* Shuffles by Fisher and Yates from the end, as in Knuth's Algorithm P (The Art of Computer Programming, 3.4.2). */
-void lh_shuffle(lh_rng rng, uint32_t *pick, int64_t count) {
-    for (int64_t i = 0; i < count; i++) pick[i] = (uint32_t)i;
+void lh_shuffle(lh_rng rng, uint32_t *list, int64_t count) {
     for (int64_t i = count - 1; i > 0; i--) {
         int64_t j = lh_rng_below(&rng, (uint32_t)i + 1);
-        uint32_t other = pick[j];
-        pick[j] = pick[i];
-        pick[i] = other;
+        uint32_t other = list[j];
+        list[j] = list[i];
+        list[i] = other;
     }
 }
 
+void lh_draw_order(lh_rng rng, uint32_t *list, int64_t count) {
+    for (int64_t i = 0; i < count; i++) list[i] = (uint32_t)i;
+    lh_shuffle(rng, list, count);
+}
+
+/* Shuffles batches as lh_shuffle does. */
 static void shuffle_turns(lh_rng rng, lh_turn *turn, int64_t count) {
     for (int64_t i = count - 1; i > 0; i--) {
         int64_t j = lh_rng_below(&rng, (uint32_t)i + 1);
@@ -56,22 +61,22 @@ static void shuffle_turns(lh_rng rng, lh_turn *turn, int64_t count) {
 uint32_t lh_get_order_number(const lh_dataset *set, int n) {
     uint32_t shapes = 0;
     if (set->expand == NULL) return (uint32_t)n;
-    for (int i = 1; i <= n; i++) shapes += lh_dataset_count(set, i) > 0;
+    for (int i = 1; i <= n; i++) shapes += lh_dataset_count_examples(set, i) > 0;
     return shapes;
 }
 
+/* Computes the order of an epoch. */
 static void lay_out(lh_epoch *epoch, lh_key key, int64_t number) {
     const lh_dataset *train = &epoch->corpus->train;
     lh_turn *turn = epoch->turn;
     for (int n = 1; n <= epoch->corpus->shapes; n++) {
         int64_t first = train->first[n - 1], end = train->first[n];
         if (first == end) continue;
-        lh_shuffle(make_order_rng(key, (uint32_t)number, lh_get_order_number(train, n)), epoch->pick + first,
-                   end - first);
+        lh_draw_order(make_order_rng(key, number, lh_get_order_number(train, n)), epoch->pick + first, end - first);
         for (; first < end; first += epoch->batch)
             *turn++ = (lh_turn){n, end - first < epoch->batch ? (int)(end - first) : epoch->batch, first};
     }
-    shuffle_turns(make_order_rng(key, (uint32_t)number, LH_SHARED), epoch->turn, epoch->batches);
+    shuffle_turns(make_order_rng(key, number, LH_SHARED), epoch->turn, epoch->batches);
     epoch->number = number;
 }
 

@@ -1,12 +1,16 @@
-/* The order of a dataset in training: each epoch has every example once, in batches of one shape. The batch of a step
+/* Orders a dataset for training: each epoch has every example once, in batches of one shape. The batch of a step
  * depends on the seed and the step alone. */
 #ifndef LONGHAND_EPOCH_H
 #define LONGHAND_EPOCH_H
 
 #include "data/datasets/corpus.h"
 
-/* Writes the numbers 0 .. count - 1 in a random order, all orders equally likely; count is below 2^32. */
-void lh_shuffle(lh_rng rng, uint32_t *pick, int64_t count);
+/* Shuffles a list, all orders equally likely, by Fisher and Yates from the end, as in Knuth's Algorithm P (The Art of
+ * Computer Programming, 3.4.2); count is below 2^32. */
+void lh_shuffle(lh_rng rng, uint32_t *list, int64_t count);
+
+/* Writes the numbers 0 .. count - 1 in a random order. */
+void lh_draw_order(lh_rng rng, uint32_t *list, int64_t count);
 
 /* The counter word from which the order of a set's examples of shape n is drawn. */
 uint32_t lh_get_order_number(const lh_dataset *set, int n);
@@ -14,17 +18,17 @@ uint32_t lh_get_order_number(const lh_dataset *set, int n);
 /* One batch of an epoch. */
 typedef struct lh_turn {
     int n;         /* shape */
-    int sequences; /* the last batch of a shape may be short */
-    int64_t first; /* index of its first example in pick */
+    int sequences; /* examples of the batch; the last batch of a shape may be short */
+    int64_t first; /* index in lh_epoch.pick of the batch's first example */
 } lh_turn;
 
 typedef struct lh_epoch {
     const lh_corpus *corpus;
     int batch;
-    int64_t number;  /* epoch in pick and turn; -1: none */
+    int64_t number;  /* number of the epoch whose order is in pick and turn; -1: none */
     int64_t batches; /* batches per epoch */
     uint32_t *pick;  /* [examples] indices within the shape, shape by shape */
-    lh_turn *turn;   /* [batches] */
+    lh_turn *turn;   /* [batches] in the order of training */
 } lh_epoch;
 
 /* The number of batches per epoch: every shape is divided into batches of at most `batch` examples. */

@@ -11,11 +11,11 @@
 const char lh_trained_axis[] = "trained";
 const char *const lh_set_name[LH_SETS] = {"train", "test", "validation"};
 
-/* A requested example. index: in its set; pick: within its shape. */
+/* A requested example. */
 typedef struct candidate {
     lh_set set;
-    int32_t value[LH_MOST_AXES];
-    uint32_t index, pick;
+    int32_t value[LH_MOST_AXES]; /* value on each requested axis */
+    uint32_t index, pick;        /* index in its set, and within its shape */
 } candidate;
 
 typedef struct selection {
@@ -23,7 +23,7 @@ typedef struct selection {
     const lh_corpus *corpus;
     const lh_task *task;
     const lh_by *by;
-    candidate *candidates;
+    candidate *candidates; /* [count] */
     int64_t count;
     bool any_value;          /* an example has a value on a requested axis */
     int32_t lowest, highest; /* values on the first axis */
@@ -88,8 +88,9 @@ static bool is_trained(const lh_groups *groups, lh_set set, int64_t index) {
     return groups->trained[set] != NULL && groups->trained[set][index * groups->stride] == 1;
 }
 
+/* Appends the requested examples of a set to the candidates. */
 static void gather_set(selection *g, lh_set which) {
-    const lh_dataset *set = lh_corpus_set(g->corpus, which);
+    const lh_dataset *set = lh_corpus_get_set(g->corpus, which);
     for (int n = 1; n <= g->corpus->shapes; n++)
         for (int64_t index = set->first[n - 1]; index < set->first[n]; index++) {
             candidate *c = &g->candidates[g->count];
@@ -121,24 +122,25 @@ static void divide_into_groups(selection *g) {
     if (groups->count > 0 && groups->group[groups->count - 1].count == 0) groups->count--;
 }
 
-static const char *first_path(const selection *g) {
+/* The path of the first requested set, for messages. */
+static const char *get_first_path(const selection *g) {
     int set = 0;
     while (!(g->groups->sets >> set & 1)) set++;
-    return lh_corpus_set(g->corpus, (lh_set)set)->path;
+    return lh_corpus_get_set(g->corpus, (lh_set)set)->path;
 }
 
 static lh_status check_found(const selection *g, lh_error *error) {
     if (g->count == 0 && g->by->count == 1 && g->by->axes[0].axis == LH_BY_LENGTH)
         return lh_fail(error, LH_ERR_INPUT,
-                       "lengths: %s has no example with such an input\n  expected: some of %d to %d", first_path(g),
+                       "lengths: %s has no example with such an input\n  expected: some of %d to %d", get_first_path(g),
                        g->lowest, g->highest);
     if (g->count == 0)
-        return lh_fail(error, LH_ERR_INPUT, "eval.by: no example of %s has any of these values", first_path(g));
+        return lh_fail(error, LH_ERR_INPUT, "eval.by: no example of %s has any of these values", get_first_path(g));
     if (g->groups->count == 0)
         return lh_fail(error, LH_ERR_INPUT,
                        "eval.novel: every example of %s that eval.by requests is also a training example\n"
                        "  hint: eval.novel = false evaluates them",
-                       first_path(g));
+                       get_first_path(g));
     if (g->any_value) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT, "eval.by: no example of these sets has a value on %s", g->groups->name[0]);
 }
@@ -147,7 +149,7 @@ static lh_status gather(selection *g, lh_error *error) {
     lh_groups *groups = g->groups;
     int64_t capacity = 1;
     for (int set = 0; set < LH_SETS; set++)
-        if (groups->sets >> set & 1) capacity += lh_corpus_set(g->corpus, (lh_set)set)->count;
+        if (groups->sets >> set & 1) capacity += lh_corpus_get_set(g->corpus, (lh_set)set)->count;
     g->candidates = calloc((size_t)capacity, sizeof *g->candidates);
     groups->group = calloc((size_t)capacity, sizeof *groups->group);
     groups->indices = calloc((size_t)capacity, sizeof *groups->indices);
@@ -164,7 +166,8 @@ static lh_status gather(selection *g, lh_error *error) {
 /* Chooses the requested sets; by default the held-out sets or, if there are none, the training set. */
 static lh_status choose_sets(lh_groups *groups, const lh_corpus *corpus, unsigned requested, lh_error *error) {
     unsigned available = 0;
-    for (int set = 0; set < LH_SETS; set++) available |= (unsigned)(lh_corpus_set(corpus, (lh_set)set) != NULL) << set;
+    for (int set = 0; set < LH_SETS; set++)
+        available |= (unsigned)(lh_corpus_get_set(corpus, (lh_set)set) != NULL) << set;
     unsigned held_out = available & ~(1u << LH_SET_TRAIN);
     groups->sets = requested != 0 ? requested : held_out != 0 ? held_out : available;
     for (int set = 0; set < LH_SETS; set++)
@@ -188,7 +191,7 @@ static int32_t find_greatest(const lh_corpus *corpus, int axes, int axis) {
     return greatest;
 }
 
-/* Compares held-out examples with the training examples. */
+/* Finds what evaluations report of training: the greatest values, and which held-out examples are training examples. */
 static void compare_with_training(selection *g, bool with_trained) {
     lh_groups *groups = g->groups;
     int axes = g->task->axes;
@@ -196,13 +199,13 @@ static void compare_with_training(selection *g, bool with_trained) {
     for (int i = 0; i < g->by->count; i++) groups->reach[i] = find_greatest(g->corpus, axes, g->by->axes[i].axis);
     for (int axis = 0; axis < axes; axis++)
         for (int set = LH_SET_TEST; set < LH_SETS && strcmp(g->task->axis[axis], "trained") == 0; set++)
-            if (lh_corpus_set(g->corpus, (lh_set)set) != NULL) {
-                groups->trained[set] = lh_corpus_set(g->corpus, (lh_set)set)->values + axis;
+            if (lh_corpus_get_set(g->corpus, (lh_set)set) != NULL) {
+                groups->trained[set] = lh_corpus_get_set(g->corpus, (lh_set)set)->values + axis;
                 groups->novel = !with_trained;
             }
 }
 
-static const char *name_axis(const lh_spec *spec, int axis) {
+static const char *get_axis_name(const lh_spec *spec, int axis) {
     return axis == LH_BY_LENGTH ? spec->eval.axis : axis == LH_BY_TRAINED ? lh_trained_axis : spec->task->axis[axis];
 }
 
@@ -218,7 +221,7 @@ lh_status lh_groups_open(lh_groups *groups, const lh_corpus *corpus, const lh_sp
     };
     memset(groups, 0, sizeof *groups);
     groups->axes = g.by->count;
-    for (int i = 0; i < g.by->count; i++) groups->name[i] = name_axis(spec, g.by->axes[i].axis);
+    for (int i = 0; i < g.by->count; i++) groups->name[i] = get_axis_name(spec, g.by->axes[i].axis);
     compare_with_training(&g, spec->eval.with_trained);
     lh_status status = choose_sets(groups, corpus, sets, error);
     if (status == LH_OK) status = gather(&g, error);

@@ -9,11 +9,12 @@ struct lh_corpus;
 
 enum { LH_EVAL_SEED = 1 }; /* default evaluation seed: evaluation data is the same for every run */
 
-/* One condition of an evaluation. An axis on which the set's examples have no value has LH_NO_VALUE. */
+/* One condition of an evaluation. */
 typedef struct lh_group {
     lh_set set;
-    int32_t value[LH_MOST_AXES]; /* value on each requested axis */
-    int64_t first, count;        /* index of its first example in `indices` and `pick`; number of examples */
+    int32_t value[LH_MOST_AXES]; /* value on each requested axis; LH_NO_VALUE: the set's examples have none */
+    int64_t first;               /* index in lh_groups.indices and .pick of its first example */
+    int64_t count;               /* number of its examples */
     int64_t total;    /* number of all examples of the condition; count is less if only some are evaluated (pick.h) */
     int64_t left_out; /* examples left out because they are also training examples */
 } lh_group;
@@ -21,22 +22,24 @@ typedef struct lh_group {
 typedef struct lh_groups {
     const char *name[LH_MOST_AXES]; /* names of the requested axes, in the task's order */
     int axes;
-    unsigned sets;   /* 1 << lh_set for each */
-    lh_group *group; /* groups, ordered by set, then by values in the order of axes */
+    unsigned sets;   /* the sets of the groups, 1 << lh_set for each */
+    lh_group *group; /* [count], ordered by set, then by values in the order of axes */
     int count;
     bool in_order;               /* the chosen examples of a group are its first examples in the file */
-    uint32_t *indices;           /* of examples in their set; ascending within a group, so ordered by shape */
-    uint32_t *pick;              /* index of an example within its shape */
+    uint32_t *indices;           /* indices of examples in their set; ascending in a group, so ordered by shape */
+    uint32_t *pick;              /* index of each of these examples within its shape */
     int32_t reach[LH_MOST_AXES]; /* greatest value of a training example on each requested axis; LH_NO_VALUE: none */
-    const int32_t *trained[LH_SETS]; /* by index, one value every `stride`: 1 if the example is also */
-    int stride;                      /* a training example; NULL: unknown */
-    bool novel;                      /* held-out groups leave out training examples */
+    /* By set, a list with an element for every `stride`-th example index: 1 if the example is also a training example;
+     * NULL: unknown. */
+    const int32_t *trained[LH_SETS];
+    int stride;
+    bool novel; /* groups of held-out sets leave out examples that are also training examples */
 } lh_groups;
 
 /* The name of LH_BY_TRAINED. */
 extern const char lh_trained_axis[];
 
-/* "train", "test", "validation" */
+/* Names of sets: "train", "test", "validation". */
 extern const char *const lh_set_name[LH_SETS];
 
 /* Makes groups. by: axes in the spec; sets: 0 means the held-out sets, or the training set if there are none.

@@ -13,7 +13,7 @@ typedef struct hashed {
 typedef struct hashed_set {
     const lh_corpus *corpus;
     const lh_dataset *set;
-    hashed *list;
+    hashed *list; /* [count] */
     int64_t count;
 } hashed_set;
 
@@ -32,7 +32,7 @@ static uint64_t hash_tokens(uint64_t hash, const uint16_t *tokens, int count) {
 }
 
 static const lh_sizes *get_sizes(const hashed_set *hashes, int64_t index) {
-    return &hashes->corpus->sizes[lh_dataset_shape(hashes->set, hashes->corpus->shapes, index) - 1];
+    return &hashes->corpus->sizes[lh_dataset_find_shape(hashes->set, hashes->corpus->shapes, index) - 1];
 }
 
 static int compare(const void *a, const void *b) {
@@ -79,7 +79,8 @@ static int64_t find(const hashed_set *hashes, uint64_t input, uint64_t whole) {
     return low;
 }
 
-static bool has(const hashed_set *train, const hashed_set *set, const hashed *entry, bool whole) {
+/* Whether the training set has an example with the input of `entry`, and with `whole` also its target. */
+static bool has_example(const hashed_set *train, const hashed_set *set, const hashed *entry, bool whole) {
     int64_t slot = find(train, entry->input, whole ? entry->whole : 0);
     if (slot == train->count || train->list[slot].input != entry->input) return false;
     if (whole && train->list[slot].whole != entry->whole) return false;
@@ -87,13 +88,13 @@ static bool has(const hashed_set *train, const hashed_set *set, const hashed *en
 }
 
 /* Counts a line, and keeps the first few in ascending order. */
-static void add_line(lh_overlap_count *hashes, uint32_t line) {
-    int slot = hashes->count < LH_OVERLAP_LINES ? (int)hashes->count : LH_OVERLAP_LINES;
-    hashes->count++;
-    if (slot == LH_OVERLAP_LINES && hashes->line[slot - 1] < line) return;
+static void add_line(lh_overlap_count *kind, uint32_t line) {
+    int slot = kind->count < LH_OVERLAP_LINES ? (int)kind->count : LH_OVERLAP_LINES;
+    kind->count++;
+    if (slot == LH_OVERLAP_LINES && kind->line[slot - 1] < line) return;
     if (slot == LH_OVERLAP_LINES) slot--;
-    for (; slot > 0 && hashes->line[slot - 1] > line; slot--) hashes->line[slot] = hashes->line[slot - 1];
-    hashes->line[slot] = line;
+    for (; slot > 0 && kind->line[slot - 1] > line; slot--) kind->line[slot] = kind->line[slot - 1];
+    kind->line[slot] = line;
 }
 
 lh_status lh_overlap_count_examples(const lh_corpus *corpus, lh_set which, lh_overlap *overlap, uint8_t *trained,
@@ -101,12 +102,12 @@ lh_status lh_overlap_count_examples(const lh_corpus *corpus, lh_set which, lh_ov
     hashed_set train = {.list = NULL}, set = {.list = NULL};
     memset(overlap, 0, sizeof *overlap);
     lh_status status = hash_set(&train, corpus, &corpus->train, error);
-    if (status == LH_OK) status = hash_set(&set, corpus, lh_corpus_set(corpus, which), error);
+    if (status == LH_OK) status = hash_set(&set, corpus, lh_corpus_get_set(corpus, which), error);
     for (int64_t i = 0; status == LH_OK && i < set.count; i++) {
         const hashed *entry = &set.list[i], *last = i > 0 ? &set.list[i - 1] : NULL;
-        bool is_trained = has(&train, &set, entry, true);
+        bool is_trained = has_example(&train, &set, entry, true);
         if (is_trained) add_line(&overlap->trained, entry->line);
-        else if (has(&train, &set, entry, false)) add_line(&overlap->input, entry->line);
+        else if (has_example(&train, &set, entry, false)) add_line(&overlap->input, entry->line);
         if (last != NULL && last->whole == entry->whole && are_equal(&set, entry->index, &set, last->index, true))
             add_line(&overlap->twice, entry->line);
         if (trained != NULL) trained[entry->index] = is_trained;

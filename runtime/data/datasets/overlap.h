@@ -1,4 +1,4 @@
-/* Overlap of dataset files: held-out examples that are also training examples, held-out inputs that training examples
+/* Counts overlaps of dataset files: held-out examples that are also training examples, held-out inputs that training examples
  * have with other targets, and duplicates in a held-out set. Examples are compared by hashes of their tokens, and token
  * by token if the hashes are equal. */
 #ifndef LONGHAND_OVERLAP_H

@@ -6,6 +6,7 @@
 #include "data/datasets/corpus.h"
 #include "longhand/rng.h"
 
+/* An example and its rank; examples of the lowest ranks are chosen. */
 typedef struct ranked {
     uint64_t rank;
     uint32_t index;
@@ -62,15 +63,15 @@ static lh_status sort_preferred_first(const lh_dataset *set, const lh_pick *choi
     return LH_OK;
 }
 
-/* Moves the chosen examples to the front of the group's part of `indices` and `pick`, and the others after them. */
-static lh_status choose_of_group(const lh_corpus *corpus, const lh_pick *choice, const lh_groups *groups,
+/* Moves the chosen examples to the front of the group's part of `indices`, and sets their `pick`. */
+static lh_status choose_in_group(const lh_corpus *corpus, const lh_pick *choice, const lh_groups *groups,
                                  lh_group *group, lh_error *error) {
-    const lh_dataset *set = lh_corpus_set(corpus, group->set);
+    const lh_dataset *set = lh_corpus_get_set(corpus, group->set);
     uint32_t *indices = groups->indices + group->first, *pick = groups->pick + group->first;
     lh_status status = lh_pick_example_indices(set, choice, indices, &group->count, error);
     if (status == LH_OK) status = sort_preferred_first(set, choice, indices, group->count, error);
     for (int64_t i = 0; status == LH_OK && i < group->count; i++)
-        pick[i] = indices[i] - (uint32_t)set->first[lh_dataset_shape(set, corpus->shapes, indices[i]) - 1];
+        pick[i] = indices[i] - (uint32_t)set->first[lh_dataset_find_shape(set, corpus->shapes, indices[i]) - 1];
     return status;
 }
 
@@ -78,6 +79,6 @@ lh_status lh_pick_examples(lh_groups *groups, const lh_corpus *corpus, const lh_
     lh_status status = LH_OK;
     groups->in_order = choice->in_order;
     for (int i = 0; status == LH_OK && i < groups->count; i++)
-        status = choose_of_group(corpus, choice, groups, &groups->group[i], error);
+        status = choose_in_group(corpus, choice, groups, &groups->group[i], error);
     return status;
 }

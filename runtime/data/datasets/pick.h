@@ -1,4 +1,4 @@
-/* The choice of examples from a dataset that has more examples than requested: a fixed pseudo-random subset, by a hash
+/* Chooses examples from a dataset that has more examples than requested: a fixed pseudo-random subset, by a hash
  * of line number and evaluation seed, or the first lines of the file. Subsets are nested: the 100 examples of one
  * evaluation are among the 500 of another evaluation with the same seed. */
 #ifndef LONGHAND_PICK_H
@@ -19,7 +19,7 @@ typedef struct lh_pick {
 enum { LH_GREEDY_DURING = 128 };
 
 /* Reduces each group to its chosen examples: first those that choice->ahead counts, then the others, each part ordered
- * by index. `of` keeps the number of all examples. groups must come from lh_groups_open. LH_ERR_ENVIRONMENT: out of
+ * by index. lh_group.total remains the number of all examples. groups must come from lh_groups_open. LH_ERR_ENVIRONMENT: out of
  * memory. */
 lh_status lh_pick_examples(lh_groups *groups, const struct lh_corpus *corpus, const lh_pick *choice, lh_error *error);
 

@@ -1,4 +1,4 @@
-/* Tokens as text, by the names of a task's symbols. */
+/* Converts tokens to text and back, by the names of a task's symbols. */
 #ifndef LONGHAND_SYMBOLS_H
 #define LONGHAND_SYMBOLS_H
 
@@ -14,7 +14,7 @@ void lh_print_symbols(FILE *out, const char *const *names, int symbols, const ui
  * the first text that is no symbol. tokens must hold strlen(text) elements. */
 int lh_read_symbols(const char *const *names, int symbols, const char *text, uint16_t *tokens);
 
-/* A list of symbols for messages: "0 1 2 +", cut if it is long. */
+/* Writes a list of symbols for messages, such as "0 1 2 +"; a long list is cut. */
 enum { LH_SYMBOL_LIST = 400 };
 void lh_list_symbols(const char *const *names, int symbols, char text[LH_SYMBOL_LIST]);
 

@@ -27,7 +27,7 @@ void lh_alphabet_close(lh_alphabet *alphabet) {
 }
 
 /* The id of a name, or -1. */
-static int find(const lh_alphabet *alphabet, const char *name) {
+static int find_name(const lh_alphabet *alphabet, const char *name) {
     int low = 0, high = alphabet->count;
     while (low < high) {
         int middle = (low + high) / 2, id = alphabet->by_name[middle];
@@ -39,8 +39,8 @@ static int find(const lh_alphabet *alphabet, const char *name) {
     return -1;
 }
 
-static lh_status no_token(const lh_alphabet *alphabet, const json_t *item, const char *where, const char *key, size_t i,
-                          lh_error *error) {
+static lh_status fail_token(const lh_alphabet *alphabet, const json_t *item, const char *where, const char *key,
+                            size_t i, lh_error *error) {
     int last = alphabet->count - 1;
     char names[LH_SYMBOL_LIST];
     if (json_is_integer(item))
@@ -64,10 +64,10 @@ lh_status lh_tokens_read(const lh_alphabet *alphabet, const json_t *list, const 
                          uint16_t *tokens, lh_error *error) {
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *item = json_array_get(list, i);
-        json_int_t id = json_is_string(item)    ? find(alphabet, json_string_value(item))
+        json_int_t id = json_is_string(item)    ? find_name(alphabet, json_string_value(item))
                         : json_is_integer(item) ? json_integer_value(item)
                                                 : -1;
-        if (id < 0 || id >= alphabet->count) return no_token(alphabet, item, where, key, i, error);
+        if (id < 0 || id >= alphabet->count) return fail_token(alphabet, item, where, key, i, error);
         tokens[i] = (uint16_t)id;
     }
     return LH_OK;

@@ -1,4 +1,4 @@
-/* Tokens in JSON files: a number is an id, a string is a name in the alphabet. */
+/* Reads tokens from JSON: a number is an id, a string is a name in the alphabet. */
 #ifndef LONGHAND_TOKEN_H
 #define LONGHAND_TOKEN_H
 
@@ -10,7 +10,7 @@
 typedef struct lh_alphabet {
     const char *const *names; /* [count], by id */
     int count;
-    uint16_t *by_name; /* ids in the order of their names */
+    uint16_t *by_name; /* [count] ids in the order of their names */
 } lh_alphabet;
 
 /* names must outlive the alphabet. Call lh_alphabet_close also after an error. */

@@ -42,8 +42,8 @@ static lh_frame frame(const int *options) {
 static uint16_t *write_aligned(uint16_t *cursor, const uint8_t *x, const uint8_t *y, int width) {
     *cursor++ = LH_PLUS;
     for (int i = width - 1; i >= 0; i--) {
-        *cursor++ = lh_digit_token(x[i]);
-        *cursor++ = lh_digit_token(y[i]);
+        *cursor++ = lh_get_digit_token(x[i]);
+        *cursor++ = lh_get_digit_token(y[i]);
     }
     return cursor;
 }
@@ -60,7 +60,7 @@ static void write_example(const int *options, const uint8_t *x, const uint8_t *y
     *(options[INPUT] == ALIGNED ? write_aligned : write_plain)(example->input + 1, x, y, width) = LH_END;
     for (int i = 0; i < width; i++) {
         int sum = x[i] + y[i] + carry;
-        example->target[i] = lh_digit_token(sum % base);
+        example->target[i] = lh_get_digit_token(sum % base);
         carry = sum / base;
     }
     example->target[width] = LH_END;

@@ -1,10 +1,10 @@
-/* Random bits for tasks over {0, 1}: 32 tokens from each word, lowest bit first; unused bits of the last word are
- * dropped. */
+/* Draws bits for tasks over {0, 1}. */
 #ifndef LONGHAND_TASK_BITS_H
 #define LONGHAND_TASK_BITS_H
 
 #include "longhand/rng.h"
 
+/* Draws n tokens 0 or 1: 32 from each random word, lowest bit first; unused bits of the last word are dropped. */
 static inline void fill_bits(lh_rng *rng, int n, uint16_t *tokens) {
     uint32_t word = 0;
     for (int i = 0; i < n; i++) {
@@ -14,7 +14,7 @@ static inline void fill_bits(lh_rng *rng, int n, uint16_t *tokens) {
     }
 }
 
-/* Random bits, not all of them zero: a number from 1 to 2^n - 1, uniformly. */
+/* Draws n bits, not all of them zero: a number from 1 to 2^n - 1, uniformly. */
 static inline void fill_positive(lh_rng *rng, int n, uint16_t *tokens) {
     unsigned any;
     do {

@@ -22,13 +22,15 @@ lh_task_collect lh_task_latin_square;
 
 enum { PUZZLES, STRICT };             /* options */
 enum { TRAINING, VALIDATION, SPLIT }; /* purposes of random numbers */
-/* BASES: validation puzzles per number of vectors, without copies. PATIENCE: most rejected draws. */
-enum { BASES = 12, PATIENCE = 30000000 };
-enum { DRAWS_AT_ONCE = 1 << 16 };
+enum {
+    BASES = 12,             /* validation puzzles per number of vectors, without their rotated copies */
+    PATIENCE = 30000000,    /* most rejected draws between two accepted ones */
+    DRAWS_AT_ONCE = 1 << 16 /* draws between two reports of progress */
+};
 
 typedef struct items {
-    latin_puzzle *puzzle;
-    latin_answer *answer;
+    latin_puzzle *puzzle; /* [count] */
+    latin_answer *answer; /* [count] */
     int count;
 } items;
 
@@ -39,7 +41,7 @@ typedef struct collection_state {
     int counts[LATIN_VECTORS]; /* drawn puzzles for each number of vectors */
 } collection_state;
 
-static lh_rng stream(const collection_state *m, int purpose) {
+static lh_rng make_stream(const collection_state *m, int purpose) {
     return lh_rng_at(lh_key_of_seed(m->c->seed), 0, (uint32_t)purpose, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
 }
 
@@ -47,37 +49,36 @@ static bool is_strict(const collection_state *m) { return m->c->options[STRICT] 
 
 static bool is_among(const items *all, const latin_puzzle *p) {
     for (int i = 0; i < all->count; i++)
-        if (latin_equal(&all->puzzle[i], p)) return true;
+        if (latin_are_equal(&all->puzzle[i], p)) return true;
     return false;
 }
 
 static bool is_similar(const items *all, const latin_puzzle *p) {
     for (int i = 0; i < all->count; i++)
-        if (latin_similar(&all->puzzle[i], p)) return true;
+        if (latin_are_similar(&all->puzzle[i], p)) return true;
     return false;
 }
 
-static bool add_puzzle(items *all, const latin_puzzle *p, bool strict) {
+static void add_puzzle(items *all, const latin_puzzle *p, bool strict) {
     all->puzzle[all->count] = *p;
     all->answer[all->count++] = latin_classify(p, strict);
-    return true;
 }
 
 /* Draws a validation set in the order of the published file: by number of vectors, each puzzle before its copies. */
 static void draw_validation(collection_state *m) {
-    lh_rng rng = stream(m, VALIDATION);
+    lh_rng rng = make_stream(m, VALIDATION);
     for (int vectors = 1; vectors <= LATIN_VECTORS; vectors++)
         for (int base = 0; base < BASES;) {
-            latin_puzzle p = latin_draw(&rng, m->squares);
-            latin_puzzle rotated = latin_rotate(&p), rotated_twice = latin_rotate(&rotated);
-            if (latin_classify(&p, is_strict(m)).vectors != vectors || is_among(&m->validation, &p)) continue;
-            if (is_among(&m->validation, &rotated) || is_among(&m->validation, &rotated_twice)) continue;
-            base += add_puzzle(&m->validation, &p, false) && add_puzzle(&m->validation, &rotated, false) &&
-                    add_puzzle(&m->validation, &rotated_twice, false);
+            latin_puzzle p[3] = {latin_draw(&rng, m->squares)};
+            bool is_new = latin_classify(p, is_strict(m)).vectors == vectors;
+            for (int i = 1; i < 3; i++) p[i] = latin_rotate(&p[i - 1]);
+            for (int i = 0; i < 3; i++) is_new = is_new && !is_among(&m->validation, &p[i]);
+            for (int i = 0; is_new && i < 3; i++) add_puzzle(&m->validation, &p[i], false);
+            base += is_new;
         }
 }
 
-static lh_status too_few(const collection_state *m, lh_error *error) {
+static lh_status fail_count(const collection_state *m, lh_error *error) {
     return lh_fail(
         error, LH_ERR_INPUT,
         "latin_square: only %d, %d and %d puzzles of one, two and three vectors are as far as 0.8 from all %d "
@@ -88,14 +89,14 @@ static lh_status too_few(const collection_state *m, lh_error *error) {
 /* Draws puzzles until there are enough for each number of vectors, without duplicates and without puzzles similar to
  * a validation puzzle. */
 static lh_status draw_puzzles(collection_state *m, lh_error *error) {
-    lh_rng rng = stream(m, TRAINING);
+    lh_rng rng = make_stream(m, TRAINING);
     int puzzles_per_count = m->c->options[PUZZLES];
     for (int64_t draw = 1, last = 0; m->puzzles.count < LATIN_VECTORS * puzzles_per_count; draw++) {
         latin_puzzle p = latin_draw(&rng, m->squares);
         int vectors = latin_classify(&p, is_strict(m)).vectors;
         if (draw % DRAWS_AT_ONCE == 0)
             m->c->progress(m->c, (double)m->puzzles.count / (LATIN_VECTORS * puzzles_per_count));
-        if (draw - last > PATIENCE) return too_few(m, error);
+        if (draw - last > PATIENCE) return fail_count(m, error);
         if (vectors == 0 || m->counts[vectors - 1] == puzzles_per_count || is_similar(&m->validation, &p) ||
             is_among(&m->puzzles, &p))
             continue;
@@ -106,13 +107,14 @@ static lh_status draw_puzzles(collection_state *m, lh_error *error) {
     return LH_OK;
 }
 
+/* Adds puzzle i to a set; number: its value on the axis `puzzle`. */
 static lh_status add(const collection_state *m, lh_set set, const items *all, int i, int number, lh_error *error) {
     const latin_puzzle *p = &all->puzzle[i];
     uint16_t input[LATIN_CELLS], target = (uint16_t)(all->answer[i].symbol - 1);
     uint8_t mask = 1;
     for (int cell = 0; cell < LATIN_CELLS; cell++) {
         int symbols = latin_get_symbols(p->givens, cell);
-        input[cell] = (uint16_t)(cell == p->probe ? LATIN_PROBE : symbols != 0 ? latin_symbol(symbols) : 0);
+        input[cell] = (uint16_t)(cell == p->probe ? LATIN_PROBE : symbols != 0 ? latin_get_symbol(symbols) : 0);
     }
     lh_example example = {LATIN_CELLS, 1, input, &target, &mask, m->c->options};
     const int32_t axes[] = {all->answer[i].vectors, number};
@@ -121,7 +123,7 @@ static lh_status add(const collection_state *m, lh_set set, const items *all, in
 
 /* Puts a random tenth of the puzzles of each number of vectors into the test set. */
 static lh_status add_split(const collection_state *m, lh_error *error) {
-    lh_rng rng = stream(m, SPLIT);
+    lh_rng rng = make_stream(m, SPLIT);
     int remaining[LATIN_VECTORS], test[LATIN_VECTORS];
     lh_status status = LH_OK;
     for (int v = 0; v < LATIN_VECTORS; v++) {
@@ -142,7 +144,7 @@ static lh_status add_split(const collection_state *m, lh_error *error) {
 static lh_status make_all(collection_state *m, lh_error *error) {
     lh_status status = LH_OK;
     items *validation = &m->validation;
-    latin_all_squares(m->squares);
+    latin_list_squares(m->squares);
     if (m->c->validation == NULL) draw_validation(m);
     else status = latin_read_file(m->c, m->squares, validation->puzzle, validation->answer, &validation->count, error);
     if (status == LH_OK) status = draw_puzzles(m, error);

@@ -23,13 +23,13 @@ typedef struct latin_puzzle {
 /* Strategies in the order in which they are tried. */
 typedef enum latin_strategy {
     LATIN_NONE,
-    LATIN_ROW, /* three symbols in the probe's row */
-    LATIN_COLUMN,
-    LATIN_UNION,         /* three symbols in the probe's row and column together */
-    LATIN_THREE_COLUMNS, /* one symbol that the columns of all other blanks of the probe's row have */
-    LATIN_ROW_TWO_COLUMNS,
-    LATIN_THREE_ROWS,
-    LATIN_COLUMN_TWO_ROWS
+    LATIN_ROW,             /* the probe's row has three symbols */
+    LATIN_COLUMN,          /* its column has three symbols */
+    LATIN_UNION,           /* its row and column together have three symbols */
+    LATIN_THREE_COLUMNS,   /* its row has no given, and the columns of the other blanks in it share a symbol */
+    LATIN_ROW_TWO_COLUMNS, /* its row has one given, and the columns of the other blanks in it share another symbol */
+    LATIN_THREE_ROWS,      /* as LATIN_THREE_COLUMNS, with rows and columns exchanged */
+    LATIN_COLUMN_TWO_ROWS  /* as LATIN_ROW_TWO_COLUMNS, with rows and columns exchanged */
 } latin_strategy;
 
 typedef struct latin_answer {
@@ -38,39 +38,44 @@ typedef struct latin_answer {
     int symbol;  /* 1 .. 4 */
 } latin_answer;
 
-static inline int latin_count(uint64_t bits) { return __builtin_popcountll(bits); }
+static inline int latin_count_bits(uint64_t bits) { return __builtin_popcountll(bits); }
 
+/* The symbol of a cell as a bit; 0: the cell is blank. */
 static inline int latin_get_symbols(uint64_t givens, int cell) { return (int)(givens >> 4 * cell) & 15; }
 
-static inline int latin_row_symbols(uint64_t givens, int row) {
+/* The symbols of a row or column, as bits. */
+static inline int latin_collect_row_symbols(uint64_t givens, int row) {
     int cells = (int)(givens >> 16 * row) & 0xffff;
     cells |= cells >> 8;
     return (cells | cells >> 4) & 15;
 }
 
-static inline int latin_column_symbols(uint64_t givens, int column) {
+static inline int latin_collect_column_symbols(uint64_t givens, int column) {
     uint64_t cells = givens >> 4 * column & 0x000f000f000f000fu;
     cells |= cells >> 32;
     return (int)(cells | cells >> 16) & 15;
 }
 
 /* The symbol of a mask with one bit. */
-static inline int latin_symbol(int bit) { return __builtin_ctz((unsigned)bit) + 1; }
+static inline int latin_get_symbol(int bit) { return __builtin_ctz((unsigned)bit) + 1; }
 
-/* The probe's row or column: its given symbols, and the symbols that occur in the crossing lines of all its other
- * blanks. */
+/* The probe's row or column. */
 typedef struct latin_line {
-    int symbols, givens, crossing_symbols;
+    int symbols;          /* its given symbols, as bits */
+    int givens;           /* their number */
+    int crossing_symbols; /* other symbols that occur in the crossing line of each of its other blanks, as bits */
 } latin_line;
 
 static inline latin_line latin_make_line(const latin_puzzle *p, bool row) {
     int index = row ? p->probe / 4 : p->probe % 4;
-    latin_line line = {row ? latin_row_symbols(p->givens, index) : latin_column_symbols(p->givens, index), 0, 15};
+    latin_line line = {
+        row ? latin_collect_row_symbols(p->givens, index) : latin_collect_column_symbols(p->givens, index), 0, 15};
     for (int i = 0; i < 4; i++) {
         int cell = row ? 4 * index + i : 4 * i + index;
         if (latin_get_symbols(p->givens, cell) != 0) line.givens++;
         else if (cell != p->probe)
-            line.crossing_symbols &= row ? latin_column_symbols(p->givens, i) : latin_row_symbols(p->givens, i);
+            line.crossing_symbols &=
+                row ? latin_collect_column_symbols(p->givens, i) : latin_collect_row_symbols(p->givens, i);
     }
     line.crossing_symbols &= ~line.symbols;
     return line;
@@ -81,41 +86,42 @@ static inline latin_line latin_make_line(const latin_puzzle *p, bool row) {
 static inline latin_answer latin_classify(const latin_puzzle *p, bool strict) {
     latin_line row = latin_make_line(p, true), column = latin_make_line(p, false);
     int both = row.symbols | column.symbols;
-    if (latin_count((uint64_t)row.symbols) == 3) return (latin_answer){LATIN_ROW, 1, latin_symbol(15 & ~row.symbols)};
-    if (latin_count((uint64_t)column.symbols) == 3)
-        return (latin_answer){LATIN_COLUMN, 1, latin_symbol(15 & ~column.symbols)};
-    if (latin_count((uint64_t)both) == 3) return (latin_answer){LATIN_UNION, 2, latin_symbol(15 & ~both)};
+    if (latin_count_bits((uint64_t)row.symbols) == 3)
+        return (latin_answer){LATIN_ROW, 1, latin_get_symbol(15 & ~row.symbols)};
+    if (latin_count_bits((uint64_t)column.symbols) == 3)
+        return (latin_answer){LATIN_COLUMN, 1, latin_get_symbol(15 & ~column.symbols)};
+    if (latin_count_bits((uint64_t)both) == 3) return (latin_answer){LATIN_UNION, 2, latin_get_symbol(15 & ~both)};
     if (strict &&
         ((row.givens == 2 && row.crossing_symbols != 0) || (column.givens == 2 && column.crossing_symbols != 0)))
         return (latin_answer){LATIN_NONE, 0, 0};
     if (row.givens < 2 && row.crossing_symbols != 0)
         return (latin_answer){row.givens == 0 ? LATIN_THREE_COLUMNS : LATIN_ROW_TWO_COLUMNS, 3,
-                              latin_symbol(row.crossing_symbols)};
+                              latin_get_symbol(row.crossing_symbols)};
     if (column.givens < 2 && column.crossing_symbols != 0)
         return (latin_answer){column.givens == 0 ? LATIN_THREE_ROWS : LATIN_COLUMN_TWO_ROWS, 3,
-                              latin_symbol(column.crossing_symbols)};
+                              latin_get_symbol(column.crossing_symbols)};
     return (latin_answer){LATIN_NONE, 0, 0};
 }
 
 /* ---- squares ---- */
 
-/* Adds all squares that extend `square`, whose cells before `cell` are filled; returns the new count. */
+/* Appends to squares all those that extend `square`, whose cells before `cell` are filled; returns the new count. */
 static inline int latin_extend(uint64_t square, int cell, uint64_t *squares, int count) {
     if (cell == LATIN_CELLS) {
         squares[count] = square;
         return count + 1;
     }
-    int taken = latin_row_symbols(square, cell / 4) | latin_column_symbols(square, cell % 4);
+    int taken = latin_collect_row_symbols(square, cell / 4) | latin_collect_column_symbols(square, cell % 4);
     for (int bit = 1; bit < 16; bit *= 2)
         if ((taken & bit) == 0) count = latin_extend(square | (uint64_t)bit << 4 * cell, cell + 1, squares, count);
     return count;
 }
 
-/* All Latin squares of order 4, in the bit format of givens. */
-static inline void latin_all_squares(uint64_t squares[LATIN_SQUARES]) { latin_extend(0, 0, squares, 0); }
+/* Lists all Latin squares of order 4, in the bit format of givens. */
+static inline void latin_list_squares(uint64_t squares[LATIN_SQUARES]) { latin_extend(0, 0, squares, 0); }
 
 /* The symbols of the probe in all squares that complete a puzzle, as bits; 0: no square completes it. */
-static inline int latin_possible(const latin_puzzle *p, const uint64_t squares[LATIN_SQUARES]) {
+static inline int latin_find_possible(const latin_puzzle *p, const uint64_t squares[LATIN_SQUARES]) {
     int symbols = 0;
     for (int i = 0; i < LATIN_SQUARES; i++)
         if ((p->givens & ~squares[i]) == 0) symbols |= latin_get_symbols(squares[i], p->probe);
@@ -139,15 +145,15 @@ static inline latin_puzzle latin_draw(lh_rng *rng, const uint64_t squares[LATIN_
 
 /* ---- two puzzles ---- */
 
-static inline bool latin_equal(const latin_puzzle *a, const latin_puzzle *b) {
+static inline bool latin_are_equal(const latin_puzzle *a, const latin_puzzle *b) {
     return a->givens == b->givens && a->probe == b->probe;
 }
 
 /* Whether the Jaccard distance of two puzzles is 0.8 or less. A puzzle is the set of its non-blank cells with their
  * contents, the probe included. */
-static inline bool latin_similar(const latin_puzzle *a, const latin_puzzle *b) {
+static inline bool latin_are_similar(const latin_puzzle *a, const latin_puzzle *b) {
     int same = a->probe == b->probe;
-    return 5 * (latin_count(a->givens & b->givens) + same) >= latin_count(a->givens | b->givens) + 2 - same;
+    return 5 * (latin_count_bits(a->givens & b->givens) + same) >= latin_count_bits(a->givens | b->givens) + 2 - same;
 }
 
 /* The puzzle rotated clockwise by 90 degrees, with every symbol replaced by the next. */

@@ -1,4 +1,4 @@
-/* Puzzles from a file: comma-separated values after a header line. The column grid_rowmajor or puzzles has the 16
+/* Reads puzzles from a file: comma-separated values after a header line. The column grid_rowmajor or puzzles has the 16
  * cells by rows: `.` or 0 is a blank, 1 to 4 are symbols, `?` or 5 is the cell to solve. The columns answer or
  * solutions, vectors and condition (Binary, Ternary, Quaternary and possible suffixes) are compared with values
  * computed from the puzzle.
@@ -12,7 +12,8 @@
 #include "latin_square.h"
 #include "longhand/task.h"
 
-enum { LATIN_COLUMNS = 3, LATIN_MOST_ITEMS = 1200, LATIN_SHOWN = 40 };
+enum { LATIN_MOST_ITEMS = 1200, LATIN_SHOWN = 40 /* most bytes of a field in a message */ };
+enum { LATIN_GRID, LATIN_ANSWER, LATIN_NUMBER, LATIN_COLUMNS }; /* columns that are read */
 
 /* One line of the file, and its position for messages. */
 typedef struct latin_row {
@@ -25,10 +26,8 @@ typedef struct latin_row {
     lh_error *error;
 } latin_row;
 
-enum { LATIN_GRID, LATIN_ANSWER, LATIN_NUMBER };
-
 /* Finds a field of the line by its index; false: the line has fewer fields. */
-static bool latin_field(const latin_row *row, int column, const char **text, int *bytes) {
+static bool latin_find_field(const latin_row *row, int column, const char **text, int *bytes) {
     const char *cursor = row->text, *end = row->text + row->bytes;
     for (; column > 0; column--) {
         cursor = memchr(cursor, ',', (size_t)(end - cursor));
@@ -41,9 +40,9 @@ static bool latin_field(const latin_row *row, int column, const char **text, int
     return true;
 }
 
-static int latin_shown(int bytes) { return bytes < LATIN_SHOWN ? bytes : LATIN_SHOWN; }
+static int latin_limit_shown(int bytes) { return bytes < LATIN_SHOWN ? bytes : LATIN_SHOWN; }
 
-static lh_status latin_wrong_cell(const latin_row *row, int cell, char found) {
+static lh_status latin_fail_cell(const latin_row *row, int cell, char found) {
     return lh_fail(row->error, LH_ERR_INPUT,
                    "%s:%d: cell %d is %c, which is no symbol of this task\n"
                    "  expected: 1 to 4, . or 0 for a blank, ? or 5 for the cell to solve",
@@ -62,7 +61,7 @@ static lh_status latin_read_grid(const latin_row *row, const char *text, int byt
         else if (c == '?' || c == '5') {
             p->probe = cell;
             probes++;
-        } else if (c != '.' && c != '0') return latin_wrong_cell(row, cell, c);
+        } else if (c != '.' && c != '0') return latin_fail_cell(row, cell, c);
     }
     if (probes == 1) return LH_OK;
     return lh_fail(row->error, LH_ERR_INPUT, "%s:%d: %d cells to solve\n  expected: one cell with ? or 5", row->path,
@@ -71,15 +70,15 @@ static lh_status latin_read_grid(const latin_row *row, const char *text, int byt
 
 /* Checks that a puzzle has exactly one answer, found by a single step. */
 static lh_status latin_check_puzzle(const latin_row *row, const latin_puzzle *p, latin_answer *answer) {
-    int possible = latin_possible(p, row->squares);
+    int possible = latin_find_possible(p, row->squares);
     if (possible == 0)
         return lh_fail(row->error, LH_ERR_INPUT,
                        "%s:%d: no Latin square has these cells\n  expected: each symbol once in a row and a column",
                        row->path, row->number);
-    if (latin_count((uint64_t)possible) > 1)
+    if (latin_count_bits((uint64_t)possible) > 1)
         return lh_fail(row->error, LH_ERR_INPUT,
                        "%s:%d: the puzzle is ambiguous: %d symbols fit cell %d\n  expected: one answer", row->path,
-                       row->number, latin_count((uint64_t)possible), p->probe);
+                       row->number, latin_count_bits((uint64_t)possible), p->probe);
     *answer = latin_classify(p, false);
     if (answer->vectors > 0) return LH_OK;
     return lh_fail(row->error, LH_ERR_INPUT,
@@ -93,22 +92,23 @@ static lh_status latin_check_words(const latin_row *row, const latin_answer *ans
     static const char *const conditions[] = {"Binary", "Ternary", "Quaternary"};
     const char *text, *name = conditions[answer->vectors - 1];
     int bytes;
-    if (row->column[LATIN_ANSWER] >= 0 && latin_field(row, row->column[LATIN_ANSWER], &text, &bytes) &&
+    if (row->column[LATIN_ANSWER] >= 0 && latin_find_field(row, row->column[LATIN_ANSWER], &text, &bytes) &&
         (bytes != 1 || text[0] != '0' + answer->symbol))
         return lh_fail(row->error, LH_ERR_INPUT, "%s:%d: the answer is %.*s\n  expected: %d, by the puzzle's cells",
-                       row->path, row->number, latin_shown(bytes), text, answer->symbol);
-    if (row->column[LATIN_NUMBER] < 0 || !latin_field(row, row->column[LATIN_NUMBER], &text, &bytes)) return LH_OK;
+                       row->path, row->number, latin_limit_shown(bytes), text, answer->symbol);
+    if (row->column[LATIN_NUMBER] < 0 || !latin_find_field(row, row->column[LATIN_NUMBER], &text, &bytes)) return LH_OK;
     if (bytes == 1 && text[0] == '0' + answer->vectors) return LH_OK;
     if (bytes >= (int)strlen(name) && strncmp(text, name, strlen(name)) == 0) return LH_OK;
     return lh_fail(row->error, LH_ERR_INPUT,
                    "%s:%d: the number of vectors or the condition is %.*s\n  expected: %d or %s, by the puzzle's cells",
-                   row->path, row->number, latin_shown(bytes), text, answer->vectors, name);
+                   row->path, row->number, latin_limit_shown(bytes), text, answer->vectors, name);
 }
 
+/* Reads a puzzle and its answer from a line. */
 static lh_status latin_read_row(const latin_row *row, latin_puzzle *p, latin_answer *answer) {
     const char *text;
     int bytes;
-    if (!latin_field(row, row->column[LATIN_GRID], &text, &bytes))
+    if (!latin_find_field(row, row->column[LATIN_GRID], &text, &bytes))
         return lh_fail(row->error, LH_ERR_INPUT, "%s:%d: the line ends before its grid", row->path, row->number);
     lh_status status = latin_read_grid(row, text, bytes, p);
     if (status == LH_OK) status = latin_check_puzzle(row, p, answer);
@@ -123,7 +123,7 @@ static lh_status latin_read_names(const latin_row *row, int column[LATIN_COLUMNS
     int bytes;
     for (int i = 0; i < LATIN_COLUMNS; i++) {
         column[i] = -1;
-        for (int field = 0; column[i] < 0 && latin_field(row, field, &text, &bytes); field++)
+        for (int field = 0; column[i] < 0 && latin_find_field(row, field, &text, &bytes); field++)
             for (int j = 0; j < 2; j++)
                 if ((int)strlen(names[i][j]) == bytes && strncmp(text, names[i][j], (size_t)bytes) == 0)
                     column[i] = field;

@@ -44,8 +44,8 @@ static lh_frame frame(const int *options) {
 static uint16_t *write_aligned(uint16_t *cursor, const uint8_t *x, const uint8_t *y, int width) {
     *cursor++ = LH_TIMES;
     for (int i = width - 1; i >= 0; i--) {
-        *cursor++ = lh_digit_token(x[i]);
-        *cursor++ = lh_digit_token(y[0]);
+        *cursor++ = lh_get_digit_token(x[i]);
+        *cursor++ = lh_get_digit_token(y[0]);
     }
     return cursor;
 }
@@ -53,7 +53,7 @@ static uint16_t *write_aligned(uint16_t *cursor, const uint8_t *x, const uint8_t
 static uint16_t *write_plain(uint16_t *cursor, const uint8_t *x, const uint8_t *y, int width) {
     cursor = lh_write_number(cursor, x, width);
     *cursor++ = LH_TIMES;
-    *cursor++ = lh_digit_token(y[0]);
+    *cursor++ = lh_get_digit_token(y[0]);
     return cursor;
 }
 
@@ -63,7 +63,7 @@ static void write_example(const int *options, const uint8_t *x, const uint8_t *y
     *(options[INPUT] == ALIGNED ? write_aligned : write_plain)(example->input + 1, x, y, width) = LH_END;
     for (int i = 0; i < places; i++) {
         int product = (i < width ? x[i] * y[0] : 0) + carry;
-        example->target[i] = lh_digit_token(product % base);
+        example->target[i] = lh_get_digit_token(product % base);
         carry = product / base;
     }
     example->target[places] = LH_END;

@@ -41,7 +41,7 @@ static void write_example(const int *options, const uint8_t *x, const uint8_t *y
     example->input[0] = LH_START;
     *lh_write_number(example->input + 1, x, width) = LH_END;
     for (int i = 0; i < width; i++) {
-        example->target[i] = lh_digit_token((x[i] + carry) % base);
+        example->target[i] = lh_get_digit_token((x[i] + carry) % base);
         carry = (x[i] + carry) / base;
     }
     example->target[width] = LH_END;
