@@ -3,10 +3,9 @@
  *   out      [count] written; distinct integers from {first, ..., first + range - 1}
  *   scratch  [range] overwritten
  *
- * Sorted draws are uniform over all subsets of `count` integers, in ascending order; unsorted draws are uniform over all
- * sequences of `count` distinct integers. A draw is
- * a pure function of `draw` and `layer`. `layer` is a field of the counter's site: 0 if a pass has one draw for all
- * blocks, l + 1 for the draw of block l. Requires count <= range.
+ * Sorted draws are uniform over all subsets of `count` integers, in ascending order; unsorted draws are uniform over
+ * all sequences of `count` distinct integers. A draw is a pure function of `draw` and `layer`. `layer` is a field of
+ * the counter's site: 0 if a pass has one draw for all blocks, l + 1 for the draw of block l. Requires count <= range.
  *
  * The algorithms are fixed, so every target draws the same numbers. Sorted draws use Floyd's subsets (Bentley and Floyd
  * 1987, F2), unsorted draws the first steps of a Fisher-Yates shuffle; both use one word of the random stream per

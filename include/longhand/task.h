@@ -124,8 +124,8 @@ struct lh_collection {
     /* Whether an evaluation of the spec is grouped by an axis, and whether it requests this value on the axis. */
     bool (*groups_by)(const lh_collection *c, int axis);
     bool (*requests)(const lh_collection *c, int axis, int value);
-    /* Axes that the task marks as exclusive, 1 << axis for each, by set: examples with a value on such an axis were made
-     * for it and count only in evaluations by the axis. */
+    /* Axes that the task marks as exclusive, 1 << axis for each, by set: examples with a value on such an axis were
+     * made for it and count only in evaluations by the axis. */
     unsigned exclusive_axes[LH_SETS];
     void (*progress)(lh_collection *c, double share); /* the task reports its progress here, 0 to 1 */
 };
@@ -138,7 +138,7 @@ typedef struct lh_literal {
     int count;
     const char *const *symbol; /* names of tokens, by token */
     const int *options;        /* lh_task.options */
-    int frame; /* requested value on the axis `frame`; 0: the least width that fits; LH_NO_VALUE: the task's own width */
+    int frame; /* value on the axis `frame`; 0: the least width that fits; LH_NO_VALUE: the width of the task, if any */
 } lh_literal;
 
 /* Converts a literal to an example of the task. Sets the lengths of the example; if example->input is not NULL, also

@@ -98,8 +98,8 @@ typedef struct choices {
     uint16_t digit[MOST_CHOICES]; /* x * base + y, group by group */
 } choices;
 
-/* Appends to c->digit, at `used`, all pairs of digits with the wanted step; x is at least x_first, and y is from y_first
- * to y_last. Returns the new number of used elements. */
+/* Appends to c->digit, at `used`, all pairs of digits with the wanted step; x is at least x_first, and y is from
+ * y_first to y_last. Returns the new number of used elements. */
 static int take_group(choices *c, int base, bool product, int carry, int x_first, int y_first, int y_last,
                       step wanted_step, int used) {
     for (int x = x_first; x < base; x++)

@@ -1,6 +1,7 @@
-/* Measures carry chains, and draws numbers by the length of their longest chain. A chain is a digit whose sum or product makes a carry, and the digits above it that propagate the
- * carry: each makes a carry only because of the incoming carry. In a sum these are the places whose digits add up to
- * base - 1. The length of a chain is its number of digits.
+/* Measures carry chains, and draws numbers by the length of their longest chain. A chain is a digit whose sum or
+ * product makes a carry, and the digits above it that propagate the carry: each makes a carry only because of the
+ * incoming carry. In a sum these are the places whose digits add up to base - 1. The length of a chain is its number of
+ * digits.
  *
  * Digits are lowest first. Draws use integers only: weights have 32 significant bits and an exponent. All pairs of
  * numbers with a given longest chain are equally likely, up to a relative error of 2^-20.
@@ -20,8 +21,8 @@ int lh_find_longest_chain(int base, bool product, int digits, const uint8_t *x, 
 
 typedef struct lh_chains lh_chains;
 
-/* Prepares draws of pairs of numbers, or with product of a number and a digit, of at most `digits` digits, LH_MOST_CHAIN_DIGITS or fewer. LH_ERR_ENVIRONMENT: out of
- * memory. Call lh_chains_close also after an error. */
+/* Prepares draws of pairs of numbers, or with product of a number and a digit, of at most `digits` digits,
+ * LH_MOST_CHAIN_DIGITS or fewer. LH_ERR_ENVIRONMENT: out of memory. Call lh_chains_close also after an error. */
 lh_status lh_chains_open(lh_chains **chains, int base, bool product, int digits, lh_error *error);
 void lh_chains_close(lh_chains *chains);
 

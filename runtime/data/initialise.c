@@ -10,7 +10,8 @@
 /* A make_uniform number in the open interval (0, 1): the middle of the word's cell. */
 static double make_uniform(uint32_t word) { return ((double)word + 0.5) * 0x1p-32; }
 
-/* A make_uniform number in [-1, 1), a multiple of 2^-23: its product with a bound, rounded to float, is below the bound. */
+/* A make_uniform number in [-1, 1), a multiple of 2^-23: its product with a bound, rounded to float, is below the
+ * bound. */
 static double make_signed_uniform(uint32_t word) { return (double)(word >> 8) * 0x1p-23 - 1.0; }
 
 /* Draws a value. below: the probability that a normal number is below -2, the lower end of truncated normal numbers. */

@@ -121,7 +121,8 @@ static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *reques
     return LH_OK;
 }
 
-/* Evaluates condition->examples examples, batch by batch. first_example: number of the result's examples before them. */
+/* Evaluates condition->examples examples, batch by batch. first_example: number of the result's examples before
+ * them. */
 static lh_status evaluate_batches(lh_engine *engine, const lh_eval_request *request, per_example *rows,
                                   const lh_eval_result *result, lh_condition *condition, int draw, int first_example,
                                   draw_sums *sums, lh_error *error) {

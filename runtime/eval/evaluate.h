@@ -1,5 +1,5 @@
-/* Evaluates a model on each condition (results.h): on fixed examples, in one batch or several, with one or several random
- * draws of positions and noise. Writes lines of eval.jsonl and, on request, lines for single examples. */
+/* Evaluates a model on each condition (results.h): on fixed examples, in one batch or several, with one or several
+ * random draws of positions and noise. Writes lines of eval.jsonl and, on request, lines for single examples. */
 #ifndef LONGHAND_EVALUATE_H
 #define LONGHAND_EVALUATE_H
 
@@ -30,7 +30,8 @@ typedef struct lh_eval_request {
     void *context;
 } lh_eval_request;
 
-/* The number of conditions: task lengths or groups, times levels of noise. They are ordered by noise, the least first. */
+/* The number of conditions: task lengths or groups, times levels of noise. They are ordered by noise, the least
+ * first. */
 int lh_count_eval_conditions(const lh_eval_request *request);
 
 /* Evaluates every condition in order; results: [lh_count_eval_conditions]. Reserves the engine's memory. LH_STOPPED if

@@ -29,8 +29,8 @@ typedef struct lh_eval_result {
     /* The values. Labels with mask 1 are counted. */
     bool taken_over; /* the values are read from an existing line of eval.jsonl */
     int64_t counted; /* counted labels over all draws; 0: accuracy and exact match are undefined */
-    /* The right share of the counted labels over all draws, or with several batches the mean of the batches' shares. With
-     * greedy decoding: of the model's own answers to greedy_examples; otherwise of the pass. */
+    /* The right share of the counted labels over all draws, or with several batches the mean of the batches' shares.
+     * With greedy decoding: of the model's own answers to greedy_examples; otherwise of the pass. */
     double accuracy;
     double teacher_forced;                    /* accuracy of a generative model's teacher-forced pass */
     double ended_early, not_ended;            /* shares of decoded sequences, as counted in greedy.h */

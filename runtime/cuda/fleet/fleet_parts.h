@@ -72,7 +72,8 @@ typedef struct lh_cuda_arena {
     lh_cuda_result *host_results;
 } lh_cuda_arena;
 
-/* Needs of an evaluation: bytes of a model (of all blocks: workspaces), words of lh_count_batch_words, the task length. */
+/* Needs of an evaluation: bytes of a model (of all blocks: workspaces), words of lh_count_batch_words, the task
+ * length. */
 enum {
     LH_CUDA_NEED_BATCH,
     LH_CUDA_NEED_WORKSPACES,

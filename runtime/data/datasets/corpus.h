@@ -1,5 +1,5 @@
-/* Datasets: fixed sets of examples from files, with {"input":[...],"target":[...],"mask":[...]} on each line, or from a task that makes
- * them when a run begins (longhand/task.h).
+/* Datasets: fixed sets of examples from files, with {"input":[...],"target":[...],"mask":[...]} on each line, or from a
+ * task that makes them when a run begins (longhand/task.h).
  *
  * Examples are grouped by shape, (input length, output length), so a batch needs no padding. With a dataset a "task
  * length n" of the runtime is shape n: sizes[n - 1]. Shapes are numbered over all sets, by input length, then output
@@ -87,8 +87,8 @@ lh_lengths lh_corpus_select(const lh_corpus *corpus, const lh_dataset *set, cons
 /* The shape with this input length that has the most training examples; 0: none. */
 int lh_corpus_find_shape(const lh_corpus *corpus, int input);
 
-/* Copies the example at `index` within shape n, or makes it from its item. On entry example->options must be set and the mask all
- * 1. */
+/* Copies the example at `index` within shape n, or makes it from its item. On entry example->options must be set and
+ * the mask all 1. */
 void lh_dataset_copy(const lh_dataset *set, int n, int64_t index, lh_example *example);
 
 #endif

@@ -19,8 +19,8 @@ typedef struct lh_pick {
 enum { LH_GREEDY_DURING = 128 };
 
 /* Reduces each group to its chosen examples: first those that choice->ahead counts, then the others, each part ordered
- * by index. lh_group.total remains the number of all examples. groups must come from lh_groups_open. LH_ERR_ENVIRONMENT: out of
- * memory. */
+ * by index. lh_group.total remains the number of all examples. groups must come from lh_groups_open.
+ * LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_pick_examples(lh_groups *groups, const struct lh_corpus *corpus, const lh_pick *choice, lh_error *error);
 
 /* Sorts indices of examples of a set by priority of choice; LH_ERR_ENVIRONMENT: out of memory. */
