@@ -10,12 +10,8 @@
 
 enum { DIGITS, CARRY, TRAINED, FRAME, AXES }; /* indices of axes; without CARRY, those after it are 1 less */
 enum { ORDER, FIRST, SECOND, PAIRS, FIRST_ORDER, SECOND_ORDER, WHOLE = 64 /* + digits */ }; /* purposes */
-enum {
-    STRATA = 6,             /* most digits of stratified training numbers */
-    MOST_OF_DIGITS = 10000, /* most test numbers of each number of digits */
-    MOST_OF_CHAIN = 500,    /* most test numbers of each number of digits and length of the chain */
-    PROGRESS = 1 << 14      /* examples between two reports of progress */
-};
+/* Most digits of stratified training numbers; most test numbers of a digit count, and of a digit count and a chain. */
+enum { STRATA = 6, MOST_OF_DIGITS = 10000, MOST_OF_CHAIN = 500, PROGRESS = 1 << 14 /* examples between reports */ };
 
 /* Fields of an item's first word: the lowest bits are its kind, the others the width of its frame, 0: the task's. */
 enum { KIND_MASK = 3, WIDTH_SHIFT = 2 };
@@ -171,13 +167,12 @@ typedef struct pairs {
     uint64_t capacity;
 } pairs;
 
+/* The slot of a pair, which is free if the set lacks the pair. */
 static uint64_t find_slot(const pairs *p, uint64_t pair) {
     uint64_t slot = pair * 0x9e3779b97f4a7c15u >> 20;
     while (p->pair[slot &= p->capacity - 1] != 0 && p->pair[slot] != pair + 1) slot++;
     return slot;
 }
-
-static bool has_pair(const pairs *p, uint64_t pair) { return p->pair[find_slot(p, pair)] != 0; }
 
 /* ---- collection ---- */
 
@@ -204,7 +199,7 @@ static lh_status add_item(collection_state *m, lh_set set, const item *it, int b
     memset(m->y, 0, (size_t)f.width);
     int digits = read_item(m->o, &m->f, m->c->seed, it->word, m->x, m->y);
     uint64_t x = compute_number(m->f.base, m->x, digits), y = compute_number(m->f.base, m->y, digits);
-    bool is_trained = x <= UINT32_MAX && y <= UINT32_MAX && has_pair(&m->trained, x << 32 | y);
+    bool is_trained = x <= UINT32_MAX && y <= UINT32_MAX && m->trained.pair[find_slot(&m->trained, x << 32 | y)] != 0;
     int32_t axes[AXES] = {digits, LH_NO_VALUE, LH_NO_VALUE, LH_NO_VALUE};
     if (carries) axes[CARRY] = set == LH_SET_TEST ? by_chain : measure_chain(m->o, &m->f, digits, m->x, m->y);
     axes[carries ? TRAINED : CARRY] = set == LH_SET_TRAIN ? LH_NO_VALUE : is_trained;
