@@ -199,7 +199,7 @@ static void read_boot(void) {
     if (file >= 0) close(file);
 }
 
-static const char *this_boot(void) {
+static const char *get_boot(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, read_boot);
     return boot;
@@ -209,7 +209,7 @@ static const char *this_boot(void) {
 static int open_temporary(const char *directory, char **name) {
     static atomic_uint next_number;
     for (int attempt = 0; attempt < 100; attempt++) {
-        if (asprintf(name, "%s/%s%s.%ld-%u%s", directory, TEMPORARY_START, this_boot(), (long)getpid(),
+        if (asprintf(name, "%s/%s%s.%ld-%u%s", directory, TEMPORARY_START, get_boot(), (long)getpid(),
                      atomic_fetch_add(&next_number, 1), TEMPORARY_END) < 0) {
             *name = NULL;
             errno = ENOMEM;
@@ -265,7 +265,7 @@ lh_status lh_replace_file(const char *path, const void *data, size_t bytes, lh_e
     return lh_replace_file_by(path, &whole, 1, error);
 }
 
-lh_status lh_can_replace(const char *path, lh_error *error) {
+lh_status lh_check_replaceable(const char *path, lh_error *error) {
     struct stat found;
     char *directory = copy_directory(path), *name = NULL;
     if (!directory) return fail_no_memory(path, error);
@@ -284,14 +284,14 @@ lh_status lh_can_replace(const char *path, lh_error *error) {
     return status;
 }
 
-static lh_status too_long(const char *path, size_t most, lh_error *error) {
+static lh_status fail_length(const char *path, size_t most, lh_error *error) {
     return lh_fail(error, LH_ERR_INPUT, "%s: is longer than %zu bytes, the limit for files of this kind", path, most);
 }
 
 static lh_status read_open_file(int file, const char *path, size_t most, char **data, size_t *bytes, lh_error *error) {
     struct stat found;
     if (fstat(file, &found) != 0) return lh_fail(error, LH_ERR_INPUT, "%s: cannot read: %s", path, strerror(errno));
-    if ((uintmax_t)found.st_size > most) return too_long(path, most, error);
+    if ((uintmax_t)found.st_size > most) return fail_length(path, most, error);
     size_t capacity = (size_t)found.st_size + 1, bytes_read = 0;
     char *text = malloc(capacity);
     for (;;) {
@@ -307,7 +307,7 @@ static lh_status read_open_file(int file, const char *path, size_t most, char **
         if (bytes_now == 0) break;
         if (bytes_read > most) {
             free(text);
-            return too_long(path, most, error);
+            return fail_length(path, most, error);
         }
         if (bytes_read < capacity) continue;
         char *larger = realloc(text, capacity *= 2);
@@ -367,8 +367,8 @@ static bool is_local(int directory) {
  * because this process writes nothing here before it has the lock. */
 static bool is_abandoned(const char *name, bool local) {
     const char *made_in = name + strlen(TEMPORARY_START);
-    size_t bytes = strlen(this_boot());
-    if (bytes == 0 || strncmp(made_in, this_boot(), bytes) != 0 || made_in[bytes] != '.') return local;
+    size_t bytes = strlen(get_boot());
+    if (bytes == 0 || strncmp(made_in, get_boot(), bytes) != 0 || made_in[bytes] != '.') return local;
     pid_t maker = (pid_t)strtol(made_in + bytes + 1, NULL, 10);
     return maker <= 0 || maker == getpid() || (kill(maker, 0) != 0 && errno == ESRCH);
 }

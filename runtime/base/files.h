@@ -28,7 +28,7 @@ typedef struct lh_piece {
 lh_status lh_replace_file_by(const char *path, const lh_piece *pieces, size_t count, lh_error *error);
 
 /* Checks that lh_replace_file can create its temporary file, before the caller does the work that makes the bytes. */
-lh_status lh_can_replace(const char *path, lh_error *error);
+lh_status lh_check_replaceable(const char *path, lh_error *error);
 
 /* Renames within one file system, replaces `to`, and syncs the directory. */
 lh_status lh_rename_file(const char *from, const char *to, lh_error *error);

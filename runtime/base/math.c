@@ -29,7 +29,7 @@ static double make_power_of_two(int exponent) { /* -1022 <= exponent <= 1023 */
 }
 
 /* c[0] + c[1] x + ... + c[degree] x^degree, by Horner's rule. */
-static double polynomial(const double *c, int degree, double x) {
+static double evaluate_polynomial(const double *c, int degree, double x) {
     double sum = c[degree];
     for (int i = degree - 1; i >= 0; i--) sum = sum * x + c[i];
     return sum;
@@ -46,7 +46,7 @@ double lh_exp(double x) {
     int k = (int)(x * 0x1.71547652b82fep+0 + (x < 0 ? -0.5 : 0.5));
     double high = x - k * LN2_HIGH, low = k * LN2_LOW;
     double r = high - low;
-    double y = 1.0 + (high - (low - r * r * polynomial(q, 11, r)));
+    double y = 1.0 + (high - (low - r * r * evaluate_polynomial(q, 11, r)));
     int half = k / 2; /* in two steps, since 2^k itself may be out of range */
     return y * make_power_of_two(half) * make_power_of_two(k - half);
 }
@@ -74,7 +74,7 @@ double lh_log(double x) {
         k++;
     }
     double f = m - 1.0, s = f / (2.0 + f), z = s * s, half = 0.5 * f * f;
-    double tail = s * (half + z * polynomial(c, 10, z)) + k * LN2_LOW;
+    double tail = s * (half + z * evaluate_polynomial(c, 10, z)) + k * LN2_LOW;
     return k * LN2_HIGH - ((half - tail) - f);
 }
 
@@ -94,8 +94,8 @@ void lh_sincos(double x, double *sine, double *cosine) {
     int64_t n = (int64_t)(x * 0x1.45f306dc9c883p-1 + (x < 0 ? -0.5 : 0.5));
     double r = ((x - n * HALF_PI_1) - n * HALF_PI_2) - n * HALF_PI_3;
     double z = r * r;
-    double sin_r = r + r * z * polynomial(s, 7, z);
-    double cos_r = 1.0 + z * polynomial(c, 8, z);
+    double sin_r = r + r * z * evaluate_polynomial(s, 7, z);
+    double cos_r = 1.0 + z * evaluate_polynomial(c, 8, z);
     switch (n & 3) {
     case 0: *sine = sin_r, *cosine = cos_r; break;
     case 1: *sine = cos_r, *cosine = -sin_r; break;
@@ -152,11 +152,11 @@ double lh_normal_quantile(double p) {
     double q = p - 0.5;
     if (q >= -0.425 && q <= 0.425) {
         double r = 0.180625 - q * q;
-        return q * polynomial(a, 7, r) / polynomial(b, 7, r);
+        return q * evaluate_polynomial(a, 7, r) / evaluate_polynomial(b, 7, r);
     }
     double r = __builtin_sqrt(-lh_log(q < 0 ? p : 1.0 - p));
-    double x = r <= 5.0 ? polynomial(c, 7, r - 1.6) / polynomial(d, 7, r - 1.6)
-                        : polynomial(e, 7, r - 5.0) / polynomial(f, 7, r - 5.0);
+    double x = r <= 5.0 ? evaluate_polynomial(c, 7, r - 1.6) / evaluate_polynomial(d, 7, r - 1.6)
+                        : evaluate_polynomial(e, 7, r - 5.0) / evaluate_polynomial(f, 7, r - 5.0);
     return q < 0 ? -x : x;
 }
 

@@ -22,7 +22,7 @@ static double read_number_in(const char *path, const char *key) {
     return number;
 }
 
-double lh_memory_available(void) {
+double lh_get_available_memory(void) {
     struct rlimit limit;
     double least = read_number_in("/proc/meminfo", "MemAvailable:") * 1024;
     double group = read_number_in("/sys/fs/cgroup/memory.max", ""),
@@ -33,7 +33,7 @@ double lh_memory_available(void) {
     return least;
 }
 
-double lh_memory_peak(void) {
+double lh_get_peak_memory(void) {
     double kilobytes = read_number_in("/proc/self/status", "VmHWM:");
     return isfinite(kilobytes) ? kilobytes * 1024 : 0;
 }

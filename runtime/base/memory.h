@@ -4,9 +4,9 @@
 
 /* Bytes that this process may still allocate without swapping: the minimum of the system's available memory and of what
  * the limits of the control group and of the process leave. INFINITY: none of these values is known. */
-double lh_memory_available(void);
+double lh_get_available_memory(void);
 
 /* Peak memory of this process in bytes; 0: unknown. */
-double lh_memory_peak(void);
+double lh_get_peak_memory(void);
 
 #endif

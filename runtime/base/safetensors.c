@@ -27,25 +27,25 @@ static const struct {
 } types[] = {{"F64", 8}, {"I64", 8},  {"U64", 8},  {"F32", 4}, {"I32", 4}, {"U32", 4},     {"F16", 2},    {"I16", 2},
              {"U16", 2}, {"BF16", 2}, {"BOOL", 1}, {"I8", 1},  {"U8", 1},  {"F8_E4M3", 1}, {"F8_E5M2", 1}};
 
-int lh_st_element_bytes(const char *dtype) {
+int lh_st_get_element_bytes(const char *dtype) {
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         if (strcmp(types[i].name, dtype) == 0) return types[i].bytes;
     return 0;
 }
 
 /* Bytes of a tensor of this type and shape; false where they do not fit a file offset. */
-static bool shape_bytes(const char *dtype, int rank, const int64_t *shape, size_t *bytes) {
-    int64_t product = lh_st_element_bytes(dtype);
+static bool compute_shape_bytes(const char *dtype, int rank, const int64_t *shape, size_t *bytes) {
+    int64_t product = lh_st_get_element_bytes(dtype);
     for (int i = 0; i < rank; i++)
         if (shape[i] < 0 || __builtin_mul_overflow(product, shape[i], &product)) return false;
     *bytes = (size_t)product;
     return true;
 }
 
-size_t lh_st_pieces(const lh_st_tensor *tensor, size_t *piece) {
+size_t lh_st_count_pieces(const lh_st_tensor *tensor, size_t *piece) {
     *piece = tensor->bytes;
     if (tensor->stride == 0 || tensor->rank == 0 || tensor->bytes == 0) return 1;
-    *piece = (size_t)tensor->shape[tensor->rank - 1] * (size_t)lh_st_element_bytes(tensor->dtype);
+    *piece = (size_t)tensor->shape[tensor->rank - 1] * (size_t)lh_st_get_element_bytes(tensor->dtype);
     return tensor->bytes / *piece;
 }
 
@@ -53,7 +53,7 @@ size_t lh_st_pieces(const lh_st_tensor *tensor, size_t *piece) {
 
 static int compare_sizes_and_names(const void *left, const void *right) {
     const lh_st_tensor *a = *(const lh_st_tensor *const *)left, *b = *(const lh_st_tensor *const *)right;
-    int difference = lh_st_element_bytes(b->dtype) - lh_st_element_bytes(a->dtype);
+    int difference = lh_st_get_element_bytes(b->dtype) - lh_st_get_element_bytes(a->dtype);
     return difference ? difference : strcmp(a->name, b->name);
 }
 
@@ -61,17 +61,17 @@ static lh_status check_tensor(const char *path, const lh_st_tensor *tensor, lh_e
     size_t bytes;
     if (strcmp(tensor->name, METADATA) == 0)
         return lh_fail(error, LH_ERR_INPUT, "%s: a tensor cannot have the name %s", path, METADATA);
-    if (lh_st_element_bytes(tensor->dtype) == 0)
+    if (lh_st_get_element_bytes(tensor->dtype) == 0)
         return lh_fail(error, LH_ERR_INPUT, "%s: %s: unknown type %s", path, tensor->name, tensor->dtype);
     if (tensor->rank < 0 || tensor->rank > LH_ST_MAX_RANK ||
-        !shape_bytes(tensor->dtype, tensor->rank, tensor->shape, &bytes) || bytes != tensor->bytes)
+        !compute_shape_bytes(tensor->dtype, tensor->rank, tensor->shape, &bytes) || bytes != tensor->bytes)
         return lh_fail(error, LH_ERR_INPUT, "%s: %s: %zu bytes do not fit its shape", path, tensor->name,
                        tensor->bytes);
     return LH_OK;
 }
 
 /* Makes {"dtype":...,"shape":[...],"data_offsets":[begin,end]}; NULL: out of memory. */
-static json_t *describe(const lh_st_tensor *tensor, size_t begin) {
+static json_t *describe_tensor(const lh_st_tensor *tensor, size_t begin) {
     json_t *shape = json_array();
     for (int i = 0; i < tensor->rank; i++) json_array_append_new(shape, json_integer(tensor->shape[i]));
     return json_pack("{s:s, s:o, s:[I, I]}", "dtype", tensor->dtype, "shape", shape, "data_offsets", (json_int_t)begin,
@@ -95,7 +95,7 @@ static json_t *describe_all(const char *path, const lh_st_tensor *const *sorted,
     size_t begin = 0;
     for (int i = 0; i < count; begin += sorted[i++]->bytes) {
         if (!json_object_get(header, sorted[i]->name) &&
-            json_object_set_new(header, sorted[i]->name, describe(sorted[i], begin)) == 0)
+            json_object_set_new(header, sorted[i]->name, describe_tensor(sorted[i], begin)) == 0)
             continue;
         lh_fail(error, LH_ERR_INPUT, "%s: tensor %s: given twice, or not a name in UTF-8", path, sorted[i]->name);
         json_decref(header);
@@ -123,11 +123,11 @@ static char *make_file_start(const char *header, size_t *bytes) {
 /* Lists the pieces of the tensors in their order, malloc'ed, after one unused piece for the start of the file. */
 static lh_piece *list_pieces(const lh_st_tensor *const *sorted, int count, size_t *used) {
     size_t bytes, all = 1;
-    for (int i = 0; i < count; i++) all += lh_st_pieces(sorted[i], &bytes);
+    for (int i = 0; i < count; i++) all += lh_st_count_pieces(sorted[i], &bytes);
     lh_piece *pieces = calloc(all, sizeof *pieces);
     *used = 1;
     for (int i = 0; pieces && i < count; i++) {
-        size_t tensor_pieces = lh_st_pieces(sorted[i], &bytes);
+        size_t tensor_pieces = lh_st_count_pieces(sorted[i], &bytes);
         for (size_t j = 0; j < tensor_pieces; j++)
             pieces[(*used)++] = (lh_piece){(const char *)sorted[i]->data + j * sorted[i]->stride, bytes};
     }
@@ -240,7 +240,7 @@ static lh_status read_entry(const char *path, const char *name, json_t *entry, c
     const char *dtype = json_string_value(json_object_get(entry, "dtype"));
     if (!dtype || json_object_size(entry) != 3)
         return lh_fail(error, LH_ERR_INPUT, "%s: %s: expected dtype, shape and data_offsets", path, name);
-    if (lh_st_element_bytes(dtype) == 0)
+    if (lh_st_get_element_bytes(dtype) == 0)
         return lh_fail(error, LH_ERR_INPUT, "%s: %s: unknown type %s", path, name, dtype);
     if (!read_integers(json_object_get(entry, "shape"), tensor->shape, LH_ST_MAX_RANK, &tensor->rank))
         return lh_fail(error, LH_ERR_INPUT, "%s: %s: shape: expected at most %d non-negative integers", path, name,
@@ -250,7 +250,8 @@ static lh_status read_entry(const char *path, const char *name, json_t *entry, c
     if (offsets[1] < offsets[0] || (uint64_t)offsets[1] > bytes)
         return lh_fail(error, LH_ERR_INPUT, "%s: %s: data_offsets %lld to %lld, but the file has %zu bytes of data",
                        path, name, (long long)offsets[0], (long long)offsets[1], bytes);
-    if (!shape_bytes(dtype, tensor->rank, tensor->shape, &expected) || expected != (size_t)(offsets[1] - offsets[0]))
+    if (!compute_shape_bytes(dtype, tensor->rank, tensor->shape, &expected) ||
+        expected != (size_t)(offsets[1] - offsets[0]))
         return lh_fail(error, LH_ERR_INPUT, "%s: %s: %lld bytes do not fit its shape", path, name,
                        (long long)(offsets[1] - offsets[0]));
     tensor->name = name;
@@ -336,6 +337,6 @@ int lh_st_metadata_count(const lh_st_file *file) { return file->metadata_count; 
 
 const lh_st_meta *lh_st_metadata_get(const lh_st_file *file, int index) { return &file->metadata[index]; }
 
-const char *lh_st_metadata(const lh_st_file *file, const char *key) {
+const char *lh_st_find_metadata(const lh_st_file *file, const char *key) {
     return json_string_value(json_object_get(json_object_get(file->header, METADATA), key));
 }

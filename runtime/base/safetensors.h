@@ -26,7 +26,7 @@ typedef struct lh_st_tensor {
 } lh_st_tensor;
 
 /* The number of contiguous pieces of a tensor's memory. Each has *piece bytes; pieces are `stride` bytes apart. */
-size_t lh_st_pieces(const lh_st_tensor *tensor, size_t *piece);
+size_t lh_st_count_pieces(const lh_st_tensor *tensor, size_t *piece);
 
 typedef struct lh_st_meta {
     const char *key, *value;
@@ -35,7 +35,7 @@ typedef struct lh_st_meta {
 typedef struct lh_st_file lh_st_file;
 
 /* Bytes per element of a type; 0: the format does not know the name. */
-int lh_st_element_bytes(const char *dtype);
+int lh_st_get_element_bytes(const char *dtype);
 
 /* Writes a file atomically (lh_replace_file), tensors sorted by descending element size, then name. LH_ERR_INPUT: a
  * strict reader would refuse a tensor or a name. */
@@ -48,7 +48,7 @@ void lh_st_free(lh_st_file *file);
 int lh_st_count(const lh_st_file *file);
 const lh_st_tensor *lh_st_get(const lh_st_file *file, int index);         /* tensors in the order of their data */
 const lh_st_tensor *lh_st_find(const lh_st_file *file, const char *name); /* NULL: not there */
-const char *lh_st_metadata(const lh_st_file *file, const char *key);      /* NULL: not there */
+const char *lh_st_find_metadata(const lh_st_file *file, const char *key); /* NULL: not there */
 int lh_st_metadata_count(const lh_st_file *file);
 const lh_st_meta *lh_st_metadata_get(const lh_st_file *file, int index); /* entries in no specific order */
 

@@ -18,25 +18,25 @@ static const uint32_t K[64] = {
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 };
 
-static uint32_t turn(uint32_t x, int bits) { return x >> bits | x << (32 - bits); }
+static uint32_t rotate(uint32_t x, int bits) { return x >> bits | x << (32 - bits); }
 
-static void schedule(const unsigned char *block, uint32_t W[64]) {
+static void expand_block(const unsigned char *block, uint32_t W[64]) {
     for (int t = 0; t < 16; t++, block += 4)
         W[t] = (uint32_t)block[0] << 24 | (uint32_t)block[1] << 16 | (uint32_t)block[2] << 8 | block[3];
     for (int t = 16; t < 64; t++) {
-        uint32_t s0 = turn(W[t - 15], 7) ^ turn(W[t - 15], 18) ^ W[t - 15] >> 3;
-        uint32_t s1 = turn(W[t - 2], 17) ^ turn(W[t - 2], 19) ^ W[t - 2] >> 10;
+        uint32_t s0 = rotate(W[t - 15], 7) ^ rotate(W[t - 15], 18) ^ W[t - 15] >> 3;
+        uint32_t s1 = rotate(W[t - 2], 17) ^ rotate(W[t - 2], 19) ^ W[t - 2] >> 10;
         W[t] = s1 + W[t - 7] + s0 + W[t - 16];
     }
 }
 
 static void compress(uint32_t H[8], const unsigned char *block) {
     uint32_t W[64], v[8]; /* v: a to h */
-    schedule(block, W);
+    expand_block(block, W);
     memcpy(v, H, sizeof v);
     for (int t = 0; t < 64; t++) {
-        uint32_t e = turn(v[4], 6) ^ turn(v[4], 11) ^ turn(v[4], 25),
-                 a = turn(v[0], 2) ^ turn(v[0], 13) ^ turn(v[0], 22);
+        uint32_t e = rotate(v[4], 6) ^ rotate(v[4], 11) ^ rotate(v[4], 25),
+                 a = rotate(v[0], 2) ^ rotate(v[0], 13) ^ rotate(v[0], 22);
         uint32_t t1 = v[7] + e + ((v[4] & v[5]) ^ (~v[4] & v[6])) + K[t] + W[t];
         uint32_t t2 = a + ((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));
         memmove(v + 1, v, 7 * sizeof *v);

@@ -68,7 +68,7 @@ static void wake_all(team *t) {
 #endif
 }
 
-static void wait_beyond(team *t, unsigned seen) {
+static void wait_for_change(team *t, unsigned seen) {
     for (int i = 0; i < t->spins; i++) {
         if (atomic_load_explicit(&t->generation, memory_order_acquire) != seen) return;
         relax();
@@ -86,7 +86,7 @@ void lh_team_barrier(void) {
     LH_TIMED(LH_PART_WAITING);
     unsigned seen = atomic_load_explicit(&t->generation, memory_order_acquire);
     if ((int)atomic_fetch_add(&t->arrived, 1) + 1 < members) {
-        wait_beyond(t, seen);
+        wait_for_change(t, seen);
         return;
     }
     atomic_store(&t->arrived, 0);
@@ -177,7 +177,7 @@ static int compute_spins(int threads) {
     static atomic_int known;
     int processors = atomic_load(&known);
     if (processors == 0) {
-        processors = lh_team_processors();
+        processors = lh_team_count_processors();
         atomic_store(&known, processors);
     }
     return threads > processors ? 0 : SPINS;
@@ -189,7 +189,7 @@ void lh_team_run(int threads, lh_team_work *work, void *argument) {
     else run(&t, threads, work, argument);
 }
 
-static int affinity_processors(void) {
+static int count_affinity_processors(void) {
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     int count = online > 0 ? (int)online : 1;
 #ifdef __linux__
@@ -208,7 +208,7 @@ static int affinity_processors(void) {
 
 /* The number of processors that a control group may use, from its time limit, rounded up; `limit` if it has no time
  * limit. */
-static int group_processors(const char *directory, int limit) {
+static int limit_by_group(const char *directory, int limit) {
     char path[4200];
     snprintf(path, sizeof path, "%s/cpu.max", directory);
     FILE *file = fopen(path, "r");
@@ -223,7 +223,7 @@ static int group_processors(const char *directory, int limit) {
 }
 
 /* The smallest limit from this process's own control group up to the root (version 2 of the interface). */
-static int quota_processors(int limit) {
+static int limit_by_quota(int limit) {
     char line[4096], directory[4160] = "";
     FILE *file = fopen("/proc/self/cgroup", "r");
     if (!file) return limit;
@@ -234,10 +234,10 @@ static int quota_processors(int limit) {
         }
     fclose(file);
     while (strlen(directory) >= strlen("/sys/fs/cgroup")) {
-        limit = group_processors(directory, limit);
+        limit = limit_by_group(directory, limit);
         *strrchr(directory, '/') = 0;
     }
     return limit;
 }
 
-int lh_team_processors(void) { return quota_processors(affinity_processors()); }
+int lh_team_count_processors(void) { return limit_by_quota(count_affinity_processors()); }

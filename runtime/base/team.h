@@ -17,6 +17,6 @@ void lh_team_barrier(void);
 
 /* The number of processors that this process may use: the affinity and the time limits of control groups, rounded
  * up. */
-int lh_team_processors(void);
+int lh_team_count_processors(void);
 
 #endif

@@ -125,7 +125,7 @@ static lh_status measure(lh_replica_set *set, double seconds, lh_bench_result *r
     return LH_OK;
 }
 
-static double executed_flops(const lh_target *target, const lh_shape *shape, lh_mode mode) {
+static double count_executed_flops(const lh_target *target, const lh_shape *shape, lh_mode mode) {
     double flops = target->spec.executed_flops(shape, mode);
     if (target->cpu != NULL && target->cpu->skipped_flops != NULL) flops -= target->cpu->skipped_flops(shape, mode);
     return flops;
@@ -142,7 +142,7 @@ lh_status lh_bench(const lh_bench_request *request, lh_bench_result *result, lh_
                                 .replicas = set.count,
                                 .threads = set.workers};
     if (status == LH_OK) status = measure(&set, request->seconds, result, error);
-    result->flops_per_second = executed_flops(request->target, &shape, request->mode) * result->steps_per_second;
+    result->flops_per_second = count_executed_flops(request->target, &shape, request->mode) * result->steps_per_second;
     result->nominal_per_second = spec->nominal_flops(&shape, request->mode) * result->steps_per_second;
     lh_replica_set_close(&set);
     return status;

@@ -50,7 +50,7 @@ typedef struct slopes {
     double size; /* reference size of relative errors */
 } slopes;
 
-static double uniform(check *c) { return (lh_rng_word(&c->rng) + 0.5) / 4294967296.0 - 0.5; }
+static double draw_uniform(check *c) { return (lh_rng_word(&c->rng) + 0.5) / 4294967296.0 - 0.5; }
 
 static int64_t count_rows(const lh_tensor *tensor) { return tensor->rank == 1 ? 1 : tensor->shape[0]; }
 
@@ -150,9 +150,9 @@ static lh_status check_direction(check *c, const lh_tensor *tensor, lh_gradcheck
 
 /* A direction of length 1 with equal magnitudes and random signs, which is most sensitive to an error in a single
  * element. */
-static void random_signs(check *c, const lh_tensor *tensor) {
+static void draw_signs(check *c, const lh_tensor *tensor) {
     double size = 1.0 / sqrt((double)count_elements(tensor));
-    for (int64_t e = 0; e < count_elements(tensor); e++) c->direction[e] = uniform(c) < 0 ? -size : size;
+    for (int64_t e = 0; e < count_elements(tensor); e++) c->direction[e] = draw_uniform(c) < 0 ? -size : size;
 }
 
 static lh_status check_element(check *c, const lh_tensor *tensor, int64_t e, lh_gradcheck_result *result,
@@ -181,7 +181,7 @@ static lh_status check_tensor(check *c, const lh_tensor *tensor, lh_gradcheck_re
     uint32_t count = (uint32_t)count_elements(tensor);
     double limit = INFINITY;
     if (result->checks == 0) result->passed = true;
-    random_signs(c, tensor);
+    draw_signs(c, tensor);
     lh_status status = check_direction(c, tensor, result, error);
     for (int i = 0; status == LH_OK && i < LARGEST; i++)
         status = check_element(c, tensor, find_largest_below(c, tensor, &limit), result, error);
@@ -210,7 +210,7 @@ static lh_status prepare(check *c, lh_error *error) {
     if (status != LH_OK) return status;
     for (int t = 0; t < spec->tensor_count; t++)
         for (int64_t e = 0; spec->tensors[t].learned && e < count_elements(&spec->tensors[t]); e++)
-            c->parameters[find_element(&spec->tensors[t], e)] += NOISE * uniform(c);
+            c->parameters[find_element(&spec->tensors[t], e)] += NOISE * draw_uniform(c);
     memcpy(c->base, c->parameters, (size_t)spec->parameter_storage * sizeof(double));
     status = find_loss(c, &c->loss, error);
     return status == LH_OK ? c->engine->ops->read_gradient(c->engine, c->gradient, error) : status;
@@ -239,7 +239,7 @@ lh_status lh_gradcheck(const lh_target *target, int n, uint64_t seed, lh_gradche
                                .keeps_gradient = true,
                                .fixed_length = n};
     check c = {.spec = &small_target.spec, .rng = lh_rng_at(lh_key_of_seed(seed), (uint32_t)n, 0, 0)};
-    lh_status status = lh_target_engines(&small_target, &config, 1, false, &c.engine, error);
+    lh_status status = lh_target_open_engines(&small_target, &config, 1, false, &c.engine, error);
     if (status != LH_OK) return status;
     status = check_engine(&c, results, error);
     c.engine->ops->close(c.engine);

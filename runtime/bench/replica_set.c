@@ -23,7 +23,8 @@ static lh_status open_replicas(lh_replica_set *set, lh_engine_config *configs, l
     lh_lengths lengths = {NULL, 0, request->length, request->length, 1};
     if (configs == NULL || engines == NULL) return LH_ERR_ENVIRONMENT;
     for (int i = 0; i < set->count; i++) configs[i] = make_config(request, i);
-    lh_status status = lh_target_engines(request->target, configs, set->count, request->replicas > 0, engines, error);
+    lh_status status =
+        lh_target_open_engines(request->target, configs, set->count, request->replicas > 0, engines, error);
     for (int i = 0; status == LH_OK && i < set->count; i++) set->replicas[i].engine = engines[i];
     for (int i = 0; status == LH_OK && request->mode == LH_MODE_EVALUATE && i < set->count; i++)
         status = engines[i]->ops->reserve(engines[i], &lengths, request->target->spec.train.batch, error);
@@ -88,7 +89,7 @@ static bool step_replica(void *job) {
 
 lh_status lh_replica_set_step(lh_replica_set *set, int64_t steps, lh_error *error) {
     for (int i = 0; i < set->count; i++) set->replicas[i].steps = steps;
-    int threads = lh_target_workers(set->request->target, set->workers);
+    int threads = lh_target_count_workers(set->request->target, set->workers);
     lh_status status = LH_OK;
     if (set->request->replicas > 0) status = lh_group_run(threads, set->jobs, set->count, step_replica, error);
     else

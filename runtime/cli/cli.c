@@ -10,14 +10,14 @@
 static void help_data(const lh_spec *spec) {
     printf("\n%s:\n", spec->task->collect != NULL ? "This trainer makes its examples at the start"
                                                   : "This trainer's examples are in files");
-    lh_data_files_help(stdout, spec);
+    lh_data_files_print_help(stdout, spec);
 }
 
-lh_status lh_cli_options(const lh_cli *cli, const lh_verb *verb, const lh_option *options, int count, bool *done,
-                         lh_error *error) {
+lh_status lh_cli_read_options(const lh_cli *cli, const lh_verb *verb, const lh_option *options, int count, bool *done,
+                              lh_error *error) {
     lh_status status = lh_options_parse(verb, options, count, cli->argc, cli->argv, done, error);
     if (status == LH_OK && *done) {
-        lh_options_help(stdout, cli->program, verb, options, count);
+        lh_options_print_help(stdout, cli->program, verb, options, count);
         if (cli->spec->data != NULL && cli->reads_data) help_data(cli->spec);
     }
     return status;
@@ -38,7 +38,7 @@ void lh_warn_unlocked(const char *directory) {
     is_reported = true;
 }
 
-int lh_cli_threads(int64_t requested) { return requested > 0 ? (int)requested : lh_team_processors(); }
+int lh_cli_count_threads(int64_t requested) { return requested > 0 ? (int)requested : lh_team_count_processors(); }
 
 static lh_status load_checkpoint(lh_engine *engine, const char *checkpoint, lh_error *error) {
     lh_state state;
@@ -57,8 +57,8 @@ lh_status lh_cli_open_checkpoint(lh_cli_model *model, const lh_spec *spec, const
     if (checkpoint == NULL) return lh_fail(error, LH_ERR_USAGE, "--checkpoint: missing\n  expected: --checkpoint FILE");
     lh_status status = lh_target_open(&model->target, spec, device, error);
     if (status != LH_OK) return status;
-    lh_engine_config config = {.spec = &model->target.spec, .threads = lh_cli_threads(threads)};
-    status = lh_target_engines(&model->target, &config, 1, false, &model->engine, error);
+    lh_engine_config config = {.spec = &model->target.spec, .threads = lh_cli_count_threads(threads)};
+    status = lh_target_open_engines(&model->target, &config, 1, false, &model->engine, error);
     if (status == LH_OK) status = load_checkpoint(model->engine, checkpoint, error);
     if (status != LH_OK) lh_cli_close_checkpoint(model);
     return status;

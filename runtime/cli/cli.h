@@ -23,14 +23,14 @@ typedef lh_status lh_verb_function(const lh_cli *cli, lh_error *error);
 /* --- cli.c ------------------------------------------------------------------------------------------------------ */
 
 /* Parses the verb's flags. *done: --help was requested and printed. */
-lh_status lh_cli_options(const lh_cli *cli, const lh_verb *verb, const lh_option *options, int count, bool *done,
-                         lh_error *error);
+lh_status lh_cli_read_options(const lh_cli *cli, const lh_verb *verb, const lh_option *options, int count, bool *done,
+                              lh_error *error);
 
 /* Chooses the CPU program of this process. LH_ERR_ENVIRONMENT: the trainer has no CPU half, or no level runs here. */
 lh_status lh_cli_program(const lh_spec *spec, const lh_cpu_program **program, lh_error *error);
 
 /* The requested number of threads; 0: all processors. */
-int lh_cli_threads(int64_t requested);
+int lh_cli_count_threads(int64_t requested);
 
 /* Value and help of the flag --device, whose default is "cpu". */
 #define LH_DEVICE_WORDS "cpu|cuda[:N]", "device that computes (cpu)"
@@ -58,25 +58,25 @@ typedef struct lh_progress {
 } lh_progress;
 
 void lh_progress_start(lh_progress *progress);
-double lh_progress_seconds(const lh_progress *progress); /* seconds since the start */
+double lh_progress_get_seconds(const lh_progress *progress); /* seconds since the start */
 /* Whether a line is due: several times a second when live, otherwise every `seconds`. */
-bool lh_progress_due(const lh_progress *progress, double seconds);
+bool lh_progress_is_due(const lh_progress *progress, double seconds);
 /* Prints a line; when live it overwrites the line before. */
-void lh_progress_line(lh_progress *progress, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void lh_progress_print(lh_progress *progress, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void lh_progress_wipe(lh_progress *progress);
 /* "[####....]" of 20 characters. */
-const char *lh_progress_bar(double share, char text[32]);
+const char *lh_progress_write_bar(double share, char text[32]);
 /* "1 h 05 min", "3 min 10 s", "12 s". */
 const char *lh_write_duration(double seconds, char text[32]);
 
 /* Progress callback for lh_eval_request; context is an lh_progress. */
-void lh_progress_evaluation(void *context, const lh_eval_result *result, int done, int count);
+void lh_progress_show_evaluation(void *context, const lh_eval_result *result, int done, int count);
 
 /* Prints the final table of an evaluation on stdout. */
 void lh_print_evaluation(const lh_spec *spec, const lh_eval_result *results, int count);
 
 /* Reads the value of a flag --order, hash or file, for datasets only; NULL: the spec's order. LH_ERR_USAGE. */
-lh_status lh_cli_order(const lh_spec *spec, const char *word, bool *in_order, lh_error *error);
+lh_status lh_cli_read_order(const lh_spec *spec, const char *word, bool *in_order, lh_error *error);
 
 /* Prints the scale of accuracies: chance, and the task's analytic baseline. */
 void lh_print_guessing(const lh_spec *spec);
@@ -91,6 +91,6 @@ const volatile sig_atomic_t *lh_catch_signals(void);
 void lh_break_line_on_signals(void);
 
 /* Records whether a live line is on the screen, which a signal has to end. */
-void lh_line_is_open(bool open);
+void lh_set_line_open(bool open);
 
 #endif

@@ -76,8 +76,8 @@ static lh_status find_paths(lh_data_files *files, const lh_cli *cli, const char 
 static void show_progress(void *context, double share) {
     char bar[32];
     lh_progress *progress = context;
-    if (lh_progress_seconds(progress) > (progress->live ? 0.5 : 5.0) && lh_progress_due(progress, 5.0))
-        lh_progress_line(progress, "making examples %s", lh_progress_bar(share, bar));
+    if (lh_progress_get_seconds(progress) > (progress->live ? 0.5 : 5.0) && lh_progress_is_due(progress, 5.0))
+        lh_progress_print(progress, "making examples %s", lh_progress_write_bar(share, bar));
 }
 
 static lh_status open_corpus(lh_data_files *files, const lh_spec *spec, const char *const paths[OPTIONS],
@@ -117,8 +117,8 @@ void lh_data_files_close(lh_data_files *files) {
     free(files->argv);
 }
 
-void lh_data_files_help(FILE *out, const lh_spec *spec) {
-    lh_options_rows(out, options + get_first_option(spec), OPTIONS - get_first_option(spec));
+void lh_data_files_print_help(FILE *out, const lh_spec *spec) {
+    lh_options_print_rows(out, options + get_first_option(spec), OPTIONS - get_first_option(spec));
 }
 
 /* Writes ", 3 among ... (lines 1, 7, 9, ...)" if the count is not 0; returns the number of bytes. */
@@ -151,7 +151,7 @@ lh_status lh_data_files_compare(const lh_spec *spec, lh_error *error) {
     return LH_OK;
 }
 
-lh_status lh_data_files_set(const lh_spec *spec, const char *name, const lh_dataset **set, lh_error *error) {
+lh_status lh_data_files_find_set(const lh_spec *spec, const char *name, const lh_dataset **set, lh_error *error) {
     *set = NULL;
     if (name == NULL) return LH_OK;
     if (spec->corpus == NULL)
@@ -176,7 +176,7 @@ lh_status lh_data_files_select(const lh_spec *spec, const lh_dataset *set, lh_le
                    set->path, lh_lengths_get(&all, 0), lh_lengths_get(&all, all.count - 1));
 }
 
-lh_status lh_cli_order(const lh_spec *spec, const char *word, bool *in_order, lh_error *error) {
+lh_status lh_cli_read_order(const lh_spec *spec, const char *word, bool *in_order, lh_error *error) {
     *in_order = spec->eval.in_order;
     if (word == NULL) return LH_OK;
     if (spec->corpus == NULL)
@@ -194,7 +194,8 @@ static lh_status name_shape(const lh_corpus *corpus, int length, int32_t *shape,
                    length);
 }
 
-lh_status lh_data_files_shapes(const lh_spec *spec, lh_option_lengths *requested, bool spec_paths, lh_error *error) {
+lh_status lh_data_files_choose_shapes(const lh_spec *spec, lh_option_lengths *requested, bool spec_paths,
+                                      lh_error *error) {
     const lh_corpus *corpus = spec->corpus;
     if (corpus == NULL) return LH_OK;
     lh_option_lengths shapes;

@@ -25,15 +25,15 @@ void lh_data_files_close(lh_data_files *files);
 lh_status lh_data_files_compare(const lh_spec *spec, lh_error *error);
 
 /* Prints the data flags of a spec for --help. */
-void lh_data_files_help(FILE *out, const lh_spec *spec);
+void lh_data_files_print_help(FILE *out, const lh_spec *spec);
 
 /* The dataset that the value of --split names; NULL: the flag is absent. LH_ERR_USAGE: there is no such set. */
-lh_status lh_data_files_set(const lh_spec *spec, const char *name, const lh_dataset **set, lh_error *error);
+lh_status lh_data_files_find_set(const lh_spec *spec, const char *name, const lh_dataset **set, lh_error *error);
 
 /* With a dataset, replaces the task lengths in `wanted` by shapes. given: the lengths come from a flag, and are
  * replaced by the shapes with these input lengths; otherwise by the shortest and the longest shape. LH_ERR_INPUT: there
  * is no training example of a given length. */
-lh_status lh_data_files_shapes(const lh_spec *spec, lh_option_lengths *requested, bool given, lh_error *error);
+lh_status lh_data_files_choose_shapes(const lh_spec *spec, lh_option_lengths *requested, bool given, lh_error *error);
 
 /* With a dataset, reduces the input lengths in `wanted` to those of the set; set NULL: of the sets that the spec
  * evaluates. LH_ERR_INPUT: no length is left. */

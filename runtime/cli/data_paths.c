@@ -42,7 +42,7 @@ static bool find_in_folder(search *s, const char *folder) {
 }
 
 /* The folder where the run was trained, for free(); NULL: run.json has none. */
-static char *training_folder(const char *facts_path) {
+static char *find_training_folder(const char *facts_path) {
     char *text, *folder = NULL;
     size_t bytes;
     lh_error ignored;
@@ -80,7 +80,7 @@ lh_status lh_find_data(const char *path, lh_set set, const char *checkpoint, cha
     lh_read_recorded_data(facts, &recorded);
     search s = {.path = path, .name = name != NULL ? name + 1 : path, .digest = recorded.digest[set], .found = found};
     if (s.digest[0] == 0) return LH_OK; /* no run has recorded a digest of the file */
-    char *trained = training_folder(facts);
+    char *trained = find_training_folder(facts);
     bool is_found = (trained != NULL && find_in_folder(&s, trained)) || find_above(&s, checkpoint);
     free(trained);
     if (is_found) {

@@ -32,13 +32,13 @@ static const struct {
 };
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
-static void usage(FILE *out, const lh_spec *spec, const char *program) {
+static void print_usage(FILE *out, const lh_spec *spec, const char *program) {
     fprintf(out, "usage: %s VERB [flags]\n\ntrainer of %s, plan %s\n\n", program, spec->id, spec->plan_digest);
     for (int i = 0; i < VERBS; i++) fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].summary);
     fprintf(out, "\n%s VERB --help lists the flags of a verb.\n", program);
 }
 
-static const char *file_name(const char *path) {
+static const char *get_file_name(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash != NULL ? slash + 1 : path;
 }
@@ -76,23 +76,23 @@ static lh_status run_verb(int verb, lh_cli *cli, lh_error *error) {
 }
 
 int lh_main(const lh_spec *spec, int argc, char **argv) {
-    const char *program = argc > 0 ? file_name(argv[0]) : "trainer";
+    const char *program = argc > 0 ? get_file_name(argv[0]) : "trainer";
     if (spec->abi != LH_ABI) {
         fprintf(stderr, "%s: error: generated for runtime interface %d, this is %d; run: ./longhand build\n", program,
                 spec->abi, LH_ABI);
         return LH_ERR_STALE;
     }
     if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-        usage(stdout, spec, program);
+        print_usage(stdout, spec, program);
         return LH_OK;
     }
     if (argc < 2) {
-        usage(stderr, spec, program);
+        print_usage(stderr, spec, program);
         return LH_ERR_USAGE;
     }
     int verb = find_verb(argv[1]);
     if (verb < 0) {
-        const char *near = lh_nearest_name(argv[1], &verbs[0].name, VERBS, sizeof verbs[0]);
+        const char *near = lh_find_nearest_name(argv[1], &verbs[0].name, VERBS, sizeof verbs[0]);
         fprintf(stderr, "%s: error: no such verb: %.80s\n  hint: %s%s%s\n", program, argv[1],
                 near != NULL ? "did you mean " : "", near != NULL ? near : program, near != NULL ? "?" : " --help");
         return LH_ERR_USAGE;

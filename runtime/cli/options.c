@@ -28,7 +28,7 @@ static int count_edits(const char *a, const char *b) {
     return row[m];
 }
 
-const char *lh_nearest_name(const char *word, const void *names, int count, size_t stride) {
+const char *lh_find_nearest_name(const char *word, const void *names, int count, size_t stride) {
     const char *nearest = NULL;
     int least = (int)strlen(word) / 3 + 2;
     for (int i = 0; i < count; i++) {
@@ -48,19 +48,19 @@ static const lh_option *find_option(const lh_option *options, int count, const c
     return NULL;
 }
 
-static lh_status unknown_flag(const lh_verb *verb, const lh_option *options, int count, const char *word, size_t bytes,
-                              lh_error *error) {
+static lh_status fail_flag(const lh_verb *verb, const lh_option *options, int count, const char *word, size_t bytes,
+                           lh_error *error) {
     char name[LONGEST_NAME + 2];
     bool is_field;
     snprintf(name, sizeof name, "%.*s", bytes < LONGEST_NAME ? (int)bytes : LONGEST_NAME, word);
     if (word[0] != '-')
         return lh_fail(error, LH_ERR_USAGE, "%s: '%s' is not a flag\n  hint: %s --help lists them", verb->name, name,
                        verb->name);
-    const char *meant = lh_usual_flag(name, options, count, &is_field);
+    const char *meant = lh_find_usual_flag(name, options, count, &is_field);
     if (meant != NULL && is_field)
         return lh_fail(error, LH_ERR_USAGE, "%s: no such flag: %s\n  hint: it is a field of the spec: %s", verb->name,
                        name, meant);
-    if (meant == NULL) meant = lh_nearest_name(name, &options[0].name, count, sizeof *options);
+    if (meant == NULL) meant = lh_find_nearest_name(name, &options[0].name, count, sizeof *options);
     if (meant == NULL)
         return lh_fail(error, LH_ERR_USAGE, "%s: no such flag: %s\n  hint: %s --help lists them", verb->name, name,
                        verb->name);
@@ -229,7 +229,7 @@ lh_status lh_options_parse(const lh_verb *verb, const lh_option *options, int co
             return LH_OK;
         }
         const lh_option *option = find_option(options, count, word, bytes);
-        if (option == NULL) return unknown_flag(verb, options, count, word, bytes, error);
+        if (option == NULL) return fail_flag(verb, options, count, word, bytes, error);
         if (option->given != NULL) *option->given = true;
         if (option->kind == LH_OPTION_SWITCH) {
             if (equals != NULL) return lh_fail(error, LH_ERR_USAGE, "%s: takes no value", option->name);
@@ -245,7 +245,7 @@ lh_status lh_options_parse(const lh_verb *verb, const lh_option *options, int co
     return LH_OK;
 }
 
-void lh_options_rows(FILE *out, const lh_option *options, int count) {
+void lh_options_print_rows(FILE *out, const lh_option *options, int count) {
     for (int i = 0; i < count; i++) {
         char head[64];
         snprintf(head, sizeof head, "%s %s", options[i].name, options[i].word != NULL ? options[i].word : "");
@@ -253,8 +253,8 @@ void lh_options_rows(FILE *out, const lh_option *options, int count) {
     }
 }
 
-void lh_options_help(FILE *out, const char *program, const lh_verb *verb, const lh_option *options, int count) {
+void lh_options_print_help(FILE *out, const char *program, const lh_verb *verb, const lh_option *options, int count) {
     fprintf(out, "usage: %s %s [flags]\n\n%s\n\n", program, verb->name, verb->summary);
-    lh_options_rows(out, options, count);
+    lh_options_print_rows(out, options, count);
     if (verb->notes != NULL) fprintf(out, "\n%s\n", verb->notes);
 }

@@ -69,10 +69,10 @@ lh_status lh_options_parse(const lh_verb *verb, const lh_option *options, int co
                            lh_error *error);
 
 /* Prints --help; the second function prints only its list of flags. */
-void lh_options_help(FILE *out, const char *program, const lh_verb *verb, const lh_option *options, int count);
-void lh_options_rows(FILE *out, const lh_option *options, int count);
+void lh_options_print_help(FILE *out, const char *program, const lh_verb *verb, const lh_option *options, int count);
+void lh_options_print_rows(FILE *out, const lh_option *options, int count);
 
 /* The name among these that is nearest to word, or NULL when none is near. stride: bytes from one name to the next. */
-const char *lh_nearest_name(const char *word, const void *names, int count, size_t stride);
+const char *lh_find_nearest_name(const char *word, const void *names, int count, size_t stride);
 
 #endif

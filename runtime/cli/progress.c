@@ -21,27 +21,27 @@ void lh_progress_start(lh_progress *progress) {
     if (progress->live) lh_break_line_on_signals();
 }
 
-double lh_progress_seconds(const lh_progress *progress) { return lh_read_clock() - progress->started; }
+double lh_progress_get_seconds(const lh_progress *progress) { return lh_read_clock() - progress->started; }
 
-bool lh_progress_due(const lh_progress *progress, double seconds) {
+bool lh_progress_is_due(const lh_progress *progress, double seconds) {
     return lh_read_clock() - progress->shown >= (progress->live ? LIVE_SECONDS : seconds);
 }
 
 /* The number of characters on one line of the terminal. */
-static int terminal_width(void) {
+static int get_terminal_width(void) {
     struct winsize size;
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1 : 511;
 }
 
-void lh_progress_line(lh_progress *progress, const char *format, ...) {
+void lh_progress_print(lh_progress *progress, const char *format, ...) {
     char line[512];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    if (progress->live && (int)strlen(line) > terminal_width()) line[terminal_width()] = 0;
+    if (progress->live && (int)strlen(line) > get_terminal_width()) line[get_terminal_width()] = 0;
     int width = (int)strlen(line);
-    lh_line_is_open(progress->live);
+    lh_set_line_open(progress->live);
     if (progress->live) fprintf(stderr, "\r%s%*s", line, progress->width > width ? progress->width - width : 0, "");
     else fprintf(stderr, "%s\n", line);
     fflush(stderr);
@@ -51,11 +51,11 @@ void lh_progress_line(lh_progress *progress, const char *format, ...) {
 
 void lh_progress_wipe(lh_progress *progress) {
     if (progress->live && progress->width > 0) fprintf(stderr, "\r%*s\r", progress->width, "");
-    lh_line_is_open(false);
+    lh_set_line_open(false);
     progress->width = 0;
 }
 
-const char *lh_progress_bar(double share, char text[32]) {
+const char *lh_progress_write_bar(double share, char text[32]) {
     int full = (int)(20.0 * (share < 0 ? 0 : share > 1 ? 1 : share));
     text[0] = '[';
     memset(text + 1, '#', (size_t)full);
@@ -73,20 +73,22 @@ const char *lh_write_duration(double seconds, char text[32]) {
     return text;
 }
 
-void lh_progress_evaluation(void *context, const lh_eval_result *result, int done, int count) {
+void lh_progress_show_evaluation(void *context, const lh_eval_result *result, int done, int count) {
     lh_progress *progress = context;
     char bar[32], remaining[32], name[LH_EVAL_NAME];
-    if (!lh_progress_due(progress, 10.0) && done < count) return;
-    double seconds = lh_progress_seconds(progress);
+    if (!lh_progress_is_due(progress, 10.0) && done < count) return;
+    double seconds = lh_progress_get_seconds(progress);
     if (result->counted == 0)
-        lh_progress_line(progress, "evaluation %s %d/%d  %s  no label counts  %s left",
-                         lh_progress_bar((double)done / count, bar), done, count, lh_eval_write_name(result, name),
-                         lh_write_duration(seconds / done * (count - done), remaining));
+        lh_progress_print(progress, "evaluation %s %d/%d  %s  no label counts  %s left",
+                          lh_progress_write_bar((double)done / count, bar), done, count,
+                          lh_eval_write_name(result, name),
+                          lh_write_duration(seconds / done * (count - done), remaining));
     else
-        lh_progress_line(progress, "evaluation %s %d/%d  %s  %s %.4f  exact %.4f  %s left",
-                         lh_progress_bar((double)done / count, bar), done, count, lh_eval_write_name(result, name),
-                         result->decoding == lh_teacher_forced ? "teacher-forced" : "accuracy", result->accuracy,
-                         result->exact_match, lh_write_duration(seconds / done * (count - done), remaining));
+        lh_progress_print(progress, "evaluation %s %d/%d  %s  %s %.4f  exact %.4f  %s left",
+                          lh_progress_write_bar((double)done / count, bar), done, count,
+                          lh_eval_write_name(result, name),
+                          result->decoding == lh_teacher_forced ? "teacher-forced" : "accuracy", result->accuracy,
+                          result->exact_match, lh_write_duration(seconds / done * (count - done), remaining));
     if (done == count) lh_progress_wipe(progress);
 }
 

@@ -9,7 +9,7 @@
 static volatile sig_atomic_t stop, interrupted;
 static volatile sig_atomic_t line_is_open; /* a live line is on the screen, with the cursor at its end */
 
-void lh_line_is_open(bool open) { line_is_open = open; }
+void lh_set_line_open(bool open) { line_is_open = open; }
 
 /* Ends a live line with a newline. */
 static void break_line(void) {

@@ -105,20 +105,20 @@ static void strip(const char *word, char plain[LONGEST_WORD]) {
 
 static bool is_flag(const char *meaning) { return strncmp(meaning, "--", 2) == 0; }
 
-static bool has(const lh_option *options, int count, const char *flag) {
+static bool has_option(const lh_option *options, int count, const char *flag) {
     size_t bytes = strcspn(flag, " ");
     for (int i = 0; i < count; i++)
         if (strlen(options[i].name) == bytes && strncmp(options[i].name, flag, bytes) == 0) return true;
     return false;
 }
 
-const char *lh_usual_flag(const char *word, const lh_option *options, int count, bool *is_field) {
+const char *lh_find_usual_flag(const char *word, const lh_option *options, int count, bool *is_field) {
     char plain[LONGEST_WORD];
     strip(word, plain);
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
         const char *meaning = usual[i].meaning;
         *is_field = !is_flag(meaning);
-        if (strcmp(usual[i].word, plain) == 0 && (*is_field || has(options, count, meaning))) return meaning;
+        if (strcmp(usual[i].word, plain) == 0 && (*is_field || has_option(options, count, meaning))) return meaning;
     }
     return NULL;
 }

@@ -7,10 +7,10 @@
 
 #include "longhand/math.h"
 
-/* A make_uniform number in the open interval (0, 1): the middle of the word's cell. */
+/* A uniform number in the open interval (0, 1): the middle of the word's cell. */
 static double make_uniform(uint32_t word) { return ((double)word + 0.5) * 0x1p-32; }
 
-/* A make_uniform number in [-1, 1), a multiple of 2^-23: its product with a bound, rounded to float, is below the
+/* A uniform number in [-1, 1), a multiple of 2^-23: its product with a bound, rounded to float, is below the
  * bound. */
 static double make_signed_uniform(uint32_t word) { return (double)(word >> 8) * 0x1p-23 - 1.0; }
 

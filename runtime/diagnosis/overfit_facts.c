@@ -200,7 +200,7 @@ static bool are_equal(const points *p, int a, int b) {
     return true;
 }
 
-static double attainable(const points *p) {
+static double compute_attainable(const points *p) {
     bool taken[MOST_POINTS] = {false};
     int64_t best = 0;
     uint16_t group[MOST_POINTS];
@@ -214,8 +214,8 @@ static double attainable(const points *p) {
 }
 
 /* Computes the logits of the first examples. batch and logits are buffers for one example. */
-static lh_status ask(const lh_overfit_run *run, lh_engine *engine, lh_batch *batch, double *logits, points *p,
-                     lh_error *error) {
+static lh_status compute_outputs(const lh_overfit_run *run, lh_engine *engine, lh_batch *batch, double *logits,
+                                 points *p, lh_error *error) {
     lh_key key = lh_key_of_seed(run->seed);
     lh_source source = {key, 0, LH_DOMAIN_DATA, (uint32_t)run->examples, NULL, NULL};
     p->count = 0;
@@ -267,15 +267,15 @@ static lh_status measure_outputs(const lh_overfit_run *run, lh_engine *engine, l
     lh_status status = logits != NULL && p.logits != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
     if (status == LH_OK) status = lh_state_open(&now, engine, false, error);
     if (status == LH_OK) status = lh_state_open(&start, engine, false, error);
-    if (status == LH_OK) status = ask(run, engine, batch, logits, &p, error);
+    if (status == LH_OK) status = compute_outputs(run, engine, batch, logits, &p, error);
     if (status == LH_OK) status = engine->ops->read_state(engine, &now, error);
     if (status == LH_OK) status = read_start(run, spec, &start, error);
     if (status == LH_OK) {
-        facts->end_attainable = attainable(&p);
+        facts->end_attainable = compute_attainable(&p);
         facts->start_norm = compute_norm(spec, start.real_bytes, start.parameters);
         status = engine->ops->write_state(engine, &start, engine->step, error);
-        if (status == LH_OK) status = ask(run, engine, batch, logits, &p, error);
-        facts->start_attainable = attainable(&p);
+        if (status == LH_OK) status = compute_outputs(run, engine, batch, logits, &p, error);
+        facts->start_attainable = compute_attainable(&p);
         lh_status restored = engine->ops->write_state(engine, &now, engine->step, status == LH_OK ? error : NULL);
         if (status == LH_OK) status = restored;
     }

@@ -11,11 +11,11 @@
 
 #include "engine/checkpoint_parts.h"
 
-void lh_checkpoint_state_name(char name[LH_LONGEST_NAME], const lh_spec *spec, int state, const lh_tensor *tensor) {
+void lh_checkpoint_name_state(char name[LH_LONGEST_NAME], const lh_spec *spec, int state, const lh_tensor *tensor) {
     snprintf(name, LH_LONGEST_NAME, "optimizer.%s.%s", spec->optimizer.state_name[state], tensor->name);
 }
 
-lh_status lh_checkpoint_path(char path[PATH_MAX], const char *directory, const char *part, lh_error *error) {
+lh_status lh_checkpoint_make_path(char path[PATH_MAX], const char *directory, const char *part, lh_error *error) {
     int length = snprintf(path, PATH_MAX, "%s/checkpoint%s.safetensors", directory, part);
     if (length >= 0 && length < PATH_MAX) return LH_OK;
     return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: the path is too long", directory);
@@ -32,15 +32,15 @@ static uint64_t hash_bytes(uint64_t hash, const void *data, size_t bytes) {
 
 static uint64_t hash_text(uint64_t hash, const char *text) { return hash_bytes(hash, text, strlen(text) + 1); }
 
-uint64_t lh_checkpoint_tensor_sum(const lh_st_tensor *tensor) {
+uint64_t lh_checkpoint_sum_tensor(const lh_st_tensor *tensor) {
     uint64_t hash = hash_text(hash_text(HASH_START, tensor->name), tensor->dtype);
     hash = hash_bytes(hash, tensor->shape, (size_t)tensor->rank * sizeof tensor->shape[0]);
-    size_t piece, pieces = lh_st_pieces(tensor, &piece);
+    size_t piece, pieces = lh_st_count_pieces(tensor, &piece);
     for (size_t i = 0; i < pieces; i++) hash = hash_bytes(hash, (const char *)tensor->data + i * tensor->stride, piece);
     return hash;
 }
 
-uint64_t lh_checkpoint_meta_sum(const lh_st_meta *meta) {
+uint64_t lh_checkpoint_sum_meta(const lh_st_meta *meta) {
     if (strcmp(meta->key, LH_CHECKSUM_KEY) == 0) return 0;
     return hash_text(hash_text(HASH_START, meta->key), meta->value);
 }
@@ -48,8 +48,8 @@ uint64_t lh_checkpoint_meta_sum(const lh_st_meta *meta) {
 static lh_status check_sum(const char *path, const lh_st_file *file, const char *expected, lh_error *error) {
     uint64_t sum = 0;
     char text[24];
-    for (int i = 0; i < lh_st_count(file); i++) sum += lh_checkpoint_tensor_sum(lh_st_get(file, i));
-    for (int i = 0; i < lh_st_metadata_count(file); i++) sum += lh_checkpoint_meta_sum(lh_st_metadata_get(file, i));
+    for (int i = 0; i < lh_st_count(file); i++) sum += lh_checkpoint_sum_tensor(lh_st_get(file, i));
+    for (int i = 0; i < lh_st_metadata_count(file); i++) sum += lh_checkpoint_sum_meta(lh_st_metadata_get(file, i));
     snprintf(text, sizeof text, "%016" PRIx64, sum);
     if (strcmp(text, expected) == 0) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT, "%s: damaged: its checksum is %s, expected %.40s", path, text, expected);
@@ -58,15 +58,15 @@ static lh_status check_sum(const char *path, const lh_st_file *file, const char 
 /* Whether a trainer wrote the file. Either of two entries suffices, so that one damaged entry does not hide a
  * checkpoint. */
 static bool is_checkpoint(const lh_st_file *file) {
-    const char *format = lh_st_metadata(file, "format");
-    return lh_st_metadata(file, LH_CHECKSUM_KEY) != NULL ||
+    const char *format = lh_st_find_metadata(file, "format");
+    return lh_st_find_metadata(file, LH_CHECKSUM_KEY) != NULL ||
            (format != NULL && strcmp(format, LH_CHECKPOINT_FORMAT) == 0);
 }
 
 lh_status lh_checkpoint_open(const char *path, bool whole, lh_st_file **file, lh_error *error) {
     lh_status status = lh_st_read(path, file, error);
     if (status != LH_OK || (!whole && !is_checkpoint(*file))) return status;
-    const char *expected = lh_st_metadata(*file, LH_CHECKSUM_KEY);
+    const char *expected = lh_st_find_metadata(*file, LH_CHECKSUM_KEY);
     if (expected != NULL) status = check_sum(path, *file, expected, error);
     else
         status = lh_fail(error, LH_ERR_INPUT, "%s: damaged: there is no checksum in its metadata%s", path,
@@ -80,7 +80,7 @@ lh_status lh_checkpoint_open(const char *path, bool whole, lh_st_file **file, lh
 /* ---- parameters ---- */
 
 /* Element `from` of a file's tensor, of float or double and any alignment. */
-static double element(const lh_st_tensor *found, size_t from) {
+static double read_element(const lh_st_tensor *found, size_t from) {
     const char *data = found->data;
     double wide;
     float narrow;
@@ -96,7 +96,7 @@ static void scatter(const lh_tensor *tensor, const lh_st_tensor *found, int real
     int64_t columns = lh_count_tensor_columns(tensor);
     for (int64_t r = 0; r < lh_count_tensor_rows(tensor); r++) {
         for (int64_t c = 0; c < columns; c++) {
-            double value = element(found, (size_t)(r * columns + c));
+            double value = read_element(found, (size_t)(r * columns + c));
             int64_t index = tensor->offset + r * tensor->stride + c;
             if (real_bytes == 8) ((double *)vector)[index] = value;
             else ((float *)vector)[index] = (float)value;
@@ -105,8 +105,8 @@ static void scatter(const lh_tensor *tensor, const lh_st_tensor *found, int real
 }
 
 /* The file's tensor `name`, if type and shape match the model's tensor; otherwise NULL and a message. */
-static const lh_st_tensor *fitting(const char *path, const lh_st_file *file, const lh_tensor *tensor, const char *name,
-                                   lh_error *error) {
+static const lh_st_tensor *find_fitting(const char *path, const lh_st_file *file, const lh_tensor *tensor,
+                                        const char *name, lh_error *error) {
     const lh_st_tensor *found = lh_st_find(file, name);
     if (!found) {
         lh_fail(error, LH_ERR_INPUT, "%s: %s is missing", path, name);
@@ -137,9 +137,9 @@ static bool is_known(const lh_spec *spec, const char *name) {
 }
 
 static lh_status check_parameters(const char *path, const lh_st_file *file, const lh_spec *spec, lh_error *error) {
-    const char *digest = lh_st_metadata(file, "model_digest");
+    const char *digest = lh_st_find_metadata(file, "model_digest");
     for (int t = 0; t < spec->tensor_count; t++)
-        if (!fitting(path, file, &spec->tensors[t], spec->tensors[t].name, error)) return LH_ERR_INPUT;
+        if (!find_fitting(path, file, &spec->tensors[t], spec->tensors[t].name, error)) return LH_ERR_INPUT;
     for (int i = 0; i < lh_st_count(file); i++)
         if (!is_known(spec, lh_st_get(file, i)->name))
             return lh_fail(error, LH_ERR_INPUT, "%s: %s: the model %s has no such tensor", path,
@@ -175,7 +175,7 @@ lh_status lh_checkpoint_read_parameters(const char *path, const lh_spec *spec, i
     lh_status status = lh_checkpoint_open(path, false, &file, error);
     if (status != LH_OK) return status;
     status = check_parameters(path, file, spec, error);
-    const char *text = lh_st_metadata(file, "step");
+    const char *text = lh_st_find_metadata(file, "step");
     if (status == LH_OK && text && (!parse_count(text, &count) || count > INT64_MAX))
         status = lh_fail(error, LH_ERR_INPUT, "%s: step \"%s\", expected a whole number", path, text);
     if (status == LH_OK) {
@@ -189,7 +189,7 @@ lh_status lh_checkpoint_read_parameters(const char *path, const lh_spec *spec, i
 /* Checks the file's checksum against the plan, which depends on these parameters: all runs of a folder use the same
  * file. */
 static lh_status check_planned(const char *path, const lh_st_file *file, const lh_spec *spec, lh_error *error) {
-    const char *planned = spec->train.init_checksum, *found = lh_st_metadata(file, LH_CHECKSUM_KEY);
+    const char *planned = spec->train.init_checksum, *found = lh_st_find_metadata(file, LH_CHECKSUM_KEY);
     if (planned == NULL || (found != NULL && strcmp(found, planned) == 0)) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT,
                    "%s: cannot start from it: its checksum is %.40s\n"
@@ -217,7 +217,7 @@ typedef enum outcome { GOOD, REFUSED, DAMAGED, UNREADABLE, ABSENT } outcome;
 
 static lh_status check_same(const char *path, const lh_st_file *file, const char *key, const char *expected,
                             lh_error *error) {
-    const char *actual = lh_st_metadata(file, key);
+    const char *actual = lh_st_find_metadata(file, key);
     if (actual && strcmp(actual, expected) == 0) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT, "%s: cannot go on from it: %s is \"%s\" there, \"%s\" here", path, key,
                    actual ? actual : "", expected);
@@ -225,7 +225,7 @@ static lh_status check_same(const char *path, const lh_st_file *file, const char
 
 /* Checks the optimiser before the plan's digest, because the message is more specific. */
 static lh_status check_optimizer(const char *path, const lh_st_file *file, const lh_spec *spec, lh_error *error) {
-    const char *actual = lh_st_metadata(file, LH_OPTIMIZER_KEY), *expected = spec->optimizer.kind;
+    const char *actual = lh_st_find_metadata(file, LH_OPTIMIZER_KEY), *expected = spec->optimizer.kind;
     if (actual == NULL) actual = "adam";
     if (strcmp(actual, expected) == 0) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT,
@@ -252,9 +252,9 @@ static lh_status check_origin(const char *path, const lh_st_file *file, const lh
 static lh_status read_counters(const char *path, const lh_st_file *file, lh_run_facts *facts, lh_error *error) {
     uint64_t step;
     char *end;
-    const char *rate = lh_st_metadata(file, "learning_rate");
-    if (!parse_count(lh_st_metadata(file, "step"), &step) || step > INT64_MAX ||
-        !parse_count(lh_st_metadata(file, "seed"), &facts->seed))
+    const char *rate = lh_st_find_metadata(file, "learning_rate");
+    if (!parse_count(lh_st_find_metadata(file, "step"), &step) || step > INT64_MAX ||
+        !parse_count(lh_st_find_metadata(file, "seed"), &facts->seed))
         return lh_fail(error, LH_ERR_INPUT, "%s: step and seed: expected whole numbers", path);
     facts->step = (int64_t)step;
     facts->learning_rate = rate ? strtod(rate, &end) : 0;
@@ -270,8 +270,8 @@ static lh_status check_state(const char *path, const lh_st_file *file, const lh_
     const char *dtype = real_bytes == 8 ? "F64" : "F32";
     for (int t = 0; t < spec->tensor_count; t++) {
         for (int s = 0; spec->tensors[t].learned && s < spec->optimizer.states; s++) {
-            lh_checkpoint_state_name(name, spec, s, &spec->tensors[t]);
-            if (!fitting(path, file, &spec->tensors[t], name, error)) return LH_ERR_INPUT;
+            lh_checkpoint_name_state(name, spec, s, &spec->tensors[t]);
+            if (!find_fitting(path, file, &spec->tensors[t], name, error)) return LH_ERR_INPUT;
         }
     }
     for (int i = 0; i < lh_st_count(file); i++)
@@ -289,7 +289,7 @@ static void read_state(const lh_st_file *file, const lh_spec *spec, lh_state *st
         memset(state->optimizer[s], 0, (size_t)spec->parameter_storage * (size_t)state->real_bytes);
         for (int t = 0; t < spec->tensor_count; t++) {
             if (!spec->tensors[t].learned) continue;
-            lh_checkpoint_state_name(name, spec, s, &spec->tensors[t]);
+            lh_checkpoint_name_state(name, spec, s, &spec->tensors[t]);
             scatter(&spec->tensors[t], lh_st_find(file, name), state->real_bytes, state->optimizer[s]);
         }
     }
@@ -327,8 +327,8 @@ lh_status lh_checkpoint_resume(const char *directory, const lh_spec *spec, lh_st
     lh_error first, second;
     *found = 0;
     if (note) note->text[0] = 0;
-    lh_status status = lh_checkpoint_path(current, directory, "", error);
-    if (status == LH_OK) status = lh_checkpoint_path(previous, directory, ".previous", error);
+    lh_status status = lh_checkpoint_make_path(current, directory, "", error);
+    if (status == LH_OK) status = lh_checkpoint_make_path(previous, directory, ".previous", error);
     if (status != LH_OK) return status;
     outcome now = try_file(current, spec, state, facts, &first);
     if (now == REFUSED) return lh_fail(error, LH_ERR_INPUT, "%s", first.text);

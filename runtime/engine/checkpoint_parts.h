@@ -22,15 +22,15 @@ static inline int64_t lh_count_tensor_rows(const lh_tensor *tensor) { return ten
 static inline int64_t lh_count_tensor_columns(const lh_tensor *tensor) { return tensor->shape[tensor->rank - 1]; }
 
 /* Writes the name of a state tensor, optimizer.<state name>.<tensor name>. */
-void lh_checkpoint_state_name(char name[LH_LONGEST_NAME], const lh_spec *spec, int state, const lh_tensor *tensor);
+void lh_checkpoint_name_state(char name[LH_LONGEST_NAME], const lh_spec *spec, int state, const lh_tensor *tensor);
 
 /* Writes the path directory/checkpoint<part>.safetensors. */
-lh_status lh_checkpoint_path(char path[PATH_MAX], const char *directory, const char *part, lh_error *error);
+lh_status lh_checkpoint_make_path(char path[PATH_MAX], const char *directory, const char *part, lh_error *error);
 
 /* A tensor's part of the checksum. A file's checksum is the sum over its tensors (name, type, shape, data) and metadata
  * (key, value; 0 for the checksum itself), independent of their order. */
-uint64_t lh_checkpoint_tensor_sum(const lh_st_tensor *tensor);
-uint64_t lh_checkpoint_meta_sum(const lh_st_meta *meta);
+uint64_t lh_checkpoint_sum_tensor(const lh_st_tensor *tensor);
+uint64_t lh_checkpoint_sum_meta(const lh_st_meta *meta);
 
 /* Reads a file and verifies its checksum; all readers of checkpoints call this first. whole: the file must have a
  * checksum, as all files of trainers do; otherwise a file without format may have none. On success the caller frees

@@ -69,7 +69,7 @@ static void collect(content *c, const lh_spec *spec, const lh_state *state) {
         add(c, tensor, state->parameters, state->real_bytes);
         for (int s = 0; tensor->learned && s < spec->optimizer.states; s++) {
             if (!state->optimizer[s]) continue;
-            lh_checkpoint_state_name(c->names[c->count], spec, s, tensor);
+            lh_checkpoint_name_state(c->names[c->count], spec, s, tensor);
             add(c, tensor, state->optimizer[s], state->real_bytes);
         }
     }
@@ -77,8 +77,8 @@ static void collect(content *c, const lh_spec *spec, const lh_state *state) {
 
 static uint64_t compute_checksum(const content *c, const lh_st_meta *meta, int count) {
     uint64_t sum = 0;
-    for (int i = 0; i < c->count; i++) sum += lh_checkpoint_tensor_sum(&c->tensors[i]);
-    for (int i = 0; i < count; i++) sum += lh_checkpoint_meta_sum(&meta[i]);
+    for (int i = 0; i < c->count; i++) sum += lh_checkpoint_sum_tensor(&c->tensors[i]);
+    for (int i = 0; i < count; i++) sum += lh_checkpoint_sum_meta(&meta[i]);
     return sum;
 }
 
@@ -139,8 +139,8 @@ static bool is_sound(const char *path) {
 /* Links current as previous; renames it if the file system has no hard links. */
 static lh_status keep_previous(const char *directory, const char *current, lh_error *error) {
     char old[PATH_MAX], previous[PATH_MAX];
-    lh_status status = lh_checkpoint_path(old, directory, ".old", error);
-    if (status == LH_OK) status = lh_checkpoint_path(previous, directory, ".previous", error);
+    lh_status status = lh_checkpoint_make_path(old, directory, ".old", error);
+    if (status == LH_OK) status = lh_checkpoint_make_path(previous, directory, ".previous", error);
     if (status != LH_OK || !is_sound(current)) return status;
     unlink(old);
     if (link(current, old) != 0) return lh_rename_file(current, previous, error);
@@ -152,8 +152,8 @@ static lh_status keep_previous(const char *directory, const char *current, lh_er
 lh_status lh_checkpoint_rotate(const char *directory, const lh_spec *spec, const lh_state *state,
                                const lh_run_facts *facts, lh_error *error) {
     char new_path[PATH_MAX], current[PATH_MAX];
-    lh_status status = lh_checkpoint_path(new_path, directory, ".new", error);
-    if (status == LH_OK) status = lh_checkpoint_path(current, directory, "", error);
+    lh_status status = lh_checkpoint_make_path(new_path, directory, ".new", error);
+    if (status == LH_OK) status = lh_checkpoint_make_path(current, directory, "", error);
     if (status == LH_OK) status = lh_checkpoint_write(new_path, spec, state, facts, error);
     if (status == LH_OK) status = keep_previous(directory, current, error);
     if (status == LH_OK) status = lh_rename_file(new_path, current, error);

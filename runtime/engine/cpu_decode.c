@@ -117,7 +117,7 @@ static void take_answers(lh_decode_lane *lane, lh_cpu_block *block, int t) {
 }
 
 /* The token at which a waiting row continues; from there on the cache holds the target's tokens, not the answers. */
-static int next_token(const lh_decode_lane *lane, int row) {
+static int find_next_token(const lh_decode_lane *lane, int row) {
     return find_token(lane, row, lane->rows[row].known_count - 1) + 1;
 }
 
@@ -125,7 +125,8 @@ static int next_token(const lh_decode_lane *lane, int row) {
 static int find_earliest_token(const lh_decode_lane *lane, const lh_cpu_block *block, int rows) {
     int first = -1;
     for (int row = block->sequences; row < rows; row++)
-        if (lane->rows[row].waits && (first < 0 || next_token(lane, row) < first)) first = next_token(lane, row);
+        if (lane->rows[row].waits && (first < 0 || find_next_token(lane, row) < first))
+            first = find_next_token(lane, row);
     return first;
 }
 
@@ -134,7 +135,7 @@ static void start_waiting_rows(lh_decode_lane *lane, lh_cpu_block *block, int ro
     int spare = lane->sequences;
     for (int row = block->sequences; row < rows; row++) {
         int to = block->sequences;
-        if (!lane->rows[row].waits || next_token(lane, row) > t + SHORTEST_WAIT) continue;
+        if (!lane->rows[row].waits || find_next_token(lane, row) > t + SHORTEST_WAIT) continue;
         bool occupied = row != to && lane->rows[to].waits;
         lane->rows[row].waits = false;
         if (occupied) move_row(lane, spare, to);
@@ -240,7 +241,7 @@ lh_status lh_decode_examples(lh_decode_lane *lanes, int index, const lh_conditio
     return decode_on(lane, &block, decoded, 0) ? LH_OK : LH_STOPPED;
 }
 
-int lh_decode_sequences(const lh_cpu_engine *cpu, int n, int count) {
+int lh_decode_count_sequences(const lh_cpu_engine *cpu, int n, int count) {
     lh_shape shape = lh_make_shape(cpu->engine.spec, n, count < BLOCK ? count : BLOCK);
     while (shape.sequences > 1 && cpu->program->decode_bytes(&shape) > BLOCK_BYTES) shape.sequences /= 2;
     return shape.sequences;
@@ -320,11 +321,11 @@ static void decode_work(void *argument, int index, int count) {
 
 static lh_status decode(const lh_cpu_engine *cpu, const lh_query *query, int count, const lh_answers *to,
                         lh_error *error) {
-    decoding job = {.cpu = cpu, .count = count, .sequences = lh_decode_sequences(cpu, query->n, count)};
+    decoding job = {.cpu = cpu, .count = count, .sequences = lh_decode_count_sequences(cpu, query->n, count)};
     int blocks = (count + job.sequences - 1) / job.sequences;
     int threads = cpu->engine.threads < blocks ? cpu->engine.threads : blocks;
     size_t answers = (size_t)count * (size_t)lh_make_shape(cpu->engine.spec, query->n, 1).labels;
-    job.step = lh_cpu_query_step(cpu, query, job.sequences);
+    job.step = lh_cpu_make_query_step(cpu, query, job.sequences);
     atomic_init(&job.next, 0);
     atomic_init(&job.stopped, false);
     memset(to->answers, 0, answers * sizeof *to->answers);

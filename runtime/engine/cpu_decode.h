@@ -8,7 +8,7 @@
 typedef struct lh_decode_lane lh_decode_lane;
 
 /* The greatest number of sequences in a block if there are `count` sequences at task length n. */
-int lh_decode_sequences(const lh_cpu_engine *cpu, int n, int count);
+int lh_decode_count_sequences(const lh_cpu_engine *cpu, int n, int count);
 
 /* Opens `count` lanes for blocks of up to `sequences` sequences of the step, at task length n. LH_ERR_ENVIRONMENT: out
  * of memory; no lane is open. */

@@ -150,7 +150,7 @@ static lh_status engine_read_gradient(lh_engine *engine, void *gradient, lh_erro
     return LH_OK;
 }
 
-lh_cpu_step lh_cpu_forward_step(const lh_cpu_engine *cpu, int n, int sequences, const lh_draw *draw) {
+lh_cpu_step lh_cpu_make_forward_step(const lh_cpu_engine *cpu, int n, int sequences, const lh_draw *draw) {
     lh_cpu_step step = {
         .mode = LH_MODE_EVALUATE,
         .shape = lh_make_shape(cpu->engine.spec, n, sequences),
@@ -164,8 +164,8 @@ lh_cpu_step lh_cpu_forward_step(const lh_cpu_engine *cpu, int n, int sequences, 
     return step;
 }
 
-lh_cpu_step lh_cpu_query_step(const lh_cpu_engine *cpu, const lh_query *query, int sequences) {
-    lh_cpu_step step = lh_cpu_forward_step(cpu, query->n, sequences, &query->draw);
+lh_cpu_step lh_cpu_make_query_step(const lh_cpu_engine *cpu, const lh_query *query, int sequences) {
+    lh_cpu_step step = lh_cpu_make_forward_step(cpu, query->n, sequences, &query->draw);
     memcpy(step.positions, query->positions, sizeof step.positions);
     memcpy(step.distances, query->distances, sizeof step.distances);
     step.noise = query->noise;

@@ -39,7 +39,9 @@ typedef struct lh_cpu_engine {
 } lh_cpu_engine;
 
 /* Number of LH_CHUNK elements in the parameter vector. */
-static inline int64_t lh_cpu_chunks(const lh_cpu_engine *cpu) { return cpu->engine.spec->parameter_storage / LH_CHUNK; }
+static inline int64_t lh_cpu_count_chunks(const lh_cpu_engine *cpu) {
+    return cpu->engine.spec->parameter_storage / LH_CHUNK;
+}
 
 /* Makes position tables for sequences of up to longest[stream] tokens. */
 lh_status lh_cpu_grow_tables(lh_cpu_engine *cpu, const int longest[LH_MAX_STREAMS], lh_error *error);
@@ -52,8 +54,8 @@ lh_status lh_cpu_enter(lh_cpu_engine *cpu, lh_error *error);
 void lh_cpu_leave(lh_cpu_engine *cpu, bool clean);
 
 /* The step of an evaluation or query of `sequences` sequences. Call it between lh_cpu_enter and lh_cpu_leave. */
-lh_cpu_step lh_cpu_forward_step(const lh_cpu_engine *cpu, int n, int sequences, const lh_draw *draw);
-lh_cpu_step lh_cpu_query_step(const lh_cpu_engine *cpu, const lh_query *query, int sequences);
+lh_cpu_step lh_cpu_make_forward_step(const lh_cpu_engine *cpu, int n, int sequences, const lh_draw *draw);
+lh_cpu_step lh_cpu_make_query_step(const lh_cpu_engine *cpu, const lh_query *query, int sequences);
 /* Makes the step of a query and its block of one sequence in lane 0, and runs begin_step. */
 void lh_cpu_begin_query(lh_cpu_engine *cpu, const lh_query *query, lh_cpu_step *step, lh_cpu_block *block);
 /* Copies the logits of lane 0's sequence to doubles, [labels][classes]. */

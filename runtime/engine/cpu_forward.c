@@ -167,7 +167,7 @@ static lh_status run_evaluation(evaluation *job, lh_sums *sums, lh_error *error)
 /* Opens lanes for decoding, and cuts the condition into their blocks. */
 static lh_status open_lanes(evaluation *job, lh_error *error) {
     cut *sequences = &job->sequences;
-    int n = job->condition->n, most = lh_decode_sequences(job->cpu, n, job->examples);
+    int n = job->condition->n, most = lh_decode_count_sequences(job->cpu, n, job->examples);
     sequences->together = most > sequences->sequences_per_sum ? most - most % sequences->sequences_per_sum : most;
     sequences->part = min_int(max_int(sequences->sequences_per_sum, sequences->together), job->examples);
     return lh_decode_open(job->cpu, &job->step, n, sequences->together, job->cpu->engine.threads, &job->lanes, error);
@@ -180,7 +180,7 @@ lh_status lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_s
     if (status != LH_OK) return status;
     evaluation job = {
         .cpu = cpu, .condition = condition, .examples = condition->examples, .sequence_sums = sequence_sums};
-    job.step = lh_cpu_forward_step(cpu, condition->n, condition->examples, &condition->draw);
+    job.step = lh_cpu_make_forward_step(cpu, condition->n, condition->examples, &condition->draw);
     job.step.noise = condition->noise;
     job.answers = condition->answers;
     job.sequences = choose_cut(cpu, job.step.shape.length, job.examples);
@@ -197,7 +197,7 @@ lh_status lh_cpu_answer(lh_engine *engine, const lh_query *query, int count, uin
     lh_status status = lh_cpu_enter(cpu, error);
     if (status != LH_OK) return status;
     evaluation job = {.cpu = cpu, .query = query, .examples = count, .answers = answers};
-    job.step = lh_cpu_query_step(cpu, query, count);
+    job.step = lh_cpu_make_query_step(cpu, query, count);
     job.sequences = choose_cut(cpu, job.step.shape.length, job.examples);
     status = run_evaluation(&job, &sums, error);
     lh_cpu_leave(cpu, status == LH_OK && isfinite(sums.loss));
@@ -206,7 +206,7 @@ lh_status lh_cpu_answer(lh_engine *engine, const lh_query *query, int count, uin
 
 void lh_cpu_begin_query(lh_cpu_engine *cpu, const lh_query *query, lh_cpu_step *step, lh_cpu_block *block) {
     lh_cpu_forward_lane *lane = &cpu->workspace->forward_lanes[0];
-    *step = lh_cpu_query_step(cpu, query, 1);
+    *step = lh_cpu_make_query_step(cpu, query, 1);
     lh_put_queries(&lane->batch, cpu->engine.spec, query, 0, 1);
     *block = lh_batch_make_block(&lane->batch, 0, 1);
     block->first_example = query->example;

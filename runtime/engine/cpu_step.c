@@ -36,7 +36,7 @@ static void wait_turn(atomic_int *turn, int shard) {
 }
 
 static void fold_shard(lh_cpu_engine *cpu, void *gradient, int shard) {
-    int64_t chunks = lh_cpu_chunks(cpu);
+    int64_t chunks = lh_cpu_count_chunks(cpu);
     size_t real = (size_t)cpu->engine.real_bytes;
     for (int piece = 0; piece < LH_FOLD_PIECES; piece++) {
         size_t first = (size_t)(chunks * piece / LH_FOLD_PIECES) * LH_CHUNK;
@@ -56,7 +56,7 @@ static int get_shard_start(const lh_cpu_engine *cpu, int shard) {
     return shard * size + (shard < rest ? shard : rest);
 }
 
-static lh_source training_source(const lh_cpu_engine *cpu) {
+static lh_source make_source(const lh_cpu_engine *cpu) {
     lh_source source = {cpu->key, cpu->job.step, LH_DOMAIN_DATA, (uint32_t)cpu->config.distinct, cpu->pick, NULL};
     if (cpu->config.distinct > 0) source.step = 0;
     return source;
@@ -71,7 +71,7 @@ static uint32_t find_example(const lh_cpu_engine *cpu, int row) {
 
 /* Makes the shard's examples; false: an error, which the lane stores. */
 static bool fill_shard(const lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard, int first, int count) {
-    lh_source source = training_source(cpu);
+    lh_source source = make_source(cpu);
     lh_error error;
     lh_status status =
         lh_batch_fill(&lane->batch, cpu->engine.spec, &source, cpu->length, find_example(cpu, first), count, &error);
@@ -106,7 +106,7 @@ static void sum_step(const lh_cpu_engine *cpu, lh_sums *sums, double *gradient_n
     memset(sums, 0, sizeof *sums);
     int shards = cpu->engine.spec->train.shards;
     for (int shard = 0; shard < shards; shard++) lh_sums_add(sums, &cpu->workspace->shard_sums[shard]);
-    for (int64_t chunk = 0; chunk < lh_cpu_chunks(cpu); chunk++) squares += cpu->workspace->chunk_norms[chunk];
+    for (int64_t chunk = 0; chunk < lh_cpu_count_chunks(cpu); chunk++) squares += cpu->workspace->chunk_norms[chunk];
     *gradient_norm = sqrt(squares);
 }
 
@@ -129,7 +129,7 @@ static void clear_constants(lh_cpu_engine *cpu, int64_t first, int64_t end) {
 
 /* The factor that turns the folded gradient, which shards divide by all labels, into the gradient of the mean over the
  * batch's counted labels. Exactly 1 if no label is masked; without a counted label the gradient is 0. */
-static double mask_factor(const lh_cpu_engine *cpu) {
+static double compute_mask_factor(const lh_cpu_engine *cpu) {
     int64_t counted = 0;
     if (cpu->program->scale == NULL) return 1;
     for (int shard = 0; shard < cpu->engine.spec->train.shards; shard++)
@@ -137,10 +137,10 @@ static double mask_factor(const lh_cpu_engine *cpu) {
     return counted > 0 ? (double)cpu->job.shape.sequences * cpu->job.shape.labels / (double)counted : 1;
 }
 
-static void norm_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
+static void measure_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     LH_TIMED(LH_PART_OPTIMISER);
     size_t bytes = LH_CHUNK * (size_t)cpu->engine.real_bytes;
-    double factor = mask_factor(cpu);
+    double factor = compute_mask_factor(cpu);
     clear_constants(cpu, first * LH_CHUNK, end * LH_CHUNK);
     for (int64_t chunk = first; chunk < end; chunk++) {
         char *gradient = (char *)cpu->total + (size_t)chunk * bytes;
@@ -180,7 +180,7 @@ static void update_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
 
 static void step_work(void *argument, int index, int count) {
     lh_cpu_engine *cpu = argument;
-    int64_t chunks = lh_cpu_chunks(cpu);
+    int64_t chunks = lh_cpu_count_chunks(cpu);
     int64_t first = chunks * index / count, end = chunks * (index + 1) / count;
     cpu->program->begin_step(&cpu->job, index, count);
     lh_team_barrier();
@@ -188,7 +188,7 @@ static void step_work(void *argument, int index, int count) {
     while ((shard = atomic_fetch_add(&cpu->next_shard, 1)) < cpu->engine.spec->train.shards)
         train_shard(cpu, &cpu->workspace->lanes[index], shard);
     lh_team_barrier();
-    norm_chunks(cpu, first, end);
+    measure_chunks(cpu, first, end);
     lh_team_barrier();
     update_chunks(cpu, first, end);
 }
@@ -230,7 +230,7 @@ static void measure_step(const lh_cpu_engine *cpu, lh_step_metrics *metrics) {
     double clip_norm = cpu->engine.spec->optimizer.clip_norm, parameters = 0, update = 0, heaviest = 0;
     memset(metrics, 0, sizeof *metrics);
     sum_step(cpu, &metrics->sums, &metrics->gradient_norm);
-    for (int64_t chunk = 0; chunk < lh_cpu_chunks(cpu); chunk++) {
+    for (int64_t chunk = 0; chunk < lh_cpu_count_chunks(cpu); chunk++) {
         parameters += workspace->chunk_updates[chunk].parameters;
         update += workspace->chunk_updates[chunk].update;
         if (workspace->chunk_norms[chunk] > heaviest) {

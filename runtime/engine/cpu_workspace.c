@@ -11,14 +11,14 @@ void lh_cpu_take_failure(lh_cpu_failure *first, lh_cpu_failure *failure) {
     failure->status = LH_OK;
 }
 
-static size_t vector_bytes(const lh_cpu_workspaces *workspaces) {
+static size_t get_vector_bytes(const lh_cpu_workspaces *workspaces) {
     return (size_t)workspaces->spec->parameter_storage * (size_t)workspaces->real_bytes;
 }
 
 static lh_status open_lane(const lh_cpu_workspaces *workspaces, lh_cpu_lane *lane, lh_error *error) {
     lane->workspace = lh_engine_allocate(workspaces->train.workspace, "a thread's activations", error);
     if (lane->workspace == NULL) return LH_ERR_ENVIRONMENT;
-    lane->gradient = lh_engine_allocate(vector_bytes(workspaces), "a thread's gradient", error);
+    lane->gradient = lh_engine_allocate(get_vector_bytes(workspaces), "a thread's gradient", error);
     if (lane->gradient == NULL) return LH_ERR_ENVIRONMENT;
     return lh_batch_open(&lane->batch, workspaces->spec, workspaces->train.longest_n, workspaces->train.shard, error);
 }
@@ -151,7 +151,7 @@ lh_cpu_forward_needs lh_cpu_combine_needs(const lh_cpu_forward_needs *a, const l
 
 /* Whether two needs are equal. The caller compares the maximum of two needs with one of them, to learn whether this one
  * suffices for both. */
-static bool equal(const lh_cpu_forward_needs *a, const lh_cpu_forward_needs *b) {
+static bool are_equal(const lh_cpu_forward_needs *a, const lh_cpu_forward_needs *b) {
     return a->workspace == b->workspace && a->shared == b->shared && a->logits == b->logits && a->words == b->words &&
            a->longest_n == b->longest_n && a->part == b->part && a->examples == b->examples;
 }
@@ -159,7 +159,7 @@ static bool equal(const lh_cpu_forward_needs *a, const lh_cpu_forward_needs *b) 
 static lh_status grow_forward(const lh_cpu_workspaces *workspaces, lh_cpu_workspace *workspace,
                               const lh_cpu_forward_needs *needs, lh_error *error) {
     lh_cpu_forward_needs all = lh_cpu_combine_needs(&workspace->forward, needs);
-    if (workspace->forward_lanes != NULL && equal(&all, &workspace->forward)) return LH_OK;
+    if (workspace->forward_lanes != NULL && are_equal(&all, &workspace->forward)) return LH_OK;
     close_forward(workspaces, workspace);
     return open_forward(workspaces, workspace, &all, error);
 }

@@ -8,7 +8,7 @@ static int get_limit(const lh_decode_passes *d, int i) {
     return d->results->limits != NULL ? d->results->limits[i] : (int)d->labels;
 }
 
-static void end(lh_decode_passes *d, int i) {
+static void end_sequence(lh_decode_passes *d, int i) {
     uint16_t *answers = d->results->answers + (size_t)i * d->labels;
     size_t classes = (size_t)d->spec->classes;
     int length = d->length[i];
@@ -21,7 +21,7 @@ static void end(lh_decode_passes *d, int i) {
 }
 
 /* Sets the tokens after the answers of sequence i to `guesses`, [labels]; tokens that the query gives are kept. */
-static void guess(lh_decode_passes *d, int i, const uint16_t *guesses) {
+static void put_guesses(lh_decode_passes *d, int i, const uint16_t *guesses) {
     size_t first = (size_t)i * d->labels;
     for (size_t label = (size_t)d->length[i]; label < d->labels; label++) {
         bool is_requested = d->query->wants_answer == NULL || d->query->wants_answer[first + label];
@@ -41,7 +41,7 @@ static void take_given_tokens(lh_decode_passes *d, int i) {
         answers[*length] = query->target[first + (size_t)*length];
         ++*length;
     }
-    if (ends || *length >= get_limit(d, i)) end(d, i);
+    if (ends || *length >= get_limit(d, i)) end_sequence(d, i);
 }
 
 static void begin(lh_decode_passes *d) {
@@ -52,7 +52,7 @@ static void begin(lh_decode_passes *d) {
         d->length[i] = results->known_counts != NULL ? results->known_counts[i] : 0;
         if (results->known_counts == NULL)
             memset(results->answers + (size_t)i * d->labels, 0, d->labels * sizeof *results->answers);
-        guess(d, i, results->answers + (size_t)i * d->labels);
+        put_guesses(d, i, results->answers + (size_t)i * d->labels);
         take_given_tokens(d, i);
     }
 }
@@ -96,7 +96,7 @@ static void take_row(lh_decode_passes *d, int i, const uint16_t *pass_answers, b
         answers[label] = pass_answers[label];
         take_given_tokens(d, i);
     }
-    if (!d->ended[i]) guess(d, i, pass_answers);
+    if (!d->ended[i]) put_guesses(d, i, pass_answers);
 }
 
 void lh_decode_passes_take(lh_decode_passes *d, int rows, const uint16_t *pass_answers, bool all_valid) {

@@ -31,11 +31,11 @@ void lh_decode_passes_close(lh_decode_passes *d);
 int lh_decode_passes_choose(lh_decode_passes *d);
 
 /* The input and target of a row in the next pass. */
-static inline const uint16_t *lh_decode_passes_input(const lh_decode_passes *d, int row) {
+static inline const uint16_t *lh_decode_passes_get_input(const lh_decode_passes *d, int row) {
     return d->query->input + (size_t)d->row[row] * d->inputs;
 }
 
-static inline const uint16_t *lh_decode_passes_target(const lh_decode_passes *d, int row) {
+static inline const uint16_t *lh_decode_passes_get_target(const lh_decode_passes *d, int row) {
     return d->results->answers + (size_t)d->row[row] * d->labels;
 }
 

@@ -35,8 +35,8 @@ void lh_target_close(lh_target *target) {
     if (target->cuda.driver != NULL) lh_cuda_device_close(&target->cuda);
 }
 
-lh_status lh_target_engines(const lh_target *target, const lh_engine_config *configs, int count, bool replicas,
-                            lh_engine **engines, lh_error *error) {
+lh_status lh_target_open_engines(const lh_target *target, const lh_engine_config *configs, int count, bool replicas,
+                                 lh_engine **engines, lh_error *error) {
     if (target->cpu == NULL) {
         const lh_cuda_program *program = target->cuda.program;
         return lh_cuda_fleet_open(&target->cuda, replicas ? &program->replicas : NULL, configs, count, engines, error);
@@ -44,4 +44,4 @@ lh_status lh_target_engines(const lh_target *target, const lh_engine_config *con
     return lh_cpu_engines_open(configs, count, target->cpu, engines, error);
 }
 
-int lh_target_workers(const lh_target *target, int threads) { return target->cpu != NULL ? threads : 1; }
+int lh_target_count_workers(const lh_target *target, int threads) { return target->cpu != NULL ? threads : 1; }

@@ -20,10 +20,10 @@ void lh_target_close(lh_target *target);
  * (engine/cpu_workspace.h); on a device they are a fleet (cuda/fleet/fleet.h). replicas: use the variant "replicas"
  * even for one engine. The spec in configs must be target->spec, and the target must outlive the engines. After an
  * error none is open. */
-lh_status lh_target_engines(const lh_target *target, const lh_engine_config *configs, int count, bool replicas,
-                            lh_engine **engines, lh_error *error);
+lh_status lh_target_open_engines(const lh_target *target, const lh_engine_config *configs, int count, bool replicas,
+                                 lh_engine **engines, lh_error *error);
 
 /* The number of threads, at most `threads`, that may call engines of this target at the same time. */
-int lh_target_workers(const lh_target *target, int threads);
+int lh_target_count_workers(const lh_target *target, int threads);
 
 #endif

@@ -20,15 +20,15 @@ typedef struct decoding {
 
 static void put_rows(decoding *d, int rows) {
     for (int row = 0; row < rows; row++) {
-        memcpy(d->input + (size_t)row * d->inputs, lh_decode_passes_input(&d->passes, row),
+        memcpy(d->input + (size_t)row * d->inputs, lh_decode_passes_get_input(&d->passes, row),
                d->inputs * sizeof *d->input);
-        memcpy(d->target + (size_t)row * d->labels, lh_decode_passes_target(&d->passes, row),
+        memcpy(d->target + (size_t)row * d->labels, lh_decode_passes_get_target(&d->passes, row),
                d->labels * sizeof *d->target);
     }
 }
 
 /* Runs a pass over the rows, unless a signal has requested a stop. */
-static lh_status pass(decoding *d, int rows, lh_error *error) {
+static lh_status run_pass(decoding *d, int rows, lh_error *error) {
     lh_query query = *d->query;
     if (lh_is_stopped(d->engine)) return LH_STOPPED;
     query.input = d->input;
@@ -38,7 +38,7 @@ static lh_status pass(decoding *d, int rows, lh_error *error) {
 }
 
 /* Decodes one sequence by passes and stores the requested logits. */
-static lh_status pass_with_logits(decoding *d, lh_error *error) {
+static lh_status run_pass_with_logits(decoding *d, lh_error *error) {
     lh_query query = *d->query;
     int i = d->passes.row[0];
     if (lh_is_stopped(d->engine)) return LH_STOPPED;
@@ -60,7 +60,7 @@ static lh_status decode_by_passes(decoding *d, lh_error *error) {
     for (int rows; status == LH_OK && (rows = lh_decode_passes_choose(&d->passes)) > 0;) {
         if (d->logits != NULL) rows = 1;
         put_rows(d, rows);
-        status = d->logits != NULL ? pass_with_logits(d, error) : pass(d, rows, error);
+        status = d->logits != NULL ? run_pass_with_logits(d, error) : run_pass(d, rows, error);
         if (status == LH_OK) lh_decode_passes_take(&d->passes, rows, d->answers, false);
     }
     lh_decode_passes_close(&d->passes);

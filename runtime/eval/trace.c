@@ -12,7 +12,7 @@
 
 double lh_read_traced(const lh_traced *tensor, int64_t i) {
     if (tensor->kind >= LH_TRACE_TOKENS) return ((const int32_t *)tensor->data)[i];
-    return lh_real_read(tensor->data, lh_st_element_bytes(tensor->file.dtype), i);
+    return lh_real_read(tensor->data, lh_st_get_element_bytes(tensor->file.dtype), i);
 }
 
 int lh_find_trace_input(const lh_trace_request *request, int n, int i) {
@@ -236,7 +236,7 @@ static void take(const pass *p, lh_traced *t) {
 /* Converts sums in double to means of the file's type, in place. */
 static void finish_mean(lh_traced *t, double passes) {
     char *data = t->data;
-    int bytes = lh_st_element_bytes(t->file.dtype);
+    int bytes = lh_st_get_element_bytes(t->file.dtype);
     for (int64_t i = 0; i < t->elements; i++) {
         double sum;
         memcpy(&sum, data + (size_t)i * sizeof sum, sizeof sum);

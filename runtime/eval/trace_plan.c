@@ -14,7 +14,7 @@ const char *lh_get_trace_kind_name(lh_trace_kind kind) {
     return names[kind];
 }
 
-static lh_status too_large(double bytes, double available, const char *contents, lh_error *error) {
+static lh_status fail_size(double bytes, double available, const char *contents, lh_error *error) {
     return lh_fail(error, LH_ERR_ENVIRONMENT,
                    "%s takes %.1f MB of memory, %.1f MB are available\n"
                    "  hint: fewer examples, shorter lengths, fewer kinds, or --average",
@@ -217,7 +217,7 @@ static void add_tensor(lh_traces *traces, lh_trace_group *group, lh_traced tenso
     t->elements = 1;
     for (int i = rank; i < all; i++) t->elements *= t->file.shape[i];
     t->file.dtype = is_integers(t) ? "I32" : traces->real_bytes == 8 ? "F64" : "F32";
-    double bytes = lh_st_element_bytes(t->file.dtype);
+    double bytes = lh_st_get_element_bytes(t->file.dtype);
     for (int i = 0; i < all; i++) bytes *= (double)t->file.shape[i];
     t->file.bytes = bytes < 1e18 ? (size_t)bytes : 0; /* the size is refused before any computation */
     traces->bytes += bytes;
@@ -272,8 +272,8 @@ static double measure_scratch(const lh_traces *traces, const lh_trace_group *gro
 static lh_status make_tensors(lh_traces *traces, lh_error *error) {
     const lh_spec *spec = traces->spec;
     double capacity = (double)traces->group_count * (spec->format->streams + 2 + 3 * spec->site_count), one_pass = 0;
-    double list = capacity * sizeof *traces->tensors, available = lh_memory_available();
-    if (list > available) return too_large(list, available, "the list of tensors", error);
+    double list = capacity * sizeof *traces->tensors, available = lh_get_available_memory();
+    if (list > available) return fail_size(list, available, "the list of tensors", error);
     traces->tensors = lh_engine_allocate((size_t)list, "a list of tensors", error);
     if (traces->tensors == NULL) return LH_ERR_ENVIRONMENT;
     for (int g = 0; g < traces->group_count; g++) {
@@ -283,7 +283,7 @@ static lh_status make_tensors(lh_traces *traces, lh_error *error) {
         traces->passes += (int64_t)traces->groups[g].examples * traces->request.draws;
     }
     traces->memory += one_pass;
-    return traces->memory <= available ? LH_OK : too_large(traces->memory, available, "the trace", error);
+    return traces->memory <= available ? LH_OK : fail_size(traces->memory, available, "the trace", error);
 }
 
 const lh_traced *lh_traces_find(const lh_traces *traces, const lh_trace_group *group, lh_trace_kind kind) {

@@ -40,7 +40,7 @@ typedef struct problem {
     double *rotated; /* [rows][columns], row-major */
 } problem;
 
-static double *vector(size_t count) {
+static double *allocate_vector(size_t count) {
     double *memory = calloc(count > 0 ? count : 1, sizeof *memory);
     if (memory == NULL) {
         fprintf(stderr, "procrustes: no memory for %zu numbers\n", count);
@@ -55,11 +55,11 @@ static void problem_init(problem *p, int rows, int columns) {
     *p = (problem){.rows = rows, .columns = columns, .rank = k, .work_count = BLOCKS * (rows + columns)};
     double **of_whole[] = {&p->reference_q, &p->reference_r, &p->q, &p->r, &p->rotated};
     double **of_square[] = {&p->cross, &p->u, &p->vt, &p->rotation};
-    for (size_t i = 0; i < sizeof of_whole / sizeof *of_whole; i++) *of_whole[i] = vector(whole);
-    for (size_t i = 0; i < sizeof of_square / sizeof *of_square; i++) *of_square[i] = vector(square);
-    p->singular = vector((size_t)k);
-    p->tau = vector((size_t)k);
-    p->work = vector((size_t)p->work_count);
+    for (size_t i = 0; i < sizeof of_whole / sizeof *of_whole; i++) *of_whole[i] = allocate_vector(whole);
+    for (size_t i = 0; i < sizeof of_square / sizeof *of_square; i++) *of_square[i] = allocate_vector(square);
+    p->singular = allocate_vector((size_t)k);
+    p->tau = allocate_vector((size_t)k);
+    p->work = allocate_vector((size_t)p->work_count);
 }
 
 static void problem_free(problem *p) {
@@ -88,7 +88,7 @@ static void decompose(problem *p, double *q, double *r) {
 }
 
 /* out[m][n] = left[m][inner] right[inner][n], all stored by columns; transposed: right is stored as [n][inner]. */
-static void product(int m, int n, int inner, const double *left, const double *right, int transposed, double *out) {
+static void multiply(int m, int n, int inner, const double *left, const double *right, int transposed, double *out) {
     for (int j = 0; j < n; j++)
         for (int i = 0; i < m; i++) {
             double sum = 0;
@@ -103,7 +103,7 @@ static void product(int m, int n, int inner, const double *left, const double *r
 static double solve(problem *p) {
     int k = p->rank, info;
     decompose(p, p->q, p->r);
-    product(k, k, p->rows, p->r, p->reference_r, 1, p->cross);
+    multiply(k, k, p->rows, p->r, p->reference_r, 1, p->cross);
     dgesvd_("A", "A", &k, &k, p->cross, &k, p->singular, p->u, &k, p->vt, &k, p->work, &p->work_count, &info, 1, 1);
     check_lapack(info, "dgesvd");
     double sum = 0;
@@ -114,7 +114,7 @@ static double solve(problem *p) {
 /* Computes A Q = R^T (U V^T) S^T of the last solved table, row-major. */
 static void rotate(problem *p) {
     int k = p->rank;
-    product(k, k, k, p->u, p->vt, 0, p->rotation);
+    multiply(k, k, k, p->u, p->vt, 0, p->rotation);
     for (int row = 0; row < p->rows; row++)
         for (int column = 0; column < p->columns; column++) {
             double sum = 0;

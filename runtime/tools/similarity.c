@@ -44,7 +44,7 @@ static const float *get_layer(const maps *m, int model, int layer) {
     return m->weights + ((size_t)model * (size_t)m->layers + (size_t)layer) * get_layer_size(m);
 }
 
-static double term(double p) { return p > 0 ? -p * log(p) : 0; }
+static double compute_entropy_term(double p) { return p > 0 ? -p * log(p) : 0; }
 
 static int read_layer(maps *m, FILE *file, int model, int layer, const char *path) {
     size_t count = get_layer_size(m), layer_index = (size_t)model * (size_t)m->layers + (size_t)layer;
@@ -56,7 +56,7 @@ static int read_layer(maps *m, FILE *file, int model, int layer, const char *pat
         if (m->bytes == 8) out[i] = (float)wide;
         if (!(out[i] >= 0 && out[i] <= 1.001F)) return print_problem(INPUT, "a weight is not from 0 to 1", path);
         m->squares[layer_index] += (double)out[i] * (double)out[i];
-        m->entropy[layer_index] += term((double)out[i]);
+        m->entropy[layer_index] += compute_entropy_term((double)out[i]);
     }
     return DONE;
 }
@@ -108,11 +108,11 @@ static void compare_layer(const maps *m, int first, int second, int layer, doubl
     for (size_t i = 0, count = get_layer_size(m); i < count; i++) {
         double p = (double)a[i], q = (double)b[i];
         *product += p * q;
-        *mixed += term((p + q) / 2);
+        *mixed += compute_entropy_term((p + q) / 2);
     }
 }
 
-static void put(int first, int second, int layer, double cosine, double divergence) {
+static void print_line(int first, int second, int layer, double cosine, double divergence) {
     printf("%d %d %d %.9g %.9g\n", first, second, layer, cosine, divergence > 0 ? divergence : 0.0);
 }
 
@@ -125,13 +125,13 @@ static void compare(const maps *m, int first, int second) {
                j = (size_t)second * (size_t)m->layers + (size_t)layer;
         compare_layer(m, first, second, layer, &own, &mixed);
         double apart = (mixed - (entropy[i] + entropy[j]) / 2) / rows;
-        put(first, second, layer, own / sqrt(squares[i] * squares[j]), apart);
+        print_line(first, second, layer, own / sqrt(squares[i] * squares[j]), apart);
         product += own;
         a += squares[i];
         b += squares[j];
         divergence += apart / m->layers;
     }
-    put(first, second, -1, product / sqrt(a * b), divergence);
+    print_line(first, second, -1, product / sqrt(a * b), divergence);
 }
 
 int main(int count, char **words) {

@@ -79,8 +79,8 @@ static void show(lh_loop *loop, bool logged) {
 
 static void view_window(lh_loop *loop) {
     if (loop->window->steps > 0) {
-        loop->view.loss = lh_window_mean(loop->window, loop->window->loss);
-        loop->view.accuracy = lh_window_mean(loop->window, loop->window->accuracy);
+        loop->view.loss = lh_window_compute_mean(loop->window, loop->window->loss);
+        loop->view.accuracy = lh_window_compute_mean(loop->window, loop->window->accuracy);
     }
 }
 

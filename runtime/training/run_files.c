@@ -18,13 +18,13 @@
 #include "base/team.h"
 #include "data/datasets/epoch.h"
 
-static lh_status join(char *path, size_t size, const char *directory, const char *name, lh_error *error) {
+static lh_status join_path(char *path, size_t size, const char *directory, const char *name, lh_error *error) {
     if ((size_t)snprintf(path, size, "%s/%s", directory, name) >= size)
         return lh_fail(error, LH_ERR_INPUT, "%.200s...: the path is too long", directory);
     return LH_OK;
 }
 
-static void now(char text[32]) {
+static void write_now(char text[32]) {
     time_t seconds = time(NULL);
     struct tm utc;
     gmtime_r(&seconds, &utc);
@@ -41,7 +41,7 @@ static void describe_machine(const lh_engine *engine, char *text, size_t size) {
     struct utsname system = {0};
     uname(&system);
     snprintf(text, size, "%s%s%s %s, %d processors%s%s", model, model[0] != 0 ? ", " : "", system.sysname,
-             system.machine, lh_team_processors(), engine->device != NULL ? ", " : "",
+             system.machine, lh_team_count_processors(), engine->device != NULL ? ", " : "",
              engine->device != NULL ? engine->device : "");
 }
 
@@ -155,7 +155,7 @@ static void put_facts(const lh_run *run, FILE *out, const ending *end) {
 static lh_status write_facts(const lh_run *run, const ending *end, lh_error *error) {
     char path[LH_PATH_MAX + 64];
     lh_text text;
-    lh_status status = join(path, sizeof path, run->directory, "run.json", error);
+    lh_status status = join_path(path, sizeof path, run->directory, "run.json", error);
     if (status == LH_OK) status = lh_text_open(&text, error);
     if (status != LH_OK) return status;
     put_facts(run, text.out, end);
@@ -167,7 +167,7 @@ static lh_status write_facts(const lh_run *run, const ending *end, lh_error *err
 
 static bool has_file(const lh_run *run, const char *name) {
     char path[LH_PATH_MAX + 64];
-    return join(path, sizeof path, run->directory, name, NULL) == LH_OK && access(path, F_OK) == 0;
+    return join_path(path, sizeof path, run->directory, name, NULL) == LH_OK && access(path, F_OK) == 0;
 }
 
 static bool belongs_to_run(const char *name) {
@@ -182,7 +182,7 @@ static lh_status remove_files(const lh_run *run, lh_error *error) {
     for (struct dirent *entry; status == LH_OK && (entry = readdir(directory)) != NULL;) {
         char path[LH_PATH_MAX + 512];
         if (!belongs_to_run(entry->d_name)) continue;
-        status = join(path, sizeof path, run->directory, entry->d_name, error);
+        status = join_path(path, sizeof path, run->directory, entry->d_name, error);
         if (status == LH_OK && unlink(path) != 0)
             status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: %s", path, strerror(errno));
     }
@@ -216,9 +216,10 @@ static lh_status name_directory(lh_run *run, lh_error *error) {
 static lh_status name_files(lh_run *run, lh_error *error) {
     lh_status status = name_directory(run, error);
     if (status != LH_OK) return status;
-    status = join(run->metrics, sizeof run->metrics, run->directory, "metrics.jsonl", error);
-    if (status == LH_OK) status = join(run->evaluations, sizeof run->evaluations, run->directory, "eval.jsonl", error);
-    if (status == LH_OK) status = join(run->windows, sizeof run->windows, run->directory, "window.jsonl", error);
+    status = join_path(run->metrics, sizeof run->metrics, run->directory, "metrics.jsonl", error);
+    if (status == LH_OK)
+        status = join_path(run->evaluations, sizeof run->evaluations, run->directory, "eval.jsonl", error);
+    if (status == LH_OK) status = join_path(run->windows, sizeof run->windows, run->directory, "window.jsonl", error);
     return status;
 }
 
@@ -263,7 +264,7 @@ lh_status lh_run_claim(lh_run *run, lh_run_start start, lh_error *error) {
 }
 
 lh_status lh_run_begin(lh_run *run, lh_run_start start, lh_error *error) {
-    now(run->started);
+    write_now(run->started);
     lh_status status = start == LH_RUN_RESUME ? LH_OK : remove_files(run, error);
     return status == LH_OK ? write_facts(run, NULL, error) : status;
 }
@@ -273,7 +274,7 @@ lh_status lh_run_read_ending(const lh_run *run, int *exit_code, int64_t *step, l
     size_t bytes;
     *exit_code = -1;
     *step = 0;
-    lh_status status = join(path, sizeof path, run->directory, "run.json", error);
+    lh_status status = join_path(path, sizeof path, run->directory, "run.json", error);
     if (status != LH_OK || !has_file(run, "run.json")) return status;
     status = lh_read_text(path, LH_MOST_FACTS, &text, &bytes, error);
     if (status != LH_OK) return status;
@@ -302,16 +303,16 @@ __attribute__((format(printf, 2, 3))) static void add_note(lh_error *note, const
 
 enum { METRICS, EVALUATIONS, WINDOWS, LOGS };
 
-static const char *log_path(const lh_run *run, int log) {
+static const char *get_log_path(const lh_run *run, int log) {
     return log == METRICS ? run->metrics : log == EVALUATIONS ? run->evaluations : run->windows;
 }
 
 static lh_status cut_logs(const lh_run *run, int64_t last, lh_cut cuts[LOGS], lh_error *note, lh_error *error) {
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < LOGS; i++) {
-        status = lh_truncate_lines(log_path(run, i), "step", last, &cuts[i], error);
+        status = lh_truncate_lines(get_log_path(run, i), "step", last, &cuts[i], error);
         if (status == LH_OK && cuts[i].torn_lines > 0)
-            add_note(note, "%s: the last line was torn and is left out", log_path(run, i));
+            add_note(note, "%s: the last line was torn and is left out", get_log_path(run, i));
     }
     return status;
 }
@@ -322,7 +323,7 @@ static void note_lost_lines(const lh_run *run, int log, const lh_cut *cut, int64
     add_note(note,
              "%s: %s%lld of %lld lines up to step %lld, which the checkpoint relies on\n"
              "  the others are lost; training continues with the same bits",
-             log_path(run, log), cut->exists ? "has " : "is gone: ", (long long)cut->kept_lines,
+             get_log_path(run, log), cut->exists ? "has " : "is gone: ", (long long)cut->kept_lines,
              (long long)expected_lines, (long long)step);
 }
 
@@ -393,7 +394,7 @@ lh_status lh_run_resume(lh_run *run, lh_engine *engine, lh_window *window, bool 
  * checkpoint's, at the latest before its rename. */
 static lh_status sync_logs(const lh_run *run, lh_error *error) {
     lh_status status = LH_OK;
-    for (int i = 0; status == LH_OK && i < LOGS; i++) status = lh_sync_file(log_path(run, i), error);
+    for (int i = 0; status == LH_OK && i < LOGS; i++) status = lh_sync_file(get_log_path(run, i), error);
     return status;
 }
 
@@ -409,7 +410,7 @@ lh_status lh_run_checkpoint(lh_run *run, lh_engine *engine, const lh_window *win
     if (status == LH_OK && keep) {
         char name[64], path[LH_PATH_MAX + 64];
         snprintf(name, sizeof name, "checkpoint-%lld.safetensors", (long long)engine->step);
-        status = join(path, sizeof path, run->directory, name, error);
+        status = join_path(path, sizeof path, run->directory, name, error);
         if (status == LH_OK) status = lh_checkpoint_write(path, run->spec, state, &facts, error);
     }
     lh_state_close(&copy);
@@ -418,7 +419,7 @@ lh_status lh_run_checkpoint(lh_run *run, lh_engine *engine, const lh_window *win
 
 lh_status lh_run_close(lh_run *run, int exit_code, const lh_window *window, lh_error *error) {
     char time[32];
-    now(time);
+    write_now(time);
     ending end = {time, exit_code, run->engine->step, window};
     lh_status status = sync_logs(run, error); /* evaluations follow the last checkpoint */
     if (status == LH_OK) status = write_facts(run, &end, error);

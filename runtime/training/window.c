@@ -47,7 +47,7 @@ void lh_window_add(lh_window *window, const lh_step_metrics *metrics) {
     window->update_norm += metrics->update_norm;
 }
 
-double lh_window_mean(const lh_window *window, double sum) {
+double lh_window_compute_mean(const lh_window *window, double sum) {
     int64_t steps = window->steps - window->masked;
     return steps > 0 ? sum / (double)steps : NAN;
 }
@@ -91,7 +91,7 @@ static lh_status append(lh_text *text, const char *path, lh_error *error) {
 
 /* The name of a mean in metrics.jsonl. A teacher-forced accuracy has a name of its own, because each answer was
  * predicted from the right tokens before it, not from the model's own answers. */
-static const char *metric_key(int index, bool teacher_forced) {
+static const char *get_metric_key(int index, bool teacher_forced) {
     bool accuracy = fields[index].offset == offsetof(lh_window, accuracy);
     return teacher_forced && accuracy ? "accuracy_teacher_forced" : fields[index].key;
 }
@@ -106,8 +106,8 @@ lh_status lh_window_log(lh_window *window, const char *path, int64_t step, bool 
     lh_json_begin(&line, text.out);
     lh_json_integer(&line, "step", step);
     for (int i = first; i < MEANS; i++)
-        lh_json_number(&line, metric_key(i, teacher_forced),
-                       i < LABEL_FIELDS ? lh_window_mean(window, *get_field(window, i))
+        lh_json_number(&line, get_metric_key(i, teacher_forced),
+                       i < LABEL_FIELDS ? lh_window_compute_mean(window, *get_field(window, i))
                                         : *get_field(window, i) / (double)window->steps);
     lh_json_number(&line, "learning_rate", learning_rate);
     lh_json_number(&line, "steps_per_second", steps_per_second);

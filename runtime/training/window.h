@@ -34,7 +34,7 @@ void lh_window_add(lh_window *window, const lh_step_metrics *metrics);
 void lh_window_add_to_epoch(lh_window *window, const lh_step_metrics *metrics, int64_t step, int64_t batches);
 
 /* The mean of loss, accuracy or exact_match over the steps with a counted label; NAN: there is no such step. */
-double lh_window_mean(const lh_window *window, double sum);
+double lh_window_compute_mean(const lh_window *window, double sum);
 
 /* Begins the next window; seconds, lines and the epoch go on. */
 void lh_window_clear(lh_window *window);

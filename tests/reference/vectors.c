@@ -133,7 +133,7 @@ void lh_vectors_load_weight(const lh_st_file *file, lh_ref_tensor *tensor) {
 /* ---- metadata ---- */
 
 static const char *get_metadata(const lh_st_file *file, const char *key) {
-    const char *value = lh_st_metadata(file, key);
+    const char *value = lh_st_find_metadata(file, key);
     if (!value) lh_vectors_fail(key, "not in the metadata");
     return value;
 }

@@ -86,7 +86,7 @@ static void open_masked(masked *m, bool (*which)(uint32_t, uint32_t, int)) {
                                .trains = true,
                                .keeps_gradient = true,
                                .fixed_length = LENGTH};
-    lh_assert_ok(lh_target_engines(&m->target, &config, 1, false, &m->engine, &error), &error);
+    lh_assert_ok(lh_target_open_engines(&m->target, &config, 1, false, &m->engine, &error), &error);
 }
 
 static void close_masked(masked *m) {
@@ -209,7 +209,7 @@ static void test_window_leaves_out_steps_without_counted_labels(void **state) {
         norms += metrics.gradient_norm;
     }
     assert_true(window.steps == 4 && window.masked == 1);
-    assert_true(fabs(lh_window_mean(&window, window.loss) - loss / 3) <= 1e-12);
+    assert_true(fabs(lh_window_compute_mean(&window, window.loss) - loss / 3) <= 1e-12);
     assert_true(fabs(window.gradient_norm - norms) <= 1e-12);
     close_masked(&m);
 }

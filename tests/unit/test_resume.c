@@ -194,11 +194,11 @@ static void leave_out_optimizer(const char *path) {
     int count = lh_st_count(file), all = lh_st_metadata_count(file);
     assert_true(count <= MOST && all <= MOST);
     for (int i = 0; i < count; i++) tensors[i] = *lh_st_get(file, i);
-    for (int i = 0; i < count; i++) sum += lh_checkpoint_tensor_sum(&tensors[i]);
+    for (int i = 0; i < count; i++) sum += lh_checkpoint_sum_tensor(&tensors[i]);
     for (int i = 0; i < all; i++)
         if (strcmp(lh_st_metadata_get(file, i)->key, "optimizer") != 0) meta[pairs++] = *lh_st_metadata_get(file, i);
     assert_int_equal(pairs, all - 1);
-    for (int i = 0; i < pairs; i++) sum += lh_checkpoint_meta_sum(&meta[i]);
+    for (int i = 0; i < pairs; i++) sum += lh_checkpoint_sum_meta(&meta[i]);
     snprintf(text, sizeof text, "%016" PRIx64, sum);
     for (int i = 0; i < pairs; i++)
         if (strcmp(meta[i].key, LH_CHECKSUM_KEY) == 0) meta[i].value = text;

@@ -68,9 +68,9 @@ static void test_write_then_read_equal(void **state) {
         if (found->bytes) assert_memory_equal(found->data, tensors[i].data, found->bytes);
     }
     assert_null(lh_st_find(file, "none"));
-    assert_string_equal(lh_st_metadata(file, "format"), "test");
-    assert_string_equal(lh_st_metadata(file, "quoted"), meta[1].value);
-    assert_null(lh_st_metadata(file, "none"));
+    assert_string_equal(lh_st_find_metadata(file, "format"), "test");
+    assert_string_equal(lh_st_find_metadata(file, "quoted"), meta[1].value);
+    assert_null(lh_st_find_metadata(file, "none"));
     lh_st_free(file);
 }
 
@@ -114,7 +114,7 @@ static void test_write_rows_with_gaps_as_dense(void **state) {
     }
     assert_int_equal(bytes[0], bytes[1]);
     assert_memory_equal(text[0], text[1], bytes[0]);
-    assert_int_equal(lh_checkpoint_tensor_sum(&both[0]), lh_checkpoint_tensor_sum(&both[1]));
+    assert_int_equal(lh_checkpoint_sum_tensor(&both[0]), lh_checkpoint_sum_tensor(&both[1]));
     free(text[0]);
     free(text[1]);
 }
@@ -126,7 +126,7 @@ static void test_write_nothing_read_as_empty(void **state) {
     lh_assert_ok(lh_st_write(path, NULL, 0, NULL, 0, &error), &error);
     lh_assert_ok(lh_st_read(path, &file, &error), &error);
     assert_int_equal(lh_st_count(file), 0);
-    assert_null(lh_st_metadata(file, "format"));
+    assert_null(lh_st_find_metadata(file, "format"));
     lh_st_free(file);
 }
 

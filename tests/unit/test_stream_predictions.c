@@ -153,7 +153,7 @@ static void test_input_lines_name_the_stream_of_a_list(void **state) {
         if (cases[i].message != NULL) lh_assert_error(status, LH_ERR_INPUT, &error, cases[i].message);
         else {
             lh_assert_ok(status, &error);
-            lh_query query = lh_input_query(&input);
+            lh_query query = lh_input_make_query(&input);
             assert_int_equal(query.positions[0][1], 4);
             assert_true((query.positions[1] != NULL) == (i == 1) && query.distances[0] == NULL);
         }

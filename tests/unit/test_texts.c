@@ -96,7 +96,7 @@ static int show_progress(bool catches) {
     const volatile sig_atomic_t *stopped = catches ? lh_catch_signals() : NULL;
     setenv("TERM", "xterm", 1);
     lh_progress_start(&progress);
-    lh_progress_line(&progress, "[##..] step 2");
+    lh_progress_print(&progress, "[##..] step 2");
     while (stopped == NULL || !*stopped) usleep(1000);
     lh_progress_wipe(&progress);
     fprintf(stderr, "stopped\n");

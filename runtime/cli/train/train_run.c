@@ -16,7 +16,7 @@ static lh_run_start make_start(const lh_train_flags *flags) {
     return flags->resume ? LH_RUN_RESUME : flags->overwrite ? LH_RUN_OVERWRITE : LH_RUN_FRESH;
 }
 
-lh_engine_config lh_train_run_config(const lh_train_run *train_run) {
+lh_engine_config lh_train_run_make_config(const lh_train_run *train_run) {
     return (lh_engine_config){
         .spec = train_run->spec,
         .seed = train_run->run.seed,

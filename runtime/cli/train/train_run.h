@@ -35,7 +35,7 @@ typedef struct lh_train_run {
 } lh_train_run;
 
 /* The configuration of this run's engine; threads: 0. */
-lh_engine_config lh_train_run_config(const lh_train_run *train_run);
+lh_engine_config lh_train_run_make_config(const lh_train_run *train_run);
 
 /* Claims the run's folder. Files of an earlier run in the folder are not changed. */
 lh_status lh_train_run_claim(lh_train_run *train_run, lh_error *error);

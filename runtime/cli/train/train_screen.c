@@ -73,10 +73,10 @@ static void show_run(lh_train_screen *screen, const lh_training_view *view) {
         snprintf(chance, sizeof chance, "  at chance since step %lld", (long long)view->at_chance_since);
     double seconds = (double)(view->steps - view->step) / view->steps_per_second;
     double share = view->steps > 0 ? (double)view->step / (double)view->steps : 1.0;
-    lh_progress_line(&screen->progress, "%s step %lld/%lld  %.1f steps/s  loss %.4f  %s %.4f%s%s  %s left",
-                     lh_progress_bar(share, bar), (long long)view->step, (long long)view->steps, view->steps_per_second,
-                     view->loss, get_accuracy_name(screen->train_runs[0].spec), view->accuracy,
-                     write_during(view, during), chance, lh_write_duration(seconds, remaining));
+    lh_progress_print(&screen->progress, "%s step %lld/%lld  %.1f steps/s  loss %.4f  %s %.4f%s%s  %s left",
+                      lh_progress_write_bar(share, bar), (long long)view->step, (long long)view->steps,
+                      view->steps_per_second, view->loss, get_accuracy_name(screen->train_runs[0].spec), view->accuracy,
+                      write_during(view, during), chance, lh_write_duration(seconds, remaining));
 }
 
 /* A summary of a group. */
@@ -127,7 +127,7 @@ static overview summarise(const lh_train_screen *screen) {
 static void show_group(lh_train_screen *screen) {
     overview summary = summarise(screen);
     char bar[32], remaining[32], extra[160] = "";
-    double rate = (double)summary.done / lh_progress_seconds(&screen->progress);
+    double rate = (double)summary.done / lh_progress_get_seconds(&screen->progress);
     double steps = (double)screen->train_runs[0].flags->steps * screen->count;
     size_t used = 0;
     if (summary.chance > 0) used += (size_t)snprintf(extra, sizeof extra, "  %d at chance", summary.chance);
@@ -137,14 +137,14 @@ static void show_group(lh_train_screen *screen) {
     if (summary.finished > 0)
         used += (size_t)snprintf(extra + used, sizeof extra - used, "  %d over", summary.finished);
     if (summary.failed > 0) snprintf(extra + used, sizeof extra - used, ", %d failed", summary.failed);
-    lh_progress_line(&screen->progress,
-                     "%s %d runs  step %lld to %lld of %lld  %.1f model-steps/s  loss %.4g to %.4g  "
-                     "%s %.4f to %.4f%s  %s left",
-                     lh_progress_bar(steps > 0 ? 1.0 - (double)summary.to_do / steps : 1.0, bar), screen->count,
-                     (long long)summary.least, (long long)summary.most, (long long)screen->train_runs[0].flags->steps,
-                     rate, summary.loss[0], summary.loss[1], get_accuracy_name(screen->train_runs[0].spec),
-                     summary.accuracy[0], summary.accuracy[1], extra,
-                     lh_write_duration((double)summary.to_do / rate, remaining));
+    lh_progress_print(&screen->progress,
+                      "%s %d runs  step %lld to %lld of %lld  %.1f model-steps/s  loss %.4g to %.4g  "
+                      "%s %.4f to %.4f%s  %s left",
+                      lh_progress_write_bar(steps > 0 ? 1.0 - (double)summary.to_do / steps : 1.0, bar), screen->count,
+                      (long long)summary.least, (long long)summary.most, (long long)screen->train_runs[0].flags->steps,
+                      rate, summary.loss[0], summary.loss[1], get_accuracy_name(screen->train_runs[0].spec),
+                      summary.accuracy[0], summary.accuracy[1], extra,
+                      lh_write_duration((double)summary.to_do / rate, remaining));
 }
 
 void lh_screen_show_start(lh_train_screen *screen, const lh_train_run *train_run) {
@@ -167,9 +167,9 @@ void lh_screen_update(void *context, const lh_training_view *view) {
     pthread_mutex_lock(&screen->mutex);
     lh_shown *shown = get_display(screen, train_run);
     shown->view = *view;
-    bool due = lh_progress_due(&screen->progress, PLAIN_SECONDS);
+    bool due = lh_progress_is_due(&screen->progress, PLAIN_SECONDS);
     if (screen->count > 1) {
-        if (due && lh_progress_seconds(&screen->progress) > FIRST_SECONDS) show_group(screen);
+        if (due && lh_progress_get_seconds(&screen->progress) > FIRST_SECONDS) show_group(screen);
     } else if ((screen->progress.live || view->logged || last) && (last || due)) {
         show_run(screen, view);
     }
@@ -183,14 +183,14 @@ void lh_screen_update_evaluation(void *context, const lh_eval_result *result, in
     pthread_mutex_lock(&screen->mutex);
     done += train_run->validated;
     get_display(screen, train_run)->evaluated = done;
-    if (screen->count == 1) lh_progress_evaluation(&screen->progress, result, done, train_run->conditions);
-    else if (lh_progress_due(&screen->progress, PLAIN_SECONDS)) show_group(screen);
+    if (screen->count == 1) lh_progress_show_evaluation(&screen->progress, result, done, train_run->conditions);
+    else if (lh_progress_is_due(&screen->progress, PLAIN_SECONDS)) show_group(screen);
     pthread_mutex_unlock(&screen->mutex);
 }
 
 /* Writes ", 36.1 MB of memory"; empty if the system does not report it. */
 static const char *write_memory(char text[64]) {
-    double bytes = lh_memory_peak();
+    double bytes = lh_get_peak_memory();
     text[0] = 0;
     if (bytes > 0) snprintf(text, 64, ", %.1f MB of memory", bytes / 1e6);
     return text;
@@ -202,7 +202,7 @@ void lh_screen_show_trained(lh_train_screen *screen, const lh_train_run *train_r
     lh_progress_wipe(&screen->progress);
     printf("%s: step %lld, %lld steps in %s%s\n%s\n", train_run->spec->id, (long long)train_run->last_step,
            (long long)(train_run->last_step - train_run->first_step),
-           lh_write_duration(lh_progress_seconds(&screen->progress), time), write_memory(memory),
+           lh_write_duration(lh_progress_get_seconds(&screen->progress), time), write_memory(memory),
            train_run->run.directory);
 }
 
@@ -261,7 +261,7 @@ void lh_screen_print_summary(lh_train_screen *screen) {
     for (int i = 0; i < screen->count; i++) steps += screen->train_runs[i].last_step - screen->train_runs[i].first_step;
     const lh_spec *spec = screen->train_runs[0].spec;
     printf("%s: %d runs, %lld steps in %s%s, %s/%s/%s\n", spec->id, screen->count, (long long)steps,
-           lh_write_duration(lh_progress_seconds(&screen->progress), time), write_memory(memory),
+           lh_write_duration(lh_progress_get_seconds(&screen->progress), time), write_memory(memory),
            screen->train_runs[0].run.root, spec->id, spec->plan_digest);
     int width[LH_SPLITS];
     printf("%-13s %8s %10s %10s %10s", "learning rate", "seed", "step", "loss",

@@ -75,7 +75,7 @@ static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *done, lh
         {"--checkpoint-every", LH_OPTION_INTEGER, &f->checkpoint_every, 1, 4294967295.0, NULL, "N",
          "steps between checkpoints"},
     };
-    lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, done, error);
+    lh_status status = lh_cli_read_options(cli, &verb, options, sizeof options / sizeof *options, done, error);
     if (status != LH_OK || *done) return status;
     if (!many) f->seeds = (lh_option_range){seed, seed};
     f->group = many || f->rates.count > 1;
@@ -122,7 +122,7 @@ static lh_status check_lengths(const lh_spec *spec, const lh_train_flags *flags,
 }
 
 /* Makes a run for every rate and seed. */
-static void name_members(lh_train_run *train_runs, lh_train_screen *screen, const lh_train_run *common) {
+static void list_runs(lh_train_run *train_runs, lh_train_screen *screen, const lh_train_run *common) {
     const lh_train_flags *flags = common->flags;
     for (int rate = 0; rate < flags->rates.count; rate++)
         for (int64_t seed = flags->seeds.first; seed <= flags->seeds.last; seed++) {
@@ -221,18 +221,18 @@ static lh_status open_engines(const lh_target *target, lh_train_run *train_runs,
     lh_status status = LH_OK;
     if (configs == NULL || engines == NULL) status = lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %d runs", count);
     for (int i = 0; status == LH_OK && i < count; i++) {
-        configs[i] = lh_train_run_config(&train_runs[i]);
+        configs[i] = lh_train_run_make_config(&train_runs[i]);
         configs[i].threads = count > 1 && target->cpu != NULL ? 1 : threads;
     }
-    if (status == LH_OK) status = lh_target_engines(target, configs, count, train_runs[0].flags->group, engines, error);
+    if (status == LH_OK)
+        status = lh_target_open_engines(target, configs, count, train_runs[0].flags->group, engines, error);
     for (int i = 0; status == LH_OK && i < count; i++) train_runs[i].engine = engines[i];
     free(configs);
     free(engines);
     return status;
 }
 
-static lh_status open_members(const lh_target *target, lh_train_run *train_runs, int count, int threads,
-                              lh_error *error) {
+static lh_status open_runs(const lh_target *target, lh_train_run *train_runs, int count, int threads, lh_error *error) {
     const lh_train_flags *flags = train_runs[0].flags;
     lh_status status = open_engines(target, train_runs, count, threads, error);
     for (int i = 0; status == LH_OK && i < count; i++) status = lh_train_run_open(&train_runs[i], error);
@@ -244,7 +244,7 @@ static lh_status open_members(const lh_target *target, lh_train_run *train_runs,
 }
 
 /* The status of the whole command, by priority: environment errors, signals, failed runs. */
-static lh_status verdict(const lh_train_run *train_runs, int count, lh_error *error) {
+static lh_status combine_statuses(const lh_train_run *train_runs, int count, lh_error *error) {
     if (count == 1) {
         *error = train_runs[0].error;
         return train_runs[0].status;
@@ -262,23 +262,24 @@ static lh_status verdict(const lh_train_run *train_runs, int count, lh_error *er
     return failed > 0 ? lh_fail(error, worst, "%d of %d runs failed", failed, count) : LH_OK;
 }
 
-static lh_status run_members(lh_train_run *train_runs, lh_train_screen *screen, int count, int threads,
-                             lh_error *error) {
+static lh_status advance_runs(lh_train_run *train_runs, lh_train_screen *screen, int count, int threads,
+                              lh_error *error) {
     void **jobs = malloc((size_t)count * sizeof *jobs);
     if (jobs == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %d runs", count);
     for (int i = 0; i < count; i++) jobs[i] = &train_runs[i];
     lh_status status = lh_group_run(threads, jobs, count, lh_train_run_advance, error);
     free(jobs);
     if (status == LH_OK && count > 1) lh_screen_print_summary(screen);
-    return status == LH_OK ? verdict(train_runs, count, error) : status;
+    return status == LH_OK ? combine_statuses(train_runs, count, error) : status;
 }
 
-static lh_status train_members(const lh_target *target, lh_train_run *train_runs, lh_train_screen *screen, int count,
-                               int threads, lh_error *error) {
+static lh_status train_on_screen(const lh_target *target, lh_train_run *train_runs, lh_train_screen *screen, int count,
+                                 int threads, lh_error *error) {
     lh_status status = lh_screen_open(screen, train_runs, count, error);
-    if (status == LH_OK) status = open_members(target, train_runs, count, threads, error);
+    if (status == LH_OK) status = open_runs(target, train_runs, count, threads, error);
     if (status == LH_OK)
-        status = run_members(train_runs, screen, count, count > 1 ? lh_target_workers(target, threads) : 1, error);
+        status =
+            advance_runs(train_runs, screen, count, count > 1 ? lh_target_count_workers(target, threads) : 1, error);
     lh_screen_close(screen);
     return status;
 }
@@ -288,9 +289,9 @@ static lh_status train_all(const lh_target *target, const lh_train_run *common, 
     lh_train_screen screen;
     lh_train_run *train_runs = calloc((size_t)count, sizeof *train_runs);
     if (train_runs == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %d runs", count);
-    name_members(train_runs, &screen, common);
+    list_runs(train_runs, &screen, common);
     lh_status status = common->flags->missing ? keep_missing(train_runs, &count, error) : LH_OK;
-    if (status == LH_OK && count > 0) status = train_members(target, train_runs, &screen, count, threads, error);
+    if (status == LH_OK && count > 0) status = train_on_screen(target, train_runs, &screen, count, threads, error);
     for (int i = 0; i < count; i++) lh_train_run_close(&train_runs[i]);
     free(train_runs);
     return status;
@@ -311,7 +312,7 @@ static lh_status train(const lh_cli *cli, const lh_target *target, const lh_trai
         .run = {.spec = &target->spec, .root = flags->out, .flags = words, .overfit = (int)flags->overfit},
     };
     int count = (int)(flags->seeds.last - flags->seeds.first + 1) * flags->rates.count;
-    status = train_all(target, &common, count, lh_cli_threads(flags->threads), error);
+    status = train_all(target, &common, count, lh_cli_count_threads(flags->threads), error);
     free(words);
     return status;
 }

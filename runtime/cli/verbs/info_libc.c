@@ -24,7 +24,7 @@ static void keep_higher_version(const char *name, int *major, int *minor) {
     *minor = b;
 }
 
-void lh_info_libc(char *text, size_t size) {
+void lh_info_find_libc(char *text, size_t size) {
     const ElfW(Dyn) *dynamic = _DYNAMIC;
     ElfW(Addr) strings = 0, needs = 0;
     size_t count = 0;
@@ -52,7 +52,7 @@ void lh_info_libc(char *text, size_t size) {
     if (major > 0) snprintf(text, size, "%d.%d", major, minor);
 }
 #else
-void lh_info_libc(char *text, size_t size) {
+void lh_info_find_libc(char *text, size_t size) {
     if (size > 0) text[0] = 0;
 }
 #endif

@@ -6,6 +6,6 @@
 
 /* Writes the lowest version of glibc that has all functions this program uses, "2.34"; empty if the program is linked
  * statically or to another C library. */
-void lh_info_libc(char *text, size_t size);
+void lh_info_find_libc(char *text, size_t size);
 
 #endif

@@ -254,7 +254,7 @@ static lh_status read_target(lh_input *input, const lh_spec *spec, int64_t line,
     return status;
 }
 
-static lh_status wrong_length(int64_t line, int found, int expected, lh_error *error) {
+static lh_status fail_length(int64_t line, int found, int expected, lh_error *error) {
     return lh_fail(error, LH_ERR_INPUT, "line %lld: a target of %d tokens\n  expected: %d", (long long)line, found,
                    expected);
 }
@@ -319,7 +319,7 @@ static lh_status find_right(lh_input *input, const lh_spec *spec, int64_t line, 
     if (input->target == NULL && right == LH_IF_KNOWN && spec->task->solve != NULL) solve_as_it_stands(input, spec);
     if (input->target == NULL || spec->corpus == NULL) return LH_OK;
     if (input->outputs > 0 && input->outputs != input->target_length)
-        return wrong_length(line, input->target_length, input->outputs, error);
+        return fail_length(line, input->target_length, input->outputs, error);
     input->outputs = input->target_length;
     return LH_OK;
 }
@@ -327,7 +327,7 @@ static lh_status find_right(lh_input *input, const lh_spec *spec, int64_t line, 
 static lh_status check_target(const lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
     int outputs = lh_get_output_length(spec, input->n);
     if (input->target == NULL || input->target_length == outputs) return LH_OK;
-    return wrong_length(line, input->target_length, outputs, error);
+    return fail_length(line, input->target_length, outputs, error);
 }
 
 /* ---- whole inputs ---- */
@@ -405,7 +405,7 @@ lh_status lh_input_read_literal(lh_input *input, const lh_spec *spec, int64_t li
     return status == LH_OK ? check_target(input, spec, line, error) : status;
 }
 
-lh_query lh_input_query(const lh_input *input) {
+lh_query lh_input_make_query(const lh_input *input) {
     lh_query query = {.n = input->n, .input = input->input};
     for (int s = 0; s < LH_MAX_STREAMS; s++) {
         query.positions[s] = input->positions[s].numbers;

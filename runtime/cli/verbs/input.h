@@ -56,7 +56,7 @@ lh_status lh_input_read_literal(lh_input *input, const lh_spec *spec, int64_t li
 lh_status lh_input_read_symbols(lh_input *input, const lh_spec *spec, int64_t line, const char *text, lh_error *error);
 
 /* The query of an input, without random positions. Points into input. */
-lh_query lh_input_query(const lh_input *input);
+lh_query lh_input_make_query(const lh_input *input);
 
 void lh_input_free(lh_input *input);
 

@@ -18,13 +18,13 @@ static int list_names(const lh_spec *spec, const char *names[MOST_NAMES]) {
     return count;
 }
 
-static lh_status unknown_key(const char *key, const char *const *names, int count, int64_t line, lh_error *error) {
+static lh_status fail_key(const char *key, const char *const *names, int count, int64_t line, lh_error *error) {
     char word[41], list[640] = "";
     size_t used = 0;
     snprintf(word, sizeof word, "%s", key);
     for (int i = 0; i < count && used < sizeof list; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", names[i]);
-    const char *near = lh_nearest_name(word, names, count, sizeof *names);
+    const char *near = lh_find_nearest_name(word, names, count, sizeof *names);
     return lh_fail(error, LH_ERR_INPUT, "line %lld: there is no \"%s\"\n  expected: %s%s%s%s", (long long)line, word,
                    list, near != NULL ? "\n  hint: did you mean \"" : "", near != NULL ? near : "",
                    near != NULL ? "\"?" : "");
@@ -37,7 +37,7 @@ lh_status lh_input_check_keys(json_t *object, const lh_spec *spec, int64_t line,
     json_object_foreach(object, key, value) {
         int i = 0;
         while (i < count && strcmp(names[i], key) != 0) i++;
-        if (i == count) return unknown_key(key, names, count, line, error);
+        if (i == count) return fail_key(key, names, count, line, error);
     }
     return LH_OK;
 }

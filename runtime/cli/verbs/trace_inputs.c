@@ -28,7 +28,7 @@ static void add(lh_trace_inputs *inputs, const lh_line_shapes *lines, lh_status 
     lh_input *input = &inputs->list[inputs->count];
     if (status == LH_OK && lines->spec.corpus != NULL) input->n = find_or_add_shape(&inputs->corpus, &lines->sizes[0]);
     inputs->right[inputs->count] = (lh_right_answer){input->target, input->mask};
-    inputs->queries[inputs->count++] = lh_input_query(input);
+    inputs->queries[inputs->count++] = lh_input_make_query(input);
 }
 
 static lh_status read_lines(lh_trace_inputs *inputs, const lh_spec *spec, const char *path, char *text,

@@ -167,18 +167,18 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
         {"--device", LH_OPTION_TEXT, &device, 0, 0, NULL, LH_DEVICE_WORDS},
         {"--json", LH_OPTION_SWITCH, &json, 0, 0, NULL, NULL, "print one JSON object per line"},
     };
-    lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
+    lh_status status = lh_cli_read_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
     if (status != LH_OK || done) return status;
     status = parse_mode(mode, &modes, error);
     if (status != LH_OK) return status;
     lh_target target;
     status = lh_target_open(&target, cli->spec, device, error);
     if (status != LH_OK) return status;
-    status = lh_data_files_shapes(cli->spec, &lengths, given, error);
+    status = lh_data_files_choose_shapes(cli->spec, &lengths, given, error);
     if (status == LH_OK) status = lh_check_limit(cli->spec, &lengths.lengths, error);
     if (status == LH_OK && !json) print_head(&target);
     lh_bench_request request = {.target = &target,
-                                .threads = lh_cli_threads(threads),
+                                .threads = lh_cli_count_threads(threads),
                                 .replicas = (int)replicas,
                                 .seconds = seconds,
                                 .windows = (int)windows};

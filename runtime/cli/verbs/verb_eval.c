@@ -74,7 +74,7 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
         {"--threads", LH_OPTION_INTEGER, &f->threads, 1, 4096, NULL, "N", "threads (all processors)"},
         {"--device", LH_OPTION_TEXT, &f->device, 0, 0, NULL, LH_DEVICE_WORDS},
     };
-    lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, done, error);
+    lh_status status = lh_cli_read_options(cli, &verb, options, sizeof options / sizeof *options, done, error);
     if (status == LH_OK && !*done) status = set_validation(cli->spec, f, error);
     return status;
 }
@@ -102,7 +102,7 @@ static lh_status open_groups(const flags *f, const lh_spec *spec, lh_groups *gro
     if (f->splits != NULL && spec->corpus != NULL && sets == 0)
         return lh_fail(error, LH_ERR_USAGE, "--splits: %.80s\n  expected: some of train,test,validation", f->splits);
     lh_pick choice = {.most = f->examples, .seed = (uint64_t)f->seed};
-    lh_status status = lh_cli_order(spec, f->order, &choice.in_order, error);
+    lh_status status = lh_cli_read_order(spec, f->order, &choice.in_order, error);
     if (status != LH_OK || spec->corpus == NULL) return status;
     status = lh_groups_open(groups, spec->corpus, spec, f->lengths_given ? &by_length : &spec->eval.by, sets, error);
     return status == LH_OK ? lh_pick_examples(groups, spec->corpus, &choice, error) : status;
@@ -131,7 +131,7 @@ static lh_status evaluate(const flags *f, const lh_groups *groups, lh_engine *en
         .wrong = files[1],
         .per_example_path = f->per_example,
         .wrong_path = f->wrong,
-        .watch = lh_progress_evaluation,
+        .watch = lh_progress_show_evaluation,
         .context = &progress,
     };
     int count = lh_count_eval_conditions(&request);

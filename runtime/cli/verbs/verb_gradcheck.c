@@ -55,7 +55,7 @@ lh_status lh_verb_gradcheck(const lh_cli *cli, lh_error *error) {
         {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, NULL, "S", "seed of parameters, data, dropout (0)"},
         {"--device", LH_OPTION_TEXT, &device, 0, 0, NULL, LH_DEVICE_WORDS},
     };
-    lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
+    lh_status status = lh_cli_read_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
     if (status != LH_OK || done) return status;
     if (strcmp(cli->spec->precision, "float64") != 0)
         return lh_fail(error, LH_ERR_USAGE,
@@ -65,7 +65,7 @@ lh_status lh_verb_gradcheck(const lh_cli *cli, lh_error *error) {
     lh_target target;
     status = lh_target_open(&target, cli->spec, device, error);
     if (status != LH_OK) return status;
-    status = lh_data_files_shapes(cli->spec, &lengths, given, error);
+    status = lh_data_files_choose_shapes(cli->spec, &lengths, given, error);
     if (status == LH_OK) status = check_lengths(&target, &lengths.lengths, (uint64_t)seed, error);
     lh_target_close(&target);
     return status;

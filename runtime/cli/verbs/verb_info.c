@@ -14,7 +14,7 @@
 /* The dynamic section, which only programs with shared libraries have; the linker defines this symbol. */
 #pragma weak _DYNAMIC
 
-static const char *linking(void) { return _DYNAMIC != NULL ? "dynamic" : "static"; }
+static const char *get_linking(void) { return _DYNAMIC != NULL ? "dynamic" : "static"; }
 
 static void put_levels(FILE *out, const lh_spec *spec) {
     putc('[', out);
@@ -81,11 +81,11 @@ static void print_json(const lh_spec *spec, const char *level) {
     lh_json_raw(&json, "cuda", spec->cuda != NULL ? "" : "null");
     if (spec->cuda != NULL) lh_info_put_cuda(stdout, spec->cuda);
     lh_json_string(&json, "compiler", lh_get_compiler());
-    lh_json_string(&json, "linked", linking());
-    lh_info_libc(libc, sizeof libc);
+    lh_json_string(&json, "linked", get_linking());
+    lh_info_find_libc(libc, sizeof libc);
     if (libc[0] != 0) lh_json_string(&json, "least_glibc", libc);
     else lh_json_raw(&json, "least_glibc", "null");
-    lh_json_integer(&json, "threads", lh_team_processors());
+    lh_json_integer(&json, "threads", lh_team_count_processors());
     lh_json_integer(&json, "shards", spec->train.shards);
     lh_json_end(&json);
     putchar('\n');
@@ -124,7 +124,7 @@ static void print_data(const lh_data *data) {
 }
 
 static void print_text(const lh_spec *spec, const char *level) {
-    int processors = lh_team_processors();
+    int processors = lh_team_count_processors();
     char libc[32];
     printf("%-14s %s\n%-14s %s\n%-14s %s\n%-14s %s\n", "id", spec->id, "plan", spec->plan_digest, "model",
            spec->model_digest, "sources", spec->source_digest);
@@ -140,8 +140,8 @@ static void print_text(const lh_spec *spec, const char *level) {
     print_schedule(&spec->train.schedule);
     printf("%-14s", "levels");
     for (int i = 0; spec->cpu != NULL && spec->cpu[i] != NULL; i++) printf(" %s", spec->cpu[i]->level);
-    printf("; here: %s\n%-14s %s, linked: %s", level, "compiler", lh_get_compiler(), linking());
-    lh_info_libc(libc, sizeof libc);
+    printf("; here: %s\n%-14s %s, linked: %s", level, "compiler", lh_get_compiler(), get_linking());
+    lh_info_find_libc(libc, sizeof libc);
     if (libc[0] != 0) printf(", needs glibc %s or later", libc);
     printf("\n");
     print_choices(spec);
@@ -161,7 +161,7 @@ lh_status lh_verb_info(const lh_cli *cli, lh_error *error) {
     const lh_option options[] = {
         {"--json", LH_OPTION_SWITCH, &json, 0, 0, NULL, NULL, "print one JSON object"},
     };
-    lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
+    lh_status status = lh_cli_read_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
     if (status != LH_OK || done) return status;
     const lh_cpu_program *program = NULL;
     if (lh_cli_program(cli->spec, &program, error) == LH_ERR_USAGE) return LH_ERR_USAGE;

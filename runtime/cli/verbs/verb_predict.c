@@ -31,7 +31,7 @@ static lh_status forward(prediction *p, lh_error *error) {
     p->answers = calloc((size_t)shape.labels, sizeof *p->answers);
     if (p->logits == NULL || p->answers == NULL)
         return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)p->line);
-    lh_query query = lh_input_query(&p->in);
+    lh_query query = lh_input_make_query(&p->in);
     query.draw = lh_make_condition(lh_get_reported_length(p->spec, n), 1, (uint64_t)p->seed, 0).draw;
     query.example = p->example++;
     return lh_decode(p->engine, &query, 1,
@@ -141,7 +141,7 @@ lh_status lh_verb_predict(const lh_cli *cli, lh_error *error) {
         {"--text", LH_OPTION_TEXT, &text, 0, 0, NULL, "SYMBOLS", "one input in the task's symbols, instead of stdin"},
         {"--device", LH_OPTION_TEXT, &device, 0, 0, NULL, LH_DEVICE_WORDS},
     };
-    lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
+    lh_status status = lh_cli_read_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
     if (status != LH_OK || done) return status;
     lh_line_shapes lines;
     lh_line_shapes_open(&lines, cli->spec);

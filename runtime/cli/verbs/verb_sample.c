@@ -106,12 +106,12 @@ lh_status lh_verb_sample(const lh_cli *cli, lh_error *error) {
         {"--order", LH_OPTION_TEXT, &order, 0, 0, NULL, "hash|file", "order in a set of examples (the spec's)"},
         {"--text", LH_OPTION_SWITCH, &text, 0, 0, NULL, NULL, "print symbols; parentheses: does not count"},
     };
-    lh_status status = lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
+    lh_status status = lh_cli_read_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
     if (status != LH_OK || done) return status;
     if (length == 0 && spec->corpus == NULL)
         return lh_fail(error, LH_ERR_USAGE, "--length: missing\n  expected: --length N, the task length");
-    status = lh_data_files_set(spec, split, &set, error);
-    if (status == LH_OK) status = lh_cli_order(spec, order, &in_order, error);
+    status = lh_data_files_find_set(spec, split, &set, error);
+    if (status == LH_OK) status = lh_cli_read_order(spec, order, &in_order, error);
     if (status != LH_OK) return status;
     lh_pick choice = {.most = count, .seed = (uint64_t)seed, .in_order = in_order};
     if (spec->corpus != NULL)

@@ -69,7 +69,7 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
         {"--json", LH_OPTION_SWITCH, &f->json, 0, 0, NULL, NULL, "print JSON lines instead of tables"},
         {"--out", LH_OPTION_TEXT, &f->out, 0, 0, NULL, "FILE", "output file (required except for entropy)"},
     };
-    return lh_cli_options(cli, &verb, options, sizeof options / sizeof *options, done, error);
+    return lh_cli_read_options(cli, &verb, options, sizeof options / sizeof *options, done, error);
 }
 
 static lh_status read_kinds(const char *text, bool *kinds, lh_error *error) {
@@ -105,7 +105,7 @@ static int find_shortest_length(const lh_spec *spec, const lh_dataset *set) {
 }
 
 /* The flag that replaces examples by inputs, or NULL. */
-static const char *inputs_flag(const flags *f) {
+static const char *get_inputs_flag(const flags *f) {
     return f->input != NULL ? "--input" : f->texts.count > 0 ? "--text" : NULL;
 }
 
@@ -117,7 +117,7 @@ static bool has_frames(const lh_task *task) {
 
 /* Refuses --input, --text and --frame together with flags that exclude them. */
 static lh_status check_inputs(const lh_spec *spec, const flags *f, lh_error *error) {
-    const char *inputs = inputs_flag(f);
+    const char *inputs = get_inputs_flag(f);
     if (f->input != NULL && f->texts.count > 0)
         return lh_fail(error, LH_ERR_USAGE, "--input and --text: only one of the two");
     if (inputs != NULL && (f->length > 0 || f->lengths_given || f->examples_given || f->split != NULL))
@@ -135,7 +135,7 @@ static lh_status check_inputs(const lh_spec *spec, const flags *f, lh_error *err
 /* Refuses --exact and --shuffle with requests that they do not apply to. */
 static lh_status check_means(const lh_spec *spec, const flags *f, const bool *kinds, lh_error *error) {
     bool needs_file = kinds[LH_TRACE_ATTENTION] || kinds[LH_TRACE_SCORES] || kinds[LH_TRACE_ACTIVATIONS];
-    const char *inputs = inputs_flag(f);
+    const char *inputs = get_inputs_flag(f);
     if (f->exact && inputs != NULL)
         return lh_fail(error, LH_ERR_USAGE, "--exact: applies only to examples; inputs of %s are all traced", inputs);
     if (f->exact && needs_file && !f->average)
@@ -161,7 +161,7 @@ static lh_status make_request(const lh_spec *spec, const flags *f, lh_trace_requ
         return lh_fail(error, LH_ERR_USAGE, "--length and --lengths: only one of the two");
     status = check_inputs(spec, f, error);
     if (status != LH_OK) return status;
-    status = lh_data_files_set(spec, f->split, &request->set, error);
+    status = lh_data_files_find_set(spec, f->split, &request->set, error);
     if (status != LH_OK) return status;
     status = check_means(spec, f, request->kinds, error);
     if (status != LH_OK) return status;
@@ -170,9 +170,9 @@ static lh_status make_request(const lh_spec *spec, const flags *f, lh_trace_requ
         return lh_fail(error, LH_ERR_USAGE, "--out: missing\n  expected: --out FILE.safetensors");
     int n = f->length > 0 ? (int)f->length : find_shortest_length(spec, request->set);
     request->lengths = f->lengths_given ? f->lengths.lengths : (lh_lengths){NULL, 0, n, n, 1};
-    if (n == 0 && !f->lengths_given && inputs_flag(f) == NULL)
+    if (n == 0 && !f->lengths_given && get_inputs_flag(f) == NULL)
         return lh_fail(error, LH_ERR_USAGE, "--length: missing; the spec has no evaluation lengths");
-    return f->out != NULL ? lh_can_replace(f->out, error) : LH_OK;
+    return f->out != NULL ? lh_check_replaceable(f->out, error) : LH_OK;
 }
 
 /* Sets the lengths that exist, and checks that the task's examples can be made. */
@@ -192,16 +192,17 @@ static const char *name_source(const flags *f, const lh_spec *spec, const lh_dat
 static void show_progress(void *context, int n, int64_t done, int64_t count) {
     lh_progress *progress = context;
     char bar[32], remaining[32];
-    double share = (double)done / (double)count, seconds = lh_progress_seconds(progress);
-    if (seconds < 1.0 || done == count || !lh_progress_due(progress, 10.0)) return;
-    lh_progress_line(progress, "trace %s %" PRId64 "/%" PRId64 "  length %d  %s left", lh_progress_bar(share, bar),
-                     done, count, n, lh_write_duration(seconds / share * (1 - share), remaining));
+    double share = (double)done / (double)count, seconds = lh_progress_get_seconds(progress);
+    if (seconds < 1.0 || done == count || !lh_progress_is_due(progress, 10.0)) return;
+    lh_progress_print(progress, "trace %s %" PRId64 "/%" PRId64 "  length %d  %s left",
+                      lh_progress_write_bar(share, bar), done, count, n,
+                      lh_write_duration(seconds / share * (1 - share), remaining));
 }
 
 /* ---- passes with right answers ---- */
 
 /* The number of passes, over all lengths, that enter the means. */
-static int64_t counted(const lh_traces *traces) {
+static int64_t count_counted(const lh_traces *traces) {
     int64_t sum = 0;
     for (int g = 0; g < traces->group_count; g++) sum += traces->groups[g].counted;
     return sum;
@@ -258,7 +259,7 @@ static lh_status write_file(const flags *f, const lh_traces *traces, const lh_en
         {"draws", draws},
     };
     int count = 9 + LH_IDENTITY_COUNT;
-    snprintf(exact, sizeof exact, "%" PRId64 "/%" PRId64, counted(traces), traces->passes);
+    snprintf(exact, sizeof exact, "%" PRId64 "/%" PRId64, count_counted(traces), traces->passes);
     if (f->split != NULL) meta[count++] = (lh_st_meta){"split", f->split};
     if (f->shuffle) meta[count++] = (lh_st_meta){"shuffle", "true"};
     if (f->exact) meta[count++] = (lh_st_meta){"exact", exact};
@@ -315,14 +316,14 @@ static double compute_mean(const lh_traced *t) {
 }
 
 /* Entropy of uniform attention. */
-static double uniform_entropy(const lh_traces *traces, const lh_traced *t) {
+static double compute_uniform_entropy(const lh_traces *traces, const lh_traced *t) {
     lh_shape shape = lh_make_shape(traces->spec, t->n, 1);
     return log(shape.length[traces->spec->sites[t->site].key]);
 }
 
 static void print_entropy_row(const lh_traces *traces, const lh_traced *t) {
     printf("%7s  %-12s %8.4f %8.4f ", traces->groups[t->group].label + 1, traces->spec->sites[t->site].name,
-           uniform_entropy(traces, t), compute_mean(t));
+           compute_uniform_entropy(traces, t), compute_mean(t));
     for (int64_t h = 0; h < t->elements; h++) printf(" %7.4f", lh_read_traced(t, h));
     printf("\n");
 }
@@ -334,7 +335,7 @@ static void print_entropy_json(const lh_traces *traces, const lh_traced *t) {
     lh_json_integer(&line, "length", lh_get_reported_length(traces->spec, t->n));
     if (traces->spec->corpus != NULL) lh_json_integer(&line, "outputs", lh_get_output_length(traces->spec, t->n));
     lh_json_string(&line, "layer", traces->spec->sites[t->site].name);
-    lh_json_number(&line, "uniform", uniform_entropy(traces, t));
+    lh_json_number(&line, "uniform", compute_uniform_entropy(traces, t));
     lh_json_number(&line, "mean", compute_mean(t));
     lh_json_raw(&line, "entropy", "[");
     for (int64_t h = 0; h < t->elements; h++)
@@ -393,8 +394,8 @@ lh_status lh_verb_trace(const lh_cli *cli, lh_error *error) {
     lh_status status = read_flags(cli, &f, &done, error);
     if (status != LH_OK || done) return status;
     status = make_request(cli->spec, &f, &request, error);
-    if (status == LH_OK && inputs_flag(&f) == NULL) status = set_lengths(spec, &request, error);
-    if (status == LH_OK && inputs_flag(&f) != NULL) {
+    if (status == LH_OK && get_inputs_flag(&f) == NULL) status = set_lengths(spec, &request, error);
+    if (status == LH_OK && get_inputs_flag(&f) != NULL) {
         int frame = f.frame_given ? (int)f.frame : LH_NO_VALUE;
         status = f.input != NULL ? lh_trace_inputs_read(&inputs, spec, f.input, error)
                                  : lh_trace_inputs_take(&inputs, spec, &f.texts, frame, error);

@@ -88,8 +88,8 @@ static void request_answers(const lh_decode_passes *passes, lh_batch *batch, int
 
 static void put_row(const put_job *job, lh_batch *batch, int row) {
     const lh_query query = {.n = job->passes->query->n,
-                            .input = lh_decode_passes_input(job->passes, row),
-                            .target = lh_decode_passes_target(job->passes, row)};
+                            .input = lh_decode_passes_get_input(job->passes, row),
+                            .target = lh_decode_passes_get_target(job->passes, row)};
     lh_put_queries(batch, job->fleet->spec, &query, 0, 1);
     if (job->has_caches) request_answers(job->passes, batch, row);
     lh_cuda_put_rows(&job->layout, job->memory, row, batch);
