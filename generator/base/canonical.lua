@@ -41,8 +41,7 @@ function M.format(value)
     return escape.json(value)
   elseif kind ~= "table" then
     return tostring(value)
-  end
-  if #value > 0 then
+  elseif #value > 0 then
     return "[" .. table.concat(lists.map(value, M.format), ",") .. "]"
   end
   return "{" .. table.concat(lists.map(M.sort_keys(value), function(key)

@@ -68,10 +68,8 @@ end
 -- would also run text in backquotes.
 function M.gnuplot(text)
   text = M.plain(text)
-  if not text:find("'", 1, true) then
-    return "'" .. text .. "'"
-  end
-  return '"' .. text:gsub('[`"\\]', function(byte) return ("\\%03o"):format(byte:byte()) end) .. '"'
+  return not text:find("'", 1, true) and "'" .. text .. "'"
+    or '"' .. text:gsub('[`"\\]', function(byte) return ("\\%03o"):format(byte:byte()) end) .. '"'
 end
 
 local HTML_ESCAPES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["'"] = "&#39;" }
@@ -100,10 +98,7 @@ end
 
 -- A word of a POSIX shell, byte for byte.
 function M.shell(word)
-  if word:find("^[%w_./=:,+@-]+$") then
-    return word
-  end
-  return "'" .. word:gsub("'", "'\\''") .. "'"
+  return word:find("^[%w_./=:,+@-]+$") and word or "'" .. word:gsub("'", "'\\''") .. "'"
 end
 
 -- A file name in the exact form for make and the recipes of the Makefile; nil if they cannot handle the name.

@@ -46,10 +46,7 @@ Emitter.__index = Emitter
 
 function Emitter:get_type(node)
   local vector = self:is_vector(node)
-  if node.type == "truth" then
-    return vector and "bits" or "bool"
-  end
-  return vector and "vector" or "real"
+  return node.type == "truth" and (vector and "bits" or "bool") or vector and "vector" or "real"
 end
 
 function Emitter:find_level(node)

@@ -81,10 +81,7 @@ function Builder:make_result(op, arguments, whole, low, high, row)
 end
 
 function Builder:number(value)
-  value = value + 0.0
-  if value == 0 then
-    value = 0.0 -- avoids a negative zero
-  end
+  value = value == 0 and 0.0 or value + 0.0 -- avoids a negative zero
   local whole = value == math.floor(value) and math.abs(value) < M.EXACT
   return self:make("number", {}, ("%a"):format(value), { value = value, type = whole and "integer" or "real",
     low = value, high = value, sure = true, row = whole and { 0, 0, value } or nil })

@@ -180,10 +180,9 @@ function tabulate(state, node)
   local class = find_class(needs)
   local value = move_inside(state, node, class)
   local name = class == "uniform" and not needs.h and "scalar" or NAMES[class]
-  state.names[name] = (state.names[name] or 0) + 1
-  if state.names[name] > 1 then
-    name = name .. "_" .. state.names[name]
-  end
+  local count = (state.names[name] or 0) + 1
+  state.names[name] = count
+  name = count > 1 and name .. "_" .. count or name
   local entry = { name = name, class = class, per_head = needs.h or false, per_layer = needs.l or false,
     learned = needs.p or false, value = value, key = name .. " " .. state.number }
   state.tables[#state.tables + 1] = entry

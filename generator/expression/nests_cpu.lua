@@ -68,10 +68,8 @@ function M.write_address(set, t, class)
 end
 
 function M.write_element(set, t, class)
-  if t.class == "uniform" then
-    return ("%s->%s[%s]"):format(set, t.name, t.per_head and "h" or "0")
-  end
-  return M.write_address(set, t, class):gsub(" %+ ", "[", 1) .. "]"
+  return t.class == "uniform" and ("%s->%s[%s]"):format(set, t.name, t.per_head and "h" or "0")
+    or M.write_address(set, t, class):gsub(" %+ ", "[", 1) .. "]"
 end
 
 function M.make_environment(build, class)
@@ -99,10 +97,8 @@ function M.make_environment(build, class)
 end
 
 function M.make_filling(_, t, class)
-  if class == "uniform" then
-    return { kind = "assign", target = M.write_element("s", t, class) }
-  end
-  return { kind = "store", target = M.write_address("s", t, class) }
+  return class == "uniform" and { kind = "assign", target = M.write_element("s", t, class) }
+    or { kind = "store", target = M.write_address("s", t, class) }
 end
 
 function M.complete_effect(_, nest, t, class, effect)

@@ -156,9 +156,7 @@ function M.mul(b, x, y)
   end
   local row = is_number(x) and y.row and { x.value * y.row[1], x.value * y.row[2], x.value * y.row[3] }
   local low, high = find_product_range(x, y)
-  if x == y then
-    low = low < 0 and 0 or low
-  end
+  low = x == y and low < 0 and 0 or low
   return b:make_result("mul", { x, y }, true, low, high, row or nil)
 end
 

@@ -102,14 +102,8 @@ function M.warn(view, report)
 end
 
 local function place_line(entry, columns)
-  if entry.direction == 1 then
-    return { step = 1, keys = 0, first = entry.line }
-  elseif entry.direction == -1 then
-    return { step = -1, keys = 1, first = -1 - entry.line }
-  elseif columns == "right" then
-    return { step = 0, keys = 1, first = -1 - entry.line }
-  end
-  return { step = 0, keys = 0, first = entry.line }
+  local reversed = entry.direction == -1 or entry.direction == 0 and columns == "right"
+  return { step = entry.direction, keys = reversed and 1 or 0, first = reversed and -1 - entry.line or entry.line }
 end
 
 local function describe(mask, heads)

@@ -375,10 +375,8 @@ end
 
 -- Bytes of the draws of a pass, each with its workspace.
 function M.count_bytes(family)
-  local positions, distance, numbers = family.positions, family.positions.distance, 0
-  if positions.kind == "randomized" then
-    numbers = (#family.sides + 1) * positions.draws * positions.max_position
-  end
+  local positions, distance = family.positions, family.positions.distance
+  local numbers = positions.kind == "randomized" and (#family.sides + 1) * positions.draws * positions.max_position or 0
   if distance.draws then
     numbers = numbers + (distance.independent and 3 or 2) * distance.draws * distance.max_position
   end

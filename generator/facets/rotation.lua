@@ -86,10 +86,7 @@ end
 
 function M.plan(encoding, family, given)
   local rotation, positions, head_width = encoding.rotation, family.positions, family.head_width
-  if rotation.kind == "none" then
-    return { kind = "none" }
-  end
-  return {
+  return rotation.kind == "none" and { kind = "none" } or {
     kind = "rope",
     base = rotation.base,
     base_text = string.format("%.9g", rotation.base),

@@ -41,10 +41,8 @@ end
 -- family's encoding; own: its table in the spec. Returns a function that undoes the change if nothing reads distances;
 -- otherwise context.read_otherwise has the requested reading.
 local function settle_cross(context, encoding, own)
-  local given, path = encoding.positions, "encoding.cross.positions.reading"
-  if not own or context.origins[path] == context.origins["encoding.positions.reading"] then
-    path = "encoding.positions.reading"
-  end
+  local given, shared, path = encoding.positions, "encoding.positions.reading", "encoding.cross.positions.reading"
+  path = own and context.origins[path] ~= context.origins[shared] and path or shared
   if not given or given.kind ~= "randomized" or not given.reading or given.reading == "difference" then
     return function() end
   end

@@ -45,10 +45,7 @@ local function get_default(context, field)
   if type(value) == "function" then
     value = value(context.resolved)
   end
-  if field.type == "number" and value then
-    value = value + 0.0
-  end
-  return lists.copy(value)
+  return field.type == "number" and value and value + 0.0 or lists.copy(value)
 end
 
 -- Refuses facets of one family of attentions, if the model does not have the family.

@@ -109,10 +109,8 @@ local function read_one_of(context, field, node, names, expected)
   elseif lists.has(names, value) then
     return value
   end
-  local what = show(value) .. " does not fit here"
-  if field.type == "kind" then
-    what = ("there is no %s %s"):format(field.of == "tasks" and "task" or "kind", show(value))
-  end
+  local what = field.type == "kind" and ("there is no %s %s"):format(field.of == "tasks" and "task" or "kind",
+    show(value)) or show(value) .. " does not fit here"
   add(context, node, field.path, what, expected, nearest.make_hint(value, names))
 end
 
@@ -173,10 +171,7 @@ end
 local function read_range(context, path, node, bounds)
   local first = read_integer(context, node.items[1], locate.join(path, 1), bounds)
   local last = read_integer(context, node.items[2], locate.join(path, 2), bounds)
-  local step = 1
-  if node.fields.step then
-    step = read_integer(context, node.fields.step, path .. ".step", FROM_1)
-  end
+  local step = not node.fields.step and 1 or read_integer(context, node.fields.step, path .. ".step", FROM_1)
   if first and last and first > last then
     return add(context, node.items[2], locate.join(path, 2), ("%d is below the first %s, %d"):format(last,
       bounds.noun or "length", first), "{ first, last } with first <= last")
@@ -204,10 +199,7 @@ function readers.lengths(context, field, node)
     good = false
   end
   if #node.items == 0 and not node.fields.list then
-    if good then
-      add(context, node, path, "no lengths are given", expected)
-    end
-    return nil
+    return good and add(context, node, path, "no lengths are given", expected) or nil
   elseif #node.items == 0 then
     local list = read_ascending(context, node.fields.list, path .. ".list", bounds)
     return good and list and { list = list } or nil
@@ -254,10 +246,8 @@ function readers.by(context, field, node)
 end
 
 function readers.name(context, field, node)
-  if not base_names.is_valid(node.value) then
-    return report_misfit(context, node, field.path, schema.describe_values(field))
-  end
-  return node.value
+  return base_names.is_valid(node.value) and node.value
+    or report_misfit(context, node, field.path, schema.describe_values(field))
 end
 
 -- A list of different names: names among field.choices, in their order, or any names if there are no choices.
@@ -412,10 +402,8 @@ end
 -- own, and a score "encoding" that the other families share.
 function readers.score(context, field, node)
   local formula = M.get_formula(context, field.family)
-  formula.score = node
-  if node.none then
-    formula.score = nil
-  elseif type(node.value) ~= "function" and not tree.is_table(node) then
+  formula.score = not node.none and node or nil
+  if formula.score and type(node.value) ~= "function" and not tree.is_table(node) then
     report_wrong_type(context, field, node, node.origin.set
       and 'a function cannot come from the command line; a preset can: { use = "alibi" }' or nil)
     formula.score = false

@@ -141,10 +141,8 @@ function M.attend(scope, name, queries, keys, options)
       queries.width.count, keys.name, keys.width.count), "values of the model's width, %d", C.count)
   end
   local own = family.projections or {}
-  local bias, order, packed, linear = options.bias or false, {}, 3 * C.count, own.init == "linear"
-  if own.bias ~= nil then
-    bias = own.bias
-  end
+  local bias = (own.bias == nil and options or own).bias or false
+  local order, packed, linear = {}, 3 * C.count, own.init == "linear"
   local function add_product(value, from, width, options_of)
     options_of.declared = true
     if options_of.bias == nil then

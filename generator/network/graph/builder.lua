@@ -51,10 +51,8 @@ function Scope:width(name, count)
 end
 
 local function multiply_width(width, factor)
-  if factor == 1 then
-    return width
-  end
-  return { count = factor * width.count, text = factor .. " * " .. width.text, of = width, factor = factor }
+  return factor == 1 and width
+    or { count = factor * width.count, text = factor .. " * " .. width.text, of = width, factor = factor }
 end
 
 -- A dropout at a rate. The first rate of a use has constants named `first`, later rates `other` and a number.

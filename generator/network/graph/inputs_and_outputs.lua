@@ -9,12 +9,9 @@ local M = {}
 
 -- The position table of an encoding, nil unless the table is learned. path: of the table's tensor.
 local function declare_positions(scope, encoding, path)
-  if encoding.kind ~= "learned" then
-    return nil
-  end
-  return scope:declare({ kind = "table", name = "position_table", tensor = path, columns = scope.net.widths.WIDTH,
-    rows = { count = encoding.rows, text = "POSITION_ROWS" }, from_tables = encoding.from_tables,
-    first = encoding.first, frozen = encoding.frozen })
+  return encoding.kind == "learned" and scope:declare({ kind = "table", name = "position_table", tensor = path,
+    columns = scope.net.widths.WIDTH, rows = { count = encoding.rows, text = "POSITION_ROWS" },
+    from_tables = encoding.from_tables, first = encoding.first, frozen = encoding.frozen }) or nil
 end
 
 -- Adds position vectors of the tokens to a block's values, and applies dropout. Learned vectors have a table for each

@@ -148,10 +148,8 @@ function Walk:walk_block(op)
     self.late[#self.late + 1] = op.x
   end
   for use = 1, uses do
-    local to = { key = keeps and ("%s.input %d"):format(block.name, use) or home, value = block.last }
-    if use == uses then
-      to = { key = self:name_buffer(self.net, op.out), value = op.out }
-    end
+    local to = use == uses and { key = self:name_buffer(self.net, op.out), value = op.out }
+      or { key = keeps and ("%s.input %d"):format(block.name, use) or home, value = block.last }
     self:walk_scope(block, from, to)
     self:check_kept(block)
     from = to

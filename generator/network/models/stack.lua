@@ -34,20 +34,14 @@ return function(net, model, x, options)
   local function add(h, branch)
     norms = norms + 1
     local name = "norm" .. norms
-    if pre then
-      return b:add(h, branch(b:norm(name, h, kind)), model.dropout)
-    end
-    return b:norm(name, b:add(h, branch(h), model.dropout), kind)
+    return pre and b:add(h, branch(b:norm(name, h, kind)), model.dropout)
+      or b:norm(name, b:add(h, branch(h), model.dropout), kind)
   end
   local h = b:input(x)
-  if net.block_place then
-    h = b:place(h, net.block_place)
-  end
+  h = net.block_place and b:place(h, net.block_place) or h
   local memory = options.memory and b:external(options.memory)
   h = add(h, function(n) return b:attention(own, n, n, attends) end)
-  if memory then
-    h = add(h, function(n) return b:attention("cross", n, memory, attends) end)
-  end
+  h = memory and add(h, function(n) return b:attention("cross", n, memory, attends) end) or h
   b:output(add(h, function(n) return b:feedforward(n, forward) end))
   local last = options.norm or pre and "norm"
   return last and net:norm(last, b.result, kind, options.norm_path) or b.result

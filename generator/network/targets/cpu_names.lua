@@ -29,12 +29,9 @@ end
 -- Names for a scope's records: w, the workspace; s, the layer's state; p, g, panels; if rows are left out, also all
 -- (all tokens) and part (the tokens that this repetition computes).
 function M.make_scope_names(cpu, scope)
-  local of
-  if scope == cpu.net then
-    of = { w = "w.", self = "&w", kept = "w.", p = "p->", g = "g->", panels = "w.shared->", of_part = "w.read." }
-  else
-    of = { w = "w->", self = "w", kept = "s->", p = "p->", g = "g->", panels = "panels->", of_part = "part->" }
-  end
+  local of = scope == cpu.net
+    and { w = "w.", self = "&w", kept = "w.", p = "p->", g = "g->", panels = "w.shared->", of_part = "w.read." }
+    or { w = "w->", self = "w", kept = "s->", p = "p->", g = "g->", panels = "panels->", of_part = "part->" }
   of.all = cpu.part and (scope == cpu.net and "&w.all" or "&w->all") or false
   of.part = cpu.part and (scope == cpu.net and "&w.read" or "part") or false
   return of
@@ -67,19 +64,15 @@ local function find_in_network(cpu, value, mode)
     return "w." .. value.name
   end
   local block = value.carried.block
-  if mode == "train" and block and cpu.buffers.scopes[block].read[block.entry] then
-    return ("w.%s[0].input"):format(block.name)
-  end
-  return "w." .. buffers.name_for_stream("output", value)
+  return mode == "train" and block and cpu.buffers.scopes[block].read[block.entry]
+    and ("w.%s[0].input"):format(block.name) or "w." .. buffers.name_for_stream("output", value)
 end
 
 -- Makes a function that gives the place of a scope's value. mode: "train", "evaluate", or "back" for a backward pass.
 function M.make_placer(cpu, scope, at, mode)
   return function(value)
-    if scope == cpu.net then
-      return find_in_network(cpu, value, mode)
-    end
-    return find_in_block(cpu, scope, at, value, mode == "back")
+    return scope == cpu.net and find_in_network(cpu, value, mode)
+      or find_in_block(cpu, scope, at, value, mode == "back")
   end
 end
 

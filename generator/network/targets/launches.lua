@@ -55,12 +55,8 @@ local function choose_phase_name(ops)
     forward = not op.of_backward and op.one or forward
   end
   local first = ops[1].one
-  if forward then
-    return forward.name or forward.out.name
-  elseif ops[1].kind == "rectify_grad" then
-    return first.relu.name .. "_back"
-  end
-  return (first.op and (first.op.name or first.op.out.name) or first.to.name) .. "_back"
+  return forward and (forward.name or forward.out.name) or (ops[1].kind == "rectify_grad" and first.relu.name
+    or first.op and (first.op.name or first.op.out.name) or first.to.name) .. "_back"
 end
 
 -- Names a phase; a repeated name gets a number.

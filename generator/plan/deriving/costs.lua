@@ -20,10 +20,8 @@ local M = {}
 -- The tokens of every stream for all training lengths: a list { S, T } or { T } for each; for dataset files only the
 -- largest allowed lengths.
 local function list_sizes(lengths, facts)
-  if facts.data then
-    return { tasks.count_most(facts) }
-  end
-  return lists.map(tasks.list_lengths(lengths), function(n) return tasks.count_tokens(facts, n) end)
+  return facts.data and { tasks.count_most(facts) }
+    or lists.map(tasks.list_lengths(lengths), function(n) return tasks.count_tokens(facts, n) end)
 end
 
 -- Returns the longest length of every stream in the list, the mean number of tokens of each stream, and the mean number
@@ -31,10 +29,7 @@ end
 local function compute_means(sizes)
   local longest, tokens, pairs_of = {}, {}, {}
   for s in ipairs(sizes[1]) do
-    longest[s], pairs_of[s] = 0, {}
-    for _, size in ipairs(sizes) do
-      longest[s] = math.max(longest[s], size[s])
-    end
+    longest[s], pairs_of[s] = lists.max(sizes, function(size) return size[s] end), {}
     tokens[s] = lists.sum(sizes, function(size) return size[s] end) / #sizes
     for k in ipairs(sizes[1]) do
       pairs_of[s][k] = lists.sum(sizes, function(size) return size[s] * size[k] end) / #sizes

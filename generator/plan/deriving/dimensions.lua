@@ -28,10 +28,7 @@ local M = {}
 
 -- The dropout of a rate. name: the prefix of its constants in C; threshold: of 65536.
 function M.plan_dropout(name, rate)
-  if not rate or rate == 0 then
-    return { kind = "none" }
-  end
-  return {
+  return (not rate or rate == 0) and { kind = "none" } or {
     kind = "bernoulli",
     name = name,
     rate_text = string.format("%.9g", rate),

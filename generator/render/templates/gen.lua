@@ -29,10 +29,8 @@ end
 
 -- A file's text for the stamp of a build. Studies may share a cell, so the name of the study in the banner is left out.
 local function remove_study(text, plan)
-  if not plan.source:find("%.lua:[%w_:-]+$") then
-    return text
-  end
-  return replace(replace(text, plan.command, "./longhand gen " .. plan.id), plan.source, plan.id)
+  return not plan.source:find("%.lua:[%w_:-]+$") and text
+    or replace(replace(text, plan.command, "./longhand gen " .. plan.id), plan.source, plan.id)
 end
 
 -- A file's text as the compiler takes it, without the spec's name in symbols. Names and comments change no bit of a

@@ -96,10 +96,8 @@ fit = function(line)
     return { line }
   end
   local bare, comment = code:match("^(.-) (/%*.*%*/)$")
-  if comment then
-    return append({ indent .. comment }, fit(indent .. bare))
-  end
-  return break_head(indent, code) or unfold(indent, code) or break_code(line, indent)
+  return comment and append({ indent .. comment }, fit(indent .. bare))
+    or break_head(indent, code) or unfold(indent, code) or break_code(line, indent)
 end
 
 local function ends_comment(line)

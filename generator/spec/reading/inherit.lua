@@ -30,12 +30,9 @@ end
 
 function M.mark(own)
   local made_for = get_value(own, "made_for")
-  if made_for ~= "encoder" and made_for ~= "decoder" then
-    return own
-  end
-  return tree.map(own, function(name, node)
+  return (made_for == "encoder" or made_for == "decoder") and tree.map(own, function(name, node)
     return families.is_facet[name] and lists.merge(node, { made_for = made_for }) or name ~= "made_for" and node or nil
-  end)
+  end) or own
 end
 
 -- Whether a family takes over a facet that is given for all families.
@@ -53,10 +50,8 @@ end
 -- Whether a family's own table states a facet; a score and its parameters count as one.
 local function states(own, facet)
   local fields = tree.is_table(own) and own.fields or {}
-  if facet == "score" or facet == "parameters" then
-    return fields.score ~= nil or fields.parameters ~= nil
-  end
-  return fields[facet] ~= nil
+  return fields[facet] ~= nil or facet == "score" and fields.parameters ~= nil
+    or facet == "parameters" and fields.score ~= nil
 end
 
 -- Whether a facet without kinds is stated as left out; fields from before that are `unstated` (tree.merge).

@@ -141,10 +141,7 @@ end
 
 -- The path of a field in a table: "model" .. "width" -> "model.width", "list" .. 3 -> "list[3]".
 function M.join(path, key)
-  if math.type(key) == "integer" then
-    return ("%s[%d]"):format(path, key)
-  end
-  return path == "" and key or path .. "." .. key
+  return math.type(key) == "integer" and ("%s[%d]"):format(path, key) or path == "" and key or path .. "." .. key
 end
 
 local function read_table(tokens, i, path, places)

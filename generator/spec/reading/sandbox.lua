@@ -232,10 +232,8 @@ end
 -- Returns the position { line, col } at which a function of the text begins; nil for a function that every spec has.
 function M.find_function(text, f)
   local about = debug.getinfo(f, "S")
-  if about.source ~= M.SOURCE then
-    return nil
-  end
-  return { line = about.linedefined, col = locate.find_column(text, about.linedefined, "function") }
+  return about.source == M.SOURCE
+    and { line = about.linedefined, col = locate.find_column(text, about.linedefined, "function") } or nil
 end
 
 return M

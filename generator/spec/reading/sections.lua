@@ -49,10 +49,7 @@ end
 local MERGERS = { encoding = entries.merge, task = merge_task, train = merge_train }
 
 function M.merge(section, base, over)
-  if not tree.is_table(base) or not tree.is_table(over) then
-    return over
-  end
-  return (MERGERS[section] or tree.merge)(base, over)
+  return tree.is_table(base) and tree.is_table(over) and (MERGERS[section] or tree.merge)(base, over) or over
 end
 
 return M

@@ -24,10 +24,7 @@ end
 -- The duration of the learning rate's fall, as the spec counts it: { steps } or { epochs }; nil if it is constant.
 function M.get_fall(resolved)
   local train = resolved.train
-  if not train.schedule or train.schedule.kind == "constant" then
-    return nil
-  end
-  return { steps = train.steps, epochs = train.epochs }
+  return train.schedule and train.schedule.kind ~= "constant" and { steps = train.steps, epochs = train.epochs } or nil
 end
 
 -- The dropout rates in training, each with its field; the embedding's one rate is in two fields.

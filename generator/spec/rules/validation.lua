@@ -30,11 +30,8 @@ end
 function M.plan(resolved)
   local given, train = resolved.eval.validation or {}, resolved.train.lengths
   local examples = given.examples or EXAMPLES
-  if not train or examples == 0 then
-    return nil
-  end
-  return { lengths = given.lengths and tasks.list_lengths(given.lengths) or choose_lengths(tasks.list_lengths(train)),
-    examples = examples }
+  return train and examples > 0 and { examples = examples, lengths = given.lengths
+    and tasks.list_lengths(given.lengths) or choose_lengths(tasks.list_lengths(train)) } or nil
 end
 
 -- The expected share of inputs that also occur among `others` further inputs, if all are equally likely; otherwise it

@@ -199,10 +199,7 @@ local function read_learned(context, node, fields, path)
   elseif fields.learned and type(fields.learned.value) ~= "boolean" then
     return report_misfit(context, fields.learned, path .. ".learned", "true or false")
   end
-  local learned = fields.init ~= nil
-  if fields.learned then
-    learned = fields.learned.value
-  end
+  local learned = fields.init ~= nil and not fields.learned or fields.learned and fields.learned.value or false
   if learned and not fields.init then
     return context.report(fields.learned, path .. ".learned", "true, and it has values",
       "init instead of values, as the value at the start of training")

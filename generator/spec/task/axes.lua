@@ -42,10 +42,8 @@ end
 
 local function find(facts, name)
   local axis = find_own(facts, name)
-  if not axis and name == M.TRAINED and not facts.data.made then
-    return { name = name, first = 0, last = 1 }
-  end
-  return axis or name == "length" and { name = name, first = 1, last = M.LARGEST } or nil
+  return axis or name == M.TRAINED and not facts.data.made and { name = name, first = 0, last = 1 }
+    or name == "length" and { name = name, first = 1, last = M.LARGEST } or nil
 end
 
 local function name_source(facts)

@@ -37,10 +37,8 @@ end
 
 local function find_choice(option, value)
   local whole = option.first and math.type(value) and math.tointeger(value)
-  if whole and whole >= option.first and whole <= option.last then
-    return whole
-  end
-  return lists.find(option.choices or {}, function(choice) return choice == value end)
+  return whole and whole >= option.first and whole <= option.last and whole
+    or lists.find(option.choices or {}, function(choice) return choice == value end)
 end
 
 -- The choice that a node makes; the default after an error.
