@@ -14,22 +14,15 @@
 
 #include "bench/gradcheck.h"
 #include "cli/cli.h"
-#include "lh_run.h"
 #include "toy_program.h"
-
-static lh_spec toy;
-
-static int make_toy(void **state) {
-    toy = lh_toy_spec_with(toy_float_list);
-    return lh_test_make_directory(state);
-}
+#include "toy_runs.h"
 
 static lh_run_result run_with(void **state, int code, const char *command, const char *input) {
     return lh_run_expect(&toy, *state, code, command, input);
 }
 
 static void assert_text(void **state, int code, const char *command, const char *part) {
-    lh_run_result result = run_with(state, code, command, NULL);
+    lh_run_result result = run_toy(state, code, command);
     const char *text = code == 0 ? result.out : result.err;
     if (strstr(text, part) == NULL) print_error("%s\nwanted: %s\ngot: %s\n", command, part, text);
     assert_non_null(strstr(text, part));
@@ -103,7 +96,7 @@ static void test_info_has_every_fact(void **state) {
     static const char *const keys[] = {
         "id",     "digest", "model_digest", "source_digest", "spec",     "task",   "precision", "parameters",
         "levels", "level",  "targets",      "architectures", "compiler", "linked", "threads",   "shards"};
-    lh_run_result result = run_with(state, 0, "info --json", NULL);
+    lh_run_result result = run_toy(state, 0, "info --json");
     json_t *json = json_loads(result.out, 0, NULL);
     assert_non_null(json);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) assert_non_null(json_object_get(json, keys[i]));
@@ -113,7 +106,7 @@ static void test_info_has_every_fact(void **state) {
 }
 
 static void test_sample_prints_examples_as_json_and_text(void **state) {
-    lh_run_result result = run_with(state, 0, "sample --length 4 --count 3 --seed 5", NULL);
+    lh_run_result result = run_toy(state, 0, "sample --length 4 --count 3 --seed 5");
     char *first = strdup(result.out), *rest = first;
     int lines = 0;
     for (char *line; (line = strsep(&rest, "\n")) && *line; lines++) {
@@ -127,12 +120,12 @@ static void test_sample_prints_examples_as_json_and_text(void **state) {
     }
     assert_int_equal(lines, 3);
     free(first);
-    result = run_with(state, 0, "sample --length 700 --count 1 --text", NULL);
+    result = run_toy(state, 0, "sample --length 700 --count 1 --text");
     assert_int_equal(strlen(result.out), 700 + 4 + 700 + 1);
 }
 
 static const char *train_toy(void **state) {
-    run_with(state, 0, "train --steps 5 --no-eval --out . --threads 1", NULL);
+    run_toy(state, 0, "train --steps 5 --no-eval --out . --threads 1");
     return "toy/0123456789abcdef/lr0.01-seed0/checkpoint.safetensors";
 }
 
@@ -142,14 +135,13 @@ static void test_predict_agrees_with_eval(void **state) {
     const char *checkpoint = train_toy(state);
     snprintf(command, sizeof command, "eval --checkpoint %s --lengths 5 --examples 12 --out . --per-example each",
              checkpoint);
-    run_with(state, 0, command, NULL);
-    lh_run_result result = run_with(state, 0, "sample --length 5 --count 12", NULL);
+    run_toy(state, 0, command);
+    lh_run_result result = run_toy(state, 0, "sample --length 5 --count 12");
     char *samples = strdup(result.out);
     snprintf(command, sizeof command, "predict --checkpoint %s", checkpoint);
     result = run_with(state, 0, command, samples);
     char *samples_left = samples, *answers_left = result.out, *lines_left;
-    size_t bytes;
-    char *each = lh_test_read(lh_test_path(*state, "each"), &bytes);
+    char *each = read_text(state, "each");
     lines_left = each;
     for (int i = 0; i < 12; i++) {
         json_t *sample = json_loads(strsep(&samples_left, "\n"), 0, NULL),
@@ -182,13 +174,13 @@ int flock(int file, int operation) {
 static void test_eval_without_locks_warns_once(void **state) {
     char command[256];
     snprintf(command, sizeof command, "eval --checkpoint %s --lengths 3,5 --examples 4", train_toy(state));
-    assert_null(strstr(run_with(state, 0, command, NULL).err, "warning"));
+    assert_null(strstr(run_toy(state, 0, command).err, "warning"));
     without_locks = true;
-    lh_run_result result = run_with(state, 0, command, NULL);
+    lh_run_result result = run_toy(state, 0, command);
     char *warning = strstr(result.err, "warning: toy/0123456789abcdef/lr0.01-seed0: this file system has no locks");
     assert_non_null(warning);
     assert_null(strstr(warning + 1, "warning"));
-    assert_null(strstr(run_with(state, 0, command, NULL).err, "warning"));
+    assert_null(strstr(run_toy(state, 0, command).err, "warning"));
     without_locks = false;
 }
 
@@ -196,10 +188,10 @@ static void test_eval_without_locks_warns_once(void **state) {
 static void test_verbs_run_a_model_of_two_streams(void **state) {
     char command[256];
     toy = lh_toy_pair_with(toy_float_list);
-    run_with(state, 0, "train --steps 5 --no-eval --out . --threads 2", NULL);
+    run_toy(state, 0, "train --steps 5 --no-eval --out . --threads 2");
     const char *checkpoint = "toy_pair/0123456789abcdef/lr0.01-seed0/checkpoint.safetensors";
     snprintf(command, sizeof command, "eval --checkpoint %s --lengths 3,5 --examples 12 --out .", checkpoint);
-    run_with(state, 0, command, NULL);
+    run_toy(state, 0, command);
     snprintf(command, sizeof command, "predict --checkpoint %s", checkpoint);
     lh_run_result result = run_with(state, 0, command, "{\"input\":[3,1,4]}\n");
     json_t *answer = json_loads(result.out, 0, NULL);
@@ -265,7 +257,7 @@ static void test_predict_text_answers_in_symbols(void **state) {
     char command[256];
     const char *checkpoint = train_toy(state);
     snprintf(command, sizeof command, "predict --checkpoint %s --text 3012", checkpoint);
-    assert_int_equal(strlen(run_with(state, 0, command, NULL).out), 5);
+    assert_int_equal(strlen(run_toy(state, 0, command).out), 5);
     snprintf(command, sizeof command, "predict --checkpoint %s --text 30x2", checkpoint);
     assert_text(state, 1, command, "'x2' is no symbol of bucket_sort");
 }
@@ -290,7 +282,7 @@ static void test_gradcheck_refuses_a_float_build(void **state) {
 static void test_gradcheck_passes_right_gradients(void **state) {
     toy.cpu = toy_double_list;
     toy.precision = "float64";
-    lh_run_result result = run_with(state, 0, "gradcheck", NULL);
+    lh_run_result result = run_toy(state, 0, "gradcheck");
     assert_non_null(strstr(result.out, "output.weight"));
     assert_non_null(strstr(result.out, "147 checks of 7 tensors, 0 of them next to a kink of the loss\n"));
     assert_null(strstr(result.out, "WRONG"));
@@ -310,7 +302,7 @@ static void test_gradcheck_names_a_wrong_gradient(void **state) {
     program.train_block = wrong_train_block;
     toy.cpu = list;
     toy.precision = "float64";
-    lh_run_result result = run_with(state, 1, "gradcheck --lengths 4", NULL);
+    lh_run_result result = run_toy(state, 1, "gradcheck --lengths 4");
     const char *row = strstr(result.out, "layers.0.norm1.scale");
     assert_non_null(row);
     assert_true(strstr(row, "WRONG") < strchr(row, '\n'));
@@ -345,7 +337,7 @@ static void test_bench_has_every_key(void **state) {
                                        "share_of_peak_nominal",
                                        "share_of_limit",
                                        "parts"};
-    lh_run_result result = run_with(state, 0, "bench --json --seconds 0.05 --lengths 3 --threads 1", NULL);
+    lh_run_result result = run_toy(state, 0, "bench --json --seconds 0.05 --lengths 3 --threads 1");
     char *rest = result.out;
     for (int i = 0; i < 2; i++) {
         json_t *line = json_loads(strsep(&rest, "\n"), 0, NULL);
@@ -364,13 +356,13 @@ static void test_bench_has_every_key(void **state) {
 }
 
 static void test_bench_reports_replicas_and_threads(void **state) {
-    lh_run_result result = run_with(state, 0, "bench --json --seconds 0.05 --lengths 3 --threads 2 --replicas 5", NULL);
+    lh_run_result result = run_toy(state, 0, "bench --json --seconds 0.05 --lengths 3 --threads 2 --replicas 5");
     json_t *line = json_loads(strtok(result.out, "\n"), 0, NULL);
     assert_int_equal(json_integer_value(json_object_get(line, "replicas")), 5);
     assert_int_equal(json_integer_value(json_object_get(line, "threads")), 2);
     assert_parts_add_up(json_object_get(line, "parts"));
     json_decref(line);
-    result = run_with(state, 0, "bench --json --seconds 0.05 --lengths 3 --threads 4 --replicas 1", NULL);
+    result = run_toy(state, 0, "bench --json --seconds 0.05 --lengths 3 --threads 4 --replicas 1");
     line = json_loads(strtok(result.out, "\n"), 0, NULL);
     assert_int_equal(json_integer_value(json_object_get(line, "threads")), 1);
     json_decref(line);
@@ -378,7 +370,7 @@ static void test_bench_reports_replicas_and_threads(void **state) {
 }
 
 static void test_bench_mode_selects_training_or_evaluation(void **state) {
-    lh_run_result result = run_with(state, 0, "bench --json --seconds 0.02 --lengths 3 --mode eval", NULL);
+    lh_run_result result = run_toy(state, 0, "bench --json --seconds 0.02 --lengths 3 --mode eval");
     assert_non_null(strstr(result.out, "\"mode\":\"eval\""));
     assert_null(strstr(result.out, "\"mode\":\"train\""));
     assert_text(state, 2, "bench --mode fast", "expected: train or eval");
@@ -396,32 +388,30 @@ static void test_main_refuses_an_unknown_level(void **state) {
     unsetenv("LONGHAND_ISA");
 }
 
-#define WITH_TOY(function) cmocka_unit_test_setup_teardown(function, make_toy, lh_test_remove_directory)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WITH_TOY(test_main_reports_wrong_words),
-        WITH_TOY(test_eval_wrong_answers_need_condition_without_noise),
-        WITH_TOY(test_main_explains_flags_of_other_programs),
-        WITH_TOY(test_info_has_every_fact),
-        WITH_TOY(test_sample_prints_examples_as_json_and_text),
-        WITH_TOY(test_predict_agrees_with_eval),
-        WITH_TOY(test_eval_without_locks_warns_once),
-        WITH_TOY(test_verbs_run_a_model_of_two_streams),
-        WITH_TOY(test_predict_names_wrong_lines),
-        WITH_TOY(test_predict_names_wrong_positions),
-        WITH_TOY(test_predict_names_wrong_distances),
-        WITH_TOY(test_predict_text_answers_in_symbols),
-        WITH_TOY(test_eval_refuses_files_that_are_no_checkpoints),
-        WITH_TOY(test_eval_refuses_lengths_beyond_the_limit),
-        WITH_TOY(test_gradcheck_refuses_a_float_build),
-        WITH_TOY(test_gradcheck_passes_right_gradients),
-        WITH_TOY(test_gradcheck_names_a_wrong_gradient),
-        WITH_TOY(test_bench_has_every_key),
-        WITH_TOY(test_bench_reports_replicas_and_threads),
-        WITH_TOY(test_bench_mode_selects_training_or_evaluation),
-        WITH_TOY(test_main_refuses_another_interface),
-        WITH_TOY(test_main_refuses_an_unknown_level),
+        RUN_TEST(test_main_reports_wrong_words),
+        RUN_TEST(test_eval_wrong_answers_need_condition_without_noise),
+        RUN_TEST(test_main_explains_flags_of_other_programs),
+        RUN_TEST(test_info_has_every_fact),
+        RUN_TEST(test_sample_prints_examples_as_json_and_text),
+        RUN_TEST(test_predict_agrees_with_eval),
+        RUN_TEST(test_eval_without_locks_warns_once),
+        RUN_TEST(test_verbs_run_a_model_of_two_streams),
+        RUN_TEST(test_predict_names_wrong_lines),
+        RUN_TEST(test_predict_names_wrong_positions),
+        RUN_TEST(test_predict_names_wrong_distances),
+        RUN_TEST(test_predict_text_answers_in_symbols),
+        RUN_TEST(test_eval_refuses_files_that_are_no_checkpoints),
+        RUN_TEST(test_eval_refuses_lengths_beyond_the_limit),
+        RUN_TEST(test_gradcheck_refuses_a_float_build),
+        RUN_TEST(test_gradcheck_passes_right_gradients),
+        RUN_TEST(test_gradcheck_names_a_wrong_gradient),
+        RUN_TEST(test_bench_has_every_key),
+        RUN_TEST(test_bench_reports_replicas_and_threads),
+        RUN_TEST(test_bench_mode_selects_training_or_evaluation),
+        RUN_TEST(test_main_refuses_another_interface),
+        RUN_TEST(test_main_refuses_an_unknown_level),
     };
     return cmocka_run_group_tests_name("cli", tests, NULL, NULL);
 }

@@ -99,10 +99,7 @@ static void test_checkpoint_is_durable_after_its_logs(void **state) {
     toy.eval.during_every = 6;
     toy.eval.during_lengths = (lh_lengths){NULL, 0, 5, 6, 1};
     toy.eval.during_examples = 4;
-    lh_run_result result =
-        lh_run_main(&toy, *state, "train --out out --steps 14 --checkpoint-every 10 --log-every 5 --no-eval", NULL);
-    if (result.code != 0) print_error("%s", result.err);
-    assert_int_equal(result.code, 0);
+    lh_run_expect(&toy, *state, 0, "train --out out --steps 14 --checkpoint-every 10 --log-every 5 --no-eval", NULL);
     assert_string_equal(problem, "");
     assert_int_equal(renames, 2);
 }

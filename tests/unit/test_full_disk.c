@@ -14,16 +14,14 @@
 #include <unistd.h>
 
 #include "lh_disk.h"
-#include "lh_run.h"
 #include "toy_program.h"
+#include "toy_runs.h"
 
 enum { DISK = 1 << 20, PAGE = 4096, MOST = 64 /* most pages that any of these commands needs */ };
 
-#define FOLDER "toy/0123456789abcdef/lr0.01-seed0"
 #define TRAIN "train --steps 14 --checkpoint-every 5 --log-every 5 --threads 1 --out "
 #define CHECKPOINT " --checkpoint whole/" FOLDER "/checkpoint.safetensors --threads 1"
 
-static lh_spec toy;
 static int met; /* number of commands that reached the end of the disk */
 
 /* Fills the disk except for this number of pages. */
@@ -136,9 +134,7 @@ static void check(void **state, lh_disk_work *work) {
     char disk[256];
     snprintf(disk, sizeof disk, "%s", lh_test_path(*state, "disk"));
     assert_int_equal(mkdir(disk, 0777), 0);
-    lh_run_result whole = lh_run_main(&toy, *state, TRAIN "whole", NULL);
-    if (whole.code != 0) print_error("%s", whole.err);
-    assert_int_equal(whole.code, 0);
+    run_toy(state, 0, TRAIN "whole");
     int result = lh_disk_small(disk, DISK, work, *state);
     if (result == LH_DISK_ABSENT) skip();
     assert_int_equal(result, 0);

@@ -15,23 +15,12 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "lh_run.h"
 #include "longhand/rng.h"
 #include "toy_program.h"
+#include "toy_runs.h"
 #include "training/group.h"
 
 #define PLAN "toy/0123456789abcdef/"
-
-static lh_spec toy;
-
-static int make_toy(void **state) {
-    toy = lh_toy_spec_with(toy_float_list);
-    return lh_test_make_directory(state);
-}
-
-static lh_run_result run(void **state, int code, const char *command) {
-    return lh_run_expect(&toy, *state, code, command, NULL);
-}
 
 /* --- the queue -------------------------------------------------------------------------------------------------- */
 
@@ -92,19 +81,8 @@ static void test_group_jobs_take_turns(void **state) {
 
 /* --- runs ------------------------------------------------------------------------------------------------------- */
 
-static void assert_same_run(void **state, const char *a, const char *b, const char *folder) {
-    static const char *const files[] = {"checkpoint.safetensors", "metrics.jsonl", "eval.jsonl"};
-    for (int i = 0; i < 3; i++) {
-        char one[256], two[256];
-        snprintf(one, sizeof one, "%s/" PLAN "%s/%s", a, folder, files[i]);
-        snprintf(two, sizeof two, "%s/" PLAN "%s/%s", b, folder, files[i]);
-        if (i == 0) lh_assert_same_file(*state, one, two);
-        else lh_assert_same_lines(*state, one, two);
-    }
-}
-
-static const char *const FOLDERS[] = {"lr0.01-seed3", "lr0.01-seed4", "lr0.01-seed5",
-                                      "lr0.02-seed3", "lr0.02-seed4", "lr0.02-seed5"};
+static const char *const FOLDERS[] = {PLAN "lr0.01-seed3", PLAN "lr0.01-seed4", PLAN "lr0.01-seed5",
+                                      PLAN "lr0.02-seed3", PLAN "lr0.02-seed4", PLAN "lr0.02-seed5"};
 
 static void train_alone(void **state) {
     for (int seed = 3; seed <= 5; seed++)
@@ -112,7 +90,7 @@ static void train_alone(void **state) {
             char command[128];
             snprintf(command, sizeof command,
                      "train --out alone --steps 33 --threads %d --seed %d --learning-rate 0.0%d", seed - 2, seed, rate);
-            run(state, 0, command);
+            run_toy(state, 0, command);
         }
 }
 
@@ -123,16 +101,11 @@ static void test_replicas_same_bits_as_alone_at_any_thread_count(void **state) {
         snprintf(out, sizeof out, "group%d", threads);
         snprintf(command, sizeof command,
                  "train --out %s --steps 33 --threads %d --seeds 3:5 --learning-rate 1e-2,2e-2", out, threads);
-        lh_run_result result = run(state, 0, command);
+        lh_run_result result = run_toy(state, 0, command);
         assert_non_null(strstr(result.out, "toy: 6 runs, 198 steps"));
         assert_true((threads > 6) == (strstr(result.err, "threads 6 of 7") != NULL));
-        for (int i = 0; i < 6; i++) assert_same_run(state, "alone", out, FOLDERS[i]);
+        for (int i = 0; i < 6; i++) lh_assert_same_run(*state, "alone", out, FOLDERS[i]);
     }
-}
-
-static char *read_text(void **state, const char *name) {
-    size_t bytes;
-    return lh_test_read(lh_test_path(*state, name), &bytes);
 }
 
 /* Finished runs are not changed, a run held by another process is left out, and missing runs are trained. */
@@ -141,28 +114,28 @@ static void test_missing_trains_only_missing_runs(void **state) {
     int lock;
     bool alone;
     train_alone(state);
-    run(state, 0, "train --out parts --steps 33 --seeds 3:4 --learning-rate 0.01 --threads 2");
-    run(state, 0, "train --out parts --steps 17 --seed 5 --learning-rate 0.01 --no-eval");
-    run(state, 0, "train --out parts --steps 33 --seed 3 --learning-rate 0.02 --no-eval");
+    run_toy(state, 0, "train --out parts --steps 33 --seeds 3:4 --learning-rate 0.01 --threads 2");
+    run_toy(state, 0, "train --out parts --steps 17 --seed 5 --learning-rate 0.01 --no-eval");
+    run_toy(state, 0, "train --out parts --steps 33 --seed 3 --learning-rate 0.02 --no-eval");
     char *before = read_text(state, "parts/" PLAN "lr0.01-seed3/run.json");
     lh_assert_ok(lh_make_directories(lh_test_path(*state, "parts/" PLAN "lr0.02-seed5"), &error), &error);
     lh_assert_ok(lh_lock_directory(lh_test_path(*state, "parts/" PLAN "lr0.02-seed5"), &lock, &alone, &error), &error);
     lh_run_result result =
-        run(state, 0, "train --out parts --steps 33 --seeds 3:5 --learning-rate 0.01,0.02 --threads 2 --missing");
+        run_toy(state, 0, "train --out parts --steps 33 --seeds 3:5 --learning-rate 0.01,0.02 --threads 2 --missing");
     assert_non_null(strstr(result.err, "lr0.02-seed5: another process works here; left out"));
     assert_non_null(strstr(result.err, "toy: 2 of 6 runs are finished, 3 remain"));
     assert_non_null(strstr(result.out, "toy: 3 runs, 49 steps"));
     char *after = read_text(state, "parts/" PLAN "lr0.01-seed3/run.json");
     assert_string_equal(before, after);
-    for (int i = 0; i < 5; i++) assert_same_run(state, "alone", "parts", FOLDERS[i]);
+    for (int i = 0; i < 5; i++) lh_assert_same_run(*state, "alone", "parts", FOLDERS[i]);
     lh_unlock_directory(lock);
-    result = run(state, 0, "train --out parts --steps 33 --seeds 3:5 --learning-rate 0.01,0.02 --missing");
+    result = run_toy(state, 0, "train --out parts --steps 33 --seeds 3:5 --learning-rate 0.01,0.02 --missing");
     assert_non_null(strstr(result.err, "toy: 5 of 6 runs are finished, 1 remain"));
-    assert_same_run(state, "alone", "parts", FOLDERS[5]);
-    result = run(state, 0, "train --out parts --steps 33 --seeds 3:5 --learning-rate 0.01,0.02 --missing");
+    lh_assert_same_run(*state, "alone", "parts", FOLDERS[5]);
+    result = run_toy(state, 0, "train --out parts --steps 33 --seeds 3:5 --learning-rate 0.01,0.02 --missing");
     assert_non_null(strstr(result.err, "toy: 6 of 6 runs are finished, 0 remain"));
-    run(state, LH_ERR_USAGE, "train --out parts --missing --overwrite");
-    run(state, LH_ERR_USAGE, "train --out parts --missing --overfit 3");
+    run_toy(state, LH_ERR_USAGE, "train --out parts --missing --overwrite");
+    run_toy(state, LH_ERR_USAGE, "train --out parts --missing --overfit 3");
     free(before);
     free(after);
 }
@@ -176,9 +149,9 @@ static void test_nothing_is_written_through_a_link(void **state) {
     lh_assert_ok(lh_make_directories(target, &error), &error);
     lh_assert_ok(lh_make_directories(lh_test_path(*state, "ours/" PLAN), &error), &error);
     assert_int_equal(symlink(target, link), 0);
-    lh_run_result result = run(state, LH_ERR_INPUT, "train --out ours --steps 3 --seed 3 --learning-rate 0.01");
+    lh_run_result result = run_toy(state, LH_ERR_INPUT, "train --out ours --steps 3 --seed 3 --learning-rate 0.01");
     assert_non_null(strstr(result.err, "lr0.01-seed3: is a symbolic link, expected a folder"));
-    result = run(state, 0, "train --out ours --steps 3 --seeds 3:4 --learning-rate 0.01 --missing");
+    result = run_toy(state, 0, "train --out ours --steps 3 --seeds 3:4 --learning-rate 0.01 --missing");
     assert_non_null(strstr(result.err, "lr0.01-seed3: lies behind a symbolic link; left out"));
     assert_int_equal(rmdir(target), 0); /* it is still empty */
     assert_true(lh_test_exists(lh_test_path(*state, "ours/" PLAN "lr0.01-seed4/run.json")));
@@ -186,8 +159,8 @@ static void test_nothing_is_written_through_a_link(void **state) {
 
 /* Names of folders are bytes; a finished run is recognised by its run.json. */
 static void test_missing_in_a_folder_with_any_bytes_as_name(void **state) {
-    run(state, 0, "train --out p\xff --steps 5 --no-eval");
-    lh_run_result result = run(state, 0, "train --out p\xff --steps 5 --no-eval --missing");
+    run_toy(state, 0, "train --out p\xff --steps 5 --no-eval");
+    lh_run_result result = run_toy(state, 0, "train --out p\xff --steps 5 --no-eval --missing");
     assert_non_null(strstr(result.err, "toy: 1 of 1 runs are finished, 0 remain"));
 }
 
@@ -201,10 +174,10 @@ int flock(int file, int operation) {
 }
 
 static void test_file_system_without_locks_warns_once(void **state) {
-    lh_run_result result = run(state, 0, "train --out locked --steps 5 --seeds 3:4 --no-eval");
+    lh_run_result result = run_toy(state, 0, "train --out locked --steps 5 --seeds 3:4 --no-eval");
     assert_null(strstr(result.err, "warning"));
     without_locks = true;
-    result = run(state, 0, "train --out . --steps 5 --seeds 3:4 --no-eval");
+    result = run_toy(state, 0, "train --out . --steps 5 --seeds 3:4 --no-eval");
     without_locks = false;
     const char *warning = strstr(result.err, "warning: ./" PLAN "lr0.01-seed3: this file system has no locks");
     assert_non_null(warning);
@@ -214,25 +187,26 @@ static void test_file_system_without_locks_warns_once(void **state) {
 
 static void test_replicas_resume_from_different_steps(void **state) {
     train_alone(state);
-    run(state, 0, "train --out parts --steps 13 --seed 4 --learning-rate 0.02 --no-eval");
-    run(state, 0, "train --out parts --steps 17 --seeds 4:5 --learning-rate 0.01 --threads 2 --no-eval");
+    run_toy(state, 0, "train --out parts --steps 13 --seed 4 --learning-rate 0.02 --no-eval");
+    run_toy(state, 0, "train --out parts --steps 17 --seeds 4:5 --learning-rate 0.01 --threads 2 --no-eval");
     lh_run_result result =
-        run(state, 0, "train --out parts --steps 33 --seeds 3:5 --learning-rate 0.01,0.02 --threads 3 --resume");
+        run_toy(state, 0, "train --out parts --steps 33 --seeds 3:5 --learning-rate 0.01,0.02 --threads 3 --resume");
     assert_non_null(strstr(result.err, "learning rate 0.02, seed 4: resuming at step 13"));
     assert_non_null(strstr(result.err, "learning rate 0.01, seed 5: resuming at step 17"));
-    for (int i = 0; i < 6; i++) assert_same_run(state, "alone", "parts", FOLDERS[i]);
-    result = run(state, 0, "train --out parts --steps 33 --seeds 3:5 --learning-rate 0.01,0.02 --threads 3 --resume");
+    for (int i = 0; i < 6; i++) lh_assert_same_run(*state, "alone", "parts", FOLDERS[i]);
+    result =
+        run_toy(state, 0, "train --out parts --steps 33 --seeds 3:5 --learning-rate 0.01,0.02 --threads 3 --resume");
     assert_non_null(strstr(result.out, "toy: 6 runs, 0 steps in"));
     assert_non_null(strstr(result.out, "3         33          -          -"));
-    for (int i = 0; i < 6; i++) assert_same_run(state, "alone", "parts", FOLDERS[i]);
+    for (int i = 0; i < 6; i++) lh_assert_same_run(*state, "alone", "parts", FOLDERS[i]);
 }
 
 static void test_replicas_existing_run_leaves_all_untouched(void **state) {
-    run(state, 0, "train --out . --seed 2 --no-eval");
-    lh_run_result result = run(state, 1, "train --out . --seeds 0:3 --no-eval");
+    run_toy(state, 0, "train --out . --seed 2 --no-eval");
+    lh_run_result result = run_toy(state, 1, "train --out . --seeds 0:3 --no-eval");
     assert_non_null(strstr(result.err, "lr0.01-seed2: there is a trained run here"));
     assert_false(lh_test_exists(lh_test_path(*state, PLAN "lr0.01-seed0/run.json")));
-    run(state, 0, "train --out . --seeds 0:3 --no-eval --overwrite");
+    run_toy(state, 0, "train --out . --seeds 0:3 --no-eval --overwrite");
     assert_true(lh_test_exists(lh_test_path(*state, PLAN "lr0.01-seed3/checkpoint.safetensors")));
 }
 
@@ -245,26 +219,25 @@ static void nan_for_one_seed(const lh_cpu_step *step, const lh_cpu_block *block,
 }
 
 static void test_replicas_one_diverges_others_continue(void **state) {
-    run(state, 0, "train --out alone --seed 2 --steps 30");
+    run_toy(state, 0, "train --out alone --seed 2 --steps 30");
     lh_cpu_program program = toy_float;
     const lh_cpu_program *list[] = {&program, NULL};
     program.train_block = nan_for_one_seed;
     toy.cpu = list;
-    lh_run_result result = run(state, 1, "train --out group --seeds 0:2 --steps 30 --threads 2");
+    lh_run_result result = run_toy(state, 1, "train --out group --seeds 0:2 --steps 30 --threads 2");
     assert_non_null(strstr(result.err, "learning rate 0.01, seed 1: error: step 14: the loss is nan"));
     assert_non_null(strstr(result.err, "1 of 3 runs failed"));
     assert_non_null(strstr(result.out, "failed"));
-    assert_same_run(state, "alone", "group", "lr0.01-seed2");
-    size_t bytes;
-    char *facts = lh_test_read(lh_test_path(*state, "group/" PLAN "lr0.01-seed1/run.json"), &bytes);
+    lh_assert_same_run(*state, "alone", "group", PLAN "lr0.01-seed2");
+    char *facts = read_text(state, "group/" PLAN "lr0.01-seed1/run.json");
     assert_non_null(strstr(facts, "\"exit\":1"));
     free(facts);
 }
 
 static void test_replicas_overfit_fixed_examples_or_explain_why_not(void **state) {
-    lh_run_result result = run(state, 1, "train --out . --overfit 50 --seeds 0:1 --steps 20 --threads 2");
+    lh_run_result result = run_toy(state, 1, "train --out . --overfit 50 --seeds 0:1 --steps 20 --threads 2");
     assert_non_null(strstr(result.err, "2 of 2 runs failed"));
-    run(state, 0, "train --out . --overfit 1 --seeds 0:1 --steps 20000 --learning-rate 0.02 --log-every 100");
+    run_toy(state, 0, "train --out . --overfit 1 --seeds 0:1 --steps 20000 --learning-rate 0.02 --log-every 100");
 }
 
 /* One thread: a child of a process with an OpenMP team cannot have another team. */
@@ -281,24 +254,21 @@ static void test_replicas_sigterm_each_resumes(void **state) {
     waitpid(child, &status, 0);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), LH_STOPPED);
-    size_t bytes;
-    char *facts = lh_test_read(lh_test_path(*state, "cut/" PLAN "lr0.01-seed3/run.json"), &bytes);
+    char *facts = read_text(state, "cut/" PLAN "lr0.01-seed3/run.json");
     assert_non_null(strstr(facts, "\"exit\":75"));
     free(facts);
     char command[160];
     const char *const outs[] = {"cut", "whole"};
-    char *lines = lh_test_read(lh_test_path(*state, "cut/" PLAN "lr0.01-seed3/metrics.jsonl"), &bytes), *at = lines;
+    char *lines = read_text(state, "cut/" PLAN "lr0.01-seed3/metrics.jsonl"), *at = lines;
     for (char *next = lines; (next = strstr(next, "{\"step\":")); next++) at = next;
     long long steps = atoll(at + strlen("{\"step\":")) + 100;
     free(lines);
     for (int i = 0; i < 2; i++) {
         snprintf(command, sizeof command, "train --out %s --seed 3 --steps %lld --threads 1 --resume", outs[i], steps);
-        run(state, 0, command);
+        run_toy(state, 0, command);
     }
-    assert_same_run(state, "whole", "cut", "lr0.01-seed3");
+    lh_assert_same_run(*state, "whole", "cut", PLAN "lr0.01-seed3");
 }
-
-#define RUN_TEST(function) cmocka_unit_test_setup_teardown(function, make_toy, lh_test_remove_directory)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -5,11 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lh_run.h"
-#include "reference/vectors.h"
-#include "toy_program.h"
-#include "engine/engine.h"
 #include "engine/schedule.h"
+#include "reference/vectors.h"
+#include "toy_runs.h"
 
 enum { STEPS = 50 };
 static const double RATE = 1e-2;
@@ -65,34 +63,26 @@ static void test_steps_without_a_rate_refused(void **state) {
                     "train.schedule.warmup: 50 steps, but training has 50");
 }
 
-#define FOLDER "toy/0123456789abcdef/lr0.01-seed0/"
-
-static lh_spec toy;
-
-static int make_toy(void **state) {
-    toy = lh_toy_spec_with(toy_float_list);
+static int make_scheduled_toy(void **state) {
+    int failure = make_toy(state);
     toy.train.schedule = (lh_schedule){LH_SCHEDULE_COSINE, 6, 0.1};
-    return lh_test_make_directory(state);
-}
-
-static lh_run_result run(void **state, int code, const char *command) {
-    return lh_run_expect(&toy, *state, code, command, NULL);
+    return failure;
 }
 
 /* Runs are stopped during the warm-up, and while the rate falls. */
 static void test_train_resumed_within_a_schedule_same_bits(void **state) {
-    run(state, 0, "train --out whole --threads 1 --no-eval");
-    lh_run_result first = run(state, 0, "train --out parts --threads 1 --no-eval --steps 4");
+    run_toy(state, 0, "train --out whole --threads 1 --no-eval");
+    lh_run_result first = run_toy(state, 0, "train --out parts --threads 1 --no-eval --steps 4");
     assert_non_null(strstr(first.err, "stops at step 4, before the learning rate schedule ends at step 20"));
-    run(state, 0, "train --out parts --threads 2 --no-eval --steps 13 --resume");
-    run(state, 0, "train --out parts --threads 1 --no-eval --resume");
-    lh_assert_same_file(*state, "whole/" FOLDER "checkpoint.safetensors", "parts/" FOLDER "checkpoint.safetensors");
-    lh_assert_same_lines(*state, "whole/" FOLDER "metrics.jsonl", "parts/" FOLDER "metrics.jsonl");
+    run_toy(state, 0, "train --out parts --threads 2 --no-eval --steps 13 --resume");
+    run_toy(state, 0, "train --out parts --threads 1 --no-eval --resume");
+    lh_assert_same_file(*state, "whole/" FOLDER "/checkpoint.safetensors", "parts/" FOLDER "/checkpoint.safetensors");
+    lh_assert_same_lines(*state, "whole/" FOLDER "/metrics.jsonl", "parts/" FOLDER "/metrics.jsonl");
 }
 
 static void test_train_rates_are_recorded_and_applied(void **state) {
-    run(state, 0, "train --out . --threads 1 --no-eval");
-    char *text = lh_test_read(lh_test_path(*state, FOLDER "metrics.jsonl"), &(size_t){0}), *line = text;
+    run_toy(state, 0, "train --out . --threads 1 --no-eval");
+    char *text = read_text(state, FOLDER "/metrics.jsonl"), *line = text;
     for (int t = 5; t <= 20; t += 5) {
         line = strstr(line, "\"learning_rate\":");
         assert_non_null(line);
@@ -102,10 +92,10 @@ static void test_train_rates_are_recorded_and_applied(void **state) {
     }
     free(text);
     toy.train.schedule = (lh_schedule){0};
-    run(state, 0, "train --out constant --threads 1 --no-eval");
+    run_toy(state, 0, "train --out constant --threads 1 --no-eval");
     size_t bytes, others;
-    char *a = lh_test_read(lh_test_path(*state, FOLDER "checkpoint.safetensors"), &bytes);
-    char *b = lh_test_read(lh_test_path(*state, "constant/" FOLDER "checkpoint.safetensors"), &others);
+    char *a = lh_test_read(lh_test_path(*state, FOLDER "/checkpoint.safetensors"), &bytes);
+    char *b = lh_test_read(lh_test_path(*state, "constant/" FOLDER "/checkpoint.safetensors"), &others);
     assert_int_equal(bytes, others);
     assert_memory_not_equal(a, b, bytes);
     free(a);
@@ -113,20 +103,20 @@ static void test_train_rates_are_recorded_and_applied(void **state) {
 }
 
 static void test_info_prints_the_schedule(void **state) {
-    lh_run_result result = run(state, 0, "info");
+    lh_run_result result = run_toy(state, 0, "info");
     assert_non_null(strstr(result.out, "learning rate: cosine, to 0.1 of it, after 6 steps of warm-up"));
     toy.train.schedule = (lh_schedule){0};
-    result = run(state, 0, "info");
+    result = run_toy(state, 0, "info");
     assert_null(strstr(result.out, "warm-up"));
 }
 
 static void test_train_more_steps_than_the_schedule_refused(void **state) {
-    lh_run_result result = run(state, 1, "train --out . --threads 1 --no-eval --steps 21");
+    lh_run_result result = run_toy(state, 1, "train --out . --threads 1 --no-eval --steps 21");
     assert_non_null(strstr(result.err, "expected: at most 20"));
     assert_false(lh_test_exists(lh_test_path(*state, "toy")));
 }
 
-#define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, make_toy, lh_test_remove_directory)
+#define WITH_SCHEDULE(test) cmocka_unit_test_setup_teardown(test, make_scheduled_toy, lh_test_remove_directory)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -134,10 +124,10 @@ int main(void) {
         cmocka_unit_test(test_rate_without_schedule_is_constant),
         cmocka_unit_test(test_rate_after_the_last_step_is_constant),
         cmocka_unit_test(test_steps_without_a_rate_refused),
-        IN_DIRECTORY(test_train_resumed_within_a_schedule_same_bits),
-        IN_DIRECTORY(test_train_rates_are_recorded_and_applied),
-        IN_DIRECTORY(test_info_prints_the_schedule),
-        IN_DIRECTORY(test_train_more_steps_than_the_schedule_refused),
+        WITH_SCHEDULE(test_train_resumed_within_a_schedule_same_bits),
+        WITH_SCHEDULE(test_train_rates_are_recorded_and_applied),
+        WITH_SCHEDULE(test_info_prints_the_schedule),
+        WITH_SCHEDULE(test_train_more_steps_than_the_schedule_refused),
     };
     return cmocka_run_group_tests_name("schedule", tests, NULL, NULL);
 }

@@ -11,12 +11,11 @@
 
 #include "eval/decode.h"
 #include "lh_engines.h"
-#include "lh_run.h"
 #include "toy_program.h"
+#include "toy_runs.h"
 
 enum { EXAMPLES = 40, PASSES = EXAMPLES / 2 /* of a condition, since a pass has two sequences */, THREADS = 2 };
 
-static lh_spec toy;
 static lh_cpu_program program;
 static const lh_cpu_program *const list[] = {&program, NULL};
 static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
@@ -46,20 +45,21 @@ static void trace_block(const lh_cpu_step *step, const lh_cpu_block *block, void
     toy_float.trace_block(step, block, workspace, to, sums);
 }
 
-static int open_toy(void **state) {
+static int make_stopped_toy(void **state) {
+    int failure = make_toy(state);
     program = toy_float;
     program.forward_block = forward_block;
     program.decode_step = decode_step;
     program.trace_block = trace_block;
-    toy = lh_toy_spec_with(list);
+    toy.cpu = list;
     toy.eval.examples = EXAMPLES;
-    return lh_test_make_directory(state);
+    return failure;
 }
 
 static lh_run_result run_until(void **state, int at, int code, const char *command) {
     calls = 0;
     signal_call = at;
-    lh_run_result result = lh_run_expect(&toy, *state, code, command, NULL);
+    lh_run_result result = run_toy(state, code, command);
     if (code == LH_STOPPED) assert_in_range(calls, at, at + THREADS - 1);
     assert_null(strstr(result.err, "warning: "));
     return result;
@@ -67,22 +67,19 @@ static lh_run_result run_until(void **state, int at, int code, const char *comma
 
 static void run(void **state, const char *command) { run_until(state, 0, 0, command); }
 
-static int read_lines(void **state, const char *name) {
-    size_t bytes;
-    int lines = 0;
-    char *text = lh_test_read(lh_test_path(*state, name), &bytes);
-    for (const char *at = text; *at; at++) lines += *at == '\n';
-    assert_true(bytes == 0 || text[bytes - 1] == '\n');
+/* The number of lines of a file, which must all be complete. */
+static int count_whole_lines(void **state, const char *name) {
+    char *text = read_text(state, name);
+    int lines = count_lines(text);
+    assert_true(*text == 0 || text[strlen(text) - 1] == '\n');
     free(text);
     return lines;
 }
 
-#define FOLDER "toy/0123456789abcdef/lr0.01-seed0"
-
 static void test_train_evaluation_resumes_at_the_condition(void **state) {
     run(state, "train --out whole --threads 2");
     run_until(state, PASSES + 5, LH_STOPPED, "train --out cut --threads 2");
-    assert_int_equal(read_lines(state, "cut/" FOLDER "/eval.jsonl"), 1);
+    assert_int_equal(count_whole_lines(state, "cut/" FOLDER "/eval.jsonl"), 1);
     run(state, "train --out cut --threads 2 --resume");
     assert_int_equal(calls, 2 * PASSES);
     lh_assert_same_file(*state, "whole/" FOLDER "/eval.jsonl", "cut/" FOLDER "/eval.jsonl");
@@ -97,9 +94,10 @@ static void test_evaluation_during_training_resumes(void **state) {
     toy.eval.during_lengths = (lh_lengths){NULL, 0, 5, 6, 1};
     toy.eval.during_examples = EXAMPLES;
     run(state, "train --out whole --steps 19 --threads 2 --no-eval");
-    while (lh_test_exists(lh_test_path(*state, "cut")) == 0 || read_lines(state, "cut/" FOLDER "/eval.jsonl") < 5) {
+    while (lh_test_exists(lh_test_path(*state, "cut")) == 0 ||
+           count_whole_lines(state, "cut/" FOLDER "/eval.jsonl") < 5) {
         run_until(state, PASSES + PASSES / 2, LH_STOPPED, "train --out cut --steps 19 --threads 2 --no-eval --resume");
-        assert_int_equal(read_lines(state, "cut/" FOLDER "/eval.jsonl"), ++stops);
+        assert_int_equal(count_whole_lines(state, "cut/" FOLDER "/eval.jsonl"), ++stops);
     }
     run(state, "train --out cut --steps 19 --threads 2 --no-eval --resume");
     assert_int_equal(calls, PASSES);
@@ -120,9 +118,9 @@ static void test_eval_keeps_finished_conditions(void **state) {
     run(state, EVAL "--out whole --per-example whole.jsonl");
     lh_run_result stopped = run_until(state, PASSES + 5, LH_STOPPED, EVAL "--out cut --per-example cut.jsonl");
     assert_non_null(strstr(stopped.err, "stopped by a signal; eval.jsonl has the finished conditions"));
-    assert_int_equal(read_lines(state, "cut/eval.jsonl"), 1);
-    assert_int_equal(read_lines(state, "cut.jsonl"), EXAMPLES);
-    assert_int_equal(read_lines(state, "whole.jsonl"), 3 * EXAMPLES);
+    assert_int_equal(count_whole_lines(state, "cut/eval.jsonl"), 1);
+    assert_int_equal(count_whole_lines(state, "cut.jsonl"), EXAMPLES);
+    assert_int_equal(count_whole_lines(state, "whole.jsonl"), 3 * EXAMPLES);
     run(state, EVAL "--out cut --resume");
     assert_int_equal(calls, 2 * PASSES);
     lh_assert_same_file(*state, "whole/eval.jsonl", "cut/eval.jsonl");
@@ -130,9 +128,9 @@ static void test_eval_keeps_finished_conditions(void **state) {
     assert_int_equal(calls, 3 * PASSES);
     run(state, EVAL "--out cut --resume --seed 3");
     assert_int_equal(calls, 0);
-    assert_int_equal(read_lines(state, "cut/eval.jsonl"), 6);
+    assert_int_equal(count_whole_lines(state, "cut/eval.jsonl"), 6);
     run_until(state, 5, LH_STOPPED, EVAL "--out wrong --wrong wrong.jsonl");
-    assert_int_equal(read_lines(state, "wrong.jsonl"), 0);
+    assert_int_equal(count_whole_lines(state, "wrong.jsonl"), 0);
     assert_false(lh_test_exists(lh_test_path(*state, "wrong/eval.jsonl")));
     run_until(state, 0, LH_ERR_USAGE, EVAL "--out cut --resume --per-example cut.jsonl");
 }
@@ -178,7 +176,7 @@ static void test_decode_ends_between_tokens(void **state) {
     }
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, open_toy, lh_test_remove_directory)
+#define TEST(function) cmocka_unit_test_setup_teardown(function, make_stopped_toy, lh_test_remove_directory)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

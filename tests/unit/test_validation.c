@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "longhand/positions.h"
-#include "lh_run.h"
-#include "toy_program.h"
 #include "engine/engine.h"
+#include "longhand/positions.h"
+#include "toy_program.h"
+#include "toy_runs.h"
 
-#define FOLDER "toy/0123456789abcdef/lr0.01-seed1"
+#define FOLDER_1 "toy/0123456789abcdef/lr0.01-seed1"
 enum { MOST = 4096, LONGEST = 9, DOMAINS = 9 };
 
 /* A sampled example: its counter, its length, and its input as digits. */
@@ -53,26 +53,22 @@ static void record_forward(const lh_cpu_step *step, const lh_cpu_block *block, v
 static lh_task task;
 static lh_cpu_program program;
 static const lh_cpu_program *const list[] = {&program, NULL};
-static lh_spec toy;
 
-static int make_toy(void **state) {
+static int make_recorded_toy(void **state) {
+    int failure = make_toy(state);
     task = *lh_toy_spec.task;
     task.sample = record_sample;
     program = toy_float;
     program.train_block = record_train;
     program.forward_block = record_forward;
-    toy = lh_toy_spec_with(list);
+    toy.cpu = list;
     toy.task = &task;
     toy.eval.lengths = toy.eval.during_lengths = (lh_lengths){NULL, 0, 1, LONGEST, 1};
     toy.eval.validation_lengths = (lh_lengths){NULL, 0, 1, 6, 1};
     toy.eval.validation_examples = 4;
     atomic_store(&example_count, 0);
     atomic_store(&pass_count, 0);
-    return lh_test_make_directory(state);
-}
-
-static lh_run_result run(void **state, int code, const char *command) {
-    return lh_run_expect(&toy, *state, code, command, NULL);
+    return failure;
 }
 
 static int count_draws(const call *calls, int count, uint32_t domain) {
@@ -102,7 +98,7 @@ static int count_shared(uint32_t domain, uint32_t other, int n, bool inputs) {
 /* The seed equals that of the evaluation during training: only the domain distinguishes the streams. */
 static void test_no_example_is_in_two_streams(void **state) {
     toy.eval.during_every = 10;
-    run(state, 0, "train --out . --seed 1 --threads 2");
+    run_toy(state, 0, "train --out . --seed 1 --threads 2");
     int count = atomic_load(&example_count),
         validation = LONGEST * 5 * 2 + 6 * 4; /* twice during training, once after it */
     assert_in_range(count, 1, MOST);
@@ -123,7 +119,7 @@ static void test_no_example_is_in_two_streams(void **state) {
 /* The values that a pass samples depend on its draw: positions on domain and step, noise and dropout on the step. */
 static void test_no_draw_is_in_two_streams(void **state) {
     toy.eval.during_every = 10;
-    run(state, 0, "train --out . --seed 1 --threads 1");
+    run_toy(state, 0, "train --out . --seed 1 --threads 1");
     int count = atomic_load(&pass_count);
     assert_in_range(count, 1, MOST);
     static const uint32_t domain[] = {LH_DOMAIN_POSITIONS, LH_DOMAIN_EVAL, LH_DOMAIN_VALIDATION};
@@ -160,35 +156,30 @@ static int count_text(const char *text, const char *what) {
     return found;
 }
 
-static char *read_lines(void **state, const char *name) {
-    size_t bytes;
-    return lh_test_read(lh_test_path(*state, name), &bytes);
-}
-
 /* Lines of validation precede those of the evaluation; `eval --splits validation` gives the same. */
 static void test_train_validates_first(void **state) {
-    lh_run_result result = run(state, 0, "train --out . --seed 1 --threads 2");
+    lh_run_result result = run_toy(state, 0, "train --out . --seed 1 --threads 2");
     assert_non_null(strstr(result.out, "all validation      1..6               6 "));
     assert_null(strstr(result.out, "\nvalidation ")); /* validation has no row in the table of the evaluation */
-    char *text = read_lines(state, FOLDER "/eval.jsonl");
+    char *text = read_text(state, FOLDER_1 "/eval.jsonl");
     assert_ptr_equal(text, strstr(text, "{\"step\":20,\"split\":\"validation\",\"by\":{\"length\":1},\"examples\":4,"));
     assert_int_equal(count_text(text, "\"split\":\"validation\""), 6);
     assert_int_equal(count_text(text, "\"split\":\"in_distribution\""), 6);
     assert_int_equal(count_text(text, "\"split\":\"beyond\""), 3);
     *strstr(text, "{\"step\":20,\"split\":\"in_distribution\"") = 0;
-    run(state, 0, "eval --checkpoint " FOLDER "/checkpoint.safetensors --splits validation --out again");
-    char *repeated = read_lines(state, "again/eval.jsonl");
+    run_toy(state, 0, "eval --checkpoint " FOLDER_1 "/checkpoint.safetensors --splits validation --out again");
+    char *repeated = read_text(state, "again/eval.jsonl");
     assert_string_equal(repeated, text);
     free(repeated);
     free(text);
-    result = run(state, 0,
-                 "eval --checkpoint " FOLDER "/checkpoint.safetensors --splits validation --out far "
-                 "--lengths 9 --examples 3");
+    result = run_toy(state, 0,
+                     "eval --checkpoint " FOLDER_1 "/checkpoint.safetensors --splits validation --out far "
+                     "--lengths 9 --examples 3");
     assert_non_null(strstr(result.out, "validation     9 "));
-    text = read_lines(state, "far/eval.jsonl");
+    text = read_text(state, "far/eval.jsonl");
     assert_ptr_equal(text, strstr(text, "{\"step\":20,\"split\":\"validation\",\"by\":{\"length\":9},\"examples\":3,"));
     free(text);
-    result = run(state, 2, "eval --checkpoint " FOLDER "/checkpoint.safetensors --splits test");
+    result = run_toy(state, 2, "eval --checkpoint " FOLDER_1 "/checkpoint.safetensors --splits test");
     assert_non_null(strstr(result.err, "--splits: test\n  expected: validation; this task samples its examples"));
 }
 
@@ -198,7 +189,7 @@ static void test_progress_names_the_split(void **state) {
     toy.train.lengths = (lh_lengths){.list = trained, .count = 3};
     toy.eval.during_every = 20;
     toy.eval.during_lengths = (lh_lengths){NULL, 0, 1, 9, 1};
-    lh_run_result result = run(state, 0, "train --out . --seed 1 --no-eval");
+    lh_run_result result = run_toy(state, 0, "train --out . --seed 1 --no-eval");
     const char *line = strstr(result.err, "step 20/20");
     assert_non_null(line);
     const char *validation = strstr(line, "  validation 0."), *between = strstr(line, "  between 0.");
@@ -207,7 +198,7 @@ static void test_progress_names_the_split(void **state) {
     assert_non_null(strstr(between, " at lengths 1..5  validation 0."));
     assert_non_null(strstr(line, " at lengths 7..9  0 s left"));
     toy.eval.during_lengths = (lh_lengths){NULL, 0, 9, 9, 1};
-    result = run(state, 0, "train --out . --seed 1 --no-eval --overwrite");
+    result = run_toy(state, 0, "train --out . --seed 1 --no-eval --overwrite");
     assert_null(strstr(result.err, "  validation"));
     assert_non_null(strstr(result.err, " at length 9  0 s left"));
 }
@@ -215,23 +206,24 @@ static void test_progress_names_the_split(void **state) {
 /* A run of an older trainer has no validation: it counts as finished, and --resume adds the validation. */
 static void test_older_runs_are_finished_without_validation(void **state) {
     toy.eval.validation_examples = 0;
-    run(state, 0, "train --out . --seed 1");
-    char *text = read_lines(state, FOLDER "/eval.jsonl");
+    run_toy(state, 0, "train --out . --seed 1");
+    char *text = read_text(state, FOLDER_1 "/eval.jsonl");
     assert_int_equal(count_text(text, "validation"), 0);
     free(text);
-    lh_run_result result = run(state, 2, "eval --checkpoint " FOLDER "/checkpoint.safetensors --splits validation");
+    lh_run_result result =
+        run_toy(state, 2, "eval --checkpoint " FOLDER_1 "/checkpoint.safetensors --splits validation");
     assert_non_null(strstr(result.err, "--lengths: missing; the spec has no eval.validation"));
     toy.eval.validation_examples = 4;
-    result = run(state, 0, "train --out . --seed 1 --missing");
+    result = run_toy(state, 0, "train --out . --seed 1 --missing");
     assert_non_null(strstr(result.err, "1 of 1 runs are finished"));
-    run(state, 0, "train --out . --seed 1 --resume");
-    text = read_lines(state, FOLDER "/eval.jsonl");
+    run_toy(state, 0, "train --out . --seed 1 --resume");
+    text = read_text(state, FOLDER_1 "/eval.jsonl");
     assert_int_equal(count_text(text, "\"split\":\"validation\""), 6);
     assert_int_equal(count_text(text, "\n"), 6 + LONGEST);
     free(text);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, make_toy, lh_test_remove_directory)
+#define TEST(function) cmocka_unit_test_setup_teardown(function, make_recorded_toy, lh_test_remove_directory)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
