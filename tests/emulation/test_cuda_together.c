@@ -349,8 +349,7 @@ static void train(void **state, const lh_spec *spec, int code, const char *out, 
     char command[160];
     snprintf(command, sizeof command, "train --device cuda --out %s --steps 33 --seeds %d:%d%s", out, first, last,
              more);
-    lh_run_result result = lh_run_main(spec, *state, command, NULL);
-    if (result.code != code) fail_msg("%s: %d\n%s", command, result.code, result.err);
+    lh_run_expect(spec, *state, code, command, NULL);
 }
 
 /* Runs that train as a group, alone, and as a group that a signal stops, have the same files. eval.jsonl has their own
