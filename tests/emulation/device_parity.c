@@ -105,7 +105,7 @@ void lh_device_check_batch(lh_device_model *m, lh_parity_batch *data, lh_model_c
     data->batch.loss_scale = shard_scale;
     lh_device_question q = {data->batch, data->drawn, data->mask, logits, loss};
     lh_device_check_training(m, &q, cut, m->tolerance->gradient);
-    lh_parity_evaluate(m->spec, &q.batch);
+    lh_parity_make_evaluation(m->spec, &q.batch);
     q.loss = lh_ref_run(m->reference, &q.batch, logits);
     lh_device_check_evaluation(m, &q, cut);
     free(logits);

@@ -30,7 +30,7 @@ static int make_toy(void **state) {
     set_device((lh_emulation){.multiprocessors = 4});
     program = toy_cuda;
     task = *lh_toy_spec.task;
-    toy = lh_toy_spec_with(toy_drawn_list);
+    toy = lh_toy_make_spec(toy_drawn_list);
     toy.position_range[0] = 64;
     toy.task = &task;
     toy.cuda = &program;

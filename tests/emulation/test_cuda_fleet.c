@@ -31,7 +31,7 @@ static alone train_alone(const lh_spec *spec, const lh_cuda_variant *variant, in
     alone one = {.record = lh_toy_new_records(1)};
     lh_toy_open_fleet(spec, variant, seed, 1, &engine);
     lh_toy_run_one(engine, steps, 5, one.record);
-    lh_test_ok(one.record->status, &one.record->error, __FILE__, __LINE__);
+    lh_test_assert_ok(one.record->status, &one.record->error, __FILE__, __LINE__);
     one.state = lh_test_copy_state(engine);
     engine->ops->close(engine);
     return one;

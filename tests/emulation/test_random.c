@@ -17,10 +17,10 @@ static lh_device_model open_model(const lh_parity_case *parity_case) {
     lh_device_model m = {.parity_case = parity_case,
                          .spec = parity_case->spec,
                          .real_bytes = parity_case->spec->cuda->real_bytes,
-                         .reference = lh_parity_random_model(parity_case->spec),
+                         .reference = lh_parity_make_random_model(parity_case->spec),
                          .tolerance = &lh_parity_random_tolerance};
     m.parameters = lh_model_reserve((size_t)m.spec->parameter_storage * (size_t)m.real_bytes);
-    lh_parity_load(m.spec, m.real_bytes, m.reference, m.parameters);
+    lh_parity_write_parameters(m.spec, m.real_bytes, m.reference, m.parameters);
     return m;
 }
 
@@ -30,7 +30,7 @@ static void close_model(lh_device_model *m) {
 }
 
 static void test_device_code_matches_reference(void **state) {
-    lh_parity_case parity_case = lh_parity_random_case(*state);
+    lh_parity_case parity_case = lh_parity_make_random_case(*state);
     lh_device_model m = open_model(&parity_case);
     lh_device_check_size(&m, (lh_parity_size){1, 1, 2}, (lh_model_cut){1, 1, 0});
     lh_device_check_size(&m, (lh_parity_size){10, 5, 7}, (lh_model_cut){4, 3, 2});

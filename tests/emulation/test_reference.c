@@ -69,9 +69,9 @@ static model open_model(const lh_parity_case *parity_case) {
                lh_parity_get_tolerance(parity_case->spec->cuda->real_bytes)};
     bool pair = parity_case->spec->format->streams > 1;
     m.reference = pair ? lh_pairs_make_model(m.file, lh_network_get(parity_case->spec->id))
-                       : lh_parity_model(m.file, parity_case);
+                       : lh_parity_make_model(m.file, parity_case);
     m.parameters = lh_model_reserve((size_t)m.spec->parameter_storage * (size_t)m.real_bytes);
-    lh_parity_load(m.spec, m.real_bytes, m.reference, m.parameters);
+    lh_parity_write_parameters(m.spec, m.real_bytes, m.reference, m.parameters);
     return m;
 }
 
@@ -125,7 +125,7 @@ static void check_stored_gradient(model *m) {
     if (lh_network_drops(m->reference->network)) return;
     lh_vectors_case stored = lh_vectors_read_case(m->file, lh_vectors_read_facts(m->file).gradient_length);
     question q = stored_question(&stored);
-    lh_parity_stored_gradients(m->file, m->reference);
+    lh_parity_load_gradients(m->file, m->reference);
     lh_device_check_training(m, &q, (lh_model_cut){2, 2, 0}, fmax(m->tolerance->gradient, 0x1p-24));
     lh_vectors_case_free(&stored);
 }
@@ -150,7 +150,7 @@ static void check_pair(model *m) {
 }
 
 static void check_pair_lengths(model *m) {
-    lh_parity_case scored = lh_parity_random_case(m->spec);
+    lh_parity_case scored = lh_parity_make_random_case(m->spec);
     m->parity_case = &scored;
     lh_device_check_size(m, (lh_parity_size){1, 1, 1}, (lh_model_cut){1, 1, 0});
     lh_device_check_size(m, (lh_parity_size){5, 12, 12}, (lh_model_cut){5, 2, 1});
@@ -184,7 +184,7 @@ static void check_limits(model *m) {
     if (!m->reference->network->families->geometric) return;
     for (int i = 0; i < LH_PARITY_LIMITS; i++) {
         lh_parity_set_limit(m->reference, i);
-        lh_parity_load(m->spec, m->real_bytes, m->reference, m->parameters);
+        lh_parity_write_parameters(m->spec, m->real_bytes, m->reference, m->parameters);
         lh_device_check_size(m, (lh_parity_size){1, 1, 0}, (lh_model_cut){1, 1, 0});
         lh_device_check_size(m, (lh_parity_size){17, 17, 0}, (lh_model_cut){3, 2, 3});
     }

@@ -89,7 +89,7 @@ void lh_fuzz_json_lines(const uint8_t *data, size_t bytes) {
         memcpy(text, data + 1, bytes - 1);
         text[bytes - 1] = 0;
         read_input(text, reader, lh_toy_spec);
-        read_input(text, reader, lh_toy_pair_with(NULL));
+        read_input(text, reader, lh_toy_make_pair(NULL));
         free(text);
         return;
     }

@@ -34,7 +34,7 @@ static bool is_requested(const lh_collection *c, int axis, int value) {
 
 static void progress(lh_collection *c, double share) { assert_true(share >= 0 && share <= 1); }
 
-lh_collected lh_new_collected(const int *options, uint64_t seed, int most, bool by_carry) {
+lh_collected lh_make_collected(const int *options, uint64_t seed, int most, bool by_carry) {
     lh_collected s = {.by_carry = by_carry, .least = 1, .most = most};
     s.c = (lh_collection){.seed = seed,
                           .options = options,
@@ -60,7 +60,7 @@ void lh_write_symbols(char *text, const uint16_t *tokens, int count) {
     text[count] = 0;
 }
 
-lh_text lh_example_text(const lh_collected *s, const uint16_t *word, int inputs, int outputs) {
+lh_text lh_write_example(const lh_collected *s, const uint16_t *word, int inputs, int outputs) {
     uint16_t input[MOST_TOKENS + 1], target[MOST_TOKENS + 1];
     uint8_t mask[MOST_TOKENS];
     memset(mask, 1, sizeof mask);
@@ -75,11 +75,11 @@ lh_text lh_example_text(const lh_collected *s, const uint16_t *word, int inputs,
     return text;
 }
 
-lh_text lh_kept_text(const lh_collected *s, const lh_kept *k) {
-    return lh_example_text(s, k->word, k->input_length, k->output_length);
+lh_text lh_write_kept(const lh_collected *s, const lh_kept *k) {
+    return lh_write_example(s, k->word, k->input_length, k->output_length);
 }
 
-uint64_t lh_digits_value(const char *text, int from, int to, int base) {
+uint64_t lh_read_digits(const char *text, int from, int to, int base) {
     uint64_t value = 0;
     for (int i = from; i < to; i++) {
         int digit = text[i] <= '9' ? text[i] - '0' : text[i] - 'A' + 10;
@@ -89,12 +89,12 @@ uint64_t lh_digits_value(const char *text, int from, int to, int base) {
     return value;
 }
 
-uint64_t lh_reversed_value(const char *target, int base) {
+uint64_t lh_read_reversed(const char *target, int base) {
     char text[MOST_TOKENS];
     int count = (int)strlen(target) - 1; /* without the end symbol */
     for (int i = 0; i < count; i++) text[i] = target[count - 1 - i];
     assert_int_equal(target[count], '&');
-    return lh_digits_value(text, 0, count, base);
+    return lh_read_digits(text, 0, count, base);
 }
 
 int lh_count_digits(int base, uint64_t n) {
@@ -103,7 +103,7 @@ int lh_count_digits(int base, uint64_t n) {
     return count;
 }
 
-int lh_defined_chain(int base, bool product, uint64_t x, uint64_t y, int digits) {
+int lh_find_defined_chain(int base, bool product, uint64_t x, uint64_t y, int digits) {
     uint64_t low = 1, b = (uint64_t)base;
     int length = 0, longest = 0;
     for (int i = 0; i < digits; i++, low *= b) {

@@ -32,7 +32,7 @@ typedef struct lh_collected {
 } lh_collected;
 
 /* An empty collection that requests 1 to `most` digits; lh_collect_all calls the task; the caller frees `item`. */
-lh_collected lh_new_collected(const int *options, uint64_t seed, int most, bool by_carry);
+lh_collected lh_make_collected(const int *options, uint64_t seed, int most, bool by_carry);
 void lh_collect_all(lh_collected *s, lh_task_collect *task);
 
 /* The symbol of each token. */
@@ -45,18 +45,18 @@ typedef struct lh_text {
 void lh_write_symbols(char *text, const uint16_t *tokens, int count);
 
 /* The input and target of an example, from its words; checks that the task writes no other token. */
-lh_text lh_example_text(const lh_collected *s, const uint16_t *word, int inputs, int outputs);
-lh_text lh_kept_text(const lh_collected *s, const lh_kept *k);
+lh_text lh_write_example(const lh_collected *s, const uint16_t *word, int inputs, int outputs);
+lh_text lh_write_kept(const lh_collected *s, const lh_kept *k);
 
 /* The number whose digits, highest first, are text[from .. to - 1], and the number of a target: its digits, lowest
  * first, precede the end symbol. */
-uint64_t lh_digits_value(const char *text, int from, int to, int base);
-uint64_t lh_reversed_value(const char *target, int base);
+uint64_t lh_read_digits(const char *text, int from, int to, int base);
+uint64_t lh_read_reversed(const char *target, int base);
 
 int lh_count_digits(int base, uint64_t n);
 
 /* The length of the longest chain of carries in x + y or x * y, by the definition of carries: a place makes a carry by
  * itself, or because of the incoming carry. */
-int lh_defined_chain(int base, bool product, uint64_t x, uint64_t y, int digits);
+int lh_find_defined_chain(int base, bool product, uint64_t x, uint64_t y, int digits);
 
 #endif

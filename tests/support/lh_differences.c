@@ -7,18 +7,18 @@
 static const double DIFFERENCE = 2e-7; /* truncation 1e-10, rounding 1e-16 / 1e-5, times the hundred or so terms of
                                         * an objective */
 
-void lh_test_values(uint64_t seed, int count, double *x) {
+void lh_test_fill_values(uint64_t seed, int count, double *x) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(seed), 0, 0, 0);
     for (int i = 0; i < count; i++) x[i] = lh_rng_word(&rng) / 2147483648.0 - 1;
 }
 
-double lh_test_weighted_sum(int count, const double *weight, const double *x) {
+double lh_test_compute_weighted_sum(int count, const double *weight, const double *x) {
     double sum = 0;
     for (int i = 0; i < count; i++) sum += weight[i] * x[i];
     return sum;
 }
 
-void lh_test_gradient(double (*objective)(void *), void *context, int count, double *x, const double *analytic) {
+void lh_test_check_gradient(double (*objective)(void *), void *context, int count, double *x, const double *analytic) {
     const double step = 1e-5;
     for (int i = 0; i < count; i++) {
         double original = x[i];

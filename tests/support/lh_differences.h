@@ -9,11 +9,11 @@ static const double EXACT = 1e-14;     /* a handful of operations in double */
 static const double SIX_DIGITS = 6e-7; /* values published with six decimals */
 
 /* Fixed values in (-1, 1), different for each seed. */
-void lh_test_values(uint64_t seed, int count, double *x);
+void lh_test_fill_values(uint64_t seed, int count, double *x);
 
-double lh_test_weighted_sum(int count, const double *weight, const double *x);
+double lh_test_compute_weighted_sum(int count, const double *weight, const double *x);
 
 /* Compares analytic d(objective)/dx with central differences of step 1e-5. */
-void lh_test_gradient(double (*objective)(void *), void *context, int count, double *x, const double *analytic);
+void lh_test_check_gradient(double (*objective)(void *), void *context, int count, double *x, const double *analytic);
 
 #endif

@@ -24,13 +24,13 @@ static int mount_small(const char *directory, long bytes) {
            mount("tmpfs", directory, "tmpfs", 0, options) == 0;
 }
 
-int lh_disk_small(const char *directory, long bytes, lh_disk_work *work, void *argument) {
+int lh_disk_run_small(const char *directory, long bytes, lh_disk_work *work, void *argument) {
     pid_t child = fork();
     if (child == 0) _exit(mount_small(directory, bytes) ? work(argument, directory) : LH_DISK_ABSENT);
     return wait_for(child);
 }
 
-int lh_disk_limited(const char *directory, long bytes, lh_disk_work *work, void *argument) {
+int lh_disk_run_limited(const char *directory, long bytes, lh_disk_work *work, void *argument) {
     pid_t child = fork();
     if (child == 0) {
         struct rlimit limit = {(rlim_t)bytes, (rlim_t)bytes};
@@ -40,7 +40,7 @@ int lh_disk_limited(const char *directory, long bytes, lh_disk_work *work, void 
     return wait_for(child);
 }
 
-int lh_disk_read_only(const char *directory, lh_disk_work *work, void *argument) {
+int lh_disk_run_read_only(const char *directory, lh_disk_work *work, void *argument) {
     pid_t child = fork();
     if (child == 0) {
         if (chmod(directory, 0555) != 0 || (geteuid() == 0 && seteuid(65534) != 0)) _exit(LH_DISK_ABSENT);
@@ -50,7 +50,7 @@ int lh_disk_read_only(const char *directory, lh_disk_work *work, void *argument)
     return chmod(directory, 0755) == 0 ? result : 99;
 }
 
-int lh_disk_killed(const char *directory, unsigned microseconds, lh_disk_work *work, void *argument) {
+int lh_disk_run_killed(const char *directory, unsigned microseconds, lh_disk_work *work, void *argument) {
     pid_t child = fork();
     if (child == 0) _exit(work(argument, directory));
     usleep(microseconds);

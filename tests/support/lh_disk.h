@@ -8,15 +8,15 @@ enum { LH_DISK_ABSENT = 100 }; /* this machine cannot make such a disk, so the t
 typedef int lh_disk_work(void *argument, const char *directory);
 
 /* Runs work on a file system of `bytes` bytes, mounted at directory; requires the right to mount. */
-int lh_disk_small(const char *directory, long bytes, lh_disk_work *work, void *argument);
+int lh_disk_run_small(const char *directory, long bytes, lh_disk_work *work, void *argument);
 
 /* Runs work while no file may grow beyond `bytes`. */
-int lh_disk_limited(const char *directory, long bytes, lh_disk_work *work, void *argument);
+int lh_disk_run_limited(const char *directory, long bytes, lh_disk_work *work, void *argument);
 
 /* Runs work while the directory is read-only, also for root. */
-int lh_disk_read_only(const char *directory, lh_disk_work *work, void *argument);
+int lh_disk_run_read_only(const char *directory, lh_disk_work *work, void *argument);
 
 /* Kills the child, which would run work forever, after this number of microseconds; returns 0 if it was killed. */
-int lh_disk_killed(const char *directory, unsigned microseconds, lh_disk_work *work, void *argument);
+int lh_disk_run_killed(const char *directory, unsigned microseconds, lh_disk_work *work, void *argument);
 
 #endif

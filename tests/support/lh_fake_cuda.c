@@ -7,7 +7,7 @@
 
 #include "lh_test.h"
 
-void lh_fake_cuda(const char *name, const char *flags, const char *directory, const char *library) {
+void lh_compile_fake_cuda(const char *name, const char *flags, const char *directory, const char *library) {
     const char *compiler = getenv("CC");
     char *command;
     assert_true(asprintf(&command,

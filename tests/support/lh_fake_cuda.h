@@ -4,6 +4,6 @@
 
 /* Compiles tests/support/fake_cuda/<name>.c with these flags into directory/library; fails the test after an error.
  * Makes directory. */
-void lh_fake_cuda(const char *name, const char *flags, const char *directory, const char *library);
+void lh_compile_fake_cuda(const char *name, const char *flags, const char *directory, const char *library);
 
 #endif

@@ -35,16 +35,16 @@ INLINE double sum_tolerance(int terms) { return (terms + AROUND) * ROUNDING; }
 
 /* ---- arrays ---- */
 
-INLINE real *reals(int count) {
+INLINE real *make_reals(int count) {
     real *x = malloc((size_t)count * sizeof *x);
     assert_non_null(x);
     return x;
 }
 
 /* Makes `count` elements in (-1, 1), and NaN from `valid` on. */
-INLINE real *random_reals(uint64_t seed, int valid, int count) {
+INLINE real *make_random_reals(uint64_t seed, int valid, int count) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(seed), 0, 0, 0);
-    real *x = reals(count);
+    real *x = make_reals(count);
     for (int i = 0; i < count; i++) x[i] = i < valid ? (real)(lh_rng_word(&rng) / 2147483648.0 - 1) : (real)NAN;
     return x;
 }

@@ -25,18 +25,18 @@ void *lh_parity_reserve(size_t bytes) {
     return memset(memory, 0, whole);
 }
 
-void lh_parity_set(void *array, int real_bytes, size_t i, double value) {
+void lh_parity_write(void *array, int real_bytes, size_t i, double value) {
     if (real_bytes == 8) ((double *)array)[i] = value;
     else ((float *)array)[i] = (float)value;
 }
 
-double *lh_parity_doubles(const void *array, int real_bytes, size_t count) {
+double *lh_parity_to_doubles(const void *array, int real_bytes, size_t count) {
     double *out = lh_parity_reserve(count * sizeof *out);
     for (size_t i = 0; i < count; i++) out[i] = lh_real_read(array, real_bytes, (int64_t)i);
     return out;
 }
 
-double lh_parity_largest(size_t count, const double *x) {
+double lh_parity_find_largest(size_t count, const double *x) {
     double most = 0;
     for (size_t i = 0; i < count; i++) most = fmax(most, fabs(x[i]));
     return most;
@@ -63,7 +63,7 @@ static size_t compute_offset(const lh_tensor *tensor, int columns, int index) {
     return (size_t)(tensor->offset + index / columns * tensor->stride + index % columns);
 }
 
-void lh_parity_load(const lh_spec *spec, int real_bytes, const lh_ref_model *model, void *parameters) {
+void lh_parity_write_parameters(const lh_spec *spec, int real_bytes, const lh_ref_model *model, void *parameters) {
     assert_int_equal(spec->tensor_count, model->tensor_count);
     for (int i = 0; i < model->tensor_count; i++) {
         const lh_ref_tensor *from = &model->tensors[i];
@@ -71,22 +71,22 @@ void lh_parity_load(const lh_spec *spec, int real_bytes, const lh_ref_model *mod
         assert_int_equal(to->shape[to->rank - 1], from->columns);
         if (to->rank == 2) assert_int_equal(to->shape[0], from->rows);
         for (int e = 0; e < from->rows * from->columns; e++)
-            lh_parity_set(parameters, real_bytes, compute_offset(to, from->columns, e), from->value[e]);
+            lh_parity_write(parameters, real_bytes, compute_offset(to, from->columns, e), from->value[e]);
     }
 }
 
-lh_ref_model *lh_parity_model(const lh_st_file *file, const lh_parity_case *c) {
+lh_ref_model *lh_parity_make_model(const lh_st_file *file, const lh_parity_case *c) {
     return lh_vectors_make_model(file, lh_network_get(c->spec->id));
 }
 
 lh_ref_model *lh_parity_open_model(const lh_parity_case *c) {
     lh_st_file *file = lh_vectors_open(c->vectors);
-    lh_ref_model *model = lh_parity_model(file, c);
+    lh_ref_model *model = lh_parity_make_model(file, c);
     lh_st_free(file);
     return model;
 }
 
-lh_ref_model *lh_parity_random_model(const lh_spec *spec) {
+lh_ref_model *lh_parity_make_random_model(const lh_spec *spec) {
     lh_ref_model *model = lh_ref_model_new(lh_network_get(spec->id));
     lh_rng rng = lh_rng_at(lh_key_of_seed(21), 0, 0, 0);
     for (int i = 0; i < model->tensor_count; i++) {
@@ -99,7 +99,7 @@ lh_ref_model *lh_parity_random_model(const lh_spec *spec) {
     return model;
 }
 
-lh_parity_case lh_parity_random_case(const lh_spec *spec) {
+lh_parity_case lh_parity_make_random_case(const lh_spec *spec) {
     const lh_ref_network *network = lh_network_get(spec->id);
     bool scored = false;
     for (int i = 0; i < network->family_count; i++) scored = scored || network->families[i].scored;
@@ -121,7 +121,7 @@ void lh_parity_set_limit(lh_ref_model *model, int limit) {
 
 /* ---- comparisons ---- */
 
-void lh_parity_stored_gradients(const lh_st_file *file, lh_ref_model *model) {
+void lh_parity_load_gradients(const lh_st_file *file, lh_ref_model *model) {
     for (int i = 0; i < model->tensor_count; i++) {
         char name[64];
         int count = 0;
@@ -151,7 +151,7 @@ static void check_tensor(const compared *c, const lh_tensor *tensor, int columns
     }
     if (!isnan(*expected))
         lh_assert_close(actual, expected, count, 0,
-                        c->tolerance * fmax(lh_parity_largest((size_t)count, expected), c->least));
+                        c->tolerance * fmax(lh_parity_find_largest((size_t)count, expected), c->least));
     free(actual);
 }
 
@@ -160,7 +160,7 @@ void lh_parity_check_gradients(const lh_spec *spec, int real_bytes, const void *
     double most = 0;
     for (int i = 0; i < model->tensor_count; i++) {
         const lh_ref_tensor *expected = &model->tensors[i];
-        most = fmax(most, lh_parity_largest((size_t)(expected->rows * expected->columns), expected->gradient));
+        most = fmax(most, lh_parity_find_largest((size_t)(expected->rows * expected->columns), expected->gradient));
     }
     compared c = {gradient, real_bytes, tolerance, most / 100, lh_parity_reserve((size_t)spec->parameter_storage)};
     for (int i = 0; i < model->tensor_count; i++) {
@@ -176,8 +176,8 @@ void lh_parity_check_gradients(const lh_spec *spec, int real_bytes, const void *
 
 void lh_parity_check_values(int real_bytes, const void *values, const double *expected, size_t count,
                             double tolerance) {
-    double *actual = lh_parity_doubles(values, real_bytes, count);
-    lh_assert_close(actual, expected, count, 0, tolerance * lh_parity_largest(count, expected));
+    double *actual = lh_parity_to_doubles(values, real_bytes, count);
+    lh_assert_close(actual, expected, count, 0, tolerance * lh_parity_find_largest(count, expected));
     free(actual);
 }
 
@@ -349,7 +349,7 @@ void lh_parity_make_batch(const lh_parity_case *c, lh_parity_size size, uint32_t
                                 .backward = true};
 }
 
-void lh_parity_evaluate(const lh_spec *spec, lh_ref_batch *batch) {
+void lh_parity_make_evaluation(const lh_spec *spec, lh_ref_batch *batch) {
     batch->backward = false;
     batch->dropping = spec->eval.dropout ? LH_REF_IN_EVALUATION : LH_REF_NO_DROPOUT;
     batch->draw = LH_PARITY_DRAW;

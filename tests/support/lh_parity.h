@@ -33,32 +33,32 @@ void lh_parity_check_memory(const lh_spec *spec);
 /* Allocates zeroed memory on a cache line, as the engine does; for free(). */
 void *lh_parity_reserve(size_t bytes);
 
-void lh_parity_set(void *array, int real_bytes, size_t i, double value);
-double *lh_parity_doubles(const void *array, int real_bytes, size_t count); /* a copy, for free() */
-double lh_parity_largest(size_t count, const double *x);                    /* largest absolute value */
+void lh_parity_write(void *array, int real_bytes, size_t i, double value);
+double *lh_parity_to_doubles(const void *array, int real_bytes, size_t count); /* a copy, for free() */
+double lh_parity_find_largest(size_t count, const double *x);                  /* largest absolute value */
 
 /* Whether the spec has a tensor of learned slopes, which the stored model lacks. */
 bool lh_parity_learns_slopes(const lh_spec *spec);
 
 /* Make a model of the case's network with the stored weights; the caller frees it. file: the case's vectors, which the
  * second function opens and closes. */
-lh_ref_model *lh_parity_model(const lh_st_file *file, const lh_parity_case *c);
+lh_ref_model *lh_parity_make_model(const lh_st_file *file, const lh_parity_case *c);
 lh_ref_model *lh_parity_open_model(const lh_parity_case *c);
 
 /* Makes a model of a random spec's network with random weights; the caller frees it. The next function makes its
  * case. */
-lh_ref_model *lh_parity_random_model(const lh_spec *spec);
-lh_parity_case lh_parity_random_case(const lh_spec *spec);
+lh_ref_model *lh_parity_make_random_model(const lh_spec *spec);
+lh_parity_case lh_parity_make_random_case(const lh_spec *spec);
 
 /* Writes the model's weights to the spec's vector of parameters. */
-void lh_parity_load(const lh_spec *spec, int real_bytes, const lh_ref_model *model, void *parameters);
+void lh_parity_write_parameters(const lh_spec *spec, int real_bytes, const lh_ref_model *model, void *parameters);
 
 /* Sets geometric attention's offset in all layers to one of its limits. */
 enum { LH_PARITY_LIMITS = 5 };
 void lh_parity_set_limit(lh_ref_model *model, int limit);
 
 /* Replaces the reference's own gradients by the stored ones; NAN if the stored model lacks the tensor. */
-void lh_parity_stored_gradients(const lh_st_file *file, lh_ref_model *model);
+void lh_parity_load_gradients(const lh_st_file *file, lh_ref_model *model);
 
 /* Asserts that a vector of gradients equals the model's, to `tolerance`, and is 0 between the tensors. */
 void lh_parity_check_gradients(const lh_spec *spec, int real_bytes, const void *gradient, const lh_ref_model *model,
@@ -109,7 +109,7 @@ typedef struct lh_parity_batch {
 void lh_parity_make_batch(const lh_parity_case *c, lh_parity_size size, uint32_t first_example, lh_parity_batch *out);
 
 /* Changes a batch to one of an evaluation of the spec. */
-void lh_parity_evaluate(const lh_spec *spec, lh_ref_batch *batch);
+void lh_parity_make_evaluation(const lh_spec *spec, lh_ref_batch *batch);
 
 /* Runs kernels/ref on a batch: returns the summed loss; writes logits [sequences][labels][classes] and gradients. */
 double lh_parity_run(lh_ref_model *model, lh_parity_batch *data, double *logits);

@@ -9,9 +9,9 @@
 
 enum { GUARD = 0x7777, COPIES = 20, EXAMPLES = 40, MOST_SYMBOLS = 11 };
 
-int lh_same(int n) { return n; }
-int lh_one(int n) { return 1; }
-int lh_one_more(int n) { return n + 1; }
+int lh_keep_length(int n) { return n; }
+int lh_get_one(int n) { return 1; }
+int lh_add_one(int n) { return n + 1; }
 
 void lh_draw_example(const lh_task_case *task, int n, uint32_t step, uint32_t index, lh_drawn *drawn) {
     drawn->n = n;
@@ -69,13 +69,13 @@ void lh_check_worked(const lh_task_case *task, const char *input, const char *ta
 }
 
 /* By Wilson and Hilferty: the cube root is nearly normal. */
-double lh_chi_limit(int freedom) {
+double lh_compute_chi_limit(int freedom) {
     double part = 2.0 / (9.0 * freedom), root = 1.0 - part + 4.265 * sqrt(part);
     return freedom * root * root * root;
 }
 
 void lh_check_equal(const long *seen, int categories) {
-    assert_true(lh_test_chi_square(seen, categories) < lh_chi_limit(categories - 1));
+    assert_true(lh_test_compute_chi_square(seen, categories) < lh_compute_chi_limit(categories - 1));
 }
 
 void lh_check_uniform(const lh_task_case *task) {
@@ -139,7 +139,7 @@ void lh_check_score(const lh_task_case *task, lh_task_guess *guess, int step, do
         fail_msg("score %.3f with standard error %.3f, expected %.2f", actual.mean, actual.error, expected);
 }
 
-double lh_counted_share(const lh_task_case *task, int examples) {
+double lh_compute_counted_share(const lh_task_case *task, int examples) {
     static lh_drawn drawn;
     double sum = 0;
     for (int n = 41; n <= 500; n++) {

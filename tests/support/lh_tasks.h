@@ -28,9 +28,9 @@ typedef struct lh_task_case {
 } lh_task_case;
 
 /* Formulas of lengths: n, 1, n + 1. */
-int lh_same(int n);
-int lh_one(int n);
-int lh_one_more(int n);
+int lh_keep_length(int n);
+int lh_get_one(int n);
+int lh_add_one(int n);
 
 /* Makes example `index` of step `step`; fails if memory outside is written, a token is outside its alphabet, or the
  * counted outputs are not the first ones. */
@@ -44,7 +44,7 @@ void lh_check_every_length(const lh_task_case *task);
 void lh_check_worked(const lh_task_case *task, const char *input, const char *target);
 
 /* 1 - 1e-5 points of chi-square with this number of degrees of freedom; tests have fixed draws. */
-double lh_chi_limit(int freedom);
+double lh_compute_chi_limit(int freedom);
 
 /* Checks that every position of the input has all symbols with equal frequencies, and so does every pair of
  * neighbours. */
@@ -71,6 +71,6 @@ lh_score lh_score_guess(const lh_task_case *task, lh_task_guess *guess, int firs
 void lh_check_score(const lh_task_case *task, lh_task_guess *guess, int step, double expected, double sheet_error);
 
 /* The mean number of counted outputs per input token over lengths 41..500. */
-double lh_counted_share(const lh_task_case *task, int examples);
+double lh_compute_counted_share(const lh_task_case *task, int examples);
 
 #endif

@@ -43,15 +43,15 @@ static void report_failures(const comparison *c, size_t n, double rtol, double a
     _fail(file, line);
 }
 
-void lh_test_close(const double *actual, const double *expected, size_t n, double rtol, double atol, const char *file,
-                   int line) {
+void lh_test_assert_close(const double *actual, const double *expected, size_t n, double rtol, double atol,
+                          const char *file, int line) {
     comparison c = {0};
     for (size_t i = 0; i < n; i++) compare(&c, i, actual[i], expected[i], rtol, atol);
     report_failures(&c, n, rtol, atol, file, line);
 }
 
-void lh_test_close_float(const float *actual, const float *expected, size_t n, double rtol, double atol,
-                         const char *file, int line) {
+void lh_test_assert_close_float(const float *actual, const float *expected, size_t n, double rtol, double atol,
+                                const char *file, int line) {
     comparison c = {0};
     for (size_t i = 0; i < n; i++) compare(&c, i, (double)actual[i], (double)expected[i], rtol, atol);
     report_failures(&c, n, rtol, atol, file, line);
@@ -59,13 +59,14 @@ void lh_test_close_float(const float *actual, const float *expected, size_t n, d
 
 /* ---- statuses ---- */
 
-void lh_test_ok(int status, const lh_error *error, const char *file, int line) {
+void lh_test_assert_ok(int status, const lh_error *error, const char *file, int line) {
     if (status == LH_OK) return;
     print_error("status %d: %s\n", status, error ? error->text : "");
     _fail(file, line);
 }
 
-void lh_test_error(int status, int expected, const lh_error *error, const char *part, const char *file, int line) {
+void lh_test_assert_error(int status, int expected, const lh_error *error, const char *part, const char *file,
+                          int line) {
     if (status == expected && strstr(error->text, part)) return;
     print_error("status %d, expected %d with \"%s\": %s\n", status, expected, part, status ? error->text : "");
     _fail(file, line);
@@ -137,7 +138,7 @@ int lh_test_count_files(const char *directory) {
     return count;
 }
 
-double lh_test_chi_square(const long *seen, int categories) {
+double lh_test_compute_chi_square(const long *seen, int categories) {
     double total = 0, sum = 0;
     for (int i = 0; i < categories; i++) total += (double)seen[i];
     double expected = total / categories;

@@ -14,23 +14,25 @@
 /* Fails unless |actual[i] - expected[i]| <= atol + rtol |expected[i]| for all i < n; reports the worst index, both
  * values, and the largest absolute and relative error. A NaN never agrees. */
 #define lh_assert_close(actual, expected, n, rtol, atol) \
-    lh_test_close((actual), (expected), (size_t)(n), (rtol), (atol), __FILE__, __LINE__)
+    lh_test_assert_close((actual), (expected), (size_t)(n), (rtol), (atol), __FILE__, __LINE__)
 #define lh_assert_close_float(actual, expected, n, rtol, atol) \
-    lh_test_close_float((actual), (expected), (size_t)(n), (rtol), (atol), __FILE__, __LINE__)
+    lh_test_assert_close_float((actual), (expected), (size_t)(n), (rtol), (atol), __FILE__, __LINE__)
 
-void lh_test_close(const double *actual, const double *expected, size_t n, double rtol, double atol, const char *file,
-                   int line);
-void lh_test_close_float(const float *actual, const float *expected, size_t n, double rtol, double atol,
-                         const char *file, int line);
+void lh_test_assert_close(const double *actual, const double *expected, size_t n, double rtol, double atol,
+                          const char *file, int line);
+void lh_test_assert_close_float(const float *actual, const float *expected, size_t n, double rtol, double atol,
+                                const char *file, int line);
 
 /* Fails unless status is LH_OK; reports the error's text. */
-#define lh_assert_ok(call, error) lh_test_ok((call), (error), __FILE__, __LINE__)
+#define lh_assert_ok(call, error) lh_test_assert_ok((call), (error), __FILE__, __LINE__)
 
 /* Fails unless the call returns the given status and the error's text contains part. */
-#define lh_assert_error(call, status, error, part) lh_test_error((call), (status), (error), (part), __FILE__, __LINE__)
+#define lh_assert_error(call, status, error, part) \
+    lh_test_assert_error((call), (status), (error), (part), __FILE__, __LINE__)
 
-void lh_test_ok(int status, const lh_error *error, const char *file, int line);
-void lh_test_error(int status, int expected, const lh_error *error, const char *part, const char *file, int line);
+void lh_test_assert_ok(int status, const lh_error *error, const char *file, int line);
+void lh_test_assert_error(int status, int expected, const lh_error *error, const char *part, const char *file,
+                          int line);
 
 /* A fixture: *state is the path of a new directory, which teardown removes with its content. */
 int lh_test_make_directory(void **state);
@@ -49,6 +51,6 @@ int lh_test_exists(const char *path);
 int lh_test_count_files(const char *directory); /* entries except . and .. */
 
 /* The sum over categories of (seen - expected)^2 / expected with equal expectations. */
-double lh_test_chi_square(const long *seen, int categories);
+double lh_test_compute_chi_square(const long *seen, int categories);
 
 #endif

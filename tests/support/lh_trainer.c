@@ -15,7 +15,7 @@ lh_trainer lh_trainer_open(const lh_spec *spec, const lh_cpu_program *program, c
     t.tables = lh_parity_reserve(program->tables_bytes ? program->tables_bytes(shape.length) : 0);
     if (program->make_tables) program->make_tables(t.tables, shape.length);
     t.workspace = lh_parity_reserve(program->workspace_bytes(&shape, mode));
-    lh_parity_load(spec, program->real_bytes, model, t.parameters);
+    lh_parity_write_parameters(spec, program->real_bytes, model, t.parameters);
     t.step = (lh_cpu_step){.mode = mode,
                            .shape = shape,
                            .key = batch->key,
@@ -64,7 +64,7 @@ void lh_trainer_run(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mas
     if (train && t->program->end_shard) t->program->end_shard(&t->step, t->workspace, t->gradient);
 }
 
-lh_draw lh_trainer_draw(lh_mode mode) {
+lh_draw lh_trainer_make_draw(lh_mode mode) {
     lh_key key = lh_key_of_seed(11);
     return mode == LH_MODE_TRAIN ? (lh_draw){key, 77, LH_SHARED, LH_DOMAIN_POSITIONS, 0}
                                  : (lh_draw){key, 77, LH_PARITY_DRAW, LH_DOMAIN_EVAL, 0};
@@ -74,7 +74,7 @@ lh_trainer lh_trainer_open_sampling(const lh_spec *spec, const lh_ref_model *mod
                                     lh_mode mode, const int32_t *const positions[LH_MAX_STREAMS],
                                     const int32_t *const distances[LH_MAX_STREAMS]) {
     lh_trainer t = lh_trainer_open(spec, spec->cpu[0], model, batch, NULL, mode);
-    t.step.draw = lh_trainer_draw(mode);
+    t.step.draw = lh_trainer_make_draw(mode);
     memcpy(t.step.positions, positions, sizeof t.step.positions);
     memcpy(t.step.distances, distances, sizeof t.step.distances);
     for (int part = 0; part < 3; part++) t.program->begin_step(&t.step, part, 3);
@@ -101,7 +101,7 @@ void lh_trainer_check_size(const lh_parity_case *c, const lh_cpu_program *progra
     lh_parity_make_batch(c, size, FIRST_EXAMPLE, &data);
     lh_ref_batch evaluation = data.batch;
     double *logits = lh_parity_reserve((size_t)(evaluation.sequences * evaluation.labels * c->spec->classes) * 8);
-    lh_parity_evaluate(c->spec, &evaluation);
+    lh_parity_make_evaluation(c->spec, &evaluation);
     double loss = lh_ref_run(model, &evaluation, logits);
     lh_trainer t = lh_trainer_open(c->spec, program, model, &evaluation, data.drawn, LH_MODE_EVALUATE);
     lh_trainer_check(&t, &evaluation, data.mask, 2, model, loss, logits, &lh_parity_random_tolerance);

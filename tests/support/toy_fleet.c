@@ -30,9 +30,9 @@ static lh_spec add_device_code(lh_spec spec) {
     return spec;
 }
 
-lh_spec lh_toy_fleet_spec(void) { return add_device_code(lh_toy_spec_with(toy_drawn_list)); }
+lh_spec lh_toy_fleet_spec(void) { return add_device_code(lh_toy_make_spec(toy_drawn_list)); }
 
-lh_spec lh_toy_fleet_pair(void) { return add_device_code(lh_toy_pair_with(toy_drawn_list)); }
+lh_spec lh_toy_fleet_pair(void) { return add_device_code(lh_toy_make_pair(toy_drawn_list)); }
 
 lh_toy_interruption lh_toy_interrupted;
 
@@ -135,7 +135,7 @@ void lh_toy_check_steps(const lh_spec *spec, lh_engine_config config) {
     lh_test_step(cpu, STEPS, metrics);
     lh_assert_ok(lh_cuda_fleet_open(&lh_toy_device, NULL, &config, 1, &cuda, &error), &error);
     lh_toy_run_one(cuda, STEPS, 7, r);
-    lh_test_ok(r->status, &r->error, __FILE__, __LINE__);
+    lh_test_assert_ok(r->status, &r->error, __FILE__, __LINE__);
     assert_metrics_close(r->metrics, metrics, STEPS);
     lh_state a = lh_test_copy_state(cuda), b = lh_test_copy_state(cpu);
     lh_assert_close_float(a.parameters, b.parameters, TOY_STORAGE, 0, 1e-5);

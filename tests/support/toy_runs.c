@@ -7,7 +7,7 @@
 lh_spec toy;
 
 int make_toy(void **state) {
-    toy = lh_toy_spec_with(toy_float_list);
+    toy = lh_toy_make_spec(toy_float_list);
     return lh_test_make_directory(state);
 }
 

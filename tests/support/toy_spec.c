@@ -93,7 +93,7 @@ const lh_spec lh_toy_spec = {
     .optimizer = {.kind = "adam", .states = 2, .state_name = {"first_moment", "second_moment"}, .clip_norm = 1.0},
 };
 
-lh_spec lh_toy_spec_with(const lh_cpu_program *const *cpu) {
+lh_spec lh_toy_make_spec(const lh_cpu_program *const *cpu) {
     lh_spec spec = lh_toy_spec;
     spec.cpu = cpu;
     return spec;
@@ -148,8 +148,8 @@ static const lh_trace_site pair_sites[TOY_PAIR_SITES] = {
     [TOY_PAIR_CROSS] = {"cross", 0, TOY_PAIR_HEADS, 1, 0},
 };
 
-lh_spec lh_toy_pair_with(const lh_cpu_program *const *cpu) {
-    lh_spec spec = lh_toy_spec_with(cpu);
+lh_spec lh_toy_make_pair(const lh_cpu_program *const *cpu) {
+    lh_spec spec = lh_toy_make_spec(cpu);
     spec.id = "toy_pair";
     spec.format = &pair_format;
     spec.sites = pair_sites;

@@ -36,14 +36,14 @@ enum { /* index in lh_toy_spec.tensors */
 extern const lh_spec lh_toy_spec;
 
 /* The toy's spec with these programs. */
-lh_spec lh_toy_spec_with(const lh_cpu_program *const *cpu);
+lh_spec lh_toy_make_spec(const lh_cpu_program *const *cpu);
 
 enum { TOY_PAIR_SOURCE, TOY_PAIR_TARGET, TOY_PAIR_CROSS, TOY_PAIR_SITES, TOY_PAIR_HEADS = 2 };
 
 /* Two streams: source is the input, of n tokens; target, of n + 3, is the start, the example's target and two empty
  * tokens. A label belongs to the token before its own in the target stream, so labels are not at the last tokens.
  * Sites: both streams' vectors, and an attention from the target to the source. */
-lh_spec lh_toy_pair_with(const lh_cpu_program *const *cpu);
+lh_spec lh_toy_make_pair(const lh_cpu_program *const *cpu);
 
 /* The format of dataset files in these streams, by the lengths of an input and an output. */
 extern const lh_format lh_toy_pair_data_format;

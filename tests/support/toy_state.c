@@ -22,15 +22,15 @@ static bool is_covered(int64_t at, bool learned) {
     return false;
 }
 
-toy_state *toy_state_new(void) {
+toy_state *toy_make_state(void) {
     toy_state *v = calloc(1, sizeof *v);
     assert_non_null(v);
     v->state = (lh_state){4, v->values[0], {v->values[1], v->values[2]}};
     return v;
 }
 
-toy_state *toy_state_filled(float shift) {
-    toy_state *v = toy_state_new();
+toy_state *toy_make_filled_state(float shift) {
+    toy_state *v = toy_make_state();
     for (int i = 0; i < 3; i++)
         for (int64_t at = 0; at < TOY_STORAGE; at++)
             if (is_covered(at, i > 0)) v->values[i][at] = shift + (float)(i * TOY_STORAGE + (int)at + 1);

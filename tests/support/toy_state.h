@@ -11,10 +11,10 @@ typedef struct toy_state {
 } toy_state;
 
 /* Makes a state of zeros; for free(). */
-toy_state *toy_state_new(void);
+toy_state *toy_make_state(void);
 
 /* Makes a state in which every element of a tensor has its own value, plus shift; other elements are 0. */
-toy_state *toy_state_filled(float shift);
+toy_state *toy_make_filled_state(float shift);
 
 /* Facts of a run at step 10. */
 extern const lh_run_facts toy_facts;

@@ -15,8 +15,8 @@ enum { COLUMN_ROWS = 2 * LANES + 3, COLUMN_STRIDE = 70 };
 
 /* Checks columns of every group of rows, and the conversion back to rows; values between the rows do not change. */
 INLINE void check_columns(const int D) {
-    real *rows = random_reals(1, COLUMN_ROWS * COLUMN_STRIDE, COLUMN_ROWS * COLUMN_STRIDE + LANES);
-    real *back = random_reals(2, COLUMN_ROWS * COLUMN_STRIDE, COLUMN_ROWS * COLUMN_STRIDE), *was = reals(0);
+    real *rows = make_random_reals(1, COLUMN_ROWS * COLUMN_STRIDE, COLUMN_ROWS * COLUMN_STRIDE + LANES);
+    real *back = make_random_reals(2, COLUMN_ROWS * COLUMN_STRIDE, COLUMN_ROWS * COLUMN_STRIDE), *was = make_reals(0);
     was = realloc(was, COLUMN_ROWS * COLUMN_STRIDE * sizeof(real));
     memcpy(was, back, COLUMN_ROWS * COLUMN_STRIDE * sizeof(real));
     for (int first = 0; first < COLUMN_ROWS; first += LANES) {
@@ -139,11 +139,11 @@ static void test_products_with_rows_any_head_width_exact(void **state) {
 
 /* ---- rotated.h ---- */
 
-static double angle(int C, int position, int c) { return position * pow(10, -3.0 * (c % (C / 2)) / C); }
+static double compute_angle(int C, int position, int c) { return position * pow(10, -3.0 * (c % (C / 2)) / C); }
 
 /* Element c, a sine or a cosine, of a row of C elements. */
-static double sinusoid(int C, int position, int c) {
-    return c < C / 2 ? sin(angle(C, position, c)) : cos(angle(C, position, c));
+static double compute_sinusoid(int C, int position, int c) {
+    return c < C / 2 ? sin(compute_angle(C, position, c)) : cos(compute_angle(C, position, c));
 }
 
 enum { MOST_PLACES = 2 * ROTATED_KEYS + 3, PLACE_ROWS = 3 * ROTATED_KEYS, ANY_HEAD = 1 };
@@ -151,15 +151,16 @@ enum { MOST_PLACES = 2 * ROTATED_KEYS + 3, PLACE_ROWS = 3 * ROTATED_KEYS, ANY_HE
 /* Checks the products of queries with the rows of differences, and the gradients of these sums, pair by pair. */
 INLINE void check_rotated(const int D, const int C, int places) {
     int of_query[LANES], of_key[MOST_PLACES];
-    real *weight = random_reals(1, C * C, C * C), *weights = random_reals(2, 0, C * C + LANES);
-    real *queries = random_reals(3, D * LANES, D * LANES), *factors = random_reals(4, places * LANES, places * LANES);
-    real *rows = reals(PLACE_ROWS * C), *sinusoids = reals(C * LANES), *rotated = reals(C * LANES);
-    real *products = reals(PLACE_ROWS * LANES), *back = reals(LANES * D + LANES);
+    real *weight = make_random_reals(1, C * C, C * C), *weights = make_random_reals(2, 0, C * C + LANES);
+    real *queries = make_random_reals(3, D * LANES, D * LANES),
+         *factors = make_random_reals(4, places * LANES, places * LANES);
+    real *rows = make_reals(PLACE_ROWS * C), *sinusoids = make_reals(C * LANES), *rotated = make_reals(C * LANES);
+    real *products = make_reals(PLACE_ROWS * LANES), *back = make_reals(LANES * D + LANES);
     for (int i = 0; i < LANES; i++) of_query[i] = 3 * i + i % 2;
     for (int j = 0; j < places; j++) of_key[j] = 5 * j + j % 3;
     for (int c = 0; c < C; c++) {
-        for (int i = 0; i < LANES; i++) sinusoids[c * LANES + i] = (real)sinusoid(C, of_query[i], c);
-        for (int j = 0; j < PLACE_ROWS; j++) rows[j * C + c] = j < places ? (real)sinusoid(C, of_key[j], c) : 0;
+        for (int i = 0; i < LANES; i++) sinusoids[c * LANES + i] = (real)compute_sinusoid(C, of_query[i], c);
+        for (int j = 0; j < PLACE_ROWS; j++) rows[j * C + c] = j < places ? (real)compute_sinusoid(C, of_key[j], c) : 0;
     }
     vector query[64];
     for (int d = 0; d < D; d++) query[d] = load(queries + d * LANES);
@@ -180,7 +181,7 @@ INLINE void check_rotated(const int D, const int C, int places) {
             double product = 0, had = products[j * LANES + i];
             for (int c = 0; c < C; c++)
                 for (int d = 0; d < D; d++) {
-                    double entry = weight[c * C + ANY_HEAD * D + d] * sinusoid(C, of_key[j] - of_query[i], c);
+                    double entry = weight[c * C + ANY_HEAD * D + d] * compute_sinusoid(C, of_key[j] - of_query[i], c);
                     product += (double)queries[d * LANES + i] * entry;
                     dquery[d] += (double)factors[j * LANES + i] * entry;
                 }
@@ -256,7 +257,7 @@ static void test_keep_columns_converts_rows_to_lanes(void **state) {
 
 static void test_dropout_apply_scales_kept_and_clears_dropped(void **state) {
     enum { COUNT = 5 * LANES };
-    real *row = random_reals(1, COUNT, COUNT), *original = random_reals(1, COUNT, COUNT);
+    real *row = make_random_reals(1, COUNT, COUNT), *original = make_random_reals(1, COUNT, COUNT);
     int8_t keep[COUNT];
     for (int i = 0; i < COUNT; i++) keep[i] = i % 3 ? -1 : 0;
     dropout_apply(COUNT, keep, (real)1.25, row);
@@ -270,7 +271,7 @@ static void test_dropout_apply_scales_kept_and_clears_dropped(void **state) {
 static void check_rotation(int heads, int head_width) {
     int width = heads * head_width, period = head_width > LANES ? head_width : LANES;
     const int32_t position = 1234;
-    real *x = random_reals(1, width, width), *row = reals(2 * period);
+    real *x = make_random_reals(1, width, width), *row = make_reals(2 * period);
     double *expected = to_doubles(x, width), *original = to_doubles(x, width), cosine[64], sine[64];
     lh_ref_rotation(1, head_width, &(lh_ref_rope){.base = 10000}, &position, cosine, sine);
     for (int c = 0; c < period; c++) {

@@ -34,7 +34,7 @@ static void test_train_lengths_are_uniform(void **state) {
         assert_in_range(n, 1, 6);
         seen[n - 1]++;
     }
-    assert_true(lh_test_chi_square(seen, 6) < 20.52); /* 99.9% point, 5 degrees of freedom */
+    assert_true(lh_test_compute_chi_square(seen, 6) < 20.52); /* 99.9% point, 5 degrees of freedom */
 }
 
 static void test_train_length_has_the_documented_counter(void **state) {
@@ -86,7 +86,7 @@ static void test_fill_rows_are_samples_of_their_counters(void **state) {
     lh_batch_close(&batch);
 }
 
-static void tell_options(lh_rng *rng, int n, lh_example *example) {
+static void sample_options(lh_rng *rng, int n, lh_example *example) {
     for (int i = 0; i < n; i++) example->input[i] = (uint16_t)lh_rng_below(rng, 2);
     for (int i = 0; i < n; i++) example->target[i] = (uint16_t)example->options[i % 2];
 }
@@ -97,7 +97,7 @@ static void test_fill_samplers_see_the_options(void **state) {
     for (int own = 0; own < 2; own++) {
         lh_task task = *lh_toy_spec.task;
         lh_spec spec = lh_toy_spec;
-        task.sample = tell_options;
+        task.sample = sample_options;
         task.options = options;
         task.source = own ? "tell_options.c" : NULL;
         spec.task = &task;
@@ -152,7 +152,7 @@ static void test_fill_gives_other_examples_in_another_domain_or_step(void **stat
     lh_batch_close(&b);
 }
 
-static int shrinking(int n) { return n % 2 ? n : n - 1; }
+static int get_shrinking_length(int n) { return n % 2 ? n : n - 1; }
 
 /* A formula of a length need not grow with n: buffers fit the largest example up to longest_n. The sanitizer checks the
  * writes. */
@@ -162,9 +162,9 @@ static void test_open_fits_the_largest_example_of_any_formula(void **state) {
     lh_spec spec = lh_toy_spec;
     lh_batch batch;
     lh_error error;
-    task.input_length = shrinking;
-    format.stream[0].length = shrinking;
-    task.output_length = format.labels = shrinking;
+    task.input_length = get_shrinking_length;
+    format.stream[0].length = get_shrinking_length;
+    task.output_length = format.labels = get_shrinking_length;
     spec.task = &task;
     spec.format = &format;
     lh_assert_ok(lh_batch_open(&batch, &spec, 8, 2, &error), &error);

@@ -67,7 +67,7 @@ static void test_timings_exponentials_only_in_fine_profile(void **state) {
     assert_true(ratio > 1 && ratio < 4);
 }
 
-static void one_sleeps_all_meet(void *argument, int index, int count) {
+static void sleep_then_meet(void *argument, int index, int count) {
     if (index == 0) sleep_ms(60);
     lh_team_barrier();
 }
@@ -75,14 +75,14 @@ static void one_sleeps_all_meet(void *argument, int index, int count) {
 /* Thread 0 works, and the others wait for it as long as it sleeps. */
 static void test_timings_barrier_is_waiting(void **state) {
     double ticks[LH_PARTS];
-    measure_ticks(2, one_sleeps_all_meet, ticks);
+    measure_ticks(2, sleep_then_meet, ticks);
     assert_true(ticks[LH_PART_WAITING] > 0.5 * ticks[LH_PART_REST]);
     assert_true(ticks[LH_PART_WAITING] < 1.5 * ticks[LH_PART_REST]);
 }
 
 /* The first shard of a step takes 40 ms, all others nothing. */
-static void slow_first_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
-                             lh_sums *sums) {
+static void train_slow_first_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
+                                   lh_sums *sums) {
     if (block->first_example == 0) sleep_ms(40);
     toy_float.train_block(step, block, workspace, gradient, sums);
 }
@@ -92,7 +92,7 @@ static lh_bench_result bench_toy(const lh_cpu_program *program, int threads, int
     list[0] = program;
     lh_error error;
     lh_bench_result result;
-    lh_spec spec = lh_toy_spec_with(list);
+    lh_spec spec = lh_toy_make_spec(list);
     lh_target target = {.spec = spec, .cpu = program};
     lh_bench_request request = {&target, LH_MODE_TRAIN, 3, threads, replicas, 0.5, 0};
     lh_assert_ok(lh_bench(&request, &result, &error), &error);
@@ -102,25 +102,26 @@ static lh_bench_result bench_toy(const lh_cpu_program *program, int threads, int
 /* The slow first shard delays a step: of two threads one waits for it; a single thread never waits. */
 static void test_bench_slow_shard_is_waiting(void **state) {
     lh_cpu_program slow = toy_float;
-    slow.train_block = slow_first_block;
+    slow.train_block = train_slow_first_block;
     lh_bench_result two = bench_toy(&slow, 2, 0), one = bench_toy(&slow, 1, 0);
     assert_true(two.parts[LH_PART_WAITING] > 0.35 && two.parts[LH_PART_WAITING] < 0.65);
     assert_true(one.parts[LH_PART_WAITING] < 0.1);
     assert_true(one.parts[LH_PART_REST] > 0.8);
 }
 
-static double skip_two_flops(const lh_shape *shape, lh_mode mode) {
+static double count_skipped_flops(const lh_shape *shape, lh_mode mode) {
     return 2.0 * shape->sequences * (mode == LH_MODE_TRAIN ? 3 : 1);
 }
 
 /* Operations that the code of a level leaves out are not counted as executed; nominal operations are not changed. */
 static void test_bench_skipped_work_is_not_executed(void **state) {
     lh_cpu_program skips = toy_float;
-    skips.skipped_flops = skip_two_flops;
+    skips.skipped_flops = count_skipped_flops;
     lh_bench_result all = bench_toy(&toy_float, 1, 0), fewer = bench_toy(&skips, 1, 0);
-    lh_spec spec = lh_toy_spec_with(toy_float_list);
+    lh_spec spec = lh_toy_make_spec(toy_float_list);
     lh_shape shape = lh_make_shape(&spec, 3, spec.train.batch);
-    const double nominal = spec.nominal_flops(&shape, LH_MODE_TRAIN), skipped = skip_two_flops(&shape, LH_MODE_TRAIN);
+    const double nominal = spec.nominal_flops(&shape, LH_MODE_TRAIN),
+                 skipped = count_skipped_flops(&shape, LH_MODE_TRAIN);
     assert_true(all.flops_per_second == all.nominal_per_second);
     assert_true(fewer.nominal_per_second == nominal * fewer.steps_per_second);
     assert_true(fewer.flops_per_second == (nominal - skipped) * fewer.steps_per_second);
@@ -130,22 +131,22 @@ static atomic_int in_first_shard; /* number of replicas */
 static atomic_bool have_met;
 
 /* Once, the first shard of a step waits until another replica is in its first shard, for at most a minute. */
-static void train_block_with_barrier(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace,
-                                     void *gradient, lh_sums *sums) {
+static void train_block_and_meet(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
+                                 lh_sums *sums) {
     if (block->first_example == 0) {
         if (atomic_fetch_add(&in_first_shard, 1) > 0) atomic_store(&have_met, true);
         for (int i = 0; i < 60000 && !atomic_load(&have_met); i++) sleep_ms(1);
         atomic_fetch_sub(&in_first_shard, 1);
     }
-    slow_first_block(step, block, workspace, gradient, sums);
+    train_slow_first_block(step, block, workspace, gradient, sums);
 }
 
 /* Replicas do not wait for each other, and the rate counts the steps of all replicas. A step only sleeps, so the number
  * of processors does not matter. */
 static void test_bench_replicas_side_by_side(void **state) {
     lh_cpu_program slow = toy_float, meeting = toy_float;
-    slow.train_block = slow_first_block;
-    meeting.train_block = train_block_with_barrier;
+    slow.train_block = train_slow_first_block;
+    meeting.train_block = train_block_and_meet;
     lh_bench_result one = bench_toy(&slow, 4, 1), two = bench_toy(&meeting, 4, 2);
     assert_int_equal(one.threads, 1);
     assert_int_equal(two.threads, 2);
@@ -158,7 +159,7 @@ static void test_bench_replicas_side_by_side(void **state) {
 static void test_replicas_same_bits(void **state) {
     lh_error error;
     lh_replica_set set;
-    lh_spec spec = lh_toy_spec_with(toy_float_list);
+    lh_spec spec = lh_toy_make_spec(toy_float_list);
     lh_target target = {.spec = spec, .cpu = &toy_float};
     lh_bench_request request = {&target, LH_MODE_TRAIN, 5, 2, 3, 1.0, 0};
     lh_assert_ok(lh_replica_set_open(&set, &request, &error), &error);
@@ -188,7 +189,7 @@ static void test_replicas_same_bits(void **state) {
 static void test_replica_failure_reported(void **state) {
     lh_error error;
     lh_replica_set set;
-    lh_spec spec = lh_toy_spec_with(toy_float_list);
+    lh_spec spec = lh_toy_make_spec(toy_float_list);
     lh_target target = {.spec = spec, .cpu = &toy_float};
     lh_bench_request request = {&target, LH_MODE_TRAIN, 5, 2, 3, 1.0, 0};
     lh_assert_ok(lh_replica_set_open(&set, &request, &error), &error);

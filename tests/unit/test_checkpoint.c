@@ -13,7 +13,7 @@ static void test_write_file_holds_dense_tensors(void **state) {
     lh_error error;
     lh_st_file *file;
     const char *path = lh_test_path(*state, "c.safetensors");
-    toy_state *v = toy_state_filled(0);
+    toy_state *v = toy_make_filled_state(0);
     lh_assert_ok(lh_checkpoint_write(path, &lh_toy_spec, &v->state, &toy_facts, &error), &error);
     lh_assert_ok(lh_st_read(path, &file, &error), &error);
     assert_int_equal(lh_st_count(file), TOY_TENSORS + 2 * (TOY_TENSORS - 1)); /* a constant table has no moments */
@@ -37,7 +37,7 @@ static void test_write_file_holds_dense_tensors(void **state) {
 static void test_write_same_state_same_bytes(void **state) {
     lh_error error;
     size_t bytes[2];
-    toy_state *v = toy_state_filled(0);
+    toy_state *v = toy_make_filled_state(0);
     const char *paths[2] = {lh_test_path(*state, "1"), lh_test_path(*state, "2")};
     char *text[2];
     for (int i = 0; i < 2; i++) {
@@ -56,7 +56,7 @@ static void test_write_same_state_same_bytes(void **state) {
 static void test_read_parameters_both_types_read(void **state) {
     lh_error error;
     int64_t step;
-    toy_state *v = toy_state_filled(0);
+    toy_state *v = toy_make_filled_state(0);
     static double wide[TOY_STORAGE], read_wide[TOY_STORAGE];
     const char *path = lh_test_path(*state, "c");
     lh_assert_ok(lh_checkpoint_write(path, &lh_toy_spec, &v->state, &toy_facts, &error), &error);
@@ -82,7 +82,7 @@ static void test_read_parameters_of_another_optimiser_read(void **state) {
     lh_st_file *file;
     static float values[TOY_STORAGE];
     const char *path = lh_test_path(*state, "c");
-    toy_state *v = toy_state_filled(0);
+    toy_state *v = toy_make_filled_state(0);
     lh_spec sgd = lh_toy_spec;
     sgd.optimizer = (lh_optimizer){.kind = "sgd", .states = 1, .state_name = {"momentum"}};
     lh_assert_ok(lh_checkpoint_write(path, &lh_toy_spec, &v->state, &toy_facts, &error), &error);
@@ -150,7 +150,7 @@ static void test_read_parameters_other_model_refused(void **state) {
     check_parameters_refused(path, &lh_toy_spec, "output.weight: shape [3, 5], expected [4, 5]");
     toy_write_parameters(path, -1, -1, "norm.scale");
     check_parameters_refused(path, &lh_toy_spec, "norm.scale: the model toy has no such tensor");
-    toy_state *v = toy_state_filled(0);
+    toy_state *v = toy_make_filled_state(0);
     lh_assert_ok(lh_checkpoint_write(path, &lh_toy_spec, &v->state, &toy_facts, &error), &error);
     lh_spec other = lh_toy_spec;
     other.model_digest = "1111111111111111";

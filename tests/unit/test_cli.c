@@ -187,7 +187,7 @@ static void test_eval_without_locks_warns_once(void **state) {
 /* The verbs of a model with two streams, the second of which holds the target. */
 static void test_verbs_run_a_model_of_two_streams(void **state) {
     char command[256];
-    toy = lh_toy_pair_with(toy_float_list);
+    toy = lh_toy_make_pair(toy_float_list);
     run_toy(state, 0, "train --steps 5 --no-eval --out . --threads 2");
     const char *checkpoint = "toy_pair/0123456789abcdef/lr0.01-seed0/checkpoint.safetensors";
     snprintf(command, sizeof command, "eval --checkpoint %s --lengths 3,5 --examples 12 --out .", checkpoint);

@@ -20,7 +20,7 @@ static const char *const VARIABLES[] = {"CUDA_VISIBLE_DEVICES",   "FAKE_CUDA_COU
 
 static int make_fake(void **state) {
     if (lh_test_make_directory(state) != 0) return -1;
-    lh_fake_cuda("driver", "", *state, "fake.so");
+    lh_compile_fake_cuda("driver", "", *state, "fake.so");
     return setenv("LONGHAND_CUDA_DRIVER", lh_test_path(*state, "fake.so"), 1);
 }
 
@@ -175,7 +175,7 @@ static void test_image_choose_source_if_no_image_fits(void **state) {
 
 /* ---- devices ---- */
 
-static lh_cuda_program get_program(const char *images) {
+static lh_cuda_program make_program(const char *images) {
     return (lh_cuda_program){.source_digest = "0123456789abcdef",
                              .precision = "float32",
                              .real_bytes = 4,
@@ -188,7 +188,7 @@ static lh_cuda_program get_program(const char *images) {
                              .toolkit = "13.0"};
 }
 
-static void *fake_variable(const char *directory, const char *name) {
+static void *find_fake_variable(const char *directory, const char *name) {
     void *library = dlopen(lh_test_path(directory, "fake.so"), RTLD_NOW);
     assert_non_null(library);
     void *found = dlsym(library, name);
@@ -202,9 +202,9 @@ static void assert_refused(const char *directory, const lh_cuda_program *program
     lh_error error;
     lh_assert_error(lh_cuda_device_open(&device, program, ordinal, &error), LH_ERR_ENVIRONMENT, &error, words);
     assert_null(device.driver);
-    assert_int_equal(*(int *)fake_variable(directory, "fake_contexts"), 0);
-    assert_int_equal(*(int *)fake_variable(directory, "fake_modules"), 0);
-    assert_null(*(void **)fake_variable(directory, "fake_current"));
+    assert_int_equal(*(int *)find_fake_variable(directory, "fake_contexts"), 0);
+    assert_int_equal(*(int *)find_fake_variable(directory, "fake_modules"), 0);
+    assert_null(*(void **)find_fake_variable(directory, "fake_current"));
     lh_cuda_device_close(&device);
 }
 
@@ -225,7 +225,7 @@ static void test_device_ordinal_reads_text(void **state) {
 }
 
 static void test_device_open_facts_of_the_device(void **state) {
-    const lh_cuda_program program = get_program("sm_80 sm_90 compute_75");
+    const lh_cuda_program program = make_program("sm_80 sm_90 compute_75");
     lh_cuda_device device;
     lh_error error;
     set("FAKE_CUDA_COUNT", "2");
@@ -243,27 +243,27 @@ static void test_device_open_facts_of_the_device(void **state) {
     assert_string_equal((char *)device.evaluate, "toy_evaluate_kernel");
     assert_int_equal(device.train_blocks, 4 * 2);
     assert_int_equal(device.evaluate_blocks, 4 * 3);
-    assert_int_equal(*(int *)fake_variable(*state, "fake_block_memory"), 65536);
-    assert_int_equal(*(int *)fake_variable(*state, "fake_carve_out"), 86); /* 3 blocks of 65 KiB fit in 228 KiB */
-    assert_int_equal(*(int *)fake_variable(*state, "fake_contexts"), 1);
-    assert_ptr_equal(*(void **)fake_variable(*state, "fake_current"), device.context);
+    assert_int_equal(*(int *)find_fake_variable(*state, "fake_block_memory"), 65536);
+    assert_int_equal(*(int *)find_fake_variable(*state, "fake_carve_out"), 86); /* 3 blocks of 65 KiB fit in 228 KiB */
+    assert_int_equal(*(int *)find_fake_variable(*state, "fake_contexts"), 1);
+    assert_ptr_equal(*(void **)find_fake_variable(*state, "fake_current"), device.context);
     lh_cuda_device_close(&device);
     assert_null(device.driver);
-    assert_int_equal(*(int *)fake_variable(*state, "fake_contexts"), 0);
-    assert_int_equal(*(int *)fake_variable(*state, "fake_modules"), 0);
+    assert_int_equal(*(int *)find_fake_variable(*state, "fake_contexts"), 0);
+    assert_int_equal(*(int *)find_fake_variable(*state, "fake_modules"), 0);
 }
 
 /* The driver reads the intermediate form up to a 0, which an image lacks. */
 static void test_device_open_intermediate_form_ends_with_0(void **state) {
     static const char both[] = "compute_75followed by what is no part of it";
-    lh_cuda_program program = get_program("compute_75");
+    lh_cuda_program program = make_program("compute_75");
     const lh_cuda_image images[] = {{"compute_75", (const unsigned char *)both, (const unsigned char *)both + 10}, {0}};
     lh_cuda_device device;
     lh_error error;
     program.images = images;
     lh_assert_ok(lh_cuda_device_open(&device, &program, 0, &error), &error);
     assert_string_equal(device.image, "compute_75, compiled by the driver");
-    assert_string_equal(fake_variable(*state, "fake_image"), "compute_75");
+    assert_string_equal(find_fake_variable(*state, "fake_image"), "compute_75");
     lh_cuda_device_close(&device);
 }
 
@@ -277,7 +277,7 @@ static void *use_in_thread(void *device) {
 }
 
 static void test_device_use_in_another_thread_makes_current(void **state) {
-    const lh_cuda_program program = get_program("sm_90");
+    const lh_cuda_program program = make_program("sm_90");
     lh_cuda_device device;
     lh_error error;
     pthread_t thread;
@@ -290,7 +290,7 @@ static void test_device_use_in_another_thread_makes_current(void **state) {
 }
 
 static void test_device_open_ordinal_beyond_count_refused(void **state) {
-    const lh_cuda_program program = get_program("sm_90");
+    const lh_cuda_program program = make_program("sm_90");
     assert_refused(*state, &program, 1, "no device cuda:1 here: the CUDA driver finds 1, cuda:0");
     set("FAKE_CUDA_COUNT", "3");
     set("CUDA_VISIBLE_DEVICES", "4,5,6");
@@ -298,7 +298,7 @@ static void test_device_open_ordinal_beyond_count_refused(void **state) {
 }
 
 static void test_device_open_too_small_refused(void **state) {
-    lh_cuda_program program = get_program("sm_90 compute_75");
+    lh_cuda_program program = make_program("sm_90 compute_75");
     program.block_memory = 101376;
     set("FAKE_CUDA_BLOCK_MEMORY", "65536");
     assert_refused(*state, &program, 0, "gives a block 65536 bytes of shared memory, this program needs 101376");
@@ -315,7 +315,7 @@ static void test_device_open_too_small_refused(void **state) {
 }
 
 static void test_device_open_no_image_refused(void **state) {
-    const lh_cuda_program program = get_program("sm_80");
+    const lh_cuda_program program = make_program("sm_80");
     assert_refused(*state, &program, 0, "this program has: sm_80");
     set("FAKE_CUDA_ARCHITECTURE", "86");
     set("FAKE_CUDA_VERSION", "12080");
@@ -323,18 +323,18 @@ static void test_device_open_no_image_refused(void **state) {
 }
 
 static void test_device_open_shared_memory_never_costs_a_block(void **state) {
-    const lh_cuda_program program = get_program("sm_90");
+    const lh_cuda_program program = make_program("sm_90");
     lh_cuda_device device;
     lh_error error;
     set("FAKE_CUDA_CARVED", "1");
     lh_assert_ok(lh_cuda_device_open(&device, &program, 0, &error), &error);
     assert_int_equal(device.train_blocks, device.multiprocessors * 2);
-    assert_int_equal(*(int *)fake_variable(*state, "fake_carve_out"), -1);
+    assert_int_equal(*(int *)find_fake_variable(*state, "fake_carve_out"), -1);
     lh_cuda_device_close(&device);
 }
 
 static void test_device_open_failing_calls_named(void **state) {
-    const lh_cuda_program program = get_program("sm_90");
+    const lh_cuda_program program = make_program("sm_90");
     set("FAKE_CUDA_RETAIN", "2");
     assert_refused(*state, &program, 0, "in cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY (2)");
     set("FAKE_CUDA_RETAIN", "46");
@@ -348,7 +348,7 @@ static void test_device_open_failing_calls_named(void **state) {
 }
 
 static void test_device_open_load_failure_has_the_driver_s_log(void **state) {
-    const lh_cuda_program program = get_program("compute_75");
+    const lh_cuda_program program = make_program("compute_75");
     set("FAKE_CUDA_LOAD", "209");
     assert_refused(
         *state, &program, 0,
@@ -359,7 +359,7 @@ static void test_device_open_load_failure_has_the_driver_s_log(void **state) {
 
 /* Source code is compiled if no image fits the device, here by a replacement whose machine code is its source. */
 static void test_device_open_source_compiled_for_the_device(void **state) {
-    lh_cuda_program program = get_program("sm_90");
+    lh_cuda_program program = make_program("sm_90");
     lh_cuda_device device;
     lh_error error;
     char root[512];
@@ -369,12 +369,12 @@ static void test_device_open_source_compiled_for_the_device(void **state) {
     set("LONGHAND_CACHE", lh_test_path(*state, "cache"));
     set("FAKE_CUDA_ARCHITECTURE", "80");
     assert_refused(*state, &program, 0, "no NVRTC on this machine that compiles the device code for sm_80");
-    lh_fake_cuda("nvrtc", "-DVERSION=13 -DNEWEST=120", lh_test_path(root, "lib64"), "libnvrtc.so");
+    lh_compile_fake_cuda("nvrtc", "-DVERSION=13 -DNEWEST=120", lh_test_path(root, "lib64"), "libnvrtc.so");
     for (int start = 0; start < 2; start++) {
         lh_assert_ok(lh_cuda_device_open(&device, &program, 0, &error), &error);
         assert_non_null(strstr(device.image, "sm_80, compiled on this machine by NVRTC 13.4 ("));
         assert_int_equal(strstr(device.image, ", at an earlier start") != NULL, start);
-        assert_non_null(strstr(fake_variable(*state, "fake_image"), "the source"));
+        assert_non_null(strstr(find_fake_variable(*state, "fake_image"), "the source"));
         lh_cuda_device_close(&device);
     }
     set("LONGHAND_CACHE", "/dev/null/cache");
@@ -383,7 +383,7 @@ static void test_device_open_source_compiled_for_the_device(void **state) {
     lh_cuda_device_close(&device);
 }
 
-#define pristine(test) cmocka_unit_test_setup_teardown(test, clear_variables, clear_variables)
+#define without_variables(test) cmocka_unit_test_setup_teardown(test, clear_variables, clear_variables)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -395,16 +395,16 @@ int main(void) {
         cmocka_unit_test(test_image_choose_source_if_no_image_fits),
         cmocka_unit_test(test_image_least_driver_by_kind),
         cmocka_unit_test(test_device_ordinal_reads_text),
-        pristine(test_device_open_facts_of_the_device),
-        pristine(test_device_open_intermediate_form_ends_with_0),
-        pristine(test_device_use_in_another_thread_makes_current),
-        pristine(test_device_open_ordinal_beyond_count_refused),
-        pristine(test_device_open_too_small_refused),
-        pristine(test_device_open_no_image_refused),
-        pristine(test_device_open_shared_memory_never_costs_a_block),
-        pristine(test_device_open_failing_calls_named),
-        pristine(test_device_open_load_failure_has_the_driver_s_log),
-        pristine(test_device_open_source_compiled_for_the_device),
+        without_variables(test_device_open_facts_of_the_device),
+        without_variables(test_device_open_intermediate_form_ends_with_0),
+        without_variables(test_device_use_in_another_thread_makes_current),
+        without_variables(test_device_open_ordinal_beyond_count_refused),
+        without_variables(test_device_open_too_small_refused),
+        without_variables(test_device_open_no_image_refused),
+        without_variables(test_device_open_shared_memory_never_costs_a_block),
+        without_variables(test_device_open_failing_calls_named),
+        without_variables(test_device_open_load_failure_has_the_driver_s_log),
+        without_variables(test_device_open_source_compiled_for_the_device),
     };
     return cmocka_run_group_tests_name("cuda_device", tests, make_fake, lh_test_remove_directory);
 }

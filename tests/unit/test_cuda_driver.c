@@ -21,8 +21,8 @@ static const char *const VARIABLES[] = {LIBRARY, "CUDA_VISIBLE_DEVICES", "FAKE_C
 /* *state: a directory with the replacement fake.so, and with old.so, which lacks a function. */
 static int make_fakes(void **state) {
     if (lh_test_make_directory(state) != 0) return -1;
-    lh_fake_cuda("driver", "", *state, "fake.so");
-    lh_fake_cuda("driver", "-DFAKE_CUDA_OLD", *state, "old.so");
+    lh_compile_fake_cuda("driver", "", *state, "fake.so");
+    lh_compile_fake_cuda("driver", "-DFAKE_CUDA_OLD", *state, "old.so");
     return 0;
 }
 
@@ -175,20 +175,20 @@ static void test_driver_check_names_call_and_error(void **state) {
     assert_non_null(strstr(error.text, "(4242)"));
 }
 
-#define pristine(test) cmocka_unit_test_setup_teardown(test, clear_variables, clear_variables)
+#define without_variables(test) cmocka_unit_test_setup_teardown(test, clear_variables, clear_variables)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        pristine(test_driver_open_no_library_reported),
-        pristine(test_driver_open_default_name_is_the_system_s),
-        pristine(test_driver_open_function_missing_named),
-        pristine(test_driver_open_stub_recognised),
-        pristine(test_driver_open_stub_of_the_toolkit_recognised),
-        pristine(test_driver_open_no_device_reported),
-        pristine(test_driver_open_failure_has_the_driver_s_message),
-        pristine(test_driver_open_good_opens),
-        pristine(test_driver_open_many_threads_one_start),
-        pristine(test_driver_check_names_call_and_error),
+        without_variables(test_driver_open_no_library_reported),
+        without_variables(test_driver_open_default_name_is_the_system_s),
+        without_variables(test_driver_open_function_missing_named),
+        without_variables(test_driver_open_stub_recognised),
+        without_variables(test_driver_open_stub_of_the_toolkit_recognised),
+        without_variables(test_driver_open_no_device_reported),
+        without_variables(test_driver_open_failure_has_the_driver_s_message),
+        without_variables(test_driver_open_good_opens),
+        without_variables(test_driver_open_many_threads_one_start),
+        without_variables(test_driver_check_names_call_and_error),
     };
     return cmocka_run_group_tests_name("cuda_driver", tests, make_fakes, lh_test_remove_directory);
 }

@@ -33,11 +33,13 @@ static int make_fakes(void **state) {
     const char *directory = *state;
     for (int i = 0; i < ROOTS; i++)
         if (getenv(VARIABLES[i])) given_roots[i] = strdup(getenv(VARIABLES[i]));
-    lh_fake_cuda("nvrtc", "-DVERSION=13 -DNEWEST=120", lh_test_path(directory, "root13/lib64"), "libnvrtc.so.13");
-    lh_fake_cuda("nvrtc", "-DVERSION=12 -DNEWEST=90", lh_test_path(directory, "root12/lib"), "libnvrtc.so.12");
-    lh_fake_cuda("nvrtc", "-DVERSION=13 -DNEWEST=120", lh_test_path(directory, "both/lib64"), "libnvrtc.so.13");
-    lh_fake_cuda("nvrtc", "-DVERSION=12 -DNEWEST=90", lh_test_path(directory, "both/lib64"), "libnvrtc.so.12");
-    lh_fake_cuda("nvrtc", "-DVERSION=13 -DNEWEST=120 -DOLD", lh_test_path(directory, "old/lib64"), "libnvrtc.so");
+    lh_compile_fake_cuda("nvrtc", "-DVERSION=13 -DNEWEST=120", lh_test_path(directory, "root13/lib64"),
+                         "libnvrtc.so.13");
+    lh_compile_fake_cuda("nvrtc", "-DVERSION=12 -DNEWEST=90", lh_test_path(directory, "root12/lib"), "libnvrtc.so.12");
+    lh_compile_fake_cuda("nvrtc", "-DVERSION=13 -DNEWEST=120", lh_test_path(directory, "both/lib64"), "libnvrtc.so.13");
+    lh_compile_fake_cuda("nvrtc", "-DVERSION=12 -DNEWEST=90", lh_test_path(directory, "both/lib64"), "libnvrtc.so.12");
+    lh_compile_fake_cuda("nvrtc", "-DVERSION=13 -DNEWEST=120 -DOLD", lh_test_path(directory, "old/lib64"),
+                         "libnvrtc.so");
     return 0;
 }
 
@@ -70,7 +72,7 @@ static int count_compilations(const char *directory) {
 }
 
 /* Compiles for sm_90 with the replacement and checks the code; returns whether it was cached. */
-static bool take(const char *source, lh_error *error, char *cache_failure) {
+static bool compile_and_check(const char *source, lh_error *error, char *cache_failure) {
     lh_cuda_code code;
     lh_assert_ok(lh_cuda_compile(source, DIGEST, 90, 13000, &code, error), error);
     assert_string_equal(code.target, "sm_90");
@@ -172,8 +174,8 @@ static void test_nvrtc_open_useless_library_reported(void **state) {
 
 static void test_jit_compile_cached_for_the_next_start(void **state) {
     lh_error error;
-    assert_false(take("source", &error, NULL));
-    assert_true(take("source", &error, NULL));
+    assert_false(compile_and_check("source", &error, NULL));
+    assert_true(compile_and_check("source", &error, NULL));
     assert_int_equal(count_compilations(*state), 1);
     assert_int_equal(lh_test_count_files(lh_test_path(*state, "cache")), 1);
     assert_true(lh_test_exists(lh_test_path(lh_test_path(*state, "cache"), KEPT)));
@@ -182,10 +184,10 @@ static void test_jit_compile_cached_for_the_next_start(void **state) {
 /* The file's name has the source's digest, its header another one: neither a stale digest nor an edit has an effect. */
 static void test_jit_compile_other_source_with_equal_digest_recompiled(void **state) {
     lh_error error;
-    assert_false(take("source", &error, NULL));
-    assert_false(take("another source", &error, NULL));
-    assert_true(take("another source", &error, NULL));
-    assert_false(take("source", &error, NULL));
+    assert_false(compile_and_check("source", &error, NULL));
+    assert_false(compile_and_check("another source", &error, NULL));
+    assert_true(compile_and_check("another source", &error, NULL));
+    assert_false(compile_and_check("source", &error, NULL));
     assert_int_equal(count_compilations(*state), 3);
     assert_int_equal(lh_test_count_files(lh_test_path(*state, "cache")), 1);
 }
@@ -193,13 +195,13 @@ static void test_jit_compile_other_source_with_equal_digest_recompiled(void **st
 static void test_jit_compile_other_device_or_compiler_cached_separately(void **state) {
     lh_cuda_code code;
     lh_error error;
-    assert_false(take("source", &error, NULL));
+    assert_false(compile_and_check("source", &error, NULL));
     lh_assert_ok(lh_cuda_compile("source", DIGEST, 80, 13000, &code, &error), &error);
     assert_string_equal(code.target, "sm_80");
     assert_false(code.found);
     lh_cuda_code_free(&code);
     set("LONGHAND_CUDA_ROOT", lh_test_path(*state, "root12"));
-    assert_false(take("source", &error, NULL));
+    assert_false(compile_and_check("source", &error, NULL));
     assert_int_equal(lh_test_count_files(lh_test_path(*state, "cache")), 3);
 }
 
@@ -223,23 +225,23 @@ static void test_jit_compile_damaged_file_replaced(void **state) {
     const char *path = lh_test_path(lh_test_path(*state, "cache"), KEPT);
     char file[600];
     snprintf(file, sizeof file, "%s", path);
-    assert_false(take("source", &error, NULL));
+    assert_false(compile_and_check("source", &error, NULL));
     char *good = lh_test_read(file, &bytes);
     for (size_t i = 0; i < bytes; i += i < 40 ? 3 : 11) {
         lh_test_write(file, good, i);
-        assert_false(take("source", &error, NULL));
+        assert_false(compile_and_check("source", &error, NULL));
         good[i] = (char)(good[i] ^ 1 << i % 8);
         lh_test_write(file, good, bytes);
-        assert_false(take("source", &error, NULL));
+        assert_false(compile_and_check("source", &error, NULL));
         good[i] = (char)(good[i] ^ 1 << i % 8);
     }
     lh_test_write(file, good, bytes);
-    assert_true(take("source", &error, NULL));
+    assert_true(compile_and_check("source", &error, NULL));
     FILE *longer = fopen(file, "ab");
     assert_non_null(longer);
     assert_true(fputc(0, longer) == 0 && fclose(longer) == 0);
-    assert_false(take("source", &error, NULL));
-    assert_true(take("source", &error, NULL));
+    assert_false(compile_and_check("source", &error, NULL));
+    assert_true(compile_and_check("source", &error, NULL));
     free(good);
 }
 
@@ -249,14 +251,14 @@ static void test_jit_compile_cache_folder_follows_variables(void **state) {
     set("LONGHAND_CACHE", "");
     set("HOME", lh_test_path(*state, "home"));
     set("XDG_CACHE_HOME", lh_test_path(*state, "xdg"));
-    assert_false(take("source", &error, NULL));
+    assert_false(compile_and_check("source", &error, NULL));
     assert_true(lh_test_exists(lh_test_path(lh_test_path(*state, "xdg/longhand"), KEPT)));
     set("XDG_CACHE_HOME", "relative");
-    assert_false(take("source", &error, NULL));
+    assert_false(compile_and_check("source", &error, NULL));
     assert_true(lh_test_exists(lh_test_path(lh_test_path(*state, "home/.cache/longhand"), KEPT)));
     assert_int_equal(unsetenv("HOME"), 0);
-    assert_false(take("source", &error, cache_failure));
-    assert_false(take("source", &error, NULL));
+    assert_false(compile_and_check("source", &error, cache_failure));
+    assert_false(compile_and_check("source", &error, NULL));
     assert_string_equal(cache_failure, "");
     if (home) set("HOME", home);
     free(home);
@@ -282,17 +284,17 @@ static void test_jit_compile_without_cache_compiles_each_time(void **state) {
     const char *directory = lh_test_path(*state, "disk");
     assert_int_equal(mkdir(directory, 0777), 0);
     set("LONGHAND_CACHE", "/dev/null/cache");
-    assert_false(take("source", &error, cache_failure));
-    assert_false(take("source", &error, NULL));
+    assert_false(compile_and_check("source", &error, cache_failure));
+    assert_false(compile_and_check("source", &error, NULL));
     assert_non_null(strstr(cache_failure, "/dev/null"));
     set("LONGHAND_CACHE", lh_test_path(*state, "cache"));
     assert_int_equal(mkdir(lh_test_path(*state, "cache"), 0777), 0);
     assert_int_equal(mkdir(lh_test_path(lh_test_path(*state, "cache"), KEPT), 0777), 0);
-    assert_false(take("source", &error, cache_failure));
+    assert_false(compile_and_check("source", &error, cache_failure));
     assert_non_null(strstr(cache_failure, KEPT));
-    assert_int_equal(lh_disk_limited(lh_test_path(*state, "disk"), 100, compile_twice, NULL), 0);
+    assert_int_equal(lh_disk_run_limited(lh_test_path(*state, "disk"), 100, compile_twice, NULL), 0);
     assert_int_equal(lh_test_count_files(lh_test_path(*state, "disk")), 0);
-    int result = lh_disk_read_only(lh_test_path(*state, "disk"), compile_twice, NULL);
+    int result = lh_disk_run_read_only(lh_test_path(*state, "disk"), compile_twice, NULL);
     assert_true(result == 0 || result == LH_DISK_ABSENT);
 }
 
@@ -334,14 +336,14 @@ static void test_jit_compile_many_processes_at_once(void **state) {
     }
     unsetenv("CUT");
     assert_int_equal(lh_test_count_files(lh_test_path(*state, "cache")), 1);
-    assert_false(take("the last one", &error, NULL));
-    assert_true(take("the last one", &error, NULL));
+    assert_false(compile_and_check("the last one", &error, NULL));
+    assert_true(compile_and_check("the last one", &error, NULL));
     free(lh_test_read(lh_test_path(lh_test_path(*state, "cache"), KEPT), &bytes));
 }
 
 /* ---- the real NVRTC ---- */
 
-static void without_fakes(void) {
+static void use_real_nvrtc(void) {
     lh_nvrtc nvrtc;
     unsetenv("LONGHAND_CUDA_ROOT");
     for (int i = 0; i < ROOTS; i++)
@@ -352,7 +354,7 @@ static void without_fakes(void) {
 }
 
 /* Device code with the beginning of generated code: the interface's text, and a kernel that uses it. */
-static char *device_text(const char *body) {
+static char *write_device_text(const char *body) {
     size_t bytes;
     char *interface = lh_test_read("include/longhand/cuda_interface.h", &bytes), *text;
     assert_true(
@@ -372,9 +374,9 @@ static char *device_text(const char *body) {
 }
 
 static void test_jit_compile_real_machine_code_of_each_class(void **state) {
-    without_fakes();
+    use_real_nvrtc();
     static const int architectures[] = {75, 80, 90};
-    char *text = device_text("x = sqrtf(x) / fmaf(x, x, 1.0f);");
+    char *text = write_device_text("x = sqrtf(x) / fmaf(x, x, 1.0f);");
     for (int i = 0; i < 3; i++) {
         lh_cuda_code code;
         lh_error error;
@@ -397,8 +399,8 @@ static void test_jit_compile_real_machine_code_of_each_class(void **state) {
 }
 
 static void test_jit_compile_real_error_has_line_and_text(void **state) {
-    without_fakes();
-    char *text = device_text("x = nowhere;");
+    use_real_nvrtc();
+    char *text = write_device_text("x = nowhere;");
     lh_cuda_code code;
     lh_error error;
     lh_assert_error(lh_cuda_compile(text, DIGEST, 80, 99000, &code, &error), LH_ERR_INPUT, &error,
@@ -408,10 +410,10 @@ static void test_jit_compile_real_error_has_line_and_text(void **state) {
 }
 
 static void test_jit_compile_real_many_processes_at_once(void **state) {
-    without_fakes();
+    use_real_nvrtc();
     enum { PROCESSES = 20 };
     pid_t children[PROCESSES];
-    char *text = device_text("x = x * 2.0f;");
+    char *text = write_device_text("x = x * 2.0f;");
     for (int i = 0; i < PROCESSES; i++) {
         children[i] = fork();
         assert_true(children[i] >= 0);
@@ -430,26 +432,26 @@ static void test_jit_compile_real_many_processes_at_once(void **state) {
     free(text);
 }
 
-#define fresh(test) cmocka_unit_test_setup(test, prepare_directory)
+#define with_empty_cache(test) cmocka_unit_test_setup(test, prepare_directory)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        fresh(test_nvrtc_open_none_lists_searched_folders),
-        fresh(test_nvrtc_open_first_of_several),
-        fresh(test_nvrtc_open_too_new_for_the_driver_skipped),
-        fresh(test_nvrtc_open_best_target_for_the_device),
-        fresh(test_nvrtc_open_useless_library_reported),
-        fresh(test_jit_compile_cached_for_the_next_start),
-        fresh(test_jit_compile_other_source_with_equal_digest_recompiled),
-        fresh(test_jit_compile_other_device_or_compiler_cached_separately),
-        fresh(test_jit_compile_error_has_the_log),
-        fresh(test_jit_compile_damaged_file_replaced),
-        fresh(test_jit_compile_cache_folder_follows_variables),
-        fresh(test_jit_compile_without_cache_compiles_each_time),
-        fresh(test_jit_compile_many_processes_at_once),
-        fresh(test_jit_compile_real_machine_code_of_each_class),
-        fresh(test_jit_compile_real_error_has_line_and_text),
-        fresh(test_jit_compile_real_many_processes_at_once),
+        with_empty_cache(test_nvrtc_open_none_lists_searched_folders),
+        with_empty_cache(test_nvrtc_open_first_of_several),
+        with_empty_cache(test_nvrtc_open_too_new_for_the_driver_skipped),
+        with_empty_cache(test_nvrtc_open_best_target_for_the_device),
+        with_empty_cache(test_nvrtc_open_useless_library_reported),
+        with_empty_cache(test_jit_compile_cached_for_the_next_start),
+        with_empty_cache(test_jit_compile_other_source_with_equal_digest_recompiled),
+        with_empty_cache(test_jit_compile_other_device_or_compiler_cached_separately),
+        with_empty_cache(test_jit_compile_error_has_the_log),
+        with_empty_cache(test_jit_compile_damaged_file_replaced),
+        with_empty_cache(test_jit_compile_cache_folder_follows_variables),
+        with_empty_cache(test_jit_compile_without_cache_compiles_each_time),
+        with_empty_cache(test_jit_compile_many_processes_at_once),
+        with_empty_cache(test_jit_compile_real_machine_code_of_each_class),
+        with_empty_cache(test_jit_compile_real_error_has_line_and_text),
+        with_empty_cache(test_jit_compile_real_many_processes_at_once),
     };
     return cmocka_run_group_tests_name("cuda_jit", tests, make_fakes, remove_fakes);
 }

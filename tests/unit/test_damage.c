@@ -21,8 +21,8 @@ typedef struct place {
 } place;
 
 static place make_place(const char *directory) {
-    place p = {.directory = directory, .before = toy_state_filled(0)};
-    toy_state *now = toy_state_filled(1);
+    place p = {.directory = directory, .before = toy_make_filled_state(0)};
+    toy_state *now = toy_make_filled_state(1);
     lh_error error;
     lh_run_facts facts = toy_facts;
     lh_assert_ok(lh_checkpoint_rotate(directory, &lh_toy_spec, &p.before->state, &facts, &error), &error);
@@ -56,7 +56,7 @@ static lh_status resume(const place *p, toy_state *actual, int *found, lh_error 
 static void check_falls_back(const place *p) {
     lh_error error, note;
     int found;
-    toy_state *actual = toy_state_new();
+    toy_state *actual = toy_make_state();
     lh_assert_ok(resume(p, actual, &found, &note, &error), &error);
     assert_int_equal(found, 1);
     assert_non_null(strstr(note.text, "/checkpoint.safetensors: "));
@@ -87,7 +87,7 @@ static void test_resume_truncated_header_falls_back(void **state) {
 
 static void test_resume_truncated_without_previous_refused(void **state) {
     place p = make_place(*state);
-    toy_state *actual = toy_state_new();
+    toy_state *actual = toy_make_state();
     unlink(p.previous);
     for (size_t length = p.bytes; length-- > 0;) {
         if (length > p.header + 16 && length % 61 != 0) continue; /* only some bytes of the data */
@@ -106,7 +106,7 @@ static void write_byte(int file, size_t offset, int byte) {
 
 static void test_resume_any_header_bit_flipped_refused(void **state) {
     place p = make_place(*state);
-    toy_state *actual = toy_state_new();
+    toy_state *actual = toy_make_state();
     unlink(p.previous);
     int file = open(p.current, O_RDWR);
     for (size_t offset = 0; offset < p.header; offset++) {
@@ -136,7 +136,7 @@ static void check_parameters_refused(const place *p, toy_state *actual) {
  * parameters ignores. */
 static void test_parameters_bits_flipped_refused(void **state) {
     place p = make_place(*state);
-    toy_state *actual = toy_state_new();
+    toy_state *actual = toy_make_state();
     int file = open(p.current, O_RDWR);
     for (size_t offset = 0; offset < p.bytes; offset += offset < p.header ? 1 : 3) {
         write_byte(file, offset, p.text[offset] ^ 1 << offset % 8);

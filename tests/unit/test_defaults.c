@@ -92,7 +92,7 @@ static void test_defaults_of_a_spec_without_a_text_are_its_own(void **state) {
     lh_defaults_close(&d);
 }
 
-static lh_spec with_axes(char *buffer, lh_task *task, const char *text) {
+static lh_spec make_spec_with_axes(char *buffer, lh_task *task, const char *text) {
     static const char *const axis[] = {"vectors", "puzzle"};
     lh_spec spec = make_spec(buffer, text);
     *task = *lh_toy_spec.task;
@@ -108,9 +108,9 @@ static void test_defaults_of_an_evaluation_by_axes(void **state) {
     lh_defaults d;
     lh_error error;
     lh_task task;
-    lh_spec spec = with_axes(buffer, &task,
-                             "eval.by puzzle=3,9;length=*;vectors=1:3:2\neval.sets validation,train\n"
-                             "eval.during_by vectors=*\neval.during_sets test\nresolved {}\n");
+    lh_spec spec = make_spec_with_axes(buffer, &task,
+                                       "eval.by puzzle=3,9;length=*;vectors=1:3:2\neval.sets validation,train\n"
+                                       "eval.during_by vectors=*\neval.during_sets test\nresolved {}\n");
     lh_assert_ok(lh_defaults_open(&d, &spec, &error), &error);
     const lh_by *by = &d.spec.eval.by;
     assert_int_equal(by->count, 3);

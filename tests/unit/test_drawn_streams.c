@@ -43,7 +43,7 @@ static void sample_positions(const batch_data *data, int stream, uint32_t site, 
 }
 
 /* Differences [query][key] of the positions of queries and keys. */
-static void differences(int queries, int keys, const int32_t *query, const int32_t *key, int32_t *out) {
+static void compute_differences(int queries, int keys, const int32_t *query, const int32_t *key, int32_t *out) {
     for (int i = 0; i < queries; i++)
         for (int j = 0; j < keys; j++) *out++ = key[j] - query[i];
 }
@@ -87,10 +87,10 @@ static void place_layers(batch_data *data) {
         memcpy(placed_families[CROSS].query, placed_families[DECODER].query, sizeof placed_families->query);
         sample_distances(data, SOURCE, SOURCE_SITE + l + 1, RANGE, true,
                          placed_families[ENCODER].distances + l * S * S);
-        differences(T, T, placed_families[DECODER].query + l * T, placed_families[DECODER].key + l * T,
-                    placed_families[DECODER].distances + l * T * T);
-        differences(T, S, placed_families[CROSS].query + l * T, placed_families[CROSS].key + l * S,
-                    placed_families[CROSS].distances + l * T * S);
+        compute_differences(T, T, placed_families[DECODER].query + l * T, placed_families[DECODER].key + l * T,
+                            placed_families[DECODER].distances + l * T * T);
+        compute_differences(T, S, placed_families[CROSS].query + l * T, placed_families[CROSS].key + l * S,
+                            placed_families[CROSS].distances + l * T * S);
         compute_alibi(T * S, placed_families[CROSS].distances + l * T * S,
                       placed_families[CROSS].score + l * HEADS * T * S);
     }
@@ -144,7 +144,7 @@ static void make_batch(batch_data *data, lh_mode mode, bool given, int source, i
     draw_tokens(&rng, SEQUENCES * target, CLASSES, data->label);
     data->given = given;
     draw_positions(&rng, data);
-    data->draw = lh_trainer_draw(mode);
+    data->draw = lh_trainer_make_draw(mode);
     for (int f = 0; f < FAMILIES; f++)
         data->places[f] = (lh_ref_places){1, data->placed[f].query, data->placed[f].key, data->placed[f].distances,
                                           data->placed[f].score};
@@ -186,7 +186,7 @@ static void check(const lh_spec *spec, void (*place)(batch_data *, int), lh_mode
                   int target) {
     static batch_data data;
     static const uint8_t mask[SEQUENCES * LONGEST] = {0};
-    lh_ref_model *model = lh_parity_random_model(spec);
+    lh_ref_model *model = lh_parity_make_random_model(spec);
     double logits[SEQUENCES * LONGEST * CLASSES];
     make_batch(&data, mode, given, source, target);
     double loss = run_reference(model, &data, place, logits);
@@ -225,7 +225,7 @@ static void check_draws_for_a_device(bool given) {
     enum { SOURCES = 7, TARGETS = 4, DECODER_SITE = 2 };
     const lh_cuda_program *cuda = longhand_spec_parity_float64_drawn_pair.cuda;
     const lh_shape shape = {SEQUENCES, {SOURCES, TARGETS}, TARGETS};
-    const lh_draw draw = lh_trainer_draw(LH_MODE_TRAIN);
+    const lh_draw draw = lh_trainer_make_draw(LH_MODE_TRAIN);
     static batch_data data;
     int out[SEQUENCES * (SOURCES + TARGETS) + TARGETS], *at = out;
     int32_t scratch[RANGE + 1], expected[LONGEST];

@@ -37,7 +37,7 @@ static void check_run(const lh_spec *spec, const lh_ref_model *model, const lh_r
 
 /* Rows of the learned table for every sequence: its positions minus 1. */
 static void find_rows(lh_mode mode, int tokens, int32_t rows[SEQUENCES][LH_PARITY_LONGEST]) {
-    lh_draw draw = lh_trainer_draw(mode);
+    lh_draw draw = lh_trainer_make_draw(mode);
     int32_t scratch[RANGE];
     for (int s = 0; s < SEQUENCES; s++) {
         lh_draw_sequence(&draw, 0, FIRST_EXAMPLE + (uint32_t)s, 1, RANGE, tokens, true, rows[s], scratch);
@@ -111,14 +111,14 @@ static void test_draws_of_sequences_give_a_device_the_same_positions(void **stat
     assert_int_equal(LABELS.spec->position_range[0], RANGE + 1);
     assert_true(cuda->draw_scratch >= RANGE);
     for (int mode = 0; mode < 2; mode++) {
-        lh_draw draw = lh_trainer_draw(mode ? LH_MODE_EVALUATE : LH_MODE_TRAIN);
+        lh_draw draw = lh_trainer_make_draw(mode ? LH_MODE_EVALUATE : LH_MODE_TRAIN);
         cuda->draw(&draw, &shape, drawn, drawn, scratch, out);
         for (int s = 0; s < SEQUENCES; s++) {
             lh_draw_sequence(&draw, 0, (uint32_t)s, 1, RANGE, TOKENS, true, expected, scratch);
             assert_memory_equal(out + s * TOKENS, expected, sizeof expected);
         }
     }
-    lh_draw draw = lh_trainer_draw(LH_MODE_EVALUATE);
+    lh_draw draw = lh_trainer_make_draw(LH_MODE_EVALUATE);
     const lh_shape one = {1, {TOKENS, 0}, TOKENS / 2};
     int alone[TOKENS];
     draw.first = SEQUENCES - 1; /* a query in place of the batch's last sequence */
@@ -179,7 +179,7 @@ static void test_predict_has_the_logits_of_an_evaluation(void **state) {
 /* The middle of the pass's distances. */
 static int32_t *sample_sides(lh_mode mode, int tokens, int32_t buffer[2 * LH_PARITY_LONGEST]) {
     int32_t scratch[RANGE + 1];
-    lh_draw draw = lh_trainer_draw(mode);
+    lh_draw draw = lh_trainer_make_draw(mode);
     lh_draw_signed_distances(&draw, 0, RANGE + 1, tokens, buffer + LH_PARITY_LONGEST, scratch);
     return buffer + LH_PARITY_LONGEST;
 }
@@ -219,7 +219,7 @@ static void test_draw_for_a_device_has_distances_of_both_sides(void **state) {
     int out[2 * TOKENS];
     const lh_shape shape = {1, {TOKENS, 0}, TOKENS / 2};
     const int32_t *const drawn[LH_MAX_STREAMS] = {NULL}, *const apart[LH_MAX_STREAMS] = {given};
-    lh_draw draw = lh_trainer_draw(LH_MODE_TRAIN);
+    lh_draw draw = lh_trainer_make_draw(LH_MODE_TRAIN);
     const int32_t *middle = sample_sides(LH_MODE_TRAIN, TOKENS, buffer);
     assert_int_equal(cuda->draw_count(&shape), 2 * TOKENS);
     assert_int_equal(SIDES.spec->distance_range[0], RANGE + 1);

@@ -94,7 +94,7 @@ int rename(const char *from, const char *to) {
 
 /* Checkpoints at steps 10 and 14, the second inside a window, with evaluations of steps 6 and 12 before them. */
 static void test_checkpoint_is_durable_after_its_logs(void **state) {
-    lh_spec toy = lh_toy_spec_with(toy_float_list);
+    lh_spec toy = lh_toy_make_spec(toy_float_list);
     toy.train.keep_steps_count = 0;
     toy.eval.during_every = 6;
     toy.eval.during_lengths = (lh_lengths){NULL, 0, 5, 6, 1};

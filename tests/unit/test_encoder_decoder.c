@@ -26,8 +26,8 @@ enum { SPEC_COUNT = sizeof SPECS / sizeof *SPECS };
 static void test_encoder_decoders_match_reference(void **state) {
     static const lh_parity_size sizes[] = {{1, 1, 1}, {5, 12, 12}, {19, 2, 3}, {2, 19, 19}, {9, 5, 8}, {16, 16, 16}};
     for (int i = 0; i < SPEC_COUNT; i++) {
-        lh_ref_model *model = lh_parity_random_model(SPECS[i]);
-        lh_parity_case parity_case = lh_parity_random_case(SPECS[i]);
+        lh_ref_model *model = lh_parity_make_random_model(SPECS[i]);
+        lh_parity_case parity_case = lh_parity_make_random_case(SPECS[i]);
         for (const lh_cpu_program *const *program = SPECS[i]->cpu; *program; program++) {
             if (!lh_level_runs((*program)->level)) continue;
             print_message("           %s on %s\n", SPECS[i]->id, (*program)->level);

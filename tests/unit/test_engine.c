@@ -42,7 +42,7 @@ static void check_threads(const lh_spec *spec, const lh_cpu_program *program, in
 }
 
 static void test_step_threads_same_bits(void **state) {
-    lh_spec spec = lh_toy_spec_with(toy_float_list), drawn = lh_toy_spec_with(toy_drawn_list);
+    lh_spec spec = lh_toy_make_spec(toy_float_list), drawn = lh_toy_make_spec(toy_drawn_list);
     spec.train.batch = 13; /* shards of 4, 3, 3, 3; blocks of 2, 2 and 2, 1 */
     for (int threads = 2; threads <= 5; threads++) check_threads(&spec, &toy_float, threads);
     check_threads(&drawn, &toy_drawn, 3);
@@ -50,7 +50,7 @@ static void test_step_threads_same_bits(void **state) {
 }
 
 static void test_step_more_shards_than_examples_runs(void **state) {
-    lh_spec spec = lh_toy_spec_with(toy_float_list);
+    lh_spec spec = lh_toy_make_spec(toy_float_list);
     spec.train.batch = 3;
     check_threads(&spec, &toy_float, 3);
 }
@@ -73,14 +73,14 @@ static void test_step_training_loss_falls(void **state) {
 }
 
 /* Adds one number per shard; only the left fold over shards 0, 1, 2, 3 gives 1 in float. */
-static void order_train_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
-                              lh_sums *sums) {
+static void train_in_order(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
+                           lh_sums *sums) {
     static const float of_shard[] = {1e8f, 1.0f, -1e8f, 1.0f};
     if (block->first_example % 2 == 0) ((float *)gradient)[TOY_STORAGE - 1] += of_shard[block->first_example / 2];
     sums->positions += 1;
 }
 
-static void order_update(const lh_update *update, size_t first, size_t count, lh_update_sums *sums) {
+static void copy_gradient(const lh_update *update, size_t first, size_t count, lh_update_sums *sums) {
     float *parameters = update->parameters, *gradient = update->gradient;
     memcpy(parameters + first, gradient + first, count * sizeof(float));
     memset(gradient + first, 0, count * sizeof(float));
@@ -89,9 +89,9 @@ static void order_update(const lh_update *update, size_t first, size_t count, lh
 
 static void test_step_gradient_is_left_fold_over_shards(void **state) {
     lh_cpu_program order = toy_float;
-    order.train_block = order_train_block;
+    order.train_block = train_in_order;
     order.end_shard = NULL;
-    order.update = order_update;
+    order.update = copy_gradient;
     for (int threads = 1; threads <= 4; threads++) {
         lh_step_metrics metrics[20];
         lh_engine *engine = open_engine(&lh_toy_spec, &order, threads);
@@ -127,7 +127,7 @@ static void test_step_nan_stops_before_update(void **state) {
     engine->ops->close(engine);
 }
 
-static void overflowing_update(const lh_update *update, size_t first, size_t count, lh_update_sums *sums) {
+static void overflow_update(const lh_update *update, size_t first, size_t count, lh_update_sums *sums) {
     toy_float.update(update, first, count, sums);
     if (update->step == 4 && first == 0) ((float *)update->parameters)[0] = INFINITY, sums->parameters = INFINITY;
 }
@@ -138,7 +138,7 @@ static void test_step_infinite_update_stops(void **state) {
     lh_step_metrics metrics[5];
     int done;
     lh_cpu_program program = toy_float;
-    program.update = overflowing_update;
+    program.update = overflow_update;
     lh_engine *engine = open_engine(&lh_toy_spec, &program, 2);
     lh_assert_error(engine->ops->step(engine, 5, metrics, &done, &error), LH_ERR_INPUT, &error,
                     "step 4: after the update the parameters' norm is inf");
@@ -292,8 +292,8 @@ static size_t get_roomy_workspace_bytes(const lh_shape *longest, lh_mode mode) {
     return BEHIND + sizeof(float);
 }
 
-static void counting_train_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
-                                 lh_sums *sums) {
+static void count_workspaces(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
+                             lh_sums *sums) {
     int i = 0;
     while (i < workspace_count && workspaces[i] != workspace) i++;
     if (i == workspace_count && i < 8) workspaces[workspace_count++] = workspace;
@@ -325,7 +325,7 @@ static void test_engines_share_working_memory(void **state) {
     lh_step_metrics alone[4], shared[4];
     int done;
     lh_cpu_program program = toy_float;
-    program.train_block = counting_train_block;
+    program.train_block = count_workspaces;
     program.workspace_bytes = get_roomy_workspace_bytes;
     lh_engine_config configs[SHARERS];
     lh_engine *engines[SHARERS];

@@ -57,7 +57,7 @@ static int make_below(void *argument, const char *directory) {
 }
 
 static void test_make_directories_read_only_parent_named(void **state) {
-    int result = lh_disk_read_only(*state, make_below, NULL);
+    int result = lh_disk_run_read_only(*state, make_below, NULL);
     if (result == LH_DISK_ABSENT) skip();
     assert_int_equal(result, 0);
 }
@@ -134,14 +134,14 @@ static int replace_on_full_disk(void *argument, const char *directory) {
 
 static void test_replace_file_full_disk_old_stays(void **state) {
     char expected[] = "out: cannot write: No space left";
-    int result = lh_disk_small(*state, 65536, replace_on_full_disk, expected);
+    int result = lh_disk_run_small(*state, 65536, replace_on_full_disk, expected);
     if (result == LH_DISK_ABSENT) skip();
     assert_int_equal(result, 0);
 }
 
 static void test_replace_file_size_limit_old_stays(void **state) {
     char expected[] = "out: cannot write: File too large";
-    assert_int_equal(lh_disk_limited(*state, 65536, replace_on_full_disk, expected), 0);
+    assert_int_equal(lh_disk_run_limited(*state, 65536, replace_on_full_disk, expected), 0);
 }
 
 static int replace_below(void *argument, const char *directory) {
@@ -152,7 +152,7 @@ static int replace_below(void *argument, const char *directory) {
 
 static void test_replace_file_read_only_directory_old_stays(void **state) {
     write_text(lh_test_path(*state, "out"), "old");
-    int result = lh_disk_read_only(*state, replace_below, NULL);
+    int result = lh_disk_run_read_only(*state, replace_below, NULL);
     if (result == LH_DISK_ABSENT) skip();
     assert_int_equal(result, 0);
     check_content(lh_test_path(*state, "out"), "old");
@@ -177,7 +177,7 @@ static void test_replace_file_killed_any_time_whole(void **state) {
     lh_assert_ok(lh_replace_file(lh_test_path(*state, "out"), data, BIG, &error), &error);
     for (unsigned i = 0; i < 20; i++) {
         size_t bytes;
-        assert_int_equal(lh_disk_killed(*state, 3000 + 731 * i, replace_for_ever, data), 0);
+        assert_int_equal(lh_disk_run_killed(*state, 3000 + 731 * i, replace_for_ever, data), 0);
         char *now = lh_test_read(lh_test_path(*state, "out"), &bytes);
         assert_int_equal(bytes, BIG);
         for (int at = 1; at < BIG; at++) assert_int_equal(now[at], now[0]);
@@ -303,7 +303,7 @@ static int append_to_full_disk(void *argument, const char *directory) {
 }
 
 static void test_append_line_full_disk_undone(void **state) {
-    assert_int_equal(lh_disk_limited(*state, 20, append_to_full_disk, NULL), 0);
+    assert_int_equal(lh_disk_run_limited(*state, 20, append_to_full_disk, NULL), 0);
     check_content(lh_test_path(*state, "lines"), "12345678\n12345678\n");
 }
 

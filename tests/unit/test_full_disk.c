@@ -135,13 +135,13 @@ static void check(void **state, lh_disk_work *work) {
     snprintf(disk, sizeof disk, "%s", lh_test_path(*state, "disk"));
     assert_int_equal(mkdir(disk, 0777), 0);
     run_toy(state, 0, TRAIN "whole");
-    int result = lh_disk_small(disk, DISK, work, *state);
+    int result = lh_disk_run_small(disk, DISK, work, *state);
     if (result == LH_DISK_ABSENT) skip();
     assert_int_equal(result, 0);
 }
 
 static void test_training_on_a_full_disk_keeps_its_files_whole(void **state) {
-    toy = lh_toy_spec_with(toy_float_list);
+    toy = lh_toy_make_spec(toy_float_list);
     toy.train.keep_all = true;
     toy.eval.during_every = 6;
     toy.eval.during_lengths = (lh_lengths){NULL, 0, 5, 6, 1};
@@ -150,12 +150,12 @@ static void test_training_on_a_full_disk_keeps_its_files_whole(void **state) {
 }
 
 static void test_evaluation_on_a_full_disk_keeps_its_files_whole(void **state) {
-    toy = lh_toy_spec_with(toy_float_list);
+    toy = lh_toy_make_spec(toy_float_list);
     check(state, evaluate_into);
 }
 
 static void test_traces_on_a_full_disk_keep_their_files_whole(void **state) {
-    toy = lh_toy_pair_with(toy_float_list);
+    toy = lh_toy_make_pair(toy_float_list);
     check(state, trace_into);
 }
 

@@ -42,12 +42,12 @@ static double compute_ulp(long double expected) {
     return ldexp(1, exponent - DIGITS);
 }
 
-static double uniform(lh_rng *rng) { return (lh_rng_word(rng) + 0.5) * 0x1p-32; }
+static double draw_uniform(lh_rng *rng) { return (lh_rng_word(rng) + 0.5) * 0x1p-32; }
 
 /* Points spread evenly over (low, high), with jitter; every second one is moved towards 0 by up to 2^-24. */
 static real draw_point(lh_rng *rng, int i, double low, double high) {
-    double x = low + (high - low) * ((i + uniform(rng)) / POINTS);
-    return (real)(i % 2 ? ldexp(x, -(int)(25 * uniform(rng))) : x);
+    double x = low + (high - low) * ((i + draw_uniform(rng)) / POINTS);
+    return (real)(i % 2 ? ldexp(x, -(int)(25 * draw_uniform(rng))) : x);
 }
 
 /* Checks the largest error over points of (low, high), in units of absolute, or in ulps if that is 0. */
@@ -116,7 +116,7 @@ static void test_log_whole_range_within_two_ulp(void **state) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(2), 0, 0, 0);
     for (int i = 0; i < POINTS; i++) { /* every exponent, subnormal numbers too */
         int exponent = LEAST_EXPONENT - DIGITS + i % (MOST_EXPONENT - LEAST_EXPONENT + DIGITS) + 1;
-        real x = (real)ldexp(1 + uniform(&rng), exponent - 1);
+        real x = (real)ldexp(1 + draw_uniform(&rng), exponent - 1);
         long double actual = log_of(broadcast(x))[i % LANES], expected = logl(x);
         if (fabsl(actual - expected) > 2 * compute_ulp(expected))
             fail_msg("log(%.17g): got %.17Lg, expected %.17Lg", x, actual, expected);
@@ -256,9 +256,10 @@ static void test_pow_results_in_range_relative_error_small(void **state) {
     const double allowed = REAL_BYTES == 8 ? 4e-13 : 7e-8, most = REAL_BYTES == 8 ? 1000 : 120;
     lh_rng rng = lh_rng_at(lh_key_of_seed(3), 0, 0, 0);
     for (int i = 0; i < POINTS; i++) {
-        real a = (real)(i % 3 ? ldexp(1 + uniform(&rng), (int)(40 * uniform(&rng)) - 20) : 0.5 + uniform(&rng));
-        real b = (real)((2 * uniform(&rng) - 1) * most / fmax(fabs(log2(a)), 0.1));
-        if (i % 5 == 0) b = (real)(4 * uniform(&rng) - 2);
+        real a = (real)(i % 3 ? ldexp(1 + draw_uniform(&rng), (int)(40 * draw_uniform(&rng)) - 20)
+                              : 0.5 + draw_uniform(&rng));
+        real b = (real)((2 * draw_uniform(&rng) - 1) * most / fmax(fabs(log2(a)), 0.1));
+        if (i % 5 == 0) b = (real)(4 * draw_uniform(&rng) - 2);
         long double actual = pow_of(broadcast(a), broadcast(b))[i % LANES], expected = powl(a, b);
         if (!(fabsl(actual - expected) <= allowed * expected))
             fail_msg("%.9g^%.9g: got %.17Lg, expected %.17Lg", a, b, actual, expected);
@@ -319,7 +320,8 @@ static void test_mod_integers_exact(void **state) {
     for (int a = -300; a <= 300; a++)
         for (int n = 1; n <= 70; n++) check_mod(a, n);
     for (int i = 0; i < POINTS; i++) {
-        int n = 1 + (int)(uniform(&rng) * (i % 2 ? 1048575 : 1000)), a = (int)((uniform(&rng) - 0.5) * 16777216);
+        int n = 1 + (int)(draw_uniform(&rng) * (i % 2 ? 1048575 : 1000)),
+            a = (int)((draw_uniform(&rng) - 0.5) * 16777216);
         check_mod(a, n);
         int multiple = a / n * n;
         check_mod(multiple, n), check_mod(multiple - (a > 0), n), check_mod(multiple + (a < 0), n);

@@ -45,7 +45,7 @@ static void test_row_matches_logarithms(void **state) {
     for (int T = 1; T <= MOST; T++) {
         for (int i = 0; i < T; i++) {
             double logit[MOST], weight[MOST], expected[MOST], running[MOST], sum = 0;
-            lh_test_values((uint64_t)(T * MOST + i), T, logit);
+            lh_test_fill_values((uint64_t)(T * MOST + i), T, logit);
             for (int k = 0; k < T; k++) running[k] = sum += k == i ? 0 : log_sigmoid(-3 * logit[k]);
             for (int j = 0; j < T; j++) {
                 int d = abs(i - j), last = i + d - (j > i);
@@ -77,7 +77,7 @@ typedef struct attention_case {
 static double compute_objective(void *context) {
     attention_case *c = context;
     lh_ref_geometric_attend(&c->shape, c->q, c->k, c->v, c->weights, c->out);
-    return lh_test_weighted_sum(c->shape.tokens * C, c->dout, c->out);
+    return lh_test_compute_weighted_sum(c->shape.tokens * C, c->dout, c->out);
 }
 
 static void check_gradients(int T, bool normalised, bool directional, double offset) {
@@ -85,9 +85,9 @@ static void check_gradients(int T, bool normalised, bool directional, double off
     assert_non_null(c);
     double dq[MOST * C], dk[MOST * C], dv[MOST * C], dcontent[C] = {0}, ddirection[MOST * H * 2] = {0};
     double *filled[] = {c->q, c->k, c->v, c->dout};
-    for (int i = 0; i < 4; i++) lh_test_values((uint64_t)i + 1, MOST * C, filled[i]);
-    lh_test_values(5, C, c->content_bias);
-    lh_test_values(6, MOST * H * 2, c->direction);
+    for (int i = 0; i < 4; i++) lh_test_fill_values((uint64_t)i + 1, MOST * C, filled[i]);
+    lh_test_fill_values(5, C, c->content_bias);
+    lh_test_fill_values(6, MOST * H * 2, c->direction);
     c->shape = (lh_ref_geometric){.tokens = T,
                                   .heads = H,
                                   .head_width = D,
@@ -99,14 +99,14 @@ static void check_gradients(int T, bool normalised, bool directional, double off
                                   .offset = offset};
     lh_ref_geometric_grad grad = {.content_bias = dcontent, .direction = ddirection};
     lh_ref_geometric_attend_grad(&c->shape, c->q, c->k, c->v, c->dout, dq, dk, dv, &grad);
-    lh_test_gradient(compute_objective, c, T * C, c->q, dq);
-    lh_test_gradient(compute_objective, c, T * C, c->k, dk);
-    lh_test_gradient(compute_objective, c, T * C, c->v, dv);
-    lh_test_gradient(compute_objective, c, C, c->content_bias, dcontent);
-    lh_test_gradient(compute_objective, c, 1, &c->shape.scale, &grad.scale);
-    lh_test_gradient(compute_objective, c, 1, &c->shape.offset, &grad.offset);
-    lh_test_gradient(compute_objective, c, 1, &c->shape.direction_scale, &grad.direction_scale);
-    if (directional) lh_test_gradient(compute_objective, c, T * H * 2, c->direction, ddirection);
+    lh_test_check_gradient(compute_objective, c, T * C, c->q, dq);
+    lh_test_check_gradient(compute_objective, c, T * C, c->k, dk);
+    lh_test_check_gradient(compute_objective, c, T * C, c->v, dv);
+    lh_test_check_gradient(compute_objective, c, C, c->content_bias, dcontent);
+    lh_test_check_gradient(compute_objective, c, 1, &c->shape.scale, &grad.scale);
+    lh_test_check_gradient(compute_objective, c, 1, &c->shape.offset, &grad.offset);
+    lh_test_check_gradient(compute_objective, c, 1, &c->shape.direction_scale, &grad.direction_scale);
+    if (directional) lh_test_check_gradient(compute_objective, c, T * H * 2, c->direction, ddirection);
     free(c);
 }
 
@@ -121,7 +121,7 @@ static void test_attend_below_the_least_divisor_keeps_the_rest_small(void **stat
     double q[MOST * C], k[MOST * C], v[MOST * C], out[MOST * C], weights[H * MOST * MOST], content_bias[C] = {0};
     double *filled[] = {q, k, v}, logits[H * MOST * MOST];
     int above = 0, below = 0;
-    for (int i = 0; i < 3; i++) lh_test_values((uint64_t)i + 1, MOST * C, filled[i]);
+    for (int i = 0; i < 3; i++) lh_test_fill_values((uint64_t)i + 1, MOST * C, filled[i]);
     const lh_ref_geometric shape = {.tokens = MOST,
                                     .heads = H,
                                     .head_width = D,

@@ -149,7 +149,7 @@ static void test_gradcheck_one_element_of_a_model_found(void **state) {
  * two-sided difference. The gradient is large at the last kink, which is farther than any step. */
 static void test_gradcheck_passes_near_kinks(void **state) {
     static const double kinks[][4] = {{1e-7, -1}, {-1e-7, -1}, {1e-7, -3e-7, -1}, {1e-9, -1e-7, -1}, {4e-6, -3e-6, -1}};
-    lh_spec spec = lh_toy_spec_with(toy_double_list);
+    lh_spec spec = lh_toy_make_spec(toy_double_list);
     spec.precision = "float64";
     for (int i = 0; i < (int)(sizeof kinks / sizeof *kinks); i++) {
         double amount;

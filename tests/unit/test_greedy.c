@@ -119,9 +119,9 @@ static void check(const greedy_case *c) {
     lh_assert_ok(engine->ops->reserve(engine, &lengths, EXAMPLES, &error), &error);
     int before = count_exact(engine, c->n);
     lh_test_step(engine, c->steps, metrics);
-    int behind = count_exact(engine, c->n);
-    print_message("           %s: %d of %d, then %d\n", c->spec->id, before, EXAMPLES, behind);
-    assert_in_range(behind, before + 1, EXAMPLES - 1);
+    int after = count_exact(engine, c->n);
+    print_message("           %s: %d of %d, then %d\n", c->spec->id, before, EXAMPLES, after);
+    assert_in_range(after, before + 1, EXAMPLES - 1);
     engine->ops->close(engine);
 }
 

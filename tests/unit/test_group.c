@@ -211,8 +211,8 @@ static void test_replicas_existing_run_leaves_all_untouched(void **state) {
 }
 
 /* The loss of seed 1 is NaN from step 14 on. */
-static void nan_for_one_seed(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
-                             lh_sums *sums) {
+static void train_block_with_nan_for_one_seed(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace,
+                                              void *gradient, lh_sums *sums) {
     lh_key one = lh_key_of_seed(1);
     toy_float.train_block(step, block, workspace, gradient, sums);
     if (step->step == 13 && memcmp(&step->key, &one, sizeof one) == 0) sums->loss = NAN;
@@ -222,7 +222,7 @@ static void test_replicas_one_diverges_others_continue(void **state) {
     run_toy(state, 0, "train --out alone --seed 2 --steps 30");
     lh_cpu_program program = toy_float;
     const lh_cpu_program *list[] = {&program, NULL};
-    program.train_block = nan_for_one_seed;
+    program.train_block = train_block_with_nan_for_one_seed;
     toy.cpu = list;
     lh_run_result result = run_toy(state, 1, "train --out group --seeds 0:2 --steps 30 --threads 2");
     assert_non_null(strstr(result.err, "learning rate 0.01, seed 1: error: step 14: the loss is nan"));

@@ -17,7 +17,7 @@ static const lh_tensor large_tensors[] = {
     {"uniform", 2, {ROWS, COLUMNS}, 200, 300, LH_INIT_UNIFORM, 0.3, true},
 };
 
-static const double *large_values(int tensor) {
+static const double *initialise_large(int tensor) {
     static double vector[3 * COUNT], values[COUNT];
     lh_spec spec = lh_toy_spec;
     spec.tensors = large_tensors;
@@ -29,7 +29,7 @@ static const double *large_values(int tensor) {
 }
 
 /* Mean, standard deviation and kurtosis; for 50,000 values their standard errors are below 0.005, 0.004 and 0.03. */
-static void moments(const double *x, double result[3]) {
+static void compute_moments(const double *x, double result[3]) {
     double mean = 0, second = 0, fourth = 0;
     for (int i = 0; i < COUNT; i++) mean += x[i] / COUNT;
     for (int i = 0; i < COUNT; i++) second += (x[i] - mean) * (x[i] - mean) / COUNT;
@@ -41,7 +41,7 @@ static void moments(const double *x, double result[3]) {
 
 static void test_initialise_normal_moments(void **state) {
     double actual[3], expected[3] = {0, 0.5, 3};
-    moments(large_values(0), actual);
+    compute_moments(initialise_large(0), actual);
     lh_assert_close(actual, expected, 2, 0, 0.01);
     lh_assert_close(actual + 2, expected + 2, 1, 0, 0.1);
 }
@@ -49,8 +49,8 @@ static void test_initialise_normal_moments(void **state) {
 /* Normal values truncated at 2 sd and not rescaled: the deviation is 0.8796 of sd, and the kurtosis 2.37. */
 static void test_initialise_truncated_normal_moments(void **state) {
     double actual[3], expected[3] = {0, 0.5 * 0.87962566, 2.3654};
-    const double *values = large_values(1);
-    moments(values, actual);
+    const double *values = initialise_large(1);
+    compute_moments(values, actual);
     lh_assert_close(actual, expected, 2, 0, 0.01);
     lh_assert_close(actual + 2, expected + 2, 1, 0, 0.05);
     double largest = 0;
@@ -62,7 +62,7 @@ static void test_initialise_truncated_normal_moments(void **state) {
 static void test_initialise_truncated_normal_distribution(void **state) {
     enum { BINS = 200 };
     static long below[BINS + 1];
-    const double *values = large_values(1);
+    const double *values = initialise_large(1);
     double low = lh_normal_cumulative(-2), worst = 0;
     memset(below, 0, sizeof below);
     for (int i = 0; i < COUNT; i++)
@@ -77,8 +77,8 @@ static void test_initialise_truncated_normal_distribution(void **state) {
 /* Uniform values on [-b, b): the deviation is b / sqrt(3), the kurtosis 1.8, and values reach both ends. */
 static void test_initialise_uniform_moments(void **state) {
     double actual[3], expected[3] = {0, 0.3 / sqrt(3), 1.8}, least = 1, largest = -1;
-    const double *values = large_values(2);
-    moments(values, actual);
+    const double *values = initialise_large(2);
+    compute_moments(values, actual);
     lh_assert_close(actual, expected, 2, 0, 0.005);
     lh_assert_close(actual + 2, expected + 2, 1, 0, 0.02);
     for (int i = 0; i < COUNT; i++) {

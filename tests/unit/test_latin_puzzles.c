@@ -30,7 +30,7 @@ static bool has_symbol(const char *grid, bool row, int line, char symbol) {
     return false;
 }
 
-static int givens_in(const char *grid, bool row, int line) {
+static int count_givens(const char *grid, bool row, int line) {
     int count = 0;
     for (int i = 0; i < 4; i++) count += grid[get_cell(row, line, i)] >= '1';
     for (int i = 0; i < 4; i++) count -= grid[get_cell(row, line, i)] == '?';
@@ -45,7 +45,7 @@ static bool has_crossing_everywhere(const char *grid, bool row, int line, char s
 }
 
 /* The only symbol that is in neither of these lines; 0: there are several. */
-static int missing(const char *grid, int row, int column) {
+static int find_missing(const char *grid, int row, int column) {
     int symbol = 0, count = 0;
     for (char s = '1'; s <= '4'; s++)
         if ((row < 0 || !has_symbol(grid, true, row, s)) && (column < 0 || !has_symbol(grid, false, column, s))) {
@@ -55,8 +55,8 @@ static int missing(const char *grid, int row, int column) {
     return count == 1 ? symbol : 0;
 }
 
-static latin_answer crossing_answer(const char *grid, bool row, int line) {
-    int givens = givens_in(grid, row, line);
+static latin_answer find_crossing_answer(const char *grid, bool row, int line) {
+    int givens = count_givens(grid, row, line);
     for (char s = '1'; givens < 2 && s <= '4'; s++)
         if (!has_symbol(grid, row, line, s) && has_crossing_everywhere(grid, row, line, s))
             return (latin_answer){row ? (givens == 0 ? LATIN_THREE_COLUMNS : LATIN_ROW_TWO_COLUMNS)
@@ -67,12 +67,13 @@ static latin_answer crossing_answer(const char *grid, bool row, int line) {
 
 static latin_answer answer_by_paper(const char *grid) {
     int probe = (int)(strchr(grid, '?') - grid), row = probe / 4, column = probe % 4;
-    int in_row = missing(grid, row, -1), in_column = missing(grid, -1, column), in_both = missing(grid, row, column);
+    int in_row = find_missing(grid, row, -1), in_column = find_missing(grid, -1, column),
+        in_both = find_missing(grid, row, column);
     if (in_row != 0) return (latin_answer){LATIN_ROW, 1, in_row};
     if (in_column != 0) return (latin_answer){LATIN_COLUMN, 1, in_column};
     if (in_both != 0) return (latin_answer){LATIN_UNION, 2, in_both};
-    latin_answer answer = crossing_answer(grid, true, row);
-    return answer.vectors > 0 ? answer : crossing_answer(grid, false, column);
+    latin_answer answer = find_crossing_answer(grid, true, row);
+    return answer.vectors > 0 ? answer : find_crossing_answer(grid, false, column);
 }
 
 /* Whether a two-vector step that the published classifier lacks applies: the other blank lacks the answer. */
@@ -81,7 +82,7 @@ static bool has_lax_step(const char *grid) {
     for (int direction = 0; direction < 2; direction++) {
         bool row = direction == 0;
         int line = row ? probe / 4 : probe % 4;
-        for (char s = '1'; givens_in(grid, row, line) == 2 && s <= '4'; s++)
+        for (char s = '1'; count_givens(grid, row, line) == 2 && s <= '4'; s++)
             if (!has_symbol(grid, row, line, s) && has_crossing_everywhere(grid, row, line, s)) return true;
     }
     return false;
@@ -89,7 +90,7 @@ static bool has_lax_step(const char *grid) {
 
 /* ---- puzzles ---- */
 
-static int more_items(int few) {
+static int choose_item_count(int few) {
     const char *asked = getenv("LH_LATIN_ITEMS");
     return asked != NULL ? atoi(asked) : few;
 }
@@ -108,7 +109,7 @@ static void test_squares_are_all_latin_squares_of_order_four(void **state) {
 /* Each number of vectors has equally many puzzles; strategy and answer follow the rules and all squares. */
 static void test_classifier_agrees_with_the_paper_and_with_all_squares(void **state) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(5), 0, 0, 0);
-    int wanted = more_items(FEW) / LATIN_VECTORS, seen[LATIN_VECTORS + 1] = {0}, lax = 0;
+    int wanted = choose_item_count(FEW) / LATIN_VECTORS, seen[LATIN_VECTORS + 1] = {0}, lax = 0;
     while (seen[1] < wanted || seen[2] < wanted || seen[3] < wanted) {
         latin_puzzle p = latin_draw(&rng, squares);
         char grid[LATIN_CELLS + 1];

@@ -13,7 +13,7 @@ static int clear_variable(void **state) { return unsetenv("LONGHAND_ISA"); }
 static const lh_cpu_program plain = {.level = "x86-64"}, v3 = {.level = "x86-64-v3"}, v4 = {.level = "x86-64-v4"};
 static const lh_cpu_program arm = {.level = "aarch64"}, none = {.level = "riscv64"};
 
-static const char *own_level(void) { return lh_level_runs("aarch64") ? "aarch64" : "x86-64"; }
+static const char *get_own_level(void) { return lh_level_runs("aarch64") ? "aarch64" : "x86-64"; }
 
 /* Whether the first "flags" line has all these words. */
 static bool has_flags(const char *const *wanted) {
@@ -52,16 +52,16 @@ static void test_level_choose_widest_that_runs(void **state) {
     lh_assert_ok(lh_level_choose(programs, &chosen, &error), &error);
     const char *expected = lh_level_runs("x86-64-v4")   ? "x86-64-v4"
                            : lh_level_runs("x86-64-v3") ? "x86-64-v3"
-                                                        : own_level();
+                                                        : get_own_level();
     assert_string_equal(chosen->level, expected);
 }
 
 static void test_level_choose_named_pinned(void **state) {
     const lh_cpu_program *programs[] = {&arm, &plain, &v3, &v4, NULL}, *chosen;
     lh_error error;
-    assert_int_equal(setenv("LONGHAND_ISA", own_level(), 1), 0);
+    assert_int_equal(setenv("LONGHAND_ISA", get_own_level(), 1), 0);
     lh_assert_ok(lh_level_choose(programs, &chosen, &error), &error);
-    assert_string_equal(chosen->level, own_level());
+    assert_string_equal(chosen->level, get_own_level());
     assert_int_equal(setenv("LONGHAND_ISA", "", 1), 0); /* as if unset */
     lh_assert_ok(lh_level_choose(programs, &chosen, &error), &error);
 }
@@ -84,7 +84,7 @@ static void test_level_choose_named_not_runnable_refused(void **state) {
     lh_status status = lh_level_choose(programs, &chosen, &error);
     lh_assert_error(status, LH_ERR_ENVIRONMENT, &error,
                     "LONGHAND_ISA=riscv64: this processor does not support this level");
-    assert_string_equal(strstr(error.text, "it supports: ") + strlen("it supports: "), own_level());
+    assert_string_equal(strstr(error.text, "it supports: ") + strlen("it supports: "), get_own_level());
     status = lh_level_choose(only, &chosen, &error);
     lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "it supports: none");
 }
@@ -98,14 +98,17 @@ static void test_level_choose_nothing_runs_refused(void **state) {
     lh_assert_error(lh_level_choose(NULL, &chosen, &error), LH_ERR_ENVIRONMENT, &error, "no CPU half");
 }
 
-#define pristine(test) cmocka_unit_test_setup_teardown(test, clear_variable, clear_variable)
+#define without_variable(test) cmocka_unit_test_setup_teardown(test, clear_variable, clear_variable)
 
 int main(void) {
     const struct CMUnitTest level[] = {
-        cmocka_unit_test(test_level_runs_agrees_with_cpuinfo), cmocka_unit_test(test_level_runs_unknown_or_foreign_no),
-        pristine(test_level_choose_widest_that_runs),          pristine(test_level_choose_named_pinned),
-        pristine(test_level_choose_unknown_name_lists_levels), pristine(test_level_choose_named_not_runnable_refused),
-        pristine(test_level_choose_nothing_runs_refused),
+        cmocka_unit_test(test_level_runs_agrees_with_cpuinfo),
+        cmocka_unit_test(test_level_runs_unknown_or_foreign_no),
+        without_variable(test_level_choose_widest_that_runs),
+        without_variable(test_level_choose_named_pinned),
+        without_variable(test_level_choose_unknown_name_lists_levels),
+        without_variable(test_level_choose_named_not_runnable_refused),
+        without_variable(test_level_choose_nothing_runs_refused),
     };
     return cmocka_run_group_tests(level, NULL, NULL);
 }

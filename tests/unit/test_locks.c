@@ -126,7 +126,7 @@ static void test_lock_is_free_after_its_holder_is_killed(void **state) {
     int handle;
     bool alone;
     for (int tries = 0; tries < 50 && !lh_test_exists(lh_test_path(*state, "held")); tries++)
-        assert_int_equal(lh_disk_killed(*state, 20000u << tries / 10, lock_and_sleep, NULL), 0);
+        assert_int_equal(lh_disk_run_killed(*state, 20000u << tries / 10, lock_and_sleep, NULL), 0);
     assert_true(lh_test_exists(lh_test_path(*state, "held")));
     lh_assert_ok(lh_lock_directory(*state, &handle, &alone, &error), &error);
     lh_unlock_directory(handle);

@@ -30,7 +30,7 @@ static void test_train_metrics_keys_in_order(void **state) {
 
 /* A generative model reads its target before it answers; the key of its accuracy records this. */
 static void test_train_metrics_of_generative_models(void **state) {
-    toy = lh_toy_pair_with(toy_float_list);
+    toy = lh_toy_make_pair(toy_float_list);
     lh_run_result result = run_toy(state, 0, "train --out . --no-eval --steps 10");
     assert_non_null(strstr(result.err, "  teacher-forced 0."));
     char *text = read_text(state, "toy_pair/0123456789abcdef/lr0.01-seed0/metrics.jsonl");
@@ -102,8 +102,8 @@ static void test_train_evaluates_during_training(void **state) {
     free(text);
 }
 
-static void nan_train_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
-                            lh_sums *sums) {
+static void train_block_with_nan(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
+                                 lh_sums *sums) {
     toy_float.train_block(step, block, workspace, gradient, sums);
     if (step->step != 13) return;
     sums->loss = NAN;
@@ -113,7 +113,7 @@ static void nan_train_block(const lh_cpu_step *step, const lh_cpu_block *block, 
 static void test_train_nan_names_last_checkpoint(void **state) {
     lh_cpu_program program = toy_float;
     const lh_cpu_program *list[] = {&program, NULL};
-    program.train_block = nan_train_block;
+    program.train_block = train_block_with_nan;
     toy.cpu = list;
     lh_run_result result = run_toy(state, 1, "train --out . --no-eval --threads 2");
     assert_non_null(strstr(result.err, "step 14: the loss is nan; no update was made"));

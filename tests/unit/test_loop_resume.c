@@ -25,7 +25,7 @@ static void test_train_resumed_same_bits_and_lines(void **state) {
 }
 
 /* The value of a key in line `number`, from 0, of metrics.jsonl. */
-static double metric(void **state, const char *name, int number, const char *key) {
+static double read_metric(void **state, const char *name, int number, const char *key) {
     char *text = read_text(state, name), *rest = text;
     while (number-- > 0) strsep(&rest, "\n");
     json_t *line = json_loads(strsep(&rest, "\n"), 0, NULL);
@@ -41,18 +41,18 @@ static void test_train_seconds_continue_after_resume(void **state) {
     const char *metrics = FOLDER "/metrics.jsonl";
     double before = 0;
     run_toy(state, 0, "train --out . --steps 13 --threads 1 --no-eval");
-    double first = metric(state, metrics, 1, "seconds");
+    double first = read_metric(state, metrics, 1, "seconds");
     run_toy(state, 0, "train --out . --steps 20 --threads 1 --no-eval --resume");
-    assert_true(metric(state, metrics, 1, "seconds") == first);
-    double at_20 = metric(state, FOLDER "/run.json", 0, "train_seconds");
+    assert_true(read_metric(state, metrics, 1, "seconds") == first);
+    double at_20 = read_metric(state, FOLDER "/run.json", 0, "train_seconds");
     run_toy(state, 0, "train --out . --steps 40 --threads 1 --resume");
     for (int i = 0; i < 8; i++) {
-        double seconds = metric(state, metrics, i, "seconds");
+        double seconds = read_metric(state, metrics, i, "seconds");
         assert_true(seconds > before);
         before = seconds;
     }
-    assert_true(metric(state, metrics, 3, "seconds") == at_20);
-    assert_true(metric(state, FOLDER "/run.json", 0, "train_seconds") == before);
+    assert_true(read_metric(state, metrics, 3, "seconds") == at_20);
+    assert_true(read_metric(state, FOLDER "/run.json", 0, "train_seconds") == before);
 }
 
 static void test_train_resume_drops_lines_beyond_checkpoint(void **state) {

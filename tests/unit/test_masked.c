@@ -46,7 +46,7 @@ static bool mask_all_of_third_step(uint32_t example, uint32_t step, int label) {
 static const lh_cpu_program *right;
 static int64_t scaled;
 
-static void counting_scale(void *gradient, double factor, size_t count) {
+static void count_scale(void *gradient, double factor, size_t count) {
     scaled++;
     right->scale(gradient, factor, count);
 }
@@ -70,7 +70,7 @@ static void open_masked(masked *m, bool (*which)(uint32_t, uint32_t, int)) {
     m->task = *spec->task;
     m->task.sample = sample;
     m->program = *right;
-    m->program.scale = counting_scale;
+    m->program.scale = count_scale;
     m->list[0] = &m->program;
     m->list[1] = NULL;
     m->spec = *spec;

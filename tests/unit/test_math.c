@@ -10,7 +10,7 @@
 /* Fixed values in (low, high), one every step of about (high - low) / 20000, jittered. */
 enum { POINTS = 20000 };
 
-static double point(int i, double low, double high) {
+static double draw_point(int i, double low, double high) {
     uint32_t counter[4] = {(uint32_t)i, 0, 0, 0}, out[4];
     lh_philox(counter, lh_key_of_seed(1), out);
     return low + (high - low) * ((i + out[0] * 0x1p-32) / POINTS);
@@ -25,7 +25,7 @@ static double count_ulps(double actual, long double expected) {
 
 static void test_exp_whole_range_within_one_ulp(void **state) {
     for (int i = 0; i < POINTS; i++) {
-        double wide = point(i, -700, 700), narrow = point(i, -1, 1);
+        double wide = draw_point(i, -700, 700), narrow = draw_point(i, -1, 1);
         assert_true(count_ulps(lh_exp(wide), expl(wide)) < 1);
         assert_true(count_ulps(lh_exp(narrow), expl(narrow)) < 1);
     }
@@ -41,7 +41,7 @@ static void test_exp_of_special_values_is_exact(void **state) {
 
 static void test_log_whole_range_within_one_ulp(void **state) {
     for (int i = 0; i < POINTS; i++) {
-        double near = point(i, 0.5, 2), wide = ldexp(point(i, 1, 2), i % 2000 - 1000);
+        double near = draw_point(i, 0.5, 2), wide = ldexp(draw_point(i, 1, 2), i % 2000 - 1000);
         if (near != 1.0) assert_true(count_ulps(lh_log(near), logl(near)) < 1);
         assert_true(count_ulps(lh_log(wide), logl(wide)) < 1);
     }
@@ -56,7 +56,7 @@ static void test_log_of_special_values_is_exact(void **state) {
 
 static void test_sincos_whole_range_within_bound(void **state) {
     for (int i = 0; i < POINTS; i++) {
-        double x[2] = {point(i, -0x1p20, 0x1p20), point(i, -8, 8)};
+        double x[2] = {draw_point(i, -0x1p20, 0x1p20), draw_point(i, -8, 8)};
         for (int k = 0; k < 2; k++) {
             double sine, cosine;
             lh_sincos(x[k], &sine, &cosine);
@@ -82,7 +82,7 @@ static void test_power_small_integers_exact(void **state) {
 /* One Newton step in long double gives the error of the quantile. */
 static void test_normal_quantile_inverts_the_distribution(void **state) {
     for (int i = 0; i < POINTS; i++) {
-        double p[2] = {point(i, 0, 1), exp(point(i, -50, -1))};
+        double p[2] = {draw_point(i, 0, 1), exp(draw_point(i, -50, -1))};
         for (int k = 0; k < 2; k++) {
             double x = lh_normal_quantile(p[k]);
             long double density = expl(-(long double)x * x / 2) / sqrtl(8 * atanl(1));
@@ -99,7 +99,7 @@ static void test_normal_quantile_symmetric(void **state) {
 
 static void test_normal_cumulative_whole_range_within_bound(void **state) {
     for (int i = 0; i < POINTS; i++) {
-        double x = point(i, -8, 8);
+        double x = draw_point(i, -8, 8);
         assert_true(fabsl(lh_normal_cumulative(x) - erfcl(-x / sqrtl(2)) / 2) < 1e-15L);
     }
     assert_true(lh_normal_cumulative(0) == 0.5);

@@ -6,8 +6,8 @@
 #include "kernels/ref/ref.h"
 
 /* Multiplies with widths that need all tile sizes; kernels require a constant N. */
-INLINE void matmul_columns(int vectors, int rows, int K, const real *a, const real *w, real *y,
-                           const enum finish finish, const real *other) {
+INLINE void multiply_columns(int vectors, int rows, int K, const real *a, const real *w, real *y,
+                             const enum finish finish, const real *other) {
     switch (vectors) {
     case 1: matmul(rows, K, 1 * LANES, a, w, y, finish, other); break;
     case 3: matmul(rows, K, 3 * LANES, a, w, y, finish, other); break;
@@ -16,30 +16,30 @@ INLINE void matmul_columns(int vectors, int rows, int K, const real *a, const re
     }
 }
 
-NOINLINE void any_matmul(int vectors, int rows, int K, const real *a, const real *w, real *y, enum finish finish,
-                         const real *other) {
+NOINLINE void multiply_any(int vectors, int rows, int K, const real *a, const real *w, real *y, enum finish finish,
+                           const real *other) {
     switch (finish) {
-    case FINISH_STORE: matmul_columns(vectors, rows, K, a, w, y, FINISH_STORE, other); break;
-    case FINISH_BIAS: matmul_columns(vectors, rows, K, a, w, y, FINISH_BIAS, other); break;
-    case FINISH_BIAS_RELU: matmul_columns(vectors, rows, K, a, w, y, FINISH_BIAS_RELU, other); break;
-    case FINISH_ADD: matmul_columns(vectors, rows, K, a, w, y, FINISH_ADD, other); break;
-    case FINISH_RELU_GRAD: matmul_columns(vectors, rows, K, a, w, y, FINISH_RELU_GRAD, other); break;
+    case FINISH_STORE: multiply_columns(vectors, rows, K, a, w, y, FINISH_STORE, other); break;
+    case FINISH_BIAS: multiply_columns(vectors, rows, K, a, w, y, FINISH_BIAS, other); break;
+    case FINISH_BIAS_RELU: multiply_columns(vectors, rows, K, a, w, y, FINISH_BIAS_RELU, other); break;
+    case FINISH_ADD: multiply_columns(vectors, rows, K, a, w, y, FINISH_ADD, other); break;
+    case FINISH_RELU_GRAD: multiply_columns(vectors, rows, K, a, w, y, FINISH_RELU_GRAD, other); break;
     }
 }
 
 /* Sizes that the compiler knows, as in generated code. */
 enum { FIXED_K = 24, FIXED_N = 6 * LANES };
-NOINLINE void fixed_matmul(int rows, const real *a, const real *w, real *y, const real *bias) {
+NOINLINE void multiply_fixed(int rows, const real *a, const real *w, real *y, const real *bias) {
     matmul(rows, FIXED_K, FIXED_N, a, w, y, FINISH_BIAS_RELU, bias);
 }
-NOINLINE void fixed_matmul_in_place(int rows, const real *a, const real *w, real *y) {
+NOINLINE void multiply_fixed_in_place(int rows, const real *a, const real *w, real *y) {
     matmul(rows, FIXED_K, FIXED_N, a, w, y, FINISH_ADD, y);
 }
 
 /* Sizes of a wide model: a panel has one whole slice and a part; a gradient has two parts, and remaining columns. */
 enum { WIDE_N = 192, GRADIENT_K = GRADIENT_DEPTH + 16, GRADIENT_N = 176 };
 enum { WIDE_K = SLICE_BYTES / REAL_BYTES / (TILE_COLUMNS * LANES) + 40 };
-NOINLINE void matmul_of_wide(int rows, const real *a, const real *w, real *y, enum finish finish, const real *other) {
+NOINLINE void multiply_wide(int rows, const real *a, const real *w, real *y, enum finish finish, const real *other) {
     switch (finish) {
     case FINISH_STORE: matmul(rows, WIDE_K, WIDE_N, a, w, y, FINISH_STORE, other); break;
     case FINISH_BIAS: matmul(rows, WIDE_K, WIDE_N, a, w, y, FINISH_BIAS, other); break;
@@ -64,7 +64,7 @@ static void finish_reference(int rows, int N, enum finish finish, const real *ot
 
 /* Makes panels of w [K][N]; if K allows both functions, checks that they agree. */
 static real *pack_panels(int K, int N, const real *w) {
-    real *panels = reals(K * N), *transposed = reals(K * N), *repacked = reals(K * N);
+    real *panels = make_reals(K * N), *transposed = make_reals(K * N), *repacked = make_reals(K * N);
     pack_weights(K, N, w, panels);
     if (K % 8 == 0) {
         for (int k = 0; k < K; k++)
@@ -78,11 +78,12 @@ static real *pack_panels(int K, int N, const real *w) {
 
 static void check_matmul(int rows, int K, int N, enum finish finish, int fixed) {
     int padded = round_up(rows, TILE_ROWS);
-    real *a = random_reals(1, rows * K, padded * K), *w = random_reals(2, K * N, K * N), *y = reals(padded * N);
-    real *other = random_reals(3, rows * N, padded * N), *panels = pack_panels(K, N, w);
-    if (fixed) fixed_matmul(rows, a, panels, y, other);
-    else if (is_wide(K, N)) matmul_of_wide(rows, a, panels, y, finish, other);
-    else any_matmul(N / LANES, rows, K, a, panels, y, finish, other);
+    real *a = make_random_reals(1, rows * K, padded * K), *w = make_random_reals(2, K * N, K * N),
+         *y = make_reals(padded * N);
+    real *other = make_random_reals(3, rows * N, padded * N), *panels = pack_panels(K, N, w);
+    if (fixed) multiply_fixed(rows, a, panels, y, other);
+    else if (is_wide(K, N)) multiply_wide(rows, a, panels, y, finish, other);
+    else multiply_any(N / LANES, rows, K, a, panels, y, finish, other);
     double *a_wide = to_doubles(a, rows * K), *w_wide = to_doubles(w, K * N), *expected = to_doubles(y, 0);
     expected = realloc(expected, (size_t)rows * (size_t)N * sizeof *expected);
     assert_non_null(expected);
@@ -114,12 +115,13 @@ static void test_matmul_constant_sizes_match_reference(void **state) {
 /* Checks a product added to y [rows][N] in place: the reference's numbers, and the bits of a sum in another buffer. */
 static void check_matmul_in_place(int rows, int K, int N, int fixed) {
     int padded = round_up(rows, TILE_ROWS);
-    real *a = random_reals(1, rows * K, padded * K), *w = random_reals(2, K * N, K * N), *apart = reals(padded * N);
-    real *other = random_reals(3, rows * N, padded * N), *y = random_reals(3, rows * N, padded * N);
+    real *a = make_random_reals(1, rows * K, padded * K), *w = make_random_reals(2, K * N, K * N),
+         *apart = make_reals(padded * N);
+    real *other = make_random_reals(3, rows * N, padded * N), *y = make_random_reals(3, rows * N, padded * N);
     real *panels = pack_panels(K, N, w);
-    any_matmul(N / LANES, rows, K, a, panels, apart, FINISH_ADD, other);
-    if (fixed) fixed_matmul_in_place(rows, a, panels, y);
-    else any_matmul(N / LANES, rows, K, a, panels, y, FINISH_ADD, y);
+    multiply_any(N / LANES, rows, K, a, panels, apart, FINISH_ADD, other);
+    if (fixed) multiply_fixed_in_place(rows, a, panels, y);
+    else multiply_any(N / LANES, rows, K, a, panels, y, FINISH_ADD, y);
     assert_memory_equal(y, apart, (size_t)rows * (size_t)N * sizeof *y);
     double *a_wide = to_doubles(a, rows * K), *w_wide = to_doubles(w, K * N), *expected = to_doubles(y, rows * N);
     lh_ref_matmul(rows, K, N, a_wide, w_wide, NULL, expected);
@@ -138,28 +140,28 @@ static void test_matmul_in_place_adds_to_existing_values(void **state) {
     }
 }
 
-INLINE void weight_grad(int rows, int K, const int N, const real *a, const real *dy, real *dw, real *db) {
+INLINE void compute_weight_grad(int rows, int K, const int N, const real *a, const real *dy, real *dw, real *db) {
     matmul_weight_grad(rows, K, N, a, dy, dw);
     bias_grad(rows, N, dy, db);
 }
 
-NOINLINE void any_weight_grad(int vectors, int rows, int K, const real *a, const real *dy, real *dw, real *db) {
+NOINLINE void compute_any_weight_grad(int vectors, int rows, int K, const real *a, const real *dy, real *dw, real *db) {
     switch (vectors) {
-    case GRADIENT_N / LANES: weight_grad(rows, GRADIENT_K, GRADIENT_N, a, dy, dw, db); break;
-    case 1: weight_grad(rows, K, 1 * LANES, a, dy, dw, db); break;
-    case 2: weight_grad(rows, K, 2 * LANES, a, dy, dw, db); break;
-    case 3: weight_grad(rows, K, 3 * LANES, a, dy, dw, db); break;
+    case GRADIENT_N / LANES: compute_weight_grad(rows, GRADIENT_K, GRADIENT_N, a, dy, dw, db); break;
+    case 1: compute_weight_grad(rows, K, 1 * LANES, a, dy, dw, db); break;
+    case 2: compute_weight_grad(rows, K, 2 * LANES, a, dy, dw, db); break;
+    case 3: compute_weight_grad(rows, K, 3 * LANES, a, dy, dw, db); break;
     }
 }
 
 /* Checks a gradient: rows after the last are NaN, and the result is added to existing values. */
 static void check_weight_grad(int rows, int K, int N) {
-    real *a = random_reals(1, rows * K, (rows + TILE_ROWS) * K),
-         *dy = random_reals(2, rows * N, (rows + TILE_ROWS) * N);
-    real *dw = random_reals(3, K * N, K * N), *db = random_reals(4, N, N);
+    real *a = make_random_reals(1, rows * K, (rows + TILE_ROWS) * K),
+         *dy = make_random_reals(2, rows * N, (rows + TILE_ROWS) * N);
+    real *dw = make_random_reals(3, K * N, K * N), *db = make_random_reals(4, N, N);
     double *a_wide = to_doubles(a, rows * K), *dy_wide = to_doubles(dy, rows * N);
     double *dw_expected = to_doubles(dw, K * N), *db_expected = to_doubles(db, N);
-    any_weight_grad(N / LANES, rows, K, a, dy, dw, db);
+    compute_any_weight_grad(N / LANES, rows, K, a, dy, dw, db);
     lh_ref_matmul_weight_grad(rows, K, N, a_wide, dy_wide, dw_expected, db_expected);
     check_close(dw, dw_expected, K * N, sum_tolerance(rows));
     check_close(db, db_expected, N, sum_tolerance(rows));
@@ -180,19 +182,19 @@ static void test_weight_grad_wide_matches_reference(void **state) {
 /* For any division of a gradient, up to GRADIENT_ROWS rows are one sum in order, with the bits of a simple loop. */
 static void test_weight_grad_wide_has_the_bits_of_one_sum(void **state) {
     const int rows = 37, K = GRADIENT_K, N = GRADIENT_N;
-    real *a = random_reals(1, rows * K, rows * K), *dy = random_reals(2, rows * N, rows * N);
-    real *dw = random_reals(3, K * N, K * N), *expected = random_reals(3, K * N, K * N);
+    real *a = make_random_reals(1, rows * K, rows * K), *dy = make_random_reals(2, rows * N, rows * N);
+    real *dw = make_random_reals(3, K * N, K * N), *expected = make_random_reals(3, K * N, K * N);
     for (int k = 0; k < K; k += OUTER_ROWS)
         for (int n = 0; n < N; n += LANES) gradient_tile(rows, 1, K, a + k, N, dy + n, N, expected + k * N + n);
-    real *db = random_reals(4, N, N);
-    any_weight_grad(N / LANES, rows, K, a, dy, dw, db);
+    real *db = make_random_reals(4, N, N);
+    compute_any_weight_grad(N / LANES, rows, K, a, dy, dw, db);
     assert_memory_equal(dw, expected, (size_t)K * (size_t)N * sizeof *dw);
     free_all(a, dy, dw, db, expected);
 }
 
 static void test_transpose_odd_rows_swaps_indices(void **state) {
     enum { K = 5, N = 24 };
-    real *in = random_reals(1, K * N, K * N), *out = reals(K * N);
+    real *in = make_random_reals(1, K * N, K * N), *out = make_reals(K * N);
     transpose(K, N, in, out);
     for (int k = 0; k < K; k++)
         for (int n = 0; n < N; n++) assert_true(out[n * K + k] == in[k * N + n]);

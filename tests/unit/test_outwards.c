@@ -10,7 +10,7 @@ enum { MOST = 3 * LANES + 5 };
 static const int TOKENS[] = {1, 2, 3, LANES, LANES + 1, 2 * LANES + 3, MOST};
 enum { TOKENS_COUNT = sizeof TOKENS / sizeof *TOKENS };
 
-static double sigmoid(double x) { return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)); }
+static double compute_sigmoid(double x) { return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)); }
 
 /* ---- one pair ---- */
 
@@ -26,9 +26,9 @@ static void test_chances_whole_range_relative_errors_small(void **state) {
         real logit = (real)(most * (i - 100000) / 100000 * (i % 2 ? 1 : 1e-3));
         vector x = broadcast(logit), match, miss, grad_factor;
         chances_of(1, &x, &match, &miss, &grad_factor);
-        check_chance(match, i % LANES, logit, sigmoid(logit));
-        check_chance(miss, i % LANES, logit, sigmoid(-(double)logit));
-        check_chance(abs_of(grad_factor), i % LANES, logit, sigmoid(-fabs(logit)));
+        check_chance(match, i % LANES, logit, compute_sigmoid(logit));
+        check_chance(miss, i % LANES, logit, compute_sigmoid(-(double)logit));
+        check_chance(abs_of(grad_factor), i % LANES, logit, compute_sigmoid(-fabs(logit)));
         assert_true((grad_factor[0] < 0) == (logit < 0));
     }
 }
@@ -49,16 +49,16 @@ static void test_chances_of_infinite_logits_are_0_and_1_and_of_nan_nan(void **st
 
 /* ---- the other side ---- */
 
-static int clamped(int x, int low, int high) { return x < low ? low : x > high ? high : x; }
+static int clamp(int x, int low, int high) { return x < low ? low : x > high ? high : x; }
 
 static void check_mirror(int T, int first, int margin) {
-    real *rows = reals((T + 2) * LANES), *mirrored = reals((T + 1 + LANES) * LANES);
+    real *rows = make_reals((T + 2) * LANES), *mirrored = make_reals((T + 1 + LANES) * LANES);
     for (int j = -1; j <= T; j++)
         for (int a = 0; a < LANES; a++) rows[(j + 1) * LANES + a] = (real)(j * LANES + a);
     mirror_rows(first, -margin, T, -margin, T - 1 + margin, rows + LANES, mirrored + LANES);
     for (int r = -margin; r < T; r++) {
         for (int a = 0; a < LANES; a++) {
-            int from = clamped(2 * (first + a) - r, -margin, T - 1 + margin);
+            int from = clamp(2 * (first + a) - r, -margin, T - 1 + margin);
             assert_true(mirrored[(r + 1) * LANES + a] == from * LANES + a);
         }
     }
@@ -86,11 +86,11 @@ static void fill_row(row *r, int T, int i, const real *logits, const real *dweig
     lh_ref_geometric_row(T, i, r->logit, r->weight);
     lh_ref_geometric_row_grad(T, i, r->logit, r->weight, r->dweight, r->dlogit);
     for (int m = 0; m < T; m++) {
-        r->size[m] = fabs(r->dweight[m]) * r->weight[m] * sigmoid(-r->logit[m]);
+        r->size[m] = fabs(r->dweight[m]) * r->weight[m] * compute_sigmoid(-r->logit[m]);
         for (int j = 0; j < T; j++) {
             int index = abs(i - j), than = abs(i - m);
             bool behind = index > than || (index == than && j < m);
-            if (m != i && behind) r->size[m] += fabs(r->dweight[j]) * r->weight[j] * sigmoid(r->logit[m]);
+            if (m != i && behind) r->size[m] += fabs(r->dweight[j]) * r->weight[j] * compute_sigmoid(r->logit[m]);
         }
     }
 }
@@ -101,10 +101,11 @@ static void check_element(double actual, double expected, double allowed) {
 
 static void check_group(int T, int first, double spread) {
     const double rounding = sum_tolerance(2 * T), nothing = 4 * (double)LEAST_CHANCE;
-    real *logits = random_reals((uint64_t)(T * MOST + first), T * LANES, T * LANES);
-    real *dweights = random_reals(7, T * LANES, T * LANES), *weights = reals(T * LANES),
-         *grad_factor = reals(T * LANES);
-    real *dlogits = reals(T * LANES), *along = reals((T + 2) * LANES), *across = reals((T + 1 + LANES) * LANES);
+    real *logits = make_random_reals((uint64_t)(T * MOST + first), T * LANES, T * LANES);
+    real *dweights = make_random_reals(7, T * LANES, T * LANES), *weights = make_reals(T * LANES),
+         *grad_factor = make_reals(T * LANES);
+    real *dlogits = make_reals(T * LANES), *along = make_reals((T + 2) * LANES),
+         *across = make_reals((T + 1 + LANES) * LANES);
     for (int e = 0; e < T * LANES; e++) weights[e] = logits[e] *= (real)spread;
     vector right, left, total = weigh_outwards(T, first, weights, grad_factor, along + LANES, across + LANES);
     for (int e = 0; e < T * LANES; e++) dlogits[e] = weights[e] * dweights[e];

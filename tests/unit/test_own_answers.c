@@ -25,7 +25,7 @@ static void sample(lh_rng *rng, int n, lh_example *example) {
     }
 }
 
-static void drop_forward(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, lh_sums *sums) {
+static void forward_with_dropout(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, lh_sums *sums) {
     lh_cpu_step drops = *step;
     drops.mode = LH_MODE_TRAIN;
     toy_drawn.forward_block(&drops, block, workspace, sums);
@@ -108,7 +108,7 @@ static lh_eval_result evaluate(lh_engine *engine, bool teacher_forced, int greed
 static void check(const lh_cpu_program *program, bool drawn, bool dropout) {
     const lh_cpu_program *const list[] = {program, NULL};
     static const uint16_t end = END;
-    lh_spec spec = lh_toy_pair_with(list);
+    lh_spec spec = lh_toy_make_pair(list);
     lh_task task = *spec.task;
     static lh_step_metrics metrics[STEPS];
     task.sample = sample;
@@ -156,7 +156,7 @@ static void test_own_answers_are_decoded_by_passes(void **state) {
 static void test_own_answers_under_dropout_have_all_examples_in_every_pass(void **state) {
     lh_cpu_program drops = toy_drawn;
     drops.decode_step = NULL;
-    drops.forward_block = drop_forward;
+    drops.forward_block = forward_with_dropout;
     check(&drops, true, true);
 }
 

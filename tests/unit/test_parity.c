@@ -116,7 +116,7 @@ static void for_each_program(void (*check)(const lh_parity_case *, const lh_cpu_
 
 static void check_stored(const lh_parity_case *c, const lh_cpu_program *program) {
     lh_st_file *file = lh_vectors_open(c->vectors);
-    lh_ref_model *model = lh_parity_model(file, c);
+    lh_ref_model *model = lh_parity_make_model(file, c);
     lh_vectors_facts facts = lh_vectors_read_facts(file);
     for (int i = 0; i < LH_VECTORS_LENGTHS; i++) {
         lh_vectors_case stored = lh_vectors_read_case(file, facts.length[i]);
@@ -139,10 +139,10 @@ static void test_forward_block_stored_batches_give_stored_logits(void **state) {
 static void check_stored_gradient(const lh_parity_case *c, const lh_cpu_program *program) {
     if (lh_network_drops(lh_network_get(c->spec->id)) || program->real_bytes == 8) return;
     lh_st_file *file = lh_vectors_open(c->vectors);
-    lh_ref_model *model = lh_parity_model(file, c);
+    lh_ref_model *model = lh_parity_make_model(file, c);
     lh_vectors_case stored = lh_vectors_read_case(file, lh_vectors_read_facts(file).gradient_length);
     lh_trainer t = lh_trainer_open(c->spec, program, model, &stored.batch, stored.drawn, LH_MODE_TRAIN);
-    lh_parity_stored_gradients(file, model);
+    lh_parity_load_gradients(file, model);
     lh_trainer_run(&t, &stored.batch, lh_parity_all_count, stored.batch.sequences, NULL);
     double loss = t.sums.loss * stored.batch.loss_scale;
     lh_assert_close(&loss, &stored.loss, 1, get_tolerance(program)->loss, 0);
@@ -261,7 +261,7 @@ static void check_evaluation(const lh_parity_case *c, const lh_cpu_program *prog
         lh_parity_batch data;
         lh_parity_make_batch(c, (lh_parity_size){lengths[i], lengths[i], 0}, FIRST_EXAMPLE, &data);
         double *expected = lh_parity_reserve((size_t)(SEQUENCES * lengths[i] * c->spec->classes) * sizeof *expected);
-        lh_parity_evaluate(c->spec, &data.batch);
+        lh_parity_make_evaluation(c->spec, &data.batch);
         lh_ref_run(model, &data.batch, expected);
         for (int most = 1; most <= SEQUENCES; most++) {
             lh_trainer t = lh_trainer_open(c->spec, program, model, &data.batch, data.drawn, LH_MODE_EVALUATE);
@@ -329,11 +329,11 @@ static void test_train_block_geometric_limits_match_reference(void **state) { fo
 static void fill_reals(const lh_cpu_program *program, uint64_t seed, size_t count, double scale, void *out) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(seed), 0, 0, 0);
     for (size_t i = 0; i < count; i++)
-        lh_parity_set(out, program->real_bytes, i, scale * (lh_rng_word(&rng) / 2147483648.0 - 1));
+        lh_parity_write(out, program->real_bytes, i, scale * (lh_rng_word(&rng) / 2147483648.0 - 1));
 }
 
 static double *to_doubles(const lh_cpu_program *program, const void *array, size_t count) {
-    return lh_parity_doubles(array, program->real_bytes, count);
+    return lh_parity_to_doubles(array, program->real_bytes, count);
 }
 
 static void check_fold(const lh_parity_case *c, const lh_cpu_program *program) {

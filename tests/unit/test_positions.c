@@ -12,7 +12,7 @@ static lh_draw make_draw(uint32_t step) {
     return draw;
 }
 
-static void take(uint32_t step, uint32_t layer, int first, int range, int count, bool sorted, int32_t *out) {
+static void draw(uint32_t step, uint32_t layer, int first, int range, int count, bool sorted, int32_t *out) {
     static int32_t scratch[MAX_RANGE + 1];
     lh_draw draw = make_draw(step);
     memset(scratch, 0xee, sizeof scratch);
@@ -24,7 +24,7 @@ static void check_draw(int first, int range, int count, bool sorted) {
     int32_t out[MAX_RANGE + 1];
     uint8_t seen[MAX_RANGE] = {0};
     out[count] = -77;
-    take((uint32_t)count, 0, first, range, count, sorted, out);
+    draw((uint32_t)count, 0, first, range, count, sorted, out);
     for (int i = 0; i < count; i++) {
         assert_in_range(out[i] - first, 0, range - 1);
         assert_false(seen[out[i] - first]++);
@@ -46,18 +46,18 @@ static void test_draw_positions_every_size_distinct_in_range(void **state) {
 
 static void test_draw_positions_whole_range_sorted_is_identity(void **state) {
     int32_t out[100];
-    take(3, 0, 7, 100, 100, true, out);
+    draw(3, 0, 7, 100, 100, true, out);
     for (int i = 0; i < 100; i++) assert_int_equal(out[i], 7 + i);
 }
 
 static void test_draw_positions_same_counter_same_bits(void **state) {
     int32_t a[40], b[40];
-    take(3, 1, 0, 2048, 40, true, a);
-    take(3, 1, 0, 2048, 40, true, b);
+    draw(3, 1, 0, 2048, 40, true, a);
+    draw(3, 1, 0, 2048, 40, true, b);
     assert_memory_equal(a, b, sizeof a);
-    take(3, 2, 0, 2048, 40, true, b);
+    draw(3, 2, 0, 2048, 40, true, b);
     assert_memory_not_equal(a, b, sizeof a); /* another layer */
-    take(4, 1, 0, 2048, 40, true, b);
+    draw(4, 1, 0, 2048, 40, true, b);
     assert_memory_not_equal(a, b, sizeof a); /* another step */
 }
 
@@ -127,7 +127,7 @@ static void test_draw_signed_distances_sides_are_independent(void **state) {
         lh_draw_signed_distances(&draw, 1, 5, 2, buffer + 1, scratch);
         pairs[4 * (-buffer[0] - 1) + buffer[2] - 1]++;
     }
-    assert_true(lh_test_chi_square(pairs, 16) < 37.70);
+    assert_true(lh_test_compute_chi_square(pairs, 16) < 37.70);
 }
 
 /* The counter depends on the sequence and, in evaluation, on the draw; positions begin at `first`. */
@@ -156,13 +156,13 @@ static void test_draw_positions_sorted_uniform_over_subsets(void **state) {
     int count = 0;
     for (uint32_t step = 0; step < 10000; step++) {
         int32_t out[3];
-        take(step, 0, 0, 5, 3, true, out);
+        draw(step, 0, 0, 5, 3, true, out);
         seen[1 << out[0] | 1 << out[1] | 1 << out[2]]++;
     }
     for (int set = 0; set < 32; set++)
         if (seen[set]) subsets[count++ % 10] = seen[set];
     assert_int_equal(count, 10);
-    assert_true(lh_test_chi_square(subsets, 10) < 27.88);
+    assert_true(lh_test_compute_chi_square(subsets, 10) < 27.88);
 }
 
 /* All 60 orders of 3 out of 5 are equally frequent: 59 degrees of freedom. */
@@ -171,13 +171,13 @@ static void test_draw_positions_unsorted_uniform_over_orders(void **state) {
     int count = 0;
     for (uint32_t step = 0; step < 30000; step++) {
         int32_t out[3];
-        take(step, 0, 0, 5, 3, false, out);
+        draw(step, 0, 0, 5, 3, false, out);
         seen[out[0] * 25 + out[1] * 5 + out[2]]++;
     }
     for (int order = 0; order < 125; order++)
         if (seen[order]) orders[count++ % 60] = seen[order];
     assert_int_equal(count, 60);
-    assert_true(lh_test_chi_square(orders, 60) < 98.32);
+    assert_true(lh_test_compute_chi_square(orders, 60) < 98.32);
 }
 
 /* The paper's setting, 40 of 2048: every sixteenth of the range is equally frequent, and the mean of the k-th
@@ -188,7 +188,7 @@ static void test_draw_positions_large_range_order_statistics(void **state) {
     double sum[3] = {0};
     for (uint32_t step = 0; step < DRAWS; step++) {
         int32_t out[40];
-        take(step, 0, 0, 2048, 40, true, out);
+        draw(step, 0, 0, 2048, 40, true, out);
         for (int i = 0; i < 40; i++) seen[out[i] / 128]++;
         sum[0] += out[0] / (double)DRAWS;
         sum[1] += out[19] / (double)DRAWS;
@@ -196,7 +196,7 @@ static void test_draw_positions_large_range_order_statistics(void **state) {
     }
     double expected[3] = {2049.0 / 41 - 1, 20 * 2049.0 / 41 - 1, 40 * 2049.0 / 41 - 1};
     lh_assert_close(sum, expected, 3, 0, 10); /* standard errors 0.8, 2.5, 0.8 */
-    assert_true(lh_test_chi_square(seen, 16) < 37.70);
+    assert_true(lh_test_compute_chi_square(seen, 16) < 37.70);
 }
 
 static void test_take_functions_copy_given_values_or_draw(void **state) {

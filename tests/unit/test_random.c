@@ -22,8 +22,8 @@ static void check_decoding(const lh_spec *spec, const lh_cpu_program *program) {
 static void test_network_matches_reference(void **state) {
     const lh_spec *spec = *state;
     lh_parity_check_memory(spec);
-    lh_ref_model *model = lh_parity_random_model(spec);
-    lh_parity_case c = lh_parity_random_case(spec);
+    lh_ref_model *model = lh_parity_make_random_model(spec);
+    lh_parity_case c = lh_parity_make_random_case(spec);
     for (const lh_cpu_program *const *program = spec->cpu; *program; program++) {
         if (!lh_level_runs((*program)->level)) continue;
         print_message("           %s\n", (*program)->level);

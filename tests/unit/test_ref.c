@@ -17,7 +17,7 @@ typedef struct linear_case {
 static double linear_objective(void *context) {
     linear_case *c = context;
     lh_ref_matmul(3, 4, 5, c->x, c->w, c->b, c->y);
-    return lh_test_weighted_sum(15, c->dy, c->y);
+    return lh_test_compute_weighted_sum(15, c->dy, c->y);
 }
 
 static void test_matmul_two_by_two_known(void **state) {
@@ -33,22 +33,22 @@ static void test_matmul_two_by_two_known(void **state) {
 static void test_matmul_grad_odd_sizes_match_differences(void **state) {
     linear_case c;
     double dx[12], dw[20] = {0}, db[5] = {0};
-    lh_test_values(1, 12, c.x);
-    lh_test_values(2, 20, c.w);
-    lh_test_values(3, 5, c.b);
-    lh_test_values(4, 15, c.dy);
+    lh_test_fill_values(1, 12, c.x);
+    lh_test_fill_values(2, 20, c.w);
+    lh_test_fill_values(3, 5, c.b);
+    lh_test_fill_values(4, 15, c.dy);
     lh_ref_matmul_input_grad(3, 4, 5, c.dy, c.w, dx);
     lh_ref_matmul_weight_grad(3, 4, 5, c.x, c.dy, dw, db);
-    lh_test_gradient(linear_objective, &c, 12, c.x, dx);
-    lh_test_gradient(linear_objective, &c, 20, c.w, dw);
-    lh_test_gradient(linear_objective, &c, 5, c.b, db);
+    lh_test_check_gradient(linear_objective, &c, 12, c.x, dx);
+    lh_test_check_gradient(linear_objective, &c, 20, c.w, dw);
+    lh_test_check_gradient(linear_objective, &c, 5, c.b, db);
 }
 
 static void test_matmul_weight_grad_twice_adds_up(void **state) {
     linear_case c;
     double once[20] = {0}, twice[20] = {0};
-    lh_test_values(1, 12, c.x);
-    lh_test_values(4, 15, c.dy);
+    lh_test_fill_values(1, 12, c.x);
+    lh_test_fill_values(4, 15, c.dy);
     lh_ref_matmul_weight_grad(3, 4, 5, c.x, c.dy, once, NULL);
     for (int i = 0; i < 2; i++) lh_ref_matmul_weight_grad(3, 4, 5, c.x, c.dy, twice, NULL);
     for (int i = 0; i < 20; i++) once[i] *= 2;
@@ -73,7 +73,7 @@ typedef struct norm_case {
 static double norm_objective(void *context) {
     norm_case *c = context;
     lh_ref_layer_norm(3, 7, c->x, c->scale, c->offset, c->y);
-    return lh_test_weighted_sum(21, c->dy, c->y);
+    return lh_test_compute_weighted_sum(21, c->dy, c->y);
 }
 
 static void test_layer_norm_biased_variance_known(void **state) {
@@ -86,20 +86,20 @@ static void test_layer_norm_biased_variance_known(void **state) {
 static void test_layer_norm_grad_odd_sizes_match_differences(void **state) {
     norm_case c;
     double dx[21], dscale[7] = {0}, doffset[7] = {0};
-    lh_test_values(1, 21, c.x);
-    lh_test_values(2, 7, c.scale);
-    lh_test_values(3, 7, c.offset);
-    lh_test_values(4, 21, c.dy);
+    lh_test_fill_values(1, 21, c.x);
+    lh_test_fill_values(2, 7, c.scale);
+    lh_test_fill_values(3, 7, c.offset);
+    lh_test_fill_values(4, 21, c.dy);
     lh_ref_layer_norm_grad(3, 7, c.x, c.scale, c.dy, dx, dscale, doffset);
-    lh_test_gradient(norm_objective, &c, 21, c.x, dx);
-    lh_test_gradient(norm_objective, &c, 7, c.scale, dscale);
-    lh_test_gradient(norm_objective, &c, 7, c.offset, doffset);
+    lh_test_check_gradient(norm_objective, &c, 21, c.x, dx);
+    lh_test_check_gradient(norm_objective, &c, 7, c.scale, dscale);
+    lh_test_check_gradient(norm_objective, &c, 7, c.offset, doffset);
 }
 
 static double rms_objective(void *context) {
     norm_case *c = context;
     lh_ref_rms_norm(3, 7, c->x, c->scale, c->y);
-    return lh_test_weighted_sum(21, c->dy, c->y);
+    return lh_test_compute_weighted_sum(21, c->dy, c->y);
 }
 
 static void test_rms_norm_keeps_the_mean_known(void **state) {
@@ -112,12 +112,12 @@ static void test_rms_norm_keeps_the_mean_known(void **state) {
 static void test_rms_norm_grad_odd_sizes_match_differences(void **state) {
     norm_case c;
     double dx[21], dscale[7] = {0};
-    lh_test_values(1, 21, c.x);
-    lh_test_values(2, 7, c.scale);
-    lh_test_values(4, 21, c.dy);
+    lh_test_fill_values(1, 21, c.x);
+    lh_test_fill_values(2, 7, c.scale);
+    lh_test_fill_values(4, 21, c.dy);
     lh_ref_rms_norm_grad(3, 7, c.x, c.scale, c.dy, dx, dscale);
-    lh_test_gradient(rms_objective, &c, 21, c.x, dx);
-    lh_test_gradient(rms_objective, &c, 7, c.scale, dscale);
+    lh_test_check_gradient(rms_objective, &c, 21, c.x, dx);
+    lh_test_check_gradient(rms_objective, &c, 7, c.scale, dscale);
 }
 
 /* ---- activations and gates ---- */
@@ -145,26 +145,26 @@ typedef struct activation_case {
 static double activation_objective(void *context) {
     activation_case *c = context;
     lh_ref_activation(c->f, 30, c->x, c->y);
-    return lh_test_weighted_sum(30, c->dy, c->y);
+    return lh_test_compute_weighted_sum(30, c->dy, c->y);
 }
 
 static double gate_objective(void *context) {
     activation_case *c = context;
     lh_ref_gate(c->f, 3, 5, c->x, c->y);
-    return lh_test_weighted_sum(15, c->dy, c->y);
+    return lh_test_compute_weighted_sum(15, c->dy, c->y);
 }
 
 static void test_gradients_of_activations_and_gates_match_differences(void **state) {
     for (int f = LH_REF_RELU; f <= LH_REF_SILU; f++) {
         activation_case c = {.f = (lh_ref_nonlinearity)f};
         double dx[30];
-        lh_test_values(1, 30, c.x);
-        lh_test_values(2, 30, c.dy);
+        lh_test_fill_values(1, 30, c.x);
+        lh_test_fill_values(2, 30, c.dy);
         for (int i = 0; i < 30; i++) c.x[i] *= 4;
         lh_ref_activation_grad(c.f, 30, c.x, c.dy, dx);
-        lh_test_gradient(activation_objective, &c, 30, c.x, dx);
+        lh_test_check_gradient(activation_objective, &c, 30, c.x, dx);
         lh_ref_gate_grad(c.f, 3, 5, c.x, c.dy, dx);
-        lh_test_gradient(gate_objective, &c, 30, c.x, dx);
+        lh_test_check_gradient(gate_objective, &c, 30, c.x, dx);
     }
 }
 
@@ -197,9 +197,9 @@ static void test_cross_entropy_equal_logits_give_log_classes(void **state) {
 static void test_cross_entropy_grad_matches_differences(void **state) {
     loss_case c = {.labels = {0, 2, 1, 1}};
     double dlogits[12];
-    lh_test_values(1, 12, c.logits);
+    lh_test_fill_values(1, 12, c.logits);
     lh_ref_cross_entropy(4, 3, c.logits, c.labels, 0.25, dlogits);
-    lh_test_gradient(loss_objective, &c, 12, c.logits, dlogits);
+    lh_test_check_gradient(loss_objective, &c, 12, c.logits, dlogits);
 }
 
 int main(void) {

@@ -42,7 +42,7 @@ static void test_rotate_head_of_8_published_values(void **state) {
 static void test_unrotate_after_rotate_gives_input_back(void **state) {
     const int32_t positions[] = {0, 5, 63};
     double x[3 * 2 * 6], original[36], cosine[9], sine[9];
-    lh_test_values(1, 36, x);
+    lh_test_fill_values(1, 36, x);
     memcpy(original, x, sizeof x);
     lh_ref_rotation(3, 6, &ROPE, positions, cosine, sine);
     lh_ref_rotate(3, 2, 6, cosine, sine, x);
@@ -106,15 +106,15 @@ typedef struct attention_case {
 static double attention_objective(void *context) {
     attention_case *c = context;
     lh_ref_attend(&c->shape, c->q, c->k, c->v, c->weights, c->out);
-    return lh_test_weighted_sum(QKV, c->dout, c->out);
+    return lh_test_compute_weighted_sum(QKV, c->dout, c->out);
 }
 
 static attention_case new_attention_case(void) {
     attention_case c = {.shape = {.tokens = T, .heads = H, .head_width = D}};
-    lh_test_values(1, QKV, c.q);
-    lh_test_values(2, QKV, c.k);
-    lh_test_values(3, QKV, c.v);
-    lh_test_values(4, QKV, c.dout);
+    lh_test_fill_values(1, QKV, c.q);
+    lh_test_fill_values(2, QKV, c.k);
+    lh_test_fill_values(3, QKV, c.v);
+    lh_test_fill_values(4, QKV, c.dout);
     return c;
 }
 
@@ -124,13 +124,13 @@ static void check_attention_gradients(attention_case *c) {
     lh_ref_pair_grad grad = {c->shape.relative ? drelative : NULL, dcontent, dposition, dscore};
     attention_objective(c);
     lh_ref_attend_grad(&c->shape, c->q, c->k, c->v, c->weights, c->dout, dq, dk, dv, &grad);
-    lh_test_gradient(attention_objective, c, QKV, c->q, dq);
-    lh_test_gradient(attention_objective, c, QKV, c->k, dk);
-    lh_test_gradient(attention_objective, c, QKV, c->v, dv);
-    if (c->shape.relative) lh_test_gradient(attention_objective, c, T * QKV, c->relative, drelative);
-    if (c->shape.content_bias) lh_test_gradient(attention_objective, c, H * D, c->content_bias, dcontent);
-    if (c->shape.position_bias) lh_test_gradient(attention_objective, c, H * D, c->position_bias, dposition);
-    if (c->shape.score) lh_test_gradient(attention_objective, c, H * T * T, c->score, dscore);
+    lh_test_check_gradient(attention_objective, c, QKV, c->q, dq);
+    lh_test_check_gradient(attention_objective, c, QKV, c->k, dk);
+    lh_test_check_gradient(attention_objective, c, QKV, c->v, dv);
+    if (c->shape.relative) lh_test_check_gradient(attention_objective, c, T * QKV, c->relative, drelative);
+    if (c->shape.content_bias) lh_test_check_gradient(attention_objective, c, H * D, c->content_bias, dcontent);
+    if (c->shape.position_bias) lh_test_check_gradient(attention_objective, c, H * D, c->position_bias, dposition);
+    if (c->shape.score) lh_test_check_gradient(attention_objective, c, H * T * T, c->score, dscore);
 }
 
 static void test_attend_one_token_gives_value(void **state) {
@@ -183,10 +183,10 @@ static void test_attend_grad_rotated_matches_differences(void **state) {
 
 static void test_attend_grad_relative_matches_differences(void **state) {
     attention_case c = new_attention_case();
-    lh_test_values(5, T * QKV, c.relative);
-    lh_test_values(6, H * D, c.content_bias);
-    lh_test_values(7, H * D, c.position_bias);
-    lh_test_values(8, H * T * T, c.score);
+    lh_test_fill_values(5, T * QKV, c.relative);
+    lh_test_fill_values(6, H * D, c.content_bias);
+    lh_test_fill_values(7, H * D, c.position_bias);
+    lh_test_fill_values(8, H * T * T, c.score);
     c.shape.relative = c.relative;
     c.shape.score = c.score;
     check_attention_gradients(&c); /* Shaw's encoding has no biases */

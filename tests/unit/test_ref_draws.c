@@ -61,7 +61,7 @@ static void test_dropout_of_weights_is_independent_over_heads_queries_and_keys(v
 static void test_drop_kept_values_are_scaled(void **state) {
     const lh_ref_dropout site = make_dropout(0.25);
     double x[33], y[33];
-    lh_test_values(1, 33, x);
+    lh_test_fill_values(1, 33, x);
     lh_ref_drop(&site, 7, 33, x, y);
     for (int e = 0; e < 33; e++) {
         double expected = lh_ref_dropout_keeps(&site, 7, (uint32_t)e) ? x[e] / 0.75 : 0;
@@ -72,7 +72,7 @@ static void test_drop_kept_values_are_scaled(void **state) {
 static void test_drop_rate_zero_keeps_all(void **state) {
     const lh_ref_dropout site = make_dropout(0);
     double x[33], y[33];
-    lh_test_values(1, 33, x);
+    lh_test_fill_values(1, 33, x);
     lh_ref_drop(&site, 0, 33, x, y);
     lh_assert_close(y, x, 33, 0, 0);
 }

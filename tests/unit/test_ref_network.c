@@ -31,7 +31,7 @@ static direction new_direction(lh_ref_tensor *tensors, int count) {
     for (int i = 0; i < count; i++) {
         d.move[i] = malloc((size_t)get_size(&tensors[i]) * sizeof **d.move);
         assert_non_null(d.move[i]);
-        lh_test_values((uint64_t)i + 500, get_size(&tensors[i]), d.move[i]);
+        lh_test_fill_values((uint64_t)i + 500, get_size(&tensors[i]), d.move[i]);
     }
     return d;
 }
@@ -70,7 +70,7 @@ static void check_direction(lh_ref_model *model, const lh_ref_batch *batch, lh_r
     direction d = new_direction(tensors, count);
     double analytic = 0;
     for (int i = 0; i < count; i++)
-        analytic += lh_test_weighted_sum(get_size(&tensors[i]), d.move[i], tensors[i].gradient);
+        analytic += lh_test_compute_weighted_sum(get_size(&tensors[i]), d.move[i], tensors[i].gradient);
     double whole = measure_difference(model, batch, &d, step), half = measure_difference(model, batch, &d, step / 2);
     double numeric = (4 * half - whole) / 3;
     if (fabs(numeric - analytic) > ALONG * (1 + fabs(numeric)))
@@ -134,7 +134,7 @@ static void check_network_gradients(const lh_ref_network *network, bool by_tenso
     batch.target = target;
     for (int i = 0; i < model->tensor_count; i++) {
         lh_ref_tensor *tensor = &model->tensors[i];
-        lh_test_values((uint64_t)i + 100, get_size(tensor), tensor->value);
+        lh_test_fill_values((uint64_t)i + 100, get_size(tensor), tensor->value);
         for (int e = 0; e < get_size(tensor); e++) tensor->value[e] *= 0.5;
     }
     lh_ref_run(model, &batch, NULL);

@@ -35,7 +35,7 @@ static void check_resumes(const char *directory, const toy_state *expected, int6
     lh_error error, note;
     lh_run_facts current_facts = toy_run_facts();
     int found;
-    toy_state *actual = toy_state_new();
+    toy_state *actual = toy_make_state();
     memset(actual->values, 0xff, sizeof actual->values);
     lh_status status =
         lh_checkpoint_resume(directory, &lh_toy_spec, &actual->state, &current_facts, &found, &note, &error);
@@ -52,7 +52,7 @@ static void check_resume_refused(const char *directory, const lh_spec *spec, lh_
                                  const char *part) {
     lh_error error, note;
     int found;
-    toy_state *v = toy_state_new();
+    toy_state *v = toy_make_state();
     lh_status status = lh_checkpoint_resume(directory, spec, &v->state, &current_facts, &found, &note, &error);
     lh_assert_error(status, LH_ERR_INPUT, &error, part);
     for (int i = 0; i < TOY_STORAGE; i++) assert_true(v->values[0][i] == 0); /* no value was changed */
@@ -80,7 +80,7 @@ static void test_resume_empty_directory_not_found(void **state) {
     lh_error error, note;
     lh_run_facts current_facts = toy_run_facts();
     int found = 1;
-    toy_state *v = toy_state_new();
+    toy_state *v = toy_make_state();
     lh_assert_ok(lh_checkpoint_resume(*state, &lh_toy_spec, &v->state, &current_facts, &found, &note, &error), &error);
     assert_int_equal(found, 0);
     free(v);
@@ -90,7 +90,7 @@ static void test_resume_after_rotate_same_bits(void **state) {
     lh_error error, note;
     lh_run_facts current_facts = toy_run_facts();
     int found;
-    toy_state *v = toy_state_filled(0.5f);
+    toy_state *v = toy_make_filled_state(0.5f);
     rotate(*state, v, 10);
     check_resumes(*state, v, 10, NULL);
     lh_assert_ok(lh_checkpoint_resume(*state, &lh_toy_spec, &v->state, &current_facts, &found, &note, &error), &error);
@@ -99,7 +99,7 @@ static void test_resume_after_rotate_same_bits(void **state) {
 }
 
 static void test_resume_other_origin_refused_naming_both(void **state) {
-    toy_state *v = toy_state_filled(0);
+    toy_state *v = toy_make_filled_state(0);
     rotate(*state, v, 10);
     lh_spec other = lh_toy_spec;
     other.plan_digest = "aaaaaaaaaaaaaaaa";
@@ -127,7 +127,7 @@ static void test_resume_other_origin_refused_naming_both(void **state) {
 
 static void test_resume_damaged_current_falls_back(void **state) {
     size_t bytes;
-    toy_state *old = toy_state_filled(0), *new = toy_state_filled(1);
+    toy_state *old = toy_make_filled_state(0), *new = toy_make_filled_state(1);
     rotate(*state, old, 10);
     rotate(*state, new, 20);
     char *good = lh_test_read(name_current(*state), &bytes);
@@ -148,7 +148,7 @@ static void test_resume_damaged_current_falls_back(void **state) {
 }
 
 static void test_resume_both_damaged_refused_naming_both(void **state) {
-    toy_state *v = toy_state_filled(0);
+    toy_state *v = toy_make_filled_state(0);
     rotate(*state, v, 10);
     rotate(*state, v, 20);
     flip_bit(name_current(*state), 1);
@@ -166,7 +166,7 @@ static void test_resume_unreadable_current_is_an_environment_error(void **state)
     lh_run_facts current_facts = toy_run_facts();
     struct rlimit before, none;
     int found;
-    toy_state *v = toy_state_filled(0);
+    toy_state *v = toy_make_filled_state(0);
     rotate(*state, v, 10);
     rotate(*state, v, 20);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -208,7 +208,7 @@ static void leave_out_optimizer(const char *path) {
 
 /* Files of early versions, which had no other optimiser, do not name it. */
 static void test_resume_without_a_named_optimiser_is_adam(void **state) {
-    toy_state *v = toy_state_filled(0);
+    toy_state *v = toy_make_filled_state(0);
     lh_spec sgd = lh_toy_spec;
     sgd.optimizer = (lh_optimizer){.kind = "sgd", .states = 1, .state_name = {"momentum"}};
     rotate(*state, v, 10);
@@ -227,7 +227,7 @@ static void test_resume_parameters_alone_refused(void **state) {
 /* ---- rotating ---- */
 
 static void test_rotate_three_times_last_two_kept(void **state) {
-    toy_state *v[3] = {toy_state_filled(0), toy_state_filled(1), toy_state_filled(2)};
+    toy_state *v[3] = {toy_make_filled_state(0), toy_make_filled_state(1), toy_make_filled_state(2)};
     for (int i = 0; i < 3; i++) rotate(*state, v[i], i + 1);
     assert_int_equal(lh_test_count_files(*state), 2);
     check_resumes(*state, v[2], 3, NULL);
@@ -238,7 +238,7 @@ static void test_rotate_three_times_last_two_kept(void **state) {
 
 /* The next rotation does not keep a damaged current checkpoint, but the good previous one. */
 static void test_rotate_damaged_current_previous_stays(void **state) {
-    toy_state *v[3] = {toy_state_filled(0), toy_state_filled(1), toy_state_filled(2)};
+    toy_state *v[3] = {toy_make_filled_state(0), toy_make_filled_state(1), toy_make_filled_state(2)};
     rotate(*state, v[0], 1);
     rotate(*state, v[1], 2);
     flip_bit(name_current(*state), 1);
@@ -251,7 +251,7 @@ static void test_rotate_damaged_current_previous_stays(void **state) {
 
 /* The files that a kill leaves after each system call can be resumed, and the next rotation restores the pair. */
 static void test_rotate_after_kill_at_each_call_resumes(void **state) {
-    toy_state *old = toy_state_filled(0), *new = toy_state_filled(1);
+    toy_state *old = toy_make_filled_state(0), *new = toy_make_filled_state(1);
     const char *current = name_current(*state), *previous = name_previous(*state);
     const char *new_path = lh_test_path(*state, "checkpoint.new.safetensors");
     const char *link_name = lh_test_path(*state, "checkpoint.old.safetensors");
@@ -287,11 +287,11 @@ static int rotate_for_ever(void *argument, const char *directory) {
 static void test_rotate_killed_any_time_resumes(void **state) {
     lh_error error, note;
     int found;
-    toy_state *v = toy_state_filled(0), *actual = toy_state_new();
+    toy_state *v = toy_make_filled_state(0), *actual = toy_make_state();
     rotate(*state, v, 0);
     for (unsigned i = 0; i < 20; i++) {
         lh_run_facts current_facts = toy_run_facts();
-        assert_int_equal(lh_disk_killed(*state, 4000 + 617 * i, rotate_for_ever, v), 0);
+        assert_int_equal(lh_disk_run_killed(*state, 4000 + 617 * i, rotate_for_ever, v), 0);
         lh_assert_ok(lh_checkpoint_resume(*state, &lh_toy_spec, &actual->state, &current_facts, &found, &note, &error),
                      &error);
         assert_int_equal(found, 1);
@@ -323,12 +323,12 @@ static int rotate_on_full_disk(void *argument, const char *directory) {
 static void test_rotate_full_disk_old_stays(void **state) {
     lh_error error;
     size_t bytes;
-    toy_state *v = toy_state_filled(0);
+    toy_state *v = toy_make_filled_state(0);
     const char *path = lh_test_path(*state, "size");
     lh_assert_ok(lh_checkpoint_write(path, &lh_toy_spec, &v->state, &toy_facts, &error), &error);
     free(lh_test_read(path, &bytes));
     long pages = (long)(bytes + 4095) / 4096; /* space for two files, not for three */
-    int result = lh_disk_small(*state, (2 * pages + 1) * 4096, rotate_on_full_disk, v);
+    int result = lh_disk_run_small(*state, (2 * pages + 1) * 4096, rotate_on_full_disk, v);
     free(v);
     if (result == LH_DISK_ABSENT) skip();
     assert_int_equal(result, 0);

@@ -24,20 +24,20 @@ typedef struct arrays {
     int8_t *keep;
 } arrays;
 
-static arrays new_arrays(void) {
-    arrays a = {.residual = random_reals(1, COUNT, COUNT),
-                .branch = random_reals(2, COUNT, COUNT),
-                .scale = random_reals(3, C, C),
-                .offset = random_reals(4, C, C),
-                .dy = random_reals(5, COUNT, COUNT),
-                .sum = random_reals(0, 0, COUNT),
-                .xhat = reals(COUNT),
-                .rstd = reals(ROWS),
-                .y = reals(COUNT),
-                .dz = random_reals(6, COUNT, COUNT),
-                .dbranch = reals(COUNT),
-                .dscale = random_reals(7, C, C),
-                .doffset = random_reals(8, C, C),
+static arrays make_arrays(void) {
+    arrays a = {.residual = make_random_reals(1, COUNT, COUNT),
+                .branch = make_random_reals(2, COUNT, COUNT),
+                .scale = make_random_reals(3, C, C),
+                .offset = make_random_reals(4, C, C),
+                .dy = make_random_reals(5, COUNT, COUNT),
+                .sum = make_random_reals(0, 0, COUNT),
+                .xhat = make_reals(COUNT),
+                .rstd = make_reals(ROWS),
+                .y = make_reals(COUNT),
+                .dz = make_random_reals(6, COUNT, COUNT),
+                .dbranch = make_reals(COUNT),
+                .dscale = make_random_reals(7, C, C),
+                .doffset = make_random_reals(8, C, C),
                 .keep = malloc(COUNT)};
     assert_non_null(a.keep);
     for (int i = 0; i < COUNT; i++) a.keep[i] = i % 3 ? -1 : 0;
@@ -52,7 +52,7 @@ static void free_arrays(arrays *a) {
 #define KEPT a->xhat, a->rstd, a->y
 #define MASK a->keep, KEEP_SCALE
 
-NOINLINE void layer_forward(const variant *v, arrays *a) {
+NOINLINE void run_layer_forward(const variant *v, arrays *a) {
     if (v->form == ALONE) layer_norm(ROWS, C, a->residual, a->scale, a->offset, KEPT);
     else if (v->form == ADD && v->drops)
         add_dropout_norm(ROWS, C, a->residual, a->branch, MASK, a->scale, a->offset, KEPT);
@@ -61,7 +61,7 @@ NOINLINE void layer_forward(const variant *v, arrays *a) {
     else add_norm_sum(ROWS, C, a->residual, a->branch, a->scale, a->offset, a->sum, KEPT);
 }
 
-NOINLINE void rms_forward(const variant *v, arrays *a) {
+NOINLINE void run_rms_forward(const variant *v, arrays *a) {
     if (v->form == ALONE) rms_norm(ROWS, C, a->residual, a->scale, KEPT);
     else if (v->form == ADD && v->drops) rms_add_dropout_norm(ROWS, C, a->residual, a->branch, MASK, a->scale, KEPT);
     else if (v->form == ADD) rms_add_norm(ROWS, C, a->residual, a->branch, a->scale, KEPT);
@@ -72,7 +72,7 @@ NOINLINE void rms_forward(const variant *v, arrays *a) {
 #define NORMED a->dy, a->xhat, a->rstd, a->scale
 #define SUMS a->dscale, a->doffset
 
-NOINLINE void layer_backward(const variant *v, arrays *a) {
+NOINLINE void run_layer_backward(const variant *v, arrays *a) {
     if (v->form == ALONE) layer_norm_grad(ROWS, C, NORMED, a->dz, SUMS);
     else if (v->form == ADD && v->drops) add_dropout_norm_grad(ROWS, C, NORMED, MASK, a->dz, a->dbranch, SUMS);
     else if (v->form == ADD) add_norm_grad(ROWS, C, NORMED, a->dz, SUMS);
@@ -80,7 +80,7 @@ NOINLINE void layer_backward(const variant *v, arrays *a) {
     else add_norm_sum_grad(ROWS, C, NORMED, a->dz, SUMS);
 }
 
-NOINLINE void rms_backward(const variant *v, arrays *a) {
+NOINLINE void run_rms_backward(const variant *v, arrays *a) {
     if (v->form == ALONE) rms_norm_grad(ROWS, C, NORMED, a->dz, a->dscale);
     else if (v->form == ADD && v->drops) rms_add_dropout_norm_grad(ROWS, C, NORMED, MASK, a->dz, a->dbranch, a->dscale);
     else if (v->form == ADD) rms_add_norm_grad(ROWS, C, NORMED, a->dz, a->dscale);
@@ -88,14 +88,14 @@ NOINLINE void rms_backward(const variant *v, arrays *a) {
     else rms_add_norm_sum_grad(ROWS, C, NORMED, a->dz, a->dscale);
 }
 
-static void forward(const variant *v, arrays *a) {
-    if (v->rms) rms_forward(v, a);
-    else layer_forward(v, a);
+static void run_forward(const variant *v, arrays *a) {
+    if (v->rms) run_rms_forward(v, a);
+    else run_layer_forward(v, a);
 }
 
-static void backward(const variant *v, arrays *a) {
-    if (v->rms) rms_backward(v, a);
-    else layer_backward(v, a);
+static void run_backward(const variant *v, arrays *a) {
+    if (v->rms) run_rms_backward(v, a);
+    else run_layer_backward(v, a);
 }
 
 /* Results of the twin in kernels/ref. */
@@ -107,7 +107,7 @@ static void widen(const real *x, int count, double *to) {
     for (int i = 0; i < count; i++) to[i] = x[i];
 }
 
-static expected *expect(const variant *v, const arrays *a) {
+static expected *compute_expected(const variant *v, const arrays *a) {
     expected *e = malloc(sizeof *e);
     assert_non_null(e);
     double scale[C], offset[C], dy[COUNT], stream[COUNT];
@@ -130,10 +130,10 @@ static expected *expect(const variant *v, const arrays *a) {
 }
 
 static void check_norm(const variant *v) {
-    arrays a = new_arrays();
-    expected *e = expect(v, &a);
-    forward(v, &a);
-    backward(v, &a);
+    arrays a = make_arrays();
+    expected *e = compute_expected(v, &a);
+    run_forward(v, &a);
+    run_backward(v, &a);
     check_close(a.y, e->y, COUNT, sum_tolerance(C));
     check_close(a.dz, e->dz, COUNT, sum_tolerance(C));
     check_close(a.dscale, e->dscale, C, sum_tolerance(ROWS + C));
@@ -159,18 +159,18 @@ static void assert_same(const real *x, const real *y) { assert_memory_equal(x, y
 /* Checks functions in place, where the header allows this: sums overwrite the residual, outputs overwrite the branch,
  * and gradients overwrite dy. */
 static void check_in_place(const variant *v) {
-    arrays a = new_arrays(), b = new_arrays(), at = b;
-    forward(v, &a);
+    arrays a = make_arrays(), b = make_arrays(), at = b;
+    run_forward(v, &a);
     if (v->form == ADD_SUM) at.sum = at.residual, at.y = at.branch;
     if (v->form == ALONE) at.y = at.residual;
-    forward(v, &at);
+    run_forward(v, &at);
     assert_same(at.y, a.y);
     assert_same(at.xhat, a.xhat);
     if (v->form == ADD_SUM) assert_same(at.sum, a.sum);
     if (v->form == ADD_SUM) at.dbranch = at.dy;
     else at.dz = at.dy;
-    backward(v, &a);
-    backward(v, &at);
+    run_backward(v, &a);
+    run_backward(v, &at);
     assert_same(at.dz, a.dz);
     if (v->drops) assert_same(at.dbranch, a.dbranch);
     free_arrays(&a);
@@ -182,12 +182,12 @@ static void test_norms_in_place_give_same_bits(void **state) { for_every_norm(ch
 /* Checks that a row's gradient is added to an existing one: the increase equals the separate gradient. */
 static void check_added(int rms) {
     const variant v = {rms, 0, ALONE};
-    arrays a = new_arrays(), b = new_arrays();
-    forward(&v, &a);
-    backward(&v, &a);
+    arrays a = make_arrays(), b = make_arrays();
+    run_forward(&v, &a);
+    run_backward(&v, &a);
     if (rms) rms_norm_grad_added(ROWS, C, b.dy, a.xhat, a.rstd, a.scale, b.dz, b.dscale);
     else layer_norm_grad_added(ROWS, C, b.dy, a.xhat, a.rstd, a.scale, b.dz, b.dscale, b.doffset);
-    real *stream = random_reals(6, COUNT, COUNT);
+    real *stream = make_random_reals(6, COUNT, COUNT);
     double expected_wide[COUNT];
     for (int i = 0; i < COUNT; i++) expected_wide[i] = (double)a.dz[i] + stream[i];
     check_close(b.dz, expected_wide, COUNT, sum_tolerance(0));
@@ -206,10 +206,10 @@ static void test_norm_grad_added_to_the_streams(void **state) {
 static void test_norms_of_small_rows_match_reference(void **state) {
     for (int rms = 0; rms < 2; rms++) {
         const variant v = {rms, 0, ALONE};
-        arrays a = new_arrays();
+        arrays a = make_arrays();
         for (int i = 0; i < COUNT; i++) a.residual[i] *= i < C ? 0 : (real)1e-4;
-        expected *e = expect(&v, &a);
-        forward(&v, &a);
+        expected *e = compute_expected(&v, &a);
+        run_forward(&v, &a);
         check_close(a.y, e->y, COUNT, sum_tolerance(C));
         for (int c = 0; c < C; c++) assert_true(a.xhat[c] == 0);
         free(e);
@@ -226,7 +226,7 @@ NOINLINE void add_rows(const arrays *a, int drops, real *out) {
 
 static void test_add_branch_separate_and_in_place(void **state) {
     for (int drops = 0; drops < 2; drops++) {
-        arrays a = new_arrays();
+        arrays a = make_arrays();
         add_rows(&a, drops, a.sum);
         for (int i = 0; i < COUNT; i++) {
             real branch = !drops ? a.branch[i] : a.keep[i] ? KEEP_SCALE * a.branch[i] : 0;
@@ -239,14 +239,14 @@ static void test_add_branch_separate_and_in_place(void **state) {
 }
 
 static void test_copy_rows_takes_all(void **state) {
-    arrays a = new_arrays();
+    arrays a = make_arrays();
     copy_rows(ROWS, C, a.dy, a.dz);
     assert_same(a.dz, a.dy);
     free_arrays(&a);
 }
 
 static void test_dropout_grad_separate_and_in_place(void **state) {
-    arrays a = new_arrays();
+    arrays a = make_arrays();
     dropout_grad(ROWS, C, a.dy, a.keep, KEEP_SCALE, a.dbranch);
     for (int i = 0; i < COUNT; i++) assert_true(a.dbranch[i] == (a.keep[i] ? KEEP_SCALE * a.dy[i] : 0));
     dropout_grad(ROWS, C, a.dy, a.keep, KEEP_SCALE, a.dy);
@@ -278,8 +278,8 @@ NOINLINE void activate_grad(lh_ref_nonlinearity f, const real *x, const real *dy
     }
 }
 
-static real *arguments(int count) {
-    real *x = random_reals(1, count, count);
+static real *make_arguments(int count) {
+    real *x = make_random_reals(1, count, count);
     for (int i = 0; i < count; i++) x[i] *= LARGEST_ARGUMENT;
     return x;
 }
@@ -291,7 +291,8 @@ static void check_near(const real *actual, const double *expected_wide, int coun
 }
 
 static void check_activation(lh_ref_nonlinearity f) {
-    real *x = arguments(COUNT), *dy = random_reals(2, COUNT, COUNT), *y = reals(COUNT), *dx = reals(COUNT);
+    real *x = make_arguments(COUNT), *dy = make_random_reals(2, COUNT, COUNT), *y = make_reals(COUNT),
+         *dx = make_reals(COUNT);
     double *x_wide = to_doubles(x, COUNT), *dy_wide = to_doubles(dy, COUNT), expected_wide[COUNT];
     activate(f, x, y);
     lh_ref_activation(f, COUNT, x_wide, expected_wide);
@@ -338,7 +339,8 @@ NOINLINE void pass_gate_grad(int is_geglu, const real *x, const real *dy, real *
 static void test_gates_forward_and_backward_match_reference(void **state) {
     for (int i = 0; i < 2; i++) {
         lh_ref_nonlinearity f = i ? LH_REF_GELU : LH_REF_SILU;
-        real *x = arguments(2 * COUNT), *dy = random_reals(2, COUNT, COUNT), *y = reals(COUNT), *dx = reals(2 * COUNT);
+        real *x = make_arguments(2 * COUNT), *dy = make_random_reals(2, COUNT, COUNT), *y = make_reals(COUNT),
+             *dx = make_reals(2 * COUNT);
         double *x_wide = to_doubles(x, 2 * COUNT), *dy_wide = to_doubles(dy, COUNT), expected_wide[2 * COUNT];
         pass_gate(i, x, y);
         lh_ref_gate(f, ROWS, C, x_wide, expected_wide);

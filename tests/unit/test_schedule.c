@@ -12,7 +12,7 @@
 enum { STEPS = 50 };
 static const double RATE = 1e-2;
 
-static lh_train_defaults stored_schedule(lh_schedule_kind kind, int64_t warmup) {
+static lh_train_defaults make_stored_schedule(lh_schedule_kind kind, int64_t warmup) {
     return (lh_train_defaults){.steps = STEPS, .schedule = {kind, warmup, 0.1}};
 }
 
@@ -21,7 +21,7 @@ static void check_rates(const char *name, lh_schedule_kind kind, int64_t warmup)
     lh_st_file *file;
     int count = 0;
     double rates[STEPS];
-    const lh_train_defaults train = stored_schedule(kind, warmup);
+    const lh_train_defaults train = make_stored_schedule(kind, warmup);
     lh_assert_ok(lh_st_read("tests/reference/optimizers.safetensors", &file, &error), &error);
     double *expected = lh_vectors_read_doubles(file, name, &count);
     assert_int_equal(count, STEPS);
@@ -47,13 +47,13 @@ static void test_rate_without_schedule_is_constant(void **state) {
 }
 
 static void test_rate_after_the_last_step_is_constant(void **state) {
-    const lh_train_defaults train = stored_schedule(LH_SCHEDULE_COSINE, 0);
+    const lh_train_defaults train = make_stored_schedule(LH_SCHEDULE_COSINE, 0);
     for (int64_t t = STEPS + 1; t < 2 * STEPS; t++) assert_true(lh_compute_learning_rate(&train, 1, t) == 0.1);
 }
 
 static void test_steps_without_a_rate_refused(void **state) {
     lh_error error;
-    lh_train_defaults train = stored_schedule(LH_SCHEDULE_LINEAR, 0);
+    lh_train_defaults train = make_stored_schedule(LH_SCHEDULE_LINEAR, 0);
     lh_assert_ok(lh_schedule_check(&train, STEPS, &error), &error);
     lh_assert_ok(lh_schedule_check(&train, 3, &error), &error);
     lh_assert_error(lh_schedule_check(&train, 51, &error), LH_ERR_INPUT, &error,

@@ -47,7 +47,7 @@ static void test_alibi_slope_other_heads_take_every_other_of_twice_as_many(void 
 
 /* With 16 buckets per side, 8 of them exact, the edges are at 8 sqrt(2)^k. The test finds the bucket without a
  * logarithm: it is 8 + k for the largest k with n^2 >= 64 2^k. */
-static int bucket_of_distance(int n) {
+static int find_bucket(int n) {
     if (n < 8) return n;
     int k = 0;
     while (k < 7 && (long)n * n >= 64L << (k + 1)) k++;
@@ -56,8 +56,8 @@ static int bucket_of_distance(int n) {
 
 static void test_t5_bucket_every_integer_edge(void **state) {
     for (int n = 0; n <= 300; n++) {
-        assert_int_equal(lh_ref_t5_bucket(make_pair(0, 8, 300, 300 - n), 32, 128), bucket_of_distance(n));
-        if (n > 0) assert_int_equal(lh_ref_t5_bucket(make_pair(0, 8, 0, n), 32, 128), 16 + bucket_of_distance(n));
+        assert_int_equal(lh_ref_t5_bucket(make_pair(0, 8, 300, 300 - n), 32, 128), find_bucket(n));
+        if (n > 0) assert_int_equal(lh_ref_t5_bucket(make_pair(0, 8, 0, n), 32, 128), 16 + find_bucket(n));
     }
     static const int edges[] = {8, 12, 16, 23, 32, 46, 64, 91};
     for (int k = 0; k < 8; k++) {

@@ -128,7 +128,7 @@ enum { CE_C = 8 * LANES, CE_CLASSES = LANES + 3, CE_COLUMNS = (CE_CLASSES + LANE
 
 /* Random w[CE_C][CE_COLUMNS] and b[CE_COLUMNS], zero beyond the classes. */
 static real *make_padded_columns(uint64_t seed, int rows) {
-    real *w = random_reals(seed, rows * CE_COLUMNS, rows * CE_COLUMNS);
+    real *w = make_random_reals(seed, rows * CE_COLUMNS, rows * CE_COLUMNS);
     for (int i = 0; i < rows * CE_COLUMNS; i++)
         if (i % CE_COLUMNS >= CE_CLASSES) w[i] = 0;
     return w;
@@ -149,7 +149,7 @@ static void check_padding_zero(const real *w, int rows) {
 }
 
 static void test_class_logits_and_softmax_loss_match_reference(void **state) {
-    real *x = random_reals(1, CE_C, CE_C), *w = make_padded_columns(2, CE_C), *b = make_padded_columns(3, 1);
+    real *x = make_random_reals(1, CE_C, CE_C), *w = make_padded_columns(2, CE_C), *b = make_padded_columns(3, 1);
     double *x_wide = to_doubles(x, CE_C), *w_wide = copy_without_padding(w, CE_C), *b_wide = copy_without_padding(b, 1);
     real logits[CE_COLUMNS];
     double expected[CE_CLASSES], gradient[CE_CLASSES];
@@ -181,9 +181,9 @@ static void test_class_of_tie_first_wins(void **state) {
 }
 
 static void test_class_grad_matches_reference(void **state) {
-    real *x = random_reals(1, CE_C, CE_C), *w = make_padded_columns(2, CE_C), *g = make_padded_columns(3, 1);
-    real *dw = make_padded_columns(4, CE_C), *db = make_padded_columns(5, 1), *dx = reals(CE_C);
-    real *w_rows = reals(CE_CLASSES * CE_C);
+    real *x = make_random_reals(1, CE_C, CE_C), *w = make_padded_columns(2, CE_C), *g = make_padded_columns(3, 1);
+    real *dw = make_padded_columns(4, CE_C), *db = make_padded_columns(5, 1), *dx = make_reals(CE_C);
+    real *w_rows = make_reals(CE_CLASSES * CE_C);
     for (int i = 0; i < CE_CLASSES * CE_C; i++) w_rows[i] = w[i % CE_C * CE_COLUMNS + i / CE_C];
     double *x_wide = to_doubles(x, CE_C), *w_wide = copy_without_padding(w, CE_C), *g_wide = copy_without_padding(g, 1);
     double *dw_expected = copy_without_padding(dw, CE_C), *db_expected = copy_without_padding(db, 1), dx_expected[CE_C];

@@ -136,7 +136,7 @@ static void test_eval_keeps_finished_conditions(void **state) {
 }
 
 static void test_stopped_trace_writes_nothing(void **state) {
-    toy = lh_toy_pair_with(list);
+    toy = lh_toy_make_pair(list);
     run(state, "train --out . --no-eval");
     lh_run_result result = run_until(state, 3, LH_STOPPED,
                                      "trace --checkpoint toy_pair/0123456789abcdef/lr0.01-seed0/checkpoint.safetensors "
@@ -156,7 +156,7 @@ static void test_decode_ends_between_tokens(void **state) {
     const lh_answers to = {.answers = answers};
     lh_lengths lengths = {NULL, 0, 7, 7, 1};
     lh_error error;
-    toy = lh_toy_pair_with(list);
+    toy = lh_toy_make_pair(list);
     for (int by_passes = 0; by_passes < 2; by_passes++) {
         lh_engine_config config = {.spec = &toy, .seed = 7, .threads = THREADS};
         program.decode_step = by_passes ? NULL : decode_step;

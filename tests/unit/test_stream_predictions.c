@@ -38,7 +38,7 @@ static double compute_loss(const double *logits, const uint16_t *labels) {
 /* Teacher forcing: the prediction for an example's input and target equals the pass of the evaluation. */
 static void test_predict_with_the_target_is_the_evaluation_of_the_example(void **state) {
     enum { EXAMPLES = 9 };
-    lh_spec spec = lh_toy_pair_with(toy_double_list);
+    lh_spec spec = lh_toy_make_pair(toy_double_list);
     lh_lengths lengths = {NULL, 0, N, N, 1};
     lh_condition condition = lh_make_condition(N, EXAMPLES, 1, 0);
     lh_sums sums, sequence_sums[EXAMPLES];
@@ -72,7 +72,7 @@ static void test_predict_with_the_target_is_the_evaluation_of_the_example(void *
  * logit: by induction the answers are the greedy ones. */
 static void check_decode(const lh_cpu_program *program, bool decodes) {
     static const uint16_t input[] = {4, 0, 2, 1};
-    lh_spec spec = lh_toy_pair_with(toy_float_list);
+    lh_spec spec = lh_toy_make_pair(toy_float_list);
     lh_lengths lengths = {NULL, 0, N, N, 1};
     lh_error error;
     lh_step_metrics metrics[8];
@@ -106,7 +106,7 @@ static void test_decode_gives_the_answers_of_one_pass_over_them(void **state) {
 static void test_predict_positions_belong_to_their_stream(void **state) {
     static const int32_t plain[] = {0, 1, 2, 3, 4, 5, 6}, other[] = {9, 8, 7, 6, 5, 4, 3};
     static const uint16_t input[] = {4, 0, 2, 1};
-    lh_spec spec = lh_toy_pair_with(toy_float_list);
+    lh_spec spec = lh_toy_make_pair(toy_float_list);
     lh_lengths lengths = {NULL, 0, N, N, 1};
     lh_error error;
     double none[N * TOY_CLASSES], actual[N * TOY_CLASSES];
@@ -144,7 +144,7 @@ static void test_input_lines_name_the_stream_of_a_list(void **state) {
         {"{\"input\":[1,2],\"distances\":{\"target\":[0,1,2,3,4]}}",
          "line 5: \"distances.target\" is given, but this encoding samples none"},
     };
-    lh_spec spec = lh_toy_pair_with(NULL);
+    lh_spec spec = lh_toy_make_pair(NULL);
     spec.position_range[0] = spec.position_range[1] = spec.distance_range[0] = 64;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         lh_input input;
@@ -171,7 +171,7 @@ static void test_input_lines_may_have_the_right_answer(void **state) {
         {"{\"input\":[4,0,2,1],\"target\":[0,1,2,1],\"mask\":[1]}", "\"mask\" is not as long as \"target\""},
         {"{\"input\":[4,0,2,1],\"target\":[0,1,2,1],\"mask\":[1,2,1,1]}", "mask[1] is neither 0 nor 1"},
     };
-    lh_spec spec = lh_toy_pair_with(NULL);
+    lh_spec spec = lh_toy_make_pair(NULL);
     lh_input input;
     lh_error error = {""};
     for (lh_right right = LH_IF_GIVEN; right <= LH_IF_KNOWN; right++) {
@@ -200,7 +200,7 @@ static lh_status solve_copy(const lh_literal *literal, lh_example *example, lh_e
 }
 
 static void test_literals_are_solved_by_the_task(void **state) {
-    lh_spec spec = lh_toy_pair_with(NULL);
+    lh_spec spec = lh_toy_make_pair(NULL);
     lh_task task = *spec.task;
     lh_input input;
     lh_error error = {""};
@@ -242,7 +242,7 @@ static void assert_shape(const lh_traced *t, int rank, const int64_t *shape) {
 
 static void test_trace_sites_are_as_long_as_their_streams(void **state) {
     enum { EXAMPLES = 2, T = N + 3 };
-    lh_spec spec = lh_toy_pair_with(toy_double_list);
+    lh_spec spec = lh_toy_make_pair(toy_double_list);
     lh_traces traces;
     lh_batch batch;
     lh_error error;
@@ -279,7 +279,7 @@ static void test_trace_sites_are_as_long_as_their_streams(void **state) {
 /* A query without a target has the model's own answers in its stream. */
 static void test_trace_of_an_input_decodes(void **state) {
     static const uint16_t input[] = {4, 0, 2, 1};
-    lh_spec spec = lh_toy_pair_with(toy_float_list);
+    lh_spec spec = lh_toy_make_pair(toy_float_list);
     lh_lengths lengths = {NULL, 0, N, N, 1};
     lh_query query = {.n = N, .input = input, .draw = lh_make_condition(N, 1, 1, 0).draw};
     lh_traces traces;

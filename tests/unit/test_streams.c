@@ -27,7 +27,7 @@ static lh_engine *open_engine(const lh_spec *spec, const lh_cpu_program *program
 /* ---- batches ---- */
 
 static void test_batch_holds_tokens_of_each_stream_and_places(void **state) {
-    lh_spec spec = lh_toy_pair_with(NULL);
+    lh_spec spec = lh_toy_make_pair(NULL);
     lh_batch batch;
     lh_error error;
     lh_source source = {lh_key_of_seed(1), 3, LH_DOMAIN_DATA, 0, NULL, NULL};
@@ -70,18 +70,18 @@ static void test_batch_of_one_stream_has_neither_second_tokens_nor_places(void *
     lh_batch_close(&batch);
 }
 
-static int no_tokens(int n) { return n - 1; }
+static int get_shorter_length(int n) { return n - 1; }
 
 static void test_batch_with_more_labels_than_their_stream_has_tokens_is_refused(void **state) {
-    lh_spec spec = lh_toy_pair_with(NULL);
+    lh_spec spec = lh_toy_make_pair(NULL);
     lh_format format = *spec.format;
     lh_batch batch;
     lh_error error;
     spec.format = &format;
-    format.stream[0].length = no_tokens;
+    format.stream[0].length = get_shorter_length;
     lh_assert_ok(lh_batch_open(&batch, &spec, N, 1, &error), &error); /* the labels belong to the other stream */
     lh_batch_close(&batch);
-    format.stream[1].length = no_tokens;
+    format.stream[1].length = get_shorter_length;
     lh_assert_error(lh_batch_open(&batch, &spec, N, 1, &error), LH_ERR_INPUT, &error,
                     "length 1: 1 labels, but target has 0 tokens");
 }
@@ -89,7 +89,7 @@ static void test_batch_with_more_labels_than_their_stream_has_tokens_is_refused(
 /* ---- training ---- */
 
 /* Computes the gradient of the first step in this test: block by block of one batch, in the order of the shards. */
-static double gradient_by_hand(const lh_spec *spec, int n, double *gradient) {
+static double compute_gradient_by_hand(const lh_spec *spec, int n, double *gradient) {
     enum { WORKSPACE = 64 };
     lh_shape shape = lh_make_shape(spec, n, spec->train.batch);
     lh_batch batch;
@@ -140,12 +140,12 @@ static bool is_learned(const lh_spec *spec, int64_t i) {
 /* Lengths 2 and 6 have blocks of two sequences, and of one. */
 static void test_step_gives_the_gradient_of_both_streams(void **state) {
     static double expected[TOY_STORAGE], actual[TOY_STORAGE];
-    lh_spec spec = lh_toy_pair_with(toy_double_list);
+    lh_spec spec = lh_toy_make_pair(toy_double_list);
     for (int n = 2; n <= 6; n += 4) {
         lh_step_metrics metrics;
         lh_error error;
         spec.train.lengths = (lh_lengths){NULL, 0, n, n, 1};
-        double loss = gradient_by_hand(&spec, n, expected), squares = 0;
+        double loss = compute_gradient_by_hand(&spec, n, expected), squares = 0;
         lh_engine *engine = open_engine(&spec, &toy_double, 3);
         lh_test_step(engine, 1, &metrics);
         lh_assert_ok(engine->ops->read_gradient(engine, actual, &error), &error);
@@ -162,7 +162,7 @@ static void test_step_gives_the_gradient_of_both_streams(void **state) {
 static void test_steps_are_the_same_on_any_number_of_threads(void **state) {
     enum { STEPS = 20 };
     static lh_step_metrics one[STEPS], many[STEPS];
-    lh_spec spec = lh_toy_pair_with(toy_float_list);
+    lh_spec spec = lh_toy_make_pair(toy_float_list);
     spec.train.batch = 13;
     for (int threads = 1; threads <= 4; threads++) {
         lh_engine *engine = open_engine(&spec, &toy_float, threads);
@@ -176,7 +176,7 @@ static void test_steps_are_the_same_on_any_number_of_threads(void **state) {
 static void test_epochs_of_files_in_two_streams(void **state) {
     enum { EXAMPLES = 10 };
     char text[EXAMPLES * 64] = "";
-    lh_spec spec = lh_toy_pair_with(toy_float_list);
+    lh_spec spec = lh_toy_make_pair(toy_float_list);
     lh_task task = *spec.task;
     lh_corpus corpus;
     lh_error error;
@@ -206,7 +206,7 @@ static void test_epochs_of_files_in_two_streams(void **state) {
 }
 
 static void test_limit_holds_for_every_stream(void **state) {
-    lh_spec spec = lh_toy_pair_with(toy_float_list);
+    lh_spec spec = lh_toy_make_pair(toy_float_list);
     lh_error error;
     lh_lengths within = {NULL, 0, TOY_LONGEST - 3, TOY_LONGEST - 3, 1};
     lh_lengths beyond = {NULL, 0, TOY_LONGEST - 2, TOY_LONGEST - 2, 1};
@@ -230,7 +230,7 @@ static void test_constant_tensor_keeps_its_values_and_is_in_no_norm(void **state
     static const int fixed[] = {TOY_TOKEN, TOY_OUTPUT, TOY_QUERY};
     static float start[TOY_STORAGE];
     lh_tensor tensors[TOY_TENSORS];
-    lh_spec spec = lh_toy_pair_with(toy_float_list), less = spec;
+    lh_spec spec = lh_toy_make_pair(toy_float_list), less = spec;
     lh_step_metrics with[2], without[2];
     memcpy(tensors, spec.tensors, sizeof tensors);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) tensors[fixed[i]].learned = false;

@@ -7,7 +7,7 @@ lh_task_sample lh_task_bucket_sort, lh_task_even_pairs, lh_task_parity_check, lh
 
 /* ---- the targets, by definition ---- */
 
-static bool count_all_labels(const lh_drawn *d) { return d->counted == d->outputs; }
+static bool counts_all_labels(const lh_drawn *d) { return d->counted == d->outputs; }
 
 /* Whether the target is ascending and has every token as often as the input. */
 static bool is_sorted(const lh_drawn *d) {
@@ -19,32 +19,32 @@ static bool is_sorted(const lh_drawn *d) {
     }
     for (int token = 0; token < 5; token++)
         if (balance[token] != 0) return false;
-    return count_all_labels(d);
+    return counts_all_labels(d);
 }
 
-static bool odd_unequal_pairs(const lh_drawn *d) {
+static bool has_odd_pairs(const lh_drawn *d) {
     int pairs = 0;
     for (int i = 0; i + 1 < d->n; i++) pairs += d->input[i] != d->input[i + 1];
-    return count_all_labels(d) && d->target[0] == pairs % 2;
+    return counts_all_labels(d) && d->target[0] == pairs % 2;
 }
 
-static int count(const lh_drawn *d, int token) {
+static int count_tokens(const lh_drawn *d, int token) {
     int seen = 0;
     for (int i = 0; i < d->inputs; i++) seen += d->input[i] == token;
     return seen;
 }
 
-static bool odd_ones(const lh_drawn *d) { return count_all_labels(d) && d->target[0] == count(d, 1) % 2; }
+static bool has_odd_ones(const lh_drawn *d) { return counts_all_labels(d) && d->target[0] == count_tokens(d, 1) % 2; }
 
-static bool steps_add_up(const lh_drawn *d) {
-    int remainder = (count(d, 2) - count(d, 0)) % 5;
-    return count_all_labels(d) && d->target[0] == (remainder < 0 ? remainder + 5 : remainder);
+static bool is_sum_of_steps(const lh_drawn *d) {
+    int remainder = (count_tokens(d, 2) - count_tokens(d, 0)) % 5;
+    return counts_all_labels(d) && d->target[0] == (remainder < 0 ? remainder + 5 : remainder);
 }
 
-static const lh_task_case bucket_sort = {lh_task_bucket_sort, is_sorted, lh_same, lh_same, 5, 5, NULL};
-static const lh_task_case even_pairs = {lh_task_even_pairs, odd_unequal_pairs, lh_same, lh_one, 2, 2, NULL};
-static const lh_task_case parity_check = {lh_task_parity_check, odd_ones, lh_same, lh_one, 2, 2, NULL};
-static const lh_task_case cycle = {lh_task_cycle_navigation, steps_add_up, lh_same, lh_one, 3, 5, NULL};
+static const lh_task_case bucket_sort = {lh_task_bucket_sort, is_sorted, lh_keep_length, lh_keep_length, 5, 5, NULL};
+static const lh_task_case even_pairs = {lh_task_even_pairs, has_odd_pairs, lh_keep_length, lh_get_one, 2, 2, NULL};
+static const lh_task_case parity_check = {lh_task_parity_check, has_odd_ones, lh_keep_length, lh_get_one, 2, 2, NULL};
+static const lh_task_case cycle = {lh_task_cycle_navigation, is_sum_of_steps, lh_keep_length, lh_get_one, 3, 5, NULL};
 
 /* ---- tests ---- */
 

@@ -33,36 +33,36 @@ typedef struct text {
     bool good;
 } text;
 
-static int take(text *t) {
+static int take_token(text *t) {
     t->good = t->good && t->cursor < t->end;
     return t->good ? *t->cursor++ : -1;
 }
 
-static void expect(text *t, int token) { t->good = take(t) == token && t->good; }
+static void expect(text *t, int token) { t->good = take_token(t) == token && t->good; }
 
 static bool is_next(const text *t, int token) { return t->cursor < t->end && *t->cursor == token; }
 
 static int read_digit(text *t) {
-    int token = take(t);
+    int token = take_token(t);
     if (t->unknown >= 0 && token == 9) return t->unknown;
     t->good = t->good && token < 5;
     return token;
 }
 
-static int signed_digit(text *t) {
+static int read_signed_digit(text *t) {
     if (!is_next(t, 6)) return read_digit(t);
-    take(t);
+    take_token(t);
     return reduce(-read_digit(t));
 }
 
 /* Reads a digit, a negative digit, one of the two in brackets, or (left op right). */
 static int read_expression(text *t) {
     int open = 5 + t->operators;
-    if (!is_next(t, open)) return signed_digit(t);
-    take(t);
+    if (!is_next(t, open)) return read_signed_digit(t);
+    take_token(t);
     int left = read_expression(t);
     if (!is_next(t, open + 1)) {
-        int op = take(t), right = read_expression(t);
+        int op = take_token(t), right = read_expression(t);
         t->good = t->good && op >= 5 && op < open;
         left = reduce(op == 5 ? left + right : op == 6 ? left - right : left * right);
     }
@@ -98,12 +98,14 @@ static bool equation_is_solved(const lh_drawn *d) {
     return d->counted == 1;
 }
 
-static int odd_part(int n) { return n % 2 ? n : n - 1; }
+static int get_odd_length(int n) { return n % 2 ? n : n - 1; }
 
-static const lh_task_case simple = {lh_task_modular_arithmetic_simple, sum_has_value, odd_part, lh_one, 9, 5, NULL};
+static const lh_task_case simple = {
+    lh_task_modular_arithmetic_simple, sum_has_value, get_odd_length, lh_get_one, 9, 5, NULL};
 static const lh_task_case brackets = {
-    lh_task_modular_arithmetic_brackets, brackets_have_value, lh_same, lh_one, 11, 5, NULL};
-static const lh_task_case equation = {lh_task_solve_equation, equation_is_solved, lh_same, lh_one, 11, 5, NULL};
+    lh_task_modular_arithmetic_brackets, brackets_have_value, lh_keep_length, lh_get_one, 11, 5, NULL};
+static const lh_task_case equation = {
+    lh_task_solve_equation, equation_is_solved, lh_keep_length, lh_get_one, 11, 5, NULL};
 
 /* ---- targets ---- */
 

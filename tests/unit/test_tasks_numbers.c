@@ -94,7 +94,7 @@ static bool read_single_number(const lh_drawn *d, number *x) {
     return x->limb[0] < (d->n == 1 ? 1 : 3) && d->input[0] < 2 && d->input[d->n - 1] < 2;
 }
 
-static bool added(const lh_drawn *d) {
+static bool is_sum_right(const lh_drawn *d) {
     number x, y;
     if (d->n < 3) return read_single_number(d, &x) && is_written(d, &x, 1);
     if (!read_operands(d, &x, &y)) return false;
@@ -102,7 +102,7 @@ static bool added(const lh_drawn *d) {
     return is_written(d, &sum, 1);
 }
 
-static bool multiplied(const lh_drawn *d) {
+static bool is_product_right(const lh_drawn *d) {
     number x, y, zero = {{0}};
     if (d->n < 3) return read_single_number(d, &x) && is_written(d, &zero, d->n - 1);
     if (!read_operands(d, &x, &y)) return false;
@@ -122,9 +122,10 @@ static bool is_root_right(const lh_drawn *d) {
 
 static int halve_length(int n) { return n - n / 2; }
 
-static const lh_task_case addition = {lh_task_binary_addition, added, lh_same, lh_one_more, 3, 3, NULL};
-static const lh_task_case multiplication = {lh_task_binary_multiplication, multiplied, lh_same, lh_same, 3, 3, NULL};
-static const lh_task_case root = {lh_task_compute_sqrt, is_root_right, lh_same, halve_length, 2, 2, NULL};
+static const lh_task_case addition = {lh_task_binary_addition, is_sum_right, lh_keep_length, lh_add_one, 3, 3, NULL};
+static const lh_task_case multiplication = {
+    lh_task_binary_multiplication, is_product_right, lh_keep_length, lh_keep_length, 3, 3, NULL};
+static const lh_task_case root = {lh_task_compute_sqrt, is_root_right, lh_keep_length, halve_length, 2, 2, NULL};
 
 /* ---- targets ---- */
 
@@ -222,7 +223,7 @@ static void test_constants_score_as_derived(void **state) {
 }
 
 static void test_counted_outputs_per_token_as_derived(void **state) {
-    double actual[2] = {lh_counted_share(&addition, 6), lh_counted_share(&multiplication, 2)},
+    double actual[2] = {lh_compute_counted_share(&addition, 6), lh_compute_counted_share(&multiplication, 2)},
            expected[2] = {0.744, 0.987};
     lh_assert_close(actual, expected, 2, 0, 0.008);
 }

@@ -11,17 +11,17 @@ lh_task_sample lh_task_missing_duplicate_string, lh_task_stack_manipulation;
 
 /* ---- the targets, by definition ---- */
 
-static bool count_all_labels(const lh_drawn *d) { return d->counted == d->outputs; }
+static bool counts_all_labels(const lh_drawn *d) { return d->counted == d->outputs; }
 
 static bool is_reversed(const lh_drawn *d) {
     for (int i = 0; i < d->n; i++)
         if (d->target[d->n - 1 - i] != d->input[i]) return false;
-    return count_all_labels(d);
+    return counts_all_labels(d);
 }
 
 static bool is_doubled(const lh_drawn *d) {
     size_t bytes = (size_t)d->n * sizeof d->input[0];
-    return count_all_labels(d) && memcmp(d->target, d->input, bytes) == 0 &&
+    return counts_all_labels(d) && memcmp(d->target, d->input, bytes) == 0 &&
            memcmp(d->target + d->n, d->input, bytes) == 0;
 }
 
@@ -30,16 +30,16 @@ static bool has_odds_first(const lh_drawn *d, int first) {
     int others = first == 1 ? d->n / 2 : (d->n + 1) / 2;
     for (int i = 0; i < d->n; i++)
         if (d->target[i % 2 == first ? i / 2 : others + i / 2] != d->input[i]) return false;
-    return count_all_labels(d);
+    return counts_all_labels(d);
 }
 
-static bool odds_then_evens(const lh_drawn *d) { return has_odds_first(d, 1); }
-static bool evens_then_odds(const lh_drawn *d) { return has_odds_first(d, 0); }
+static bool has_odds_then_evens(const lh_drawn *d) { return has_odds_first(d, 1); }
+static bool has_evens_then_odds(const lh_drawn *d) { return has_odds_first(d, 0); }
 
 /* Whether the other half has the hidden bit, and all other bits occur twice. */
 static bool is_hole_filled(const lh_drawn *d) {
     int m = d->n / 2, holes = 0;
-    if (m == 0) return d->input[0] == 1 && d->target[0] == 1 && count_all_labels(d);
+    if (m == 0) return d->input[0] == 1 && d->target[0] == 1 && counts_all_labels(d);
     for (int i = 0; i < m; i++) {
         const uint16_t *hole = d->input[i] == 2 ? &d->input[i] : d->input[m + i] == 2 ? &d->input[m + i] : NULL;
         if (hole == NULL && d->input[i] != d->input[m + i]) return false;
@@ -47,7 +47,7 @@ static bool is_hole_filled(const lh_drawn *d) {
         holes++;
         if (d->target[0] != (hole == &d->input[i] ? d->input[m + i] : d->input[i])) return false;
     }
-    return holes == 1 && count_all_labels(d) && (d->n % 2 == 0 || d->input[d->n - 1] == 3);
+    return holes == 1 && counts_all_labels(d) && (d->n % 2 == 0 || d->input[d->n - 1] == 3);
 }
 
 /* Whether the target is the stack: from the last action backwards, a pop removes the next bit; the remaining bits
@@ -72,12 +72,17 @@ static bool is_stack_right(const lh_drawn *d) {
 static int double_length(int n) { return 2 * n; }
 
 static const int ODD[] = {0}, EVEN[] = {1};
-static const lh_task_case reverse_string = {lh_task_reverse_string, is_reversed, lh_same, lh_same, 2, 2, NULL};
-static const lh_task_case duplicate_string = {lh_task_duplicate_string, is_doubled, lh_same, double_length, 2, 2, NULL};
-static const lh_task_case odds_first = {lh_task_odds_first, odds_then_evens, lh_same, lh_same, 2, 2, ODD};
-static const lh_task_case evens_first = {lh_task_odds_first, evens_then_odds, lh_same, lh_same, 2, 2, EVEN};
-static const lh_task_case missing = {lh_task_missing_duplicate_string, is_hole_filled, lh_same, lh_one, 4, 2, NULL};
-static const lh_task_case stack = {lh_task_stack_manipulation, is_stack_right, lh_same, lh_one_more, 5, 3, NULL};
+static const lh_task_case reverse_string = {
+    lh_task_reverse_string, is_reversed, lh_keep_length, lh_keep_length, 2, 2, NULL};
+static const lh_task_case duplicate_string = {
+    lh_task_duplicate_string, is_doubled, lh_keep_length, double_length, 2, 2, NULL};
+static const lh_task_case odds_first = {
+    lh_task_odds_first, has_odds_then_evens, lh_keep_length, lh_keep_length, 2, 2, ODD};
+static const lh_task_case evens_first = {
+    lh_task_odds_first, has_evens_then_odds, lh_keep_length, lh_keep_length, 2, 2, EVEN};
+static const lh_task_case missing = {
+    lh_task_missing_duplicate_string, is_hole_filled, lh_keep_length, lh_get_one, 4, 2, NULL};
+static const lh_task_case stack = {lh_task_stack_manipulation, is_stack_right, lh_keep_length, lh_add_one, 5, 3, NULL};
 
 /* ---- targets ---- */
 
@@ -194,7 +199,7 @@ static void test_missing_duplicate_majority_scores_as_derived(void **state) {
 static void test_stack_manipulation_constants_score_as_derived(void **state) {
     lh_check_score(&stack, lh_guess_1, 2, 49.6, 0.1);
     lh_check_score(&stack, lh_guess_0, 2, 49.6, 0.1);
-    double actual = lh_counted_share(&stack, 10), expected = 0.671;
+    double actual = lh_compute_counted_share(&stack, 10), expected = 0.671;
     lh_assert_close(&actual, &expected, 1, 0, 0.006);
 }
 

@@ -65,7 +65,7 @@ static lh_engine *open_engine(const lh_parity_case *c, const lh_cpu_program *pro
     lh_engine *engine = lh_test_open_engine((lh_engine_config){.spec = c->spec, .threads = 1}, program);
     lh_ref_model *model = lh_parity_open_model(c);
     lh_state state = lh_test_copy_state(engine);
-    lh_parity_load(c->spec, program->real_bytes, model, state.parameters);
+    lh_parity_write_parameters(c->spec, program->real_bytes, model, state.parameters);
     engine->ops->write_state(engine, &state, 0, NULL);
     lh_state_close(&state);
     lh_ref_model_free(model);
@@ -118,7 +118,7 @@ static void for_each_engine(void (*check)(const lh_parity_case *, lh_engine *)) 
 /* ---- numbers ---- */
 
 static double *to_doubles(const lh_engine *engine, const void *array, size_t count) {
-    return lh_parity_doubles(array, engine->real_bytes, count);
+    return lh_parity_to_doubles(array, engine->real_bytes, count);
 }
 
 static void check_tensor(const lh_engine *engine, const void *actual, const double *expected, size_t count) {
@@ -131,7 +131,7 @@ static void check_scores(const lh_engine *engine, void *actual, double *expected
         if (expected[i] != -INFINITY) continue;
         assert_true(lh_real_read(actual, engine->real_bytes, (int64_t)i) == -INFINITY);
         expected[i] = 0;
-        lh_parity_set(actual, engine->real_bytes, i, 0);
+        lh_parity_write(actual, engine->real_bytes, i, 0);
     }
     check_tensor(engine, actual, expected, count);
 }

@@ -21,7 +21,7 @@ static void write_too_large_token(lh_rng *rng, int n, lh_example *example) {
     if (wrong) example->input[4] = TOY_SYMBOLS;
 }
 
-static void target_too_large(lh_rng *rng, int n, lh_example *example) {
+static void write_too_large_target(lh_rng *rng, int n, lh_example *example) {
     bool wrong = is_wrong_example(rng);
     lh_task_bucket_sort(rng, n, example);
     if (wrong) example->target[1] = 65535; /* the value of -1, which must not be taken for an unwritten element */
@@ -39,46 +39,46 @@ static void write_before_the_beginning(lh_rng *rng, int n, lh_example *example) 
     if (wrong) example->target[-1] = 0;
 }
 
-static void mask_past_the_end(lh_rng *rng, int n, lh_example *example) {
+static void write_mask_past_the_end(lh_rng *rng, int n, lh_example *example) {
     bool wrong = is_wrong_example(rng);
     lh_task_bucket_sort(rng, n, example);
     if (wrong) example->mask[n + 1] = 0;
 }
 
-static void mask_too_large(lh_rng *rng, int n, lh_example *example) {
+static void write_too_large_mask(lh_rng *rng, int n, lh_example *example) {
     bool wrong = is_wrong_example(rng);
     lh_task_bucket_sort(rng, n, example);
     if (wrong) example->mask[2] = 2;
 }
 
-static void masked_without_a_line(lh_rng *rng, int n, lh_example *example) {
+static void mask_without_a_line(lh_rng *rng, int n, lh_example *example) {
     bool wrong = is_wrong_example(rng);
     lh_task_bucket_sort(rng, n, example);
     if (wrong) example->mask[2] = 0;
 }
 
-static void input_not_written(lh_rng *rng, int n, lh_example *example) {
+static void leave_out_input(lh_rng *rng, int n, lh_example *example) {
     uint16_t before = example->input[n - 1];
     bool wrong = is_wrong_example(rng);
     lh_task_bucket_sort(rng, n, example);
     if (wrong) example->input[n - 1] = before;
 }
 
-static void target_not_written(lh_rng *rng, int n, lh_example *example) {
+static void leave_out_target(lh_rng *rng, int n, lh_example *example) {
     uint16_t before = example->target[0];
     bool wrong = is_wrong_example(rng);
     lh_task_bucket_sort(rng, n, example);
     if (wrong) example->target[0] = before;
 }
 
-static void static_state(lh_rng *rng, int n, lh_example *example) {
+static void use_static_state(lh_rng *rng, int n, lh_example *example) {
     static uint16_t calls;
     bool wrong = is_wrong_example(rng);
     lh_task_bucket_sort(rng, n, example);
     if (wrong) example->input[0] = calls++ % 2;
 }
 
-static void static_mask(lh_rng *rng, int n, lh_example *example) {
+static void use_static_mask(lh_rng *rng, int n, lh_example *example) {
     static uint8_t calls;
     bool wrong = is_wrong_example(rng);
     lh_task_bucket_sort(rng, n, example);
@@ -90,18 +90,18 @@ static const struct {
     const char *message;
 } cases[] = {
     {write_too_large_token, "input[4] is 5\n  expected: 0 to 4, one of the 5 input symbols"},
-    {target_too_large, "target[1] is 65535\n  expected: 0 to 4, one of the 5 output symbols"},
+    {write_too_large_target, "target[1] is 65535\n  expected: 0 to 4, one of the 5 output symbols"},
     {write_past_the_end, "input[6] was written, past the end\n  expected: writes to input[0] .. input[5] only"},
     {write_before_the_beginning, "target[-1] was written, before the beginning"},
-    {mask_past_the_end, "mask[7] was written, past the end"},
-    {mask_too_large, "mask[2] is 2\n  expected: 1, or 0 where it does not count"},
-    {masked_without_a_line, "mask[2] is 0, but the file's header has no line `mask`\n"
-                            "  expected: `mask: loss` (masked labels count in neither loss nor accuracy) or "
-                            "`mask: accuracy` (masked labels count in the loss, but not in the accuracy)"},
-    {input_not_written, "input[5] was not written\n  expected: all of input[0] .. input[5]"},
-    {target_not_written, "target[0] was not written"},
-    {static_state, "made twice, input[0] is 0 the first time and 1 the second\n  expected: the same example"},
-    {static_mask, "made twice, mask[5] is 0 the first time and 1 the second"},
+    {write_mask_past_the_end, "mask[7] was written, past the end"},
+    {write_too_large_mask, "mask[2] is 2\n  expected: 1, or 0 where it does not count"},
+    {mask_without_a_line, "mask[2] is 0, but the file's header has no line `mask`\n"
+                          "  expected: `mask: loss` (masked labels count in neither loss nor accuracy) or "
+                          "`mask: accuracy` (masked labels count in the loss, but not in the accuracy)"},
+    {leave_out_input, "input[5] was not written\n  expected: all of input[0] .. input[5]"},
+    {leave_out_target, "target[0] was not written"},
+    {use_static_state, "made twice, input[0] is 0 the first time and 1 the second\n  expected: the same example"},
+    {use_static_mask, "made twice, mask[5] is 0 the first time and 1 the second"},
 };
 
 /* The toy's spec with a user's task. */
@@ -142,7 +142,7 @@ static void test_batch_of_a_sampler_with_declared_masks_is_accepted(void **state
         own o;
         lh_batch batch;
         lh_error error;
-        make_own(&o, masked_without_a_line);
+        make_own(&o, mask_without_a_line);
         o.task.loss = losses[i];
         lh_assert_ok(fill(&o, LH_DOMAIN_DATA, &batch, &error), &error);
         for (int label = 0; label < 8 * N; label++)
@@ -182,22 +182,22 @@ static void test_batch_of_right_sampler_same_as_without_trial(void **state) {
 }
 
 /* Violates the interface at one length, in every example. */
-static void wrong_at_nine(lh_rng *rng, int n, lh_example *example) {
+static void write_wrong_token_at_nine(lh_rng *rng, int n, lh_example *example) {
     lh_task_bucket_sort(rng, n, example);
     if (n == 9) example->input[8] = 7;
 }
 
-static int none_at_four(int n) { return n == 4 ? 0 : n; }
+static int get_no_length_at_four(int n) { return n == 4 ? 0 : n; }
 
 static void test_trial_of_a_wrong_length_names_it(void **state) {
     own o;
     lh_error error;
     lh_lengths before = {.first = 1, .last = 8, .step = 1}, all = {.first = 1, .last = 20, .step = 1};
-    make_own(&o, wrong_at_nine);
+    make_own(&o, write_wrong_token_at_nine);
     lh_assert_ok(lh_try_lengths(&o.task, &before, lh_key_of_seed(1), &error), &error);
     lh_assert_error(lh_try_lengths(&o.task, &all, lh_key_of_seed(1), &error), LH_ERR_INPUT, &error,
                     "own.c: task length 9, example 0 of the evaluation: input[8] is 7");
-    o.task.output_length = none_at_four;
+    o.task.output_length = get_no_length_at_four;
     lh_assert_error(lh_try_lengths(&o.task, &before, lh_key_of_seed(1), &error), LH_ERR_INPUT, &error,
                     "own.c: task length 4: the header's formulas give 4 input and 0 output tokens");
     o.task.source = NULL; /* built-in tasks are not tried */

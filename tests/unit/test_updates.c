@@ -11,8 +11,8 @@
 enum { COUNT = 8 * LANES, FIRST = 2 * LANES, PART = 4 * LANES };
 
 static void test_fold_gradient_adds_and_clears(void **state) {
-    real *total = random_reals(1, COUNT, COUNT), *original = random_reals(1, COUNT, COUNT);
-    real *part = random_reals(2, COUNT, COUNT), *added = random_reals(2, COUNT, COUNT);
+    real *total = make_random_reals(1, COUNT, COUNT), *original = make_random_reals(1, COUNT, COUNT);
+    real *part = make_random_reals(2, COUNT, COUNT), *added = make_random_reals(2, COUNT, COUNT);
     fold_gradient(total, part, COUNT);
     for (int i = 0; i < COUNT; i++) {
         assert_true(total[i] == original[i] + added[i]);
@@ -22,7 +22,7 @@ static void test_fold_gradient_adds_and_clears(void **state) {
 }
 
 static void test_sum_of_squares_matches_plain_sum(void **state) {
-    real *x = random_reals(1, COUNT, COUNT);
+    real *x = make_random_reals(1, COUNT, COUNT);
     double expected = 0;
     for (int i = 0; i < COUNT; i++) expected += (double)x[i] * x[i];
     double actual = sum_of_squares(x, COUNT);
@@ -32,9 +32,9 @@ static void test_sum_of_squares_matches_plain_sum(void **state) {
 
 static void test_adam_update_part_of_vector_matches_reference(void **state) {
     const lh_ref_adam reference = {1e-3, 0.9, 0.999, 1e-8, 0};
-    real *p = random_reals(1, COUNT, COUNT), *g = random_reals(2, COUNT, COUNT);
-    real *m = random_reals(3, COUNT, COUNT), *v = random_reals(4, COUNT, COUNT),
-         *before = random_reals(1, COUNT, COUNT);
+    real *p = make_random_reals(1, COUNT, COUNT), *g = make_random_reals(2, COUNT, COUNT);
+    real *m = make_random_reals(3, COUNT, COUNT), *v = make_random_reals(4, COUNT, COUNT),
+         *before = make_random_reals(1, COUNT, COUNT);
     for (int i = 0; i < COUNT; i++) v[i] = v[i] * v[i] + (real)0.01;
     double *p_expected = to_doubles(p, COUNT), *g_wide = to_doubles(g, COUNT), *m_expected = to_doubles(m, COUNT);
     double *v_expected = to_doubles(v, COUNT), squares[2] = {0, 0};
@@ -59,8 +59,8 @@ static void test_adam_update_part_of_vector_matches_reference(void **state) {
 
 /* m and v are (1 - b) times the gradient after the first step, and the corrections divide by (1 - b). */
 static void test_adam_first_step_is_the_rate_of_every_gradient(void **state) {
-    real *p = random_reals(1, COUNT, COUNT), *g = random_reals(2, COUNT, COUNT);
-    real *m = random_reals(3, COUNT, COUNT), *v = random_reals(4, COUNT, COUNT);
+    real *p = make_random_reals(1, COUNT, COUNT), *g = make_random_reals(2, COUNT, COUNT);
+    real *m = make_random_reals(3, COUNT, COUNT), *v = make_random_reals(4, COUNT, COUNT);
     double expected[COUNT];
     for (int i = 0; i < COUNT; i++) {
         p[i] = m[i] = v[i] = 0;
@@ -86,10 +86,10 @@ typedef struct updated {
 } updated;
 
 static updated new_updated(void) {
-    updated u = {.p = random_reals(1, COUNT, COUNT), .g = random_reals(2, COUNT, COUNT)};
+    updated u = {.p = make_random_reals(1, COUNT, COUNT), .g = make_random_reals(2, COUNT, COUNT)};
     u.p_wide = to_doubles(u.p, COUNT);
     for (int i = 0; i < 2; i++) {
-        u.state[i] = random_reals(3, COUNT, COUNT);
+        u.state[i] = make_random_reals(3, COUNT, COUNT);
         for (int e = 0; e < COUNT; e++) u.state[i][e] = 0;
         u.state_wide[i] = to_doubles(u.state[i], COUNT);
     }
@@ -129,7 +129,7 @@ static void check_updates(rule how, int states) {
     for (int step = 1; step <= MANY; step++) {
         lh_update_sums sums = {0, 0};
         double *before = to_doubles(u.p, COUNT), squares[2] = {0, 0};
-        real *next = random_reals(10 + (uint64_t)step, COUNT, COUNT);
+        real *next = make_random_reals(10 + (uint64_t)step, COUNT, COUNT);
         for (int i = 0; i < COUNT; i++) u.g[i] = next[i] * (step % 5 ? 1 : 20);
         update_both(how, step, &u, &sums);
         for (int i = 0; i < COUNT; i++) assert_true((u.g[i] == 0) == (i >= FIRST && i < FIRST + PART));
