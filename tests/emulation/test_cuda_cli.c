@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "emulation.h"
-#include "same_runs.h"
 #include "support/toy_cuda.h"
 #include "support/toy_program.h"
 

@@ -9,7 +9,6 @@
 
 #include "eval/evaluate.h"
 #include "longhand/cuda_place.h"
-#include "same_runs.h"
 #include "support/toy_fleet.h"
 #include "support/toy_program.h"
 

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "longhand/cuda_place.h"
-#include "same_runs.h"
 #include "support/toy_fleet.h"
 #include "support/toy_program.h"
 

@@ -24,8 +24,8 @@ void lh_assert_same_file(const char *directory, const char *a, const char *b);
 /* Asserts that two files of JSON lines below directory agree in every key except steps_per_second and seconds. */
 void lh_assert_same_lines(const char *directory, const char *a, const char *b);
 
-/* Asserts that a run has the same checkpoint, metrics and evaluations below two folders of --out, a and b. run: the run's
- * folder below --out. */
+/* Asserts that a run, a folder below the folders a and b of directory, has equal checkpoints, metrics and evaluations
+ * in both. */
 void lh_assert_same_run(const char *directory, const char *a, const char *b, const char *run);
 
 #endif

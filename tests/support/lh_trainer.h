@@ -26,14 +26,14 @@ void lh_trainer_run(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mas
  * LH_PARITY_DRAW. */
 lh_draw lh_trainer_make_draw(lh_mode mode);
 
-/* Opens a trainer of the spec's first program that samples positions and distances by lh_trainer_make_draw, or takes given
- * ones: [stream][token], NULL for a stream that is sampled. */
+/* Opens a trainer of the spec's first program that samples positions and distances by lh_trainer_make_draw, or takes
+ * given ones: [stream][token], NULL for a stream that is sampled. */
 lh_trainer lh_trainer_open_sampling(const lh_spec *spec, const lh_ref_model *model, const lh_ref_batch *batch,
                                     lh_mode mode, const int32_t *const positions[LH_MAX_STREAMS],
                                     const int32_t *const distances[LH_MAX_STREAMS]);
 
 /* Runs the batch and compares the summed loss, and logits of an evaluation or gradients of a training, with those of
- * kernels/ref: loss, logits, and the gradients in the model. */
+ * kernels/ref: `loss`, `logits`, and the gradients in the model. */
 void lh_trainer_check(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int most,
                       const lh_ref_model *model, double loss, const double *logits,
                       const lh_parity_tolerance *tolerance);
