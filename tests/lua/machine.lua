@@ -1,23 +1,25 @@
--- Runs a network's forward and backward lists on numbers, with the named buffers of generated code: a saved buffer
--- exists once for each repetition, any other buffer once, and operations are in place if the lists say so.
+-- A machine that runs a network's forward and backward lists on numbers, with the named buffers of generated code: a
+-- buffer that the backward pass reads exists once for each repetition, any other buffer once.
 --
--- Input: a network (network/graph/builder.lua). A buffer contains the values that any operation wrote last, and NaN
--- before the first one; it has the width of its first owner. An operation that a real machine cannot do in place (a
--- product into its own input) is an error here.
+-- Input: a network (network/graph/builder.lua). A buffer contains NaN before an operation writes to it, and has the
+-- width of its first value. An operation in place that real code cannot do (a product into its own input) is an error
+-- here.
 
 local backward_operations = require("machine_backward")
 local buffers = require("network.lists.buffers")
 local forward = require("machine_forward")
+local general_lists = require("base.lists")
 local lists = require("network.lists.scope_lists")
 
 local M = {}
 
--- --- buffers ------------------------------------------------------------------------------------------------------
-
+-- Fields: net; lists, the forward and backward list of each scope; rows, the number of tokens of each stream; values
+-- and gradients of parameters; workspace, buffers by name; kept, such buffers by block and repetition; masks; logits;
+-- training, whether buffers are kept for the backward pass; drops, whether dropout applies.
 local Machine = {}
 Machine.__index = Machine
 
-local function new_buffer(name, width, rows)
+local function make_buffer(name, width, rows)
   local data = {}
   for i = 1, rows * width do
     data[i] = 0 / 0
@@ -25,74 +27,73 @@ local function new_buffer(name, width, rows)
   return { name = name, width = width, rows = rows, data = data }
 end
 
-function Machine:rows_of(stream)
+function Machine:count_rows(stream)
   return self.rows[stream.index + 1]
 end
 
--- A buffer of the given set, made if it does not exist.
-function Machine:buffer(set, name, width, stream)
+-- The buffer { name, width, rows, data } of a set, made if it does not exist.
+function Machine:get_buffer(set, name, width, stream)
   local b = set[name]
   if not b then
-    b = new_buffer(name, width.count, self:rows_of(stream))
+    b = make_buffer(name, width.count, self:count_rows(stream))
     set[name] = b
-  elseif b.width ~= width.count or b.rows ~= self:rows_of(stream) then
-    error(("the buffer %s is [%d][%d], and [%d][%d] is needed"):format(name, b.rows, b.width, self:rows_of(stream),
+  elseif b.width ~= width.count or b.rows ~= self:count_rows(stream) then
+    error(("the buffer %s is [%d][%d], and [%d][%d] is needed"):format(name, b.rows, b.width, self:count_rows(stream),
       width.count), 0)
   end
   return b
 end
 
-function Machine:reads_back(scope, value)
+-- Whether the backward pass reads a value.
+function Machine:is_read_backward(scope, value)
   return self.places.scopes[scope].read[value] or false
 end
 
--- The buffer of a repetition's input; after the last repetition, the buffer of the block's result.
-function Machine:home(block, use)
-  local kept = self.training and self:reads_back(block, block.entry)
+-- The buffer of a block's input in repetition `use`; after the last repetition, the buffer of the block's result.
+function Machine:get_input_buffer(block, use)
+  local kept = self.training and self:is_read_backward(block, block.entry)
   if use == block.count * block.loops then
-    return self:place(self.net, block.result)
+    return self:get_value_buffer(self.net, block.result)
   elseif kept and (use > 0 or block.first.carried) then
-    return self:buffer(self.kept[block][use], "input", block.entry.width, block.entry.stream)
+    return self:get_buffer(self.kept[block][use], "input", block.entry.width, block.entry.stream)
   elseif use == 0 and not block.first.carried then
-    return self:place(self.net, block.first)
+    return self:get_value_buffer(self.net, block.first)
   end
-  return self:buffer(self.workspace, buffers.name_for_stream("output", block.entry), block.entry.width,
+  return self:get_buffer(self.workspace, buffers.name_for_stream("output", block.entry), block.entry.width,
     block.entry.stream)
 end
 
--- The buffer of a value; use: the repetition.
-function Machine:place(scope, value, use)
+-- The buffer of a value; use: the repetition of its block.
+function Machine:get_value_buffer(scope, value, use)
   if value.external then
-    return self:place(self.net, value.external)
+    return self:get_value_buffer(self.net, value.external)
   elseif scope == self.net then
     if value.carried then
       local block = value.carried.block
-      return block and self.training and self:reads_back(block, block.entry) and self:home(block, 0)
-        or self:buffer(self.workspace, buffers.name_for_stream("output", value), value.width, value.stream)
+      return block and self.training and self:is_read_backward(block, block.entry) and self:get_input_buffer(block, 0)
+        or self:get_buffer(self.workspace, buffers.name_for_stream("output", value), value.width, value.stream)
     end
-    return self:buffer(self.workspace, value.name, value.width, value.stream)
+    return self:get_buffer(self.workspace, value.name, value.width, value.stream)
   elseif value == scope.entry then
-    return self:home(scope, use)
+    return self:get_input_buffer(scope, use)
   elseif value == scope.last then
-    return self:home(scope, use + 1)
+    return self:get_input_buffer(scope, use + 1)
   end
-  local set = self:reads_back(scope, value) and self.kept[scope][self.training and use or 0] or self.workspace
-  return self:buffer(set, value.name, value.width, value.stream)
+  local set = self:is_read_backward(scope, value) and self.kept[scope][self.training and use or 0] or self.workspace
+  return self:get_buffer(set, value.name, value.width, value.stream)
 end
 
--- The buffer of a norm's saved values, or of a mask.
-function Machine:saved(scope, use, name, width, stream)
+-- The buffer of the values that a norm saves, or of a mask.
+function Machine:get_saved_buffer(scope, use, name, width, stream)
   local set = scope == self.net and self.workspace or self.kept[scope][self.training and use or 0]
-  return self:buffer(set, name, width, stream)
+  return self:get_buffer(set, name, width, stream)
 end
 
-function Machine:gradient(b)
-  return self:buffer(self.workspace, b.name, b.width, b.stream)
+function Machine:get_gradient_buffer(b)
+  return self:get_buffer(self.workspace, b.name, b.width, b.stream)
 end
 
--- --- parameters ---------------------------------------------------------------------------------------------------
-
--- The numbers of a scope's parameters, by member; the lists have no parameters of facets.
+-- The numbers of a scope's parameters, by parameter and member; make(count, initial value) makes a list.
 local function make_numbers(scope, make)
   local set = {}
   for _, p in ipairs(scope.parameters) do
@@ -111,8 +112,8 @@ local function make_numbers(scope, make)
   return set
 end
 
--- Parameters by scope and repetition; the repetitions of a loop share one set.
-function Machine:parameters(make)
+-- The numbers of all parameters, by scope and layer; all loops share one set.
+function Machine:make_parameters(make)
   local all = { [self.net] = { [0] = make_numbers(self.net, make) } }
   for _, block in ipairs(self.net.scopes) do
     all[block] = {}
@@ -127,24 +128,23 @@ local function get_use(all, scope, use)
   return all[scope][scope.count and use % scope.count or 0]
 end
 
-function Machine:p(op, use)
+-- The values of an operation's parameter.
+function Machine:get_parameter(op, use)
   return get_use(self.values, op.scope, use)[op.p]
 end
 
-function Machine:g(op, use)
+-- The gradients of an operation's parameter.
+function Machine:get_gradient(op, use)
   return get_use(self.gradients, op.scope, use)[op.p]
 end
 
-function Machine:output_parameter()
-  for _, p in ipairs(self.net.parameters) do
-    if p.kind == "output" then
-      return p
-    end
-  end
+function Machine:find_output_parameter()
+  return general_lists.find(self.net.parameters, function(p) return p.kind == "output" end)
 end
 
--- The first `count` elements of an operation's mask at a use: 1 / (1 - rate) or 0; all ones without dropout.
-function Machine:dropout_mask(op, use, count, into)
+-- Writes the first `count` elements of an operation's mask in a repetition to a list and returns it: 1 / (1 - rate) or
+-- 0; all ones without dropout.
+function Machine:fill_mask(op, use, count, into)
   local rate = self.drops and op.dropout and op.dropout.rate or 0
   local key = ("%s %s %d"):format(op.scope.name, op.place, use)
   self.masks[key] = self.masks[key] or {}
@@ -155,36 +155,34 @@ function Machine:dropout_mask(op, use, count, into)
   return into
 end
 
--- The mask for values of this width, in a buffer of the layer.
-function Machine:mask(op, use, width, stream)
-  local to = self:saved(op.scope, use, op.keep, width, stream).data
-  return self:dropout_mask(op, use, #to, to)
+-- Makes the mask of values with this width, in a buffer; returns the mask.
+function Machine:make_mask(op, use, width, stream)
+  local to = self:get_saved_buffer(op.scope, use, op.keep, width, stream).data
+  return self:fill_mask(op, use, #to, to)
 end
 
--- The mask for this number of attention weights.
-function Machine:weights_mask(op, use, count)
-  return self:dropout_mask(op, use, count, {})
+-- Makes the mask of this number of attention weights.
+function Machine:make_weights_mask(op, use, count)
+  return self:fill_mask(op, use, count, {})
 end
 
--- --- lists --------------------------------------------------------------------------------------------------------
-
+-- Runs the forward list of a scope in repetition `use`.
 function Machine:run_forward(scope, use)
   for _, op in ipairs(self.lists[scope].forward) do
     forward[op.kind](self, op, use, function(value)
-      return self:place(scope, value, use)
+      return self:get_value_buffer(scope, value, use)
     end)
   end
 end
 
+-- Runs the backward list of a scope in repetition `use`.
 function Machine:run_backward(scope, use)
   for _, b in ipairs(self.lists[scope].backward) do
     backward_operations[b.kind](self, b, use, function(value)
-      return self:place(scope, value, use)
+      return self:get_value_buffer(scope, value, use)
     end)
   end
 end
-
--- --- the whole network --------------------------------------------------------------------------------------------
 
 local function make_zeros(count)
   local list = {}
@@ -194,8 +192,8 @@ local function make_zeros(count)
   return list
 end
 
--- The sum of objective times logits; buffers are empty at first.
-function Machine:loss()
+-- Runs the forward pass from empty buffers; returns the loss, the sum of objective times logits.
+function Machine:compute_loss()
   self.workspace, self.weights = {}, {}
   for _, block in ipairs(self.net.scopes) do
     self.kept[block] = {}
@@ -211,29 +209,29 @@ function Machine:loss()
   return sum
 end
 
--- The row of x from which label l is predicted.
-function Machine:labelled(op, x, l)
+-- The index of the row of x from which label l is predicted.
+function Machine:find_labelled_row(op, x, l)
   return op.readout == "probe" and (2 * l + 1) % x.rows or x.rows - self.labels + l
 end
 
 -- Computes the gradients of all parameters.
 function Machine:differentiate()
-  self:loss()
-  self.gradients = self:parameters(make_zeros)
+  self:compute_loss()
+  self.gradients = self:make_parameters(make_zeros)
   self:run_backward(self.net, 0)
   return self.gradients
 end
 
--- Samples parameters, tokens, masks and the objective.
-function Machine:draw(random)
-  local function any()
+-- Samples parameters, tokens, masks and the objective, the factor of each logit in the loss.
+function Machine:sample(random)
+  local function pick_value()
     return random:pick_number(2000001) / 1000000 - 1
   end
   self.random, self.masks = random, {}
-  self.values = self:parameters(function(count, around)
+  self.values = self:make_parameters(function(count, around)
     local list = {}
     for i = 1, count do
-      list[i] = (around or 0) + any() / 2
+      list[i] = (around or 0) + pick_value() / 2
     end
     return list
   end)
@@ -244,16 +242,16 @@ function Machine:draw(random)
     end
   end
   for i = 1, self.labels * self.net.classes.count do
-    self.objective[i] = any()
+    self.objective[i] = pick_value()
   end
 end
 
--- rows: number of tokens in each stream.
+-- Makes a machine with sampled values. rows: a list of the number of tokens of each stream.
 function M.new(net, random, rows)
   local m = setmetatable({ net = net, rows = rows, labels = 2, training = true, drops = true, kept = {}, tokens = {},
     objective = {}, lists = lists.derive(net) }, Machine)
   m.places = buffers.derive(net, m.lists, false)
-  m:draw(random)
+  m:sample(random)
   return m
 end
 

@@ -12,14 +12,14 @@ end
 local back = {}
 
 function back.classify_grad(m, b, _, buffer_of)
-  local op, x, to, classes = b.op, buffer_of(b.op.x), m:gradient(b.to), m.net.classes.count
-  local p = op.tied and op.tied or m:output_parameter()
+  local op, x, to, classes = b.op, buffer_of(b.op.x), m:get_gradient_buffer(b.to), m.net.classes.count
+  local p = op.tied and op.tied or m:find_output_parameter()
   local parameters, g = m.values[m.net][0][p], m.gradients[m.net][0][p]
   for i = 1, #to.data do
     to.data[i] = 0
   end
   for l = 0, m.labels - 1 do
-    local row = m:labelled(op, x, l) * x.width
+    local row = m:find_labelled_row(op, x, l) * x.width
     for v = 1, classes do
       local d = m.objective[l * classes + v]
       if g.bias then
@@ -35,7 +35,7 @@ function back.classify_grad(m, b, _, buffer_of)
 end
 
 function back.weight_grad(m, b, use, buffer_of)
-  local x, dy, g = buffer_of(b.x), m:gradient(b.dy), m:g(b.op, use)
+  local x, dy, g = buffer_of(b.x), m:get_gradient_buffer(b.dy), m:get_gradient(b.op, use)
   for t = 0, dy.rows - 1 do
     for c = 1, dy.width do
       local d = dy.data[t * dy.width + c]
@@ -51,7 +51,7 @@ function back.weight_grad(m, b, use, buffer_of)
 end
 
 function back.input_grad(m, b, use, buffer_of)
-  local dy, to, p = m:gradient(b.dy), m:gradient(b.to), m:p(b.op, use)
+  local dy, to, p = m:get_gradient_buffer(b.dy), m:get_gradient_buffer(b.to), m:get_parameter(b.op, use)
   local rectified = b.relu and buffer_of(b.relu).data
   apart(b, dy, to)
   for t = 0, dy.rows - 1 do
@@ -66,21 +66,21 @@ function back.input_grad(m, b, use, buffer_of)
 end
 
 function back.relu_grad(m, b, _, buffer_of)
-  local y, dy, to = buffer_of(b.op.out).data, m:gradient(b.dy), m:gradient(b.to)
+  local y, dy, to = buffer_of(b.op.out).data, m:get_gradient_buffer(b.dy), m:get_gradient_buffer(b.to)
   for i = 1, #y do
     to.data[i] = y[i] > 0 and dy.data[i] or 0
   end
 end
 
 function back.activation_grad(m, b, _, buffer_of)
-  local x, dy, to = buffer_of(b.op.x).data, m:gradient(b.dy), m:gradient(b.to)
+  local x, dy, to = buffer_of(b.op.x).data, m:get_gradient_buffer(b.dy), m:get_gradient_buffer(b.to)
   for i = 1, #x do
     to.data[i] = dy.data[i] * select(2, ACTIVATIONS[b.op.activation](x[i]))
   end
 end
 
 function back.gate_grad(m, b, _, buffer_of)
-  local x, dy, to = buffer_of(b.op.x).data, m:gradient(b.dy), m:gradient(b.to)
+  local x, dy, to = buffer_of(b.op.x).data, m:get_gradient_buffer(b.dy), m:get_gradient_buffer(b.to)
   apart(b, dy, to)
   local C = dy.width
   for t = 0, dy.rows - 1 do
@@ -94,10 +94,10 @@ end
 
 -- The sums of a row are computed before the row is written, since dy and the result may share a buffer.
 function back.norm_grad(m, b, use)
-  local op, dy, to = b.op, m:gradient(b.dy), m:gradient(b.to)
-  local p, g, C = m:p(op, use), m:g(op, use), dy.width
-  local xhat = m:saved(op.scope, use, op.name .. "_xhat", op.out.width, op.out.stream).data
-  local rstd = m:saved(op.scope, use, op.name .. "_rstd", { count = 1 }, op.out.stream).data
+  local op, dy, to = b.op, m:get_gradient_buffer(b.dy), m:get_gradient_buffer(b.to)
+  local p, g, C = m:get_parameter(op, use), m:get_gradient(op, use), dy.width
+  local xhat = m:get_saved_buffer(op.scope, use, op.name .. "_xhat", op.out.width, op.out.stream).data
+  local rstd = m:get_saved_buffer(op.scope, use, op.name .. "_rstd", { count = 1 }, op.out.stream).data
   for t = 0, dy.rows - 1 do
     local mean, along = 0, 0
     for c = 1, C do
@@ -115,7 +115,8 @@ function back.norm_grad(m, b, use)
     end
   end
   if b.dbranch then
-    local dbranch, mask = m:gradient(b.dbranch), m:saved(op.scope, use, op.keep, op.out.width, op.out.stream).data
+    local dbranch, mask = m:get_gradient_buffer(b.dbranch),
+      m:get_saved_buffer(op.scope, use, op.keep, op.out.width, op.out.stream).data
     apart(b, dbranch, to)
     for i = 1, #mask do
       dbranch.data[i] = to.data[i] * mask[i]
@@ -124,27 +125,27 @@ function back.norm_grad(m, b, use)
 end
 
 function back.dropout_grad(m, b, use)
-  local op, dy, to = b.op, m:gradient(b.dy), m:gradient(b.to)
-  local mask = m:saved(op.scope, use, op.keep, op.out.width, op.out.stream).data
+  local op, dy, to = b.op, m:get_gradient_buffer(b.dy), m:get_gradient_buffer(b.to)
+  local mask = m:get_saved_buffer(op.scope, use, op.keep, op.out.width, op.out.stream).data
   for i = 1, #mask do
     to.data[i] = dy.data[i] * mask[i]
   end
 end
 
 function back.accumulate(m, b)
-  local source_gradient, to = m:gradient(b.from), m:gradient(b.to)
+  local source_gradient, to = m:get_gradient_buffer(b.from), m:get_gradient_buffer(b.to)
   for i = 1, #to.data do
     to.data[i] = to.data[i] + source_gradient.data[i]
   end
 end
 
 function back.copy(m, b)
-  local source_gradient, to = m:gradient(b.from), m:gradient(b.to)
+  local source_gradient, to = m:get_gradient_buffer(b.from), m:get_gradient_buffer(b.to)
   table.move(source_gradient.data, 1, #source_gradient.data, 1, to.data)
 end
 
 function back.clear(m, b)
-  local to = m:gradient(b.to).data
+  local to = m:get_gradient_buffer(b.to).data
   for i = 1, #to do
     to[i] = 0
   end
@@ -158,11 +159,12 @@ local function make_filled(buffer)
 end
 
 function back.attention_grad(m, b, use, buffer_of)
-  local op, dy = b.op, m:gradient(b.dy)
+  local op, dy = b.op, m:get_gradient_buffer(b.dy)
   local q, kv, saved = buffer_of(op.q), buffer_of(op.kv), m.weights[op.out][use]
   local weights, mask = saved.softmax, saved.mask
-  local dq, dkv = make_filled(m:gradient(b.dq)), b.dkv ~= b.dq and make_filled(m:gradient(b.dkv)) or m:gradient(b.dq)
-  local dway = b.dcontribution and make_filled(m:gradient(b.dcontribution))
+  local dq, dkv = make_filled(m:get_gradient_buffer(b.dq)),
+    b.dkv ~= b.dq and make_filled(m:get_gradient_buffer(b.dkv)) or m:get_gradient_buffer(b.dq)
+  local dway = b.dcontribution and make_filled(m:get_gradient_buffer(b.dcontribution))
   local D, C, along = dy.width // op.family.heads, dy.width, {}
   local function dweight(h, i, j, value)
     local sum = 0
@@ -198,9 +200,9 @@ end
 
 -- The dropout is applied in place, so the next reader of the gradient sees it, too.
 function back.place_grad(m, b, use)
-  local op, dy = b.op, m:gradient(b.dy)
-  local mask = op.dropout and m:saved(op.scope, use, op.keep, op.out.width, op.out.stream).data
-  local g = op.p and m:g(op, use).weight
+  local op, dy = b.op, m:get_gradient_buffer(b.dy)
+  local mask = op.dropout and m:get_saved_buffer(op.scope, use, op.keep, op.out.width, op.out.stream).data
+  local g = op.p and m:get_gradient(op, use).weight
   for i = 1, #dy.data do
     dy.data[i] = dy.data[i] * (mask and mask[i] or 1)
     if g then
@@ -210,9 +212,9 @@ function back.place_grad(m, b, use)
 end
 
 function back.embed_grad(m, b, use)
-  local op, dy, g = b.op, m:gradient(b.dy), m:g(b.op, use)
+  local op, dy, g = b.op, m:get_gradient_buffer(b.dy), m:get_gradient(b.op, use)
   local blanks = op.p.kind == "linear" and m.net.tokens.count - op.p.rows.count or 0
-  local mask = op.dropout and m:saved(op.scope, use, op.keep, op.out.width, op.out.stream).data
+  local mask = op.dropout and m:get_saved_buffer(op.scope, use, op.keep, op.out.width, op.out.stream).data
   for t = 0, dy.rows - 1 do
     local row = m.tokens[op.stream.index + 1][t + 1] - blanks
     for c = 1, dy.width do

@@ -9,9 +9,9 @@ local ACTIVATIONS, apart, each_pair = numbers.ACTIVATIONS, numbers.apart, number
 local forward = {}
 
 function forward.embed(m, op, use, buffer_of)
-  local out, p = buffer_of(op.out), m:p(op, use)
+  local out, p = buffer_of(op.out), m:get_parameter(op, use)
   local blanks = op.p.kind == "linear" and m.net.tokens.count - op.p.rows.count or 0
-  local mask = op.dropout and m:mask(op, use, op.out.width, op.out.stream)
+  local mask = op.dropout and m:make_mask(op, use, op.out.width, op.out.stream)
   for t = 0, out.rows - 1 do
     local row = m.tokens[op.stream.index + 1][t + 1] - blanks
     for c = 1, out.width do
@@ -24,14 +24,14 @@ end
 
 -- Applies an operation's dropout to its result.
 local function drop(m, op, use, out)
-  local mask = op.dropout and m:mask(op, use, op.out.width, op.out.stream) or {}
+  local mask = op.dropout and m:make_mask(op, use, op.out.width, op.out.stream) or {}
   for i = 1, #mask do
     out.data[i] = out.data[i] * mask[i]
   end
 end
 
 function forward.place(m, op, use, buffer_of)
-  local x, out, vectors = buffer_of(op.x), buffer_of(op.out), op.p and m:p(op, use).weight
+  local x, out, vectors = buffer_of(op.x), buffer_of(op.out), op.p and m:get_parameter(op, use).weight
   for t = 0, out.rows - 1 do
     for c = 1, out.width do
       local i = t * out.width + c
@@ -42,7 +42,7 @@ function forward.place(m, op, use, buffer_of)
 end
 
 function forward.product(m, op, use, buffer_of)
-  local x, out, p = buffer_of(op.x), buffer_of(op.out), m:p(op, use)
+  local x, out, p = buffer_of(op.x), buffer_of(op.out), m:get_parameter(op, use)
   apart(op, x, out)
   for t = 0, out.rows - 1 do
     for c = 1, out.width do
@@ -78,7 +78,7 @@ end
 
 function forward.add(m, op, use, buffer_of)
   local residual, branch, out = buffer_of(op.residual), buffer_of(op.branch), buffer_of(op.sum or op.out)
-  local mask = op.dropout and m:mask(op, use, op.out.width, op.out.stream)
+  local mask = op.dropout and m:make_mask(op, use, op.out.width, op.out.stream)
   for i = 1, #out.data do
     out.data[i] = residual.data[i] + branch.data[i] * (mask and mask[i] or 1)
   end
@@ -94,9 +94,9 @@ end
 
 -- Processes row by row, so that out may be x.
 local function normalise(m, op, use, x, out)
-  local p, C = m:p(op, use), out.width
-  local xhat = m:saved(op.scope, use, op.name .. "_xhat", op.out.width, op.out.stream)
-  local rstd = m:saved(op.scope, use, op.name .. "_rstd", { count = 1 }, op.out.stream)
+  local p, C = m:get_parameter(op, use), out.width
+  local xhat = m:get_saved_buffer(op.scope, use, op.name .. "_xhat", op.out.width, op.out.stream)
+  local rstd = m:get_saved_buffer(op.scope, use, op.name .. "_rstd", { count = 1 }, op.out.stream)
   for t = 0, out.rows - 1 do
     local mean, square = op.norm == "layer" and compute_mean(x, t * C, C) or 0, 0
     for c = t * C + 1, t * C + C do
@@ -116,7 +116,7 @@ end
 
 function forward.add_norm(m, op, use, buffer_of)
   local residual, branch, out = buffer_of(op.residual), buffer_of(op.branch), buffer_of(op.out)
-  local mask = op.dropout and m:mask(op, use, op.out.width, op.out.stream)
+  local mask = op.dropout and m:make_mask(op, use, op.out.width, op.out.stream)
   local sum = op.sum and buffer_of(op.sum).data or {}
   for i = 1, #out.data do
     sum[i] = residual.data[i] + branch.data[i] * (mask and mask[i] or 1)
@@ -155,7 +155,7 @@ function forward.attention(m, op, use, buffer_of)
   local weights = attend_weights(op, q, kv, op.contribution and buffer_of(op.contribution))
   local D, C = out.width // op.family.heads, out.width
   m.weights[op.out] = m.weights[op.out] or {}
-  local mask = m:weights_mask(op, use, #weights)
+  local mask = m:make_weights_mask(op, use, #weights)
   m.weights[op.out][m.training and use or 0] = { softmax = weights, mask = mask }
   for i = 1, #out.data do
     out.data[i] = 0
@@ -179,7 +179,7 @@ end
 -- Logits of the labelled tokens.
 function forward.classify(m, op, _, buffer_of)
   local x, classes = buffer_of(op.x), m.net.classes.count
-  local p = op.tied and op.tied or m:output_parameter()
+  local p = op.tied and op.tied or m:find_output_parameter()
   local of = m.values[m.net][0][p]
   m.logits = {}
   for l = 0, m.labels - 1 do
@@ -187,7 +187,7 @@ function forward.classify(m, op, _, buffer_of)
       local sum = of.bias and of.bias[v] or 0
       for c = 1, x.width do
         local weight = op.tied and of.weight[(v - 1) * x.width + c] or of.weight[(c - 1) * classes + v]
-        sum = sum + x.data[m:labelled(op, x, l) * x.width + c] * weight
+        sum = sum + x.data[m:find_labelled_row(op, x, l) * x.width + c] * weight
       end
       m.logits[l * classes + v] = sum
     end

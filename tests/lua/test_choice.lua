@@ -1,4 +1,4 @@
--- The chosen learning rate and the reason, grids of scores, and evaluations that must not be mixed.
+-- The chosen learning rate of a cell, captions of reports, and evaluations that must not be mixed.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -9,37 +9,37 @@ local draw = require("lab.study.report.figures.draw")
 local entries = require("lab.study.report.tables.table_entries")
 local figures = require("lab.study.report.figures.figures")
 local items = require("lab.study.report.items")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local all_metrics = require("lab.study.report.tables.all_metrics")
 local report = require("lab.study.report.report")
 local reports = require("reports")
 local score_tables = require("lab.study.report.tables.score_tables")
 
-local make_eval_line, write_run, make_spec = reports.make_eval_line, reports.write_run, reports.make_spec
+local get_root, make_eval_line = reports.get_root, reports.make_eval_line
+local make_spec, write_run = reports.make_spec, reports.write_run
 
 function draw.run()
   return nil, "no pictures", {}
 end
 
--- A line of a generative model with its decoding.
-local function answered(split, length, values)
+-- A line of eval.jsonl of a decoder with greedy answers. values: { accuracy, teacher-forced accuracy, exact match,
+-- ended = text of further fields, loss }.
+local function make_decoder_line(split, length, values)
   return ('{"step":100,"split":"%s","by":{"length":%d},"examples":50,"draws":1,"decoding":"greedy","accuracy":%g,'
     .. '"accuracy_teacher_forced":%g,"exact_match":%g,"exact_match_low":%g,"exact_match_high":%g%s,"loss":%g,'
     .. '"sd_over_draws":0,"sd_over_sequences":0.1}\n'):format(split, length, values[1], values[2], values[3],
     math.max(0, values[3] - 0.1), math.min(1, values[3] + 0.1), values.ended or "", values.loss or 1)
 end
 
-local function get_runs_folder(dir)
-  return dir:match("^(.*)/[^/]*/[^/]*/[^/]*$")
-end
-
-local function make_generative_run()
+local function make_decoder_spec()
   local spec = make_spec("reverse_string")
   spec.model.kind = "decoder"
   return spec
 end
 
--- A folder with the runs of one cell: { [rate] = { lines of seed 0, ... } }.
+-- Writes and reads the runs of one cell. by_rate: { [learning rate] = { lines of seed 0, ... } }; facts: of run.json;
+-- scored: the sets of a study, nil for a folder without a study. Returns the cell and the study.
 local function write_cell(name, by_rate, facts, scored)
   local dir
   for rate, list in pairs(by_rate) do
@@ -47,32 +47,31 @@ local function write_cell(name, by_rate, facts, scored)
       dir = write_run(name, "reverse_string_rope", i - 1, rate, { exit = 0, eval = eval, facts = facts })
     end
   end
-  local study = cells.read_folder(get_runs_folder(dir))
+  local study = cells.read_folder(get_root(dir))
   if scored then
-    local cell_runs = {}
-    for i, run in ipairs(study.cells[1].runs) do
-      cell_runs[i] = { seed = run.seed, learning_rate = run.learning_rate,
-        dir = run.dir:sub(#get_runs_folder(dir) + 2) }
-    end
+    local cell_runs = lists.map(study.cells[1].runs, function(run)
+      return { seed = run.seed, learning_rate = run.learning_rate, dir = run.dir:sub(#get_root(dir) + 2) }
+    end)
     study = cells.read_study({ name = "s", axes = study.axes, scored = scored, cells = { { key = study.cells[1].key,
-      id = "reverse_string_rope", runs = cell_runs } } }, get_runs_folder(dir))
+      id = "reverse_string_rope", runs = cell_runs } } }, get_root(dir))
   end
   return study.cells[1], study
 end
 
 TestChoice = {}
 
--- Makes two rates, one better in distribution, the other better beyond training, so the choice depends on the choosing
--- set.
-local function two_rates(extra_a, extra_b, in_a, in_b)
-  return { [0.1] = { (in_a and make_eval_line(100, "in_distribution", 5, in_a) or "") .. make_eval_line(100, "beyond",
-    20, 0.25)
-    .. (extra_a or "") }, [0.2] = { (in_b and make_eval_line(100, "in_distribution", 5, in_b) or "")
-    .. make_eval_line(100, "beyond", 20, 0.75) .. (extra_b or "") } }
+-- Lines of two learning rates, of which 0.2 is better beyond training. in_a, in_b: the accuracy at training lengths,
+-- nil for none; extra_a, extra_b: further lines.
+local function make_two_rates(extra_a, extra_b, in_a, in_b)
+  local function make_lines(within, beyond, extra)
+    return (within and make_eval_line(100, "in_distribution", 5, within) or "")
+      .. make_eval_line(100, "beyond", 20, beyond) .. (extra or "")
+  end
+  return { [0.1] = { make_lines(in_a, 0.25, extra_a) }, [0.2] = { make_lines(in_b, 0.75, extra_b) } }
 end
 
 function TestChoice.test_rates_are_chosen_in_distribution()
-  local cell, study = write_cell("in_distribution", two_rates(nil, nil, 0.9, 0.5))
+  local cell, study = write_cell("in_distribution", make_two_rates(nil, nil, 0.9, 0.5))
   lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.set, cell.summary.max },
     { 0.1, "in_distribution", 75.0 })
   lu.assertEquals(captions.name_rates(study),
@@ -80,9 +79,9 @@ function TestChoice.test_rates_are_chosen_in_distribution()
   lu.assertNil(entries.list_cautions(cell, "median", { value = 25 }))
 end
 
--- A validation stream has priority over the test's conditions.
+-- If there is a validation stream, it chooses the rate instead of the test's lines in distribution.
 function TestChoice.test_a_validation_stream_comes_first()
-  local cell, study = write_cell("stream", two_rates(make_eval_line(100, "validation", 5, 0.5),
+  local cell, study = write_cell("stream", make_two_rates(make_eval_line(100, "validation", 5, 0.5),
     make_eval_line(100, "validation", 5, 0.75), 0.9, 0.5))
   lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.set }, { 0.2, "validation" })
   lu.assertStrContains(captions.name_rates(study), "chosen on the validation stream (in_distribution)")
@@ -90,7 +89,7 @@ end
 
 -- A choice is marked if all evaluations are beyond training.
 function TestChoice.test_a_choice_beyond_training_is_marked()
-  local cell, study = write_cell("beyond", two_rates())
+  local cell, study = write_cell("beyond", make_two_rates())
   lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.beyond, cell.summary.choice.scored }, { 0.2, true,
     true })
   lu.assertEquals(entries.list_cautions(cell, "median", { value = 75 }), "the learning rate was chosen beyond training")
@@ -98,9 +97,9 @@ function TestChoice.test_a_choice_beyond_training_is_marked()
   lu.assertEquals(captions.name_chosen(cell), "beyond (scored)")
 end
 
--- A study may name the choosing set; then no cell has a mark.
+-- A study may name the set that chooses the rate; then no cell has a mark.
 function TestChoice.test_a_study_may_name_the_set()
-  local cell, study = write_cell("named", two_rates(nil, nil, 0.9, 0.5), nil, { split = "test", select = "test" })
+  local cell, study = write_cell("named", make_two_rates(nil, nil, 0.9, 0.5), nil, { split = "test", select = "test" })
   lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.set, cell.summary.choice.named }, { 0.2, "test", true })
   lu.assertStrContains(captions.name_rates(study), "chosen on the scored examples, beyond training")
   lu.assertNil(entries.list_cautions(cell, "median", { value = 75 }))
@@ -108,11 +107,12 @@ end
 
 -- The loss decides between rates with equal scores.
 function TestChoice.test_loss_decides_between_equal_scores()
-  local function lines(loss)
+  local function make_lines(loss)
     return (make_eval_line(100, "in_distribution", 5, 1):gsub('"loss":0.5', '"loss":' .. loss))
       .. make_eval_line(100, "beyond", 20, 0.5)
   end
-  local cell = write_cell("equal", { [0.1] = { lines(0.25) }, [0.2] = { lines(0.125) }, [0.3] = { lines(0.125) } })
+  local cell = write_cell("equal",
+    { [0.1] = { make_lines(0.25) }, [0.2] = { make_lines(0.125) }, [0.3] = { make_lines(0.125) } })
   lu.assertEquals(cell.summary.best.rate, 0.2)
 end
 
@@ -121,10 +121,10 @@ function TestChoice.test_without_validation_the_test_file_chooses_the_rate()
   local spec = make_spec("bucket_sort")
   spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
   local facts = { spec = spec, train_lengths = { 3, 4 }, data = { train = "t", eval = "e" } }
-  local function lines(within, beyond)
+  local function make_lines(within, beyond)
     return make_eval_line(100, "test", 4, within) .. make_eval_line(100, "test", 9, beyond, ',"beyond":["length"]')
   end
-  local cell, study = write_cell("file", { [0.1] = { lines(1, 0) }, [0.2] = { lines(0.5, 1) } }, facts)
+  local cell, study = write_cell("file", { [0.1] = { make_lines(1, 0) }, [0.2] = { make_lines(0.5, 1) } }, facts)
   lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.set }, { 0.1, "in_distribution" })
   lu.assertStrContains(captions.name_rates(study), "chosen on the part in_distribution of the set test")
   lu.assertStrContains(captions.name_grid(study), "share of 100 examples, 2 lengths 4..9, on the set test")
@@ -134,11 +134,11 @@ TestCaptions = {}
 
 -- The default table has the median, the least, the most and the number of seeds at the chosen rate.
 function TestCaptions.test_the_first_table_is_a_median()
-  local lists = {}
+  local seeds = {}
   for seed, beyond in ipairs({ 0.5, 0.25, 0.625 }) do
-    lists[seed] = make_eval_line(100, "in_distribution", 5, 1) .. make_eval_line(100, "beyond", 20, beyond)
+    seeds[seed] = make_eval_line(100, "in_distribution", 5, 1) .. make_eval_line(100, "beyond", 20, beyond)
   end
-  local _, study = write_cell("median", { [0.1] = lists })
+  local _, study = write_cell("median", { [0.1] = seeds })
   local model = score_tables.tabulate(study, assert(items.check(study))[1])
   lu.assertEquals(model.rows[1].cells[1].texts, { "50.0 (25.0 to 62.5; 3)" })
   lu.assertEquals(model.title, "Accuracy in percent: median, least to most and number of seeds, at the chosen learning "
@@ -146,7 +146,7 @@ function TestCaptions.test_the_first_table_is_a_median()
   lu.assertEquals(model.about, "Length 20, beyond training. One learning rate for each cell.")
 end
 
--- Cells that are means over other conditions than most are marked.
+-- A cell whose score is a mean over other lengths than most cells' is marked.
 function TestCaptions.test_other_grids_are_marked()
   local dir
   for seed = 0, 2 do
@@ -157,13 +157,12 @@ function TestCaptions.test_other_grids_are_marked()
     dir = write_run("grids", "bucket_sort_none", seed, 0.1, { exit = 0, eval = make_eval_line(100, "beyond", 20, 0.5)
       .. make_eval_line(100, "beyond", 30, 0.25) })
   end
-  local study = cells.read_folder(get_runs_folder(dir))
+  local study = cells.read_folder(get_root(dir))
   lu.assertEquals(captions.name_grid(study),
     "mean over 2 lengths 20..30, beyond training; cells of another grid are marked")
-  local notes = {}
-  for i, cell in ipairs(study.cells) do
-    notes[i] = entries.list_cautions(cell, "median", { value = 1 }) or ""
-  end
+  local notes = lists.map(study.cells, function(cell)
+    return entries.list_cautions(cell, "median", { value = 1 }) or ""
+  end)
   lu.assertEquals(notes, { "another grid: length 20", "", "" })
 end
 
@@ -171,8 +170,9 @@ end
 function TestCaptions.test_decodings_are_not_mixed_in_a_cell()
   local forced = make_eval_line(100, "beyond", 20, 0.75)
     :gsub('"accuracy"', '"decoding":"teacher_forced","accuracy_teacher_forced"')
-  local cell, study = write_cell("mixed", { [0.1] = { answered("beyond", 20, { 0.25, 0.75, 0.125 }), forced, forced } },
-    { spec = make_generative_run() })
+  local cell, study = write_cell("mixed",
+    { [0.1] = { make_decoder_line("beyond", 20, { 0.25, 0.75, 0.125 }), forced, forced } },
+    { spec = make_decoder_spec() })
   lu.assertEquals({ cell.summary.evaluated, cell.summary.decoding, cell.summary.other_decoding }, { 1, "greedy", 2 })
   lu.assertStrContains(entries.list_cautions(cell, "median", { value = 1 }),
     "1 of 3 runs: 2 not evaluated; 2 runs were evaluated in another way, greedy ones are scored")
@@ -180,16 +180,17 @@ function TestCaptions.test_decodings_are_not_mixed_in_a_cell()
   lu.assertStrContains(cell.runs[2].notes[1], "its evaluations are teacher-forced, those of other runs are "
     .. "greedy")
   lu.assertEquals(captions.name_answers(study), "greedy answers, answer length given")
-  local _, alone = write_cell("forced", { [0.1] = { forced } }, { spec = make_generative_run() })
+  local _, alone = write_cell("forced", { [0.1] = { forced } }, { spec = make_decoder_spec() })
   lu.assertEquals({ alone.scored.metric, alone.cells[1].summary.scores }, { "exact_match", { 25.0 } })
   lu.assertEquals(captions.name_answers(alone), "evaluated teacher-forced: the target is given up to each token")
 end
 
--- All metrics are side by side, set by set.
+-- The table of all metrics has a column for each set, with its metrics side by side.
 function TestCaptions.test_every_set_and_metric()
-  local _, study = write_cell("measured", { [0.1] = { answered("validation", 5, { 1, 1, 1, ended = ',"ended_early":0' })
-    .. answered("in_distribution", 5, { 0.5, 0.75, 0.25 }) .. answered("beyond", 20, { 0.25, 0.625, 0,
-    ended = ',"ended_early":0.5,"not_ended":0' }) } }, { spec = make_generative_run() })
+  local _, study = write_cell("measured",
+    { [0.1] = { make_decoder_line("validation", 5, { 1, 1, 1, ended = ',"ended_early":0' })
+    .. make_decoder_line("in_distribution", 5, { 0.5, 0.75, 0.25 }) .. make_decoder_line("beyond", 20, { 0.25, 0.625, 0,
+    ended = ',"ended_early":0.5,"not_ended":0' }) } }, { spec = make_decoder_spec() })
   local model = all_metrics.make_cells_table(study)
   lu.assertEquals({ model.subs, #model.columns, model.columns[3].title }, { { "exact match", "accuracy",
     "teacher-forced" }, 3, "beyond" })
@@ -199,52 +200,48 @@ function TestCaptions.test_every_set_and_metric()
   lu.assertStrContains(captions.describe(study, true), "Greedy answers, ended by the model. One learning rate")
 end
 
--- The band of a single seed is the spread over its samples, the band of several seeds the spread over seeds; the
--- caption names it.
-function TestCaptions.test_a_band_shows_the_interval_of_seeds_or_draws()
-  local lines = answered("beyond", 20, { 0.25, 0.75, 0.5 })
+-- The band of a curve is the confidence interval of a single seed, or the quartiles of several seeds; the caption names
+-- it.
+function TestCaptions.test_a_band_is_an_interval_of_one_seed_or_of_several()
+  local lines = make_decoder_line("beyond", 20, { 0.25, 0.75, 0.5 })
   local item = { kind = "curves", lines = "encoding" }
-  local _, study = write_cell("one_seed", { [0.1] = { lines } }, { spec = make_generative_run() })
+  local _, study = write_cell("one_seed", { [0.1] = { lines } }, { spec = make_decoder_spec() })
   local figure = figures.make_by_length(study, item)
   lu.assertEquals(figure.panels[1].curves[1].band, { { 20, 40.0, 60.0 } })
   lu.assertStrContains(figure.caption, "of a single seed the 95% Wilson interval of its exact match")
   lu.assertStrContains(figure.caption, "Greedy answers, answer length given.")
   lu.assertNotStrContains(figure.caption, "chance")
-  _, study = write_cell("seeds", { [0.1] = { lines, lines, lines } }, { spec = make_generative_run() })
+  _, study = write_cell("seeds", { [0.1] = { lines, lines, lines } }, { spec = make_decoder_spec() })
   figure = figures.make_by_length(study, item)
   lu.assertEquals(figure.panels[1].curves[4].band, { { 20, 50.0, 50.0 } })
   lu.assertNotStrContains(figure.caption, "Wilson")
   lu.assertStrContains(figure.caption, "quartiles of the seeds")
 end
 
--- The cost of a run: tokens and operations of its plan.
+-- The cost of a run follows from the tokens and operations of its plan.
 function TestCaptions.test_cost_of_a_run()
-  local cell, study = write_cell("cost", two_rates(nil, nil, 0.9, 0.5), { parameters = 1234567, train_seconds = 120 })
+  local cell, study = write_cell("cost", make_two_rates(nil, nil, 0.9, 0.5),
+    { parameters = 1234567, train_seconds = 120 })
   study.plan_of = function()
     return { mean_tokens = 10.5, train = { batch = 8 }, flops_per_step = 2e9, task = {}, parameters = 1234567 }
   end
   lu.assertEquals(cost.compute(study, cell, cell.summary.top), { parameters = 1234567, tokens = 8400.0, flops = 2e11,
     bound = false })
-  local texts = {}
-  for i, entry in ipairs(cost.make_cells_table(study).rows[1].cells) do
-    texts[i] = entry.texts[1]
-  end
+  local texts = lists.map(cost.make_cells_table(study).rows[1].cells, function(entry) return entry.texts[1] end)
   lu.assertEquals(texts, { "0.1, 0.2", "0.1", "in_distribution", "1,234,567", "8,400", "2.00e+11", "2 min 00 s",
     "4 min 00 s" })
 end
 
 -- A requested metric is in titles, tables and files.
 function TestCaptions.test_another_metric()
-  local dir = write_run("asked", "reverse_string_rope", 0, 0.1, { exit = 0, facts = { spec = make_generative_run() },
-    eval = answered("in_distribution", 5, { 1, 1, 1 }) .. answered("beyond", 20, { 0.25, 0.75, 0.125 }) })
-  local root, output = get_runs_folder(dir), nil
+  local dir = write_run("asked", "reverse_string_rope", 0, 0.1, { exit = 0, facts = { spec = make_decoder_spec() },
+    eval = make_decoder_line("in_distribution", 5, { 1, 1, 1 }) .. make_decoder_line("beyond", 20,
+      { 0.25, 0.75, 0.125 }) })
+  local root = get_root(dir)
   local function print_report(metric)
-    report.run({ project = reports.project, runs = root, metric = metric, no_cache = true, say = function(text)
-      output = output and output .. text or text
-    end })
-    local text = output
-    output = nil
-    return (text:gsub("%s+", " "))
+    local _, _, output = reports.run_verb(report.run, { project = reports.project, runs = root, metric = metric,
+      no_cache = true })
+    return (output:gsub("%s+", " "))
   end
   lu.assertStrContains(print_report(), "A score is the exact match at the last step, in percent. Length 20, beyond "
     .. "training. Greedy answers, answer length given.")

@@ -1,8 +1,9 @@
--- The cost of a step: operations, tokens, memory.
+-- The cost of a training step: floating-point operations, tokens, memory.
 
 local support = dofile("tests/lua/support.lua")
 
 local costs = require("plan.deriving.costs")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local memory = require("lab.pages.memory")
 local plans = require("plans")
@@ -12,7 +13,8 @@ local project = require("project").new(".")
 
 TestCosts = {}
 
--- Six operations per weight of the layers and token, and attention over T^2 pairs.
+-- The operations of a step with 128 sequences of T tokens: six per weight of the layers and token, and attention over
+-- T^2 pairs.
 local function compute_nominal_flops(T)
   return 6 * 245760 * T * 128 + 12 * T * T * 64 * 128 * 5
 end
@@ -42,16 +44,16 @@ function TestCosts.test_flops_are_a_mean_over_the_training_lengths()
   end
 end
 
--- With computation tokens, the longest sequence of a file consists of input but for one token.
+-- With computation tokens, the longest sequence of a file is an input of all tokens but one.
 function TestCosts.test_computation_tokens_lengthen_sequences()
-  local planned = plans.plan_task
-  lu.assertEquals(planned("kind = 'reverse_string'").longest_training, 80)
-  lu.assertEquals(planned("kind = 'reverse_string', computation = 2").longest_training, 160)
-  lu.assertEquals(planned("kind = 'reverse_string', computation = 2").mean_tokens, 4 * 20.5)
-  lu.assertEquals(planned("kind = 'parity_check', computation = 3").longest_training, 161)
+  local plan_task = plans.plan_task
+  lu.assertEquals(plan_task("kind = 'reverse_string'").longest_training, 80)
+  lu.assertEquals(plan_task("kind = 'reverse_string', computation = 2").longest_training, 160)
+  lu.assertEquals(plan_task("kind = 'reverse_string', computation = 2").mean_tokens, 4 * 20.5)
+  lu.assertEquals(plan_task("kind = 'parity_check', computation = 3").longest_training, 161)
   local data = "data = 'a.jsonl', input_symbols = 3, output_symbols = 2, longest = 40"
-  lu.assertEquals(planned(data).longest_training, 40)
-  lu.assertEquals(planned(data .. ", computation = 2").longest_training, 3 * 39 + 1)
+  lu.assertEquals(plan_task(data).longest_training, 40)
+  lu.assertEquals(plan_task(data .. ", computation = 2").longest_training, 3 * 39 + 1)
 end
 
 function TestCosts.test_operations_sum_to_the_step()
@@ -65,7 +67,8 @@ function TestCosts.test_operations_sum_to_the_step()
   lu.assertEquals(sum, plan.flops_per_step)
 end
 
--- Formulas of the sizes alone, without a graph, for Ruoss et al.'s encoder with every facet that has products.
+-- The numbers from the graph equal formulas of the sizes, for the encoder of Ruoss et al. and every facet with
+-- products.
 function TestCosts.test_flops_are_those_of_the_formulas()
   local function check(sets, weights, pair_factor, relative)
     local plan = make_plan(sets, make_task(2, 3))
@@ -82,7 +85,8 @@ function TestCosts.test_flops_are_those_of_the_formulas()
   check({ ["model.kind"] = "decoder", ["model.tied"] = "true" }, 5 * (4 * 64 * 64 + 2 * 64 * 256), 4, 0)
 end
 
--- An unused row of the last layer needs no output of attention, no feed-forward layer, and no pairs of its query.
+-- In the last layer, a row that no label reads needs no output of attention, no feed-forward layer, and no pairs of its
+-- query.
 function TestCosts.test_unused_rows_of_the_last_layer_need_no_flops()
   local function check(sets, per_token, per_pair)
     local part = make_plan(sets, make_task(2, 3)).cpu.part
@@ -94,8 +98,8 @@ function TestCosts.test_unused_rows_of_the_last_layer_need_no_flops()
   lu.assertFalse(make_plan({ ["model.kind"] = "encoder_decoder" }, make_task(2, 3)).cpu.part)
 end
 
--- A token of the first layer needs only the products before attention once per symbol, if nothing is added to its
--- vector and symbols are few.
+-- In the first layer, products before attention are computed once per symbol, if nothing is added to the symbols'
+-- vectors and symbols are few.
 function TestCosts.test_equal_rows_of_the_first_layer_need_flops_once_per_symbol()
   local function check(sets, inputs, per_token)
     local vocabulary = make_plan(sets, make_task(inputs, 3)).cpu.vocabulary
@@ -112,8 +116,8 @@ function TestCosts.test_equal_rows_of_the_first_layer_need_flops_once_per_symbol
   check({ ["model.kind"] = "encoder_decoder" }, 2, false)
 end
 
--- Two streams: the encoder and the products of keys and values depend on the source's length, all others on the
--- target's.
+-- With two streams, the operations of the encoder and of the keys and values depend on the source's length, all others
+-- on the target's.
 function TestCosts.test_flops_of_two_streams_follow_the_length_of_each()
   local plan = make_plan({ ["model.kind"] = "encoder_decoder", ["model.encoder_layers"] = "2",
     ["model.decoder_layers"] = "3" }, make_task(2, 3, "2 * n"))
@@ -126,42 +130,39 @@ function TestCosts.test_flops_of_two_streams_follow_the_length_of_each()
   lu.assertEquals({ plan.mean_tokens, plan.longest_training }, { 3 * 20.5, 80 })
 end
 
+local function sum_parameters(plan)
+  return lists.sum(plan.network, function(scope)
+    return scope.count * lists.sum(scope.operations, function(operation) return operation.parameters end)
+  end)
+end
+
 -- Every learned number belongs to one operation, or to the score of all layers.
 function TestCosts.test_operations_have_all_parameters()
   for _, sets in ipairs({ {}, { ["encoding.relative.kind"] = "transformer_xl" },
     { ["encoding.normaliser.kind"] = "geometric" }, { ["encoding.additive.kind"] = "learned" },
     { ["model.kind"] = "decoder", ["model.tied"] = "true", ["encoding.additive.kind"] = "learned" },
     { ["model.bias"] = "all", ["model.norm.place"] = "pre", ["model.activation"] = "geglu" } }) do
-    local plan, sum = make_plan(sets), 0
-    for _, scope in ipairs(plan.network) do
-      for _, operation in ipairs(scope.operations) do
-        sum = sum + scope.count * operation.parameters
-      end
-    end
-    lu.assertEquals(sum, plan.parameters, next(sets))
+    local plan = make_plan(sets)
+    lu.assertEquals(sum_parameters(plan), plan.parameters, next(sets))
   end
   for _, encoding in ipairs({ "t5", "alibi_learned", "fire" }) do
-    local plan, sum = plan_encoding(("{ kind = %q }"):format(encoding)), 0
-    for _, scope in ipairs(plan.network) do
-      for _, operation in ipairs(scope.operations) do
-        sum = sum + scope.count * operation.parameters
-      end
-    end
-    lu.assertEquals(sum, plan.parameters, encoding)
+    local plan = plan_encoding(("{ kind = %q }"):format(encoding))
+    lu.assertEquals(sum_parameters(plan), plan.parameters, encoding)
   end
 end
 
--- Bytes in generated code, rounded up to cache lines.
+-- Bytes rounded up to whole cache lines, as in generated code.
 local function pad(bytes)
   return (bytes + 63) // 64 * 64
 end
 
--- Weights of five layers and their transposes, and those of the output, whose columns are padded.
-local PANELS = 4 * (2 * 5 * (4 * 64 * 64 + 2 * 64 * 256) + 64 * 16)
+-- Bytes of packed weights: those of five layers and their transposes, and those of the output, whose columns are
+-- padded.
+local PACKED_BYTES = 4 * (2 * 5 * (4 * 64 * 64 + 2 * 64 * 256) + 64 * 16)
 
--- Packed weights, random positions and tables of positions; the process has whole large pages: four vectors of
--- parameters, the memory that threads share, a gradient and a workspace for each of two threads, and the bytes of a
--- checkpoint. tests/unit/test_parity.c compares with the memory of programs.
+-- Threads share packed weights, random positions and tables of positions. A process has whole large pages for each of
+-- four vectors of parameters, the shared memory, and a gradient and a workspace of each of two threads; and the bytes
+-- of a checkpoint. tests/unit/test_parity.c compares with the memory of programs.
 function TestCosts.test_bytes_of_a_process_are_those_of_its_vectors_and_workspaces()
   local function compute_bytes(sets)
     local plan = make_plan(sets, make_task(2, 2))
@@ -169,30 +170,32 @@ function TestCosts.test_bytes_of_a_process_are_those_of_its_vectors_and_workspac
   end
   local bytes, plan = compute_bytes({})
   lu.assertEquals(bytes.vector_bytes, 4 * plan.parameter_storage)
-  lu.assertEquals({ bytes.shared_bytes, bytes.tables_bytes }, { PANELS, 0 })
+  lu.assertEquals({ bytes.shared_bytes, bytes.tables_bytes }, { PACKED_BYTES, 0 })
   local page = 2 << 20
   lu.assertEquals(bytes.memory_bytes, 2.5e6 + (2 + 1 + 2 * (1 + 2)) * page + 3 * 4 * plan.parameters)
   lu.assertEquals(compute_bytes({ precision = "float64" }).vector_bytes, 2 * bytes.vector_bytes)
   local rope = compute_bytes({ ["encoding.rotation.kind"] = "rope" })
-  lu.assertEquals({ rope.shared_bytes, rope.tables_bytes }, { PANELS, 41 * 32 * 4 })
+  lu.assertEquals({ rope.shared_bytes, rope.tables_bytes }, { PACKED_BYTES, 41 * 32 * 4 })
   lu.assertEquals(rope.memory_bytes, bytes.memory_bytes + 41 * 32 * 4)
   local both = compute_bytes({ ["encoding.rotation.kind"] = "rope", ["encoding.additive.kind"] = "sinusoid",
     ["encoding.additive.dropout"] = "0", ["encoding.positions.kind"] = "randomized" })
-  lu.assertEquals({ both.shared_bytes, both.tables_bytes }, { PANELS + 6 * 2048 * 8, 2048 * (64 + 32) * 4 })
+  lu.assertEquals({ both.shared_bytes, both.tables_bytes }, { PACKED_BYTES + 6 * 2048 * 8, 2048 * (64 + 32) * 4 })
 end
 
--- Layers cache activations, attention's weights and masks; the backward pass has gradients of one layer and one head.
--- Arguments: tokens of each sequence, padded numbers of its queries and keys. SYMBOLS: the four symbols' vectors, and
--- space for sums.
+-- Bytes of the symbols' vectors in the first layer, with space for sums.
 local SYMBOLS = 4 * 6 * (64 + 192)
+
+-- The bytes of a workspace for a number of sequences. tokens: of each; queries, keys: their padded numbers; drops: 1
+-- with dropout, otherwise 0. Layers store activations, attention weights and masks for the backward pass, which has
+-- gradients of one layer and one head.
 local function sum_bytes(sequences, tokens, queries, keys, drops)
   local rows = (sequences * tokens + 5) // 6 * 6
   local row = 4 * rows
   local layer = row * (64 + 192 + 3 * 64 + 256 + 64) + 2 * pad(row)
     + pad(4 * sequences * 8 * queries * keys) + pad(4 * sequences * 8 * queries) + 2 * drops * pad(rows * 64 + 64)
-  local read = row * (64 + 64) -- rows of the last layer's input and of its attention's output
+  local read = row * (64 + 64) -- the used rows of the last layer's input and of its attention's output
   local scratch = read + row * (64 + 64 + 64 + drops * 64 + 256 + 64 + 192)
-    + 2 * 4 * queries * keys -- a head of 8 channels is PAIRED
+    + 2 * 4 * queries * keys -- heads of 8 channels are PAIRED in generated code
     + pad(4 * (tokens * 2 * 8 + 16))
   return 5 * layer + scratch + SYMBOLS
 end
@@ -202,16 +205,15 @@ function TestCosts.test_the_largest_block_has_the_most_bytes()
   local plan = make_plan({}, make_task(2, 2))
   lu.assertEquals(memory.derive(plan).largest_block, { bytes = sum_bytes(3, 33, 48, 40, 1), size = { 33 },
     sequences = 3 })
-  local whole = make_plan({ ["model.dropout"] = "0" },
-    make_task(2, 2)) -- no masks, and no separate gradient of a branch
+  -- Without dropout there are no masks and no separate gradient of a branch.
+  local whole = make_plan({ ["model.dropout"] = "0" }, make_task(2, 2))
   lu.assertEquals(memory.derive(whole).workspace_bytes, sum_bytes(3, 33, 48, 40, 0))
   local dropped = make_plan({ ["encoding.additive.kind"] = "sinusoid" }, make_task(2, 2))
   lu.assertEquals(memory.derive(dropped).workspace_bytes, memory.derive(plan).workspace_bytes - SYMBOLS + 102 * 64 + 64)
 end
 
--- A block has as many sequences as its length allows, at most those of a shard: with 3 sequences in two shards the
--- larger shard has 2, with 1 sequence it has 1. The largest block then has the longest sequences. The same holds if all
--- sequences have one length.
+-- A block has as many sequences as their length allows, at most those of a shard: with 3 sequences in two shards, the
+-- larger shard has 2. The largest block then has the longest sequences, as it has if all sequences have one length.
 function TestCosts.test_workspace_ends_at_the_shard()
   local function check(sets, sequences, tokens, queries, keys)
     local plan = make_plan(sets, make_task(2, 2))
@@ -249,8 +251,8 @@ function TestCosts.test_operations_sum_to_memory_and_work()
   end
 end
 
--- Tables of 80 tokens: 176 elements by query - key and head, 176 by query + key; the gradients are in each workspace,
--- and gradients by diagonals have a row of their own. With one sequence in a step the longest one is the largest block.
+-- Elements that the tables of a score add for 80 tokens: `shared` by all threads, `separate` (gradients) in each
+-- workspace. A table by query - key or query + key has 176 elements for each of two heads.
 function TestCosts.test_memory_of_a_score_is_that_of_its_tables()
   local plain = plan_encoding("{ kind = 'none' }")
   local function compute_added_bytes(encoding)

@@ -11,23 +11,20 @@ local render_device, describe_own, project = code.render_device, code.describe_o
 
 TestFamilies = {}
 
--- The texts of device.cu and cuda.c of a spec: its encoding, and the fields of its model.
-local function generate(encoding, model)
+-- Renders a spec with these texts of fields of its encoding and model; returns device.cu, cuda.c and the plan.
+local function render_spec(encoding, model)
   local path = support.write("families.lua", ([[
 return { task = { kind = "duplicate_string" }, encoding = { %s }, model = { dropout = 0.1, %s%s } }
 ]]):format(encoding, model:find("heads") and "" or "heads = 4, ", model))
   local spec, message = project:plan(path, {})
   assert(spec, message)
-  local text = {}
-  for _, file in ipairs(assert(project:render_files(spec.plan, true))) do
-    text[file.path] = file.text
-  end
+  local text = support.index_texts(assert(project:render_files(spec.plan, true)))
   return text["device.cu"], text["cuda.c"], spec.plan
 end
 
 local PAIR = 'kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 2, feedforward = 48, width = %d'
 
-local function assert_in(text, list)
+local function assert_has(text, list)
   for _, words in ipairs(list) do
     lu.assertStrContains(text, words)
   end
@@ -43,21 +40,21 @@ function TestFamilies.test_no_page_fills_a_slot_twice()
   end
 end
 
--- Threads that share a head may have parts of different sizes: each family calls its own function.
+-- If threads share a head in parts of different sizes, each family has a function of its own.
 function TestFamilies.test_uneven_heads_call_existing_functions()
-  local device = generate('use = "none"', "heads = 16, " .. PAIR:format(320))
+  local device = render_spec('use = "none"', "heads = 16, " .. PAIR:format(320))
   for name in device:gmatch("([%w_]*has_channel)%(") do
     lu.assertTrue(device:find("INLINE bool " .. name .. "(int d)", 1, true) ~= nil, name)
   end
 end
 
--- Calls for positions that the whole pass shares have no argument for the layer; other calls have one.
+-- Calls of functions of random positions have an argument for the layer unless the whole pass shares the positions.
 function TestFamilies.test_calls_for_drawn_positions_have_the_arguments_of_the_function()
   local draws = 'positions = { kind = "randomized", max_position = 2048, draw = %q }'
   local models = { 'kind = "encoder", width = 32', PAIR:format(32) }
   for _, draw in ipairs({ "pass", "layer" }) do
     for _, model in ipairs(models) do
-      local device = generate('use = "rope", additive = { kind = "sinusoid", at = "block" }, '
+      local device = render_spec('use = "rope", additive = { kind = "sinusoid", at = "block" }, '
         .. draws:format(draw), model)
       local calls = 0
       for name, list in device:gmatch("([%w_]*positions_of)(%b())") do
@@ -71,32 +68,32 @@ function TestFamilies.test_calls_for_drawn_positions_have_the_arguments_of_the_f
 end
 
 function TestFamilies.test_each_family_has_its_own_constants_functions_and_buffers()
-  local device = generate('encoder = { use = "geometric" }, decoder = { use = "relative" }, cross = { use = "t5" }',
+  local device = render_spec('encoder = { use = "geometric" }, decoder = { use = "relative" }, cross = { use = "t5" }',
     PAIR:format(32))
   for _, family in ipairs({ "encoder", "decoder", "cross" }) do
-    assert_in(device, { ("NOINLINE void %s_attend(void) {"):format(family),
+    assert_has(device, { ("NOINLINE void %s_attend(void) {"):format(family),
       ("typedef struct %s_head {"):format(family) })
   end
-  assert_in(device, { "enum { ENCODER_QUERY_SUMS = 3 };", "reals decoder_rows;", "char *cross_score;",
+  assert_has(device, { "enum { ENCODER_QUERY_SUMS = 3 };", "reals decoder_rows;", "char *cross_score;",
     "#define CROSS_LOGIT_SCALE ", "encoder_attend_backward(encoder_layer_dweights());", "cross_attend_backward();" })
   lu.assertNotStrContains(device, "encoder_rows")
   lu.assertNotStrContains(device, "cross_rows")
 end
 
 function TestFamilies.test_queries_of_one_stream_attend_to_keys_of_another()
-  local device, host = generate('kind = "rope"', PAIR:format(32))
-  assert_in(device, { "CROSS_QUERY_STRIDE = WIDTH,", "CROSS_KEY_STRIDE = 2 * WIDTH,", "a.S = v->T.source;",
+  local device, host = render_spec('kind = "rope"', PAIR:format(32))
+  assert_has(device, { "CROSS_QUERY_STRIDE = WIDTH,", "CROSS_KEY_STRIDE = 2 * WIDTH,", "a.S = v->T.source;",
     "cross_rotate(1, block()->view.T.target, CROSS_QUERY_STRIDE, s->cross_query);",
     "cross_rotate(1, block()->view.T.source, CROSS_KEY_STRIDE, s->cross_key_value);",
     "b->target_tokens = b->step.tokens[1] + ", "embed_target_backward(b->gradient);" })
-  assert_in(host, { "static lengths lengths_of(const lh_shape *shape)" })
+  assert_has(host, { "static lengths lengths_of(const lh_shape *shape)" })
   lu.assertEquals(select(2, device:gsub("g%->token%[e %+ i%] %+= sum", "")), 1) -- the first gradient is stored
 end
 
--- With several families names are long.
+-- With several families the names are long, so lines are wrapped.
 function TestFamilies.test_lines_are_no_longer_than_120_columns()
   for _, width in ipairs({ 32, 256 }) do
-    local texts = { generate('encoder = { use = "geometric" }, decoder = { use = "relative", '
+    local texts = { render_spec('encoder = { use = "geometric" }, decoder = { use = "relative", '
       .. 'score = { use = "alibi_learned" } }, cross = { use = "relative", score = { use = "t5" } }',
       PAIR:format(width)) }
     for i = 1, 2 do
@@ -109,43 +106,44 @@ function TestFamilies.test_lines_are_no_longer_than_120_columns()
 end
 
 function TestFamilies.test_shared_text_of_both_blocks_occurs_once()
-  local device = generate('kind = "none"', PAIR:format(32))
+  local device = render_spec('kind = "none"', PAIR:format(32))
   lu.assertEquals(select(2, device:gsub("below = BRANCH_DROP_BELOW", "")), 1)
   lu.assertEquals(select(2, device:gsub("typedef global<real> reals;", "")), 1)
 end
 
--- Two places with equal numbers still have two rates.
+-- The rate of dropout is chosen by its place in both blocks.
 function TestFamilies.test_rates_by_place_are_chosen_in_every_block()
-  local device = generate('additive = { kind = "sinusoid", at = "block", dropout = 0.2 }', PAIR:format(32))
+  local device = render_spec('additive = { kind = "sinusoid", at = "block", dropout = 0.2 }', PAIR:format(32))
   lu.assertEquals(select(2, device:gsub("below = place == 0 %?", "")), 2)
 end
 
 local ASKED = 'cross = { relative = { kind = "transformer_xl" } }' -- cross-attention has vectors of distances, too
 
 function TestFamilies.test_comments_name_the_family_s_values()
-  local device = generate('kind = "relative", ' .. ASKED, PAIR:format(32))
+  local device = render_spec('kind = "relative", ' .. ASKED, PAIR:format(32))
   lu.assertNotStrContains(device, "times LOGIT_SCALE")
-  assert_in(device, { "[target_rows][DECODER_HEADS] sums of", "[source_rows][CROSS_HEADS] sums of" })
+  assert_has(device, { "[target_rows][DECODER_HEADS] sums of", "[source_rows][CROSS_HEADS] sums of" })
 end
 
 function TestFamilies.test_a_layer_has_the_article_of_its_name()
-  local device = generate('kind = "none"', PAIR:format(32))
-  assert_in(device, { "/* Values that an encoder_layer of a shard keeps",
+  local device = render_spec('kind = "none"', PAIR:format(32))
+  assert_has(device, { "/* Values that an encoder_layer of a shard keeps",
     "/* Values that a decoder_layer of a shard keeps" })
 end
 
--- The second stream's bias is added to the stored one of the first; vectors are not multiplied.
+-- The gradient of the bias for the second stream is added to the stored gradient for the first.
 function TestFamilies.test_a_linear_embedding_of_two_streams_adds_the_bias_of_both()
-  local device = generate('kind = "learned", additive = { rows = 2000 }', PAIR:format(32) .. ', embedding = "linear"')
+  local device = render_spec('kind = "learned", additive = { rows = 2000 }',
+    PAIR:format(32) .. ', embedding = "linear"')
   lu.assertNotStrContains(device, "EMBEDDING_SCALE")
-  assert_in(device, { "    add_column_sums(rows, WIDTH, w->gradient, g->token_bias);",
+  assert_has(device, { "    add_column_sums(rows, WIDTH, w->gradient, g->token_bias);",
     "    column_sums(rows, WIDTH, WIDTH, w->target_gradient, g->token_bias);" })
 end
 
--- The host's list has the rows of each product.
+-- The host's list of launches has the number of rows of each product.
 function TestFamilies.test_products_of_a_wide_model_are_over_the_rows_of_a_stream()
-  local _, host = generate('kind = "none"', PAIR:format(256))
-  assert_in(host, { "launch_list all = {first, sequences * T.source, sequences * T.target}, *list = &all;",
+  local _, host = render_spec('kind = "none"', PAIR:format(256))
+  assert_has(host, { "launch_list all = {first, sequences * T.source, sequences * T.target}, *list = &all;",
     "forward(list, list->source_rows, WIDTH, 2 * WIDTH, w->encoder_norm, p->cross_key_value, s->cross_key_value);",
     "forward(list, list->target_rows, WIDTH, WIDTH, s->cross_attended, p->cross_output, w->" })
 end
@@ -153,24 +151,24 @@ end
 local TWICE = 'block:output(block:norm("n", block:add(' .. ATTENDS ..
   ', block:attention("self", h, h, { name = "other" }))))'
 
--- Each family samples numbers of its own, one family after another.
+-- Each family has random distances of its own, which follow those of the previous family.
 function TestFamilies.test_draws_follow_those_of_the_previous_family()
   support.write("twice.lua", describe_own(TWICE))
-  local device, host = generate('kind = "relative", positions = { kind = "randomized", max_position = 2000 }',
+  local device, host = render_spec('kind = "relative", positions = { kind = "randomized", max_position = 2000 }',
     'source = "twice.lua", layers = 2, width = 32, feedforward = 48')
-  assert_in(device, { "v->self_draws = in->draws;", "v->other_draws = v->self_draws + self_draw_count(v);" })
-  assert_in(host, { "out += self_draw_count(shape);",
+  assert_has(device, { "v->self_draws = in->draws;", "v->other_draws = v->self_draws + self_draw_count(v);" })
+  assert_has(host, { "out += self_draw_count(shape);",
     "lh_draw_or_copy_distances(distances[0], from, (uint32_t)d + 1 + 3, OTHER_MAX_POSITION, T" })
 end
 
 -- Every sequence has its own positions, for all attentions.
 function TestFamilies.test_sequences_draw_once_for_all_families()
   support.write("twice.lua", describe_own(TWICE))
-  local device, host = generate(
+  local device, host = render_spec(
     'kind = "rope", positions = { kind = "randomized", max_position = 2000, draw = "sequence" }',
     'source = "twice.lua", layers = 2, width = 32, feedforward = 48')
-  assert_in(device, { "v->sequence_draws = in->draws;", "block()->view.sequence_draws + (size_t)block()->first" })
-  assert_in(host, { ".draw_scratch = SELF_MAX_POSITION,", ".draw_count = sequence_draw_count,",
+  assert_has(device, { "v->sequence_draws = in->draws;", "block()->view.sequence_draws + (size_t)block()->first" })
+  assert_has(host, { ".draw_scratch = SELF_MAX_POSITION,", ".draw_count = sequence_draw_count,",
     "return (size_t)shape->sequences * (size_t)shape->length[0];" })
   lu.assertNotStrContains(device, "self_draws")
 end
@@ -180,54 +178,54 @@ local DRAWN = 'positions = { kind = "randomized", max_position = 4000, range = "
 -- Positions of vectors that are added to the tokens of each stream, then random positions of families; cross-attention
 -- has those of queries and of keys.
 function TestFamilies.test_each_of_two_streams_draws_independently()
-  local device, host = generate('kind = "relative", rotation = { kind = "rope" }, additive = { kind = "learned" }, '
+  local device, host = render_spec('kind = "relative", rotation = { kind = "rope" }, additive = { kind = "learned" }, '
     .. ASKED .. ", " .. DRAWN:format(""), PAIR:format(32))
-  assert_in(device, { "v->target_input_draws = v->source_input_draws + in->T[0];",
+  assert_has(device, { "v->target_input_draws = v->source_input_draws + in->T[0];",
     "v->cross_draws = v->decoder_draws + decoder_draw_count(v);",
     "return v->cross_draws + CROSS_DRAWS * v->T.target + l * v->T.source;",
     "cross_rotate(1, cross_key_positions_of(&block()->view, block()->l), ",
     "g->position_table[(v->target_input_draws[e / WIDTH] - FIRST_POSITION) * WIDTH" })
-  assert_in(host, { "lh_sort_pairs(drawn + l * T, drawn + CROSS_DRAWS * T + l * S, T, S, ",
+  assert_has(host, { "lh_sort_pairs(drawn + l * T, drawn + CROSS_DRAWS * T + l * S, T, S, ",
     ".draw_scratch = CROSS_PAIR_KEYS + 1,",
     "for (int d = 0; d < CROSS_DRAWS; d++, out += S) {" })
 end
 
 function TestFamilies.test_sequences_of_two_streams_draw_separately()
-  local device, host = generate('kind = "rope", ' .. DRAWN:format(', draw = "sequence"')
+  local device, host = render_spec('kind = "rope", ' .. DRAWN:format(', draw = "sequence"')
     .. ', decoder = { use = "alibi", rotation = { kind = "none" }, positions = { draw = "pass" } }', PAIR:format(32))
-  assert_in(device, { "v->target_sequence_draws = v->source_sequence_draws + (size_t)in->sequences * in->T[0];",
+  assert_has(device, { "v->target_sequence_draws = v->source_sequence_draws + (size_t)in->sequences * in->T[0];",
     "v->decoder_draws = v->target_sequence_draws + (size_t)in->sequences * in->T[1];",
     "cross_rotate(1, target_positions_of_sequences(), block()->view.T.target, CROSS_QUERY_STRIDE, s->cross_query);" })
-  assert_in(host, {
+  assert_has(host, {
     "lh_draw_sequence(from, 1, from->first + (uint32_t)s, CROSS_FIRST_POSITION, CROSS_MAX_POSITION - 1, T, true" })
 end
 
 -- Tables of the blocks of each stream; the two streams' positions are separate.
 function TestFamilies.test_tables_of_positions_in_blocks_are_separate_for_two_streams()
   local learned = 'additive = { kind = "learned", at = "block"%s }'
-  local device = generate(learned:format(", rows = 4000"), PAIR:format(32))
-  assert_in(device, { "add_source_places(block()->input, encoder_layer_weights()->position_table,",
+  local device = render_spec(learned:format(", rows = 4000"), PAIR:format(32))
+  assert_has(device, { "add_source_places(block()->input, encoder_layer_weights()->position_table,",
     "add_target_places(block()->input, decoder_layer_weights()->position_table,",
     "decoder_layer_places + (size_t)block()->l * T * WIDTH;" })
-  device = generate(learned:format("") .. ", " .. DRAWN:format(""), PAIR:format(256))
-  assert_in(device, { "const int *position = v->target_input_draws;",
+  device = render_spec(learned:format("") .. ", " .. DRAWN:format(""), PAIR:format(256))
+  assert_has(device, { "const int *position = v->target_input_draws;",
     "g->decoder_layer[l].position_table[(v->target_input_draws[row] - FIRST_POSITION) * WIDTH" })
 end
 
 -- Each block uses the positions of its own attention.
 function TestFamilies.test_blocks_that_draw_separately_use_their_own_positions()
   support.write("placed.lua", support.read("tests/specs/descriptions/placed.lua"))
-  local device = generate('additive = { kind = "sinusoid", at = "block" }, ' .. DRAWN:format(', draw = "layer"'),
+  local device = render_spec('additive = { kind = "sinusoid", at = "block" }, ' .. DRAWN:format(', draw = "layer"'),
     'source = "placed.lua", layers = 2, width = 32, feedforward = 48')
-  assert_in(device, { "add_front_places(block()->input, ", "const int *position = near_positions_of(v, block()->l);",
+  assert_has(device, { "add_front_places(block()->input, ", "const int *position = near_positions_of(v, block()->l);",
     "add_tower_places(block()->input, ", "const int *position = self_positions_of(v, block()->l);" })
   lu.assertNotStrContains(device, "again_positions_of")
 end
 
 -- Names for the only family with random positions contain the family's name.
 function TestFamilies.test_names_of_the_only_family_that_draws_contain_its_name()
-  local _, host, plan = generate('kind = "rope", encoder = { ' .. DRAWN:format("") .. " }", PAIR:format(32))
-  assert_in(host, { ".draw_count = encoder_draw_count,", ".draw = encoder_draw," })
+  local _, host, plan = render_spec('kind = "rope", encoder = { ' .. DRAWN:format("") .. " }", PAIR:format(32))
+  assert_has(host, { ".draw_count = encoder_draw_count,", ".draw = encoder_draw," })
   lu.assertEquals(#plan.cuda.step_draws, 1)
 end
 

@@ -1,9 +1,10 @@
--- Text about a plan: the page and the JSON of `plan`, the comments of files, plan.lua.
+-- Texts about a plan: the page and the JSON of `./longhand plan`, comments of generated files, plan.lua.
 
 local support = dofile("tests/lua/support.lua")
 
 local canonical = require("base.canonical")
 local json = require("dkjson")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local network_page = require("lab.pages.network_page")
 local plan_choices = require("plan.pages.choices")
@@ -16,47 +17,42 @@ local plan_encoding, make_small_sets, make_task = plans.plan_encoding, plans.mak
 
 TestWords = {}
 
-local function keys(t)
+local function list_keys(t)
   return table.concat(canonical.sort_keys(t), " ")
 end
 
 function TestWords.test_json_has_the_documented_keys()
   local plan = build(resolve_everything())
   local object = plan_page.make_json(plan)
-  lu.assertEquals(keys(object),
+  lu.assertEquals(list_keys(object),
     "choices digest flops_per_step id memory_bytes operations parameters tensors validation")
   lu.assertEquals(#object.tensors, plan.tensor_count)
   for _, tensor in ipairs(object.tensors) do
-    lu.assertEquals(keys(tensor), "name offset shape")
+    lu.assertEquals(list_keys(tensor), "name offset shape")
   end
   for _, choice in ipairs(object.choices) do
-    lu.assertEquals(keys(choice), "value what why")
+    lu.assertEquals(list_keys(choice), "value what why")
   end
-  local learned = 0
   for _, operation in ipairs(object.operations) do
-    lu.assertEquals(keys(operation):gsub("^block ", ""):gsub("shape ", ""),
+    lu.assertEquals(list_keys(operation):gsub("^block ", ""):gsub("shape ", ""),
       "count flops kept_bytes name parameters pass reads scratch_bytes times what")
-    learned = learned + operation.count * operation.parameters
   end
-  lu.assertEquals(learned, object.parameters)
+  lu.assertEquals(lists.sum(object.operations, function(operation)
+    return operation.count * operation.parameters
+  end), object.parameters)
 end
 
 function TestWords.test_json_comes_in_the_documented_order()
   local plan = build(resolve_everything())
   local text = json.encode(plan_page.make_json(plan), { indent = true, keyorder = plan_page.JSON_ORDER })
-  local actual = {}
-  for name in text:gmatch('\n  "([%w_]+)":') do
-    actual[#actual + 1] = name
-  end
-  lu.assertEquals(table.concat(actual, " "),
+  lu.assertEquals(table.concat(lists.find_all(text, '\n  "([%w_]+)":'), " "),
     "id digest parameters flops_per_step memory_bytes validation tensors operations choices")
   lu.assertEquals(text:match('{%s*("name":.-)%s*}'):gsub("%s+", ""),
     '"name":"embed.token.weight","shape":[6,16],"offset":0')
   lu.assertEquals(canonical.format(json.decode(text)), canonical.format(plan_page.make_json(plan)))
 end
 
--- The network on the page: operations of both passes in order, block by block, with shapes, parameters, memory and
--- FLOPs.
+-- The page lists the operations of both passes in order, block by block, with shapes, parameters, memory and FLOPs.
 function TestWords.test_the_network_is_on_the_page()
   local text = plan_page.format_page(make_plan({ ["train.lengths"] = "{ 20, 20 }" }, make_task(2, 2)))
   local page = text:match("\n(network %s.-)\n\ntensors\n")
@@ -76,8 +72,9 @@ function TestWords.test_the_network_is_on_the_page()
   lu.assertStrMatches(lst, ".*\n    branch +%[tokens%]%[64%] .* gelu: branch_sum\n.*")
 end
 
--- A node for every operation, an arrow for every value that is read; blocks are drawn once.
-function TestWords.test_the_graph_has_a_node_for_every_operation_and_an_arrow_for_every_read_value()
+-- The graph has a node for every operation and an arrow for every value that an operation reads; each block is drawn
+-- once.
+function TestWords.test_the_graph_has_all_operations_and_values()
   local plan = make_plan({ ["model.norm.place"] = "pre" })
   local graph, arrows, nodes = network_page.draw_graph(plan), 0, 0
   for _, scope in ipairs(plan.network) do
@@ -116,8 +113,8 @@ function TestWords.test_the_text_of_a_plan_has_sizes_and_encoding()
   lu.assertStrContains(text, "position draws per pass  3 ")
 end
 
--- The number of visits of a position in training: steps times mean tokens, here 21.5, divided by the range; with
--- positions by sequence every sequence counts.
+-- A position of a random range is visited, in training, steps times mean tokens (here 21.5) divided by the range times;
+-- if positions are drawn for each sequence, the product also has the number of sequences.
 function TestWords.test_visits_of_a_position_are_steps_times_tokens_by_range()
   local function read_words(draw, steps)
     local sets = { ["encoding.additive.kind"] = "learned", ["train.steps"] = steps, ["train.batch"] = "128",
@@ -131,15 +128,11 @@ function TestWords.test_visits_of_a_position_are_steps_times_tokens_by_range()
   lu.assertNil(plan_page.format_page(make_plan({}, make_task(2, 2))):match("visits of a position"))
 end
 
--- The choices about the tables of a score: { what, value, why }.
+-- The choices about the score on a plan's page: a list of { what, value, why }.
 local function list_score_choices(encoding)
-  local list = {}
-  for _, choice in ipairs(plan_page.make_json(plan_encoding(encoding)).choices) do
-    if choice.what:find("^score") then
-      list[#list + 1] = { choice.what, choice.value, choice.why }
-    end
-  end
-  return list
+  return lists.map(plan_page.make_json(plan_encoding(encoding)).choices, function(choice)
+    return choice.what:find("^score") and { choice.what, choice.value, choice.why } or nil
+  end)
 end
 
 function TestWords.test_choices_of_a_score_are_its_tables_and_its_pair_loop()
@@ -216,7 +209,7 @@ function TestPlanLua.test_plan_lua_reads_back()
     end
     lu.assertEquals(canonical.format(read.resolved), canonical.format(plan.resolved))
     lu.assertEquals(read.resolved.train.learning_rate, plan.resolved.train.learning_rate)
-    local choices = plan_choices.list(plan) -- those that change no bit are in tuned.h
+    local choices = plan_choices.list(plan) -- without choices of tuning, which change no bit and are in tuned.h
     lu.assertEquals(#read.choices, #choices)
     for i, choice in ipairs(read.choices) do
       lu.assertEquals(choice, { choices[i].what, choices[i].value, choices[i].why })
@@ -241,10 +234,9 @@ function TestPlanLua.test_plan_lua_reads_back_with_a_long_formula()
   end
 end
 
--- Rates of dropout are described if they are set.
 TestDropout = {}
 
-function TestDropout.test_every_rate_is_named()
+function TestDropout.test_every_rate_that_is_set_is_named()
   local function describe_dropout(model)
     return plan_page.format_dropout({ resolved = { model = model }, dropout = { rate_text = "0.1" } })
   end

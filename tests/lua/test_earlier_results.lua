@@ -1,4 +1,4 @@
--- The notes of a sweep on a study, and reports after the study, its spec or its files have changed.
+-- Snapshots of a study, which a sweep writes, and reports after the study, its spec or its files have changed.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -7,6 +7,7 @@ local cells = require("lab.study.read.cells")
 local earlier_results = require("lab.study.read.earlier_results")
 local grid = require("lab.study.grid.grid")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local open_study = require("lab.study.report.open_study")
 local project = require("project").new(".")
@@ -26,7 +27,8 @@ return { title = "p", seeds = { 0, 1 }, base = { task = %s, model = { use = "sma
 local NARROW = "{ name = 16, spec = { model = { width = 16 } } }"
 local WIDTHS = NARROW .. ", { name = 32, spec = { model = { width = 32 } } }"
 
--- Writes the study and expands it, with its note. more: { task, layers, steps, train, axis, values }.
+-- Writes STUDY and expands it, with its snapshot. more: { task, layers, steps, train, axis, values }, texts and numbers
+-- of the study. Returns the study and the folder of its runs.
 local function expand(more)
   more = more or {}
   local path = support.write("swept/study.lua", STUDY:format(more.task or '{ kind = "bucket_sort" }', more.layers or 1,
@@ -37,20 +39,17 @@ local function expand(more)
   return study, root
 end
 
--- Writes finished runs of a cell; percent: score of the first run, and each next run has one more. facts: further
+-- Writes finished runs of a cell. percent: the score of the first run; each next run has one more. facts: further
 -- fields of run.json.
 local function write_runs(cell, percent, facts)
   for i, run in ipairs(cell.runs) do
-    local all = { spec = cell.spec.resolved, started = "2026-01-01T00:00:00Z" }
-    for key, value in pairs(facts or {}) do
-      all[key] = value
-    end
     reports.write_run("swept/runs", cell.id, run.seed, run.learning_rate, { exit = 0, digest = cell.spec.plan.digest,
-      facts = all, eval = reports.make_scored_lines(percent + i - 1) })
+      facts = lists.merge({ spec = cell.spec.resolved, started = "2026-01-01T00:00:00Z" }, facts or {}),
+      eval = reports.make_scored_lines(percent + i - 1) })
   end
 end
 
--- Simulates a sweep: notes the study, and writes runs of its cells.
+-- Simulates a sweep: writes a snapshot of the study, and runs of its cells.
 local function sweep(study, root, percent, facts)
   assert(overview.write_snapshot(root, study))
   for i, cell in ipairs(study.cells) do
@@ -58,22 +57,19 @@ local function sweep(study, root, percent, facts)
   end
 end
 
--- Formats each cell as "id: scores; anew", where anew marks a cell that would be trained again.
+-- Formats each cell as "id: scores; reason", with the reason why a sweep would train the cell again.
 local function list_cells(study)
-  local list = {}
-  for i, cell in ipairs(study.cells) do
-    local scores = {}
-    for j, run in ipairs(cell.runs) do
-      scores[j] = run.score and ("%.0f"):format(run.score) or run.state
-    end
-    list[i] = ("%s: %s%s"):format(cell.id, table.concat(scores, " "), cell.anew and "; " .. cell.anew or "")
-  end
-  return list
+  return lists.map(study.cells, function(cell)
+    local scores = lists.map(cell.runs, function(run)
+      return run.score and ("%.0f"):format(run.score) or run.state
+    end)
+    return ("%s: %s%s"):format(cell.id, table.concat(scores, " "), cell.anew and "; " .. cell.anew or "")
+  end)
 end
 
 TestSnapshots = { tearDown = support.clean }
 
-function TestSnapshots.test_record_the_sweep()
+function TestSnapshots.test_snapshots_record_the_sweep()
   support.write("swept/mine.c", (SAMPLER:gsub("first_repeat", "mine")))
   local study, root = expand({ task = '{ source = "mine.c" }' })
   assert(overview.write_snapshot(root, study))
@@ -86,8 +82,8 @@ function TestSnapshots.test_record_the_sweep()
     { "mine.c", (SAMPLER:gsub("first_repeat", "mine")) })
 end
 
--- A repeated note changes nothing; another plan and fewer cells are added to the existing notes.
-function TestSnapshots.test_keep_earlier_notes()
+-- A snapshot that is written again does not change; cells of another plan are added to the earlier cells.
+function TestSnapshots.test_snapshots_keep_earlier_cells()
   local study, root = expand()
   assert(overview.write_snapshot(root, study))
   local before = support.read(root .. "/.studies/study.json")
@@ -96,14 +92,13 @@ function TestSnapshots.test_keep_earlier_notes()
   local other = expand({ layers = 2 })
   table.remove(other.cells)
   assert(overview.write_snapshot(root, other))
-  local noted, ids = snapshots.read(root, "study"), {}
-  for i, entry in ipairs(noted.cells) do
-    ids[i] = entry.id .. " " .. entry.spec.model.layers
-  end
+  local ids = lists.map(snapshots.read(root, "study").cells, function(entry)
+    return entry.id .. " " .. entry.spec.model.layers
+  end)
   lu.assertEquals(ids, { "width_16 1", "width_32 1", "width_16 2" })
 end
 
-function TestSnapshots.test_are_untrusted_input()
+function TestSnapshots.test_snapshots_are_untrusted_input()
   local study, root = expand()
   assert(overview.write_snapshot(root, study))
   local path = root .. "/.studies/study.json"
@@ -134,7 +129,7 @@ function TestEarlier.test_runs_of_another_plan_are_shown_and_marked()
     "2 of 2 cells show runs of an earlier version, which a sweep would train")
 end
 
--- A cell never has runs of two versions: once a run of the current one is evaluated, the others are left out, with a
+-- A cell never has runs of two plans: if a run of the current plan is evaluated, the others are left out, with a
 -- message.
 function TestEarlier.test_versions_are_not_mixed()
   local study, root = expand()
@@ -149,7 +144,7 @@ function TestEarlier.test_versions_are_not_mixed()
   lu.assertEquals(open_study.list_remarks(now)[2], "Left out: " .. now.left_out[1] .. ".")
 end
 
-function TestEarlier.test_the_newest_of_several()
+function TestEarlier.test_the_newest_of_several_plans_is_shown()
   local study, root = expand()
   sweep(study, root, 40)
   local later = expand({ layers = 2 })
@@ -173,7 +168,7 @@ function TestEarlier.test_a_comment_in_a_sampler()
     .. "or Longhand was another version")
 end
 
--- The last step of a falling rate is part of the plan; other steps are not.
+-- The number of steps is part of the plan only if the learning rate decreases until the last step.
 function TestEarlier.test_a_schedule_depends_on_the_last_step()
   local falls = 'schedule = { kind = "linear" }'
   local study, root = expand({ train = falls })
@@ -187,20 +182,16 @@ function TestEarlier.test_a_schedule_depends_on_the_last_step()
   lu.assertEquals(list_cells(cells.read_study(expand({ steps = 200 }), root))[1], "width_16: 50 51")
 end
 
--- Without a note run.json names the study of a run, since cells of others may have the same names.
-function TestEarlier.test_runs_without_a_note()
+-- Without a snapshot, `source` in run.json tells whether a run is of this study, since cells of others may have its
+-- name.
+function TestEarlier.test_runs_without_a_snapshot()
   local study, root = expand()
   sweep(study, root, 40)
   write.remove_tree(root .. "/.studies")
   lu.assertEquals(list_cells(cells.read_study(expand({ layers = 2 }), root))[1],
     "width_16: 50 51; model.layers was 1 and is 2 now")
   for _, source in ipairs({ "other.lua:width_16", "study.lua:small:width_16", "mystudy.lua:width_16", "width_16" }) do
-    local spec = {}
-    for key, value in pairs(study.cells[1].spec.resolved) do
-      spec[key] = value
-    end
-    spec.source = source
-    write_runs(study.cells[1], 50, { spec = spec })
+    write_runs(study.cells[1], 50, { spec = lists.merge(study.cells[1].spec.resolved, { source = source }) })
     lu.assertEquals(list_cells(cells.read_study(expand({ layers = 2 }), root))[1], "width_16: missing missing", source)
   end
 end
@@ -215,36 +206,36 @@ end
 
 TestOpen = { tearDown = support.clean }
 
--- Opens a folder as the verbs do, if its study was swept there.
-local function opened(root, path, more)
+-- Opens a folder in which the study at a path was swept, as the verbs do. named: the study of --study.
+local function open_folder(root, path, named)
   support.write("swept/runs/study.json", canonical.format({ study = "study", path = path }))
-  return open_study.open({ project = project, runs = root, study = more }, "")
+  return open_study.open({ project = project, runs = root, study = named }, "")
 end
 
 function TestOpen.test_a_study_that_cannot_be_read()
   local study, root = expand()
   sweep(study, root, 40)
   support.write("swept/study.lua", "return {")
-  local now = assert(opened(root, study.path))
+  local now = assert(open_folder(root, study.path))
   lu.assertEquals(list_cells(now), { "width_16: 50 51", "width_32: 60 61" })
   lu.assertStrContains(now.remarks[1], "study.lua cannot be read now: ")
   os.remove(study.path)
-  now = assert(opened(root, study.path, "study"))
+  now = assert(open_folder(root, study.path, "study"))
   lu.assertEquals({ list_cells(now)[2], now.title }, { "width_32: 60 61", "p" })
   write.remove_tree(root .. "/.studies")
-  now = assert(opened(root, study.path))
+  now = assert(open_folder(root, study.path))
   lu.assertEquals({ now.found, list_cells(now)[1], #now.problems }, { true, "width_16: 50 51", 1 })
-  local nothing, message = opened(root, study.path, study.path)
+  local nothing, message = open_folder(root, study.path, study.path)
   lu.assertNil(nothing)
   lu.assertStrContains(message, "no such study")
 end
 
--- Cells with other axes cannot be placed; then the study is shown in its earlier form.
+-- If the study has other axes now, the report shows the form that was swept.
 function TestOpen.test_other_axes()
   local study, root = expand()
   sweep(study, root, 40)
   expand({ axis = "size" })
-  local now = assert(opened(root, study.path))
+  local now = assert(open_folder(root, study.path))
   lu.assertEquals({ list_cells(now)[1], now.axes[1].name, now.remarks }, { "width_16: 50 51", "width", {
     "no run is of a cell of the study's current form; this report shows the form that was swept" } })
 end

@@ -1,8 +1,9 @@
--- Masks cell by cell: lab/pages/mask_page.lua compared with the reference masks and worked examples of Duan and Shi
--- 2024, and the functions of generated code, on the CPU and as device code, compared with that page for many shapes.
+-- Masks cell by cell: lab/pages/mask_page.lua is compared with the masks and worked examples of Duan and Shi 2024, and
+-- generated code, for CPU and GPU, is compared with that page for many numbers of queries and keys.
 
 local support = dofile("tests/lua/support.lua")
 
+local lists = require("base.lists")
 local lu = require("luaunit")
 local mask_page = require("lab.pages.mask_page")
 local plan_module = require("plan.plan")
@@ -10,7 +11,7 @@ local render = require("render.templates.render")
 
 TestMasks = {}
 
-local HIDDEN = "."
+local HIDDEN = "." -- a key that a query does not see
 
 -- The plan of an encoder-decoder whose families have these facets.
 local function make_plan(facets, heads)
@@ -22,122 +23,112 @@ local function make_plan(facets, heads)
 end
 
 local function find_family(plan, name)
-  for _, family in ipairs(plan.attentions) do
-    if family.name == name then
-      return family
-    end
-  end
+  return lists.find(plan.attentions, function(family) return family.name == name end)
 end
 
--- Rows of a head as text, with 1 for a visible key.
-local function show_ones(facets, name, T, S)
+-- Formats a row of cells: the values added to scores, `hidden` for hidden keys.
+local function format_row(row, hidden)
+  return table.concat(lists.map(row, function(value) return value and ("%g"):format(value) or hidden end), " ")
+end
+
+-- The rows of the first head of a family with T queries and S keys, with 1 for a visible key, as one text.
+local function format_visible(facets, name, T, S)
   local rows = mask_page.list_cells(find_family(make_plan(facets), name), T, S)[1]
-  local words = {}
-  for i, row in ipairs(rows) do
-    local cells = {}
-    for j, value in ipairs(row) do
-      cells[j] = value and "1" or "0"
-    end
-    words[i] = table.concat(cells)
-  end
-  return table.concat(words, " ")
+  return table.concat(lists.map(rows, function(row)
+    return table.concat(lists.map(row, function(value) return value and "1" or "0" end))
+  end), " ")
 end
 
--- Rows of a head with the values added to scores, "." for a hidden key.
-local function show_gains(facets, name, T, S)
-  local rows, words = mask_page.list_cells(find_family(make_plan(facets), name), T, S)[1], {}
-  for i, row in ipairs(rows) do
-    local cells = {}
-    for j, value in ipairs(row) do
-      cells[j] = value and ("%g"):format(value) or HIDDEN
-    end
-    words[i] = table.concat(cells, " ")
-  end
-  return words
+-- The rows of the first head of a family as a list of texts.
+local function format_gains(facets, name, T, S)
+  local rows = mask_page.list_cells(find_family(make_plan(facets), name), T, S)[1]
+  return lists.map(rows, function(row) return format_row(row, HIDDEN) end)
 end
 
-local function antidiagonal(more)
+local function make_antidiagonal(more)
   return "cross = { mask = { kind = 'antidiagonal', width = 1" .. (more or "") .. " } }"
 end
 
 function TestMasks.test_masks_equal_those_of_the_reference()
-  lu.assertEquals(show_ones(antidiagonal(), "cross", 4, 6), "000011 000111 001110 011100")
-  lu.assertEquals(show_ones(antidiagonal(", left_only = true"), "cross", 4, 6), "000011 000110 001100 011000")
-  lu.assertEquals(show_ones(antidiagonal(", stride = 2"), "cross", 4, 9), "000000111 000011110 001111000 111100000")
-  lu.assertEquals(show_ones("decoder = { mask = { kind = 'window', left = 1 } }", "decoder", 6, 6),
+  lu.assertEquals(format_visible(make_antidiagonal(), "cross", 4, 6), "000011 000111 001110 011100")
+  lu.assertEquals(format_visible(make_antidiagonal(", left_only = true"), "cross", 4, 6), "000011 000110 001100 011000")
+  lu.assertEquals(format_visible(make_antidiagonal(", stride = 2"), "cross", 4, 9),
+    "000000111 000011110 001111000 111100000")
+  lu.assertEquals(format_visible("decoder = { mask = { kind = 'window', left = 1 } }", "decoder", 6, 6),
     "100000 110000 011000 001100 000110 000011")
 end
 
--- No cell reappears on the other side, and a query beyond the source sees the whole source.
+-- A band of visible keys that leaves the matrix does not reappear on the other side, and a query beyond the source sees
+-- the whole source.
 function TestMasks.test_queries_beyond_the_source_see_all()
-  lu.assertEquals(show_ones(antidiagonal(", left_only = true"), "cross", 6, 4), "0011 0110 1100 1000 1111 1111")
-  lu.assertEquals(show_ones(antidiagonal(), "cross", 6, 4), "0011 0111 1110 1100 1000 1111")
-  lu.assertEquals(show_ones(antidiagonal(", stride = 2"), "cross", 5, 4), "0111 1110 1000 1111 1111")
+  lu.assertEquals(format_visible(make_antidiagonal(", left_only = true"), "cross", 6, 4),
+    "0011 0110 1100 1000 1111 1111")
+  lu.assertEquals(format_visible(make_antidiagonal(), "cross", 6, 4), "0011 0111 1110 1100 1000 1111")
+  lu.assertEquals(format_visible(make_antidiagonal(", stride = 2"), "cross", 5, 4), "0111 1110 1000 1111 1111")
 end
 
--- The presets of table 3.
 function TestMasks.test_presets_have_the_masks_of_table_3()
   for name, expected in pairs({ abc_a = { "1111 1111", "10 11" }, abc_b = { "0011 0111", "10 11" },
     abc_c = { "0011 0111", "10 11" }, abc_d = { "0011 0111", "10 11" } }) do
-    lu.assertEquals(show_ones(("kind = %q"):format(name), "cross", 2, 4), expected[1], name)
-    lu.assertEquals(show_ones(("kind = %q"):format(name), "decoder", 2, 2), expected[2], name)
+    lu.assertEquals(format_visible(("kind = %q"):format(name), "cross", 2, 4), expected[1], name)
+    lu.assertEquals(format_visible(("kind = %q"):format(name), "decoder", 2, 2), expected[2], name)
   end
-  lu.assertEquals(show_ones("kind = 'abc_b'", "encoder", 1, 3), "111")
+  lu.assertEquals(format_visible("kind = 'abc_b'", "encoder", 1, 3), "111")
   lu.assertEquals(make_plan("kind = 'abc_c'").additive.period, 3)
   lu.assertEquals(make_plan("kind = 'abc_d'").additive.kind, "none")
 end
 
--- ---- lines ----
-
-local function line(direction, number, value, head)
+-- The text of a line in a spec.
+local function make_line(direction, number, value, head)
   return ("{ head = %d, direction = %d, line = %d, value = %g }"):format(head or 0, direction, number, value)
 end
 
-local function cross_lines(...)
+local function make_cross_lines(...)
   return "cross = { lines = { zero_corner = 'none', " .. table.concat({ ... }, ", ") .. " } }"
 end
 
--- Worked examples with the selected lines of their matrices: a square one by sums and by means.
+-- The worked example of a square matrix, with the lines that are selected by sums and by means.
 function TestMasks.test_lines_of_the_square_example_extend_to_its_matrix()
-  lu.assertEquals(show_gains(cross_lines(line(-1, 0, 0)), "cross", 5, 5),
+  lu.assertEquals(format_gains(make_cross_lines(make_line(-1, 0, 0)), "cross", 5, 5),
     { ". . . . 0", ". . . 0 .", ". . 0 . .", ". 0 . . .", "0 . . . ." })
-  lu.assertEquals(show_gains(cross_lines(line(1, 0, 0)), "cross", 5, 5),
+  lu.assertEquals(format_gains(make_cross_lines(make_line(1, 0, 0)), "cross", 5, 5),
     { "0 . . . .", ". 0 . . .", ". . 0 . .", ". . . 0 .", ". . . . 0" })
-  lu.assertEquals(show_gains(cross_lines(line(-1, 0, 0), line(1, 0, 0)), "cross", 5, 5),
+  lu.assertEquals(format_gains(make_cross_lines(make_line(-1, 0, 0), make_line(1, 0, 0)), "cross", 5, 5),
     { "0 . . . 0", ". 0 . 0 .", ". . 0 . .", ". 0 . 0 .", "0 . . . 0" })
-  lu.assertEquals(show_gains(cross_lines(line(-1, 0, 0), line(1, 2, 0), line(1, -2, -0.1)), "cross", 5, 5),
+  lu.assertEquals(format_gains(make_cross_lines(make_line(-1, 0, 0), make_line(1, 2, 0), make_line(1, -2, -0.1)),
+    "cross", 5, 5),
     { ". . 0 . 0", ". . . 0 .", "-0.1 . 0 . 0", ". 0 . . .", "0 . -0.1 . ." })
 end
 
--- The example from 2 x 5 to 4 x 8, whose corners on the right coincide.
+-- The worked example of a matrix of 2 rows and 5 columns, extended to 4 rows and 8 columns from its right edge.
 function TestMasks.test_lines_of_the_rectangular_example_extend_to_its_matrix()
-  lu.assertEquals(show_gains(cross_lines(line(-1, 1, 0)), "cross", 4, 8),
+  lu.assertEquals(format_gains(make_cross_lines(make_line(-1, 1, 0)), "cross", 4, 8),
     { ". . . . . . 0 .", ". . . . . 0 . .", ". . . . 0 . . .", ". . . 0 . . . ." })
   local column = ". . . . . . 0 ."
-  lu.assertEquals(show_gains(cross_lines(line(0, 1, 0)), "cross", 4, 8), { column, column, column, column })
-  lu.assertEquals(show_gains(cross_lines(line(1, 3, 0)), "cross", 4, 8),
+  lu.assertEquals(format_gains(make_cross_lines(make_line(0, 1, 0)), "cross", 4, 8), { column, column, column, column })
+  lu.assertEquals(format_gains(make_cross_lines(make_line(1, 3, 0)), "cross", 4, 8),
     { ". . . 0 . . . .", ". . . . 0 . . .", ". . . . . 0 . .", ". . . . . . 0 ." })
 end
 
--- A corner of all heads exists even if no head has a line: the first query sees the last key alone, as in the authors'
--- code. Older plans had no such mask.
+-- With zero_corner = 'all', the first query of every head sees the last key even if no head has a line, as in the
+-- authors' code.
 function TestMasks.test_a_corner_needs_no_line()
   local alone = "cross = { lines = { list = {}, zero_corner = '%s' } }"
-  lu.assertEquals(show_gains(alone:format("all"), "cross", 3, 4), { ". . . 0", "0 0 0 0", "0 0 0 0" })
+  lu.assertEquals(format_gains(alone:format("all"), "cross", 3, 4), { ". . . 0", "0 0 0 0", "0 0 0 0" })
   for _, corner in ipairs({ "lines", "none" }) do
     lu.assertEquals(find_family(make_plan(alone:format(corner)), "cross").mask.kind, "none")
   end
   lu.assertEquals(find_family(make_plan(alone:format("all")), "cross").mask.flat[2], nil)
 end
 
--- Lines of direction 1 are a table by distance, hidden beyond its ends.
+-- Lines of direction 1 are a table by distance; keys at other distances are hidden.
 function TestMasks.test_lines_down_the_diagonal_are_a_clipped_table()
   local value, list = {}, {}
   for distance = -2, 3 do
     value[distance] = distance * 0.5 - 0.25
-    list[#list + 1] = line(1, distance, value[distance])
+    list[#list + 1] = make_line(1, distance, value[distance])
   end
-  local rows = mask_page.list_cells(find_family(make_plan(cross_lines(table.unpack(list))), "cross"), 6, 7)[1]
+  local rows = mask_page.list_cells(find_family(make_plan(make_cross_lines(table.unpack(list))), "cross"), 6, 7)[1]
   for i = 0, 5 do
     for j = 0, 6 do
       lu.assertEquals(rows[i + 1][j + 1], value[j - i] or false, ("%d %d"):format(i, j))
@@ -146,34 +137,27 @@ function TestMasks.test_lines_down_the_diagonal_are_a_clipped_table()
 end
 
 function TestMasks.test_corners_and_transparent_rows_follow_the_choice()
-  local two = "cross = { lines = { %s, " .. line(1, 0, 2.5) .. ", " .. line(0, 0, 1, 1) .. " } }"
-  local function show_heads(choice)
+  local two = "cross = { lines = { %s, " .. make_line(1, 0, 2.5) .. ", " .. make_line(0, 0, 1, 1) .. " } }"
+  local function format_heads(choice)
     local family = find_family(make_plan(two:format(choice), 4), "cross")
-    local words = {}
-    for h, rows in ipairs(mask_page.list_cells(family, 2, 3)) do
-      local cells = {}
-      for _, row in ipairs(rows) do
-        for _, cell in ipairs(row) do
-          cells[#cells + 1] = cell and ("%g"):format(cell) or HIDDEN
-        end
-      end
-      words[h] = table.concat(cells, " ")
-    end
-    return words
+    return lists.map(mask_page.list_cells(family, 2, 3), function(rows)
+      return format_row(lists.join(rows[1], rows[2]), HIDDEN)
+    end)
   end
-  lu.assertEquals(show_heads("zero_corner = 'lines'"),
+  lu.assertEquals(format_heads("zero_corner = 'lines'"),
     { "2.5 . 0 . 2.5 .", ". . 0 . . 1", "0 0 0 0 0 0", "0 0 0 0 0 0" })
-  lu.assertEquals(show_heads("zero_corner = 'all'"), { "2.5 . 0 . 2.5 .", ". . 0 . . 1", ". . 0 0 0 0", ". . 0 0 0 0" })
-  lu.assertEquals(show_heads("zero_corner = 'none', columns = 'left'"),
+  lu.assertEquals(format_heads("zero_corner = 'all'"),
+    { "2.5 . 0 . 2.5 .", ". . 0 . . 1", ". . 0 0 0 0", ". . 0 0 0 0" })
+  lu.assertEquals(format_heads("zero_corner = 'none', columns = 'left'"),
     { "2.5 . . . 2.5 .", "1 . . 1 . .", "0 0 0 0 0 0", "0 0 0 0 0 0" })
-  lu.assertEquals(show_heads("zero_corner = 'none', columns = 'right'"),
+  lu.assertEquals(format_heads("zero_corner = 'none', columns = 'right'"),
     { "2.5 . . . 2.5 .", ". . 1 . . 1", "0 0 0 0 0 0", "0 0 0 0 0 0" })
 end
 
--- Scores are refused if a device would count them as masked, or if they overflow; their value after the temperature
--- matters.
+-- A line's value is refused if, after division by the temperature, device code would count it as masked, or it
+-- overflows.
 function TestMasks.test_gains_that_are_too_large_are_refused()
-  local facets = "cross = { normaliser = { temperature = %s }, lines = { " .. line(1, 0, "-1e20") .. " } }"
+  local facets = "cross = { normaliser = { temperature = %s }, lines = { " .. make_line(1, 0, "-1e20") .. " } }"
   lu.assertEquals(find_family(make_plan(facets:format("1")), "cross").mask.flat[1].value, -1e20)
   local plan, problem = make_plan(facets:format("1e-4"))
   lu.assertNil(plan)
@@ -181,20 +165,18 @@ function TestMasks.test_gains_that_are_too_large_are_refused()
   lu.assertEquals(problem.expected, "at most 1e+20")
 end
 
--- A decoder's lines are combined with its own mask before queries without a key are determined; columns count from the
--- left.
+-- A query of a decoder that sees no key on a line sees all keys up to itself; columns are counted from the left.
 function TestMasks.test_a_decoder_never_sees_later_keys()
-  local facets = "decoder = { lines = { " .. line(-1, 0, 2) .. ", " .. line(0, 3, 1) .. " } }"
-  lu.assertEquals(show_gains(facets, "decoder", 5, 5),
+  local facets = "decoder = { lines = { " .. make_line(-1, 0, 2) .. ", " .. make_line(0, 3, 1) .. " } }"
+  lu.assertEquals(format_gains(facets, "decoder", 5, 5),
     { "0 . . . .", "0 0 . . .", ". . 2 . .", ". 2 . 1 .", "2 . . 1 ." })
 end
-
--- ---- generated code ----
 
 local function read_template(name)
   return support.read((name:find("^masks") and "tests/families/" or "templates/") .. name)
 end
 
+-- Renders tests/families/<name>.tpl for a family and compiles it; returns the path of the program.
 local function compile_mask(folder, name, compiler, plan, family)
   local text, problem = render.render(name .. ".tpl", plan, read_template, nil, family)
   assert(text, not text and ("%s:%d: %s"):format(problem.path, problem.line, problem.what))
@@ -209,30 +191,29 @@ end
 local SOURCES = { { "masks.c", (os.getenv("CC") or "gcc") .. " -std=gnu11 -march=native -Wno-psabi" },
   { "masks.cpp", (os.getenv("CXX") or "g++") .. " -std=c++17" } }
 
+-- Numbers of queries and keys.
 local SHAPES = { { 1, 1 }, { 4, 6 }, { 6, 4 }, { 5, 30 }, { 40, 19 }, { 33, 33 }, { 62, 125 } }
 
+-- The output that programs should have for all shapes, and their arguments; is_self: keys are the queries' tokens.
 local function compute_expected(family, is_self)
-  local lines, words = {}, {}
+  local rows_text, words = {}, {}
   for _, shape in ipairs(SHAPES) do
     local T, S = shape[1], is_self and shape[1] or shape[2]
     words[#words + 1] = ("%d %d"):format(T, S)
     for _, rows in ipairs(mask_page.list_cells(family, T, S)) do
       for _, row in ipairs(rows) do
-        local cells = {}
-        for j, value in ipairs(row) do
-          cells[j] = value and ("%g"):format(value) or "-inf"
-        end
-        lines[#lines + 1] = table.concat(cells, " ") .. " \n"
+        rows_text[#rows_text + 1] = format_row(row, "-inf") .. " \n"
       end
     end
   end
-  return table.concat(lines), table.concat(words, " ")
+  return table.concat(rows_text), table.concat(words, " ")
 end
 
+-- { text of the encoding's facets, family, number of heads (nil: 1) }
 local FAMILIES = {
-  two_sided = { antidiagonal(), "cross" },
-  left_only = { antidiagonal(", left_only = true"), "cross" },
-  binary = { antidiagonal(", stride = 2"), "cross" },
+  two_sided = { make_antidiagonal(), "cross" },
+  left_only = { make_antidiagonal(", left_only = true"), "cross" },
+  binary = { make_antidiagonal(", stride = 2"), "cross" },
   wide = { "cross = { mask = { kind = 'antidiagonal', width = 9, stride = 3, left_only = true } }", "cross" },
   encoder = { "encoder = { mask = { kind = 'antidiagonal', width = 2 } }", "encoder" },
   causal = { "kind = 'none'", "decoder" },
@@ -240,10 +221,12 @@ local FAMILIES = {
   wide_window = { "decoder = { mask = { kind = 'window', left = 21 } }", "decoder" },
   far_window = { "cross = { mask = { kind = 'window', left = 3, right = 2 } }", "cross" },
   wide_far_window = { "cross = { mask = { kind = 'window', left = 12, right = 17 } }", "cross" },
-  lines = { "cross = { lines = { " .. table.concat({ line(-1, 1, 2.5), line(-1, 63, 1.5), line(1, -3, 0.5, 1),
-    line(0, 0, -1, 1), line(0, 20, 3, 1), line(1, 2, 7, 3) }, ", ") .. " } }", "cross", 4 },
-  own = { "decoder = { lines = { " .. table.concat({ line(1, 0, 2.5), line(1, -1, 1.5), line(-1, 3, 0.5, 1),
-    line(0, 2, -1, 1), line(1, 5, 1, 2) }, ", ") .. " } }", "decoder", 4 },
+  lines = { "cross = { lines = { " .. table.concat({ make_line(-1, 1, 2.5), make_line(-1, 63, 1.5),
+    make_line(1, -3, 0.5, 1),
+    make_line(0, 0, -1, 1), make_line(0, 20, 3, 1), make_line(1, 2, 7, 3) }, ", ") .. " } }", "cross", 4 },
+  own = { "decoder = { lines = { " .. table.concat({ make_line(1, 0, 2.5), make_line(1, -1, 1.5),
+    make_line(-1, 3, 0.5, 1),
+    make_line(0, 2, -1, 1), make_line(1, 5, 1, 2) }, ", ") .. " } }", "decoder", 4 },
 }
 
 -- The first lines of two texts that differ, short enough for luaunit to print; nil: the texts are equal.

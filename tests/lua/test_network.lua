@@ -63,9 +63,9 @@ local function is_close(m, tensors, random)
     end
   end
   move(STEP)
-  local above = m:loss()
+  local above = m:compute_loss()
   move(-2 * STEP)
-  local numeric = (above - m:loss()) / (2 * STEP)
+  local numeric = (above - m:compute_loss()) / (2 * STEP)
   move(STEP)
   return math.abs(numeric - expected_derivative) <= TOLERANCE * (1 + math.abs(numeric) + math.abs(above))
 end
@@ -75,7 +75,7 @@ local function find_wrong_gradients(m, number)
   local suspects
   for try = 1, TRIES do
     local random = new_random(number * TRIES + try)
-    m:draw(random)
+    m:sample(random)
     local tensors, left = list_tensors(m, m:differentiate()), {}
     if is_close(m, tensors, random) then
       return nil
@@ -203,10 +203,10 @@ function TestNetworks.test_evaluation_gives_the_logits_of_training()
     local describe, _, section = make_network(number)
     local m = make_machine(describe, number, section)
     m.drops = false
-    m:loss()
+    m:compute_loss()
     local logits = m.logits
     m.training = false
-    m:loss()
+    m:compute_loss()
     lu.assertEquals(m.logits, logits, "random network " .. number)
   end
 end

@@ -1,7 +1,8 @@
--- Errors in a user's own network: each message has the file, the line, what was found and what was expected.
+-- Errors in a user's own network: every message has the file, the line, what was found and what was expected.
 
 local support = dofile("tests/lua/support.lua")
 
+local canonical = require("base.canonical")
 local handles = require("network.graph.handles")
 local lu = require("luaunit")
 local own_networks = require("own_networks")
@@ -14,7 +15,8 @@ local PLAIN, FULL = own_networks.PLAIN, own_networks.FULL
 
 TestErrors = {}
 
--- { lines of the block or a whole file, line of the message, what was found, what was expected }
+-- { lines of the block, or the whole text of a file; line of the message; what was found; what was expected; true for a
+-- whole text }
 local MISTAKES = {
   { [[b:norm("a", later) local later = h]], 5, '"later" is not defined', "local names" },
   { [[local later b:norm("a", later)]], 5, "value is nil", "a value that an operation has made" },
@@ -128,8 +130,8 @@ for i = 1, 600 do v = b:norm("n" .. i, v) end]], 6, "too many operations", "at m
 
 function TestErrors.test_errors_are_reported_with_their_line()
   for _, case in ipairs(MISTAKES) do
-    local text, line, what, expected, whole = table.unpack(case, 1, 5)
-    local result, message = plan_network(whole and text or make_description(text))
+    local text, line, what, expected, is_whole = table.unpack(case, 1, 5)
+    local result, message = plan_network(is_whole and text or make_description(text))
     lu.assertTrue(result == nil, text)
     lu.assertStrContains(message, ("net.lua:%d:"):format(line), text)
     lu.assertStrContains(message, what)
@@ -137,20 +139,20 @@ function TestErrors.test_errors_are_reported_with_their_line()
   end
 end
 
--- Unused options, and options of a network that is not a user's, are refused.
+-- Options that the description does not read are refused, and options of a built-in network.
 function TestErrors.test_unused_options_are_refused()
   local result, message = plan_network(PLAIN, { "model.options.hidden=3" })
   lu.assertTrue(result == nil)
   lu.assertStrContains(message, "--set model.options.hidden=3: error: model.options.hidden: is read by nothing")
   lu.assertStrContains(message, "an option that the network reads: kind, ratio")
-  result,
-    message = plan_network(PLAIN, nil, [[return { task = { kind = "bucket_sort" }, model = { options = { a = 1 } } }]])
+  result, message = plan_network(PLAIN, nil,
+    [[return { task = { kind = "bucket_sort" }, model = { options = { a = 1 } } }]])
   lu.assertTrue(result == nil)
   lu.assertStrContains(message, "model.options: cannot be used with a network of Longhand's")
   lu.assertStrContains(message, "expected: model.source")
 end
 
--- Positions in a spec that the network does not use are reported.
+-- Facets of the encoding that the network does not use are refused.
 function TestErrors.test_unused_encodings_are_reported()
   local function refuse(encoding, text, ...)
     local result, message = plan_network(text, nil, [[return { task = { kind = "bucket_sort" },
@@ -171,39 +173,39 @@ function TestErrors.test_unused_encodings_are_reported()
   accept_network(make_description(FULL))
 end
 
--- Unused rates are reported, too; attention has the spec's rate, or its own.
+-- Rates of dropout that the network does not use are refused. An attention has the spec's rate, or its own.
 function TestErrors.test_rates_of_dropout_come_from_the_spec_or_the_description()
   local text = make_description([[local s = b:add(h, b:attention("self", h, h%s), model.dropout)
 b:output(b:norm("n", b:add(s, b:feedforward(s, { hidden = 32, activation = "relu"%s }), model.dropout)))]])
-  local function planned_with(attention, feedforward, ...)
+  local function plan_with(attention, feedforward, ...)
     return plan_network(text:format(attention, feedforward), { ... })
   end
-  local _, message = planned_with("", "", "model.hidden_dropout=0.2")
+  local _, message = plan_with("", "", "model.hidden_dropout=0.2")
   lu.assertStrContains(message, "model.hidden_dropout: is read by nothing in net.lua")
   lu.assertStrContains(message, "hidden_dropout = model.hidden_dropout")
-  _, message = planned_with("", "", "model.embedding_dropout=0.2")
+  _, message = plan_with("", "", "model.embedding_dropout=0.2")
   lu.assertStrContains(message, "model.embedding_dropout: is read by nothing in net.lua")
   lu.assertStrContains(message, "dropout = net.additive_dropout")
-  _, message = planned_with(", { dropout = 0.2 }", "", "encoding.normaliser.kind=geometric")
+  _, message = plan_with(", { dropout = 0.2 }", "", "encoding.normaliser.kind=geometric")
   lu.assertStrContains(message, "net.lua:5:")
   lu.assertStrContains(message, "attention self is geometric, and its weights are dropped out")
-  local function rates(...)
-    local of = {}
+  local function list_rates(...) -- arguments as of plan_with
+    local texts = {}
     for _, d in ipairs(accept_network(text:format(select(1, ...), select(2, ...)), { select(3, ...) }).dropouts) do
-      of[d.name] = d.rate_text
+      texts[d.name] = d.rate_text
     end
-    return of
+    return texts
   end
   local take = ", hidden_dropout = model.hidden_dropout"
-  lu.assertEquals(rates("", take), { BRANCH = "0.1" })
-  lu.assertEquals(rates("", take, "model.hidden_dropout=0.2", "model.attention_dropout=0.3"),
+  lu.assertEquals(list_rates("", take), { BRANCH = "0.1" })
+  lu.assertEquals(list_rates("", take, "model.hidden_dropout=0.2", "model.attention_dropout=0.3"),
     { BRANCH = "0.1", HIDDEN = "0.2", ATTENTION = "0.3" })
-  lu.assertEquals(rates(", { dropout = 0.4 }", "", "model.attention_dropout=0.3"),
+  lu.assertEquals(list_rates(", { dropout = 0.4 }", "", "model.attention_dropout=0.3"),
     { BRANCH = "0.1", ATTENTION = "0.4" })
-  lu.assertEquals(rates(", { dropout = 0 }", "", "model.attention_dropout=0.3"), { BRANCH = "0.1" })
+  lu.assertEquals(list_rates(", { dropout = 0 }", "", "model.attention_dropout=0.3"), { BRANCH = "0.1" })
 end
 
--- A field that a description does not read is reported if it is set, and not printed otherwise.
+-- A field that a description does not read is refused if it is set, and is not on the plan's page otherwise.
 function TestErrors.test_unused_fields_are_reported()
   for _, set in ipairs({ "tied=true", "activation=gelu", "branch_activation=relu", "bias=all", "norm.kind=rms",
     "norm.place=pre" }) do
@@ -241,8 +243,7 @@ b:output(b:add(o, b:norm("d_o", o)))]]))
   lu.assertStrContains(message, "d_o is what the gradient of o is called")
 end
 
--- ---- descriptions with any content ----
-
+-- Arguments of random descriptions.
 local WORDS = { "nil", "0", "-1", "1", "2", "16", "32", "1e300", "0/0", "1/0", "0.5", "true", "false", '"x"',
   '"self"', '"last"', '"relu"', '"rms"', '"swiglu"', '"input"', '"norm1"', '""', '"\\0"', "{}", "{ 1 }",
   '{ "a", "b" }', "{ parts = { 'a', 'b' } }", "{ hidden = 32, activation = 'gelu' }", "{ [1] = h }", "{ name = 'x' }",
@@ -250,13 +251,8 @@ local WORDS = { "nil", "0", "-1", "1", "2", "16", "32", "1e300", "0/0", "1/0", "
   "model", "model.norm", "model.options", "model.options[1]", "net", "b", "x", "h", "net.additive", "net:stream('s')",
   "net:readout(x, 'last')", "b.result", "function() end", "ipairs", "net.block", "setmetatable" }
 
-local function random_text(rng)
-  local methods = {}
-  for name in pairs(handles.METHODS) do
-    methods[#methods + 1] = name
-  end
-  table.sort(methods)
-  local lines = {}
+local function make_random_text(rng)
+  local methods, lines = canonical.sort_keys(handles.METHODS), {}
   for i = 1, rng:pick_number(4) - 1 do
     local arguments = {}
     for j = 1, rng:pick_number(5) - 1 do
@@ -273,7 +269,7 @@ end
 function TestErrors.test_any_description_ends_in_a_plan_or_a_message()
   local refused = 0
   for seed = 1, 200 do
-    local text = random_text(random(seed))
+    local text = make_random_text(random(seed))
     local result, message = plan_network(text)
     refused = refused + (result and 0 or 1)
     lu.assertTrue(result ~= nil or message:find("^net%.lua:%d+:%d+: error: ") ~= nil, ("seed %d: %s\n%s"):format(seed,
@@ -282,7 +278,7 @@ function TestErrors.test_any_description_ends_in_a_plan_or_a_message()
   lu.assertTrue(refused > 100 and refused < 200, refused)
 end
 
--- Objects hide their fields, and cannot be used in another network.
+-- A description cannot read the internal fields of objects.
 function TestErrors.test_objects_are_opaque()
   local text = [[
     local h = net:stream("s")

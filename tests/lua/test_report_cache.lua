@@ -5,23 +5,26 @@ local support = dofile("tests/lua/support.lua")
 local dependencies = require("lab.study.report.dependencies")
 local draw = require("lab.study.report.figures.draw")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local open_study = require("lab.study.report.open_study")
 local report = require("lab.study.report.report")
 local reports = require("reports")
 local write = require("base.write")
 
+-- The folders of runs, one for each test.
 local CASES = { "again", "same_size", "renamed", "moved", "deleted", "added", "record", "output", "version", "torn",
   "no_cache", "two", "pictures" }
 local SETTLED = 4 -- seconds after which a file's times show whether it has changed
 
-local root, reads
+local root  -- the folder of all cases
+local reads -- how often runs were read since make_report began
 
 TestRemembered = {}
 
-local own = { draw = draw.run, study = open_study.open, getenv = os.getenv }
+local own = { draw = draw.run, study = open_study.open, getenv = os.getenv } -- replaced functions
 
-local function place(name)
+local function get_folder(name)
   return ("%s/%s"):format(root, name)
 end
 
@@ -31,8 +34,8 @@ local function write_runs(name)
   end
 end
 
-local function last_run(name)
-  return place(name) .. "/parity/" .. reports.DIGEST .. "/lr0.1-seed2"
+local function get_last_run(name)
+  return get_folder(name) .. "/parity/" .. reports.DIGEST .. "/lr0.1-seed2"
 end
 
 local function overwrite(path, text, mode)
@@ -41,8 +44,8 @@ local function overwrite(path, text, mode)
   assert(file:close())
 end
 
--- gnuplot is not called, since it takes long and pictures are not tested here. The user's cache is a folder of the
--- test. All cases wait together until their files are old enough.
+-- Writes the runs of all cases and waits until their files are old enough. The cache is a folder of the test, and reads
+-- of studies are counted.
 local function prepare()
   root = support.write("here", ""):match("^(.*)/") .. "/remembered"
   open_study.open = function(...)
@@ -55,7 +58,7 @@ local function prepare()
   for _, name in ipairs(CASES) do
     write_runs(name)
   end
-  overwrite(last_run("pictures") .. "/run.json", "{", "wb") -- damaged: exit code 1 with and without pictures
+  overwrite(get_last_run("pictures") .. "/run.json", "{", "wb") -- damaged: exit code 1 with and without pictures
   support.shell("sleep " .. SETTLED)
 end
 
@@ -68,40 +71,34 @@ function TestRemembered.setUp()
   end
 end
 
--- Makes a report of a case; returns how often runs were read, the exit code, the output, and the list of runs.
-local function make(name, options)
-  local output = {}
-  local asked = setmetatable({ project = reports.project, runs = place(name), say = function(text)
-    output[#output + 1] = text
-  end }, { __index = options or {} })
+-- Makes a report of a case; returns how often runs were read, the exit code, the output, and the text of runs.csv.
+local function make_report(name, options)
   reads = 0
-  local code, message = report.run(asked)
+  local code, message, output = reports.run_verb(report.run,
+    lists.merge({ project = reports.project, runs = get_folder(name) }, options or {}))
   assert(code < 4, message)
-  return reads, code, table.concat(output, "\n"), support.read(place(name) .. "/report/runs.csv")
+  return reads, code, output, support.read(get_folder(name) .. "/report/runs.csv")
 end
 
 -- Makes two reports, the second of which is reused; returns the first one's text and runs.
 local function make_twice(name)
-  local count, code, text, csv = make(name)
+  local count, code, text, csv = make_report(name)
   lu.assertEquals({ count, code }, { 1, 0 })
-  lu.assertEquals({ make(name) }, { 0, code, text, csv })
+  lu.assertEquals({ make_report(name) }, { 0, code, text, csv })
   return text, csv
 end
 
-local function read_record(name)
-  local found
-  for file in lfs.dir(root .. "/cache/reports") do
-    local path = root .. "/cache/reports/" .. file
-    if lfs.attributes(path, "mode") == "file" and support.read(path):find(place(name) .. "/report/", 1, true) then
-      found = path
-    end
-  end
-  return found
+-- The path of a case's record in the cache.
+local function find_record(name)
+  local folder = root .. "/cache/reports/"
+  return folder .. lists.find(write.list_names(folder), function(file)
+    return support.read(folder .. file):find(get_folder(name) .. "/report/", 1, true)
+  end)
 end
 
 -- Checks that the next report reads the runs again and differs.
 local function assert_recomputed(name, csv_before, pattern)
-  local count, _, _, csv = make(name)
+  local count, _, _, csv = make_report(name)
   lu.assertEquals(count, 1)
   lu.assertNotEquals(csv, csv_before)
   lu.assertStrContains(csv, pattern)
@@ -113,7 +110,7 @@ end
 
 function TestRemembered.testSameSizeInTheSameSecond()
   local _, csv = make_twice("same_size")
-  local path = last_run("same_size") .. "/eval.jsonl"
+  local path = get_last_run("same_size") .. "/eval.jsonl"
   overwrite(path, reports.make_scored_lines(70))
   assert_recomputed("same_size", csv, ",evaluated,100,accuracy,beyond,70,")
   overwrite(path, reports.make_scored_lines(60)) -- directly after the reading: size, inode and second do not change
@@ -122,7 +119,7 @@ end
 
 function TestRemembered.testReplacedByRename()
   local _, csv = make_twice("renamed")
-  local path = last_run("renamed") .. "/eval.jsonl"
+  local path = get_last_run("renamed") .. "/eval.jsonl"
   local attributes = lfs.attributes(path)
   overwrite(path .. ".new", reports.make_scored_lines(70), "wb")
   assert(lfs.touch(path .. ".new", attributes.access, attributes.modification))
@@ -132,7 +129,7 @@ end
 
 -- Two folders exchange names: no file has another time.
 function TestRemembered.testFoldersMoved()
-  local dir, other = last_run("moved"), place("moved") .. "/other"
+  local dir, other = get_last_run("moved"), get_folder("moved") .. "/other"
   write.make_directory(other)
   overwrite(other .. "/run.json", support.read(dir .. "/run.json"), "wb")
   overwrite(other .. "/eval.jsonl", reports.make_scored_lines(70), "wb")
@@ -146,8 +143,8 @@ end
 
 function TestRemembered.testFolderDeleted()
   local _, csv = make_twice("deleted")
-  write.remove_tree(last_run("deleted"))
-  local count, _, text, now = make("deleted")
+  write.remove_tree(get_last_run("deleted"))
+  local count, _, text, now = make_report("deleted")
   lu.assertEquals(count, 1)
   lu.assertStrContains(text, "1 of 1 run has a score")
   lu.assertNotEquals(now, csv)
@@ -156,88 +153,88 @@ end
 function TestRemembered.testFolderAdded()
   make_twice("added")
   reports.write_run("remembered/added", "parity", 3, 0.1, { exit = 0, eval = reports.make_scored_lines(80) })
-  local count, _, text = make("added")
+  local count, _, text = make_report("added")
   lu.assertEquals(count, 1)
   lu.assertStrContains(text, "3 of 3 runs have a score")
 end
 
 function TestRemembered.testRecordOfASweep()
   make_twice("record")
-  overwrite(place("record") .. "/nothing.json", '{"study":"nothing","path":"nothing.lua"}', "wb")
+  overwrite(get_folder("record") .. "/nothing.json", '{"study":"nothing","path":"nothing.lua"}', "wb")
   reads = 0
-  local code, message = report.run({ project = reports.project, runs = place("record"), say = function() end })
+  local code, message = report.run({ project = reports.project, runs = get_folder("record"), say = function() end })
   lu.assertEquals({ reads, code }, { 1, 1 })
   lu.assertStrContains(message, "no such study")
 end
 
 function TestRemembered.testOutputChanged()
   make_twice("output")
-  local path = place("output") .. "/report/runs.csv"
+  local path = get_folder("output") .. "/report/runs.csv"
   local text = support.read(path)
   overwrite(path, "X")
-  local count, _, _, csv = make("output")
+  local count, _, _, csv = make_report("output")
   lu.assertEquals({ count, csv }, { 1, text })
-  os.remove(place("output") .. "/report/index.html")
-  lu.assertEquals((make("output")), 1)
+  os.remove(get_folder("output") .. "/report/index.html")
+  lu.assertEquals((make_report("output")), 1)
 end
 
-function TestRemembered.testOfAnotherVersion()
+function TestRemembered.testRecordOfAnotherVersion()
   make_twice("version")
-  local path = read_record("version")
+  local path = find_record("version")
   local text = support.read(path)
   overwrite(path, (text:gsub("report 2", "report 1", 1)), "wb")
-  lu.assertEquals((make("version")), 1)
+  lu.assertEquals((make_report("version")), 1)
 end
 
 function TestRemembered.testTornAtAnyPlace()
   make_twice("torn")
-  local path = read_record("torn")
+  local path = find_record("torn")
   local text = support.read(path)
   for i = 0, 7 do
     overwrite(path, text:sub(1, #text * i // 8), "wb")
-    lu.assertEquals((make("torn")), 1)
+    lu.assertEquals((make_report("torn")), 1)
   end
-  lu.assertEquals((make("torn")), 0) -- the file is written again with the same content
+  lu.assertEquals((make_report("torn")), 0) -- the file is written again with the same content
   local at = text:find("evaluated", 1, true) or #text // 2
   overwrite(path, text:sub(1, at) .. "X" .. text:sub(at + 2), "wb")
-  lu.assertEquals((make("torn")), 1)
+  lu.assertEquals((make_report("torn")), 1)
 end
 
 function TestRemembered.testWithoutACache()
   make_twice("no_cache")
-  lu.assertEquals((make("no_cache", { no_cache = true })), 1)
-  lu.assertEquals((make("no_cache")), 1) -- its output differs from the cached report
-  lu.assertEquals((make("no_cache")), 0)
+  lu.assertEquals((make_report("no_cache", { no_cache = true })), 1)
+  lu.assertEquals((make_report("no_cache")), 1) -- its output differs from the cached report
+  lu.assertEquals((make_report("no_cache")), 0)
   write.remove_tree(root .. "/cache")
   overwrite(root .. "/cache", "a file", "wb")
-  lu.assertEquals((make("no_cache")), 1)
-  lu.assertEquals((make("no_cache")), 1)
+  lu.assertEquals((make_report("no_cache")), 1)
+  lu.assertEquals((make_report("no_cache")), 1)
   os.remove(root .. "/cache")
 end
 
 function TestRemembered.testTwoAtOnce()
-  local command = ("LONGHAND_CACHE=%s/cache lua5.4 generator/main.lua report %s"):format(root, place("two"))
+  local command = ("LONGHAND_CACHE=%s/cache lua5.4 generator/main.lua report %s"):format(root, get_folder("two"))
   support.shell(("%s >%s/one & %s >%s/other; wait"):format(command, root, command, root))
   lu.assertEquals(support.read(root .. "/one"), support.read(root .. "/other"))
-  local _, _, text, csv = make("two")
+  local _, _, text, csv = make_report("two")
   lu.assertStrContains(text, "2 of 2 runs have a score")
-  lu.assertEquals(select(4, make("two", { no_cache = true })), csv)
+  lu.assertEquals(select(4, make_report("two", { no_cache = true })), csv)
 end
 
 function TestRemembered.testNoPictureIsMissing()
   draw.run = function()
     return nil, "gnuplot is not installed", {}
   end
-  lu.assertEquals({ (make("pictures")), (make("pictures")) }, { 1, 1 })
+  lu.assertEquals({ (make_report("pictures")), (make_report("pictures")) }, { 1, 1 })
   TestRemembered.setUp()
-  lu.assertEquals((make("pictures")), 1)
-  lu.assertEquals((make("pictures")), 0)
+  lu.assertEquals((make_report("pictures")), 1)
+  lu.assertEquals((make_report("pictures")), 0)
 end
 
 function TestRemembered.testYoungFilesAreNotTrusted()
   write_runs("young")
-  lu.assertEquals((make("young")), 1)
-  lu.assertEquals((make("young")), 1)
+  lu.assertEquals((make_report("young")), 1)
+  lu.assertEquals((make_report("young")), 1)
 end
 
 function TestRemembered.testWhatIsObserved()

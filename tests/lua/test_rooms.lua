@@ -1,15 +1,15 @@
--- The rooms of generator/ and lab/, that is, their folders by ARCHITECTURE.md: each requires only the rooms listed
--- here, so dependencies have one direction. The folders of templates/ share only parts/. test_arrows.lua has the rooms
--- of C.
+-- The rooms of generator/ and lab/ (folders with a list of allowed dependencies, see ARCHITECTURE.md): each requires
+-- only the rooms in the table here, so dependencies have one direction. The folders of templates/ share only parts/.
+-- test_arrows.lua has the rooms of C.
 
 local support = dofile("tests/lua/support.lua")
 
-local lfs = require("lfs")
+local lists = require("base.lists")
 local lu = require("luaunit")
+local write = require("base.write")
 
--- { room, the rooms that it may require in addition to itself }, in the order of the pipeline: a room is listed below
--- all rooms that it requires. A folder without a row belongs to the surrounding room. ARCHITECTURE.md describes the
--- rooms. Only main requires the lab.
+-- { room, the rooms that it may require in addition to itself }; a room is listed below all rooms that it requires. A
+-- folder without a row belongs to the surrounding room. Of the generator's rooms, only main requires the lab.
 local ROOMS = {
   { "base" },
   { "expression", "base" },
@@ -55,19 +55,11 @@ local ROOMS = {
 
 local LIBRARIES = { argparse = true, dkjson = true, lfs = true }
 
-local function split_words(text)
-  local list = {}
-  for word in (text or ""):gmatch("%S+") do
-    list[#list + 1] = word
-  end
-  return list
-end
-
--- Modules of the generator and the lab, by their names in require; sorted.
-local function modules()
+-- The modules of the generator and the lab, by their names in require, sorted.
+local function list_modules()
   local list = {}
   local function collect(folder, prefix)
-    for name in lfs.dir(folder) do
+    for _, name in ipairs(write.list_names(folder)) do
       local module = name:match("^([^.]+)%.lua$")
       if module then
         list[#list + 1] = prefix .. module
@@ -86,12 +78,12 @@ local function get_path(module)
   return (module:find("^lab%.") and "" or "generator/") .. module:gsub("%.", "/") .. ".lua"
 end
 
-local rows = {}
+local rows = {} -- by room: { index in ROOMS, list of the rooms that it may require }
 for i, row in ipairs(ROOMS) do
-  rows[row[1]] = { at = i, list = split_words(row[2]) }
+  rows[row[1]] = { index = i, list = lists.find_all(row[2] or "", "%S+") }
 end
 
--- The room of a module: the innermost folder with a row; nil: none.
+-- The room of a module, the innermost folder with a row; nil if there is none.
 local function get_room(module)
   local room = module
   while room and not rows[room] do
@@ -102,17 +94,13 @@ end
 
 -- The modules that a module requires, by name.
 local function list_required(module)
-  local list = {}
-  for name in support.read(get_path(module)):gmatch('require%(?%s*"([%w_.]+)"') do
-    list[#list + 1] = name
-  end
-  return list
+  return lists.find_all(support.read(get_path(module)), 'require%(?%s*"([%w_.]+)"')
 end
 
--- For every room: the rooms that its modules require, each with one example.
-local function list_arrows()
+-- For every room, a table of the rooms that its modules require, each with an example as text.
+local function list_dependencies()
   local from = {}
-  for _, module in ipairs(modules()) do
+  for _, module in ipairs(list_modules()) do
     local room = get_room(module) or "no room"
     from[room] = from[room] or {}
     for _, name in ipairs(list_required(module)) do
@@ -128,34 +116,29 @@ end
 TestRooms = {}
 
 function TestRooms.test_every_module_is_in_a_room()
-  for _, module in ipairs(modules()) do
+  for _, module in ipairs(list_modules()) do
     lu.assertNotNil(get_room(module), get_path(module) .. ": its folder has no row in the table above")
   end
 end
 
 function TestRooms.test_required_modules_exist()
-  local there = {}
-  for _, module in ipairs(modules()) do
-    there[module] = true
-  end
-  for module in pairs(there) do
+  local modules = lists.to_set(list_modules())
+  for module in pairs(modules) do
     for _, name in ipairs(list_required(module)) do
-      lu.assertTrue(LIBRARIES[name] or there[name] or false, ("%s requires %s"):format(get_path(module), name))
+      lu.assertTrue(LIBRARIES[name] or modules[name] or false, ("%s requires %s"):format(get_path(module), name))
     end
   end
 end
 
 function TestRooms.test_rooms_require_only_listed_rooms()
-  local from = list_arrows()
-  for _, row in ipairs(ROOMS) do
-    local room, may = row[1], {}
-    lu.assertNotNil(from[room], room .. " has a row and no module")
-    for _, other in ipairs(rows[room].list) do
-      may[other] = true
-      lu.assertNotNil(from[room][other], ("%s may require %s, and does not"):format(room, other))
+  local required = list_dependencies()
+  for room, row in pairs(rows) do
+    lu.assertNotNil(required[room], room .. " has a row and no module")
+    for _, other in ipairs(row.list) do
+      lu.assertNotNil(required[room][other], ("%s may require %s, and does not"):format(room, other))
     end
-    for other, place in pairs(from[room]) do
-      lu.assertTrue(may[other] or false, ("%s may not require %s: %s"):format(room, other, place))
+    for other, example in pairs(required[room]) do
+      lu.assertTrue(lists.has(row.list, other) or false, ("%s may not require %s: %s"):format(room, other, example))
     end
   end
 end
@@ -163,12 +146,12 @@ end
 function TestRooms.test_dependencies_have_one_direction()
   for room, row in pairs(rows) do
     for _, other in ipairs(row.list) do
-      lu.assertTrue(rows[other] and rows[other].at < row.at or false, ("%s requires %s"):format(room, other))
+      lu.assertTrue(rows[other] and rows[other].index < row.index or false, ("%s requires %s"):format(room, other))
     end
   end
 end
 
--- Apart from command lines, main loads the lab only for verbs that need it, so that training does not pay for it.
+-- At its start, main loads only the command lines of the lab; verbs load the rest, which training does not need.
 function TestRooms.test_the_lab_is_loaded_by_the_verbs_that_need_it()
   for _, module in ipairs({ "main", "lab.verbs" }) do
     for line in support.read(get_path(module)):gmatch("[^\n]+") do
@@ -193,17 +176,18 @@ function TestRooms.test_no_module_requires_itself_indirectly()
     end
     state[module] = "done"
   end
-  for _, module in ipairs(modules()) do
+  for _, module in ipairs(list_modules()) do
     visit(module, module)
   end
 end
 
--- The folder that stands for a template: cpu, cuda or python below attention/, otherwise the first folder of its path.
+-- The folder to which a template belongs: cpu, cuda or python below attention/, otherwise the first folder of its path.
 local function get_folder(path)
   return path:match("^attention/([^/]+)") or path:match("^[^/]+")
 end
 
--- Templates, by their names in include, each with the folders whose templates reach it.
+-- Returns two tables by the path of a template below templates/: the list of templates that it includes, and the set of
+-- folders whose templates include it, directly or not.
 local function list_templates()
   local includes, reached = {}, {}
   for file in io.popen("find templates -name '*.tpl'"):lines() do
@@ -246,14 +230,11 @@ function TestTemplates.test_parts_has_only_templates_of_several_folders()
   end
 end
 
--- Skeletons of attentions use properties of terms, and no facet, in conditions and in text.
+-- Templates of attentions name no facet in control lines and holes; they use properties of terms.
 function TestTemplates.test_skeletons_of_attentions_name_no_facet()
-  local facets = {}
-  for name in ([[ relative shaw rope alibi transformer_xl geometric antidiagonal window causal yarn lines mask rotation
-    normaliser score ]]):gmatch("%S+") do
-    facets[name] = true
-  end
-  local function check(path, number, code)
+  local facets = lists.split_set([[relative shaw rope alibi transformer_xl geometric antidiagonal window causal yarn
+    lines mask rotation normaliser score]])
+  local function check_names(path, number, code)
     for name in code:gsub('"[^"]*"', ""):gsub("list%.lines", ""):gmatch("[%a_][%w_]*") do
       lu.assertNil(facets[name], ("%s:%d names %s"):format(path, number, name))
     end
@@ -262,9 +243,9 @@ function TestTemplates.test_skeletons_of_attentions_name_no_facet()
     local number = 0
     for line in support.read(path):gmatch("([^\n]*)\n") do
       number = number + 1
-      check(path, number, line:match("^ *%%(.*)") or "")
+      check_names(path, number, line:match("^ *%%(.*)") or "")
       for hole in line:gmatch("%${(.-)}") do
-        check(path, number, hole)
+        check_names(path, number, hole)
       end
     end
   end

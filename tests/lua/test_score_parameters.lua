@@ -1,19 +1,21 @@
--- Scores of specs by generator/spec/score: parameters, lists of scores, printed specs, digests and presets.
+-- Scores of specs (generator/spec/score): parameters, lists of scores, printed specs, digests and presets.
 
 local support = dofile("tests/lua/support.lua")
-local lfs = require("lfs")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local score_specs = require("score_specs")
 local parameters = require("spec.score.score_parameters")
-local plan_module = require("plan.plan")
+local plans = require("plans")
 local resolved_spec = require("spec.resolved")
+local write = require("base.write")
 
 local accept, refuse, make_sets = score_specs.accept, score_specs.refuse, score_specs.make_sets
 local HEAD, RANDOM = score_specs.HEAD, score_specs.RANDOM
 
 TestParameters = {}
 
--- A parameter of a spec in the planner's form.
+-- Resolves a parameter p, the text of a table; use: how the formula uses it. Returns the parameter in the resolved spec
+-- and in the formula.
 local function resolve(text, use)
   local resolved, info = accept(("score = function(x) return x.score + %s end, parameters = { p = %s }"):format(
     use or "x.p * x.head", text))
@@ -60,7 +62,8 @@ function TestParameters.test_constants_of_the_model_are_written_into_the_formula
   lu.assertEquals(resolved.encoding.parameters.width.values, { 4.0 })
 end
 
--- Press et al. 2022: powers of two; in between every other slope of the next power.
+-- Press et al. 2022: the slopes are powers of 1 / 2. If the number of heads is no power of two, the slopes of the next
+-- lower power are followed by every other slope of the next higher power.
 function TestParameters.test_alibi_slopes_are_the_paper_s()
   lu.assertEquals(parameters.compute_alibi_slopes(8), { 1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256 })
   lu.assertEquals(parameters.compute_alibi_slopes(1), { 1 / 256 })
@@ -89,10 +92,7 @@ function TestEntries.test_lists_apply_in_order()
     .. "function(x) return 2 * x.score end }")
   lu.assertEquals(resolved.encoding.score, "2 * ((x.score + x.slope * (select(less(x.distance, 0), 0.5, 0) - "
     .. "abs(x.distance)) - select(less_equal(abs(x.distance), 3), 0, 10000)) * x.slope_2)")
-  local names = {}
-  for i, p in ipairs(info.score.parameters) do
-    names[i] = p.name .. " " .. p.per
-  end
+  local names = lists.map(info.score.parameters, function(p) return p.name .. " " .. p.per end)
   lu.assertEquals(names, { "slope head", "slope_2 layer" })
   lu.assertEquals(resolved.encoding.parameters.width.values, { 3.0 })
   lu.assertEquals(info.origins["encoding.parameters.width"]:match("^probe.lua:1:"), "probe.lua:1:")
@@ -213,16 +213,14 @@ end
 
 TestScoreDigests = {}
 
-local function digests(encoding)
-  local facts = { kind = "bucket_sort", input_symbols = { "a", "b" }, output_symbols = { "a", "b" },
-    input_length = "n", output_length = "n", chance = 0.5, baseline = 0.5, baseline_name = "guess" }
-  local plan = assert(plan_module.build(accept(encoding), { task = facts }))
+local function compute_digests(encoding)
+  local plan = assert(plans.build((accept(encoding))))
   return plan.digest, plan.model_digest
 end
 
 function TestScoreDigests.test_digests_depend_on_the_meaning_of_a_score()
   local score_text = "score = function(x) return x.score - x.a * %s end, parameters = { a = { %s } }"
-  local plan, model = digests(score_text:format("x.head", "per = 'head', init = 1"))
+  local plan, model = compute_digests(score_text:format("x.head", "per = 'head', init = 1"))
   for _, case in ipairs({
     { score_text:format("x.layer", "per = 'head', init = 1"), true, true },
     { score_text:format("x.head", "per = 'layer_head', init = 1"), true, true },
@@ -231,13 +229,14 @@ function TestScoreDigests.test_digests_depend_on_the_meaning_of_a_score()
     { "score = function(x) local b = x.a return x.score - b * x.head end, parameters = { a = { init = 1, "
       .. "per = 'head' } }", false, false },
   }) do
-    local other_plan, other_model = digests(case[1])
+    local other_plan, other_model = compute_digests(case[1])
     lu.assertEquals({ other_plan ~= plan, other_model ~= model }, { case[2], case[3] }, case[1])
   end
 end
 
 TestPresets = {}
 
+-- The formulas of some presets, with their default parameters.
 local FORMULAS = {
   alibi = "x.score + x.slope * (select(less(x.distance, 0), 0.5, 0) - abs(x.distance))",
   cyclic = "x.score + lookup(x.bias, mod(x.distance, 3))",
@@ -249,14 +248,14 @@ local FORMULAS = {
   window = "x.score - select(less_equal(abs(x.distance), 8), 0, 10000)",
 }
 
--- Presets for a grid of 16 cells: test_latin_encodings.lua.
-local OF_CELLS = { lst_2d = true, lst_2d_clean = true, lst_learned = true, lst_random = true }
+-- Presets for a grid of 16 cells, which test_latin_encodings.lua tests.
+local CELL_PRESETS = { lst_2d = true, lst_2d_clean = true, lst_learned = true, lst_random = true }
 
 function TestPresets.test_every_preset_is_valid_on_its_own_and_where_distances_are_drawn()
   local count = 0
-  for entry in lfs.dir("spec/encodings") do
-    local name = entry:match("^(.*)%.lua$")
-    if name and not OF_CELLS[name] and not name:find("^abc_") then -- presets for encoder-decoders: test_masks.lua
+  for _, file in ipairs(write.list_names("spec/encodings")) do
+    local name = file:match("^(.*)%.lua$")
+    if not CELL_PRESETS[name] and not name:find("^abc_") then -- presets for encoder-decoders: test_masks.lua
       local resolved = accept(("use = %q"):format(name))
       accept(("use = %q, positions = { kind = 'randomized' }"):format(name))
       lu.assertEquals(resolved.encoding.score, FORMULAS[name] or resolved.encoding.score)
@@ -266,17 +265,11 @@ function TestPresets.test_every_preset_is_valid_on_its_own_and_where_distances_a
   lu.assertEquals(count, 14)
 end
 
--- T5's own formula, in floats: 8 + floor(log(n / 8) / log(16) * 8), at most 15.
+-- From distance 8 on, T5 computes the bucket in floats: 8 + floor(log(n / 8) / log(16) * 8), at most 15.
 function TestPresets.test_t5_buckets_are_t5_s()
-  local edges = {}
-  for edge in FORMULAS.t5:match("{(.-)}"):gmatch("%d+") do
-    edges[#edges + 1] = tonumber(edge)
-  end
+  local edges = lists.find_all(FORMULAS.t5:match("{(.-)}"), "%d+")
   for n = 0, 300 do
-    local count = 0
-    for _, edge in ipairs(edges) do
-      count = count + (edge <= n and 1 or 0)
-    end
+    local count = lists.count(edges, function(edge) return tonumber(edge) <= n end)
     local expected_encoding = n < 8 and n or math.min(15, 8 + math.floor(math.log(n / 8) / math.log(16) * 8 + 1e-9))
     lu.assertEquals(count, expected_encoding, n)
   end

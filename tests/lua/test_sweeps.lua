@@ -1,4 +1,4 @@
--- The display of a sweep: states of runs, totals, lines.
+-- The progress of a sweep: states of runs, sums of work, and the displayed lines.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -8,6 +8,7 @@ local grid = require("lab.study.grid.grid")
 local json = require("dkjson")
 local ledger = require("lab.study.run.ledger")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local project = require("project").new(".")
 local reports = require("reports")
@@ -17,35 +18,34 @@ local write = require("base.write")
 
 TestRunProgress = {}
 
-local function probe_cell(more)
+-- Expands a study of one cell; more: other fields of cell.wanted. Returns the cell, its run and the study.
+local function expand_cell(more)
   local study = assert(grid.expand(project, support.write("run_progress/probe.lua", [[
 return { title = "p", base = { task = { kind = "parity_check" }, model = { use = "small_encoder" }, encoding = { kind =
   "none" }, train = { steps = 70, batch = 4, lengths = { 1, 4 }, log_every = 10 }, eval = { lengths = { 3, 4 },
   examples = 8 } }, axes = { { name = "width", values = { { name = 16, spec = { model = { width = 16 } } } } } } }]])))
   local cell = study.cells[1]
   cell.wanted = ledger.derive_wanted(cell)
-  for key, value in pairs(more or {}) do
-    cell.wanted[key] = value
-  end
+  lists.update(cell.wanted, more or {})
   return cell, cell.runs[1], study
 end
 
 local EVALUATED = '{"step":70,"split":"in_distribution","by":{"length":%d},"examples":8,"draws":1,"accuracy":0.5}\n'
 local ENDED = '{"id":"x","step":%s,"train_seconds":1,"ended":null,"exit":%s}\n'
 
--- A whole run.json of an ended run.
-local function whole(cell, run, spec, step)
+-- The text of run.json of a run that ended at a step.
+local function make_facts(cell, run, spec, step)
   return ('{"id":"%s","digest":"%s","seed":%d,"learning_rate":%.17g,"spec":%s,"step":%d,"train_seconds":1,'
     .. '"ended":null,"exit":0}\n'):format(cell.id, cell.spec.plan.digest, run.seed, run.learning_rate,
     json.encode(spec), step)
 end
 
--- A run's state and progress as its files grow; another process writes them.
+-- The state and progress of a run follow its files, which another process writes.
 function TestRunProgress.test_a_run_from_its_first_line_to_its_end()
-  local cell, run = probe_cell()
+  local cell, run = expand_cell()
   local dir = support.write("run_progress/run/" .. run.dir .. "/lock", ""):match("^(.*)/")
   local spec = reports.make_spec("parity_check")
-  local function look(files, now)
+  local function read_state(files, now)
     for name, text in pairs(files) do
       assert(write.file(dir .. "/" .. name, text)) -- the file is replaced, as trainers do
     end
@@ -53,28 +53,28 @@ function TestRunProgress.test_a_run_from_its_first_line_to_its_end()
     return run.state
   end
   local now, metrics = os.time(), '{"step":35,"accuracy":0.75,"steps_per_second":2}\n{"st' -- the last line is torn
-  lu.assertEquals(look({}, now), "absent")
-  lu.assertEquals(look({ ["run.json"] = ENDED:format("null", "null") }, now), "running")
-  lu.assertEquals(look({ ["metrics.jsonl"] = metrics }, now), "running")
+  lu.assertEquals(read_state({}, now), "absent")
+  lu.assertEquals(read_state({ ["run.json"] = ENDED:format("null", "null") }, now), "running")
+  lu.assertEquals(read_state({ ["metrics.jsonl"] = metrics }, now), "running")
   lu.assertEquals({ run.progress.step, run.progress.accuracy, run.progress.rate, run.progress.work }, { 35, 0.75, 2,
     cell.wanted.train_work / 2 })
-  lu.assertEquals(look({}, now + 100), "running")
-  lu.assertEquals(look({}, now + 1000), "stopped")
-  lu.assertEquals(look({ ["metrics.jsonl"] = '{"step":70,"steps_per_second":2}\n' }, now + 1000), "running")
-  lu.assertEquals(look({ ["eval.jsonl"] = EVALUATED:format(3) .. '{"step":7' }, now + 1000), "running")
+  lu.assertEquals(read_state({}, now + 100), "running")
+  lu.assertEquals(read_state({}, now + 1000), "stopped")
+  lu.assertEquals(read_state({ ["metrics.jsonl"] = '{"step":70,"steps_per_second":2}\n' }, now + 1000), "running")
+  lu.assertEquals(read_state({ ["eval.jsonl"] = EVALUATED:format(3) .. '{"step":7' }, now + 1000), "running")
   lu.assertEquals(run.progress.evaluated, 1)
   lu.assertEquals(run.progress.work, cell.wanted.train_work + cell.wanted.eval_work[1])
-  lu.assertEquals(look({ ["run.json"] = ENDED:format(70, 1) }, now), "failed")
-  lu.assertEquals(look({ ["run.json"] = ENDED:format(50, 75) }, now), "stopped")
-  lu.assertEquals(look({ ["run.json"] = whole(cell, run, spec, 50) }, now), "to train on")
-  lu.assertEquals(look({ ["run.json"] = whole(cell, run, spec, 90) }, now), "trained further")
-  lu.assertEquals(look({ ["run.json"] = whole(cell, run, spec, 70), ["eval.jsonl"] = EVALUATED:format(3)
+  lu.assertEquals(read_state({ ["run.json"] = ENDED:format(70, 1) }, now), "failed")
+  lu.assertEquals(read_state({ ["run.json"] = ENDED:format(50, 75) }, now), "stopped")
+  lu.assertEquals(read_state({ ["run.json"] = make_facts(cell, run, spec, 50) }, now), "to train on")
+  lu.assertEquals(read_state({ ["run.json"] = make_facts(cell, run, spec, 90) }, now), "trained further")
+  lu.assertEquals(read_state({ ["run.json"] = make_facts(cell, run, spec, 70), ["eval.jsonl"] = EVALUATED:format(3)
     .. EVALUATED:format(4) }, now), "done")
 end
 
--- A lock held by a process here shows that the run is alive; old file times show nothing.
+-- A run is running if a process of this machine holds its lock, even if its files are old.
 function TestRunProgress.test_a_held_lock_shows_a_live_run()
-  local cell, run = probe_cell()
+  local cell, run = expand_cell()
   local dir = support.write("run_progress/old/run.json", ENDED:format("null", "null")):match("^(.*)/")
   support.write("run_progress/old/metrics.jsonl", '{"step":35}\n')
   run_progress.read(cell, run, dir, {}, os.time() + 2000)
@@ -85,12 +85,13 @@ function TestRunProgress.test_a_held_lock_shows_a_live_run()
   lu.assertEquals(run.state, "running")
 end
 
--- Only the trainer knows the conditions of examples that a task makes; the sweep knows the decoding.
+-- The sweep does not know the conditions of examples that a task makes, but it knows the decoding of their evaluation.
 function TestRunProgress.test_a_decoder_without_lengths()
-  local cell, run = probe_cell({ conditions = {}, lengths = {}, decoding = "greedy" })
+  local cell, run = expand_cell({ conditions = {}, lengths = {}, decoding = "greedy" })
   local spec = reports.make_spec("successor")
   spec.model.kind = "decoder"
-  local dir = support.write("run_progress/made/" .. run.dir .. "/run.json", whole(cell, run, spec, 70)):match("^(.*)/")
+  local dir = support.write("run_progress/made/" .. run.dir .. "/run.json",
+    make_facts(cell, run, spec, 70)):match("^(.*)/")
   local line = '{"step":70,"split":"test","by":{"digits":3},"examples":8,"draws":1,%s"accuracy":0.5,"exact_match":0}\n'
   for decoding, expected in pairs({ [""] = "to evaluate", ['"decoding":"greedy",'] = "done" }) do
     support.write("run_progress/made/" .. run.dir .. "/eval.jsonl", line:format(decoding))
@@ -103,7 +104,7 @@ end
 
 -- The number of steps in an epoch is unknown before a run begins.
 function TestRunProgress.test_work_of_a_run_in_epochs()
-  local cell, run = probe_cell()
+  local cell = expand_cell()
   cell.spec.resolved.train.steps, cell.spec.resolved.train.epochs = nil, 6
   cell.wanted = ledger.derive_wanted(cell)
   lu.assertNil(cell.wanted.total)
@@ -115,12 +116,12 @@ function TestRunProgress.test_work_of_a_run_in_epochs()
   ledger.learn_steps(cell, dir)
   lu.assertEquals({ cell.wanted.total, cell.wanted.steps }, { 54, nil })
   lu.assertEquals(ledger.read_progress(dir, cell.wanted).work, cell.wanted.train_work / 2)
-  run.state, run.progress = "running", ledger.read_progress(dir, cell.wanted)
 end
 
 TestProgressText = {}
 
--- A study of tasks by widths, in which each cell has two runs of 100 operations; fill(run, i, j, k) sets states.
+-- A study of tasks by widths, in which each cell has two runs of 100 operations. fill(run, index of the task, index of
+-- the width, 1 or 2, cell) sets a run's state and progress.
 local function make_grid(tasks, widths, fill)
   local study = { axes = { { name = "task", values = {} }, { name = "width", values = {} } }, cells = {} }
   for i = 1, tasks do
@@ -139,13 +140,15 @@ local function make_grid(tasks, widths, fill)
   return study
 end
 
+-- The first run of each cell is done. The second runs in the first task, has failed in the second, and has not begun in
+-- the others.
 local function finish_half(run, i, _, k)
   run.state = k == 1 and "done" or i == 1 and "running" or i == 2 and "failed" or "absent"
   run.progress = run.state == "running" and { work = 50, rate = 2.5, accuracy = 0.5 } or k == 1 and { work = 100,
     accuracy = 0.25 } or nil
 end
 
-local function show(study, lines, columns, failed)
+local function format_progress(study, lines, columns, failed)
   return progress_text.format(study, { title = "probe", failures = failed or {}, lines = lines, columns = columns,
     seconds_left = function() return 75 end })
 end
@@ -175,17 +178,17 @@ function TestProgressText.test_unknown_work()
     "[###################.][####################]")
 end
 
--- Words for ended runs: those that a sweep continues, and those that it leaves unchanged.
+-- The first line counts ended runs that a sweep continues, and those that it leaves unchanged.
 function TestProgressText.test_words_for_ended_runs()
   local study = make_grid(1, 2, function(run, _, j, k)
     run.state = j == 1 and (k == 1 and "to train on" or "to evaluate") or k == 1 and "trained further" or "done"
   end)
-  lu.assertEquals(show(study)[1], "probe: 2 of 4 runs done (1 trained further), 0 running, 1 to train on, "
+  lu.assertEquals(format_progress(study)[1], "probe: 2 of 4 runs done (1 trained further), 0 running, 1 to train on, "
     .. "1 to evaluate")
 end
 
 function TestProgressText.test_a_line_for_each_group()
-  lu.assertEquals(show(make_grid(2, 2, finish_half)), {
+  lu.assertEquals(format_progress(make_grid(2, 2, finish_half)), {
     "probe: 4 of 8 runs done, 2 running, 2 failed",
     "[############........] 5.0 steps/s; 1 min 15 s left",
     "task width                  done running failed  steps/s   best   left",
@@ -195,8 +198,8 @@ function TestProgressText.test_a_line_for_each_group()
     "task_2 32   [####....]       1/2              1          0.2500" })
 end
 
--- On a terminal the last axis is folded if there are too many lines; if one axis is too many, running cells are shown.
--- A view fits with any names.
+-- If a terminal has too few lines, the values of the last axis share a line; if that is not enough, running cells are
+-- shown. Lines fit with any names.
 function TestProgressText.test_lines_fit_the_terminal()
   local failed = {}
   for i = 1, 9 do
@@ -208,7 +211,7 @@ function TestProgressText.test_lines_fit_the_terminal()
     for _, cell in ipairs(study.cells) do
       cell.key[study.axes[1].name] = cell.key.task
     end
-    local lines = show(study, 23, 80, failed)
+    local lines = format_progress(study, 23, 80, failed)
     lu.assertTrue(#lines <= 23, #lines)
     for _, line in ipairs(lines) do
       lu.assertTrue(#line < 80, line)
@@ -216,14 +219,14 @@ function TestProgressText.test_lines_fit_the_terminal()
     lu.assertEquals(lines[#lines], "and 6 more failed")
     lu.assertStrContains(table.concat(lines, "\n"), "task_1")
   end
-  local lines = show(make_grid(12, 3, finish_half), 23, 80)
+  local lines = format_progress(make_grid(12, 3, finish_half), 23, 80)
   lu.assertEquals({ #lines, lines[3]:match("^(%S+ )") .. lines[3]:match("%S+", 6), lines[4]:match("%d+/%d+") },
     { 15, "task done", "3/6" })
-  lines = show(make_grid(60, 4, finish_half), 23, 80)
+  lines = format_progress(make_grid(60, 4, finish_half), 23, 80)
   lu.assertEquals(lines[#lines], "and 42 more: 168 of 336 runs done")
 end
 
--- The remaining time follows from the work done since the start; before any is done, from the rate.
+-- The remaining time follows from the work since the start, or from the rate if there is none yet.
 function TestProgressText.test_time_left()
   local estimate = progress_text.make_time_estimator()
   local sums = { gone = 100, work = 1000, unknown = 0, is_known = true, pace = 9 }
@@ -234,7 +237,6 @@ function TestProgressText.test_time_left()
   lu.assertNil(estimate(sums, 70))
 end
 
--- The test has no terminal.
 function TestProgressText.test_plain_lines_without_a_terminal()
   local actual = {}
   local plain = progress_text.open_display(1)
@@ -255,7 +257,7 @@ end
 
 TestSetAside = { tearDown = support.clean }
 
--- Another sweep has already set the damaged run aside.
+-- If another sweep has already moved the damaged run, it counts as absent.
 function TestSetAside.test_keeps_a_run_that_is_no_longer_damaged()
   local out = support.write("aside/runs/log.txt", ""):gsub("/[^/]*$", "")
   local run = { path = out .. "/probe/0123456789abcdef/lr0.001-seed1", state = "damaged", words = "torn",
