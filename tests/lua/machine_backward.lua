@@ -1,11 +1,12 @@
--- The operations of a backward list on numbers, for machine.lua: back.<kind>(machine, entry, use, at); at(value) is the
--- value's buffer.
+-- The operations of a backward list on numbers, for machine.lua: back.<kind>(machine, entry, use, buffer_of). `use` is
+-- the repetition of the block, and buffer_of(value) returns a value's buffer.
 
 local numbers = require("machine_numbers")
 
 local ACTIVATIONS, apart, each_pair = numbers.ACTIVATIONS, numbers.apart, numbers.each_pair
 
-local function put(to, i, value, adds)
+-- Stores a value in an element of a buffer, or adds it.
+local function write_value(to, i, value, adds)
   to.data[i] = adds and to.data[i] + value or value
 end
 
@@ -60,7 +61,7 @@ function back.input_grad(m, b, use, buffer_of)
       for c = 1, dy.width do
         sum = sum + dy.data[t * dy.width + c] * p.weight[(k - 1) * dy.width + c]
       end
-      put(to, i, (not rectified or rectified[i] > 0) and sum or 0, b.adds)
+      write_value(to, i, (not rectified or rectified[i] > 0) and sum or 0, b.adds)
     end
   end
 end
@@ -111,7 +112,7 @@ function back.norm_grad(m, b, use)
     end
     for c = 1, C do
       local i = t * C + c
-      put(to, i, (dy.data[i] * p.scale[c] - mean - xhat[i] * along) * rstd[t + 1], b.adds)
+      write_value(to, i, (dy.data[i] * p.scale[c] - mean - xhat[i] * along) * rstd[t + 1], b.adds)
     end
   end
   if b.dbranch then
@@ -144,29 +145,27 @@ function back.copy(m, b)
   table.move(source_gradient.data, 1, #source_gradient.data, 1, to.data)
 end
 
-function back.clear(m, b)
-  local to = m:get_gradient_buffer(b.to).data
-  for i = 1, #to do
-    to[i] = 0
-  end
-end
-
-local function make_filled(buffer)
+-- Sets all elements of a buffer to 0; returns the buffer.
+local function clear_buffer(buffer)
   for i = 1, #buffer.data do
     buffer.data[i] = 0
   end
   return buffer
 end
 
+function back.clear(m, b)
+  clear_buffer(m:get_gradient_buffer(b.to))
+end
+
 function back.attention_grad(m, b, use, buffer_of)
   local op, dy = b.op, m:get_gradient_buffer(b.dy)
   local q, kv, saved = buffer_of(op.q), buffer_of(op.kv), m.weights[op.out][use]
   local weights, mask = saved.softmax, saved.mask
-  local dq, dkv = make_filled(m:get_gradient_buffer(b.dq)),
-    b.dkv ~= b.dq and make_filled(m:get_gradient_buffer(b.dkv)) or m:get_gradient_buffer(b.dq)
-  local dway = b.dcontribution and make_filled(m:get_gradient_buffer(b.dcontribution))
+  local dq, dkv = clear_buffer(m:get_gradient_buffer(b.dq)),
+    b.dkv ~= b.dq and clear_buffer(m:get_gradient_buffer(b.dkv)) or m:get_gradient_buffer(b.dq)
+  local dway = b.dcontribution and clear_buffer(m:get_gradient_buffer(b.dcontribution))
   local D, C, along = dy.width // op.family.heads, dy.width, {}
-  local function dweight(h, i, j, value)
+  local function compute_weight_gradient(h, i, j, value)
     local sum = 0
     for d = 1, D do
       sum = sum + dy.data[i * C + h * D + d] * kv.data[value + d]
@@ -175,18 +174,18 @@ function back.attention_grad(m, b, use, buffer_of)
   end
   each_pair(op, q, kv, function(h, i, j, _, _, value)
     local row = h * q.rows + i
-    along[row] = (along[row] or 0) + weights[row * kv.rows + j + 1] * dweight(h, i, j, value)
+    along[row] = (along[row] or 0) + weights[row * kv.rows + j + 1] * compute_weight_gradient(h, i, j, value)
   end)
   each_pair(op, q, kv, function(h, i, j, query, key, value, way)
     local pair = (h * q.rows + i) * kv.rows + j + 1
-    local dlogit = weights[pair] * (dweight(h, i, j, value) - along[h * q.rows + i])
+    local dlogit = weights[pair] * (compute_weight_gradient(h, i, j, value) - along[h * q.rows + i])
     for d = 1, D do
-      put(dkv, value + d, weights[pair] * mask[pair] * dy.data[i * C + h * D + d], true)
-      put(dq, query + d, dlogit * kv.data[key + d] / math.sqrt(D), true)
-      put(dkv, key + d, dlogit * q.data[query + d] / math.sqrt(D), true)
+      write_value(dkv, value + d, weights[pair] * mask[pair] * dy.data[i * C + h * D + d], true)
+      write_value(dq, query + d, dlogit * kv.data[key + d] / math.sqrt(D), true)
+      write_value(dkv, key + d, dlogit * q.data[query + d] / math.sqrt(D), true)
     end
     if way then
-      put(dway, way, dlogit, true)
+      write_value(dway, way, dlogit, true)
     end
   end)
 end
@@ -198,7 +197,7 @@ function back.block_grad(m, b)
   end
 end
 
--- The dropout is applied in place, so the next reader of the gradient sees it, too.
+-- Dropout is applied to the gradient in place, for the next reader of the gradient.
 function back.place_grad(m, b, use)
   local op, dy = b.op, m:get_gradient_buffer(b.dy)
   local mask = op.dropout and m:get_saved_buffer(op.scope, use, op.keep, op.out.width, op.out.stream).data

@@ -1,5 +1,5 @@
--- The operations of a forward list on numbers, for machine.lua: forward.<kind>(machine, operation, use, at); at(value)
--- is the value's buffer.
+-- The operations of a forward list on numbers, for machine.lua: forward.<kind>(machine, operation, use, buffer_of).
+-- `use` is the repetition of the block, and buffer_of(value) returns a value's buffer.
 
 local numbers = require("machine_numbers")
 
@@ -23,7 +23,7 @@ function forward.embed(m, op, use, buffer_of)
 end
 
 -- Applies an operation's dropout to its result.
-local function drop(m, op, use, out)
+local function apply_dropout(m, op, use, out)
   local mask = op.dropout and m:make_mask(op, use, op.out.width, op.out.stream) or {}
   for i = 1, #mask do
     out.data[i] = out.data[i] * mask[i]
@@ -38,7 +38,7 @@ function forward.place(m, op, use, buffer_of)
       out.data[i] = x.data[i] + (vectors and vectors[i] or math.sin(t * c))
     end
   end
-  drop(m, op, use, out)
+  apply_dropout(m, op, use, out)
 end
 
 function forward.product(m, op, use, buffer_of)
@@ -53,7 +53,7 @@ function forward.product(m, op, use, buffer_of)
       out.data[t * out.width + c] = op.relu and math.max(sum, 0) or sum
     end
   end
-  drop(m, op, use, out)
+  apply_dropout(m, op, use, out)
 end
 
 function forward.activation(m, op, use, buffer_of)
@@ -61,7 +61,7 @@ function forward.activation(m, op, use, buffer_of)
   for i = 1, #x.data do
     out.data[i] = f(x.data[i])
   end
-  drop(m, op, use, out)
+  apply_dropout(m, op, use, out)
 end
 
 function forward.gate(m, op, use, buffer_of)
@@ -73,7 +73,7 @@ function forward.gate(m, op, use, buffer_of)
       out.data[t * C + c] = f(x.data[2 * t * C + c]) * x.data[2 * t * C + C + c]
     end
   end
-  drop(m, op, use, out)
+  apply_dropout(m, op, use, out)
 end
 
 function forward.add(m, op, use, buffer_of)
@@ -92,7 +92,7 @@ local function compute_mean(data, first, width)
   return sum / width
 end
 
--- Processes row by row, so that out may be x.
+-- Normalises the rows of x one after the other, so that out may be x.
 local function normalise(m, op, use, x, out)
   local p, C = m:get_parameter(op, use), out.width
   local xhat = m:get_saved_buffer(op.scope, use, op.name .. "_xhat", op.out.width, op.out.stream)
@@ -124,8 +124,8 @@ function forward.add_norm(m, op, use, buffer_of)
   normalise(m, op, use, sum, out)
 end
 
--- The weights [h][i][j] of all pairs.
-local function attend_weights(op, q, kv, direction)
+-- The attention weights of all pairs, [heads][queries][keys] as a list.
+local function compute_weights(op, q, kv, direction)
   local family, D, logits, most, sums = op.family, op.out.width.count // op.family.heads, {}, {}, {}
   each_pair(op, q, kv, function(h, i, j, query, key, _, way)
     local logit = (way and direction.data[way] or 0) - (family.slope or 0) * math.abs(i - j)
@@ -152,7 +152,7 @@ function forward.attention(m, op, use, buffer_of)
   local q, kv, out = buffer_of(op.q), buffer_of(op.kv), buffer_of(op.out)
   apart(op, q, out)
   apart(op, kv, out)
-  local weights = attend_weights(op, q, kv, op.contribution and buffer_of(op.contribution))
+  local weights = compute_weights(op, q, kv, op.contribution and buffer_of(op.contribution))
   local D, C = out.width // op.family.heads, out.width
   m.weights[op.out] = m.weights[op.out] or {}
   local mask = m:make_weights_mask(op, use, #weights)
@@ -176,17 +176,17 @@ function forward.block(m, op)
   end
 end
 
--- Logits of the labelled tokens.
+-- Computes the logits of the labelled tokens, [labels][classes] as a list.
 function forward.classify(m, op, _, buffer_of)
   local x, classes = buffer_of(op.x), m.net.classes.count
   local p = op.tied and op.tied or m:find_output_parameter()
-  local of = m.values[m.net][0][p]
+  local parameters = m.values[m.net][0][p]
   m.logits = {}
   for l = 0, m.labels - 1 do
     for v = 1, classes do
-      local sum = of.bias and of.bias[v] or 0
+      local sum = parameters.bias and parameters.bias[v] or 0
       for c = 1, x.width do
-        local weight = op.tied and of.weight[(v - 1) * x.width + c] or of.weight[(c - 1) * classes + v]
+        local weight = parameters.weight[op.tied and (v - 1) * x.width + c or (c - 1) * classes + v]
         sum = sum + x.data[m:find_labelled_row(op, x, l) * x.width + c] * weight
       end
       m.logits[l * classes + v] = sum

@@ -1,17 +1,19 @@
--- The rooms of C, that is, its folders and modules by ARCHITECTURE.md: each includes only the rooms listed here, so
--- dependencies have one direction. No files, of C or of the Python package, depend on each other in a cycle, and no
--- folder of any language has too many files.
+-- The rooms of C code (folders and files with a list of allowed dependencies, see ARCHITECTURE.md): each includes only
+-- the rooms in the table here, so dependencies have one direction. No files of C or of the Python package depend on
+-- each other in a cycle, and no folder has too many files.
 
 local support = dofile("tests/lua/support.lua")
 
 local lfs = require("lfs")
+local lists = require("base.lists")
 local lu = require("luaunit")
+local write = require("base.write")
 
--- { room, the rooms that its C files may include in addition to itself and PUBLIC }; rooms of the runtime are named by
--- their paths in runtime. A room is a folder, or one file without its ending; a folder without a row belongs to the
--- surrounding room. A room is listed below all rooms that it includes. ARCHITECTURE.md describes the rooms. Kernels and
--- the runtime do not include each other, only the headers of PUBLIC.
-local PUBLIC = "include/longhand"
+local PUBLIC = "include/longhand" -- the headers that all rooms may include
+
+-- { room, the rooms that its files may include in addition to itself and PUBLIC }; the second paths of a room of the
+-- runtime are relative to runtime. A room is a folder, or a file without its ending; a folder without a row belongs to
+-- the surrounding room. A room is listed below all rooms that it includes.
 local ROOMS = {
   { PUBLIC, "" },
   { "kernels/cpu", "" },
@@ -39,16 +41,14 @@ local ROOMS = {
   { "runtime", "cuda" },
 }
 
-local rows = {}
+local rows = {} -- by room: { index in ROOMS, list of the rooms that it may include }
 for i, row in ipairs(ROOMS) do
-  local place, may = row[1]:match("^runtime/?") and "runtime/" or "", {}
-  for name in row[2]:gmatch("%S+") do
-    may[#may + 1] = place .. name
-  end
-  rows[row[1]] = { at = i, may = may }
+  local folder = row[1]:match("^runtime/?") and "runtime/" or ""
+  rows[row[1]] = { index = i,
+    list = lists.map(lists.find_all(row[2], "%S+"), function(name) return folder .. name end) }
 end
 
--- The innermost room with a row that contains a path; nil: none.
+-- The innermost room that contains a path; nil if there is none.
 local function find_room(path)
   local room = path:gsub("%.%w+$", "")
   while room and not rows[room] do
@@ -57,31 +57,25 @@ local function find_room(path)
   return room
 end
 
--- C files in a folder and below it, sorted.
-local function list_files(folder, list)
-  for name in lfs.dir(folder) do
+local ENDINGS = lists.split_set("c h cu inc tpl")
+
+-- The files of C, CUDA and templates in a folder and below it.
+local function list_files(folder)
+  return lists.collect(write.list_names(folder), function(name)
     local path = folder .. "/" .. name
     if lfs.attributes(path, "mode") == "directory" then
-      if not name:find("^%.") then
-        list_files(path, list)
-      end
-    elseif name:find("%.[ch]$") or name:find("%.cu$") or name:find("%.inc$") or name:find("%.tpl$") then
-      list[#list + 1] = path
+      return list_files(path)
     end
-  end
-  table.sort(list)
-  return list
+    local ending = name:match("%.(%w+)$")
+    return { ENDINGS[ending or ""] and path or nil }
+  end)
 end
 
-local function files()
-  local list = {}
-  for _, folder in ipairs({ "include", "kernels", "runtime", "templates" }) do
-    list_files(folder, list)
-  end
-  return list
+local function list_all_files()
+  return lists.collect({ "include", "kernels", "runtime", "templates" }, list_files)
 end
 
--- The file that an include names, by the -I flags of the Makefile; nil: a generated file.
+-- The file that an include names, by the -I flags of the Makefile; nil for a generated file.
 local function find_included(path, name)
   for _, folder in ipairs({ path:match("^(.*/)"), "include/", "runtime/", "" }) do
     if lfs.attributes(folder .. name, "mode") == "file" then
@@ -93,14 +87,12 @@ end
 
 -- The files that each file includes: { path = { path... } }.
 local function collect_includes()
-  local from = {}
-  for _, path in ipairs(files()) do
-    from[path] = {}
-    for name in ("\n" .. support.read(path)):gmatch('\n#%s*include "([^"$]+)"') do
-      from[path][#from[path] + 1] = find_included(path, name)
-    end
+  local includes = {}
+  for _, path in ipairs(list_all_files()) do
+    local names = lists.find_all("\n" .. support.read(path), '\n#%s*include "([^"$]+)"')
+    includes[path] = lists.map(names, function(name) return find_included(path, name) end)
   end
-  return from
+  return includes
 end
 
 TestArrows = {}
@@ -115,7 +107,7 @@ function TestArrows.test_rooms_include_only_listed_rooms()
     end
   end
   for room, row in pairs(rows) do
-    for _, other in ipairs(row.may) do
+    for _, other in ipairs(row.list) do
       lu.assertNotNil(found[room .. " " .. other], ("%s may include %s, and does not"):format(room, other))
       found[room .. " " .. other] = nil
     end
@@ -129,14 +121,14 @@ end
 
 function TestArrows.test_dependencies_have_one_direction()
   for room, row in pairs(rows) do
-    for _, other in ipairs(row.may) do
-      lu.assertTrue(rows[other] and rows[other].at < row.at or false, ("%s includes %s"):format(room, other))
+    for _, other in ipairs(row.list) do
+      lu.assertTrue(rows[other] and rows[other].index < row.index or false, ("%s includes %s"):format(room, other))
     end
   end
 end
 
--- Fails if a file depends on itself through others; from: { file = { file... } }.
-local function check_circles(from)
+-- Fails if a file depends on itself through others; required: { file = { file... } }.
+local function check_cycles(required)
   local state = {}
   local function visit(file, chain)
     lu.assertNotEquals(state[file], "open", chain)
@@ -144,20 +136,21 @@ local function check_circles(from)
       return
     end
     state[file] = "open"
-    for _, other in ipairs(from[file] or {}) do
+    for _, other in ipairs(required[file] or {}) do
       visit(other, chain .. " > " .. other)
     end
     state[file] = "done"
   end
-  for file in pairs(from) do
+  for file in pairs(required) do
     visit(file, file)
   end
 end
 
--- The texts of C files without comments, and the file that defines each function used by others.
-local function list_defined()
+-- Returns the texts of the runtime's C files without comments, by path, and the path of the file that defines each
+-- function that is not static, by name.
+local function find_definitions()
   local texts, home = {}, {}
-  for _, path in ipairs(files()) do
+  for _, path in ipairs(list_all_files()) do
     if path:find("^runtime/.*%.c$") then
       texts[path] = "\n" .. support.read(path):gsub("/%*.-%*/", "")
       for before, name in texts[path]:gmatch("\n([%a_][%w_ *]*)%f[%w](lh_[%w_]+)%b()%s*{") do
@@ -168,59 +161,58 @@ local function list_defined()
   return texts, home
 end
 
--- Rooms with one file for each task or kernel.
+-- Folders with one file for each task or kernel, which may have more files than others.
 local UNIFORM = { ["runtime/data/tasks"] = true, ["kernels/cuda"] = true }
 local MOST_FILES = 24
 
 function TestArrows.test_no_room_has_more_than_two_dozen_files()
-  local function check(folder)
+  local function check_folder(folder)
     local count = 0
-    for name in lfs.dir(folder) do
+    for _, name in ipairs(write.list_names(folder)) do
       local path = folder .. "/" .. name
       if lfs.attributes(path, "mode") == "file" then
         count = count + 1
       elseif not name:find("^[._]") then
-        check(path)
+        check_folder(path)
       end
     end
     lu.assertTrue(count <= MOST_FILES or UNIFORM[folder] or false, ("%s has %d files"):format(folder, count))
   end
   for _, folder in ipairs({ "generator", "include", "kernels", "lab", "python", "runtime" }) do
-    check(folder)
+    check_folder(folder)
   end
 end
 
 TestCircles = {}
 
--- Functions that are called through a table, as an engine's are, depend on no caller.
+-- A file depends on the files that it includes and on those that define the functions it names. Calls through a table
+-- of functions, such as an engine's, are no dependencies.
 function TestCircles.test_no_c_file_depends_on_itself()
-  local from = collect_includes()
-  local texts, home = list_defined()
+  local required = collect_includes()
+  local texts, home = find_definitions()
   for path, text in pairs(texts) do
     for name in text:gmatch("%f[%w_](lh_[%w_]+)%(") do
       if home[name] and home[name] ~= path then
-        table.insert(from[path], home[name])
+        table.insert(required[path], home[name])
       end
     end
   end
-  check_circles(from)
+  check_cycles(required)
 end
 
 function TestCircles.test_no_python_module_imports_itself_indirectly()
-  local from = {}
-  for name in lfs.dir("python/longhand") do
+  local required = {}
+  for _, name in ipairs(write.list_names("python/longhand")) do
     local module = name:match("^(.*)%.py$")
-    from[module or 0] = {}
-    for place, names in (module and support.read("python/longhand/" .. name) or ""):gmatch(
-      "from %.([%w_]*) import ([^\n]+)") do
+    local text = module and support.read("python/longhand/" .. name) or ""
+    for place, names in text:gmatch("from %.([%w_]*) import ([^\n]+)") do
       for other in (place == "" and names:gsub("#.*", "") or place):gmatch("[%w_]+") do
-        table.insert(from[module], other)
+        lists.append_to(required, module, other)
       end
     end
   end
-  from[0] = nil
-  lu.assertNotNil(from.tracing)
-  check_circles(from)
+  lu.assertNotNil(required.tracing)
+  check_cycles(required)
 end
 
 support.run()

@@ -1,12 +1,14 @@
--- Facts of a build, without compilation: annotated messages, freshness, quoting.
+-- Builds without compilation: messages with template lines, fresh trainers, failures of the machine, stamps, quoting.
 
 local support = dofile("tests/lua/support.lua")
 
 local build = require("render.builds.build")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local shell = require("base.shell")
 
+-- Generated files with the template line of each line.
 local FILES = {
   { path = "step.c", text = "", map = {
     { { "cpu/step.c.tpl", 7 } },
@@ -40,7 +42,7 @@ function TestAnnotate.test_places_in_generated_files_name_their_template()
   }, "\n"))
 end
 
--- A copy is named like its original, and has no template line.
+-- A message about a copy of a user's file names the original, without a template line.
 function TestAnnotate.test_a_copy_is_named_like_its_original()
   local files = { { path = "task.c", original = "examples/own.c", map = {} } }
   local text = "build/x.partial1/src/task.c:14:9: error: 'y' undeclared\n   14 |     y = 1;\n"
@@ -52,15 +54,13 @@ TestFresh = {}
 
 local MADE = "0123456789abcdef"
 
+-- A requested trainer for these instruction-set levels.
 local function make_job(levels, changes)
   local trainer = { stamp = MADE, loose_stamp = "1005e", levels = levels, defaults = { text = "longhand", room = 10 } }
-  for name, value in pairs(changes or {}) do
-    trainer[name] = value
-  end
-  return trainer
+  return lists.update(trainer, changes or {})
 end
 
--- Makes a trainer's folder with this stamp.
+-- Writes a trainer's folder with these lines of its stamp; returns the folder.
 local function write_build(name, lines, loose)
   local dir = support.write(name .. "/trainer", "code, longhand\0\0, code"):match("^(.*)/")
   support.write(name .. "/stamp", ("%sdefaults %s\n"):format(lines, loose or "1005e"))
@@ -83,11 +83,11 @@ function TestFresh.test_a_build_is_fresh_by_linking_if_requested()
   lu.assertTrue(build.is_fresh(dir, make_job("x86-64")))
   lu.assertTrue(build.is_fresh(dir, make_job("x86-64"), "static"))
   lu.assertFalse(build.is_fresh(dir, make_job("x86-64"), "dynamic"))
-  write_build("linked", MADE .. " x86-64 x86-64-v3\n") -- a stamp of an earlier version, without the kind of linking
+  write_build("linked", MADE .. " x86-64 x86-64-v3\n") -- a stamp without the kind of linking
   lu.assertFalse(build.is_fresh(dir, make_job("x86-64")))
 end
 
--- A trainer with a CUDA half suffices for smaller requests: the CPU, or fewer architectures.
+-- A trainer with a CUDA half is also fresh for a request of the CPU or of fewer architectures.
 function TestFresh.test_a_build_is_fresh_by_its_cuda_half_if_requested()
   local dir = write_build("halves", MADE .. " dynamic x86-64\ncuda aa nvcc 13.0 /c/nvcc sm_80 sm_90a compute_80 text\n")
   lu.assertTrue(build.is_fresh(dir, make_job("x86-64")))
@@ -104,7 +104,7 @@ end
 
 TestLack = {}
 
--- A full disk is not an error of the input, regardless of the program that reports it; an error with a position is.
+-- A full disk or memory is no error of the user's code, whichever program reports it; an error with a position is.
 function TestLack.test_logs_of_a_full_disk_or_memory_are_recognised()
   local folder = support.write("lack/x", ""):match("^(.*)/")
   for log, expected in pairs({
@@ -140,8 +140,8 @@ function TestStamps.test_each_half_has_its_own_stamp()
   lu.assertEquals({ compute_stamps("a") }, { cpu })
 end
 
--- Text that changes no code, and the study in a cell's banner, are in neither stamp; the bytes of loose text have a
--- stamp of their own.
+-- Text that changes no code, such as the study in a cell's banner, is in neither stamp. The bytes of loose text, the
+-- defaults of flags, have a stamp of their own.
 function TestStamps.test_loose_text_has_its_own_stamp()
   local project = { digest_sources = function() return "r" end }
   local function compute_stamps(steps, banner)
@@ -163,7 +163,7 @@ function TestStamps.test_digests_of_files_do_not_depend_on_the_program_that_comp
   lu.assertEquals(project:hash_files({ "Makefile", "no such file" })[1], expected)
 end
 
--- A change in a folder that is not in the digest would not cause a rebuild.
+-- If a folder were not in the digest, a change in it would not cause a rebuild.
 function TestStamps.test_every_folder_of_hand_written_code_is_in_the_digest()
   local project, counted = require("project").new(lfs.currentdir()), {}
   function project.hash_files(_, names)

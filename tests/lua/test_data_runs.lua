@@ -1,4 +1,4 @@
--- Runs on files of examples: their folders, the runs that count as done, and messages of a sweep on the other runs.
+-- Runs on files of examples: their folders, their states in a sweep, and messages of a sweep about them.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -6,6 +6,7 @@ local file_digest = require("lab.study.read.file_digest")
 local grid = require("lab.study.grid.grid")
 local json = require("dkjson")
 local ledger = require("lab.study.run.ledger")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local project = require("project").new(".")
 local reports = require("reports")
@@ -15,7 +16,8 @@ local overview = require("lab.study.run.overview")
 local TRAIN = '{"input":[1,0,2],"target":[1]}\n'
 local TEST = '{"input":[1,1],"target":[0]}\n'
 
--- A study of one cell and two seeds on two files, and the folder of its runs. more: fields of train and eval, as text.
+-- Expands a study of one cell and two seeds on two files. more: { train = text of fields, examples = text of the number
+-- of evaluated examples }. Returns the study, the folder of its runs and the cell.
 local function expand(more)
   more = more or {}
   local file = support.write("data/probe.lua", ([[
@@ -29,23 +31,20 @@ return { title = "p", seeds = { 0, 1 }, base = { task = { data = "train.jsonl", 
   return study, root, study.cells[1]
 end
 
-local function files(train, test)
+local function write_files(train, test)
   support.write("data/train.jsonl", train or TRAIN)
   support.write("data/test.jsonl", test or TEST)
 end
 
--- Writes run.json and eval.jsonl of a run by its name; facts: fields of run.json.
+-- Writes the files of a run of the cell in the folder `name`. facts: fields of run.json; lines: text of eval.jsonl.
 local function write_run(cell, name, facts, lines)
   local dir = ("data/runs/%s/%s/%s/"):format(cell.id, cell.spec.plan.digest, name)
   local spec = reports.make_spec("bucket_sort")
   spec.eval.examples = 8
-  local all = { id = cell.id, digest = cell.spec.plan.digest, seed = 0, learning_rate = 0.01, step = 18, exit = 0,
-    spec = spec, started = "2026-01-01T00:00:00Z", data = { epoch_batches = 9,
+  local all = lists.merge({ id = cell.id, digest = cell.spec.plan.digest, seed = 0, learning_rate = 0.01, step = 18,
+    exit = 0, spec = spec, started = "2026-01-01T00:00:00Z", data = { epoch_batches = 9,
     train = "train.jsonl", train_sha256 = sha256.hash(TRAIN), eval = "test.jsonl", eval_sha256 = sha256.hash(TEST),
-    eval_examples = 1 } }
-  for key, value in pairs(facts or {}) do
-    all[key] = value
-  end
+    eval_examples = 1 } }, facts or {})
   support.write(dir .. "run.json", json.encode(all))
   support.write(dir .. "eval.jsonl", lines or "")
   support.write(dir .. "checkpoint.safetensors", "")
@@ -54,7 +53,7 @@ end
 local LINE = '{"step":%d,"split":"test","by":{"length":%d},"examples":%d,%s"draws":1,"accuracy":0.5,"exact_match":0,'
   .. '"loss":1,"sd_over_draws":0%s}\n'
 
-local function line(step, examples, of, data)
+local function make_line(step, examples, of, data)
   return LINE:format(step, 2, examples, of and ('"of":%d,'):format(of) or "", data and (',"data":"%s"'):format(data)
     or "")
 end
@@ -63,7 +62,7 @@ local function name_run(text)
   return "lr0.01-seed0-data" .. sha256.hash(text):sub(1, 8)
 end
 
--- The state of the first run, in words.
+-- Returns the state of the first run, the reason, the study and its cell.
 local function survey(more)
   local study, root, cell = expand(more)
   ledger.survey(study, root)
@@ -81,24 +80,24 @@ function TestFolders.test_digest_of_a_file()
   lu.assertNil(file_digest.compute(path:match("^(.*)/")))
 end
 
--- The trainer makes the same name.
-function TestFolders.test_are_called_after_the_training_file()
-  files()
+-- The name of a folder has the digest of the training file, as the trainer writes it.
+function TestFolders.test_folders_are_named_after_the_training_file()
+  write_files()
   local _, _, cell = expand()
   lu.assertEquals({ cell.runs[1].dir, cell.runs[1].others }, { ("%s/%s/%s"):format(cell.id, cell.spec.plan.digest,
     name_run(TRAIN)) })
-  files(TRAIN:rep(2))
+  write_files(TRAIN:rep(2))
   local _, _, other = expand()
   lu.assertStrContains(other.runs[1].dir, name_run(TRAIN:rep(2)))
   lu.assertEquals(other.spec.plan.digest, cell.spec.plan.digest)
 end
 
 function TestFolders.test_runs_on_another_file_are_reported()
-  files()
+  write_files()
   local _, _, cell = expand()
-  write_run(cell, name_run(TRAIN), {}, line(18, 1, nil, sha256.hash(TEST):sub(1, 16)))
+  write_run(cell, name_run(TRAIN), {}, make_line(18, 1, nil, sha256.hash(TEST):sub(1, 16)))
   lu.assertEquals(survey(), "done")
-  files(TRAIN:rep(2))
+  write_files(TRAIN:rep(2))
   local state, words, study, now = survey()
   lu.assertEquals({ state, now.runs[1].dir:match("[^/]*$"), words }, { "absent", name_run(TRAIN:rep(2)) })
   local before, after = sha256.hash(TRAIN):sub(1, 8), sha256.hash(TRAIN:rep(2)):sub(1, 8)
@@ -110,12 +109,12 @@ end
 TestEvaluations = { tearDown = support.clean }
 
 function TestEvaluations.test_new_evaluation_data_is_evaluated()
-  files()
+  write_files()
   local _, _, cell = expand()
   local digits = sha256.hash(TEST):sub(1, 16)
-  write_run(cell, name_run(TRAIN), {}, line(18, 1, nil, digits))
+  write_run(cell, name_run(TRAIN), {}, make_line(18, 1, nil, digits))
   lu.assertEquals(survey(), "done")
-  files(TRAIN, TEST:rep(2))
+  write_files(TRAIN, TEST:rep(2))
   local state, words = survey()
   lu.assertEquals({ state, words }, { "to evaluate", "test.jsonl has other bytes than the file that was evaluated" })
   local place = cell.runs[1].dir
@@ -123,26 +122,28 @@ function TestEvaluations.test_new_evaluation_data_is_evaluated()
   state, words = survey()
   lu.assertEquals({ state, words }, { "done", "test.jsonl has other bytes than the file that was evaluated, but there "
     .. "is no checkpoint to evaluate" })
-  local both = line(18, 1, nil, digits) .. line(18, 2, nil, sha256.hash(TEST:rep(2)):sub(1, 16))
+  local both = make_line(18, 1, nil, digits) .. make_line(18, 2, nil, sha256.hash(TEST:rep(2)):sub(1, 16))
   local data = { epoch_batches = 9, train = "train.jsonl", train_sha256 = sha256.hash(TRAIN), eval = "test.jsonl",
     eval_sha256 = sha256.hash(TEST:rep(2)), eval_examples = 2 }
   write_run(cell, name_run(TRAIN), { data = data }, both)
   lu.assertEquals(survey(), "done")
-  files(TRAIN, TEST) -- the earlier file returns: the trainer uses its lines, and names it in run.json
+  write_files(TRAIN, TEST) -- the earlier file returns: the trainer uses its lines, and names it in run.json
   lu.assertStrContains(select(2, survey()), "test.jsonl has other bytes than the file that was evaluated")
   data.eval_sha256, data.eval_examples = sha256.hash(TEST), 1
   write_run(cell, name_run(TRAIN), { data = data }, both)
   lu.assertEquals(survey(), "done")
 end
 
--- Lines without a number of available examples count if they have all of them.
+-- A line counts if it has as many examples as requested, or all that the file has (of).
 function TestEvaluations.test_as_many_examples_as_requested()
-  files()
+  write_files()
   local _, _, cell = expand()
   local digits = sha256.hash(TEST):sub(1, 16)
-  for _, case in ipairs({ { line(18, 8, 20, digits), "8", "done" }, { line(18, 8, 20, digits), "9", "to evaluate" },
-    { line(18, 7, nil, digits), "8", "done" }, { line(18, 9, nil, digits), "8", "to evaluate" },
-    { line(17, 1, nil, digits), "8", "to evaluate" }, { "", "8", "to evaluate" } }) do
+  for _,
+    case in ipairs({ { make_line(18, 8, 20, digits), "8", "done" },
+      { make_line(18, 8, 20, digits), "9", "to evaluate" },
+    { make_line(18, 7, nil, digits), "8", "done" }, { make_line(18, 9, nil, digits), "8", "to evaluate" },
+    { make_line(17, 1, nil, digits), "8", "to evaluate" }, { "", "8", "to evaluate" } }) do
     write_run(cell, name_run(TRAIN), { data = { epoch_batches = 9, train_sha256 = sha256.hash(TRAIN), eval_sha256 =
       sha256.hash(TEST) } }, case[1])
     lu.assertEquals(survey({ examples = case[2] }), case[3], case[1])
@@ -150,9 +151,9 @@ function TestEvaluations.test_as_many_examples_as_requested()
 end
 
 function TestEvaluations.test_missing_files()
-  files()
+  write_files()
   local _, _, cell = expand()
-  write_run(cell, name_run(TRAIN), {}, line(18, 1, nil, sha256.hash(TEST):sub(1, 16)))
+  write_run(cell, name_run(TRAIN), {}, make_line(18, 1, nil, sha256.hash(TEST):sub(1, 16)))
   os.remove(cell.spec.data_files.eval.real)
   os.remove(cell.spec.data_files.data.real)
   local state, _, study, now = survey()
@@ -165,11 +166,11 @@ end
 
 TestSteps = { tearDown = support.clean }
 
--- An epoch has nine batches, as the run records.
+-- The run records that an epoch has nine batches.
 function TestSteps.test_more_and_fewer_epochs()
-  files()
+  write_files()
   local _, _, cell = expand()
-  write_run(cell, name_run(TRAIN), {}, line(18, 1))
+  write_run(cell, name_run(TRAIN), {}, make_line(18, 1))
   local state, words, study, now = survey({ train = "epochs = 3" })
   lu.assertEquals({ state, words, #now.missing }, { "to train on", "from step 18 to 27 (3 epochs)", 2 })
   lu.assertEquals(overview.list_decisions(study), { "to train on: 1 run of width_16: from step 18 to 27 (3 epochs)" })

@@ -1,5 +1,5 @@
--- Output of `export pytorch`: formulas as Python, the facets of attention, the constants of a model, the examples for
--- comparison. test_export_network.lua tests networks.
+-- Output of `export pytorch`: formulas as Python, facets of attention, constants of a model, and requests of examples
+-- that are compared with Longhand. test_export_network.lua tests networks.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -12,41 +12,42 @@ local torch = require("expression.torch")
 local assert_has, assert_lacks, render_spec = exports.assert_has, exports.assert_lacks, exports.render_spec
 local RANDOM = exports.RANDOM
 
+-- The Python code of an encoding's score: { lines, uses = the names that the lines need }.
 local function render_body(encoding)
-  local _, info, d = support.check_text(('return { task = { kind = "even_pairs" }, encoding = %s }'):format(encoding))
-  assert(info, d:text())
+  local _, info = support.accept(('return { task = { kind = "even_pairs" }, encoding = %s }'):format(encoding))
   return torch.format(info.score.root)
 end
 
-local function score(formula, more)
+local function render_score(formula, more)
   return render_body(("{ score = function(x) return %s end%s }"):format(formula, more or ""))
 end
 
 TestTorch = { tearDown = support.clean }
 
 function TestTorch.test_operators_keep_their_order()
-  lu.assertEquals(score("x.score - (x.query - x.key) * 2 / (1 + abs(x.distance))").lines,
+  lu.assertEquals(render_score("x.score - (x.query - x.key) * 2 / (1 + abs(x.distance))").lines,
     { "return score - -2 * distance / (torch.abs(distance) + 1)" })
-  lu.assertEquals(score("(x.score - x.head) * (x.score - (x.query - 3))").lines,
+  lu.assertEquals(render_score("(x.score - x.head) * (x.score - (x.query - 3))").lines,
     { "return (score - head) * (score - (index[:, None] - 3))" })
-  lu.assertEquals(score("-(x.score ^ 2)").lines, { "return -(score * score)" })
-  lu.assertEquals(score("x.score + pow(1 + x.key, x.head)").lines, { "return score + (index + 1) ** head" })
-  lu.assertEquals(score("x.score + pow(1.5, x.head)").lines, { "return score + torch.exp(0.40546510810816438 * head)" })
+  lu.assertEquals(render_score("-(x.score ^ 2)").lines, { "return -(score * score)" })
+  lu.assertEquals(render_score("x.score + pow(1 + x.key, x.head)").lines, { "return score + (index + 1) ** head" })
+  lu.assertEquals(render_score("x.score + pow(1.5, x.head)").lines,
+    { "return score + torch.exp(0.40546510810816438 * head)" })
 end
 
 function TestTorch.test_functions_of_tensors_and_numbers()
-  lu.assertEquals(score("min(x.score, 3) + max(x.query, x.key)").lines,
+  lu.assertEquals(render_score("min(x.score, 3) + max(x.query, x.key)").lines,
     { "return score.clamp(max=3) + torch.maximum(index[:, None], index)" })
-  lu.assertEquals(score("x.score + select(any(less(x.distance, 0), equal(x.key, 2)), 1, 0.5)").lines,
+  lu.assertEquals(render_score("x.score + select(any(less(x.distance, 0), equal(x.key, 2)), 1, 0.5)").lines,
     { "return score + torch.where(torch.logical_or(distance < 0, index == 2), 1.0, 0.5)" })
-  local actual = score("x.score + bucket(abs(x.distance), { 1, 4 })")
+  local actual = render_score("x.score + bucket(abs(x.distance), { 1, 4 })")
   lu.assertEquals(actual.lines, { "return score + bucket(torch.abs(distance), [1, 4])" })
   lu.assertTrue(actual.uses.bucket)
   lu.assertNil(actual.uses.index)
 end
 
 function TestTorch.test_parameters_of_a_layer_and_of_all_layers()
-  local actual = score("x.score + x.a + lookup(x.b, mod(x.key, 4)) + lookup(x.c, 1)", [[, parameters = {
+  local actual = render_score("x.score + x.a + lookup(x.b, mod(x.key, 4)) + lookup(x.c, 1)", [[, parameters = {
     a = { per = "layer_head", init = 0 }, b = { per = "head", shape = 4, init = 0 }, c = { shape = 2, init = 0 } }]])
   lu.assertEquals(actual.lines, {
     'a = score + own["a"][:, None, None] + shared["b"][head, torch.remainder(index, 4).long()]',
@@ -55,7 +56,7 @@ function TestTorch.test_parameters_of_a_layer_and_of_all_layers()
 end
 
 function TestTorch.test_values_used_twice_are_named_and_long_lines_are_split()
-  lu.assertEquals(score("x.score + exp(-abs(x.distance) / 8) * (1 - exp(-abs(x.distance) / 8))").lines,
+  lu.assertEquals(render_score("x.score + exp(-abs(x.distance) / 8) * (1 - exp(-abs(x.distance) / 8))").lines,
     { "a = torch.exp(-0.125 * torch.abs(distance))", "return score + a * (1 - a)" })
   for _, name in ipairs({ "fire", "t5", "kerple_power", "sandwich", "log_length", "alibi" }) do
     for _, line in ipairs(render_body(("{ use = %q }"):format(name)).lines) do
@@ -64,23 +65,25 @@ function TestTorch.test_values_used_twice_are_named_and_long_lines_are_split()
   end
 end
 
--- Terms of an inner sum have one more dimension, which is dropped where the inner sum does not depend on the outer one.
+-- The terms of a sum are a dimension of a tensor; a sum that does not depend on the outer sum lacks the outer
+-- dimension.
 function TestTorch.test_nested_sums_drop_unused_dimensions()
   local term, inner = "term = torch.arange(3.0).to(score)[:, None, None, None, None, None]", "sin(m * x.key)"
   local sums = "x.score + sum(8, function(n) return %s * sum(3, function(m) return %s end) end)"
-  lu.assertEquals(score(sums:format("2", inner)).lines,
+  lu.assertEquals(render_score(sums:format("2", inner)).lines,
     { term, "return score + 16 * torch.sin(term * index).sum(dim=(0, 1))" })
-  lu.assertEquals(score(sums:format("n", inner .. " * n")).lines[2], (term:gsub("term", "term2", 1)))
-  lu.assertStrContains(score(sums:format("n", "sin(m * n)")).lines[3], "torch.sin(term2 * term).sum(dim=0)")
+  lu.assertEquals(render_score(sums:format("n", inner .. " * n")).lines[2], (term:gsub("term", "term2", 1)))
+  lu.assertStrContains(render_score(sums:format("n", "sin(m * n)")).lines[3], "torch.sin(term2 * term).sum(dim=0)")
 end
 
 TestPytorch = { tearDown = support.clean }
 
-local function find_problem(more)
+-- The problem of exporting a plain encoder that change(resolved spec, plan) has changed, or nil.
+local function find_problem(change)
   local spec = { plan = { eval_dropout = false, attentions = { { name = "self" } } }, resolved = {
     encoding = { rotation = { kind = "none" }, relative = { kind = "none" }, positions = { kind = "index" },
       additive = { kind = "none" } }, model = { kind = "encoder", layers = 1 }, task = { kind = "x" } } }
-  more(spec.resolved, spec.plan)
+  change(spec.resolved, spec.plan)
   return pytorch.find_problem(spec)
 end
 
@@ -98,7 +101,7 @@ function TestPytorch.test_unknown_facets_are_named()
   lu.assertStrContains(find_problem(function(_, plan) plan.eval_dropout = true end), "eval.dropout = true")
 end
 
--- The facets of one family; a facet that the family lacks is false.
+-- The facets of a family are checked, too; false means that the family lacks a facet.
 function TestPytorch.test_unknown_facets_of_a_family_are_named()
   lu.assertNil(find_problem(function(spec) spec.encoding.cross = { mask = false, rotation = { kind = "rope" } } end))
   lu.assertEquals(find_problem(function(spec) spec.encoding.cross = { rotation = { kind = "spin" } } end),
@@ -109,7 +112,6 @@ local function render_model(encoding, more)
   return render_spec(('{ task = { kind = "reverse_string" }, encoding = { %s }%s }'):format(encoding, more or ""))
 end
 
--- An encoder-decoder with a score in each attention, named by the network's own tensors.
 function TestPytorch.test_an_encoder_decoder()
   local sizes = ", model = { kind = 'encoder_decoder', encoder_layers = 1, decoder_layers = 2, heads = 2, width = 16 }"
   local text = render_model("kind = 'rope', encoder = { mask = { kind = 'window', left = 2 } }", sizes)
@@ -167,39 +169,42 @@ function TestPytorch.test_tokens_of_the_model_itself()
     "(batch, count), COMPUTATION", "a computation token for each")
 end
 
-local function plan(fields, drawn)
-  local stream = setmetatable(drawn or {}, { __index = { position_range = 0, distance_range = 0, first_position = 0 } })
+-- The parts of a plan that a request needs. sampled: ranges of the random positions and distances of its stream.
+local function make_plan(fields, sampled)
+  local stream = setmetatable(sampled or {},
+    { __index = { position_range = 0, distance_range = 0, first_position = 0 } })
   return setmetatable(fields, { __index = { limit = false, task = {}, streams = { stream }, computation = false,
     readout = "outputs" } })
 end
 
--- Checks that numbers are distinct, ascending and in range, up to the most that fit.
-local function assert_draws(list, count, first, beyond)
+-- Checks that a list has `count` ascending numbers from `first` to below `beyond`.
+local function assert_ascends(list, count, first, beyond)
   lu.assertEquals(#list, count)
   for i, value in ipairs(list) do
     lu.assertTrue(value >= first and value < beyond and (i == 1 or value > list[i - 1]))
   end
 end
 
-function TestPytorch.test_requests_have_every_draw()
+function TestPytorch.test_requests_have_random_positions_and_distances()
   for _, count in ipairs({ 2, 7, 16 }) do
     local input = {}
     for i = 1, count - 1 do
       input[i] = 0
     end
-    local actual = export_run.make_request(plan({}, { position_range = 16, distance_range = 16 }), input, 1)
-    assert_draws(actual.positions, count, 0, 16)
-    assert_draws(actual.distances, count, 0, 16)
+    local actual = export_run.make_request(make_plan({}, { position_range = 16, distance_range = 16 }), input, 1)
+    assert_ascends(actual.positions, count, 0, 16)
+    assert_ascends(actual.distances, count, 0, 16)
     lu.assertEquals(actual.distances[1], 0)
   end
-  local one = export_run.make_request(plan({}, { position_range = 17, distance_range = 17, first_position = 1 }), { 0,
+  local one = export_run.make_request(make_plan({}, { position_range = 17, distance_range = 17, first_position = 1 }),
+    { 0,
     1 }, 14)
-  assert_draws(one.positions, 16, 1, 17)
-  assert_draws(one.distances, 16, 0, 17)
-  local computing = plan({ computation = { all = 4 } }, { position_range = 16 })
-  assert_draws(export_run.make_request(computing, { 0, 1 }, 3).positions, 11, 0, 16)
-  lu.assertEquals(export_run.make_request(plan({}), { 1, 0 }, 2), { input = { 1, 0 } })
-  lu.assertNil(export_run.make_request(plan({ limit = { tokens = 3 } }), { 1, 0 }, 2))
+  assert_ascends(one.positions, 16, 1, 17)
+  assert_ascends(one.distances, 16, 0, 17)
+  local computing = make_plan({ computation = { all = 4 } }, { position_range = 16 })
+  assert_ascends(export_run.make_request(computing, { 0, 1 }, 3).positions, 11, 0, 16)
+  lu.assertEquals(export_run.make_request(make_plan({}), { 1, 0 }, 2), { input = { 1, 0 } })
+  lu.assertNil(export_run.make_request(make_plan({ limit = { tokens = 3 } }), { 1, 0 }, 2))
 end
 
 function TestPytorch.test_lengths_exceed_those_of_training()

@@ -1,10 +1,11 @@
--- Generated files of every case: their list, lines and banners. Features that are off leave no trace, and options that
--- the plan decides leave no condition.
+-- Generated files of every case (cases.lua): their list, lines and banners. A feature that is off has no code, and no
+-- condition depends on an option that the plan decides.
 
 local support = dofile("tests/lua/support.lua")
 
 local cases = require("cases")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local schema = require("spec.schema")
 
@@ -25,7 +26,7 @@ function TestForm.test_the_files_are_the_documented_ones()
   end
 end
 
--- Longer lines are only rows of tables and the banner's command, which ends with the spec's path.
+-- Only rows of tables and the banner's command, which ends with the spec's path, may be longer.
 function TestForm.test_lines_are_no_longer_than_120_columns()
   local found = {}
   for _, line in cases.lines() do
@@ -50,7 +51,7 @@ function TestForm.test_lines_have_no_trailing_blanks_and_files_end_with_a_newlin
   end
 end
 
--- Traces of the generator, of the clock and of the folder, which no file may have.
+-- Patterns of text that the generator, the clock or the folder could leave in a file.
 local LEAKS = { "%f[%w_]nil%f[^%w_]", "table: 0x", "function: 0x", "%${", "%d%d%d%d%-%d%d%-%d%d", "__DATE__",
   "__TIME__", "__FILE__", "[%s\"'(=]/%w[%w_.]*/", "%f[%w_]inf%f[^%w_]", "%f[%w_]nan%f[^%w_]" }
 
@@ -86,12 +87,10 @@ end
 
 function TestForm.test_the_defaults_are_quoted_whole()
   for _, case in ipairs(cases.all()) do
-    local quoted, parts = case.text["defaults.inc"]:match(" =\n(.*);\n$"), {}
+    local quoted = case.text["defaults.inc"]:match(" =\n(.*);\n$")
     lu.assertNotNil(quoted, case.name)
-    for part in quoted:gmatch('"([^\n]*)"') do
-      parts[#parts + 1] = part
-    end
-    local text = table.concat(parts):gsub("\\(.)", { n = "\n", ['"'] = '"', ["\\"] = "\\" })
+    local text = table.concat(lists.find_all(quoted, '"([^\n]*)"')):gsub("\\(.)",
+      { n = "\n", ['"'] = '"', ["\\"] = "\\" })
     lu.assertEquals(text, case.plan.defaults.text, case.name)
   end
 end
@@ -161,7 +160,7 @@ function TestAbsent.test_identifiers_occur_exactly_if_used()
   end
 end
 
--- Constants of a float32 program are floats, those of a float64 program doubles.
+-- The constants of a float32 program are floats, those of a float64 program doubles.
 function TestAbsent.test_constants_have_the_precision()
   local count = 0
   for _, case in ipairs(cases.all()) do
@@ -188,8 +187,8 @@ function TestDecided.test_the_preprocessor_decides_no_option()
   end
 end
 
--- Every condition depends on a variable: a condition of constants would be an option that the plan decides. PAIRED is
--- an exception, which the level decides.
+-- Every condition depends on a variable, since the plan decides all options. Only PAIRED depends on the instruction-set
+-- level.
 function TestDecided.test_no_condition_is_constant()
   for _, file in cases.files() do
     if file.path ~= "plan.lua" then

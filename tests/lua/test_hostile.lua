@@ -1,7 +1,4 @@
--- Run folders, studies and specs have hostile texts in every place: all output must be valid.
---
--- Each leaf of run.json gets every eighth of hostile.TEXTS, and the next leaf another eighth; then folders, studies,
--- scripts and banners. A page shows the text or a message that the field is invalid.
+-- Run folders, studies and specs have hostile texts (hostile.TEXTS) in every place: all output must be valid.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -13,6 +10,7 @@ local gen = require("render.templates.gen")
 local hostile = require("hostile")
 local json = require("dkjson")
 local lfs = require("lfs")
+local lists = require("base.lists")
 local load_module = require("spec.reading.load")
 local lu = require("luaunit")
 local panels = require("lab.study.analyze.pictures.panels")
@@ -24,7 +22,7 @@ local tasks = require("spec.task.tasks")
 local escape = require("base.escape")
 local validate = require("spec.validate")
 
--- Scripts are checked here; in test_escape.lua gnuplot runs them.
+-- Scripts are only checked here; test_escape.lua runs gnuplot.
 function draw.run()
   return nil, "no pictures", {}
 end
@@ -46,8 +44,7 @@ end
 -- Paths of the leaves of a table, as lists of keys.
 local function list_leaves(value, path, into)
   for key, inner in pairs(value) do
-    local path_here = table.move(path, 1, #path, 1, {})
-    path_here[#path_here + 1] = key
+    local path_here = lists.join(path, { key })
     if type(inner) == "table" then
       list_leaves(inner, path_here, into)
     else
@@ -57,7 +54,7 @@ local function list_leaves(value, path, into)
   return into
 end
 
-local function set(value, path, leaf)
+local function set_leaf(value, path, leaf)
   for i = 1, #path - 1 do
     value = value[path[i]]
   end
@@ -76,18 +73,15 @@ local function assert_clean(folder, what)
   lu.assertTrue(count >= 3, what)
 end
 
+-- Makes a report of the runs of a folder; returns the exit code, the message or "", and the output.
 local function print_report(root, out, options)
-  local printed = {}
-  local given = { project = reports.project, runs = root, out = out, say = function(text)
-    printed[#printed + 1] = text
-  end }
-  for name, value in pairs(options or {}) do
-    given[name] = value
-  end
-  local code, message = report.run(given)
-  return code, message or "", table.concat(printed, "\n")
+  local code, message, output = reports.run_verb(report.run,
+    lists.merge({ project = reports.project, runs = root, out = out }, options or {}))
+  return code, message or "", output
 end
 
+-- Each leaf of run.json gets every eighth of the texts, and the next leaf another eighth. A page shows the text, or a
+-- message that the field is invalid.
 function TestHostile.test_every_field_of_run_json()
   local all = list_leaves(make_facts("aa"), {}, {})
   lu.assertTrue(#all > 40)
@@ -96,9 +90,9 @@ function TestHostile.test_every_field_of_run_json()
     for i = 1 + number % 8, #hostile.TEXTS, 8 do
       local id, text = ("run_%d"):format(i), hostile.TEXTS[i]
       local facts = make_facts(id)
-      set(facts, path, text)
-      root = reports.write_run(("f%d"):format(number), id, 1, 0.1, { exit = 0, eval = reports.make_scored_lines(50),
-        metrics = '{"step":10,"seconds":1}\n', facts = facts }):match("^(.*)/[^/]*/[^/]*/[^/]*$")
+      set_leaf(facts, path, text)
+      root = reports.get_root(reports.write_run(("f%d"):format(number), id, 1, 0.1, { exit = 0,
+        eval = reports.make_scored_lines(50), metrics = '{"step":10,"seconds":1}\n', facts = facts }))
     end
     local code, message, printed = print_report(root, root .. "/out")
     lu.assertTrue(code == 1 or code == 4, what .. message)
@@ -107,7 +101,7 @@ function TestHostile.test_every_field_of_run_json()
   end
 end
 
--- Reports of two whole runs, and messages on invalid ones.
+-- Comparisons of two runs, and messages about invalid ones.
 function TestHostile.test_two_runs()
   local plain = reports.write_run("two", "plain_run", 1, 0.1, { exit = 0, facts = make_facts("plain_run") })
   for _, path in ipairs({ { "machine" }, { "spec", "source" }, { "spec", "later", "text" }, { "id" },
@@ -115,14 +109,11 @@ function TestHostile.test_two_runs()
     for i = 1, #hostile.TEXTS, 2 do
       local text, facts = hostile.TEXTS[i], make_facts("other_run")
       facts.flags = { "--out", "x" }
-      set(facts, path, text)
+      set_leaf(facts, path, text)
       local dir = reports.write_run(("two%d"):format(i), "other_run", 1, 0.1, { exit = 0, facts = facts,
         eval = reports.make_scored_lines(40), metrics = '{"step":10,"loss":1}\n' })
-      local printed = {}
-      local code, message = compare.run({ runs = plain, other = dir, out = dir .. "/out", say = function(line)
-        printed[#printed + 1] = line
-      end })
-      lu.assertNil(hostile.find_text_problem((message or "") .. table.concat(printed)))
+      local code, message, output = reports.run_verb(compare.run, { runs = plain, other = dir, out = dir .. "/out" })
+      lu.assertNil(hostile.find_text_problem((message or "") .. output))
       if path[1] ~= "id" then
         lu.assertEquals(code, 4)
         assert_clean(dir .. "/out", text)
@@ -133,7 +124,7 @@ function TestHostile.test_two_runs()
   end
 end
 
--- Folders may have any names; those of invalid runs are reported.
+-- Folders may have any names; messages name those of invalid runs.
 function TestHostile.test_names_of_folders()
   local root
   for i, text in ipairs(hostile.TEXTS) do
@@ -149,12 +140,12 @@ function TestHostile.test_names_of_folders()
   assert_clean(root .. "/out", "names")
 end
 
--- A study's only texts are titles; the rest are names.
+-- Titles and labels are the only free texts of a study.
 function TestHostile.test_titles_of_a_study()
   for i, text in ipairs(hostile.TEXTS) do
     local dir = reports.write_run("study", "bucket_sort_rope", 1, 0.1,
       { exit = 0, eval = reports.make_scored_lines(50) })
-    local root = dir:match("^(.*)/[^/]*/[^/]*/[^/]*$")
+    local root = reports.get_root(dir)
     local title = ("%q"):format("t" .. text:gsub("\n", " "))
     local path = support.write(("study%d.lua"):format(i), ([[return { title = %s, seeds = { 1, 1 },
       axes = { { name = "task", values = { { name = "bucket_sort", spec = { task = { kind = "bucket_sort" } } } } },
@@ -168,7 +159,6 @@ function TestHostile.test_titles_of_a_study()
   end
 end
 
--- Every text in a script, from any source.
 function TestHostile.test_scripts_of_gnuplot()
   local style = { colour = "#000000", dash = "solid", point = 1 }
   for _, text in ipairs(hostile.TEXTS) do
@@ -185,8 +175,8 @@ function TestHostile.test_scripts_of_gnuplot()
   end
 end
 
--- The generated files of a spec below a folder with this name, which replaces the root, and the path of its data.
-local function generate(name, text)
+-- Renders a spec in a folder with this name; returns the files and the shown path of the spec's data, or nil.
+local function render_spec(name, text)
   local path = support.write(("root/%s/probe.lua"):format(name), text)
   local d = diagnostics.new()
   local loaded = load_module.load(path, { root = path:match("^(.*/root)/"), diagnostics = d })
@@ -199,10 +189,11 @@ end
 
 local FOLDERS = { "*", "a*", "a\nint x;", "??", "a\\", 'a"b', "\xff\1", "]] os.exit() --[[" }
 
--- The data's path is a string, byte for byte; test_escape.lua checks such strings with the compiler.
+-- The path of the data is a C string, byte for byte; test_escape.lua checks such strings with the compiler.
 function TestHostile.test_paths_of_data()
   for _, name in ipairs(FOLDERS) do
-    local files, shown = generate(name, [[return { task = { data = "d.jsonl", input_symbols = 2, output_symbols = 2 },
+    local files, shown = render_spec(name,
+      [[return { task = { data = "d.jsonl", input_symbols = 2, output_symbols = 2 },
       train = { epochs = 1 } }]])
     lu.assertStrContains(shown, name)
     for _, file in ipairs(files) do
@@ -213,10 +204,10 @@ function TestHostile.test_paths_of_data()
   end
 end
 
--- The source of a spec with that path: banners are comments, and only the banner's own end closes them.
+-- The path of the spec is in the banner of each file, which is a comment that only its own end closes.
 function TestHostile.test_sources_of_generated_code()
   for _, name in ipairs(FOLDERS) do
-    for _, file in ipairs((generate(name, 'return { task = { kind = "even_pairs" } }'))) do
+    for _, file in ipairs((render_spec(name, 'return { task = { kind = "even_pairs" } }'))) do
       lu.assertNil(hostile.find_text_problem(file.text), file.path)
       if file.path == "plan.lua" then
         lu.assertNotNil(load(file.text, "=plan", "t", {}))

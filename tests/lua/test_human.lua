@@ -1,10 +1,12 @@
--- Comparison of models with people: human tables and trials, their errors, similarity computed by hand, the whole verb.
+-- `analyze human`, comparison of models with people: tables and trials of people, their errors, similarities computed
+-- by hand, and the files of the verb.
 
 local support = dofile("tests/lua/support.lua")
 
 local analyze = require("lab.study.analyze.analyze")
 local cli = require("cli.cli").make(require("lab.cli.command_lines"))
 local correlation = require("lab.study.analyze.mathematics.correlation")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local human_data = require("lab.study.read.human_data")
 local reports = require("reports")
@@ -13,8 +15,8 @@ local stop = require("lab.stop")
 local PUZZLES = { count = 6, vectors = { 1, 1, 1, 3, 3, 3 }, run = "RUN" }
 local HUMAN = { 1.0, 0.9, 0.95, 0.5, 0.7, 0.6 }
 
--- A human table with ids from `first` on; `line` replaces a given row.
-local function make_table(first, row, line)
+-- Writes a table of people's accuracies with ids from `first` on; `line` replaces a given row. Returns the path.
+local function write_table(first, row, line)
   local lines = { "id,vectors,share" }
   for i, share in ipairs(HUMAN) do
     lines[#lines + 1] = i == row and line or ("%d,%d,%g"):format(first + i - 1, PUZZLES.vectors[i], share)
@@ -31,7 +33,7 @@ end
 
 function TestPeople.test_ids_from_0_and_from_1_and_in_any_order()
   for _, first in ipairs({ 0, 1 }) do
-    lu.assertEquals(assert(human_data.read_accuracy(make_table(first), nil, PUZZLES)), HUMAN)
+    lu.assertEquals(assert(human_data.read_accuracy(write_table(first), nil, PUZZLES)), HUMAN)
   end
   local path = support.write("turned.csv", "share,id\n0.6,5\n0.7,4\n0.5,3\n0.95,2\n0.9,1\n1,0\n")
   lu.assertEquals(assert(human_data.read_accuracy(path, "share", PUZZLES)), HUMAN)
@@ -50,16 +52,17 @@ function TestPeople.test_tables_that_do_not_match()
     { 6, "5,3", "line 7: 2 fields" },
     { 6, "5,3,0.6\n6,3,0.6", "human.csv: 7 puzzles; expected 6, as RUN was evaluated on" },
   }) do
-    lu.assertStrContains(read_refusal(human_data.read_accuracy, make_table(0, case[1], case[2]), nil, PUZZLES), case[3])
+    lu.assertStrContains(read_refusal(human_data.read_accuracy, write_table(0, case[1], case[2]), nil, PUZZLES),
+      case[3])
   end
-  lu.assertStrContains(read_refusal(human_data.read_accuracy, make_table(0), "shares", PUZZLES),
+  lu.assertStrContains(read_refusal(human_data.read_accuracy, write_table(0), "shares", PUZZLES),
     "there is no column shares\n  expected: one of: id, vectors, share")
   lu.assertStrContains(read_refusal(human_data.read_accuracy, "no/such.csv", nil, PUZZLES), "no/such.csv: no such file")
   lu.assertStrContains(read_refusal(human_data.read_accuracy, "tests", nil, PUZZLES),
     "tests: found a directory; expected a file")
 end
 
--- Two participants: one lacks puzzle 6, and one saw a puzzle twice. Item 7 is not one of the puzzles.
+-- Trials of two participants: a lacks puzzle 6 and saw puzzle 4 twice. Item 7 is not one of the puzzles.
 local TRIALS = "subject,LST_id,accuracy\na,1,1\na,2,1\na,3,0\na,4,0\na,4,1\na,5,1\na,7,999\nb,1,1\nb,2,0\nb,3,1\n"
   .. "b,4,0\nb,5,0\nb,6,1\n"
 
@@ -77,7 +80,8 @@ function TestPeople.test_trials_of_people_are_read()
   end
 end
 
--- The published items, if a path is given: an always right model has 0.985, and human means by vectors.
+-- The published items, whose path an environment variable names: an always right model has the cosine 0.985 with
+-- people, and people's means by vectors are the published ones.
 function TestPeople.test_published_items()
   local path = os.getenv("LONGHAND_LST_VALIDATION")
   if not path then
@@ -99,9 +103,9 @@ end
 
 TestVerb = { tearDown = support.clean }
 
--- Runs of two cells: one with accuracies similar to the humans', one with the reverse order. Returns their folder.
-local function runs()
-  local root
+-- Writes runs of two cells, one with accuracies similar to people's, one with the reverse order; returns their folder.
+local function write_runs()
+  local dir
   for name, shares in pairs({ like = { 0.9, 0.8, 0.85, 0.3, 0.5, 0.4 }, unlike = { 0.3, 0.5, 0.4, 0.9, 0.8, 0.85 } }) do
     for seed = 1, 2 do
       local lines = {}
@@ -109,42 +113,31 @@ local function runs()
         lines[puzzle] = ('{"step":100,"split":"validation","by":{"vectors":%d,"puzzle":%d},"examples":1,"draws":1,'
           .. '"accuracy":%.17g}'):format(PUZZLES.vectors[puzzle], puzzle, share + (seed == 1 and 0.05 or -0.05))
       end
-      local dir = reports.write_run("human", name .. "_cell", seed, 0.1, { exit = 0, eval = table.concat(lines, "\n")
+      dir = reports.write_run("human", name .. "_cell", seed, 0.1, { exit = 0, eval = table.concat(lines, "\n")
         .. "\n" .. reports.make_scored_lines(50), facts = { data = { by = { "vectors", "puzzle" } } } })
-      root = dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
     end
   end
-  return root
+  return reports.get_root(dir)
 end
 
+-- Runs the verb on a folder; returns its exit code, its message or "", and its output.
 local function run(root, ...)
   local given = assert(cli.parse({ "analyze", "human", root, "--resamples", "200", ... }, "."))
-  local output = {}
   given.project = reports.project
-  given.say = function(text)
-    output[#output + 1] = text
-  end
-  local code, message = analyze.run(given)
-  return code, message or "", table.concat(output, "\n")
-end
-
-local function without_gnuplot(code, message)
-  return code == 4 and message:find("gnuplot is not installed", 1, true) ~= nil
+  local code, message, output = reports.run_verb(analyze.run, given)
+  return code, message or "", output
 end
 
 function TestVerb.test_written_comparison_with_people()
-  local root = runs()
-  local code, message, output = run(root, "--human", make_table(0))
-  lu.assertTrue(code == 0 or without_gnuplot(code, message), message)
+  local root = write_runs()
+  local code, message, output = run(root, "--human", write_table(0))
+  lu.assertTrue(code == 0 or reports.lacks_gnuplot(code, message), message)
   local rows = {}
   for line in support.read(root .. "/human/human.csv"):gmatch("[^\n]+") do
-    local fields = {}
-    for field in (line .. ","):gmatch("([^,]*),") do
-      fields[#fields + 1] = field
-    end
+    local fields = lists.find_all(line .. ",", "([^,]*),")
     rows[fields[1]] = fields
   end
-  -- Means over seeds have the human ranks 6 4 5 1 3 2, and the reverse ranks in the other cell.
+  -- The means over seeds of one cell have people's ranks, those of the other cell the reverse ranks.
   local like, unlike = { 0.9, 0.8, 0.85, 0.3, 0.5, 0.4 }, { 0.3, 0.5, 0.4, 0.9, 0.8, 0.85 }
   lu.assertAlmostEquals(tonumber(rows.like_cell[3]), correlation.cosine(HUMAN, like), 1e-8)
   lu.assertAlmostEquals(tonumber(rows.like_cell[6]), 1, 1e-9)
@@ -152,7 +145,7 @@ function TestVerb.test_written_comparison_with_people()
   lu.assertAlmostEquals(tonumber(rows.unlike_cell[6]), correlation.spearman(HUMAN, unlike), 1e-8)
   lu.assertTrue(tonumber(rows.unlike_cell[6]) < -0.6)
   lu.assertEquals({ rows["always right"][6], rows["always right"][9] }, { "", "" })
-  -- Two bases, resampled whole: the interval of the cosine ends at the values of either alone.
+  -- Bases of puzzles are resampled whole. With two bases, the interval of the cosine ends at the cosine of one base.
   local first = correlation.cosine({ 1, 0.9, 0.95 }, { 0.9, 0.8, 0.85 })
   local second = correlation.cosine({ 0.5, 0.7, 0.6 }, { 0.3, 0.5, 0.4 })
   lu.assertAlmostEquals(tonumber(rows.like_cell[5]), math.max(first, second), 1e-8)
@@ -164,9 +157,9 @@ function TestVerb.test_written_comparison_with_people()
 end
 
 function TestVerb.test_trials_give_a_ceiling()
-  local root = runs()
+  local root = write_runs()
   local code, message, output = run(root, "--trials", support.write("trials.csv", TRIALS))
-  lu.assertTrue(code == 0 or without_gnuplot(code, message), message)
+  lu.assertTrue(code == 0 or reports.lacks_gnuplot(code, message), message)
   -- With two participants every split compares one with the other, on the puzzles that both have seen.
   local a, b = { 1, 1, 0, 0.5, 1 }, { 1, 0, 1, 0, 0 }
   lu.assertStrContains(support.read(root .. "/human/human.csv"), ('"people, half against half",2,%.9g,%.9g,%.9g,')
@@ -175,19 +168,19 @@ function TestVerb.test_trials_give_a_ceiling()
 end
 
 function TestVerb.test_puzzles_left_out()
-  local root = runs()
-  run(root, "--human", make_table(0), "--without", "3,4,5")
+  local root = write_runs()
+  run(root, "--human", write_table(0), "--without", "3,4,5")
   lu.assertEquals(select(2, support.read(root .. "/human/puzzles.csv"):gsub("\n", "")), 1 + 2 * 3)
 end
 
 function TestVerb.test_messages_on_wrong_tables_and_splits()
-  local root = runs()
-  local code, message = run(root, "--human", make_table(0), "--split", "train")
+  local root = write_runs()
+  local code, message = run(root, "--human", write_table(0), "--split", "train")
   lu.assertEquals({ code, message }, { 1, "no run has a score on train" })
-  code, message = run(root, "--human", make_table(0, 1, "0,1,1\n0,1,1"))
+  code, message = run(root, "--human", write_table(0, 1, "0,1,1\n0,1,1"))
   lu.assertEquals(code, 1)
   lu.assertStrContains(message, "human.csv: 7 puzzles; expected 6, as ")
-  code, message = run(root, "--human", make_table(0), "--without", "6")
+  code, message = run(root, "--human", write_table(0), "--without", "6")
   lu.assertEquals({ code, message }, { 1, "--without 6: there is no such puzzle\n  expected: ids from 0 to 5" })
   local _, problem = cli.parse({ "analyze", "human", root }, ".")
   lu.assertStrContains(problem, "add --human FILE or --trials FILE")

@@ -1,5 +1,5 @@
--- Facets that a spec gives for all attentions of an encoder-decoder: the facets of each attention, a family's own
--- table, and runs of earlier versions.
+-- Facets that a spec gives for all attentions of an encoder-decoder: which attention families inherit them, and the
+-- same encodings from the resolved spec of a run.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -25,8 +25,8 @@ local function make_plan(encoding, encoder_layers)
   return spec.plan
 end
 
--- The kinds of each family's facets.
-local function facets(plan)
+-- The kinds of mask, relative, rotation and score of each family, as a text by the family's name.
+local function list_facets(plan)
   local list = {}
   for _, family in ipairs(plan.attentions) do
     list[family.name] = table.concat({ family.mask.kind, family.relative.kind, family.rotation.kind,
@@ -35,30 +35,33 @@ local function facets(plan)
   return list
 end
 
-local function check(encoding, encoder, decoder, cross)
-  lu.assertEquals(facets(make_plan(encoding)), { encoder = encoder, decoder = decoder, cross = cross }, encoding)
+-- Compares the texts of list_facets for an encoding.
+local function check_kinds(encoding, encoder, decoder, cross)
+  lu.assertEquals(list_facets(make_plan(encoding)), { encoder = encoder, decoder = decoder, cross = cross }, encoding)
 end
 
 function TestInherit.test_a_mask_of_one_side_is_the_decoder_s()
-  check("{ mask = { kind = 'causal' } }", "none none none none", "causal none none none", "none none none none")
-  check("{ mask = { kind = 'window', left = 2 } }", "none none none none", "window none none none",
+  check_kinds("{ mask = { kind = 'causal' } }", "none none none none", "causal none none none", "none none none none")
+  check_kinds("{ mask = { kind = 'window', left = 2 } }", "none none none none", "window none none none",
     "none none none none")
-  check("{ mask = { kind = 'window', left = 2 }, encoder = { mask = { right = 1 } }, cross = { mask = { left = 3 } } }",
+  check_kinds("{ mask = { kind = 'window', left = 2 }, encoder = { mask = { right = 1 } }, "
+    .. "cross = { mask = { left = 3 } } }",
     "window none none none", "window none none none", "window none none none")
 end
 
 function TestInherit.test_cross_attention_does_not_inherit_scores_by_distance()
-  check("{ kind = 'alibi' }", "none none none score", "causal none none score", "none none none none")
-  check("{ kind = 'pair_table' }", "none none none score", "causal none none score", "none none none none")
-  check("{ kind = 'relative' }", "none transformer_xl none none", "causal transformer_xl none none",
+  check_kinds("{ kind = 'alibi' }", "none none none score", "causal none none score", "none none none none")
+  check_kinds("{ kind = 'pair_table' }", "none none none score", "causal none none score", "none none none none")
+  check_kinds("{ kind = 'relative' }", "none transformer_xl none none", "causal transformer_xl none none",
     "none none none none")
-  check("{ kind = 'rope', score = { use = 'log_length' } }", "none none rope score", "causal none rope score",
+  check_kinds("{ kind = 'rope', score = { use = 'log_length' } }", "none none rope score", "causal none rope score",
     "none none rope score")
-  check("{ kind = 'alibi', cross = { use = 'alibi' } }", "none none none score", "causal none none score",
+  check_kinds("{ kind = 'alibi', cross = { use = 'alibi' } }", "none none none score", "causal none none score",
     "none none none score")
-  check("{ kind = 'alibi_learned', cross = { parameters = { slope = { per = 'layer' , init = 1 } } } }",
+  check_kinds("{ kind = 'alibi_learned', cross = { parameters = { slope = { per = 'layer' , init = 1 } } } }",
     "none none none score", "causal none none score", "none none none score")
-  check("{ kind = 'relative', cross = { relative = { kind = 'transformer_xl' } } }", "none transformer_xl none none",
+  check_kinds("{ kind = 'relative', cross = { relative = { kind = 'transformer_xl' } } }",
+    "none transformer_xl none none",
     "causal transformer_xl none none", "none transformer_xl none none")
   local lines = make_plan("{ lines = { { head = 0, direction = 1, line = 0, value = 1 } } }")
   lu.assertEquals({ lines.attentions[1].mask.kind, lines.attentions[3].mask.kind }, { "lines", "none" })
@@ -67,7 +70,7 @@ end
 -- An error of a score that occurs only in cross-attention is reported at the score's use there.
 function TestInherit.test_a_score_that_cross_attention_does_not_inherit_is_not_checked_there()
   local score = "score = function(x) return x.score + x.distance / (x.key_length - x.query_length + 1) end"
-  check(("{ %s }"):format(score), "none none none score", "causal none none score", "none none none none")
+  check_kinds(("{ %s }"):format(score), "none none none score", "causal none none score", "none none none none")
   local spec, message = project:plan(support.write("inherit.lua", SPEC:format(("{ cross = { %s } }"):format(score), 1)))
   lu.assertNil(spec)
   lu.assertStrContains(message, "encoding.cross.score")
@@ -75,39 +78,39 @@ end
 
 function TestInherit.test_a_preset_declares_its_kind_of_model()
   for _, preset in ipairs({ "alibi_causal", "fire_causal" }) do
-    check(("{ kind = '%s', rotation = { kind = 'rope' } }"):format(preset), "none none rope score",
+    check_kinds(("{ kind = '%s', rotation = { kind = 'rope' } }"):format(preset), "none none rope score",
       "causal none rope score", "none none rope none")
-    check(("{ kind = '%s', encoder = { use = '%s' } }"):format(preset, preset), "causal none none score",
+    check_kinds(("{ kind = '%s', encoder = { use = '%s' } }"):format(preset, preset), "causal none none score",
       "causal none none score", "none none none none")
     local both = make_plan(("{ kind = '%s' }"):format(preset)).attentions
     local wanted = make_plan(("{ kind = '%s' }"):format(preset:match("^[^_]*"))).attentions
     lu.assertEquals(both[1].score.formula, wanted[1].score.formula)
     lu.assertNotEquals(both[2].score.formula, wanted[2].score.formula)
   end
-  check("{ kind = 'lst_relative' }", "none none none none", "causal shaw none none", "none none none none")
+  check_kinds("{ kind = 'lst_relative' }", "none none none none", "causal shaw none none", "none none none none")
   local geometric = make_plan("{ kind = 'geometric' }")
   lu.assertEquals({ geometric.attentions[1].normaliser.kind, geometric.attentions[2].normaliser.kind,
     geometric.attentions[3].normaliser.kind }, { "geometric", "softmax", "softmax" })
-  check("{ made_for = 'decoder', score = function(x) return x.score + x.distance end }", "none none none none",
+  check_kinds("{ made_for = 'decoder', score = function(x) return x.score + x.distance end }", "none none none none",
     "causal none none score", "none none none none")
 end
 
-local function resolve_with_sets(encoding, sets)
+local function plan_with_sets(encoding, sets)
   return (assert(project:plan(support.write("inherit.lua", SPEC:format(encoding, 1)), sets)))
 end
 
 -- The made_for of a preset also applies to an encoding that uses the preset, even with changed fields.
 function TestInherit.test_made_for_applies_to_used_presets()
-  for _, spec in ipairs({ resolve_with_sets("{ kind = 'shaw' }", { "encoding.made_for=encoder" }),
-    resolve_with_sets("{ kind = 'shaw', made_for = 'encoder' }"),
-    resolve_with_sets("{ relative = { kind = 'shaw' } }", { "encoding.made_for=encoder" }) }) do
-    lu.assertEquals(facets(spec.plan), { encoder = "none shaw none none", decoder = "causal none none none",
+  for _, spec in ipairs({ plan_with_sets("{ kind = 'shaw' }", { "encoding.made_for=encoder" }),
+    plan_with_sets("{ kind = 'shaw', made_for = 'encoder' }"),
+    plan_with_sets("{ relative = { kind = 'shaw' } }", { "encoding.made_for=encoder" }) }) do
+    lu.assertEquals(list_facets(spec.plan), { encoder = "none shaw none none", decoder = "causal none none none",
       cross = "none none none none" })
   end
-  for _, spec in ipairs({ resolve_with_sets("{ kind = 'lst_relative' }", { "encoding.relative.clip=3",
+  for _, spec in ipairs({ plan_with_sets("{ kind = 'lst_relative' }", { "encoding.relative.clip=3",
     "encoding.rotation={ kind = 'rope' }" }),
-    resolve_with_sets("{ kind = 'lst_relative', relative = { clip = 3 }, rotation = { kind = 'rope' } }") }) do
-    lu.assertEquals(facets(spec.plan), { encoder = "none none rope none", decoder = "causal shaw rope none",
+    plan_with_sets("{ kind = 'lst_relative', relative = { clip = 3 }, rotation = { kind = 'rope' } }") }) do
+    lu.assertEquals(list_facets(spec.plan), { encoder = "none none rope none", decoder = "causal shaw rope none",
       cross = "none none rope none" })
     lu.assertEquals(spec.plan.resolved.encoding.relative.clip, 3)
   end
@@ -115,13 +118,13 @@ function TestInherit.test_made_for_applies_to_used_presets()
     { 'encoding.made_for: "decoder" has no effect: the model has one attention' })
 end
 
--- A model with one attention has all facets.
+-- The only attention of a model inherits all facets.
 function TestInherit.test_an_encoder_may_use_presets_for_decoders()
   local spec = assert(project:plan("even_pairs_none", { "encoding={ use = 'alibi_causal' }" }))
   lu.assertEquals({ spec.plan.first.mask.kind, spec.plan.first.score.kind }, { "causal", "expression" })
 end
 
--- An encoding gives the same model in any spelling: a facet for all families equals the same facet in each of them.
+-- A facet for all families and the same facet in each family give the same plan.
 function TestInherit.test_digests_depend_on_meaning_not_spelling()
   lu.assertEquals(make_plan("{ kind = 'alibi' }").digest,
     make_plan("{ kind = 'alibi', cross = { score = { kind = 'none' } } }").digest)
@@ -133,7 +136,7 @@ function TestInherit.test_digests_depend_on_meaning_not_spelling()
   lu.assertNotEquals(all.digest, make_plan("{ kind = 'alibi' }").digest)
 end
 
--- The resolved spec of a run still gives facets for all families, so that it gives the same plan.
+-- The resolved spec of a run has facets for all families, and gives the same plan.
 function TestInherit.test_a_run_s_spec_keeps_its_meaning()
   for _, encoding in ipairs({ "{ kind = 'alibi_learned', cross = { use = 'alibi_learned' } }",
     "{ kind = 'alibi_causal', encoder = { use = 'alibi_causal' }, cross = { use = 'alibi_causal' } }",
@@ -153,8 +156,7 @@ function TestInherit.test_a_run_s_spec_keeps_its_meaning()
   end
 end
 
--- Checks that the resolved form of a spec, as text, resolves to the same and has the same digest; returns false for an
--- invalid spec.
+-- Checks that a resolved spec, written as a spec, resolves to itself; returns false for an invalid spec.
 local function check_written_spec(encoding, model)
   local spec = project:resolve(support.write("inherit.lua", [[return { task = { kind = "bucket_sort" }, encoding = ]]
     .. encoding .. ", model = { heads = 2, width = 16, feedforward = 32, " .. model
@@ -170,11 +172,11 @@ end
 local PAIRS = { "kind = 'encoder_decoder', encoder_layers = 1, decoder_layers = 1",
   "kind = 'encoder_decoder', encoder_layers = 0, decoder_layers = 1" }
 
--- For presets of other tasks or kinds of models, the number of specs that they fit.
+-- The number of the four models below that a preset fits, for presets of certain tasks or kinds of models.
 local FITS = { abc_b = 2, abc_c = 2, abc_d = 2, geometric = 3, lst_2d = 0, lst_2d_clean = 0, lst_learned = 0,
   lst_random = 0 }
 
-function TestInherit.test_every_encoding_comes_back_from_a_run_s_spec()
+function TestInherit.test_every_encoding_is_read_again_from_a_run_s_spec()
   for _, name in ipairs(paths.list_base_names("spec/encodings", ".lua")) do
     local count = 0
     for _, model in ipairs({ "kind = 'encoder', layers = 1", "kind = 'decoder', layers = 1", PAIRS[1], PAIRS[2] }) do
@@ -196,8 +198,8 @@ function TestInherit.test_facets_that_a_family_lacks_are_read_back()
   end
 end
 
--- Lines and projections have no kinds, and can be left out as a score can.
-function TestInherit.test_facets_without_kinds_can_be_left_out()
+-- Lines and projections have no kinds, but kind = 'none' switches them off, as it does for a score.
+function TestInherit.test_facets_without_kinds_can_be_switched_off()
   local plain, bare = make_plan("{ kind = 'lst_relative_clean' }"), make_plan(
     "{ kind = 'lst_relative_clean', projections = { kind = 'none' } }")
   lu.assertEquals(plain.resolved.encoding.projections, { bias = true, init = "linear" })

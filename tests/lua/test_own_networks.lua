@@ -1,8 +1,9 @@
--- A user's own networks: the built-in networks written again, and other properties of descriptions.
+-- A user's own networks: the built-in encoder as a description, digests, loops, positions, and several attentions.
 
 local support = dofile("tests/lua/support.lua")
 
 local grid = require("lab.study.grid.grid")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local own_networks = require("own_networks")
 local plan_page = require("lab.pages.plan_page")
@@ -23,7 +24,7 @@ local ENCODINGS = { "", ", encoding = { kind = 'rope' }", ", encoding = { kind =
 
 local SMALL = "layers = 2, heads = 2, width = 16, feedforward = 32"
 
--- A user's description of the encoder gives the encoder's tensors, operations and model digest.
+-- A user's description of the encoder gives the tensors, operations and model digest of the built-in encoder.
 function TestOwn.test_a_description_of_the_encoder_gives_its_model()
   for _, encoding in ipairs(ENCODINGS) do
     local spec = 'return { task = { kind = "bucket_sort" }, model = { %s' .. SMALL .. " }" .. encoding .. " }"
@@ -37,7 +38,7 @@ function TestOwn.test_a_description_of_the_encoder_gives_its_model()
   end
 end
 
--- The file's bytes are in the digest, not its path; options are part of the spec.
+-- The plan digest covers the bytes of the file, not its path, and the options.
 function TestOwn.test_the_plan_s_digest_covers_the_bytes_of_the_description()
   local plan = accept_network(PLAIN)
   lu.assertEquals(accept_network(PLAIN).digest, plan.digest)
@@ -55,7 +56,6 @@ function TestOwn.test_the_plan_s_digest_covers_the_bytes_of_the_description()
   lu.assertNotEquals(wider.model_digest, plan.model_digest)
 end
 
--- A description's own state does not persist.
 function TestOwn.test_state_of_a_description_does_not_persist()
   local text = "local calls = 0\n" .. PLAIN:gsub("local kind", [[calls = calls + 1
   assert(calls == 1, "again")
@@ -63,7 +63,6 @@ function TestOwn.test_state_of_a_description_does_not_persist()
   lu.assertEquals(accept_network(text).digest, accept_network(text).digest)
 end
 
--- Blocks one after another, each with its own parameters.
 function TestOwn.test_two_blocks_have_parameters_of_their_own()
   local plan = accept_network((make_description(FULL):gsub("  net:classify.*", [[
   local c = net:block("second", 3)
@@ -72,11 +71,8 @@ function TestOwn.test_two_blocks_have_parameters_of_their_own()
   net:classify(net:readout(c.result, "last"))
 end
 ]])))
-  local sites = {}
-  for i, site in ipairs(plan.trace_sites) do
-    sites[i] = site.name
-  end
-  lu.assertEquals(table.concat(sites, " "), "embedding layers.0.output layers.1.output seconds.0 seconds.0.output "
+  lu.assertEquals(table.concat(lists.get_names(plan.trace_sites), " "),
+    "embedding layers.0.output layers.1.output seconds.0 seconds.0.output "
     .. "seconds.1 seconds.1.output seconds.2 seconds.2.output")
 end
 
@@ -109,7 +105,8 @@ end
   lu.assertEquals(accept_network(bare, sampled_positions).cpu.blocks[2].forward[1].positions, "w->shared->position[0]")
 end
 
--- In evaluation the counter has a byte for all places of a pass, in training one for those of a repetition.
+-- The counter of random numbers has one byte for places with dropout: in training for those of a repetition of a block,
+-- in evaluation for those of a whole pass.
 function TestOwn.test_too_many_places_of_an_evaluation_with_dropout_are_refused()
   local text = make_description([[local a = b:add(h, b:attention("self", h, h), model.dropout)
 b:output(b:norm("n", %s))]]):gsub('"layer", model.layers', '"layer", 2, "A block.", { loops = model.options.loops }')
@@ -121,7 +118,7 @@ b:output(b:norm("n", %s))]]):gsub('"layer", model.layers', '"layer", 2, "A block
   lu.assertStrContains(message, "eval.dropout: 2 places of 129 layers")
 end
 
--- A block whose parameters several repetitions share: they are stored once, and each repetition is traced.
+-- The loops of a block share its parameters, which are stored once; each loop is traced.
 function TestOwn.test_repetitions_share_parameters()
   local text = make_description([[b:output(b:norm("n", b:add(h, b:attention("self", h, h), model.dropout)))]])
     :gsub('"layer", model.layers', '%0, "A block.", { loops = 3 }')
@@ -137,21 +134,20 @@ function TestOwn.test_repetitions_share_parameters()
   end
 end
 
--- Every repetition of a loop caches attention's weights for the backward pass, which takes as much memory as separate
--- layers.
+-- Every loop stores attention weights for the backward pass, as separate layers do.
 function TestOwn.test_every_loop_caches_weights()
   local block = make_description([[b:output(b:norm("n", b:add(h, b:attention("self", h, h))))]])
-  local function saved_values(layers, loops)
+  local function count_saved_values(layers, loops)
     local text = block:gsub('"layer", model.layers', ('"layer", %d, "A block.", { loops = %d }'):format(layers, loops))
     return accept_network(text, { "train.lengths={1,400}" }).attentions[1].recomputed.pairs
   end
-  lu.assertEquals(saved_values(2, 6), saved_values(12, 1))
-  lu.assertEquals(saved_values(4, 1), 2 * saved_values(4, 2))
+  lu.assertEquals(count_saved_values(2, 6), count_saved_values(12, 1))
+  lu.assertEquals(count_saved_values(4, 1), 2 * count_saved_values(4, 2))
 end
 
--- Every attention of a model caches its weights, also one with dropout of weights.
+-- Every attention of a model stores its weights for the backward pass, also one with dropout of weights.
 function TestOwn.test_several_attentions_cache_weights()
-  local function recomputed(rate)
+  local function derive_recomputed(rate)
     local text = make_description(([[local a = b:add(h, b:attention("self", h, h))
 b:output(b:norm("n", b:add(a, b:attention("self", a, a, { name = "again", dropout = %s }))))]]):format(rate))
     local list = accept_network(text, { "train.lengths={1,400}", "model.layers=12" }).attentions
@@ -159,13 +155,13 @@ b:output(b:norm("n", b:add(a, b:attention("self", a, a, { name = "again", dropou
   end
   local one = make_description([[b:output(b:norm("n", b:add(h, b:attention("self", h, h))))]])
   local alone = accept_network(one, { "train.lengths={1,400}", "model.layers=12" }).attentions[1].recomputed
-  local first, second = recomputed("0")
+  local first, second = derive_recomputed("0")
   lu.assertEquals({ 2 * first.pairs, 2 * second.pairs }, { alone.pairs, alone.pairs })
-  first, second = recomputed("0.1")
+  first, second = derive_recomputed("0.1")
   lu.assertEquals({ 2 * first.pairs, second }, { alone.pairs, false })
 end
 
--- A number of channels equal to the model's width is that width, from any source.
+-- A number of channels that equals the model's width is the same width.
 function TestOwn.test_a_number_of_channels_may_equal_the_width()
   accept_network(make_description([[
   local wide = b:activation("wide", b:product("w", h, 64), "gelu")
@@ -177,10 +173,9 @@ function TestOwn.test_masks_have_the_width_of_their_values()
   local plan = accept_network(make_description([[
   local sum = b:add(b:product("one", h, 64), b:product("two", h, 64), 0.25)
   b:output(b:norm("n", b:add(h, b:product("back", b:activation("bent", sum, "gelu"), model.width), 0.1)))]]))
-  local widths = {}
-  for _, record in ipairs(plan.cpu.blocks[1].forward) do
-    widths[#widths + 1] = record.kind == "draw" and record.width or nil
-  end
+  local widths = lists.map(plan.cpu.blocks[1].forward, function(record)
+    return record.kind == "draw" and record.width or nil
+  end)
   lu.assertEquals(widths, { "ONE_CHANNELS", "WIDTH" })
 end
 
@@ -216,8 +211,8 @@ function TestOwn.test_a_study_varies_options()
   lu.assertNotEquals(gelu.plan.digest, relu.plan.digest)
 end
 
--- Positions that are sampled in every layer, and tables of each, are counted in the attention's block; a score knows
--- model.layers.
+-- An attention has tables and random positions for each layer of its block; a score's number of layers is model.layers,
+-- so its attention must be applied that many times.
 function TestOwn.test_an_encoding_may_depend_on_the_number_of_layers()
   local spec = [[return { task = { kind = "bucket_sort" }, encoding = { kind = "%s" },
     model = { source = "net.lua", layers = 2, heads = 2, width = 16, feedforward = 32 } }]]
@@ -232,7 +227,7 @@ function TestOwn.test_an_encoding_may_depend_on_the_number_of_layers()
   lu.assertStrContains(message, "model.layers = 2 repetitions")
 end
 
--- Code of attention is absent without an attention; a second attention has the same facets with names of its own.
+-- A network without attention has no encoding; a second attention has the same facets with names of its own.
 function TestOwn.test_a_network_may_have_no_attention_or_two()
   local none = accept_network(make_description(FULL))
   lu.assertEquals(none.attentions, {})

@@ -1,10 +1,11 @@
--- Requests to a sweep: grids from flags, chosen cells.
+-- Studies that a sweep's command line requests: grids from --axis, --seeds and --learning-rate, and chosen cells.
 
 local support = dofile("tests/lua/support.lua")
 
 local requested_study = require("lab.study.grid.requested_study")
 local choice = require("lab.study.grid.chosen_cells")
 local grid = require("lab.study.grid.grid")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local paths = require("base.paths")
 local project = require("project").new(".")
@@ -19,13 +20,10 @@ local function make_options(more)
   local spec = support.write("flags/probe.lua", SPEC)
   local options = { project = project, studies = { spec }, study = spec, axes = {}, only = {}, set = {},
     out = spec:gsub("[^/]*$", "runs") }
-  for key, value in pairs(more) do
-    options[key] = value
-  end
-  return options
+  return lists.update(options, more)
 end
 
--- The study that these arguments request, or nil and the message.
+-- Returns the study that these arguments request, the message and the options; or nil and the message.
 local function settle(more)
   local options = make_options(more)
   local _, message = require("lab.stop").catch(requested_study.settle, options)
@@ -47,8 +45,8 @@ end
 
 TestFlags = { tearDown = support.clean }
 
--- The grid equals that of a file with the same content.
-function TestFlags.test_make_the_same_study_as_a_file()
+-- The flags give the study of a file with the same grid.
+function TestFlags.test_flags_make_the_same_study_as_a_file()
   local study, _, options = settle({ axes = { "encoding=rope,none", "train.lengths={1,4}, {1, 8}" }, seeds = "2:3",
     rates = "1e-3,0.01" })
   local file = support.write("flags/runs/same.lua", [[
@@ -83,7 +81,7 @@ function TestFlags.test_values_of_an_axis_name_cells()
   end
 end
 
--- Axes are named by their last words; by the whole path if two have the same.
+-- An axis is named by the last word of its field, or by the whole path if two axes have this word.
 function TestFlags.test_names_of_axes()
   local study = settle({ axes = { "model.width=16,32", "train.lengths={1,4}", "eval.lengths={3,6}" },
     only = { "model.width=32" } })
@@ -91,7 +89,7 @@ function TestFlags.test_names_of_axes()
     { "width", "train.lengths", "eval.lengths", "probe_width_16_1_4_3_6", 1 })
 end
 
--- Paths of files are relative to the spec, for any folder of runs.
+-- Paths of files in flags are relative to the spec, for any folder of runs.
 function TestFlags.test_files_are_those_next_to_the_spec()
   local text = SPEC:gsub("kind = \"alibi\"", "kind = \"rope\"")
   support.write("flags/other.lua", text)
@@ -105,13 +103,13 @@ function TestFlags.test_files_are_those_next_to_the_spec()
   lu.assertEquals(study.cells[1].spec.resolved.encoding.rotation.kind, "rope")
 end
 
--- An encoding on an axis takes the place of the encoding in the spec's name.
+-- If the encoding is an axis, the names of cells lack the encoding in the spec's name.
 function TestFlags.test_cells_are_named_after_task_or_spec()
   local path = support.write("flags/parity_check_rope.lua", SPEC)
-  local function first(axis)
+  local function get_first_id(axis)
     return assert(settle({ studies = { path }, study = path, axes = { axis } })).ids[1]
   end
-  lu.assertEquals({ first("encoding=none"), first("model.width=32") },
+  lu.assertEquals({ get_first_id("encoding=none"), get_first_id("model.width=32") },
     { "parity_check_none", "parity_check_rope_width_32" })
 end
 
@@ -158,6 +156,7 @@ return { title = "choice", base = { use = "./probe.lua" }, scales = { small = {}
   { name = "width", values = { { name = 16, spec = { model = { width = 16 } } },
     { name = 32, spec = { model = { width = 32 } } } } } } }]]
 
+-- The ids of the cells that words (texts after the study's path) and --only choose, the message and the options.
 local function list_chosen(words, only)
   support.write("flags/probe.lua", SPEC)
   local file, studies = support.write("flags/choice.lua", STUDY), {}
@@ -165,11 +164,7 @@ local function list_chosen(words, only)
     studies[i] = file .. word
   end
   local study, message, options = settle({ studies = studies, study = studies[1], only = only or {} })
-  local ids = {}
-  for i, cell in ipairs(study and study.cells or {}) do
-    ids[i] = cell.id
-  end
-  return study and ids, message, options
+  return study and lists.map(study.cells, function(cell) return cell.id end), message, options
 end
 
 function TestChoice.test_cells_by_name_and_by_axis()
@@ -184,8 +179,8 @@ function TestChoice.test_cells_by_name_and_by_axis()
   lu.assertEquals(list_chosen({ ":rope_16,none_32" }, { "width=32" }), { "none_32" })
 end
 
--- The choice in the arguments of a job that continues with the same cells.
-function TestChoice.test_as_words()
+-- A choice is written as the arguments of a job that continues with the same cells.
+function TestChoice.test_a_choice_as_words()
   local _, _, options = list_chosen({ ":rope_16,none_32" }, { "width=32", "encoding=none,rope" })
   local words = choice.make_words(options.choice, options.study)
   lu.assertEquals(words, { options.study .. ":rope_16,none_32", "--only", "width=32", "--only",

@@ -1,9 +1,10 @@
--- The score as device code: every preset with every reading of distances, no trace of features that are off, and the
--- form of expressions. tests/expressions tests the results of the code.
+-- Scores as device code: every preset with every reading of distances (positions.reading), the absence of features that
+-- are off, and the form of expressions. tests/expressions tests the results of the code.
 
 local support = dofile("tests/lua/support.lua")
 
 local functions = require("expression.functions")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local positions_facet = require("facets.positions")
 local project_module = require("project")
@@ -19,8 +20,8 @@ local function read_template(name, folder)
   return support.read((folder or "templates") .. "/" .. name)
 end
 
--- The plan of a score from the text of a spec's encoding, its layout for host and device, and the device code; nil
--- without a score.
+-- Renders the score of an encoding, the text of fields of a spec. Returns the score's plan for the device, its layout
+-- for host and device, and its device code; nil without a score.
 local function render_device(encoding, reading)
   local positions = (reading or "index") == "index" and ""
     or ('positions = { kind = "randomized", max_position = 2048, reading = %q },'):format(reading)
@@ -44,7 +45,8 @@ return { task = { kind = "bucket_sort" }, encoding = { %s %s },
   return plan.score.cuda, layout, code
 end
 
-local function each_preset(visit)
+-- Calls visit(name, plan for the device, layout, code) for every preset with a score and every reading.
+local function visit_presets(visit)
   local count = 0
   for _, name in ipairs(project:list_names("spec/encodings", ".lua")) do
     local scored = not name:find("^lst_") and not name:find("^abc_") -- some are for grids or encoder-decoders alone
@@ -65,12 +67,9 @@ end
 
 TestText = {}
 
--- Functions that the device code of a score may call: those of kernels/cuda, of the view of a step, and its own.
-local CALLED = {}
-for name in ([[ bucket_real add_block_sums add_listed sum_heads sum_keys sum_queries sum_diagonal sum_antidiagonal
-  __syncthreads positions_of distances_of drawn_distance take if for sizeof lay_out_score_work ]]):gmatch("%S+") do
-  CALLED[name] = true
-end
+-- Words before a bracket in the device code of a score: functions of kernels/cuda and of the step's view, and keywords.
+local CALLED = lists.split_set([[bucket_real add_block_sums add_listed sum_heads sum_keys sum_queries sum_diagonal
+  sum_antidiagonal __syncthreads positions_of distances_of drawn_distance take if for sizeof lay_out_score_work]])
 for _, row in pairs(functions.rows) do
   CALLED[row.scalar] = true
 end
@@ -89,7 +88,7 @@ function TestText.test_every_function_has_its_kernels()
 end
 
 function TestText.test_code_of_every_preset_has_no_words_of_cpu_code()
-  each_preset(function(name, _, layout, code)
+  visit_presets(function(name, _, layout, code)
     local text = layout .. code
     lu.assertNil(text:find("vector"), name)
     lu.assertNil(text:find("LANES"), name)
@@ -104,7 +103,7 @@ function TestText.test_code_of_every_preset_has_no_words_of_cpu_code()
 end
 
 function TestText.test_features_that_are_off_are_absent()
-  each_preset(function(name, cuda, layout, code)
+  visit_presets(function(name, cuda, layout, code)
     local trains = #cuda.gradients > 0
     local shares = cuda.gradient_set.type == "score_tables"
     lu.assertEquals(layout:find("score_gradients", 1, true) ~= nil, trains and not shares, name)
@@ -119,9 +118,9 @@ function TestText.test_features_that_are_off_are_absent()
   end)
 end
 
--- A parameter has a name only if it is used: in every function the body contains the names of its parameters.
+-- Unused parameters of functions have no name.
 function TestText.test_parameters_have_names_where_they_are_used()
-  each_preset(function(name, _, _, code)
+  visit_presets(function(name, _, _, code)
     for list, body in code:gmatch("\nINLINE [%w_]+ [%w_]+(%b()) (%b{})") do
       for parameter in list:gmatch("([%a_]+)%f[,)]") do
         local is_type = ({ int = true, real = true, score_tables = true })[parameter]
@@ -206,7 +205,7 @@ function TestGathers.test_the_logit_has_a_gradient_of_its_own_where_it_differs()
   lu.assertFalse(cuda.logit_grad)
 end
 
--- Every head has separate gradients, also of numbers that heads share.
+-- Every head has gradients of its own, also of numbers that all heads share.
 function TestGathers.test_every_head_has_separate_gradients()
   local cuda, layout, code = render_device("score = function(x) return x.score + x.b * sin(x.query_index * x.b) end, "
     .. "parameters = { b = { init = 1 } }")
@@ -217,7 +216,7 @@ function TestGathers.test_every_head_has_separate_gradients()
   lu.assertStrContains(code, "sum_heads(d->by_query + i, d->tokens)")
 end
 
--- If lookups differ between entries, the entries write lists, which the owners of the parameter's elements read.
+-- If lookups at several distances may read one element, their gradients are lists, which the element's thread adds up.
 function TestGathers.test_lookups_that_differ_write_lists()
   local _, layout, code = render_device('use = "t5"')
   lu.assertStrContains(layout, "int *bias_indices;")

@@ -21,9 +21,9 @@ TestLedger = {}
 local LINE = '{"step":%d,"split":"%s","by":{"length":%d},"examples":8,"draws":%d,"accuracy":0.5,"exact_match":0,'
   .. '"loss":1,"sd_over_draws":0%s}\n'
 
--- The text of run.json of the cell's first run, at this step and with this exit code, nil while it runs; kind: kind of
--- model.
-local function ended(cell, step, code, kind)
+-- The text of run.json of the cell's first run. step, code: its last step and exit code, nil while it runs; kind: of
+-- the model.
+local function make_facts(cell, step, code, kind)
   local run, spec = cell.runs[1], reports.make_spec("bucket_sort")
   spec.model.kind = kind
   return json.encode({ id = cell.id, digest = cell.spec.plan.digest, seed = run.seed,
@@ -31,7 +31,8 @@ local function ended(cell, step, code, kind)
     exit = code or json.null }) .. "\n"
 end
 
-local function state(cell, files)
+-- Writes files of the cell's first run; returns its state, the reason, and the run's folder.
+local function read_state(cell, files)
   local run = "ledger/" .. cell.runs[1].dir .. "/"
   for name, text in pairs(files) do
     support.write(run .. name, text)
@@ -47,8 +48,8 @@ function TestLedger.test_a_run_is_done_if_nothing_is_missing()
   for _, n in ipairs({ 3, 6, 9 }) do
     all = all .. LINE:format(70, "in_distribution", n, 2, "")
   end
-  lu.assertEquals(state(cell, {}), "absent")
-  lu.assertEquals(state(cell, { ["run.json"] = ended(cell, 70, 0), ["eval.jsonl"] = all }), "done")
+  lu.assertEquals(read_state(cell, {}), "absent")
+  lu.assertEquals(read_state(cell, { ["run.json"] = make_facts(cell, 70, 0), ["eval.jsonl"] = all }), "done")
   for what, text in pairs({
     ["one missing"] = LINE:format(70, "in_distribution", 3, 2, "") .. LINE:format(70, "in_distribution", 6, 2, ""),
     ["of validation"] = all:gsub("in_distribution", "validation"),
@@ -57,22 +58,22 @@ function TestLedger.test_a_run_is_done_if_nothing_is_missing()
     ["torn"] = all:sub(1, -3),
     ["of another seed"] = all:gsub('"sd_over_draws":0', '"sd_over_draws":0,"seed":5'),
   }) do
-    lu.assertEquals(state(cell, { ["eval.jsonl"] = text }), "to evaluate", what)
+    lu.assertEquals(read_state(cell, { ["eval.jsonl"] = text }), "to evaluate", what)
   end
-  lu.assertEquals(state(cell, { ["eval.jsonl"] = all, ["run.json"] = ended(cell, 60, 0) }), "to train on")
-  lu.assertEquals(state(cell, { ["run.json"] = ended(cell, 80, 0) }), "trained further")
-  lu.assertEquals(state(cell, { ["run.json"] = ended(cell, 80, 75) }), "trained further")
-  lu.assertEquals(state(cell, { ["run.json"] = ended(cell, 70, 1) }), "failed")
-  lu.assertEquals(state(cell, { ["run.json"] = ended(cell, 70, 75) }), "stopped")
-  lu.assertEquals(state(cell, { ["run.json"] = ended(cell) }), "stopped")
+  lu.assertEquals(read_state(cell, { ["eval.jsonl"] = all, ["run.json"] = make_facts(cell, 60, 0) }), "to train on")
+  lu.assertEquals(read_state(cell, { ["run.json"] = make_facts(cell, 80, 0) }), "trained further")
+  lu.assertEquals(read_state(cell, { ["run.json"] = make_facts(cell, 80, 75) }), "trained further")
+  lu.assertEquals(read_state(cell, { ["run.json"] = make_facts(cell, 70, 1) }), "failed")
+  lu.assertEquals(read_state(cell, { ["run.json"] = make_facts(cell, 70, 75) }), "stopped")
+  lu.assertEquals(read_state(cell, { ["run.json"] = make_facts(cell) }), "stopped")
 end
 
-local function pair(cell, files)
-  local now, words = state(cell, files)
+local function read_state_and_words(cell, files)
+  local now, words = read_state(cell, files)
   return { now, words }
 end
 
--- If a run has only teacher-forced evaluations, and no checkpoint, they count although greedy ones are requested.
+-- Greedy evaluations are requested for a decoder. If it has only teacher-forced ones and no checkpoint, these count.
 function TestLedger.test_answers_of_generative_models()
   local file = probe()
   local cell = expand(file, { set = { "model.kind='decoder'" } }).cells[2]
@@ -83,43 +84,43 @@ function TestLedger.test_answers_of_generative_models()
     lines = lines .. line:gsub('"accuracy"', '"decoding":"teacher_forced","accuracy_teacher_forced"')
     greedy = greedy .. line:gsub('"accuracy"', '"decoding":"greedy","accuracy"')
   end
-  local run = { ["run.json"] = ended(cell, 70, 0, "decoder"), ["checkpoint.safetensors"] = "" }
+  local run = { ["run.json"] = make_facts(cell, 70, 0, "decoder"), ["checkpoint.safetensors"] = "" }
   run["eval.jsonl"] = lines
-  lu.assertEquals(pair(cell, run), { "to evaluate", "greedy decoding is requested" })
-  lu.assertEquals(pair(given, run), { "done" })
+  lu.assertEquals(read_state_and_words(cell, run), { "to evaluate", "greedy decoding is requested" })
+  lu.assertEquals(read_state_and_words(given, run), { "done" })
   run["eval.jsonl"] = lines .. greedy
-  lu.assertEquals(pair(cell, run), { "done" })
+  lu.assertEquals(read_state_and_words(cell, run), { "done" })
   run["eval.jsonl"] = greedy
-  lu.assertEquals(pair(given, run), { "to evaluate", "teacher-forced decoding is requested" })
+  lu.assertEquals(read_state_and_words(given, run), { "to evaluate", "teacher-forced decoding is requested" })
   run["eval.jsonl"] = lines:match("^[^\n]*\n")
-  lu.assertEquals(pair(cell, run), { "to evaluate", "3 lengths are not evaluated as requested" })
+  lu.assertEquals(read_state_and_words(cell, run), { "to evaluate", "3 lengths are not evaluated as requested" })
   run["eval.jsonl"] = lines
-  local _, words, dir = state(cell, run)
+  local _, words, dir = read_state(cell, run)
   lu.assertEquals(words, "greedy decoding is requested")
   os.remove(dir .. "/checkpoint.safetensors")
   lu.assertEquals({ ledger.read_state(dir, ledger.derive_wanted(cell), {}) }, { "done",
     "greedy decoding is requested, but there " .. "is no checkpoint to evaluate" })
 end
 
--- Task lengths below 41 are training lengths; a model without random positions has one draw.
+-- Training lengths end at 40; a model without random positions has one draw.
 function TestLedger.test_requested_evaluations_by_length()
   local cell = expand(probe(), { set = { "eval.lengths={ 39, 42 }" } }).cells[1]
   lu.assertEquals(ledger.derive_wanted(cell).conditions, { ["in_distribution 39 8 1"] = true,
     ["in_distribution 40 8 1"] = true, ["beyond 41 8 1"] = true, ["beyond 42 8 1"] = true })
 end
 
--- The validation stream is evaluated first: it takes time, but a run is done without its lines.
+-- The validation stream is evaluated first and takes time, but a run without its lines is done.
 function TestLedger.test_validation_takes_time_but_is_not_required()
-  local function wanted_with(examples)
+  local function derive_wanted(examples)
     return ledger.derive_wanted(expand(probe(), { set = { "eval.validation.examples=" .. examples } }).cells[2])
   end
-  local without, with = wanted_with(0), wanted_with(5)
+  local without, with = derive_wanted(0), derive_wanted(5)
   lu.assertEquals(with.conditions, without.conditions)
   local more = with.eval_work[1] - without.eval_work[1]
   lu.assertTrue(more > 0)
   lu.assertEquals(with.eval_work[3] - without.eval_work[3], more)
   local cell = expand(probe()).cells[2]
-  local _, _, dir = state(cell, { ["metrics.jsonl"] = '{"step":70,"accuracy":0.75}\n',
+  local _, _, dir = read_state(cell, { ["metrics.jsonl"] = '{"step":70,"accuracy":0.75}\n',
     ["eval.jsonl"] = LINE:format(70, "validation", 9, 2, "") })
   lu.assertNil(ledger.read_progress(dir, ledger.derive_wanted(cell)).evaluated)
 end
@@ -127,17 +128,18 @@ end
 function TestLedger.test_progress_is_counted_in_operations()
   local cell = expand(probe()).cells[2]
   local wanted = ledger.derive_wanted(cell)
-  local _, _, dir = state(cell, { ["metrics.jsonl"] = '{"step":35,"accuracy":0.75}\n{"step":7', ["eval.jsonl"] = "" })
+  local _, _, dir = read_state(cell,
+    { ["metrics.jsonl"] = '{"step":35,"accuracy":0.75}\n{"step":7', ["eval.jsonl"] = "" })
   local far = ledger.read_progress(dir, wanted)
   lu.assertEquals({ far.step, far.accuracy, far.work }, { 35, 0.75, wanted.train_work / 2 })
   lu.assertEquals(wanted.train_work, 70 * cell.spec.plan.flops_per_step)
-  state(cell, { ["metrics.jsonl"] = '{"step":35,"accuracy_teacher_forced":0.5}\n', ["eval.jsonl"] = "" })
+  read_state(cell, { ["metrics.jsonl"] = '{"step":35,"accuracy_teacher_forced":0.5}\n', ["eval.jsonl"] = "" })
   lu.assertEquals(ledger.read_progress(dir, wanted).accuracy, 0.5) -- of a generative model
 end
 
 TestJobs = {}
 
--- A name with a newline is one name, and no second command.
+-- A newline in a name does not begin a second command.
 function TestJobs.test_commands_may_contain_any_names()
   local folder = support.write("jobs/x", ""):match("^(.*)/")
   local names, commands, codes = { "a\n: >b; exit", "c\\nd\\\\e", "f'g\\0101" }, {}, {}
@@ -158,7 +160,7 @@ end
 
 TestFailures = {}
 
--- Messages of three runs of a group, each with a warning and an error.
+-- Messages of a trainer about three runs of a group, each with a warning and an error.
 local WARNED, FAILED = {}, {}
 for i, name in ipairs({ "rate 0.001, seed 9", "rate 0.001, seed 10", "rate 1e+06, seed 0" }) do
   WARNED[i] = "learning " .. name .. ": warning: step 1: the training may be running away\n"
@@ -169,7 +171,8 @@ end
 local CLOSING = "trainer: error: 3 of 3 runs failed\n"
 local PROGRESS = "[###.................] 3 runs  step 0 to 10 of 99  1.0 model-steps/s\n"
 
-local function capture(...)
+-- The errors of a log with these texts, as a sweep prints them.
+local function format_errors(...)
   return failures.format_errors(support.write("log.txt", table.concat({ ... })), 0, 8)
 end
 
@@ -177,12 +180,13 @@ function TestFailures.test_failures_of_a_group_are_reported_for_any_order_of_lin
   local text = "    " .. FAILED[1]:gsub("\n", "\n    ")
     .. "learning rate 0.001, seed 10: error: step 2: the loss is nan\n"
     .. "    learning rate 1e+06, seed 0: error: step 2: the loss is nan"
-  lu.assertEquals(capture(WARNED[1], WARNED[2], WARNED[3], FAILED[1], FAILED[2], FAILED[3], CLOSING), text)
-  lu.assertEquals(capture(WARNED[1], FAILED[1], WARNED[2], PROGRESS, FAILED[2], WARNED[3], FAILED[3], CLOSING), text)
-  lu.assertEquals(capture(WARNED[3], FAILED[3], WARNED[2], FAILED[2], WARNED[1], FAILED[1], CLOSING), text)
+  lu.assertEquals(format_errors(WARNED[1], WARNED[2], WARNED[3], FAILED[1], FAILED[2], FAILED[3], CLOSING), text)
+  lu.assertEquals(format_errors(WARNED[1], FAILED[1], WARNED[2], PROGRESS, FAILED[2], WARNED[3], FAILED[3], CLOSING),
+    text)
+  lu.assertEquals(format_errors(WARNED[3], FAILED[3], WARNED[2], FAILED[2], WARNED[1], FAILED[1], CLOSING), text)
 end
 
--- Failures of one part of a cell, whose other parts write to the same log.
+-- Processes that train other runs of a cell write to the same log.
 function TestFailures.test_runs_of_another_part_are_left_out()
   local log = support.write("log.txt", FAILED[1] .. FAILED[2])
   lu.assertEquals(failures.format_errors(log, 0, 1, { { learning_rate = 1e-3, seed = 10 } }),
@@ -190,32 +194,33 @@ function TestFailures.test_runs_of_another_part_are_left_out()
 end
 
 function TestFailures.test_an_early_failure_is_reported()
-  lu.assertStrContains(capture(FAILED[1], PROGRESS:rep(1000)), "seed 9: error: step 2")
+  lu.assertStrContains(format_errors(FAILED[1], PROGRESS:rep(1000)), "seed 9: error: step 2")
 end
 
 function TestFailures.test_other_failures_show_the_end_of_the_log()
-  lu.assertEquals(capture("compiles\n", "trainer: error: no space left\n  hint: room\n"),
+  lu.assertEquals(format_errors("compiles\n", "trainer: error: no space left\n  hint: room\n"),
     "    trainer: error: no space left\n      hint: room")
   lu.assertEquals(failures.format_errors(support.write("log.txt", "before\na\nb\n" .. PROGRESS .. "c\n"), 7, 2),
     "    b\n    c")
-  lu.assertNil(capture(PROGRESS))
+  lu.assertNil(format_errors(PROGRESS))
   lu.assertNil(failures.format_errors("/no/such/log.txt", 0, 8))
 end
 
 TestBench = {}
 
-local function trainer(body)
+-- Writes a shell script in place of a trainer; returns its path.
+local function write_trainer(body)
   local path = support.write("trainer", "#!/bin/sh\n" .. body .. "\n")
   assert(os.execute(("chmod +x '%s'"):format(path)))
   return path
 end
 
 function TestBench.test_rows_or_the_exit_code()
-  local rows = estimate.run_bench(trainer([[[ "$*" = "bench --json --lengths 5" ] &&
+  local rows = estimate.run_bench(write_trainer([[[ "$*" = "bench --json --lengths 5" ] &&
     echo '{"mode":"train","length":5,"steps_per_second":2.5}' && echo '{"mode":"eval","length":5}']]),
     { "--lengths", "5" })
   lu.assertEquals(rows, { { mode = "train", length = 5, steps_per_second = 2.5 }, { mode = "eval", length = 5 } })
-  lu.assertEquals({ estimate.run_bench(trainer("exit 4"), {}) }, { nil, 4 })
+  lu.assertEquals({ estimate.run_bench(write_trainer("exit 4"), {}) }, { nil, 4 })
 end
 
 support.run()

@@ -1,4 +1,4 @@
--- The digests of a plan: tasks and their options, files of examples, and files of initial parameters.
+-- The digests of a plan and its model with other tasks and options, files of examples, and files of initial parameters.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -11,7 +11,7 @@ TestTaskDigests = {}
 -- The bytes of a user's own task are in the plan's digest, its path is not.
 function TestTaskDigests.test_a_user_s_task_is_in_the_digest_by_its_bytes()
   local text = support.read("tests/golden/tasks/own/first_repeat.c")
-  local function digests(folder, bytes)
+  local function compute_digests(folder, bytes)
     support.write(folder .. "/first_repeat.c", bytes)
     local path = support.write("probe.lua", 'return { task = { source = "' .. folder .. '/first_repeat.c" } }')
     local resolved, info, d = support.check(path)
@@ -20,39 +20,42 @@ function TestTaskDigests.test_a_user_s_task_is_in_the_digest_by_its_bytes()
     local plan = plans.build(resolved, info.task)
     return plan.digest, plan.model_digest
   end
-  local plan, model = digests("here", text)
-  lu.assertEquals({ digests("there", text) }, { plan, model })
-  local other_plan, other_model = digests("here", text .. "/* another */\n")
+  local plan, model = compute_digests("here", text)
+  lu.assertEquals({ compute_digests("there", text) }, { plan, model })
+  local other_plan, other_model = compute_digests("here", text .. "/* another */\n")
   lu.assertNotEquals(other_plan, plan)
   lu.assertEquals(other_model, model)
 end
 
--- Digests of a task and the rest of a spec, as text.
-local function task_digests(fields, rest)
+-- The digests of plan and model of a spec, from the texts of its task's fields and of its other fields.
+local function digest_task(fields, rest)
   local plan = plans.plan_task(fields, rest)
   return plan.digest, plan.model_digest
 end
 
--- Dataset files: their alphabets are in the plan's digest; the trainer compares the bytes of the files, in any folder.
+-- The digests cover the alphabets of dataset files; the trainer compares the bytes of the files.
 function TestTaskDigests.test_dataset_files_are_in_the_digest_by_their_alphabets()
-  local base, model = task_digests("data = 'a.jsonl', input_symbols = 3, output_symbols = 2")
+  local base, model = digest_task("data = 'a.jsonl', input_symbols = 3, output_symbols = 2")
   local same = { base, model }
-  lu.assertEquals({ task_digests("data = 'b/a.jsonl', eval = 'c.jsonl', input_symbols = 3, output_symbols = 2") }, same)
-  lu.assertEquals({ task_digests("data = 'a.jsonl', input_symbols = { 'x', 'y', 'z' }, output_symbols = 2") }, same)
-  lu.assertEquals({ task_digests("data = 'a.jsonl', input_symbols = 3, output_symbols = 2, longest = 40") }, same)
-  lu.assertEquals({ task_digests("data = 'a.jsonl', input_symbols = 3, output_symbols = 2",
+  lu.assertEquals({ digest_task("data = 'b/a.jsonl', eval = 'c.jsonl', input_symbols = 3, output_symbols = 2") }, same)
+  lu.assertEquals({ digest_task("data = 'a.jsonl', input_symbols = { 'x', 'y', 'z' }, output_symbols = 2") },
+    same)
+  lu.assertEquals({ digest_task("data = 'a.jsonl', input_symbols = 3, output_symbols = 2, longest = 40") },
+    same)
+  lu.assertEquals({ digest_task("data = 'a.jsonl', input_symbols = 3, output_symbols = 2",
     ", train = { epochs = 4, cadence = 'epochs' }, eval = { examples = 3 }") }, same)
-  lu.assertEquals({ task_digests("data = 'a.jsonl', name = 'sums', input_symbols = 3, output_symbols = 2") }, same)
-  local other, other_model = task_digests("data = 'a.jsonl', input_symbols = 4, output_symbols = 2")
+  lu.assertEquals({ digest_task("data = 'a.jsonl', name = 'sums', input_symbols = 3, output_symbols = 2") },
+    same)
+  local other, other_model = digest_task("data = 'a.jsonl', input_symbols = 4, output_symbols = 2")
   lu.assertNotEquals(other, base)
   lu.assertNotEquals(other_model, model)
 end
 
--- Examples made by a task: its options and its seed, and the bytes of a validation file in any folder.
+-- If a task makes the examples, the plan digest covers its options, its seed, and the bytes of a validation file.
 function TestTaskDigests.test_made_examples_are_in_the_digest_by_options_seed_and_files()
   local kind = "kind = 'latin_square'"
-  local base, model = task_digests(kind)
-  lu.assertEquals({ task_digests(kind .. ", seed = 0, options = { puzzles = 3000, strict = 'no' }",
+  local base, model = digest_task(kind)
+  lu.assertEquals({ digest_task(kind .. ", seed = 0, options = { puzzles = 3000, strict = 'no' }",
     ", train = { epochs = 4 }, eval = { by = { vectors = true, puzzle = { 1, 9 } }, splits = { 'validation' } }") },
     { base, model })
   lu.assertEquals(plans.plan_task(kind .. ", seed = 0").resolved.task, plans.plan_task(kind).resolved.task)
@@ -62,39 +65,41 @@ function TestTaskDigests.test_made_examples_are_in_the_digest_by_options_seed_an
   support.write("b/d.csv", "others")
   for _, fields in ipairs({ "seed = 1", "options = { puzzles = 30 }", "validation = 'a.csv'",
     "validation = 'b/d.csv'" }) do
-    local digest, other_model = task_digests(kind .. ", " .. fields)
+    local digest, other_model = digest_task(kind .. ", " .. fields)
     lu.assertNil(seen[digest], fields)
     lu.assertEquals(other_model == model, not fields:find("options"), fields)
     seen[digest] = true
   end
-  lu.assertEquals(task_digests(kind .. ", validation = 'b/c.csv'"), (task_digests(kind .. ", validation = 'a.csv'")))
+  lu.assertEquals(digest_task(kind .. ", validation = 'b/c.csv'"),
+    (digest_task(kind .. ", validation = 'a.csv'")))
 end
 
--- The first choice is the default, whether given or not; another choice, or another number of computation tokens, is
--- another task. A model with computation tokens accepts any number of them.
+-- Defaults of options do not change digests; other values and computation tokens do. The model digest only covers
+-- whether there are computation tokens, not their number.
 function TestTaskDigests.test_options_and_computation_tokens_change_the_data()
   support.write("choices.c", support.read("tests/golden/tasks/own/choices.c"))
   local file = "source = 'choices.c'"
-  local plan, model = task_digests(file)
-  lu.assertEquals({ task_digests(file .. ", options = { base = 2, order = 'up' }, computation = 0") }, { plan, model })
+  local plan, model = digest_task(file)
+  lu.assertEquals({ digest_task(file .. ", options = { base = 2, order = 'up' }, computation = 0") },
+    { plan, model })
   for _, fields in ipairs({ "options = { base = 10 }", "options = { order = 'down' }" }) do
-    local other, other_model = task_digests(file .. ", " .. fields)
+    local other, other_model = digest_task(file .. ", " .. fields)
     lu.assertNotEquals(other, plan)
     lu.assertNotEquals(other_model, model)
   end
   for _, field in ipairs({ file, "kind = 'bucket_sort'", "data = 'a.jsonl', input_symbols = 2, output_symbols = 2" }) do
-    local none, none_model = task_digests(field)
-    local one, one_model = task_digests(field .. ", computation = 1")
-    local two, two_model = task_digests(field .. ", computation = 2")
+    local none, none_model = digest_task(field)
+    local one, one_model = digest_task(field .. ", computation = 1")
+    local two, two_model = digest_task(field .. ", computation = 2")
     lu.assertTrue(one ~= none and two ~= one and two ~= none, field)
     lu.assertNotEquals(one_model, none_model)
     lu.assertEquals(two_model, one_model)
   end
 end
 
--- Labels in the loss: digests of encoders' tasks and of files are as before the choice existed.
-function TestTaskDigests.test_another_loss_than_before_is_in_the_digest()
-  local function digests(choice, model)
+-- The labels in the loss change the plan digest only if they differ from the default.
+function TestTaskDigests.test_a_loss_other_than_the_default_is_in_the_digest()
+  local function compute_digests(choice, model)
     local plan = plans.plan_task(choice, model and (", model = { kind = '%s' }"):format(model) or "")
     return plan.digest, plan.model_digest, plan.task.loss
   end
@@ -105,17 +110,18 @@ function TestTaskDigests.test_another_loss_than_before_is_in_the_digest()
     { file, nil, "all", "counted" }, { file, "decoder", "counted", "all" }, { files, nil, "counted", "all" },
     { file, "encoder_decoder", "counted", "all" }, { files, "decoder", "counted", "all" },
   }) do
-    local usual, model, loss = digests(case[1], case[2])
+    local usual, model, loss = compute_digests(case[1], case[2])
     lu.assertEquals(loss, case[3], case[1])
-    lu.assertEquals({ digests(case[1] .. (", loss = '%s'"):format(case[3]), case[2]) }, { usual, model, case[3] })
-    local other, other_model, other_loss = digests(case[1] .. (", loss = '%s'"):format(case[4]), case[2])
+    lu.assertEquals({ compute_digests(case[1] .. (", loss = '%s'"):format(case[3]), case[2]) },
+      { usual, model, case[3] })
+    local other, other_model, other_loss = compute_digests(case[1] .. (", loss = '%s'"):format(case[4]), case[2])
     lu.assertEquals({ other_model, other_loss }, { model, case[4] }, case[1])
     lu.assertNotEquals(other, usual, case[1])
   end
-  lu.assertFalse(select(3, digests("kind = 'bucket_sort'")))
+  lu.assertFalse(select(3, compute_digests("kind = 'bucket_sort'")))
 end
 
--- YaRN's ramp depends on the longest training sequence, of which only task.longest is known.
+-- YaRN depends on the longest training sequence, which for a dataset file is task.longest.
 function TestTaskDigests.test_the_longest_length_is_in_the_digest_where_a_choice_depends_on_it()
   local function plan_lengths(longest)
     return plans.plan_task("data = 'a.jsonl', input_symbols = 3, output_symbols = 2, longest = " .. longest,
@@ -128,8 +134,9 @@ function TestTaskDigests.test_the_longest_length_is_in_the_digest_where_a_choice
   lu.assertEquals(short.model_digest, long.model_digest)
 end
 
--- A checkpoint of a plan's model, with these entries in its metadata and without this tensor, as a file of this name.
-local function checkpoint(name, plan, metadata, without)
+-- Writes a checkpoint of a plan's model with these entries in its metadata; without: the name of a tensor that it
+-- lacks.
+local function write_checkpoint(name, plan, metadata, without)
   local list = {}
   for _, tensor in ipairs(plan.tensors) do
     local values = {}
@@ -145,12 +152,12 @@ end
 local PARITY = "kind = 'parity_check'"
 local MODEL = ", model = { kind = 'encoder', layers = 1, heads = 1, width = 16, feedforward = 16 }, "
 
--- Initial parameters of a run count by the bytes of their file, in any folder; the model's digest does not change.
+-- The plan digest covers the bytes of a file of initial parameters, not its path; the model digest does not change.
 function TestTaskDigests.test_an_initial_checkpoint_is_in_the_digest_by_its_bytes()
   local plain = plans.plan_task(PARITY, MODEL)
-  checkpoint("one.safetensors", plain, { checksum = "00000000000000aa", id = "teacher" })
-  checkpoint("deep/er/same.safetensors", plain, { checksum = "00000000000000aa" })
-  checkpoint("other.safetensors", plain, { checksum = "00000000000000ab" })
+  write_checkpoint("one.safetensors", plain, { checksum = "00000000000000aa", id = "teacher" })
+  write_checkpoint("deep/er/same.safetensors", plain, { checksum = "00000000000000aa" })
+  write_checkpoint("other.safetensors", plain, { checksum = "00000000000000ab" })
   local one, expected = plans.plan_task(PARITY, MODEL .. "init = 'one.safetensors'"),
     plans.plan_task(PARITY, MODEL .. "init = 'deep/er/same.safetensors'")
   local other = plans.plan_task(PARITY, MODEL .. "init = 'other.safetensors'")
@@ -166,10 +173,10 @@ end
 -- A checkpoint that does not fit is reported before a build.
 function TestTaskDigests.test_a_checkpoint_that_does_not_fit_is_reported()
   local plain, sum = plans.plan_task(PARITY, MODEL), "00000000000000aa"
-  checkpoint("less.safetensors", plain, { checksum = sum, id = "teacher" }, plain.tensors[2].name)
-  checkpoint("mine.safetensors", plain, {})
-  checkpoint("rope.safetensors", plain, { checksum = sum, model_digest = "0123456789abcdef" })
-  local whole = support.read(checkpoint("whole.safetensors", plain, { checksum = sum }))
+  write_checkpoint("less.safetensors", plain, { checksum = sum, id = "teacher" }, plain.tensors[2].name)
+  write_checkpoint("mine.safetensors", plain, {})
+  write_checkpoint("rope.safetensors", plain, { checksum = sum, model_digest = "0123456789abcdef" })
+  local whole = support.read(write_checkpoint("whole.safetensors", plain, { checksum = sum }))
   support.write("torn.safetensors", whole:sub(1, #whole - 1))
   support.write("text.safetensors", "{}")
   for name, words in pairs({

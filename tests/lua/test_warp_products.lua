@@ -1,5 +1,5 @@
--- Products that are cut by warp: their device code has no tiles, and a digest of its own. tests/emulation tests the
--- results.
+-- Device code of products by warps (device_products = "warps"), compared with products by tiles: calls, rounding,
+-- memory and digests. tests/emulation tests the results.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -10,6 +10,7 @@ local plan_page = require("lab.pages.plan_page")
 local plans = require("plans")
 
 local ENCODINGS = { "none", "learned", "rope", "relative", "shaw", "alibi_learned", "geometric" }
+-- Names that only the code of one kernel has.
 local OF_TILES = { "product_tiles", "SLAB", "stage_rows", "write_results" }
 local OF_WARPS = { "sized_product", "multiply_rows", "store_pair", "operand_word" }
 
@@ -18,16 +19,16 @@ local function make_plan(encoding, kernel, precision, model)
   return plans.plan_task("kind = 'bucket_sort'", fields_text:format(encoding, precision or "tf32", kernel, model or ""))
 end
 
-local function template(name, folder)
+local function read_template(name, folder)
   return support.read((folder or "templates") .. "/" .. name)
 end
 
-local function device_text(plan)
-  local files = assert(gen.render_files(plan, template, {}, true))
+local function render_device(plan)
+  local files = assert(gen.render_files(plan, read_template, {}, true))
   return lists.filter(files, function(file) return file.path == "device.cu" end)[1].text
 end
 
-local function choice(plan, what)
+local function find_choice(plan, what)
   return lists.filter(plan_page.make_json(plan).choices, function(one) return one.what == what end)[1]
 end
 
@@ -35,7 +36,7 @@ TestWarpProducts = {}
 
 function TestWarpProducts.test_device_code_has_nothing_of_the_other_kernel()
   for _, encoding in ipairs(ENCODINGS) do
-    local tiles, warps = device_text(make_plan(encoding, "tiles")), device_text(make_plan(encoding, "warps"))
+    local tiles, warps = render_device(make_plan(encoding, "tiles")), render_device(make_plan(encoding, "warps"))
     for i, name in ipairs(OF_TILES) do
       lu.assertStrContains(tiles, name, nil, nil, encoding)
       lu.assertNotStrContains(warps, name, nil, nil, encoding)
@@ -45,11 +46,11 @@ function TestWarpProducts.test_device_code_has_nothing_of_the_other_kernel()
   end
 end
 
--- The calls of chains and of products in a layer in training, by name, forward and backward; NAMES replaces names of
--- functions for certain sizes.
+-- Names by which list_calls replaces those of functions for certain sizes.
 local NAMES = { { "^product_.*_to_.*_grad$", "product_backward" }, { "^product_.*_to_.*", "product_forward" } }
 
-local function calls(plan)
+-- The names of the products and chains (several products in one function) that a layer calls in training, as one text.
+local function list_calls(plan)
   local names = {}
   for _, list in ipairs({ plan.device.blocks[1].forward, plan.device.blocks[1].backward }) do
     for _, record in ipairs(list) do
@@ -65,7 +66,7 @@ function TestWarpProducts.test_feedforward_layers_are_chains()
   for activation, name in pairs({ relu = "relu", gelu = "gelu", gelu_tanh = "gelu_tanh", silu = "silu",
     swiglu = "silu_gate", geglu = "gelu_gate" }) do
     for _, more in ipairs({ "", ", bias = 'none'", ", dropout = 0", ", norm = { place = 'pre' }" }) do
-      lu.assertEquals(calls(make_plan("none", "warps", "tf32", ("activation = %q"):format(activation) .. more)),
+      lu.assertEquals(list_calls(make_plan("none", "warps", "tf32", ("activation = %q"):format(activation) .. more)),
         ("product_forward product_forward chain_%s chain_%s_grad product_backward product_backward"):format(name,
           name), activation .. more)
     end
@@ -74,14 +75,14 @@ end
 
 function TestWarpProducts.test_hidden_values_that_are_dropped_out_stay_in_memory()
   local dropped = make_plan("none", "warps", "tf32", "hidden_dropout = 0.1")
-  lu.assertEquals(calls(dropped), ("product_forward "):rep(4) .. ("product_backward "):rep(4):sub(1, -2))
-  lu.assertNotStrContains(device_text(dropped), "CHAIN")
-  lu.assertNotStrContains(device_text(make_plan("none", "tiles")), "chain_")
+  lu.assertEquals(list_calls(dropped), ("product_forward "):rep(4) .. ("product_backward "):rep(4):sub(1, -2))
+  lu.assertNotStrContains(render_device(dropped), "CHAIN")
+  lu.assertNotStrContains(render_device(make_plan("none", "tiles")), "chain_")
 end
 
 -- In evaluation, functions store nothing and round the weights that they read.
 function TestWarpProducts.test_functions_of_training_and_of_evaluation_differ()
-  local text = device_text(make_plan("none", "warps"))
+  local text = render_device(make_plan("none", "warps"))
   for _, name in ipairs({ "product_width_to_3_width", "product_width_to_width", "chain_relu" }) do
     local trains, evaluates = text:match("void " .. name .. "(%b()) %b{}"),
       text:match("void " .. name .. "_in_evaluation(%b()) %b{}")
@@ -95,31 +96,32 @@ function TestWarpProducts.test_functions_of_training_and_of_evaluation_differ()
   lu.assertEquals(read_rounded("product_width_to_width"), { "true", "true" })
   lu.assertEquals(read_rounded("product_width_to_width_in_evaluation"), { "true", "false" })
   lu.assertEquals(read_rounded("product_width_to_width_grad"), { "true", "true" })
-  lu.assertNotStrContains(device_text(make_plan("none", "warps", "bf16")), "round_weights")
+  lu.assertNotStrContains(render_device(make_plan("none", "warps", "bf16")), "round_weights")
 end
 
--- Products round queries, keys and values where attention in fragments alone reads them, and scale queries; attention
--- rounds its output and gradients in turn.
-function TestWarpProducts.test_attention_and_products_round_what_they_store_for_each_other()
-  local function forms(encoding, precision)
-    local text, found = device_text(make_plan(encoding, "warps", precision)), {}
+-- Products round queries, keys and values if only attention in fragments reads them, and scale queries; attention
+-- rounds its output and gradients for the products that read them.
+function TestWarpProducts.test_attention_and_products_round_their_results_for_each_other()
+  local function list_forms(encoding, precision)
+    local text, found = render_device(make_plan(encoding, "warps", precision)), {}
     for _, name in ipairs({ "product_width_to_3_width", "product_width_to_width", "product_width_to_width_grad" }) do
       found[#found + 1] = text:match("void " .. name .. "%b() (%b{})"):match("unrounded") or "rounded"
     end
     return table.concat(found, " "), text
   end
-  local names, text = forms("none")
+  local names, text = list_forms("none")
   lu.assertEquals(names, "rounded unrounded rounded")
   lu.assertStrContains(text, "{FINISH_STORE, true, WIDTH, LOGIT_SCALE * LOG2E}")
-  lu.assertEquals(forms("alibi"), "rounded unrounded rounded")
-  lu.assertEquals(forms("rope"), "unrounded unrounded rounded") -- rotation reads queries and keys
+  lu.assertEquals(list_forms("alibi"), "rounded unrounded rounded")
+  lu.assertEquals(list_forms("rope"), "unrounded unrounded rounded") -- rotation reads queries and keys
   for _, encoding in ipairs({ "relative", "geometric" }) do
-    lu.assertEquals(forms(encoding), "unrounded unrounded unrounded", encoding)
+    lu.assertEquals(list_forms(encoding), "unrounded unrounded unrounded", encoding)
   end
-  lu.assertEquals(forms("none", "bf16"), "unrounded unrounded unrounded")
+  lu.assertEquals(list_forms("none", "bf16"), "unrounded unrounded unrounded")
 end
 
--- Operands that a shard keeps for the team are stored by the product that reads them, each once.
+-- If all shards together (the team) compute gradients of weights, a shard stores the operands for them: each operand is
+-- stored once, by the product that reads it.
 function TestWarpProducts.test_products_keep_their_operands_where_the_team_reads_them()
   for _, model in ipairs({ "", "activation = 'gelu'", "activation = 'swiglu'", "hidden_dropout = 0.1" }) do
     local device = make_plan("none", "warps", "tf32", model).device
@@ -137,8 +139,8 @@ function TestWarpProducts.test_products_keep_their_operands_where_the_team_reads
   end
 end
 
--- Names of the arrays of hidden channels: those of a layer, and gradients.
-local function hidden_arrays(kernel, longest, model)
+-- The names of the arrays of hidden channels, those of a layer and gradients, as one text.
+local function list_hidden_arrays(kernel, longest, model)
   local fields_text = "train = { lengths = { 1, %d } }, model = { %s }, precision = 'tf32', device_products = %q"
   local device = plans.plan_task("kind = 'bucket_sort'", ", encoding = { kind = 'none' }, "
     .. fields_text:format(longest, model, kernel)).device
@@ -148,7 +150,8 @@ local function hidden_arrays(kernel, longest, model)
   return table.concat(names, " ")
 end
 
--- Arrays by kernel: tiles, warps with gradients of weights by shard, and warps with those over the batch.
+-- The arrays with tiles, with warps and gradients of weights by shard, and with warps and these gradients over the
+-- batch.
 function TestWarpProducts.test_chains_have_no_arrays_that_no_operation_uses()
   local with_sums = "hidden_sum hidden dhidden dhidden_sum"
   for model, arrays in pairs({
@@ -156,16 +159,16 @@ function TestWarpProducts.test_chains_have_no_arrays_that_no_operation_uses()
     ["bias = 'none'"] = { with_sums, "hidden dhidden_sum", "" },
     ["activation = 'gelu'"] = { with_sums, "hidden_sum hidden dhidden_sum", "hidden_sum" },
     ["activation = 'gelu', hidden_dropout = 0.1"] = { with_sums, with_sums, with_sums } }) do
-    lu.assertEquals({ hidden_arrays("tiles", 60, model), hidden_arrays("warps", 60, model),
-      hidden_arrays("warps", 40, model) }, arrays, model)
+    lu.assertEquals({ list_hidden_arrays("tiles", 60, model), list_hidden_arrays("warps", 60, model),
+      list_hidden_arrays("warps", 40, model) }, arrays, model)
   end
 end
 
-function TestWarpProducts.test_attention_is_in_fragments_where_a_score_needs_its_logit_alone()
+function TestWarpProducts.test_attention_is_in_fragments_if_its_encoding_allows_it()
   local in_fragments = { none = true, learned = true, rope = true, alibi = true, relative = false, shaw = false,
     alibi_learned = false, geometric = false }
   for encoding, expected in pairs(in_fragments) do
-    local tiles, warps = device_text(make_plan(encoding, "tiles")), device_text(make_plan(encoding, "warps"))
+    local tiles, warps = render_device(make_plan(encoding, "tiles")), render_device(make_plan(encoding, "warps"))
     lu.assertEquals(warps:find("multiply_heads(", 1, true) ~= nil, expected, encoding)
     lu.assertEquals(warps:find("log_sum", 1, true) ~= nil, expected, encoding)
     lu.assertNotStrContains(tiles, "multiply_heads", nil, nil, encoding)
@@ -176,19 +179,19 @@ function TestWarpProducts.test_wide_heads_are_not_in_fragments()
   local fields_text = ", encoding = { kind = 'none' }, model = { heads = %d, width = 128 }, precision = 'tf32', " ..
     "device_products = 'warps'"
   for heads, rows in pairs({ [2] = false, [4] = 16, [8] = 16, [16] = 32 }) do
-    local text = device_text(plans.plan_task("kind = 'bucket_sort'", fields_text:format(heads)))
+    local text = render_device(plans.plan_task("kind = 'bucket_sort'", fields_text:format(heads)))
     lu.assertEquals(tonumber(text:match("WARP_ROWS = (%d+)")) or false, rows, heads)
   end
 end
 
 function TestWarpProducts.test_each_precision_has_its_own_step()
-  local function multiplies(precision, name)
-    return device_text(make_plan("none", "warps", precision)):find(name, 1, true) ~= nil
+  local function has_step(precision, name)
+    return render_device(make_plan("none", "warps", precision)):find(name, 1, true) ~= nil
   end
   for precision, step in pairs({ float32 = "struct split {", tf32 = "{ mma_tf32(", bf16 = "{ mma_bf16(",
     float64 = "__shfl_sync(" }) do
     for _, other in ipairs({ "float32", "tf32", "bf16", "float64" }) do
-      lu.assertEquals(multiplies(other, step), other == precision, precision .. " in " .. other)
+      lu.assertEquals(has_step(other, step), other == precision, precision .. " in " .. other)
     end
   end
 end
@@ -199,16 +202,17 @@ function TestWarpProducts.test_warp_products_have_bits_of_their_own_and_the_same
   lu.assertEquals(warps.model_digest, tiles.model_digest)
 end
 
-function TestWarpProducts.test_the_plan_shows_the_request()
-  lu.assertStrContains(choice(make_plan("none", "warps"), "gpu product kernel").why, "no GPU has timed it")
-  lu.assertStrContains(choice(make_plan("none", "warps"), "gpu attention").why, "fragments of tensor instructions")
-  local tiles = choice(make_plan("none", "tiles"), "gpu product kernel")
+function TestWarpProducts.test_the_plan_shows_the_kernel_of_products()
+  lu.assertStrContains(find_choice(make_plan("none", "warps"), "gpu product kernel").why, "no GPU has timed it")
+  lu.assertStrContains(find_choice(make_plan("none", "warps"), "gpu attention").why, "fragments of tensor instructions")
+  local tiles = find_choice(make_plan("none", "tiles"), "gpu product kernel")
   lu.assertEquals(tiles.value, "tiles")
   lu.assertStrContains(tiles.why, 'device_products = "warps"')
 end
 
 function TestWarpProducts.test_the_plan_shows_shared_memory()
-  local warps, tiles = choice(make_plan("none", "warps"), "gpu shared memory"), choice(make_plan("none", "tiles"),
+  local warps, tiles = find_choice(make_plan("none", "warps"), "gpu shared memory"),
+    find_choice(make_plan("none", "tiles"),
     "gpu shared memory")
   lu.assertEquals(warps.value, ("%d bytes"):format(2 * 24 * 256 * 4 + 1024))
   lu.assertStrContains(warps.why, "49152 that operations use in turn, most of all chains of products (width 64)")
@@ -218,23 +222,24 @@ function TestWarpProducts.test_the_plan_shows_shared_memory()
   lu.assertStrContains(tiles.why, "8 heads of 8 channels, a thread for each head")
 end
 
--- A batch keeps 128 sequences of the longest length: in each layer the inputs and output gradients of four products.
+-- For gradients over the batch, 128 sequences of the longest length store the inputs and output gradients of the four
+-- products of each layer.
 function TestWarpProducts.test_the_plan_shows_where_gradients_of_weights_are_added()
-  local function with_lengths(longest)
+  local function plan_lengths(longest)
     return plans.plan_task("kind = 'bucket_sort'", ([[, precision = "tf32", device_products = "warps",
       train = { lengths = { 1, %d } }]]):format(longest))
   end
-  local short, long = with_lengths(40), with_lengths(60)
+  local short, long = plan_lengths(40), plan_lengths(60)
   lu.assertEquals({ short.cuda.by_team, long.cuda.by_team }, { true, false })
   lu.assertEquals(short.cuda.kept_bytes, 128 * 80 * 5 * (64 + 192 + 64 + 64 + 64 + 256 + 256 + 64) * 4)
-  local chosen = choice(short, "gpu gradients of weights")
+  local chosen = find_choice(short, "gpu gradients of weights")
   lu.assertEquals(chosen.value, "over the batch")
   lu.assertStrContains(chosen.why, ("%.1f MB"):format(short.cuda.kept_bytes / 1e6))
-  lu.assertEquals(choice(long, "gpu gradients of weights").value, "by shard")
-  lu.assertNil(choice(make_plan("none", "tiles"), "gpu gradients of weights"))
+  lu.assertEquals(find_choice(long, "gpu gradients of weights").value, "by shard")
+  lu.assertNil(find_choice(make_plan("none", "tiles"), "gpu gradients of weights"))
   for name, of_shards in pairs({ product_gradient = true, add_up_tile = false }) do
-    lu.assertEquals(device_text(short):find(name, 1, true) ~= nil, not of_shards, name)
-    lu.assertEquals(device_text(long):find(name, 1, true) ~= nil, of_shards, name)
+    lu.assertEquals(render_device(short):find(name, 1, true) ~= nil, not of_shards, name)
+    lu.assertEquals(render_device(long):find(name, 1, true) ~= nil, of_shards, name)
   end
 end
 
