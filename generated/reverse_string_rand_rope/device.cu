@@ -613,11 +613,6 @@ INLINE void store_channels(const int count, const int left, const real *x, real 
     }
 }
 
-INLINE void clear_channels(const int count, real *x) {
-#pragma unroll
-    for (int d = 0; d < count; d++) x[d] = 0;
-}
-
 INLINE real dot_channels(const int count, const real *x, const real *y) {
     real sum = 0;
 #pragma unroll
@@ -645,22 +640,19 @@ INLINE void rotate_quad(real *at, const real *turn, const int period, int direct
  * longhand/rng.h. Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3". Reference: lh_philox. */
 INLINE void philox(const unsigned int key[2], unsigned int block, unsigned int site, unsigned int example,
                    unsigned int step, unsigned int word[4]) {
-    unsigned int x0 = block, x1 = site, x2 = example, x3 = step, k0 = key[0], k1 = key[1];
+    unsigned int k0 = key[0], k1 = key[1];
+    word[0] = block, word[1] = site, word[2] = example, word[3] = step;
 #pragma unroll
     for (int round = 0; round < 10; round++) {
-        unsigned int high0 = __umulhi(0xd2511f53u, x0), high1 = __umulhi(0xcd9e8d57u, x2);
-        unsigned int low0 = 0xd2511f53u * x0, low1 = 0xcd9e8d57u * x2;
-        x0 = high1 ^ x1 ^ k0;
-        x1 = low1;
-        x2 = high0 ^ x3 ^ k1;
-        x3 = low0;
+        unsigned int high0 = __umulhi(0xd2511f53u, word[0]), high1 = __umulhi(0xcd9e8d57u, word[2]);
+        unsigned int low0 = 0xd2511f53u * word[0], low1 = 0xcd9e8d57u * word[2];
+        word[0] = high1 ^ word[1] ^ k0;
+        word[1] = low1;
+        word[2] = high0 ^ word[3] ^ k1;
+        word[3] = low0;
         k0 += 0x9e3779b9u;
         k1 += 0xbb67ae85u;
     }
-    word[0] = x0;
-    word[1] = x1;
-    word[2] = x2;
-    word[3] = x3;
 }
 
 /* Dropout masks from Philox4x32-10, the same bits as on the CPU (longhand/rng.h, cpu/dropout.h): element e = t * C + c
@@ -685,10 +677,10 @@ INLINE unsigned char keep_byte(const unsigned int key[2], unsigned int step, uns
     return (unsigned char)(keep | keep >> 15);
 }
 
-/* Whether the mask keeps an element. */
-INLINE bool kept(const unsigned char *keep, int element) {
+/* The lowest bit is the mask of the element; the next bits are those of the elements after it, up to the next byte. */
+INLINE unsigned int kept_bits(const unsigned char *keep, int element) {
     is_global(keep);
-    return keep[element / 8] >> element % 8 & 1;
+    return keep[element / 8] >> element % 8;
 }
 
 /* Rows of WIDTH channels in the registers of warps, for norms; the lanes of a warp have adjacent channels. A warp takes
@@ -743,7 +735,7 @@ INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, i
 #pragma unroll
         for (int u = 0; u < ROW_PART; u++) {
             const int row = first + r * WARPS, c = threadIdx.x % WARP + u * WARP;
-            is_kept[r][u] = row < rows && c < WIDTH && kept(keep, row * WIDTH + c);
+            is_kept[r][u] = row < rows && c < WIDTH && kept_bits(keep, row * WIDTH + c) & 1;
         }
     }
 #pragma unroll
@@ -1205,7 +1197,6 @@ enum { KEYS = 4 }; /* keys whose logits are computed interleaved */
 
 INLINE void load_head(real *x, const real *from) { load_channels(HEAD_WIDTH, HEAD_WIDTH, x, from); }
 INLINE void store_head(const real *x, real scale, real *to) { store_channels(HEAD_WIDTH, HEAD_WIDTH, x, scale, to); }
-INLINE void clear_head(real *x) { clear_channels(HEAD_WIDTH, x); }
 INLINE void add_head(real *x, real factor, const real *y) { add_channels(HEAD_WIDTH, x, factor, y); }
 INLINE real dot_head(const real *x, const real *y) { return dot_channels(HEAD_WIDTH, x, y); }
 
@@ -1255,11 +1246,8 @@ NOINLINE void attend(void) {
         const int end = T;
         int j = 0;
         real query[HEAD_WIDTH];
-        softmax m;
+        softmax m = {(real)-1e30, 0, {}};
         load_head(query, a.query + i * QUERY_STRIDE);
-        m.largest = (real)-1e30;
-        m.sum = 0;
-        clear_head(m.out);
         for (; j + KEYS <= end; j += KEYS) take_keys(KEYS, &a, query, j, &m);
         for (; j < end; j++) take_keys(1, &a, query, j, &m);
         store_head(m.out, 1 / m.sum, s->attended + ((size_t)sequence * T + i) * WIDTH + h * HEAD_WIDTH);
@@ -1280,13 +1268,12 @@ NOINLINE void attend_queries(void) {
         const head a = head_at(v, s, sequence, h);
         const size_t row = (size_t)sequence * v->T + i, at = row * WIDTH + h * HEAD_WIDTH;
         const real largest = s->largest[task], inverse = s->inverse_sum[task];
-        real query[HEAD_WIDTH], dquery[HEAD_WIDTH], dout[HEAD_WIDTH], out[HEAD_WIDTH];
+        real query[HEAD_WIDTH], dout[HEAD_WIDTH], out[HEAD_WIDTH], dquery[HEAD_WIDTH] = {};
         load_head(query, a.query + i * QUERY_STRIDE);
         load_head(dout, w->dattended + at);
         load_head(out, s->attended + at);
         const real delta = dot_head(dout, out);
         w->delta[task] = delta;
-        clear_head(dquery);
 #pragma unroll 4
         for (int j = 0; j < a.T; j++) {
             real key[HEAD_WIDTH], value[HEAD_WIDTH];
@@ -1312,11 +1299,10 @@ NOINLINE void attend_keys(void) {
         const int j = task % v->T, h = task / v->T % HEADS, sequence = task / v->T / HEADS;
         const head a = head_at(v, s, sequence, h);
         const real *dattended = w->dattended + (size_t)sequence * v->T * WIDTH + h * HEAD_WIDTH;
-        real key[HEAD_WIDTH], value[HEAD_WIDTH], dkey[HEAD_WIDTH], dvalue[HEAD_WIDTH];
+        real key[HEAD_WIDTH], value[HEAD_WIDTH];
+        real dkey[HEAD_WIDTH] = {}, dvalue[HEAD_WIDTH] = {};
         load_head(key, a.key + j * QUERY_STRIDE);
         load_head(value, a.value + j * QUERY_STRIDE);
-        clear_head(dkey);
-        clear_head(dvalue);
 #pragma unroll 4
         for (int i = 0; i < a.T; i++) {
             const int of_query = task - j + i;

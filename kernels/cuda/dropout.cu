@@ -20,14 +20,8 @@ INLINE unsigned char keep_byte(const unsigned int key[2], unsigned int step, uns
     return (unsigned char)(keep | keep >> 15);
 }
 
-/* Whether the mask keeps an element. */
-INLINE bool kept(const unsigned char *keep, int element) {
-    is_global(keep);
-    return keep[element / 8] >> element % 8 & 1;
-}
-
-/* The mask of elements `element` to element + 3, a multiple of four, in the lowest four bits. */
-INLINE unsigned int kept_quad(const unsigned char *keep, int element) {
+/* The lowest bit is the mask of the element; the next bits are those of the elements after it, up to the next byte. */
+INLINE unsigned int kept_bits(const unsigned char *keep, int element) {
     is_global(keep);
     return keep[element / 8] >> element % 8;
 }
@@ -35,6 +29,6 @@ INLINE unsigned int kept_quad(const unsigned char *keep, int element) {
 /* x = kept ? x * keep_scale : 0, `count` elements in place. */
 NOINLINE void drop_rows(int count, real *x, const unsigned char *keep, real keep_scale) {
     is_global(x);
-    for (int e = threadIdx.x; e < count; e += THREADS) x[e] = kept(keep, e) ? x[e] * keep_scale : 0;
+    for (int e = threadIdx.x; e < count; e += THREADS) x[e] = kept_bits(keep, e) & 1 ? x[e] * keep_scale : 0;
     __syncthreads();
 }

@@ -23,11 +23,6 @@ INLINE void store_channels(const int count, const int left, const real *x, real 
     }
 }
 
-INLINE void clear_channels(const int count, real *x) {
-#pragma unroll
-    for (int d = 0; d < count; d++) x[d] = 0;
-}
-
 INLINE real dot_channels(const int count, const real *x, const real *y) {
     real sum = 0;
 #pragma unroll

@@ -50,7 +50,7 @@ INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, i
 #pragma unroll
         for (int u = 0; u < ROW_PART; u++) {
             const int row = first + r * WARPS, c = threadIdx.x % WARP + u * WARP;
-            is_kept[r][u] = row < rows && c < WIDTH && kept(keep, row * WIDTH + c);
+            is_kept[r][u] = row < rows && c < WIDTH && kept_bits(keep, row * WIDTH + c) & 1;
         }
     }
 #pragma unroll

@@ -41,8 +41,8 @@ NOINLINE void ${routine}${decodes and "_one" or ""}(${(drops and not eval_dropou
 % end
         }
 % end
-        const unsigned int bits = kept_quad(${keep}, e); % if drops and eval_dropout
-        const unsigned int bits = training ? kept_quad(${keep}, e) : 0; % elseif drops
+        const unsigned int bits = kept_bits(${keep}, e); % if drops and eval_dropout
+        const unsigned int bits = training ? kept_bits(${keep}, e) : 0; % elseif drops
 #pragma unroll
         for (int i = 0; i < 4; i++) {
 % if linear then

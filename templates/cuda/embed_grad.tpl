@@ -18,7 +18,7 @@ NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
     const unsigned char *keep = mask_of(${mask}); % if drops and mask > 0
 % if drops then
     for (int e = 4 * threadIdx.x; e < rows * WIDTH; e += 4 * THREADS) {
-        const unsigned int bits = kept_quad(${keep}, e);
+        const unsigned int bits = kept_bits(${keep}, e);
         quad dx = *(const quad *)(w->${gradient} + e);
 #pragma unroll
         for (int i = 0; i < 4; i++) dx.v[i] = bits & 1u << i ? dx.v[i] * ${drops}_KEEP_SCALE : 0;

@@ -28,7 +28,7 @@ static __global__ void keep_kernel(const lh_masks m, int count, unsigned char *b
     for (int i = (int)threadIdx.x; i < count; i += THREADS)
         bytes[i] = keep_byte(m.key, m.step, m.example, m.site, (unsigned int)i, m.drop_below);
     __syncthreads();
-    for (int e = (int)threadIdx.x; e < 8 * count; e += THREADS) kept_elements[e] = kept(bytes, e);
+    for (int e = (int)threadIdx.x; e < 8 * count; e += THREADS) kept_elements[e] = kept_bits(bytes, e) & 1;
 }
 
 /* total [count] = the sum of the shards; the grid's blocks share the work. */

@@ -18,12 +18,9 @@ NOINLINE void ${prefix}attend${decodes and "_one" or ""}(const bool training) {
         const int end = ${inline("end_key", of_query.key_count, of_query)};
         int j = ${inline("first_key", "0", of_query)};
         real query[${attends.head_part}];
-        ${prefix}softmax m;
+        ${prefix}softmax m = {(real)-1e30, 0, {}};
         ${prefix}load_head(query, s->${attends.q} + sequence * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH${attends.channel}); % if decodes and cross
         ${prefix}load_head(query, a.query + i * ${PREFIX}QUERY_STRIDE); % else
-        m.largest = (real)-1e30;
-        m.sum = 0;
-        ${prefix}clear_head(m.out);
         for (; j + ${PREFIX}KEYS <= end; j += ${PREFIX}KEYS) ${prefix}take_keys(${PREFIX}KEYS, &a, query, i, j, &m); % if not terms.scattered
         for (; j < end; ${inline("next_key", "j++", of_query)}) ${prefix}take_keys(1, &a, query, i, j, &m);
         ${prefix}store_head(m.out, 1 / m.sum,

@@ -55,11 +55,9 @@ NOINLINE void ${prefix}attend(void) {
         const int i = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS;
         const ${prefix}head a = ${prefix}head_at(v, l, s, NULL, sequence, h);
         ${prefix}seeker q;
-        ${prefix}walk m;
+        ${prefix}walk m = {};
         ${prefix}load_seeker(&a, i, &q);
         m.unmatched = 1;
-        % slot("begin_walk")
-        ${prefix}clear_head(m.out);
         for (int step = 2; step <= last_step(i, T); step++)
             if (key_exists(key_at(i, step), T)) ${prefix}try_key(&a, &q, i, key_at(i, step), &m);
         real *out = s->${attends.out} + ((size_t)sequence * T + i) * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
@@ -124,11 +122,9 @@ NOINLINE void ${prefix}attend_queries(int first, int count) {
         const size_t of_head = ((size_t)(sequence - first) * ${PREFIX}HEADS + h) * T * T;
         real *weights = w->${prefix}weights + of_head, *pairs = w->${prefix}pairs + of_head;
         ${prefix}note_keys(&a, i, weights, pairs);
-        ${prefix}return_walk m;
+        ${prefix}return_walk m = {};
         ${prefix}load_head(m.dout, w->${attends.dout} + at);
-        ${prefix}clear_head(m.dquery);
         % slot("begin_return")
-        m.dunmatched = m.dright = m.dleft = 0;
         for (int step = last_step(i, T); step > 1; step--)
             if (key_exists(key_at(i, step), T)) ${prefix}return_key(&a, i, key_at(i, step),
                     weights, pairs, &m);
@@ -157,9 +153,7 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
         const real *dattended = w->${attends.dout} + (size_t)sequence * T * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
         const size_t of_head = ((size_t)(sequence - first) * ${PREFIX}HEADS + h) * T * T;
         const real *weights = w->${prefix}weights + of_head, *pairs = w->${prefix}pairs + of_head;
-        real dkey[${attends.head_part}], dvalue[${attends.head_part}], bias[${attends.head_part}], sum = 0;
-        ${prefix}clear_head(dkey);
-        ${prefix}clear_head(dvalue);
+        real dkey[${attends.head_part}] = {}, dvalue[${attends.head_part}] = {}, bias[${attends.head_part}], sum = 0;
         for (int offset = 1; offset < T; offset++) {
             const int i = j < offset ? j - offset + T : j - offset;
             const size_t place = (size_t)offset * T + i;

@@ -9,14 +9,12 @@ NOINLINE void ${prefix}attend_queries(void) {
         const size_t row = (size_t)sequence * v->${attends.T} + i,
                 at = row * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
         const real largest = s->${prefix}largest[task], inverse = s->${prefix}inverse_sum[task];
-        real query[${attends.head_part}], dquery[${attends.head_part}], dout[${attends.head_part}],
-                out[${attends.head_part}];
+        real query[${attends.head_part}], dout[${attends.head_part}], out[${attends.head_part}], dquery[${attends.head_part}] = {};
         ${prefix}load_head(query, a.query + i * ${PREFIX}QUERY_STRIDE);
         ${prefix}load_head(dout, w->${attends.dout} + at);
         ${prefix}load_head(out, s->${attends.out} + at);
         const real delta = ${prefix}dot_head(dout, out);
         ${attends.once}w->${prefix}delta[task] = delta;
-        ${prefix}clear_head(dquery);
         % slot("start_query")
 #pragma unroll ${attends.unroll} % if attends.unroll
         for (int j = ${inline("first_key", "0")}; j < ${inline("end_key", key_count)}; ${inline("next_key", "j++")}) {

@@ -25,12 +25,10 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
         const size_t column = ((size_t)(sequence - first) * ${PREFIX}HEADS + h) * v->${attends.T} * v->${attends.S} + j;
         const ${prefix}head a = ${prefix}head_at(v, l, s, &tables, sequence, h);
         const real *dattended = w->${attends.dout} + (size_t)sequence * v->${attends.T} * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
-        real key[${attends.head_part}], value[${attends.head_part}], dkey[${attends.head_part}],
-                dvalue[${attends.head_part}]${inline("sums_of_key", "")};
+        real key[${attends.head_part}], value[${attends.head_part}];
+        real dkey[${attends.head_part}] = {}, dvalue[${attends.head_part}] = {}${inline("sums_of_key", "")};
         ${prefix}load_head(key, a.key + j * ${attends.key_stride});
         ${prefix}load_head(value, a.value + j * ${attends.key_stride});
-        ${prefix}clear_head(dkey);
-        ${prefix}clear_head(dvalue);
 #pragma unroll ${attends.unroll} % if attends.unroll
         for (int i = ${inline("first_query", "0")}; i < ${inline("end_query", "a.T")}; ${inline("next_query", "i++")}) {
             const int of_query = ${cross and of_head or "task - j"} + i;

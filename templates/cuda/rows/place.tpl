@@ -20,7 +20,7 @@
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             y.v[i] += added.v[i];
-            if (keep) y.v[i] = kept(keep, e + i) ? y.v[i] * ${drops}_KEEP_SCALE : 0; % if drops
+            if (keep) y.v[i] = kept_bits(keep, e + i) & 1 ? y.v[i] * ${drops}_KEEP_SCALE : 0; % if drops
         }
         *(quad *)(out + e) = y;
     }

@@ -7,7 +7,7 @@
     is_global(dy);
 % if drops then
     for (int e = threadIdx.x; e < sequences * T * WIDTH; e += THREADS)
-        dy[e] = kept(keep, e) ? dy[e] * ${drops}_KEEP_SCALE : 0;
+        dy[e] = kept_bits(keep, e) & 1 ? dy[e] * ${drops}_KEEP_SCALE : 0;
     __syncthreads();
 % end
 % if by_sequence then

@@ -6,7 +6,7 @@ a.keep = bits_of(block()->work.${attends.keep}, block()->${attends.index}, bytes
 
 /* The factor of a pair's weight after the softmax. */
 INLINE real ${prefix}kept_weight(const ${prefix}head *a, int i, int j) {
-    return kept(a->keep, (a->h * a->T + i) * a->${attends.keys} + j) ? ${rate}_KEEP_SCALE : 0;
+    return kept_bits(a->keep, (a->h * a->T + i) * a->${attends.keys} + j) & 1 ? ${rate}_KEEP_SCALE : 0;
 }
 if (!training) a.keep = NULL; % section("unless_training") % if attends.asks
 % section("weight_of_key")

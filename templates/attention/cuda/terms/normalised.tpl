@@ -4,7 +4,6 @@
 real total; /* sum of the weights */ % section("walk")
 m->total += weight; % section("add_weight")
 , and stores the inverse sums of weights for the backward pass % section("kept")
-m.total = 0; % section("begin_walk")
 % section("end_walk")
 const real inverse = 1 / (m.total > ${PREFIX}LEAST_TOTAL ? m.total : ${PREFIX}LEAST_TOTAL);
 ${prefix}store_head(m.out, inverse, out);

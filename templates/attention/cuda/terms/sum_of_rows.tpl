@@ -1,15 +1,13 @@
 const table_sums *sums = &block()->sums; % section("begin_owner")
 % section("clear")
-real drow[${attends.head_part}]${inline("bias_sum", "")};
-${prefix}clear_head(drow);
+real drow[${attends.head_part}] = {}${inline("bias_sum", "")};
 ${prefix}add_head(drow, dlogit, query); % section("add_pair")
 % section("begin_kept")
 const real *queries = block()->${attends.block}.${attends.q} + (size_t)first * T * ${PREFIX}QUERY_STRIDE;
 % section("resume")
 real *to = sums->${prefix}rows + ${inline("place_of_row", "")}${attends.channel};
-real drow[${attends.head_part}]${inline("bias_resumed", "")};
+real drow[${attends.head_part}] = {}${inline("bias_resumed", "")};
 if (first > 0) ${prefix}load_head(drow, to);
-else ${prefix}clear_head(drow);
 % section("begin_sequence")
 const real *query_rows = queries + (size_t)sequence * T * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH${attends.channel};
 % section("add_kept")
