@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "emulation.h"
+#include "support/lh_run.h"
 #include "support/toy_cuda.h"
 #include "support/toy_program.h"
 

@@ -9,6 +9,7 @@
 
 #include "eval/evaluate.h"
 #include "longhand/cuda_place.h"
+#include "support/lh_run.h"
 #include "support/toy_fleet.h"
 #include "support/toy_program.h"
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "longhand/cuda_place.h"
+#include "support/lh_run.h"
 #include "support/toy_fleet.h"
 #include "support/toy_program.h"
 
@@ -303,8 +304,7 @@ static void test_training_stopped_by_a_signal_resumes_to_same_bits(void **state)
         snprintf(command, sizeof command, "train --device cuda --out %s --steps 40 --seeds 3:4%s", folders[i],
                  i == 2 ? " --resume" : "");
         atomic_store(&signals, i == 1);
-        lh_run_result result = lh_run_main(&spec, *state, command, NULL);
-        if (result.code != (i == 1 ? LH_STOPPED : 0)) fail_msg("%s: %d\n%s", command, result.code, result.err);
+        lh_run_expect(&spec, *state, i == 1 ? LH_STOPPED : 0, command, NULL);
     }
     lh_assert_same_run(*state, "whole", "cut", "toy/0123456789abcdef/lr0.01-seed3");
     lh_assert_same_run(*state, "whole", "cut", "toy/0123456789abcdef/lr0.01-seed4");
