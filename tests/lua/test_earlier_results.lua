@@ -57,13 +57,13 @@ local function sweep(study, root, percent, facts)
   end
 end
 
--- Formats each cell as "id: scores; reason", with the reason why a sweep would train the cell again.
+-- Formats each cell as "id: scores; changes", where changes describes the earlier version of the shown runs.
 local function list_cells(study)
   return lists.map(study.cells, function(cell)
     local scores = lists.map(cell.runs, function(run)
       return run.score and ("%.0f"):format(run.score) or run.state
     end)
-    return ("%s: %s%s"):format(cell.id, table.concat(scores, " "), cell.anew and "; " .. cell.anew or "")
+    return ("%s: %s%s"):format(cell.id, table.concat(scores, " "), cell.changes and "; " .. cell.changes or "")
   end)
 end
 

@@ -144,7 +144,8 @@ function M.list_notes(study, groups, split)
     lists.append(notes, lists.map(cell.summary.differences, function(difference)
       return ("%s: its runs differ, %s"):format(front, difference)
     end))
-    notes[#notes + 1] = cell.anew and ("%s: its runs are of an earlier version, %s"):format(front, cell.anew) or nil
+    notes[#notes + 1] = cell.changes and ("%s: its runs are of an earlier version, %s"):format(front, cell.changes)
+      or nil
   end
   if within > 0 then
     notes[#notes + 1] = ("%s evaluated at training lengths only (in distribution)"):format(within == 1

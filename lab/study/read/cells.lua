@@ -1,11 +1,12 @@
 -- The cells of a study with their runs read, and the statistics of each cell's scores.
 --
 -- Input: a study from grid.expand, or only a folder of runs. Output: the study with `cells`, each { key, id, number,
--- runs, summary, spec, lost, anew }. A run is that of runs.lua with `score`; without a folder its state is "missing",
--- or "waiting" in a cell without a spec. summary: see summarise. anew: if the runs are of an earlier version
--- (earlier_results.lua), its differences from the current spec, in words. The study also has problems: unreadable
--- folders; left_out: omitted earlier versions, in words; whole: the whole study, also in the results of over and
--- within. Scores are in the unit of their metric (metrics.lua), times in hours; only evaluated runs have scores.
+-- runs, summary, spec, lost, changes }. A run is that of runs.lua with `score` and `generalises`; without a folder its
+-- state is "missing", or "waiting" in a cell without a spec. summary: see summarise. lost: a text on a missing initial
+-- checkpoint, from grid.lua. changes: if the runs are of an earlier version (earlier_results.lua), a text on how it
+-- differs from the current spec. The study also has problems: unreadable folders; left_out: texts on omitted earlier
+-- versions; whole: the whole study, also in the results of merge_axis and select. Scores are in the unit of their
+-- metric (metrics.lua), times in hours; only evaluated runs have scores.
 
 local earlier_results = require("lab.study.read.earlier_results")
 local canonical = require("base.canonical")
@@ -21,8 +22,8 @@ local M = {}
 
 local BEYOND_TRAINING = { split = "test" }
 
--- Facts that all runs of a cell should share, by name in messages: a path in run.json, or a function of a run. of_spec:
--- facts that only runs of one spec share; file: the fact is the SHA-256 of a file, which a run may lack.
+-- Facts that all runs of a cell should share: their names in messages, and a path in run.json or a function of a run.
+-- of_spec: only runs of one spec share the fact; file: the fact is the SHA-256 of a file, which a run may lack.
 local SAME = {
   { "generated sources", "source_digest" },
   { "compiler", "compiler" },
@@ -41,8 +42,8 @@ local SAME = {
   end },
 }
 
--- Returns the differences among the evaluated runs of a cell as texts. joined: the runs have several specs.
-local function differences(list, joined)
+-- Returns the facts that differ among the evaluated runs of a cell, as texts. joined: the runs have several specs.
+local function describe_differences(list, joined)
   return lists.map(SAME, function(item)
     local fact = item[2]
     local values = lists.drop_repeats(lists.map(item.of_spec and joined and {} or list, function(run)
@@ -77,7 +78,8 @@ function M.list_scored_runs(study)
   return filter_scored(lists.collect(study.cells, function(cell) return cell.runs end))
 end
 
--- Returns the statistics of each learning rate's runs, with rate and asked, by ascending rate.
+-- Returns the statistics of the runs of each learning rate, in ascending order of rates. rate: the learning rate;
+-- asked: the number of its requested runs.
 local function group_by_rate(list)
   local groups = lists.group(list, function(run) return run.learning_rate or 0 end)
   table.sort(groups, function(a, b) return a.key < b.key end)
@@ -90,6 +92,7 @@ end
 
 local IN_DISTRIBUTION = { "validation", "in_distribution" }
 
+-- Chooses the set that decides the learning rate; describe_choice explains the order.
 local function choose_set(list, scored)
   return scored.select or lists.find(IN_DISTRIBUTION, function(set)
     return set ~= scored.split and list[1]
@@ -97,12 +100,12 @@ local function choose_set(list, scored)
   end) or scored.split
 end
 
--- The choice of a cell's learning rate, and of the examples that decide it: { set, beyond, scored, named, rates }.
--- list: the runs that have a score. set: the name of the deciding evaluation (runs.get_evaluation). beyond: whether
--- some of its examples are beyond training. scored: whether scores are on this set, too. named: whether the study names
--- the set. rates: the number of rates with a score. If the study names no set (select), it is the first of these on
--- which all runs were evaluated: validation (a separate stream or a set of dataset files), the in_distribution part of
--- the test, the scored set.
+-- Describes how a cell's learning rate is chosen: { set, beyond, scored, named, rates }. list: the runs that have a
+-- score. set: the name of the evaluation that decides (runs.get_evaluation). beyond: whether some of its examples are
+-- beyond training. scored: whether scores are on this set, too. named: whether the study names the set, in `select`.
+-- rates: the number of rates with a score. Without `select`, the set is the first of the following sets on which all
+-- runs were evaluated: validation (a separate stream or a set of dataset files), in_distribution (a part of the test),
+-- the scored set.
 local function describe_choice(list, scored)
   local set = choose_set(list, scored)
   local choice = { set = set, named = scored.select ~= nil, beyond = false, scored = false,
@@ -128,13 +131,13 @@ local function is_better(rate, best, metric, choice)
   return not choice.named and rate.loss ~= nil and best.loss ~= nil and rate.loss < best.loss
 end
 
--- Returns the best of a cell's rates, which are in ascending order and have `runs`; nil if no rate has a score on the
--- deciding set. Sets chosen_by and loss of each rate, the means on that set.
+-- Returns the best of a cell's rates, from group_by_rate; nil if no rate has a score on the deciding set. Sets
+-- chosen_by and loss of each rate: its mean score and mean loss on that set.
 local function choose_best(rates, metric, choice)
   local best
   for _, rate in ipairs(rates) do
-    rate.chosen_by, rate.loss = average_scores(rate.runs, choice.set, metric), average_scores(rate.runs, choice.set,
-      "loss")
+    rate.chosen_by = average_scores(rate.runs, choice.set, metric)
+    rate.loss = average_scores(rate.runs, choice.set, "loss")
     if rate.chosen_by and is_better(rate, best, metric, choice) then
       best = rate
     end
@@ -151,8 +154,9 @@ end
 
 -- Returns the statistics of the cell's evaluated runs (compute_spread) with asked, the number of requested runs;
 -- states, their counts by state; rates, from group_by_rate; best, the statistics at the chosen rate, with choice
--- (describe_choice); max, the best score, and top, its run; hours = { mean, sd, count, machines }; differences of the
--- runs; grid, the lengths or conditions of most scores; decoding, for generative models. scored: the study's `scored`.
+-- (describe_choice); max, the best score, and top, its run; hours = { mean, sd, count, machines }; differences, texts
+-- on facts that differ among the runs; grid, the lengths or conditions of most scores; for generative models decoding,
+-- and other_decoding, the number of runs that were decoded in the other way. scored: the study's `scored`.
 local function summarise(cell, scored)
   local evaluated, states, top = filter_scored(cell.runs), {}, nil
   for _, run in ipairs(cell.runs) do
@@ -166,7 +170,7 @@ local function summarise(cell, scored)
   summary.rates, summary.choice = group_by_rate(cell.runs), describe_choice(evaluated, scored)
   summary.best = choose_best(summary.rates, scored.metric, summary.choice)
   summary.max, summary.top = top and top.score, top
-  summary.hours, summary.differences = compute_hours(evaluated), differences(evaluated, cell.joined)
+  summary.hours, summary.differences = compute_hours(evaluated), describe_differences(evaluated, cell.joined)
   summary.grid = runs.find_usual_grid(evaluated, scored.split)
   summary.decoding, summary.other_decoding = top and top.decoding, cell.other_decoding
   return summary
@@ -190,7 +194,7 @@ function M.merge_axis(study, axis)
       local first = group[1]
       local cell = lists.merge(first, { key = make_key(first), joined = true,
         runs = lists.collect(group, function(one) return one.runs end),
-        anew = lists.any(group, function(one) return one.anew end) or nil })
+        changes = lists.any(group, function(one) return one.changes end) or nil })
       cell.summary = summarise(cell, study.scored)
       mark_grid(cell, study.whole.grid)
       return cell
@@ -224,8 +228,8 @@ function M.select(study, where, only)
   return setmetatable({ cells = kept, axes = axes }, { __index = study })
 end
 
--- Removes the evaluations of runs with another decoding than the one that counts, if a cell's runs were decoded in both
--- ways: that of its spec, or greedy.
+-- Removes the evaluations of runs with another decoding than that of the cell's spec (greedy, if the spec is unknown),
+-- if some runs of the cell have the decoding of the spec.
 local function drop_other_decodings(cell)
   local wanted = lists.get(cell.spec, "resolved.eval.decoding") or "greedy"
   local others = lists.filter(cell.runs, function(run) return run.decoding and run.decoding ~= wanted end)
@@ -243,7 +247,8 @@ local function drop_other_decodings(cell)
   end
 end
 
-local function finish(study, metric)
+-- Scores all runs of a study and summarises its cells. metric: of scores, replaces the study's, or nil.
+local function complete_study(study, metric)
   study.scored = metrics.complete_scored(study, study.scored, metric)
   local scored, criterion = study.scored, study.scored.generalises
   for number, cell in ipairs(study.cells) do
@@ -263,8 +268,9 @@ local function finish(study, metric)
   return study
 end
 
-local function find_spec(runs_of)
-  return lists.map(runs_of, function(run) return run.facts.spec end)[1]
+-- Returns the first spec that a run.json of these runs contains.
+local function find_spec(list)
+  return lists.map(list, function(run) return run.facts.spec end)[1]
 end
 
 local function read_runs(cell, root)
@@ -278,24 +284,24 @@ local function read_runs(cell, root)
   return list
 end
 
--- Reads the runs of an expanded study below `root`. metric: of scores, replaces the study's, or nil.
+-- Reads the runs of an expanded study below `root`. metric: the metric of scores, or nil for the study's.
 function M.read_study(study, root, metric)
-  local cells, left = {}, {}
-  local lost, strange = earlier_results.find_lost_cells(study)
+  local cells, left_out = {}, {}
+  local lost, with_other_axes = earlier_results.find_lost_cells(study)
   for _, cell in ipairs(lists.join(study.cells, lost)) do
-    local list, is_earlier, anew = earlier_results.choose(root, study, cell, read_runs(cell, root), left)
-    if #list > 0 then -- runs of a cell that left the study may be gone
+    local list, is_earlier, changes = earlier_results.choose(root, study, cell, read_runs(cell, root), left_out)
+    if #list > 0 then -- a cell that the study no longer has may have no runs
       cells[#cells + 1] = { key = cell.key, id = cell.id, spec = cell.spec, lost = not is_earlier and cell.lost or nil,
-        runs = list, anew = anew, task_spec = not cell.spec and find_spec(list) or nil }
+        runs = list, changes = changes, task_spec = not cell.spec and find_spec(list) or nil }
     end
   end
-  if strange > 0 then
-    left[#left + 1] = ("%s of an earlier version of the study, which had other axes: %s"):format(wording.count(strange,
-      "cell"), root .. "/" .. snapshots.get_path(study.name, study.scale))
+  if with_other_axes > 0 then
+    left_out[#left_out + 1] = ("%s of an earlier version of the study, which had other axes: %s/%s"):format(
+      wording.count(with_other_axes, "cell"), root, snapshots.get_path(study.name, study.scale))
   end
-  return finish({ name = study.name, title = study.title, path = study.path, scale = study.scale,
+  return complete_study({ name = study.name, title = study.title, path = study.path, scale = study.scale,
     axes = earlier_results.extend_axes(study, lost), report = study.report, scored = study.scored or BEYOND_TRAINING,
-    cells = cells, left_out = left }, metric)
+    cells = cells, left_out = left_out }, metric)
 end
 
 -- Returns the name of a run's task: its kind; for dataset files the task's name, by default `id`, the spec's name; nil
@@ -311,6 +317,8 @@ local function name_encoding(id, task)
   return rest ~= "" and rest or id
 end
 
+-- Returns the runs found below a folder as groups { id, digest, data, runs }, where data is the start of the training
+-- file's SHA-256, or nil; and texts on unreadable folders.
 local function group_runs(root)
   local list, problems = run_files.find(root)
   local found = lists.map(list, function(dir)
@@ -330,12 +338,12 @@ local function get_name(group)
   return group.key.task .. "/" .. group.key.encoding
 end
 
--- Distinguishes groups with equal task and encoding: appends word_of(group) to each key, if these words differ.
-local function tell_apart(order, word_of)
-  for _, same in ipairs(lists.group(order, get_name)) do
-    local differ = #lists.drop_repeats(lists.map(same, word_of)) > 1
+-- Distinguishes groups with equal task and encoding: appends get_word(group) to each encoding, if these words differ.
+local function distinguish(groups, get_word)
+  for _, same in ipairs(lists.group(groups, get_name)) do
+    local differ = #lists.drop_repeats(lists.map(same, get_word)) > 1
     for _, group in ipairs(differ and same or {}) do
-      group.key.encoding = ("%s (%s)"):format(group.key.encoding, word_of(group))
+      group.key.encoding = ("%s (%s)"):format(group.key.encoding, get_word(group))
     end
   end
 end
@@ -358,25 +366,25 @@ local function make_axes(groups, nameless)
   return axes
 end
 
--- Returns a study of the runs found below a folder: a cell for each id, digest and training file, by task and encoding.
--- The names of cells that agree in task and encoding get the digest, and if the digests are equal the file's digest. If
--- all tasks are dataset files without names, specs name the tasks, and there is no other axis. metric: the metric of
--- scores, or nil for the default.
+-- Returns a study of the runs found below a folder: a cell for each id, digest and training file, with the axes task
+-- and encoding. Encodings of cells that agree in both get the digest as a suffix, or, if the digests are equal, the
+-- file's digest. If all tasks are dataset files without names, the tasks have the names of specs, and there is no axis
+-- of encodings. metric: the metric of scores, or nil for the default.
 function M.read_folder(root, metric)
-  local order, problems = group_runs(root)
+  local groups, problems = group_runs(root)
   local known, nameless = {}, true
-  for _, group in ipairs(order) do
+  for _, group in ipairs(groups) do
     local spec = find_spec(group.runs)
     local key, is_nameless = make_key(group, spec)
     group.key, group.task_spec = key, spec
     nameless = nameless and is_nameless and not known[get_name(group)]
     known[get_name(group)] = true
   end
-  tell_apart(order, function(group) return group.digest:sub(1, 6) end)
-  tell_apart(order, function(group) return "data " .. (group.data or "unknown") end)
-  local axes = make_axes(order, nameless)
+  distinguish(groups, function(group) return group.digest:sub(1, 6) end)
+  distinguish(groups, function(group) return "data " .. (group.data or "unknown") end)
+  local axes = make_axes(groups, nameless)
   local tasks = axes[1].values
-  return finish({ title = #tasks == 1 and "Runs of " .. tasks[1] or "Runs", cells = order, found = true,
+  return complete_study({ title = #tasks == 1 and "Runs of " .. tasks[1] or "Runs", cells = groups, found = true,
     scored = BEYOND_TRAINING, problems = problems, axes = axes }, metric)
 end
 

@@ -11,7 +11,7 @@ local lfs = require("lfs")
 
 local M = {}
 
-local known = {}
+local known = {} -- results of earlier calls
 
 -- Returns the number of items in a JSON list of numbers and names, from the text between its brackets.
 local function count_items(text)
@@ -36,7 +36,8 @@ local function count_tokens(line)
   return #example.input, #example.target
 end
 
-local function make_key(line, inputs, axes)
+-- Returns the values of a line on the axes as one text, "-" for a value that the line lacks.
+local function format_group(line, inputs, axes)
   local words = {}
   for i, axis in ipairs(axes) do
     words[i] = axis == "length" and inputs or line:match('"' .. axis .. '"%s*:%s*(%d+)') or "-"
@@ -44,12 +45,13 @@ local function make_key(line, inputs, axes)
   return table.concat(words, " ")
 end
 
-local function count_example(to, key, inputs, outputs, group)
-  if not to[key] then
-    to[key] = { input = inputs, output = outputs, group = group, count = 0 }
-    to[#to + 1] = to[key]
+-- Adds an example to the entry of its key in `entries`, a list that also maps keys to entries.
+local function count_example(entries, key, inputs, outputs, group)
+  if not entries[key] then
+    entries[key] = { input = inputs, output = outputs, group = group, count = 0 }
+    entries[#entries + 1] = entries[key]
   end
-  to[key].count = to[key].count + 1
+  entries[key].count = entries[key].count + 1
 end
 
 local function read_file(path, axes)
@@ -61,7 +63,7 @@ local function read_file(path, axes)
   for line in file:lines() do
     local inputs, outputs = count_tokens(line)
     if inputs then
-      local shape, group = inputs .. " " .. outputs, make_key(line, inputs, axes)
+      local shape, group = inputs .. " " .. outputs, format_group(line, inputs, axes)
       found.count = found.count + 1
       count_example(found.shapes, shape, inputs, outputs)
       count_example(found.groups, shape .. " " .. group, inputs, outputs, group)

@@ -1,8 +1,9 @@
--- Results of a study from before a change of its specs, for reports.
+-- Results of a study from before a change of its specs, for reports: for a cell whose current spec has no evaluated
+-- runs, those of the newest earlier version of the cell that has some.
 --
 -- Input: a study from grid.lua, or from M.restore of a sweep's snapshot (snapshots.lua); the folder of all runs.
--- Output: for a cell without evaluated runs of its current spec, the newest earlier version with evaluated runs; cells
--- that the study no longer has; texts on omitted versions. A cell never contains runs of two versions.
+-- Output: the runs to show for a cell, never of two versions; cells that the study no longer has; texts on omitted
+-- versions.
 
 local canonical = require("base.canonical")
 local evaluations = require("lab.study.read.evaluations")
@@ -22,16 +23,16 @@ end
 -- Returns the number of a cell's existing runs by state, such as "2 failed"; "" without runs.
 local function describe_own_runs(list)
   local counts = {}
-  for _, of in ipairs(lists.group(list, function(run) return run.state end)) do
-    counts[of.key] = of.key ~= "missing" and of.key ~= "waiting" and #of or nil
+  for _, group in ipairs(lists.group(list, function(run) return run.state end)) do
+    counts[group.key] = group.key ~= "missing" and group.key ~= "waiting" and #group or nil
   end
   return runs.format_states(counts)
 end
 
--- Returns the runs of a cell to show; whether they are of an earlier version; and the differences of that version from
--- the current spec, in words. list: the cell's current runs. left: texts on versions that are not shown, which grows.
-function M.choose(root, study, cell, list, left)
-  local shown, anew = list, nil
+-- Returns the runs of a cell to show; whether they are of an earlier version; and a text on how that version differs
+-- from the current spec. list: the cell's current runs. Appends texts on versions that are not shown to left_out.
+function M.choose(root, study, cell, list, left_out)
+  local shown, changes = list, nil
   local is_settled = is_any_evaluated(list)
   for _, version in ipairs(versions.find(root, study, cell)) do
     local words = table.concat(versions.describe(study, cell, version), "; ")
@@ -41,13 +42,13 @@ function M.choose(root, study, cell, list, left)
     if earlier and is_any_evaluated(earlier) then
       local own = describe_own_runs(list)
       shown, is_settled = earlier, true
-      anew = words .. (own ~= "" and "; of its current spec: " .. own or "")
+      changes = words .. (own ~= "" and "; of its current spec: " .. own or "")
     else
-      left[#left + 1] = ("%s of an earlier version of %s (%s): %s"):format(wording.count(#version.dirs, "run"),
+      left_out[#left_out + 1] = ("%s of an earlier version of %s (%s): %s"):format(wording.count(#version.dirs, "run"),
         cell.id, version.dirs[1]:match("^(.*)/"), words)
     end
   end
-  return shown, shown ~= list, not study.is_noted and anew or nil
+  return shown, shown ~= list, not study.is_restored and changes or nil
 end
 
 -- Whether the key of a recorded cell has a value on each of these axes, and on no other axis.
@@ -71,6 +72,7 @@ function M.find_lost_cells(study)
   return list, #lost - #list
 end
 
+-- Returns the axes of a study, to whose values those of further cells are appended.
 function M.extend_axes(study, cells)
   return lists.map(study.axes, function(axis)
     local more = lists.map(cells, function(cell) return cell.key[axis.name] end)
@@ -78,6 +80,7 @@ function M.extend_axes(study, cells)
   end)
 end
 
+-- Returns the fields of a snapshot's `scored` that this version knows; nil without a known split.
 local function read_scored(noted)
   local function known(names, name)
     return lists.has(names, noted[name]) and noted[name] or nil
@@ -86,9 +89,10 @@ local function read_scored(noted)
     "select"), metric = known(metrics.NAMES, "metric") }
 end
 
+-- Returns the study that a snapshot records, with its axes but without cells, for a study whose file cannot be read.
 function M.restore(snapshot, name)
   return { name = name, title = snapshot.title, path = snapshot.path, scale = snapshot.scale,
-    axes = lists.copy(snapshot.axes), cells = {}, ids = {}, set = {}, warnings = {}, is_noted = true,
+    axes = lists.copy(snapshot.axes), cells = {}, ids = {}, set = {}, warnings = {}, is_restored = true,
     scored = read_scored(snapshot.scored), snapshot = snapshot }
 end
 

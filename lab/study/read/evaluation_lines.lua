@@ -49,7 +49,7 @@ local function take_plain(line)
   local shape = run_shapes.evaluation
   local step, split, length, at = line:match(FRONT)
   local row = SPLITS[split] and M.parse_pairs(line, at, shape, AS_TEXT)
-  if not row or row.step or not row.examples or not row.draws or run_shapes.unmeasured(row) then
+  if not row or row.step or not row.examples or not row.draws or run_shapes.find_missing_accuracy(row) then
     return nil
   end
   row.step, row.split, row.length = tonumber(step), split, tonumber(length)

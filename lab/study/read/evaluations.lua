@@ -29,16 +29,18 @@ local function is_alone(by)
   return next(by, next(by)) == nil
 end
 
--- Adds a row to of[row.split]. `of.axis` is the first axis of the run's evaluations. A line is stored as { n, place,
--- by, row }; by is nil for a line by length alone.
-function M.add(of, row)
-  local evaluation, n = of[row.split], row.by and row.by[of.axis] or of.axis == "length" and row.length
+-- Adds a row to the evaluation of its split in `evaluations`, a table { axis, [split] = evaluation }, where axis is the
+-- first axis of the run's evaluations. A line is stored as { n (the number on that axis), place, by, row }; by is nil
+-- for a line by length alone.
+function M.add(evaluations, row)
+  local axis, evaluation = evaluations.axis, evaluations[row.split]
+  local n = row.by and row.by[axis] or axis == "length" and row.length
   if not n and row.length then
     return -- the user requested this evaluation by length, but the run's axes are others
   elseif not evaluation or row.step > evaluation.step then
     evaluation = { step = row.step, examples = row.examples, draws = row.draws, decoding = row.decoding, places = {},
       lines = {} }
-    of[row.split] = evaluation
+    evaluations[row.split] = evaluation
   elseif row.step < evaluation.step then
     return
   end
@@ -50,7 +52,8 @@ function M.add(of, row)
   evaluation.lines[place] = { n = n or 0, place = place, by = by, row = row }
 end
 
--- Joins lines that share a number into one line: the mean over the examples of the lines that is_own accepts.
+-- Joins lines that share a number on the first axis into one line: the mean over the examples of the lines for which
+-- is_own returns true.
 local function average_lines(group, is_own)
   local row, sums, weights = { examples = 0, of = 0, counted = 0 }, {}, {}
   for _, line in ipairs(group) do
@@ -73,26 +76,28 @@ local function average_lines(group, is_own)
 end
 
 -- Merges lines that share a number on the first axis. Conditions with another frame than in training are reported
--- separately and excluded from all means. If a number has a condition of its own, finer conditions have other examples
--- and are excluded from its mean.
+-- separately and excluded from all means. If the number alone is also a condition, finer conditions consist of other
+-- examples and are excluded from its mean.
 local function join_lines(lines, axis)
   local whole = lists.index_by(lists.filter(lines, function(line)
     return not line.by or line.by[axis] ~= nil and is_alone(line.by)
   end), function(line) return line.n end)
-  local told = lists.filter(lines, function(line)
+  local averaged = lists.filter(lines, function(line)
     return not line.by or not line.by[axes.FRAME] or is_alone(line.by)
   end)
-  return lists.map(lists.group(told, function(line) return line.n end), function(group)
+  return lists.map(lists.group(averaged, function(line) return line.n end), function(group)
     return average_lines(group, function(line) return not whole[line.n] or not line.by or is_alone(line.by) end)
   end)
 end
 
+-- Returns the entry of a line in `conditions`.
 local function make_condition(line, axis)
   local row = line.row
   return line.by and row or { by = { [axis] = line.n }, examples = row.examples, accuracy = row.accuracy or "",
     exact_match = row.exact_match }
 end
 
+-- Returns the evaluation, in the form of the head of this file, of some lines of `evaluation`.
 local function make_evaluation(evaluation, split, lines, axis)
   local has, made = evaluation.has, { split = split }
   for _, name in ipairs(FACTS) do
@@ -102,8 +107,8 @@ local function make_evaluation(evaluation, split, lines, axis)
     made.conditions = lists.map(lines, function(line) return make_condition(line, axis) end)
     lines = join_lines(lines, axis)
   end
-  local function list(of)
-    return lists.map(lines, of)
+  local function list(get_value)
+    return lists.map(lines, get_value)
   end
   made.lengths, made.counts = list(function(line) return line.n end), list(function(line) return line.row.examples end)
   made.totals = has.totals and list(function(line) return line.row.of or line.row.examples end) or nil
@@ -143,6 +148,7 @@ local function make_parts(evaluation, axis)
     axes = #several > 1 and several or nil }
 end
 
+-- Returns which lists of values the evaluation of these lines has, { [name] = true }.
 local function find_lists(lines)
   local has = { accuracy = true, exact_match = true, loss = true }
   for _, line in ipairs(lines) do
@@ -156,15 +162,15 @@ local function find_lists(lines)
 end
 
 -- Completes the evaluations of a run, or of one level of its noise, after all lines were added. is_finite: they are of
--- a finite set of examples, and get `parts`; is_weighted: scores are means over examples.
-function M.complete(of, is_finite, is_weighted)
+-- dataset files, and get `parts`; is_weighted: scores are means over examples.
+function M.complete(evaluations, is_finite, is_weighted)
   for _, split in ipairs(M.SPLITS) do
-    local evaluation = of[split]
+    local evaluation = evaluations[split]
     if evaluation then
       table.sort(evaluation.lines, function(a, b) return a.n < b.n or a.n == b.n and a.place < b.place end)
       evaluation.has, evaluation.weighted = find_lists(evaluation.lines), is_weighted or nil
-      of[split] = make_evaluation(evaluation, split, evaluation.lines, of.axis)
-      of[split].parts = is_finite and make_parts(evaluation, of.axis) or nil
+      evaluations[split] = make_evaluation(evaluation, split, evaluation.lines, evaluations.axis)
+      evaluations[split].parts = is_finite and make_parts(evaluation, evaluations.axis) or nil
     end
   end
 end
@@ -179,23 +185,24 @@ local function compute_means(rows)
   return next(means) and means or nil
 end
 
--- Evaluations during training (eval.during): a list of { step, mean, sets } from rows of their lines. mean: the means {
--- accuracy, accuracy_teacher_forced, exact_match, loss } over all held-out examples, or over training examples if none
--- are held out. sets: the means over each dataset file's set, by the set's name. spec: of the run.
+-- Summarises evaluations during training (eval.during): from the rows of their lines and the run's spec, a list of {
+-- step, mean, sets }. mean: the means { accuracy, accuracy_teacher_forced, exact_match, loss } over all held-out
+-- examples, or over training examples if none are held out. sets: the same means over the examples of each set of
+-- dataset files, by the set's name.
 function M.summarise_training(rows, spec)
   local splits = lists.get(spec, "eval.during.splits")
   local only = splits and #splits == 1 and splits[1] -- lines omit the name if there is a single set
-  local function set_of(row)
+  local function get_set(row)
     return row.set or only or false
   end
   return lists.map(lists.group(rows, function(row) return row.step end), function(point)
     local sets = {}
-    for _, rows_of in ipairs(lists.group(point, set_of)) do
-      if rows_of.key then
-        sets[rows_of.key] = compute_means(rows_of)
+    for _, set in ipairs(lists.group(point, get_set)) do
+      if set.key then
+        sets[set.key] = compute_means(set)
       end
     end
-    local held_out = lists.filter(point, function(row) return set_of(row) ~= "train" end)
+    local held_out = lists.filter(point, function(row) return get_set(row) ~= "train" end)
     return { step = point.key, mean = compute_means(held_out) or sets.train, sets = next(sets) and sets }
   end)
 end

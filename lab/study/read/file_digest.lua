@@ -10,7 +10,7 @@ local write = require("base.write")
 
 local M = {}
 
-local known = {}
+local known = {} -- by path: the state and the digest of the file at the last call
 
 local function compute(path)
   local text = shell.capture({ "sh", "-c", 'exec sha256sum <"$1" 2>/dev/null', "sh", path })

@@ -20,6 +20,7 @@ local must, INPUT = stop.must, 1
 local LARGEST = 64 << 20 -- bytes
 local SUBJECT, ITEM, RIGHT = "subject", "LST_id", "accuracy" -- names of the columns in published trials
 
+-- Reads a CSV file: the result of published.parse with `has`, the set of its columns.
 local function read(path)
   local text, problem = input.read(path, LARGEST)
   must(INPUT, text, problem and ("%s: found %s; expected %s"):format(path, problem.found, problem.expected)
@@ -30,6 +31,7 @@ local function read(path)
   return parsed
 end
 
+-- Ends the command with the problem of a value. row: the number of the row, without the line of column names.
 local function refuse(path, row, column, found, expected)
   stop.exit(INPUT, ("%s: line %d: %s: found %s; expected %s"):format(path, row + 1, column, diagnostics.show(found),
     expected))
@@ -96,18 +98,19 @@ function M.read_trials(path, puzzles)
       trials[#trials + 1] = { subject = row[SUBJECT], number = number, value = value }
     end
   end
-  local people = lists.map(lists.group(trials, function(trial) return trial.subject end), function(of)
+  local people = lists.map(lists.group(trials, function(trial) return trial.subject end), function(own)
     local share = {}
-    for _, puzzle in ipairs(lists.group(of, function(trial) return trial.number end)) do
+    for _, puzzle in ipairs(lists.group(own, function(trial) return trial.number end)) do
       share[puzzle.key] = statistics.mean(lists.map(puzzle, function(trial) return trial.value end))
     end
-    return { name = of.key, share = share }
+    return { name = own.key, share = share }
   end)
   must(INPUT, #people > 1, ("%s: trials of %s; expected at least 2"):format(path,
     wording.count(#people, "participant")))
   return people
 end
 
+-- Returns the mean share of correct answers over participants for each puzzle from 1 to count.
 function M.compute_means(people, count)
   local means = {}
   for number = 1, count do

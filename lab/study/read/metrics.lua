@@ -1,7 +1,7 @@
 -- Metrics of a study's scores, and the score above which a seed counts as generalising.
 --
--- Input: a study from grid.expand, or of runs found in a folder, with its cells read. Output: described at each
--- function; M.of and M.NAMES are copies of those in spec/measures.lua.
+-- Input: a study from grid.expand, or of runs found in a folder, with its cells read; scores. Output: the study's
+-- `scored`, and texts and comparisons. M.of and M.NAMES are those of spec/measures.lua.
 
 local lists = require("base.lists")
 local measures = require("spec.measures")
@@ -14,7 +14,7 @@ M.decodings = { greedy = "greedy", teacher_forced = "teacher-forced" }
 -- Percentages above which a seed generalises, for a paper's metric and for exact match.
 local PAPERS, EXACT = 90, 99
 
--- The known resolved specs of a cell: the cell's own spec, or the specs in the folders of its runs.
+-- Whether the models of a cell are generative: by the cell's own spec, or else by the specs of its runs.
 local function is_generative(cell)
   if cell.spec and cell.spec.resolved then
     return measures.is_generative(cell.spec.resolved)
@@ -29,23 +29,24 @@ local function is_of_paper(study)
   end) ~= nil
 end
 
--- The default criterion of a study: above 90% of a paper's metric; without a paper, above 99% exact match.
-local function default_criterion(study, metric)
+-- Returns the default criterion of a study: above 90% of a paper's metric; without a paper, above 99% exact match.
+local function choose_criterion(study, metric)
   if is_of_paper(study) and M.of[metric].unit == "percent" then
     return { metric = metric, above = PAPERS }
   end
   return { metric = "exact_match", above = EXACT }
 end
 
--- The study's `scored`, { split, select, metric, generalises }, with defaults filled in; select is nil if no set is
--- named (cells.lua). asked: a metric in place of the study's, whose criterion is kept; nil: the study's.
-function M.complete_scored(study, given, asked)
+-- Returns a study's `scored`, { split, select, metric, generalises }, with defaults filled in; select stays nil if the
+-- study names no set (cells.lua). given: the fields that the study sets. requested: a metric that replaces the study's,
+-- whose criterion is kept; or nil.
+function M.complete_scored(study, given, requested)
   local scored = { split = given.split or "test", select = given.select, metric = given.metric }
   -- papers print accuracy; without a paper, models that answer token by token are scored by exact match
   scored.metric = scored.metric
     or not is_of_paper(study) and lists.find(study.cells, is_generative) and "exact_match" or "accuracy"
-  scored.generalises = given.generalises or default_criterion(study, scored.metric)
-  scored.metric = asked or scored.metric
+  scored.generalises = given.generalises or choose_criterion(study, scored.metric)
+  scored.metric = requested or scored.metric
   return scored
 end
 
@@ -54,10 +55,12 @@ function M.format_criterion(criterion)
   return ("%s above %g%%"):format(M.of[criterion.metric].title, criterion.above)
 end
 
+-- Whether a run with this score generalises; nil without a score.
 function M.generalises(score, criterion)
   return score and score > criterion.above
 end
 
+-- Whether the score a is better than b, both of this metric; true if b is nil.
 function M.is_better(metric, a, b)
   return not b or M.of[metric].higher and a > b or not M.of[metric].higher and a < b
 end

@@ -28,6 +28,7 @@ function M.split_line(line)
   return fields
 end
 
+-- Parses a CSV file, whose first line has the names of the columns: { columns, rows }; or nil and a message.
 function M.parse(text)
   local columns, rows = nil, {}
   for line in text:gmatch("[^\r\n]+") do
@@ -63,7 +64,8 @@ function M.read(project, name)
   return parsed
 end
 
--- Whether a row has the values of key, compared as text, in its columns. Columns that the file lacks are ignored.
+-- Whether a row has the values of `key`, { <column> = <value> }, compared as text. Columns that the file lacks are
+-- ignored.
 function M.fits(row, key)
   for name, value in pairs(key) do
     if row[name] ~= nil and row[name] ~= tostring(value) then
@@ -73,8 +75,8 @@ function M.fits(row, key)
   return true
 end
 
--- The number in the first row that has the values of key, and the number of such rows; nil if the paper has no such
--- number. Values are compared as text; columns that the file lacks are ignored.
+-- Returns the number in the first row that fits the key (M.fits), and the number of such rows; nil if the paper has no
+-- such number.
 function M.find_number(published, key, column)
   local rows = lists.filter(published.rows, function(row) return M.fits(row, key) end)
   return rows[1] and tonumber(rows[1][column]), #rows

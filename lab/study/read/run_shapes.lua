@@ -93,18 +93,18 @@ local BY_TYPE = {
   settings = shapes.object({}, { others = shapes.either(NUMBER, shapes.boolean, TEXT), names = OPTION }),
 }
 
--- The fields of a table of the spec; the name "" stands for the whole spec.
-local function fields_of(path)
+-- Returns the shapes of the fields of a table of the spec, by name. path: that of the table; "" is the whole spec.
+local function make_fields(path)
   local fields = {}
   for _, field in ipairs(schema.children[path]) do
     local shape = BY_TYPE[field.type]
-    fields[field.name] = field.type == "table" and shapes.object(fields_of(field.path), { others = shapes.any })
+    fields[field.name] = field.type == "table" and shapes.object(make_fields(field.path), { others = shapes.any })
       or type(shape) == "function" and shape(field) or shape
   end
   return fields
 end
 
-local SPEC = fields_of("")
+local SPEC = make_fields("")
 SPEC.id, SPEC.source = M.id, TEXT
 M.spec = shapes.object(SPEC, { required = { "task", "model", "train", "eval" }, others = shapes.any })
 
@@ -123,8 +123,8 @@ M.facts = shapes.object({
   loss = WORD,
 }, { required = { "id", "digest", "spec", "seed", "learning_rate" }, others = shapes.any })
 
--- The name of the accuracy that is missing from a line with counted examples; nil if none is missing.
-function M.unmeasured(line)
+-- Returns the name of the accuracy that a line with counted examples lacks; nil if it lacks none.
+function M.find_missing_accuracy(line)
   if line.accuracy or line.counted == 0 then
     return nil
   elseif line.decoding == "teacher_forced" then
@@ -147,7 +147,7 @@ M.evaluation = shapes.object({
   sd_over_sequences = NUMBER, beyond = shapes.list(WORD, axes.MOST), trained = SHARE, novel = shapes.boolean,
   data = DIGEST, seed = shapes.integer(math.mininteger, math.maxinteger),
 }, { required = { "step", "split", "by", "examples", "draws" }, others = shapes.any, check = function(value, path)
-  local name = M.unmeasured(value)
+  local name = M.find_missing_accuracy(value)
   return name and { field = path == "" and name or path .. "." .. name, found = "nothing", expected = SHARE.expected }
     or nil
 end })

@@ -99,7 +99,7 @@ local function make_planner(project)
   local known = {}
   return function(cell)
     local run = cell.summary.top
-    if cell.spec and (not cell.anew or run and run.digest == cell.spec.plan.digest) then
+    if cell.spec and (not cell.changes or run and run.digest == cell.spec.plan.digest) then
       return cell.spec.plan
     end
     if run and known[run.digest] == nil then
@@ -149,7 +149,7 @@ end
 function M.list_remarks(study)
   local list, left = lists.join(study.remarks or {}, {}), study.left_out or {}
   local anew = lists.map(study.cells, function(cell)
-    return cell.anew and ("%s: %s"):format(cell.id, cell.anew) or nil
+    return cell.changes and ("%s: %s"):format(cell.id, cell.changes) or nil
   end)
   if #anew > 0 then
     list[#list + 1] = ("%s of %s %s runs of an earlier version, which a sweep would train anew: %s"):format(#anew,

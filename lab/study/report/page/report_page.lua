@@ -65,8 +65,8 @@ local function make_cell(report, cell)
   local facts = lists.map(s.differences, function(difference)
     return make_paragraph("Runs differ in " .. difference, "flag")
   end)
-  facts[#facts + 1] = cell.anew and make_paragraph("Runs of an earlier version, which a sweep would train anew: "
-    .. cell.anew, "flag") or nil
+  facts[#facts + 1] = cell.changes and make_paragraph("Runs of an earlier version, which a sweep would train anew: "
+    .. cell.changes, "flag") or nil
   local name = score_tables.format_key(report.study, cell)
   return ('<details id="cell-%d"><summary>%s: %d of %s%s</summary>%s%s%s</details>'):format(cell.number, escape(name),
     s.evaluated, wording.count(s.asked, "run"), s.max and (", maximum %.1f"):format(s.max) or "",

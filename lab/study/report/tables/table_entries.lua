@@ -160,7 +160,7 @@ function M.list_cautions(cell, kind, got)
     add_score_cautions(parts, s)
   end
   lists.append(parts, lists.map(s.differences, function(difference) return "runs differ in " .. difference end))
-  parts[#parts + 1] = cell.anew and "runs of an earlier version: " .. cell.anew or nil
+  parts[#parts + 1] = cell.changes and "runs of an earlier version: " .. cell.changes or nil
   return #parts > 0 and table.concat(parts, "; ") or nil
 end
 
