@@ -59,7 +59,7 @@ end
 
 local function take_any(line)
   local row, problem = input.decode(line)
-  problem = problem or shapes.problem(row, run_shapes.evaluation)
+  problem = problem or shapes.find_problem(row, run_shapes.evaluation)
   if not problem and not SPLITS[row.split] then
     problem = { field = "split", found = diagnostics.show(row.split),
       expected = run_shapes.evaluation.fields.split.expected }

@@ -22,6 +22,7 @@ local DRAWS = { pass = "once per pass", layer = "once per layer" }
 local RANGES = { zero_based = "from 0", one_based = "from 1" }
 local USUAL_RANGE = "from 0 where positions are drawn, from 1 where distances are"
 
+-- Formats a field of lengths, { first, last, step } or { list }; nil for nil.
 function M.format_lengths(field)
   if not field or field.list then
     return field and table.concat(field.list, ", ")
@@ -72,7 +73,7 @@ local QUESTIONS = {
   { "arithmetic", function(spec) return spec.precision or "float32" end },
 }
 
--- The readings of a run. The number of steps is that of the run's end, since flags override the spec's number.
+-- Returns the readings of a run. The number of steps is that at the end of the run, since flags override the spec's.
 function M.list(run)
   local spec = run.facts.spec
   return lists.map(spec and QUESTIONS or {}, function(question)
@@ -84,13 +85,13 @@ function M.list(run)
   end)
 end
 
--- Readings of many runs: a list of { question, text }. The text has each answer with its number of runs, most frequent
--- answer first.
+-- Returns the readings of many runs as a list of { question, text }. The text has each answer with its number of runs,
+-- the most frequent answer first.
 function M.count_answers(list)
   local all = lists.collect(list, M.list)
   return lists.map(QUESTIONS, function(question)
-    local asked = lists.filter(all, function(item) return item.question == question[1] end)
-    local answers = lists.group(asked, function(item) return item.answer end)
+    local given = lists.filter(all, function(item) return item.question == question[1] end)
+    local answers = lists.group(given, function(item) return item.answer end)
     table.sort(answers, function(a, b) return #a > #b or #a == #b and a.key < b.key end)
     return answers[1] and { question = question[1], text = table.concat(lists.map(answers, function(same)
       return ("%s (%s)"):format(same.key, wording.count(#same, "run"))

@@ -15,7 +15,7 @@ local escape = require("base.escape")
 
 local M = {}
 
-local LEFT_OUT = { id = true, source = true }
+local LEFT_OUT = { id = true, source = true } -- fields of a resolved spec that a spec file does not set
 
 local write_value
 
@@ -89,13 +89,13 @@ local function write_parameter(p)
   return "{ " .. table.concat(out, ", ") .. " }"
 end
 
--- The value that a resolved spec omits for a field: its default; nil if the field has none.
+-- Returns the value of a field that a resolved spec omits, which is its default; nil if the spec always has the field.
 local function get_omitted(field)
   return field.type == "table" and field.left_out and { kind = field.left_out } or field.left_out
 end
 
--- A facet of a family with the fields that the resolved spec omits written out at their defaults. The facet of a family
--- overrides the facet of all families, which may have other values for these fields.
+-- Returns a facet of a family, to which the fields that the resolved spec omits are added with their defaults: the
+-- facet of a family overrides the facet of all families, which may have other values for these fields.
 local function complete_facet(facet, value)
   local out = lists.copy(value)
   for _, field in ipairs(value.kind ~= "none" and schema.children["encoding." .. facet] or {}) do
@@ -123,6 +123,8 @@ end
 -- Patterns that occur in no formula: they could end the enclosing function, or hide the rest of a line.
 local FOREIGN = { "%f[%w_]end%f[^%w_]", "%f[%w_]function%f[^%w_]", "%f[%w_]return%f[^%w_]", "%-%-", "[%c\"'%[\\]" }
 
+-- Returns a text on the first field that this version does not know, or on a score that is no formula; nil if all are
+-- valid. from: a table of the spec; path: its path with a dot at the end, "" for the whole spec.
 local function find_foreign(from, path)
   for _, name in ipairs(canonical.sort_keys(from)) do
     local at = path .. name
@@ -140,10 +142,11 @@ local function find_foreign(from, path)
   return strange and ("its %sscore is no formula"):format(path) or nil
 end
 
--- Files of the user's own, and fields that cannot be written as text: their values in the other spec are not changed.
+-- Fields that --set does not change: they name files of the user's own, or their values cannot be written as text.
 local STAYS = { id = true, source = true, init = true, ["task.source"] = true, ["task.data"] = true,
   ["task.validation"] = true, ["model.source"] = true, ["encoding.score"] = true, ["encoding.parameters"] = true }
 
+-- Appends the words that list_settings returns for one table of the specs. path: as in find_foreign.
 local function add_sets(list, want, have, path)
   for _, name in ipairs(canonical.merge_keys(want, have)) do
     local at, field = path .. name, schema.at[path .. name]
@@ -160,7 +163,8 @@ local function add_sets(list, want, have, path)
   end
 end
 
--- The words of --set that turn one resolved spec into another, as far as --set can express the differences.
+-- Returns the words of --set that turn the resolved spec `have` into `want`, as far as --set can express the
+-- differences.
 function M.list_settings(want, have)
   local list = {}
   add_sets(list, want, have, "")
@@ -171,6 +175,7 @@ end
 local OWN = { { "task.source", "its task is" }, { "task.data", "its task is" }, { "task.validation", "its task is" },
   { "model.source", "its network is" }, { "init", "its first parameters are from" } }
 
+-- Returns the text of a spec file; or nil and the reason.
 function M.write_spec(resolved)
   for _, own in ipairs(OWN) do
     local file = lists.get(resolved, own[1])

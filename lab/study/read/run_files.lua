@@ -30,12 +30,13 @@ end
 
 local function decode(text, shape)
   local value, problem = input.decode(text)
-  problem = problem or shapes.problem(value, shape)
+  problem = problem or shapes.find_problem(value, shape)
   return not problem and value or nil, problem
 end
 
--- Reads a JSON file and checks it: the value; nil and a line on the damage; nil alone if the file does not exist.
--- check: a function of the value that returns a further problem, or nil; shown: the name of the file in the line.
+-- Reads and checks a JSON file. Returns its value; nil and a line on the damage; or nil alone if the file does not
+-- exist. shown: the name of the file in the line; largest: bytes; check: nil, or a function of the value that returns a
+-- further problem or nil.
 function M.read_json(path, shown, largest, shape, check)
   local text, problem = input.read(path, largest)
   local value
@@ -46,18 +47,20 @@ function M.read_json(path, shown, largest, shape, check)
   return not problem and value or nil, problem and M.format_problem(shown, problem)
 end
 
+-- Splits the end of a run's path, <id>/<digest>/<name>; fields are nil if the path is shorter.
 function M.split_path(dir)
   local id, digest, name = dir:match("([^/]+)/([^/]+)/([^/]+)$")
   return { id = id, digest = digest, name = name }
 end
 
--- The parts of a run folder's name, as texts: { rate, seed, data }. data: the first digits of the SHA-256 of the
--- training file; absent for runs without a file.
+-- Returns the parts of a run folder's name, as texts: { rate, seed, data }. data: the first digits of the SHA-256 of
+-- the training file; absent for runs without a file.
 function M.parse_name(name)
   local rate, seed, rest = name:match("^lr(.-)%-seed(%d+)(.*)$")
   return { rate = rate, seed = seed, data = rest and rest:match("^%-data(" .. ("[0-9a-f]"):rep(M.DATA_DIGITS) .. ")") }
 end
 
+-- Returns the first fact of run.json that differs from the names of its folders, as a problem; nil if all agree.
 local function find_misplacement(facts, place)
   local named = M.parse_name(place.name or "")
   local function problem(field, found, expected)
@@ -96,9 +99,9 @@ function M.has_failed(exit)
   return exit ~= nil and exit ~= 0 and exit ~= STOPPED
 end
 
--- Calls take(line, number, whole) for each line of a file that is not empty, until take returns a result; whole: the
--- line has its end. A line of more than `longest` bytes is cut after longest + 1 bytes. Returns the result of take, or
--- nil and the problem with the file. At most a block and a line are in memory at a time.
+-- Calls take(line, number, is_whole) for each line of a file that is not empty, until take returns a result. is_whole:
+-- the line ends with a newline. A line of more than `longest` bytes is cut after longest + 1 bytes. Returns the result
+-- of take, or nil and the problem with the file. At most a block and a line are in memory at a time.
 local function read_lines(path, largest, longest, take)
   local file, problem = input.open(path, largest)
   if not file then
@@ -125,11 +128,11 @@ local function read_lines(path, largest, longest, take)
   return found or rest ~= "" and take(rest, number + 1, false) or nil
 end
 
--- Calls take(row) for each row that read(line) returns; for damaged lines, read returns nil and a problem. Returns nil,
--- or the first problem as text.
-local function each_row(dir, name, notes, take, read)
+-- Calls take(row) for each row that read(line) returns; for damaged lines, read returns nil and a problem. Adds a text
+-- on an incomplete last line to notes. Returns nil, or the first problem as text.
+local function read_rows(dir, name, notes, take, read)
   local longest, most = run_shapes.LONGEST_LINE, run_shapes.MOST_LINES
-  local function problem_of(line, number)
+  local function take_row(line, number)
     if #line > longest then
       return { field = "", found = ("more than %d bytes"):format(longest), expected = ("at most %d"):format(longest) }
     elseif number > most then
@@ -142,9 +145,9 @@ local function each_row(dir, name, notes, take, read)
     return problem
   end
   local path = dir .. "/" .. name
-  local damage, unread = read_lines(path, run_shapes.LARGEST[name], longest, function(line, number, whole)
-    local problem = problem_of(line, number)
-    if problem and not whole then
+  local damage, unread = read_lines(path, run_shapes.LARGEST[name], longest, function(line, number, is_whole)
+    local problem = take_row(line, number)
+    if problem and not is_whole then
       notes[#notes + 1] = ("%s: line %d is torn, skipped"):format(name, number)
     elseif problem then
       return M.format_problem(name, problem, number)
@@ -160,13 +163,13 @@ end
 -- were taken; order, "file" if the first examples of the file were taken; data, the first digits of the SHA-256 of
 -- their file. Returns nil, or a description of the damage.
 function M.read_evaluations(dir, notes, take)
-  return each_row(dir, "eval.jsonl", notes, take, evaluation_lines.read)
+  return read_rows(dir, "eval.jsonl", notes, take, evaluation_lines.read)
 end
 
 -- Calls take(row) for every line of metrics.jsonl: numbers by name, always with `step`. Returns nil, or a description
 -- of the damage.
 function M.read_metrics(dir, notes, take)
-  return each_row(dir, "metrics.jsonl", notes, take, function(line)
+  return read_rows(dir, "metrics.jsonl", notes, take, function(line)
     local row = line:sub(1, 1) == "{" and evaluation_lines.parse_pairs(line, 2, run_shapes.metrics, {})
     if row and row.step then
       return row
@@ -175,7 +178,8 @@ function M.read_metrics(dir, notes, take)
   end)
 end
 
--- The last complete line of a file, decoded. The search runs from the end: a pattern would try every earlier byte.
+-- Returns the last complete line of a file, decoded; nil without a valid line. The search runs from the end, since a
+-- pattern that is anchored at the end would be tried at every earlier byte.
 local function read_last_line(path, shape)
   local text = (input.read_end(path, TAIL) or ""):reverse()
   local close = text:find("\n", 1, true)
@@ -199,7 +203,7 @@ local function list_names(path)
   return lists.filter(write.list_names(path), function(name) return name:sub(1, 1) ~= "." end)
 end
 
--- Paths of the entries of folders, in the folders' order. Appends folders that cannot be read to problems.
+-- Returns the paths of the entries of folders, in the folders' order. Appends texts on unreadable folders to problems.
 local function list_below(dirs, problems)
   local list = {}
   for _, dir in ipairs(dirs) do
@@ -214,13 +218,13 @@ local function list_below(dirs, problems)
   return list
 end
 
--- Run folders below a folder, <id>/<digest>/<run>, as a sorted list; and folders that cannot be read, as texts.
+-- Returns the run folders below a folder, <id>/<digest>/<run>, as a sorted list; and texts on unreadable folders.
 function M.find(root)
   local problems = {}
   return lists.filter(list_below(list_below(list_below({ root }, problems), problems), problems), has_run), problems
 end
 
--- The folder of all runs that contains the folder of an id, of a digest or of a run; nil for any other folder.
+-- Returns the folder of all runs from the folder of an id, of a digest or of a run; nil for any other folder.
 function M.find_root(dir)
   local level = { dir }
   for up = 3, 1, -1 do
@@ -232,14 +236,14 @@ function M.find_root(dir)
   end
 end
 
--- Notes of sweep on the studies that ran in a folder: a list of { study, path, scale, set }, sorted by name; and
--- messages on damaged notes. Other JSON files in the folder, without the field `study`, are ignored.
+-- Returns the notes of sweeps on the studies that ran in a folder: a list of { study, path, scale, set }, sorted by
+-- name; and messages on damaged notes. JSON files without the field `study` are no notes and are ignored.
 function M.read_records(root)
   local list, problems = {}, {}
   for _, name in ipairs(list_names(root)) do
     local text = name:find("%.json$") and input.read(root .. "/" .. name, run_shapes.LARGEST.record)
     local value = text and input.decode(text)
-    local problem = type(value) == "table" and value.study ~= nil and shapes.problem(value, run_shapes.record)
+    local problem = type(value) == "table" and value.study ~= nil and shapes.find_problem(value, run_shapes.record)
     if problem then
       problems[#problems + 1] = M.format_problem(root .. "/" .. name, problem)
     elseif problem == nil then

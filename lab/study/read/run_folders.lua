@@ -12,7 +12,8 @@ local write = require("base.write")
 
 local M = {}
 
--- Existing runs of a name, on any file: { name, facts }. listed: the names in folders that were listed earlier.
+-- Returns the existing runs of a name, on any file, as { name, facts }. listed: the names in folders, by the folder, of
+-- earlier calls.
 local function find_runs(root, plan, name, listed)
   local folder, pattern = root .. "/" .. plan, "^%-data" .. ("[0-9a-f]"):rep(run_files.DATA_DIGITS) .. "$"
   listed[folder] = listed[folder] or write.list_names(folder)
@@ -33,7 +34,7 @@ local function find_newest_name(runs)
   return newest and newest.name
 end
 
--- Finds the folder, as described above. listed: a cache of folders' contents for one pass over all runs.
+-- Finds the folder, as the head of this file describes. listed: a table that all calls for one study share.
 function M.find(root, plan, name, data, listed)
   if not data then
     return plan .. "/" .. name

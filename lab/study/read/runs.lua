@@ -36,9 +36,10 @@ function M.format_states(counts)
   end), ", ")
 end
 
-M.FRAME = axes.FRAME
+M.FRAME = axes.FRAME -- for reports, which may not require spec
 
--- Splits a line with noise on embeddings into a line without noise, and the noise's deviation; returns others as is.
+-- Splits a line with noise on embeddings into a line without noise, and the noise's deviation; returns a line without
+-- noise unchanged.
 local function split_noise(row)
   local noise = row.by and row.by[axes.NOISE]
   if not noise then
@@ -52,18 +53,19 @@ local function split_noise(row)
   return quiet, noise
 end
 
--- Adds one line to `of`. Levels of noise are stored separately; the least level is also the run's own.
-local function add_row(run, of, row, least)
+-- Adds one line to `to`, the evaluations of one decoding. Levels of noise are stored separately; the lines of the least
+-- level are also lines of the run itself.
+local function add_row(run, to, row, least)
   local quiet, noise = split_noise(row)
   if row.split == "during" then
-    return table.insert(of.during, quiet)
+    return table.insert(to.during, quiet)
   elseif noise then
-    of.noisy = of.noisy or {}
-    of.noisy[noise] = of.noisy[noise] or { axis = run.axis }
-    evaluations.add(of.noisy[noise], quiet)
+    to.noisy = to.noisy or {}
+    to.noisy[noise] = to.noisy[noise] or { axis = run.axis }
+    evaluations.add(to.noisy[noise], quiet)
   end
   if not noise or noise == least then
-    evaluations.add(of, quiet)
+    evaluations.add(to, quiet)
   end
 end
 
@@ -79,44 +81,45 @@ local function has_own_data(run, row)
 end
 
 -- Chooses the evaluations of a generative model, which are either on its own answers or teacher-forced: the evaluations
--- with the spec's decoding, or the others if there are none. by: lines by decoding, "" for other models.
-local function choose_decoding(run, by)
-  if by[""] then
-    return by[""]
+-- with the spec's decoding, or the others if there are none. by_decoding: all evaluations; those of other models have
+-- the key "". Sets run.decoding.
+local function choose_decoding(run, by_decoding)
+  if by_decoding[""] then
+    return by_decoding[""]
   end
   local wanted = lists.get(run.facts, "spec.eval.decoding") or "greedy"
   local order = { wanted, wanted == "greedy" and "teacher_forced" or "greedy" }
   run.decoding = lists.find(order, function(decoding)
-    local of = by[decoding] or {}
-    return lists.find(evaluations.SPLITS, function(split) return of[split] end)
-  end) or lists.find(order, function(decoding) return by[decoding] end)
-  return by[run.decoding]
+    local found = by_decoding[decoding] or {}
+    return lists.find(evaluations.SPLITS, function(split) return found[split] end)
+  end) or lists.find(order, function(decoding) return by_decoding[decoding] end)
+  return by_decoding[run.decoding]
 end
 
--- Reads eval.jsonl, but skips lines of other evaluation seeds than the standard seed, lines of other files than
--- run.json names, and lines that treat trained examples differently than the spec. Returns evaluations, and damage or
--- nil.
+-- Reads eval.jsonl, except lines of evaluations with another seed than the standard seed, of files that run.json does
+-- not name, and lines that treat trained examples in another way than the spec. Returns the evaluations, and a text on
+-- damage or nil.
 local function read_evaluations(run)
-  local by, novel = {}, lists.get(run.facts, "spec.eval.novel") ~= false
+  local by_decoding, novel = {}, lists.get(run.facts, "spec.eval.novel") ~= false
   local noises = lists.get(run.facts, "spec.eval.by.noise.list") or {}
   local damage = run_files.read_evaluations(run.dir, run.notes, function(row)
     if row.seed == nil and has_own_data(run, row) and (row.trained == nil or (row.novel or false) == novel) then
       local decoding = row.decoding or ""
-      by[decoding] = by[decoding] or { axis = run.axis, during = {} }
+      by_decoding[decoding] = by_decoding[decoding] or { axis = run.axis, during = {} }
       run.novel = run.novel or row.novel
-      add_row(run, by[decoding], row, noises[1])
+      add_row(run, by_decoding[decoding], row, noises[1])
     end
   end)
-  return choose_decoding(run, by) or { axis = run.axis, during = {} }, damage
+  return choose_decoding(run, by_decoding) or { axis = run.axis, during = {} }, damage
 end
 
--- Whether a run was trained on examples of a file; its lengths are then in run.json, not in the spec.
+-- Whether a run was trained on examples of a file. The lengths of these examples are in run.json, not in the spec.
 local function has_data(run)
   return lists.get(run.facts, "spec.task.data") ~= nil
 end
 
--- The lengths of section.lengths of a run's spec as a list; for examples of a file, the lengths in training. The list
--- is empty if no lengths are known.
+-- Returns the lengths of a section of a run's spec, "train" or "eval", as a list; for examples of a file, only those of
+-- training are known. The list is empty if no lengths are known.
 function M.get_lengths(run, section)
   if has_data(run) then
     return section == "train" and run.facts.train_lengths or {}
@@ -129,18 +132,19 @@ function M.is_finite(run)
   return run.facts.data ~= nil or has_data(run)
 end
 
--- The number of evaluated lengths outside the training lengths, by the spec; 0 if it is unknown.
+-- Returns the number of lengths that the spec evaluates outside the training lengths; 0 if it is unknown.
 local function count_untrained_lengths(run)
   local trained = lists.to_set(M.get_lengths(run, "train"))
   return lists.count(M.get_lengths(run, "eval"), function(n) return not trained[n] end)
 end
 
--- Copies evaluations into `holder`, the run or one level of its noise; `test` becomes the scored evaluation.
-local function complete_evaluations(run, holder, of)
-  evaluations.complete(of, M.is_finite(run), has_data(run))
-  of.test, of.train = of.test or of.beyond or of.between, of.train or of.in_distribution
+-- Completes evaluations and copies them into `holder`, the run or one level of its noise; `test` becomes the scored
+-- evaluation.
+local function complete_evaluations(run, holder, found)
+  evaluations.complete(found, M.is_finite(run), has_data(run))
+  found.test, found.train = found.test or found.beyond or found.between, found.train or found.in_distribution
   for _, split in ipairs(evaluations.SPLITS) do
-    holder[split] = of[split]
+    holder[split] = found[split]
   end
 end
 
@@ -148,8 +152,8 @@ end
 local function score_within(run)
   local finite = M.is_finite(run)
   run.test = run.test or finite and run.validation or nil
-  local nothing = finite or #M.get_lengths(run, "eval") > 0 and count_untrained_lengths(run) == 0
-  if not run.test and run.train and nothing then
+  local only_trained = finite or #M.get_lengths(run, "eval") > 0 and count_untrained_lengths(run) == 0
+  if not run.test and run.train and only_trained then
     run.test, run.train, run.within, run.seen = run.train, nil, true, finite
   elseif run.test and run.test.parts and not run.test.parts.beyond then
     run.within, run.seen = has_data(run) or nil, run.facts.data ~= nil and run.facts.data.eval == nil
@@ -166,11 +170,11 @@ local function find_state(run)
   if run_files.has_failed(exit) then
     return "failed"
   end
-  local asked = run.within and #M.get_lengths(run, "eval") or count_untrained_lengths(run)
-  local there = run.within and count_lengths(run.test)
+  local requested = run.within and #M.get_lengths(run, "eval") or count_untrained_lengths(run)
+  local evaluated = run.within and count_lengths(run.test)
     or count_lengths(run.beyond or run.test) + count_lengths(run.between)
-  local whole = run.test and (exit == 0 or asked > 0 and there >= asked)
-  return whole and "evaluated" or exit == 0 and "not evaluated" or "unfinished"
+  local is_complete = run.test and (exit == 0 or requested > 0 and evaluated >= requested)
+  return is_complete and "evaluated" or exit == 0 and "not evaluated" or "unfinished"
 end
 
 local function make_damaged(dir, damage)
@@ -186,13 +190,13 @@ function M.read(dir, place)
   end
   local run = { dir = dir, notes = {}, facts = facts, axis = (lists.get(facts, "data.by") or {})[1] or "length",
     id = facts.id, digest = facts.digest, seed = facts.seed, learning_rate = facts.learning_rate, exit = facts.exit }
-  local of
-  of, damage = read_evaluations(run)
+  local found
+  found, damage = read_evaluations(run)
   if damage then
     return make_damaged(dir, damage)
   end
-  run.during, run.noisy = evaluations.summarise_training(of.during, facts.spec), of.noisy
-  complete_evaluations(run, run, of)
+  run.during, run.noisy = evaluations.summarise_training(found.during, facts.spec), found.noisy
+  complete_evaluations(run, run, found)
   for _, level in pairs(run.noisy or {}) do
     complete_evaluations(run, level, level)
   end
@@ -203,8 +207,8 @@ end
 
 M.SIZES = { "layers", "width", "heads" }
 
--- The size of a run's model: its kind of network as `model`, and M.SIZES: blocks over all stacks, channels of a token's
--- vector, heads of a block. Fields that the spec lacks are absent.
+-- Returns the size of a run's model, { model, layers, width, heads }: the kind of network, the number of blocks over
+-- all stacks, of channels of a token's vector, and of heads of a block. Fields that the spec lacks are absent.
 function M.get_size(run)
   local model = lists.get(run.facts, "spec.model") or {}
   local layers = model.layers or model.decoder_layers and (model.encoder_layers or 0) + model.decoder_layers
@@ -222,8 +226,8 @@ function M.read_metrics(run)
   return rows
 end
 
--- Seconds of training after steps, { { step, seconds }, ... }. The list is empty if metrics.jsonl lacks them or is
--- damaged; a note on damage is added.
+-- Returns the seconds of training up to each logged step, { { step, seconds }, ... }. The list is empty if
+-- metrics.jsonl lacks them or is damaged; damage is added to run.notes.
 function M.read_clock(run)
   local marks = lists.map(M.read_metrics(run), function(row) return row.seconds and { row.step, row.seconds } end)
   local facts, last = run.facts, marks[#marks]
@@ -233,14 +237,14 @@ function M.read_clock(run)
   return marks
 end
 
--- The axis of a run's evaluation as words; for significant digits, the words include the width of the frame.
+-- Returns the axis of a run's evaluation in words; for significant digits, they include the width of the frame.
 function M.format_axis(run)
   local width = run.axis == "digits" and lists.get(run.facts, "spec.task.options.width")
   return width and ("significant digits, in a frame of %d"):format(width) or run.axis
 end
 
--- The evaluation of a run by its name: a field of the run, or for dataset files a part of its test: "in_distribution",
--- "beyond", or with several axes "beyond" with the axes' names. nil if the run has no such evaluation.
+-- Returns the evaluation of a run by its name: a field of the run, or, for dataset files, a part of its test, which is
+-- "in_distribution", "beyond", or "beyond" with the names of axes. nil if the run has no such evaluation.
 function M.get_evaluation(run, name)
   local own, parts = run[name], run.parts
   return own or parts and (parts[name] or lists.any(parts.axes or {}, function(part)
@@ -259,7 +263,7 @@ local function format_numbers(axis, lengths)
   return ("%d values of %s %g..%g"):format(#lengths, axis, first, last)
 end
 
--- The grid of an evaluation of a run, that is, the lengths or conditions over which its score is averaged: { key, text
+-- Returns the grid of an evaluation, that is, the lengths or conditions over which its score is averaged: { key, text
 -- }. key identifies the grid; text describes it, as in "mean over 9 lengths 60..500".
 local function describe_grid(run, evaluation)
   local text = format_numbers(run.axis, evaluation.lengths)
@@ -274,7 +278,8 @@ local function describe_grid(run, evaluation)
   return { text = text, key = ("%s %s"):format(run.axis, table.concat(evaluation.lengths, ",")) }
 end
 
--- The most frequent grid of the runs in a list on a set; of equally frequent grids, the first. nil without runs.
+-- Returns the most frequent grid of the runs' evaluations on a set; of equally frequent grids, the first. nil without
+-- runs.
 function M.find_usual_grid(list, set)
   local grids = lists.map(list, function(run)
     local evaluation = M.get_evaluation(run, set)
@@ -287,8 +292,8 @@ function M.find_usual_grid(list, set)
   return best[1]
 end
 
--- The evaluations by length that make up a curve: for sampled tasks all of the last step; for dataset files the named
--- evaluation, or test without a name.
+-- Returns the evaluations by length that make up a curve: for sampled tasks all of the last step; for dataset files the
+-- named evaluation, by default test.
 function M.get_curve(run, name)
   local last = M.get_evaluation(run, name or "test")
   if not last or M.is_finite(run) or last == run.validation then
@@ -299,20 +304,22 @@ function M.get_curve(run, name)
   end)
 end
 
+-- Whether the named evaluation has examples beyond training: its split is between or beyond, or it has a part beyond.
 function M.is_beyond(run, name)
   local evaluation = M.get_evaluation(run, name)
   return evaluation ~= nil and (evaluation.split:find("^be") ~= nil or evaluation.parts ~= nil
     and evaluation.parts.beyond ~= nil)
 end
 
--- The score of an evaluated run in the unit of its metric: the mean over the lengths of the named evaluation
--- (M.compute_mean), or of `test` without a name. nil for a run without that evaluation.
+-- Returns the score of an evaluated run in the unit of its metric: the mean (M.compute_mean) of the named evaluation,
+-- by default test. nil for a run without that evaluation.
 function M.get_score(run, name, metric)
   return run.state == "evaluated" and M.compute_mean(M.get_evaluation(run, name or "test"), metric) or nil
 end
 
--- The mean of an evaluation; shares are in percent. The mean is unweighted over lengths, or weighted over all existing
--- examples. Lines without counted labels are skipped. nil without an evaluation, or if a line lacks the metric.
+-- Returns the mean of an evaluation in the unit of the metric; shares are in percent. If the evaluation is `weighted`,
+-- it is the mean over all existing examples, else that over lengths. Lines without counted labels are skipped. nil
+-- without an evaluation, or if another line lacks the metric. metric: by default accuracy.
 function M.compute_mean(evaluation, metric)
   metric = metric or "accuracy"
   local list = evaluation and evaluation[metric]
@@ -329,15 +336,16 @@ function M.compute_mean(evaluation, metric)
   return weights > 0 and metrics.of[metric].factor * sum / weights or nil
 end
 
+-- Returns the evaluation of a split with this deviation of noise; for test, if there is none, that of another set.
 function M.get_noisy(run, noise, split)
-  local of = run.noisy and run.noisy[noise]
-  return of and (of[split] or split == "test" and (of.validation or of.train)) or nil
+  local level = run.noisy and run.noisy[noise]
+  return level and (level[split] or split == "test" and (level.validation or level.train)) or nil
 end
 
 -- The name under which get_score_on returns the accuracy over the training batches of the last epoch.
 M.EPOCH = "epoch"
 
--- The score on exactly the named set; nil if the run has none. Batches of an epoch have no exact matches.
+-- Returns the score on exactly the named set; nil if the run has none. Batches of an epoch have no exact matches.
 function M.get_score_on(run, split, metric)
   if split == M.EPOCH then
     local accuracy = metric ~= "exact_match" and run.state == "evaluated" and run.facts.epoch_accuracy
@@ -354,6 +362,7 @@ function M.get_score_on(run, split, metric)
   return run.state == "evaluated" and M.compute_mean(evaluation, metric) or nil
 end
 
+-- Returns the runs of a cell at the chosen learning rate; an empty list without a cell or without scores.
 function M.get_chosen(cell)
   return cell and cell.summary.best and cell.summary.best.runs or {}
 end

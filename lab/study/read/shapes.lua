@@ -15,20 +15,21 @@ local DEEPEST = 16
 local LARGEST = 1e300 -- largest number without a given range: products with small numbers are still finite
 local LONGEST_NAME = 60
 
+-- Checks of values with fields or elements, by type: each returns nil or the first problem.
 local judges = {}
 
-local function found_text(value)
+local function describe_value(value)
   if type(value) == "table" then
     return value == input.NULL and "null" or getmetatable(value) == input.LIST and "a list" or "an object"
   end
   return diagnostics.show(value)
 end
 
-local function wrong(path, value, shape)
-  return { field = path, found = found_text(value), expected = shape.expected }
+local function make_problem(path, value, shape)
+  return { field = path, found = describe_value(value), expected = shape.expected }
 end
 
--- Checks of values without fields or elements, by type.
+-- Checks of values without fields or elements, by type: each returns whether the value fits.
 local fits = {}
 
 function fits.integer(value, shape)
@@ -52,7 +53,7 @@ local function judge(value, shape, path, depth)
   if depth > DEEPEST then
     return { field = path, found = "tables in each other", expected = ("at most %d deep"):format(DEEPEST) }
   elseif fits[shape.type] then
-    return not fits[shape.type](value, shape) and wrong(path, value, shape) or nil
+    return not fits[shape.type](value, shape) and make_problem(path, value, shape) or nil
   end
   return judges[shape.type](value, shape, path, depth)
 end
@@ -66,17 +67,17 @@ function judges.either(value, shape, path, depth)
       return nil
     end
   end
-  return type(value) == "table" and problem or wrong(path, value, shape)
+  return type(value) == "table" and problem or make_problem(path, value, shape)
 end
 
 function judges.list(value, shape, path, depth)
   local is_list = type(value) == "table" and (getmetatable(value) == input.LIST or next(value) == nil)
   if not is_list or value == input.NULL or #value > shape.most then
-    return wrong(path, value, shape)
+    return make_problem(path, value, shape)
   end
   for key in next, value do
     if math.type(key) ~= "integer" then
-      return wrong(path, value, shape)
+      return make_problem(path, value, shape)
     end
   end
   for i, item in ipairs(value) do
@@ -85,19 +86,19 @@ function judges.list(value, shape, path, depth)
     if problem then
       return problem
     elseif shape.ascending and i > 1 and item <= value[i - 1] then
-      return wrong(at, item, { expected = ("more than %s, which is before it"):format(value[i - 1]) })
+      return make_problem(at, item, { expected = ("more than %s, which is before it"):format(value[i - 1]) })
     end
   end
 end
 
-local function joined(path, name)
+local function join_path(path, name)
   name = #name > LONGEST_NAME and name:sub(1, LONGEST_NAME) .. "..." or name
   return path == "" and name or path .. "." .. name
 end
 
-local function missing(value, shape, path)
+local function find_missing(value, shape, path)
   local name = lists.find(shape.required, function(name) return value[name] == nil end)
-  return name and { field = joined(path, name), found = "nothing", expected = shape.fields[name].expected }
+  return name and { field = join_path(path, name), found = "nothing", expected = shape.fields[name].expected }
 end
 
 function judges.object(value, shape, path, depth)
@@ -106,7 +107,7 @@ function judges.object(value, shape, path, depth)
     is_object = is_object and type(name) == "string"
   end
   if not is_object then
-    return wrong(path, value, shape)
+    return make_problem(path, value, shape)
   end
   for _, name in ipairs(canonical.sort_keys(value)) do -- the sorted order makes the first problem reproducible
     local of = (not shape.names or name:find(shape.names)) and (shape.fields[name] or shape.others)
@@ -115,13 +116,13 @@ function judges.object(value, shape, path, depth)
     elseif not of then
       return { field = path, found = "the field " .. diagnostics.show(name), expected = shape.expected }
     else
-      local problem = judge(value[name], of, joined(path, name), depth + 1)
+      local problem = judge(value[name], of, join_path(path, name), depth + 1)
       if problem then
         return problem
       end
     end
   end
-  return missing(value, shape, path) or shape.more and shape.more(value, path)
+  return find_missing(value, shape, path) or shape.more and shape.more(value, path)
 end
 
 -- Accepts any value, since a later version of Longhand may write other fields.
@@ -175,7 +176,7 @@ M.any = { type = "any", expected = "anything" }
 M.any.list, M.any.object = M.list(M.any, math.maxinteger), M.object({}, { others = M.any })
 
 -- Checks a value: nil if it fits, else { field, found, expected }; field is "" for the value itself.
-function M.problem(value, shape)
+function M.find_problem(value, shape)
   return judge(value, shape, "", 0)
 end
 

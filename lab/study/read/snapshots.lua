@@ -33,13 +33,15 @@ local SHAPE = shapes.object({ study = TEXT, path = TEXT, scale = TEXT, title = T
   scored = shapes.object({}, { others = shapes.any }), cells = shapes.list(CELL, MOST_CELLS),
 }, { required = { "study", "path", "title", "axes", "cells" }, others = shapes.any })
 
+-- Returns the path of a study's snapshot, below the folder of all runs.
 function M.get_path(study, scale)
   return ("%s/%s%s.json"):format(M.FOLDER, study, scale and "@" .. scale or "")
 end
 
 local ENDINGS = { ["task.source"] = ".c", ["model.source"] = ".lua" }
 
--- The path of the copy of a file that a field names; nil for files that are not copied.
+-- Returns the path, below the folder of all runs, of the copy of a file that a field names; nil for files that are not
+-- copied.
 function M.get_copy(field, digest)
   return ENDINGS[field] and ("%s/sources/%s%s"):format(M.FOLDER, digest, ENDINGS[field])
 end
@@ -49,7 +51,8 @@ function M.read(root, study, scale)
   return run_files.read_json(path, path, LARGEST, SHAPE)
 end
 
--- Files whose bytes are part of a spec's plan: { name, digest, text (of copied files) } by field.
+-- Returns the files whose bytes are part of a spec's plan, by the field that names them: { name, digest, text (only of
+-- copied files) }.
 function M.list_files(spec)
   local resolved, plan, files = spec.resolved, spec.plan, {}
   local function add(field, name, digest, text)

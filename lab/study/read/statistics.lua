@@ -1,6 +1,7 @@
 -- Statistics of a list of numbers for the tables of a report.
 --
--- Input: a list of numbers, in any order, which is not changed. Output: a number, or nil if the list is too short.
+-- Input: a list of numbers in any order, which is not changed. Output: a number, or nil if the list is too short. sd is
+-- the standard deviation with the divisor n - 1.
 
 local lists = require("base.lists")
 

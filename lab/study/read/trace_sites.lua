@@ -5,7 +5,8 @@
 
 local TOKENS = { tokens = true, answers = true, targets = true }
 
--- The site and the kind of a tensor in a trace, if the tensor is of this length; nil for other tensors.
+-- Returns the site and the kind of the tensor `name`; nil for tokens, and for names that do not begin with `front`,
+-- that is, tensors of other lengths.
 local function parse_name(name, front)
   local rest = name:sub(1, #front) == front and name:sub(#front + 1) or ""
   local site, kind = rest:match("^(.+)%.(%a+)$")

@@ -1,9 +1,9 @@
 -- A trained run: its folder, its checkpoint, and its trainer and spec.
 --
 -- Input: a run's folder, or a checkpoint in it. Output: M.open returns { dir, checkpoint, info }, where info is
--- run.json from run_files.lua; M.with_spec passes on the spec from project:plan; M.find_trainer returns the path of a
--- trainer of the same plan digest, and builds it if there is none. nil and a message on failure. Invariant: every
--- program that is started was built here from a plan of that digest, or is named by the user.
+-- run.json from run_files.lua; M.with_spec calls a function with the planned spec of the run; M.find_trainer returns
+-- the path of a trainer of the same plan digest, and builds it if there is none. nil and a message on failure.
+-- Invariant: every program that is started was built here from a plan of that digest, or is named by the user.
 
 local build = require("render.builds.build")
 local input = require("base.input")
@@ -18,7 +18,7 @@ local write = require("base.write")
 
 local M = {}
 
--- The folder of a run may have been moved and renamed.
+-- Opens a run by its folder or its checkpoint. The folder may have been moved and renamed.
 function M.open(path)
   path = path:gsub("(.)/+$", "%1")
   local dir, checkpoint = path, path .. "/checkpoint.safetensors"
@@ -37,7 +37,7 @@ function M.open(path)
   return { dir = dir, checkpoint = checkpoint, info = info }
 end
 
--- Names that distinguish runs: ids; if ids are equal, with seed and rate.
+-- Returns names that distinguish runs: their ids; if ids are equal, with seed and rate.
 function M.make_labels(runs)
   return lists.map(runs, function(run)
     local info = run.info
@@ -63,6 +63,7 @@ local function find_plan(project, path, info)
   return nil, ("its plan digest is %s now, and the run's %s"):format(spec.plan.digest, info.digest)
 end
 
+-- Calls use(spec, path, sets) with the spec in run.json, which is written to a temporary file for the time of the call.
 local function with_own_spec(project, info, use)
   local text, message = respec.write_spec(info.spec)
   local folder
@@ -111,6 +112,7 @@ function M.with_spec(project, run, given, use)
   return with_own_spec(project, info, use)
 end
 
+-- Returns the result of M.with_spec; ends the command if there is none.
 function M.use_spec(project, run, given, use)
   local result, message = M.with_spec(project, run, given, use)
   return stop.must(1, result, ("%s: its spec cannot be read: %s\n  expected: --spec SPEC, the spec of the run"):format(

@@ -25,7 +25,8 @@ local OUTSIDE = { id = true, source = true, eval = true, init = true, ["train.le
   ["task.eval"] = true, ["task.validation"] = true, ["task.longest"] = true, ["task.axes"] = true,
   ["task.name"] = true, ["model.source"] = true }
 
--- Fields below those of OUTSIDE that are part of a plan: fields of evaluation, and the steps over which a rate falls.
+-- Returns the values of the fields below those of OUTSIDE that are part of a plan, by path: fields of evaluation, and
+-- the steps over which the learning rate falls.
 local function list_inside(resolved)
   local falls = features.get_fall(resolved) or {}
   return { ["eval.dropout"] = resolved.eval.dropout, ["eval.noise"] = features.get_noise(resolved),
@@ -41,6 +42,7 @@ local function add_field(list, path, before, now, why)
   list[#list + 1] = ("%s was %s and is %s now%s"):format(path, format_value(before), format_value(now), why or "")
 end
 
+-- Appends a text for each field below path that differs and is part of the plan.
 local function compare(list, path, before, now)
   local both = type(before) == "table" and type(now) == "table"
   if not both or #before > 0 or #now > 0 then
@@ -68,6 +70,7 @@ local function compare_specs(list, before, now)
   end
 end
 
+-- Returns the first digits of a digest, for messages.
 function M.shorten(digest)
   return digest and digest:sub(1, DIGITS) .. "..." or "nothing"
 end
@@ -78,7 +81,8 @@ local function find_entry(study, id, digest)
   end)
 end
 
--- Appends the plan's files whose bytes differ. If nothing else differs, files with unknown earlier bytes are, too.
+-- Appends a text for each file of the plan whose bytes differ. If nothing differs, appends a text on a file whose
+-- earlier bytes are unknown, or on another version of Longhand.
 local function compare_files(list, study, cell, version)
   local entry, unknown = find_entry(study, cell.id, version.digest), nil
   local files = snapshots.list_files(cell.spec)
@@ -107,6 +111,7 @@ local function compare_data(list, cell, version)
   end
 end
 
+-- Returns texts on how a version differs from the cell's current spec and data.
 function M.describe(study, cell, version)
   local list = {}
   if not cell.spec then
@@ -125,6 +130,8 @@ function M.describe(study, cell, version)
   return list
 end
 
+-- Whether the spec of a run was the cell `id` of the study: run.json then names its source as PATH/<study>.lua:<id>, or
+-- PATH/<study>.lua:<scale>:<id>.
 local function names_study(facts, study, id)
   local source, back = facts.spec.source or "", (":%s%s"):format(study.scale and study.scale .. ":" or "", id)
   local front = source:sub(-#back) == back and source:sub(1, -#back - 1) or ""
@@ -141,6 +148,7 @@ local function list_names(path, pattern)
   return lists.filter(write.list_names(path), function(name) return name:find(pattern) end)
 end
 
+-- Returns the runs below the folder of the cell's id that belong to the cell, but not to its current plan and data.
 local function find_strays(root, study, cell)
   local list, own = {}, lists.to_set(lists.map(cell.runs or {}, function(run) return run.dir end))
   for _, digest in ipairs(list_names(root .. "/" .. cell.id, "^" .. ("%x"):rep(16) .. "$")) do

@@ -45,7 +45,7 @@ function M.list(out)
     local dir = folder .. "/" .. name
     local text = name:find("^%d+$") and not inside.find_link(out, dir) and input.read(dir .. "/record.json", LARGEST)
     local record = text and input.decode(text)
-    if type(record) == "table" and not shapes.problem(record, SHAPE) then
+    if type(record) == "table" and not shapes.find_problem(record, SHAPE) then
       record.n, record.folder = math.tointeger(tonumber(name)), dir
       record.cancelled = lfs.attributes(dir .. "/cancelled", "mode") ~= nil
       list[#list + 1] = record
