@@ -21,12 +21,10 @@ local escape = require("base.escape")
 
 local M = {}
 
-local must = stop.must
-
 local INPUT, ENVIRONMENT = 1, 4
 local WIDTH = 100
 local SAMPLES = 12 -- rows of the table of curves
-local LOOKS = { "relative", "rand-rope" } -- whose styles the two runs have
+local LOOKS = { "relative", "rand-rope" } -- encodings whose styles the two runs have in figures
 local STYLES = colours.choose_styles(LOOKS)
 local NAMES = { "A", "B" }
 local BARS = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" }
@@ -39,8 +37,8 @@ local TIMES = { seconds = true, steps_per_second = true }
 local function read(path)
   local dir = lfs.attributes(path, "mode") == "file" and (path:match("^(.*)/[^/]*$") or ".") or path
   local run = runs.read(dir)
-  must(INPUT, run, ("longhand report: %s is no folder of a run: there is no run.json\n  expected: a folder such as "
-    .. "runs/<id>/<digest>/lr0.0003-seed0"):format(escape.plain(path)))
+  stop.must(INPUT, run, ("longhand report: %s is no folder of a run: there is no run.json\n  expected: a folder such "
+    .. "as runs/<id>/<digest>/lr0.0003-seed0"):format(escape.plain(path)))
   run.metrics = run.damaged and {} or runs.read_metrics(run)
   if run.damaged then
     stop.exit(INPUT, escape.plain(("longhand report: %s/%s"):format(dir, run.notes[#run.notes])))
@@ -48,6 +46,7 @@ local function read(path)
   return run
 end
 
+-- Adds the values within a value to `into`, as texts by path.
 local function flatten(value, path, into)
   if type(value) ~= "table" then
     into[path] = math.type(value) == "float" and ("%.9g"):format(value) or tostring(value)
@@ -60,11 +59,11 @@ local function flatten(value, path, into)
   return into
 end
 
-local function differing_keys(a, b)
+local function list_differing_keys(a, b)
   return lists.filter(canonical.merge_keys(a, b), function(key) return a[key] ~= b[key] end)
 end
 
--- Facts by their path, and fields of the resolved spec with "spec: " before their path.
+-- Returns facts as texts by path, and fields of the resolved spec with "spec: " before their path.
 local function list_facts(run)
   local map = { flags = table.concat(run.facts.flags, " ") }
   for key, value in pairs(run.facts) do
@@ -78,24 +77,25 @@ local function list_facts(run)
   return map
 end
 
-local function differences(a, b)
+-- Returns the differing facts as { field, a, b }, first those outside the spec.
+local function list_differences(a, b)
   local facts_a, facts_b = list_facts(a), list_facts(b)
-  local list = lists.map(differing_keys(facts_a, facts_b), function(key)
+  local list = lists.map(list_differing_keys(facts_a, facts_b), function(key)
     return { field = key, a = facts_a[key] or "-", b = facts_b[key] or "-" }
   end)
-  local function of_spec(wanted)
-    return lists.filter(list, function(item) return (item.field:find("^spec: ") ~= nil) == wanted end)
+  local function filter(in_spec)
+    return lists.filter(list, function(item) return (item.field:find("^spec: ") ~= nil) == in_spec end)
   end
-  return lists.append(of_spec(false), of_spec(true))
+  return lists.append(filter(false), filter(true))
 end
 
--- The first step for which both runs logged different numbers, times excluded, as { step, keys, a, b }; and the number
--- of steps that both runs logged.
-local function first_difference(a, b)
+-- Returns the first step at which the runs logged different numbers, apart from times, as { step, keys, a, b }, or nil;
+-- and the number of steps that both runs logged.
+local function find_first_difference(a, b)
   local others, common = lists.index_by(b.metrics, function(row) return row.step end), 0
   for _, row in ipairs(a.metrics) do
     local other = others[row.step]
-    local keys = lists.filter(other and differing_keys(row, other) or {}, function(key) return not TIMES[key] end)
+    local keys = lists.filter(other and list_differing_keys(row, other) or {}, function(key) return not TIMES[key] end)
     common = common + (other and 1 or 0)
     if #keys > 0 then
       return { step = row.step, keys = keys, a = row, b = other }, common
@@ -115,7 +115,7 @@ local function show_both(a, b)
 end
 
 local function describe_first_difference(a, b)
-  local found, common = first_difference(a, b)
+  local found, common = find_first_difference(a, b)
   if found then
     local parts = lists.map(found.keys, function(key)
       return ("%s %s"):format(key, show_both(found.a[key], found.b[key]))
@@ -128,11 +128,8 @@ local function describe_first_difference(a, b)
     or ("All %d steps that both logged have the same numbers, times aside."):format(common)
 end
 
-local function list_column(metrics, key)
-  return lists.map(metrics, function(row) return row[key] and { row.step, row[key] } end)
-end
-
-local function sparkline(points, low, high)
+-- Draws a curve as a line of bars, each as high as its value between low and high.
+local function draw_sparkline(points, low, high)
   local parts, wanted = {}, math.min(60, #points)
   for i = 1, wanted do
     local value = points[math.ceil(i * #points / wanted)][2]
@@ -158,17 +155,17 @@ local function make_title(metric)
   return (measures.of[metric].title:gsub("^%l", string.upper))
 end
 
--- The curves to show: { name, title, corner, a, b, form, percent }, without curves that neither run has. metric: the
--- only metric to show; nil: all metrics.
+-- Returns the curves to show, { name, title, corner (the name of x), a, b (points), form, percent }, without curves
+-- that neither run has. metric: the only metric to show; nil: all metrics.
 local function list_curves(a, b, metric)
   local list = {}
-  local function add(pair, points_of)
-    pair.a, pair.b = points_of(a), points_of(b)
+  local function add(pair, list_points)
+    pair.a, pair.b = list_points(a), list_points(b)
     list[#list + 1] = #pair.a + #pair.b > 0 and pair or nil
   end
   for _, name in ipairs(metric and { metric } or { "loss", "accuracy", "accuracy_teacher_forced" }) do
     add({ name = name, title = make_title(name) .. " in training", corner = "step", form = ".4f" }, function(run)
-      return list_column(run.metrics, name)
+      return lists.map(run.metrics, function(row) return row[name] and { row.step, row[name] } end)
     end)
   end
   local generative = a.decoding or b.decoding
@@ -213,11 +210,11 @@ end
 
 local function format_pair(pair)
   local low, high = scales.find_range({ pair.a, pair.b }, function(point) return point[2] end)
-  return table_text.render(tabulate_samples(pair), WIDTH) .. ("\nA  %s\nB  %s"):format(sparkline(pair.a, low, high),
-    sparkline(pair.b, low, high))
+  return table_text.render(tabulate_samples(pair), WIDTH) .. ("\nA  %s\nB  %s"):format(
+    draw_sparkline(pair.a, low, high), draw_sparkline(pair.b, low, high))
 end
 
-local function text_of(result)
+function M.format_result(result)
   local a, b = result.a, result.b
   local parts = { ("A  %s (%s)\nB  %s (%s)"):format(escape.plain(a.dir), a.state, escape.plain(b.dir), b.state),
     format_differences(result.differences), result.first }
@@ -250,25 +247,26 @@ local function make_page(result, pictures)
 end
 
 local function write_all(options, result)
-  local files = { { path = "compare.txt", text = text_of(result) }, { path = "compare.csv", text = make_csv(result) } }
+  local files = { { path = "compare.txt", text = M.format_result(result) },
+    { path = "compare.csv", text = make_csv(result) } }
   for _, pair in ipairs(result.pairs) do
     pair.figure = make_figure(pair)
   end
-  local figures_of = lists.map(result.pairs, function(pair) return pair.figure end)
-  local written, message, problem = draw.write(options.out, files, figures_of, function(pictures)
+  local drawn = lists.map(result.pairs, function(pair) return pair.figure end)
+  local written, message, problem = draw.write(options.out, files, drawn, function(pictures)
     return make_page(result, pictures)
   end)
   if not written then
     return ENVIRONMENT, "longhand report: " .. message
   end
   options.say(("%s: index.html, compare.txt, compare.csv, pictures: %s"):format(options.out, problem
-    and "none" or table.concat(lists.get_names(figures_of), ", ")))
+    and "none" or table.concat(lists.get_names(drawn), ", ")))
   return problem and ENVIRONMENT or 0, problem and "longhand report: " .. problem
 end
 
 function M.compare(path_a, path_b, metric)
   local a, b = read(path_a), read(path_b)
-  return { a = a, b = b, differences = differences(a, b), first = describe_first_difference(a, b),
+  return { a = a, b = b, differences = list_differences(a, b), first = describe_first_difference(a, b),
     pairs = list_curves(a, b, metric), notes = lists.collect({ a, b }, function(run)
       return lists.map(run.notes, function(note) return ("%s/%s"):format(run.dir, note) end)
     end) }
@@ -276,7 +274,7 @@ end
 
 local function compare(options)
   local result = M.compare(options.runs, options.other, options.metric)
-  options.say((text_of(result):gsub("\n$", "")))
+  options.say((M.format_result(result):gsub("\n$", "")))
   if options.out then
     return write_all(options, result)
   end
@@ -286,7 +284,5 @@ end
 function M.run(options)
   return stop.catch(compare, options)
 end
-
-M.format_result = text_of
 
 return M

@@ -2,8 +2,7 @@
 --
 -- Input: a function. Output: M.observe returns the dependencies, { [path] = state }, and the function's results. A
 -- state is a text: for a file its device, inode, size and times of change; for a listed folder the names in it; for
--- other entries their kind; for a missing entry ABSENT. M.read_state returns the present state of a path,
--- M.are_unchanged whether all states are unchanged, M.are_settled whether all files last changed well before a time.
+-- other entries their kind; for a missing entry ABSENT. Other functions compare such states with the present ones.
 -- Invariants: everything that passes through io.open, lfs.attributes and lfs.dir is observed, except files that are
 -- written. Files that are read as modules are not observed; M.add_modules adds them. Each state is taken before the
 -- function sees the file.
@@ -19,20 +18,20 @@ local LISTED = "names/" -- prefix of a folder's names; a name holds no slash
 local COARSEST = 2 -- seconds: the coarsest rounding of a file's times
 
 local attributes, list, open = lfs.attributes, lfs.dir, io.open
-local reused = {}
+local reused = {} -- the table that every call of lfs.attributes fills here
 
 local function list_names(path, own)
   local names, front = {}, paths.resolve(path) .. "/"
-  local good = pcall(function()
+  local is_readable = pcall(function()
     for name in list(path) do
       names[#names + 1] = not own[front .. name] and name or nil
     end
   end)
   table.sort(names)
-  return LISTED .. (good and table.concat(names, "/") or "/unreadable")
+  return LISTED .. (is_readable and table.concat(names, "/") or "/unreadable")
 end
 
--- The state of a path; listed: for a folder, the names in it except those in `own`.
+-- Returns the state of a path. listed: for a folder, the names in it, except files in the set `own` of absolute paths.
 function M.read_state(path, listed, own)
   local found = attributes(path, reused)
   if not found then
@@ -77,6 +76,7 @@ function M.observe(work, ...)
   return found, work(...)
 end
 
+-- Adds the files of all loaded modules.
 function M.add_modules(found)
   for name in pairs(package.loaded) do
     local path = package.searchpath(name, package.path) or package.searchpath(name, package.cpath)
@@ -86,7 +86,7 @@ function M.add_modules(found)
   end
 end
 
--- Removes files that the work itself has written (`own`, by absolute path); listings of folders lose their names, too.
+-- Removes files that the work itself has written, the set `own` of absolute paths, also from listings of folders.
 function M.remove(found, own)
   for path, state in pairs(found) do
     if own[paths.resolve(path)] then

@@ -25,13 +25,13 @@ M.PALETTE = {
   { "#0595ae", "#5ec4dd", 3 },
 }
 
--- The places of encodings in the palette: of the plain form, and of the randomized form, whose line is dashed.
+-- The indices in M.PALETTE of an encoding's plain form and of its randomized form, whose line is dashed.
 local PLACES = { none = { 1 }, sincos = { 2, 5 }, sinusoid = { 2, 5 }, relative = { 8, 3 }, alibi = { 7, 4 },
   rope = { 5, 6 }, learned = { 6, 1 }, geometric = { 3 } }
 
 -- The Viridis palette, whose equal steps look equal.
 M.VIRIDIS = { "#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725" }
-local SHADES = 5 -- of them, from either end, that are visible on a light and on a dark background
+local SHADES = 5 -- of its colours: from one end visible on a light background, from the other on a dark one
 
 local function find_index(list, value)
   for i, one in ipairs(list) do
@@ -41,7 +41,7 @@ local function find_index(list, value)
   end
 end
 
--- The style of a place of the palette; round 0 has solid lines, each further round other dashes and points.
+-- Returns the style of a place in the palette; round 0 has solid lines, each further round other dashes and points.
 local function make_style(place, round)
   local colour, dark, point = table.unpack(M.PALETTE[place])
   return { colour = colour, dark = dark, dash = round == 0 and SOLID or DASHES[(round - 1) % #DASHES + 1],
@@ -54,8 +54,10 @@ local function find_style(name)
   return place and make_style(place, random)
 end
 
+-- Returns the styles of names: first of those with a style of their own, unless an earlier name has that style already.
 function M.choose_styles(names)
   local styles, taken, place = {}, {}, 0
+  -- Gives a style to a name if it is free, and if none of the further texts is the colour of another style.
   local function give(name, style, ...)
     local look = style and style.colour .. style.dash .. style.point
     local free = style and not lists.any({ look, ... }, function(what) return taken[what] end)
@@ -79,7 +81,8 @@ function M.choose_style(name)
   return M.choose_styles({ name })[name]
 end
 
--- The colour at a share of the way along #SHADES shades, from either end of the palette.
+-- Returns the colour at a share of the way along SHADES shades, from the end of the palette for dark backgrounds or
+-- from the other.
 local function mix_shade(share, dark)
   local at = 1 + (SHADES - 1) * share
   local low = math.min(math.floor(at), SHADES - 1)
@@ -90,7 +93,8 @@ local function mix_shade(share, dark)
   end)
 end
 
--- Styles of the names of an axis; if all names are numbers, shades in ascending order, from those that stand out most.
+-- Returns styles of the names of an axis; if all are numbers, shades in ascending order from the one that stands out
+-- most.
 function M.choose_styles_along(names)
   local order, styles = lists.map(names, function(name) return tonumber(name) end), {}
   if #names < 2 or #order < #names then

@@ -19,15 +19,16 @@ local quote, number = gnuplot.quote, gnuplot.format_number
 M.POINTS = 100 -- the most points of a curve; curves with more points are averaged in groups of neighbours
 
 local WIDTH, HEIGHT = 430, 320 -- size of one of several panels, in pixels of the SVG
-local LEAST = 200 -- pixels of a panel in a figure of a given width
-local PAPER_FONT, LINE = 11, 14 -- in a figure of a given width: 8 points; pixels of a name in the legend
-local MARKS = 8 -- the most symbols on a curve, roughly
+-- In a figure of a given width: least pixels of a panel's width, pixels of the font (8 points), of a line of the
+-- legend.
+local LEAST, PAPER_FONT, LINE = 200, 11, 14
+local MARKS = 8 -- roughly the most symbols on a curve
 
 local FRAME = [[
 set border 3 lw 1 lc rgb '#444444'
 set tics nomirror out scale 0.6 textcolor rgb '#222222'
 set grid y lt 1 lw 0.6 lc rgb '#a0a0a0a0']]
-local ZOOMED = "0, 50, 80, 90, 95, 98, 99, 99.5, 100" -- percent
+local ZOOMED = "0, 50, 80, 90, 95, 98, 99, 99.5, 100" -- ticks of a zoomed axis in percent
 
 -- Averages neighbours until a curve or a band has at most M.POINTS points.
 function M.thin(points)
@@ -50,7 +51,8 @@ local function make_block(name, points)
   end))
 end
 
-local function data(figure)
+-- Returns the blocks of data of a figure's curves, and numbers the curves.
+local function make_blocks(figure)
   local blocks, count = {}, 0
   for _, curve in lists.iterate_nested(figure.panels, "curves") do
     count = count + 1
@@ -61,15 +63,17 @@ local function data(figure)
   return blocks
 end
 
--- A colour in gnuplot's notation, with the transparency before red, green and blue. every: of points with a symbol.
-local function with(style, faint, every)
+-- Returns the words `with ...` for a line. every: one of so many points has a symbol; nil: each point. gnuplot expects
+-- the transparency of a colour before red, green and blue.
+local function format_style(style, faint, every)
   local colour = faint and "#a8" .. style.colour:sub(2) or style.colour
   return ("with %s lw %s dt %s%s lc rgb '%s'"):format(faint and "lines" or "linespoints", faint and "1" or "2.2",
     style.dash, faint and "" or (" pt %d ps 0.8 pi %d"):format(style.point, every or 1), colour)
 end
 
--- Sets the scale of the y axis. Every panel sets it, since gnuplot retains the scale of the panel before.
-local function y_scale(axis)
+-- Returns the lines that set the scale of the y axis. Every panel sets it, since gnuplot retains that of the last
+-- panel.
+local function format_scale(axis)
   if axis.zoom then
     local beyond = number(100 + scales.REST)
     return ("unset logscale y\nset nonlinear y via -log10(%s - y) inverse %s - 10**(-y)\nset ytics nomirror (%s)")
@@ -82,7 +86,7 @@ local function format_ranges(panel)
   local x = panel.x
   local tics = x.ticks and ("(%s)"):format(table.concat(x.ticks, ", ")) or x.log and "autofreq"
     or number(scales.choose_step(x[2] - x[1]))
-  return table.concat({ y_scale(panel.y),
+  return table.concat({ format_scale(panel.y),
     ("set xrange [%s:%s]"):format(number(x[1]), number(x[2])),
     ("set yrange [%s:%s]"):format(number(panel.y[1]), number(panel.y[2])),
     x.log and ("set logscale x %d"):format(x.log) or "unset logscale x", "set xtics nomirror " .. tics,
@@ -90,7 +94,7 @@ local function format_ranges(panel)
     not panel.y.zoom and "set ytics nomirror " .. (panel.percent and "20" or "autofreq") or nil }, "\n")
 end
 
-local function marks(panel)
+local function format_marks(panel)
   local lines = { "unset object\nunset arrow\nunset label" }
   if panel.shade then
     lines[#lines + 1] = ("set object 1 rectangle from %s,graph 0 to %s,graph 1 fc rgb '#e8999977' fs solid noborder "
@@ -110,6 +114,7 @@ local function marks(panel)
   end)), "\n")
 end
 
+-- Returns what gnuplot plots in a panel, in its order: { words, curve (nil for a level) }.
 local function list_parts(panel)
   local parts = lists.map(panel.levels or {}, function(level, i)
     return { ("%s notitle with lines dt %s lw 1.2 lc rgb '#888888'"):format(number(level[1]),
@@ -122,36 +127,37 @@ local function list_parts(panel)
   for _, faint in ipairs({ true, false }) do
     lists.append(parts, lists.map(panel.curves, function(curve)
       return (curve.faint or false) == faint and { ("$curve%d using 1:2 %s %s"):format(curve.number,
-        curve.title and "title " .. quote(curve.title) or "notitle", with(curve.style, faint,
+        curve.title and "title " .. quote(curve.title) or "notitle", format_style(curve.style, faint,
         math.ceil(#M.thin(curve.points) / MARKS))), curve } or nil
     end))
   end
   return parts
 end
 
-local function plot(texts)
+local function format_plot(texts)
   return #texts > 0 and "plot " .. table.concat(texts, ", \\\n     ") or "plot NaN notitle"
 end
 
 -- on_page: the panel has no title, and the name of its y axis is at the top left.
 local function format_panel(panel, on_page)
   local ylabel, ink = quote(scales.make_label(panel.ylabel, panel.y)), " textcolor rgb '#222222'"
-  local lines = { "set xlabel " .. quote(panel.xlabel) .. " offset 0,0.3" .. ink, format_ranges(panel), marks(panel) }
+  local lines = { "set xlabel " .. quote(panel.xlabel) .. " offset 0,0.3" .. ink, format_ranges(panel),
+    format_marks(panel) }
   lists.append(lines, on_page and { "set label " .. ylabel .. " at screen 0.01,0.96 left" .. ink }
     or { "set title " .. quote(panel.title or "") .. ink, "set ylabel " .. ylabel .. " offset -0.6,0" .. ink })
-  lines[#lines + 1] = plot(lists.map(list_parts(panel), function(part) return part[1] end))
+  lines[#lines + 1] = format_plot(lists.map(list_parts(panel), function(part) return part[1] end))
   return table.concat(lines, "\n")
 end
 
--- Removes everything but the key and the curves.
+-- Lines that remove everything but the key and the curves.
 local BARE = "unset border\nunset tics\nunset grid\nunset title\nunset xlabel\nunset ylabel\n"
   .. "unset object\nunset arrow\nunset label\nunset logscale x\nunset nonlinear y\nunset logscale y\n"
   .. "set xrange [0:1]\nset yrange [0:1]"
 
 local function format_legend(legend)
   return BARE .. "\nset key center center vertical Left reverse samplen 3 maxrows 8 textcolor rgb '#222222'\n"
-    .. plot(lists.map(legend, function(entry)
-      return ("2 title %s %s"):format(quote(entry.title), with(entry.style))
+    .. format_plot(lists.map(legend, function(entry)
+      return ("2 title %s %s"):format(quote(entry.title), format_style(entry.style))
     end))
 end
 
@@ -159,7 +165,8 @@ local function has_levels(figure)
   return lists.find(figure.panels, function(panel) return panel.levels and #panel.levels > 0 end) ~= nil
 end
 
-local function drawing(figure)
+-- Returns the lines that draw a figure, and its width and height in pixels.
+local function format_drawing(figure)
   local wide = figure.width and figure.width / 25.4 * 96
   local lines = { FRAME, ("set lmargin 10\nset rmargin %d"):format(has_levels(figure) and 17 or 3) }
   if #figure.panels == 1 then
@@ -180,9 +187,9 @@ local function drawing(figure)
   return lines, wide, down * HEIGHT * wide / (across * WIDTH)
 end
 
--- The script; gnuplot writes <name>.svg, .pdf and .png into its working folder.
+-- Returns the script of a figure's files: gnuplot writes <name>.svg, .pdf and .png into its working folder.
 function M.make_script(figure)
-  local blocks, lines, width, height = data(figure), drawing(figure)
+  local blocks, lines, width, height = make_blocks(figure), format_drawing(figure)
   return gnuplot.make_script({ name = figure.name, width = width, height = height, data = blocks,
     font = figure.width and PAPER_FONT or #figure.panels == 1 and 15 or 12 }, lines)
 end
@@ -190,12 +197,12 @@ end
 M.PAGE = { width = 460, height = 300, left = 52, right = 14, levels = 112, top = 28, bottom = 56,
   sample = { 100, 60 } } -- pixels of a panel and of a sample, which gnuplot cannot draw smaller
 
--- The right edge of a panel's axes on the page, in pixels. All panels of a figure have the same width.
-function M.page_right(figure)
+-- Returns the right edge of the axes in each of a figure's panels on the page, in pixels.
+function M.get_right_edge(figure)
   return M.PAGE.width - (has_levels(figure) and M.PAGE.levels or M.PAGE.right)
 end
 
--- The lines of a figure, { title, style }: first the legend's, then all others; and the lines' numbers.
+-- Returns the lines of a figure, { title, style }, first those of the legend; and their numbers by title.
 function M.list_lines(figure)
   local drawn = lists.map(lists.collect(figure.panels, function(panel) return panel.curves end), function(curve)
     return { title = curve.line, style = curve.style }
@@ -209,18 +216,18 @@ function M.list_lines(figure)
   return list, numbers
 end
 
--- The curves that gnuplot draws in a panel, in its order; false: a part without a curve.
+-- Returns the curves that gnuplot draws in a panel, in its order; false stands for a level.
 function M.list_drawn_curves(panel)
   return lists.map(list_parts(panel), function(part) return part[2] or false end)
 end
 
--- A script that draws every panel of a figure, and a sample of every line, into an SVG of its own: { path, text, makes
--- }, where makes lists the files. gnuplot reads it after the figure's script, which has the data.
+-- Returns a script that draws every panel of a figure, and a sample of every line, into an SVG of its own: { path,
+-- text, makes (the names of these files) }. gnuplot reads it after the figure's script, which has the data.
 function M.make_page(figure)
   local at, makes = M.PAGE, {}
   local lines = { FRAME, "set key off", ("set lmargin at screen %.6f\nset rmargin at screen %.6f\n"
     .. "set tmargin at screen %.6f\nset bmargin at screen %.6f"):format(at.left / at.width,
-    M.page_right(figure) / at.width, 1 - at.top / at.height, at.bottom / at.height) }
+    M.get_right_edge(figure) / at.width, 1 - at.top / at.height, at.bottom / at.height) }
   local function add(what, i, width, height, text)
     makes[#makes + 1] = ("%s-%s%d.svg"):format(figure.name, what, i)
     lists.append(lines, { ("set terminal svg noenhanced size %d,%d dynamic font 'Helvetica,12'"):format(width, height),
@@ -232,7 +239,7 @@ function M.make_page(figure)
   lists.append(lines, { BARE, "set margins 0, 0, 0, 0", gnuplot.make_block("sample", { "-1 0.5", "0.5 0.5",
     "2 0.5" }) })
   for i, line in ipairs((M.list_lines(figure))) do
-    add("sample", i, at.sample[1], at.sample[2], "plot $sample " .. with(line.style))
+    add("sample", i, at.sample[1], at.sample[2], "plot $sample " .. format_style(line.style))
   end
   return { path = figure.name .. ".page", text = table.concat(lines, "\n") .. "\nunset output\n", makes = makes }
 end

@@ -1,8 +1,8 @@
 -- Runs gnuplot on scripts in a temporary folder, since a link in the folder of results may lead to another folder.
 --
 -- Input: files { path, text }, the scripts and their data; the names of the scripts without .gnuplot; scripts of a page
--- (curves.lua), each read after the script of the same place in the list. Output: the pictures as files, and the texts
--- of the page's pictures by name; or nil and an error.
+-- (curves.make_page), of which gnuplot reads each after the script with the same index. Output: the pictures as files,
+-- and the texts of the page's pictures by name; or nil and an error.
 
 local curves = require("lab.study.report.figures.curves")
 local gnuplot = require("lab.study.report.figures.gnuplot")
@@ -14,8 +14,8 @@ local M = {}
 
 local REST = "; everything but the pictures is written; to install it: apt-get install gnuplot-nox"
 
--- A message on what is missing here for drawing, or nil. With -d gnuplot ignores the user's settings and any .gnuplot
--- file.
+-- Returns a message on what is missing on this machine for drawing, or nil. With -d gnuplot ignores the user's settings
+-- and any .gnuplot file.
 local function find_missing()
   local text, code = shell.ask({ "sh", "-c", 'gnuplot -d -e "print GPVAL_TERMINALS"' })
   local terminal = lists.find({ "svg", "pdfcairo", "pngcairo" }, function(name)
@@ -71,15 +71,15 @@ function M.add(files, names, pages)
   return not drawn and on_page or nil, drawn and on_page or {}
 end
 
--- Writes files, the scripts and pictures of figures, and index.html, which page_of(pictures) returns, into a folder:
--- either all or none. Returns nil and a message if nothing was written, else true, nil, and a message on missing
--- pictures or nil. `files` gets the other files.
-function M.write(out, files, figures, page_of)
+-- Writes files, the scripts and pictures of figures, and index.html, whose text make_page(pictures) returns, into a
+-- folder: either all or none. Adds all files to `files`. Returns nil and a message if nothing was written, else true,
+-- nil and a message on missing pictures or nil.
+function M.write(out, files, figures, make_page)
   lists.append(files, lists.map(figures, function(figure)
     return { path = figure.name .. ".gnuplot", text = curves.make_script(figure) }
   end))
   local problem, pictures = M.add(files, lists.get_names(figures), lists.map(figures, curves.make_page))
-  files[#files + 1] = { path = "index.html", text = page_of(pictures) }
+  files[#files + 1] = { path = "index.html", text = make_page(pictures) }
   local written, message = write.files(out, files)
   return written, message, problem
 end

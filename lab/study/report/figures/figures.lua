@@ -25,8 +25,8 @@ local BOLD = "Bold: mean over the seeds at the chosen learning rate of each; "
 local SEEDS = "faint: these seeds; bands: quartiles of the seeds, where there are three or more"
 local SAMPLES = "; of a single seed the 95% Wilson interval of its exact match, over the examples of each length"
 
--- The last evaluation of a run by length: a list of { length, number ... } in the order of the measures, shares in
--- percent, without lengths that lack a measure.
+-- Returns the last evaluation of a run by length: a list of { length, number ... } with a number for each named
+-- measure, multiplied by `factor`, without lengths that lack a measure.
 function M.list_points(run, split, factor, ...)
   local points, names = {}, { ... }
   for _, evaluation in ipairs(runs.get_curve(run, split)) do
@@ -41,14 +41,15 @@ function M.list_points(run, split, factor, ...)
   return seeds.sort(points)
 end
 
--- The confidence interval of a run's exact match over examples, as points { x, low, high }; nil if there is none.
+-- Returns the confidence interval of a run's exact match over examples, as points { x, low, high }; nil without one.
 local function make_sample_band(run, scored)
   local band = scored.metric == "exact_match"
     and M.list_points(run, scored.split, 100, "exact_match_low", "exact_match_high") or {}
   return #band > 0 and band or nil
 end
 
--- Levels for chance and a task's analytic baseline, with names apart if the values are close; only for accuracies.
+-- Returns the levels of chance and of a task's analytic baseline, if the metric is an accuracy. The names of close
+-- levels are shifted apart.
 function M.make_levels(task, metric)
   if not task or not task.chance or not metrics.of[metric or "accuracy"].guessed then
     return {}
@@ -56,7 +57,7 @@ function M.make_levels(task, metric)
   local levels = { { 100 * task.chance, ("chance %.0f%%"):format(100 * task.chance) } }
   local baseline = task.baseline and 100 * task.baseline
   if baseline and baseline > levels[1][1] + 0.05 then
-    local close = baseline - levels[1][1] < 8
+    local close = baseline - levels[1][1] < 8 -- percent
     levels[1][3] = close and -0.5 or 0
     levels[2] = { baseline, ("majority %.1f%%"):format(baseline), close and 0.5 or 0 }
   end
@@ -78,6 +79,7 @@ local function add_training(panel, run)
   end
 end
 
+-- Adds the curves of a cell to a panel of scores by length. line: the title of the curves.
 local function add_cell(panel, cell, line, style, scored)
   local shown = runs.get_chosen(cell)
   local found = lists.map(shown, function(run)
@@ -101,7 +103,7 @@ local function make_legend(study, axis, names, styles)
   end)
 end
 
--- Styles by the names of the whole axis, so that a value looks the same in every figure and on every page.
+-- Returns styles of the values of the whole axis, so that a value looks the same in every figure and on every page.
 local function choose_styles(study, axis)
   return colours.choose_styles_along(score_tables.list_values(study.whole, axis))
 end
@@ -110,7 +112,7 @@ local function is_percent(study)
   return metrics.of[study.scored.metric].unit == "percent"
 end
 
--- The figure of the score by length, with a panel for each value of an axis, and a line for each value of another axis.
+-- Makes the figure of scores by length, with a panel for each value of an axis, and a line for each value of another.
 function M.make_by_length(study, item)
   local names = score_tables.list_values(study, item.lines)
   local styles = choose_styles(study, item.lines)
@@ -146,6 +148,7 @@ function M.make_by_length(study, item)
   return figure
 end
 
+-- Returns the evaluations of a run during training as points { seconds of training, score }.
 local function list_timed(run, metric)
   local clock = runs.read_clock(run)
   return lists.map(run.during, function(point)
@@ -155,22 +158,23 @@ local function list_timed(run, metric)
   end)
 end
 
--- The mean of lists at equal positions, in seconds and in accuracy; the result ends with the shortest list.
-local function average_timed(timed_of)
+-- Returns the means of the points at equal indices of several lists; the result ends with the shortest list.
+local function average_timed(timed)
   local mean = {}
-  while timed_of[1] and not lists.find(timed_of, function(points) return not points[#mean + 1] end) do
-    local at = lists.map(timed_of, function(points) return points[#mean + 1] end)
+  while timed[1] and not lists.find(timed, function(points) return not points[#mean + 1] end) do
+    local at = lists.map(timed, function(points) return points[#mean + 1] end)
     mean[#mean + 1] = { lists.sum(at, function(point) return point[1] end) / #at,
       lists.sum(at, function(point) return point[2] end) / #at }
   end
   return mean
 end
 
--- The times of runs to a threshold: { reached, runs (their numbers), median, fastest }. In the median, runs that never
--- reach the threshold count as slower than all others. median and fastest are nil without a time.
-local function measure_times(timed_of, threshold)
-  local times = lists.map(timed_of, function(points) return time_to_threshold.find_first(points, threshold)
-    or math.huge end)
+-- Returns the times of runs to a threshold: { reached, runs (both numbers of runs), median, fastest (seconds) }. In the
+-- median, runs that never reach the threshold count as slower than all others. median and fastest may be nil.
+local function measure_times(timed, threshold)
+  local times = lists.map(timed, function(points)
+    return time_to_threshold.find_first(points, threshold) or math.huge
+  end)
   local reached = lists.filter(times, function(time) return time < math.huge end)
   local median = statistics.quantile(times, 0.5)
   return { reached = #reached, runs = #times, median = median and median < math.huge and median or nil,
@@ -183,9 +187,9 @@ end
 
 local function tabulate_times(study, item, times, threshold)
   local rows = lists.map(score_tables.list_along(study, item, item.lines), function(line)
-    local of = times[line.name]
-    return { line.label, ("%d of %d"):format(of.reached, of.runs), format_time(of.median), format_time(of.fastest),
-      cell = line.cell, missing = of.runs == 0 }
+    local own = times[line.name]
+    return { line.label, ("%d of %d"):format(own.reached, own.runs), format_time(own.median), format_time(own.fastest),
+      cell = line.cell, missing = own.runs == 0 }
   end)
   local titles = lists.map({ item.slow, item.fast }, function(name)
     return score_tables.label(study, item.lines, name)
@@ -212,16 +216,16 @@ function M.make_by_time(study, item)
     levels = { { threshold, ("%g%%"):format(threshold) } } }
   local times, styles = {}, choose_styles(study, item.lines)
   for _, line in ipairs(score_tables.list_along(study, item, item.lines)) do
-    local timed_of = lists.map(runs.get_chosen(line.cell), function(run)
+    local timed = lists.map(runs.get_chosen(line.cell), function(run)
       local points = list_timed(run, study.scored.metric)
       return #points > 0 and points or nil
     end)
-    for _, points in ipairs(timed_of) do
+    for _, points in ipairs(timed) do
       panel.x[1], panel.x[2] = math.min(panel.x[1], points[1][1]), math.max(panel.x[2], points[#points][1])
     end
-    seeds.add_curves(panel, timed_of, styles[line.name], line.label, { mean = average_timed(timed_of),
+    seeds.add_curves(panel, timed, styles[line.name], line.label, { mean = average_timed(timed),
       cell = line.cell and line.cell.number })
-    times[line.name] = measure_times(timed_of, threshold)
+    times[line.name] = measure_times(timed, threshold)
   end
   if panel.x[2] < FEW_DECADES * panel.x[1] then
     panel.x = { 0, panel.x[2] * 1.02 }
@@ -234,34 +238,35 @@ function M.make_by_time(study, item)
   return #panel.curves > 0 and figure or nil, tabulate_times(study, item, times, threshold)
 end
 
--- The curves of a value of the axis of lines: the median with its band; or the best and the mean. line: false for an
--- item without lines.
+-- Returns the curves of a value of the axis of lines: the median with its band; or the best and the mean. line: the
+-- value, or false for an item without lines.
 local function make_curves(study, item, line, style)
   local values = score_tables.list_along(study, item, item.x, line and { [item.lines] = line })
   local points = seeds.sort(lists.map(values, function(value)
-    local s = value.cell and value.cell.summary
-    return s and s.max and s.best and { score_tables.parse_number(value.name), s, value.cell.number } or nil
+    local summary = value.cell and value.cell.summary
+    return summary and summary.max and summary.best
+      and { score_tables.parse_number(value.name), summary, value.cell.number } or nil
   end))
   local cells_by_x = {}
   for _, point in ipairs(points) do
     cells_by_x[point[1]] = point[3]
   end
-  local function curve(title, dash, value_of)
-    return #points > 0 and { points = lists.map(points, function(point) return { point[1], value_of(point[2]) } end),
+  local function make_curve(title, dash, get_value)
+    return #points > 0 and { points = lists.map(points, function(point) return { point[1], get_value(point[2]) } end),
       style = lists.merge(style, { dash = dash }), title = title, line = title, cells = cells_by_x } or nil
   end
   local name = line and score_tables.label(study, item.lines, line) or "median"
   if item.show ~= "max" then
-    local median = curve(name, style.dash, function(s) return s.best.median end)
-    local band = curve(nil, nil, function(s) return s.best.least, s.best.most end)
+    local median = make_curve(name, style.dash, function(summary) return summary.best.median end)
+    local band = make_curve(nil, nil, function(summary) return summary.best.least, summary.best.most end)
     return { median and lists.update(median, { band = band.points }) }
   end
   local front = line and name .. ", " or ""
-  return { curve(front .. "best", "solid", function(s) return s.max end),
-    curve(front .. "mean", "(3,3)", function(s) return s.best.mean end) }
+  return { make_curve(front .. "best", "solid", function(summary) return summary.max end),
+    make_curve(front .. "mean", "(3,3)", function(summary) return summary.best.mean end) }
 end
 
--- The axis from the lowest to the highest value with a margin; logarithmic, to base 2, if all values are positive.
+-- Returns an axis from the lowest to the highest tick with a margin; logarithmic, to base 2, if all are positive.
 local function choose_range(ticks)
   local low, high = math.min(table.unpack(ticks)), math.max(table.unpack(ticks))
   if low > 0 then
@@ -271,8 +276,8 @@ local function choose_range(ticks)
   return { low - margin, high + margin, ticks = ticks }
 end
 
--- The figure of scores along an axis whose values are numbers: the median at the chosen learning rate with the least
--- and the largest score; if `show` is "max", the best score of all runs, and the mean at the chosen learning rate.
+-- Makes the figure of scores along an axis of numbers: the median at the chosen learning rate with the least and the
+-- largest score; if `show` is "max", the best score of all runs, and the mean at the chosen learning rate.
 function M.make_along_axis(study, item)
   local ticks = lists.map(score_tables.list_values(study, item.x), score_tables.parse_number)
   local panel = { xlabel = item.x, ylabel = entries.name_metric(study), percent = is_percent(study), curves = {},

@@ -27,8 +27,8 @@ local function count_epoch_steps(run)
   return run.facts.data and run.facts.data.epoch_batches
 end
 
--- Curves of metrics.jsonl, which is read once: { loss, epoch }, lists of { step, value }. loss: the logged loss, in
--- nats per token; epoch: the running accuracy in percent, of whole epochs or, without epochs, of windows of steps.
+-- Reads the curves of metrics.jsonl: { loss, epoch }, lists of { step, value }. loss: the logged loss in nats per
+-- token; epoch: the running accuracy in percent, of whole epochs or, without epochs, of windows of steps.
 local function read_logged(run)
   local loss, running, last, epoch = {}, {}, 0, count_epoch_steps(run)
   for _, row in ipairs(runs.read_metrics(run)) do
@@ -43,13 +43,13 @@ local function read_logged(run)
   return { [M.LOSS] = loss, epoch = running }
 end
 
--- Curves with points of the runs of a cell at its chosen learning rate. read: a cache of results of `logged` by run.
-local function list_curves(cell, split, in_epochs, metric, read)
+-- Returns the curves of a cell's runs at its chosen learning rate. logged: results of read_logged by run, which grows.
+local function list_curves(cell, split, in_epochs, metric, logged)
   return lists.map(runs.get_chosen(cell), function(run)
     local points
     if split == M.LOSS or split == "epoch" then
-      read[run] = read[run] or read_logged(run)
-      points = read[run][split]
+      logged[run] = logged[run] or read_logged(run)
+      points = logged[run][split]
     else
       points = time_to_threshold.list_points(run, split, metric)
     end
@@ -68,6 +68,7 @@ local function make_panel(split, title, in_epochs, study)
     marks = {} }
 end
 
+-- Returns the panels of a value of the axis `panels`, by set. value: false for an item without this axis.
 local function make_value_panels(study, item, value, splits, styles)
   local lines = lists.filter(score_tables.list_along(study, item, item.lines, value and { [item.panels] = value }),
     function(line) return line.cell end)
@@ -80,9 +81,9 @@ local function make_value_panels(study, item, value, splits, styles)
     panels[split] = make_panel(split, title, in_epochs, study)
   end
   for _, entry in ipairs(lines) do
-    local read = {} -- metrics of one cell only: memory cannot hold the metrics of a whole study
+    local logged = {} -- of one cell only: memory cannot hold the metrics of a whole study
     for _, split in ipairs(splits) do
-      local panel, found = panels[split], list_curves(entry.cell, split, in_epochs, study.scored.metric, read)
+      local panel, found = panels[split], list_curves(entry.cell, split, in_epochs, study.scored.metric, logged)
       for _, points in ipairs(found) do
         panel.x[2] = math.max(panel.x[2], points[#points][1] * 1.02)
       end
@@ -97,7 +98,7 @@ local function make_value_panels(study, item, value, splits, styles)
   return panels
 end
 
--- Returns the panels, each with the name of its set in `split`. styles: by name.
+-- Returns the panels, each with the name of its set in `split`. styles: by value of the axis of lines.
 function M.make_panels(study, item, styles)
   local splits = item.splits or M.SPLITS
   local by_value = lists.map(score_tables.list_panels(study, item), function(value)

@@ -13,7 +13,7 @@ local NEAR, APART = 95, 0.1 -- percent: the limit of "close to 100", and the lea
 local MARGIN = 0.05 -- margin on either side of an axis that fits numbers, as a share of its range
 local WIDE = 20 -- values with a larger ratio get a logarithmic axis
 
--- A step of 1, 2 or 5 times a power of ten that gives a range of numbers about five ticks.
+-- Returns a step of 1, 2 or 5 times a power of ten that gives a range of numbers about five ticks.
 function M.choose_step(span)
   local rough = math.max(span, 1e-9) / 5
   local power = 10 ^ math.floor(math.log(rough, 10))
@@ -39,19 +39,20 @@ local function is_crowded(curves)
   return near > far and high - low > APART
 end
 
--- The least and the largest number in several lists; of: returns an item's number, without it items are numbers.
+-- Returns the least and the largest number in several lists of numbers, or of items whose number get_number returns;
 -- math.huge and -math.huge if all lists are empty.
-function M.find_range(several, of)
+function M.find_range(several, get_number)
   local low, high = math.huge, -math.huge
   for _, list in ipairs(several) do
     for _, item in ipairs(list) do
-      local value = of and of(item) or item
+      local value = get_number and get_number(item) or item
       low, high = math.min(low, value), math.max(high, value)
     end
   end
   return low, high
 end
 
+-- Returns the gnuplot lines that set the range and the ticks of the axis x or y to lists of numbers.
 function M.fit_axis(letter, several)
   local low, high = M.find_range(several)
   if low > high then
@@ -62,7 +63,7 @@ function M.fit_axis(letter, several)
     M.choose_step(high - low + 2 * pad))
 end
 
--- The y axis that shows most of a panel's curves. Percentages are zoomed if many are near 100. Other numbers have a
+-- Sets the y axis of a panel to fit its curves. Percentages are zoomed if most are near 100. Other numbers have a
 -- logarithmic axis if they differ much; else the axis begins just below the smallest number if the range is smaller
 -- than this number; else it begins at 0.
 function M.fit_panel(panel)

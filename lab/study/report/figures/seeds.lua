@@ -14,29 +14,30 @@ function M.sort(points)
   return points
 end
 
-local function apply_at_each(curves_of, ...)
-  local of = { ... }
-  local points = lists.collect(curves_of, function(list) return list end)
+-- Returns the points { x, statistic ... } of the given statistics of all values at an x.
+local function apply_at_each(lists_of_points, ...)
+  local statistics_of = { ... }
+  local points = lists.collect(lists_of_points, function(list) return list end)
   return M.sort(lists.map(lists.group(points, function(point) return point[1] end), function(group)
     local values = lists.map(group, function(point) return point[2] end)
-    return { group.key, table.unpack(lists.map(of, function(statistic) return statistic(values) end)) }
+    return { group.key, table.unpack(lists.map(statistics_of, function(statistic) return statistic(values) end)) }
   end))
 end
 
-function M.average(curves_of)
-  return apply_at_each(curves_of, statistics.mean)
+function M.average(lists_of_points)
+  return apply_at_each(lists_of_points, statistics.mean)
 end
 
-function M.find_quartiles(curves_of)
-  local band = #curves_of >= FEWEST and apply_at_each(curves_of,
+function M.find_quartiles(lists_of_points)
+  local band = #lists_of_points >= FEWEST and apply_at_each(lists_of_points,
     function(values) return statistics.quantile(values, 0.25) end,
     function(values) return statistics.quantile(values, 0.75) end) or {}
   return #band > 0 and band or nil
 end
 
 -- Adds a bold curve and the faint curves of its seeds. bold: { mean, band, cell }, the points and further fields.
-function M.add_curves(panel, curves_of, style, title, bold)
-  for _, points in ipairs(#curves_of > 1 and curves_of or {}) do
+function M.add_curves(panel, lists_of_points, style, title, bold)
+  for _, points in ipairs(#lists_of_points > 1 and lists_of_points or {}) do
     panel.curves[#panel.curves + 1] = { points = points, style = style, faint = true, line = title }
   end
   if #bold.mean > 0 then

@@ -56,7 +56,7 @@ local function compute_share(figure, panel, value)
   end
   local from, to = place(panel.x[1]), place(panel.x[2])
   local share = to > from and (place(value) - from) / (to - from) or 0.5
-  return (curves.PAGE.left + (curves.page_right(figure) - curves.PAGE.left) * share) / curves.PAGE.width
+  return (curves.PAGE.left + (curves.get_right_edge(figure) - curves.PAGE.left) * share) / curves.PAGE.width
 end
 
 -- The middle of a sample, which is 36 by 14 pixels.
