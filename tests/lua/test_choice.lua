@@ -222,7 +222,7 @@ end
 function TestCaptions.test_cost_of_a_run()
   local cell, study = write_cell("cost", make_two_rates(nil, nil, 0.9, 0.5),
     { parameters = 1234567, train_seconds = 120 })
-  study.plan_of = function()
+  study.get_plan = function()
     return { mean_tokens = 10.5, train = { batch = 8 }, flops_per_step = 2e9, task = {}, parameters = 1234567 }
   end
   lu.assertEquals(cost.compute(study, cell, cell.summary.top), { parameters = 1234567, tokens = 8400.0, flops = 2e11,

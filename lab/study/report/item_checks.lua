@@ -1,8 +1,7 @@
 -- Checks of the fields of an item of a report, by the kind of the field (items.lua).
 --
--- Input: the study, the item, a field's value. Output: M.checks by kind: the problem with the value, the expected
--- value, a hint or nil, and the name at fault within the value or nil; nothing for a valid value. Other functions serve
--- items.lua.
+-- Input: the study, the item, a field's value. Output of M.checks[kind]: nothing for a valid value; else the problem
+-- with the value, the expected value, a hint or nil, and the name at fault within the value or nil.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -15,7 +14,7 @@ local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
-local keys, axis_of = canonical.sort_keys, score_tables.find_axis
+local keys, find_axis = canonical.sort_keys, score_tables.find_axis
 
 local LARGEST = 1e9 -- largest number
 
@@ -28,24 +27,26 @@ local function is_named(value)
   return type(value) == "table"
 end
 
-local function unknown(what, name, list)
+local function describe_unknown(what, name, list)
   return ("%s: %s"):format(what, diagnostics.show(name)), "one of: " .. table.concat(list, ", "),
     nearest.make_hint(name, list, "%s")
 end
 
-local function unknown_axis(study, name)
-  return unknown("no axis of the study", name, lists.get_names(study.axes))
+local function describe_unknown_axis(study, name)
+  return describe_unknown("no axis of the study", name, lists.get_names(study.axes))
 end
 
-local function among(what, list)
+-- Makes a check of a word that must be in a list; what: the problem, such as "no set".
+local function make_word_check(what, list)
   return function(_, _, value)
     if not lists.has(list, value) then
-      return unknown(what, value, list)
+      return describe_unknown(what, value, list)
     end
   end
 end
 
-local function of_form(fits, what, expected)
+-- Makes a check of a value by fits(value); what: the problem, in which %s stands for the value.
+local function make_form_check(fits, what, expected)
   return function(_, _, value)
     if not fits(value) then
       return what:gsub("%%s", function() return diagnostics.show(value) end), expected
@@ -53,11 +54,12 @@ local function of_form(fits, what, expected)
   end
 end
 
-local checks = { value = among("no value of a table", { "hours", "max", "mean", "median" }),
-  show = among("nothing to show", { "median", "max" }), set = among("no set", study_module.SPLITS) }
+local checks = { value = make_word_check("no value of a table", { "hours", "max", "mean", "median" }),
+  show = make_word_check("nothing to show", { "median", "max" }), set = make_word_check("no set", study_module.SPLITS) }
 
--- Makes a check of a list; check(study, item, one) checks each of its values. scaled: the list may be empty in a scale.
-local function list_of(check, what, expected, scaled)
+-- Makes a check of a list, whose values are checked by check(study, item, value). scaled: in a scale, the list may be
+-- empty.
+local function make_list_check(check, what, expected, scaled)
   return function(study, item, value)
     for _, one in ipairs(type(value) == "table" and value or {}) do
       local problem, wanted, hint = check(study, item, one)
@@ -72,14 +74,14 @@ local function list_of(check, what, expected, scaled)
 end
 
 function checks.axis(study, _, value)
-  if not axis_of(study, value) then
-    return unknown_axis(study, value)
+  if not find_axis(study, value) then
+    return describe_unknown_axis(study, value)
   end
 end
 
 function checks.numbers(study, item, value)
   local what, expected, hint = checks.axis(study, item, value)
-  local name = not what and lists.find(axis_of(study, value).values, function(one)
+  local name = not what and lists.find(find_axis(study, value).values, function(one)
     return not score_tables.parse_number(one)
   end)
   if name then
@@ -89,21 +91,21 @@ function checks.numbers(study, item, value)
 end
 
 local function check_name(study, item, name)
-  local axis = axis_of(study, item.axis or item.lines)
+  local axis = find_axis(study, item.axis or item.lines)
   if axis and not lists.has(axis.values, name) then
-    return unknown(("not on the axis %s"):format(axis.name), name, axis.values)
+    return describe_unknown(("not on the axis %s"):format(axis.name), name, axis.values)
   end
 end
 
-checks.values = list_of(check_name, "not a list of names", 'a list such as { "rand-rope", "rand-alibi" }', true)
-checks.sets = list_of(function(_, item, name)
+checks.values = make_list_check(check_name, "not a list of names", 'a list such as { "rand-rope", "rand-alibi" }', true)
+checks.sets = make_list_check(function(_, item, name)
   local names = lists.join({ runs.EPOCH }, study_module.SPLITS)
   names[#names + 1] = item.kind == "progress" and progress.LOSS or nil
-  return among("no set", names)(nil, nil, name)
+  return make_word_check("no set", names)(nil, nil, name)
 end, "no list of sets", 'a list such as { "train", "test", "validation" }')
--- Lengths, or numbers of another axis.
-checks.counts = list_of(of_form(function(n) return math.type(n) == "integer" end, "%s is no whole number",
-  "whole numbers"), "no list of numbers", "a list such as { 6, 10, 50 }")
+checks.counts = make_list_check(make_form_check(function(n)
+  return math.type(n) == "integer"
+end, "%s is no whole number", "whole numbers"), "no list of numbers", "a list such as { 6, 10, 50 }")
 
 function checks.one(study, item, value)
   if not study.scale then
@@ -111,7 +113,7 @@ function checks.one(study, item, value)
   end
 end
 
-checks.number = of_form(function(value)
+checks.number = make_form_check(function(value)
   return type(value) == "number" and math.abs(value) <= LARGEST
 end, "%s is no number", "a number")
 
@@ -125,7 +127,7 @@ function checks.percent(study, item, value)
   end
 end
 
-checks.width = of_form(function(value)
+checks.width = make_form_check(function(value)
   return type(value) == "number" and value >= 40 and value <= 400
 end, "%s is no width of a figure", "millimetres from 40 to 400, as 85 for one of two columns")
 
@@ -138,7 +140,7 @@ function checks.labels(study, _, value)
       return ("%s is no text"):format(diagnostics.show(value[name])), "a text to show", nil, name
     elseif not study.scale and not lists.find(study.axes, function(axis) return lists.has(axis.values, name) end) then
       local values = lists.collect(study.axes, function(axis) return axis.values end)
-      local what, expected, hint = unknown("no value of an axis", name, lists.drop_repeats(values))
+      local what, expected, hint = describe_unknown("no value of an axis", name, lists.drop_repeats(values))
       return what, expected, hint, name
     end
   end
@@ -148,7 +150,7 @@ local function is_file(value)
   return type(value) == "string" and value:find("^%w[%w_/-]*$") ~= nil
 end
 
-checks.published = of_form(function(value)
+checks.published = make_form_check(function(value)
   return is_file(value) or type(value) == "table" and is_file(value.file) and type(value.of or "") == "string"
     and type(value.against or "") == "string"
 end, "no name of a file", 'a name such as "ruoss_2023/table1", or { file = ..., of = COLUMN, against = COLUMN }')
@@ -159,28 +161,28 @@ function checks.names(study, _, value)
     return "not a table of axes", expected
   end
   for _, name in ipairs(keys(value)) do
-    if not axis_of(study, name) then
-      return unknown_axis(study, name)
+    if not find_axis(study, name) then
+      return describe_unknown_axis(study, name)
     elseif type(value[name]) ~= "table" then
       return ("%s is no table"):format(diagnostics.show(value[name])), expected
     end
   end
 end
 
-checks.title = of_form(function(value) return type(value) == "string" end, "%s is no text", "a text")
-checks.setting = of_form(is_file, "no name of a file", 'a name such as "ruoss_2023/setting"')
-checks.titles = of_form(function(value)
+checks.title = make_form_check(function(value) return type(value) == "string" end, "%s is no text", "a text")
+checks.setting = make_form_check(is_file, "no name of a file", 'a name such as "ruoss_2023/setting"')
+checks.titles = make_form_check(function(value)
   return type(value) == "table" and type(value.of) == "string" and type(value.against) == "string"
 end, "not two titles", '{ of = "...", against = "..." }')
 
--- Problem, expectation and hint for names of values by axis, if the axis or a value is unknown; else nil.
+-- Checks a list of names of an axis's values, by the name of the axis; the results are those of M.checks.
 function M.check_axis_values(study, name, values)
-  local axis = axis_of(study, name)
+  local axis = find_axis(study, name)
   if not axis then
-    return unknown_axis(study, name)
+    return describe_unknown_axis(study, name)
   end
-  return list_of(among("not on this axis", axis.values), "not a list of names", "names of its values", true)(study, nil,
-    values)
+  local check = make_word_check("not on this axis", axis.values)
+  return make_list_check(check, "not a list of names", "names of its values", true)(study, nil, values)
 end
 
 function checks.only(study, _, only)
@@ -195,6 +197,7 @@ function checks.only(study, _, only)
   end
 end
 
-M.checks, M.report_unknown, M.report_unknown_axis, M.is_named = checks, unknown, unknown_axis, is_named
+M.checks, M.is_named = checks, is_named
+M.describe_unknown, M.describe_unknown_axis = describe_unknown, describe_unknown_axis
 
 return M

@@ -15,8 +15,8 @@ local score_tables = require("lab.study.report.tables.score_tables")
 local M = {}
 
 local keys = canonical.sort_keys
-local checks, unknown, is_named = item_checks.checks, item_checks.report_unknown, item_checks.is_named
-local axis_of = score_tables.find_axis
+local checks, describe_unknown, is_named = item_checks.checks, item_checks.describe_unknown, item_checks.is_named
+local find_axis = score_tables.find_axis
 
 -- Fields of each kind of item, with the kind of the field. "axis" names an axis, "axis?" is optional, "numbers" names
 -- an axis of numbers, "values" lists names on the item's axis.
@@ -38,11 +38,8 @@ local COMMON = { kind = "", where = "", pages = "", over = "", title = "title?",
   labels = "labels?", width = "width?" }
 local AXES = { axis = true, numbers = true } -- kinds of fields that name an axis
 
-local function intersect(names, values)
-  return lists.filter(names, function(name) return lists.has(values, name) end)
-end
-
--- The item's use of axes, as a map from axis to field; or nil, the field at fault, the problem and the expected value.
+-- Returns which field of the item uses each axis, { [axis] = field }; or nil, the field at fault, the problem and the
+-- expected value.
 local function find_uses(study, item)
   local uses, spread = {}, {}
   for _, field in ipairs(keys(KINDS[item.kind])) do
@@ -57,8 +54,8 @@ local function find_uses(study, item)
   lists.append(uses, lists.map(item.pages, function(name) return { "pages", name } end))
   for _, use in ipairs(uses) do
     local field, name = use[1], use[2]
-    if not axis_of(study, name) then
-      return nil, field, item_checks.report_unknown_axis(study, name)
+    if not find_axis(study, name) then
+      return nil, field, item_checks.describe_unknown_axis(study, name)
     elseif spread[name] then
       return nil, field, ("the axis %s again, which is `%s`"):format(name, spread[name]), "each axis in one place"
     end
@@ -67,7 +64,8 @@ local function find_uses(study, item)
   return spread
 end
 
--- Every axis that no field of the item uses must have a single value, or be fixed by `where`.
+-- Checks that every axis that no field of the item uses has a single value or is fixed by `where`: results as those of
+-- find_problem.
 local function check_where(study, item, spread)
   local where = item.where or {}
   if not is_named(where) then
@@ -91,17 +89,17 @@ local function check_where(study, item, spread)
   end
 end
 
--- Checks an item: the field at fault, the problem, the expected value, a hint; nothing for a valid item.
+-- Returns the field at fault, the problem, the expected value and a hint or nil; nothing for a valid item.
 local function find_problem(study, item)
   local fields = type(item) == "table" and KINDS[item.kind]
   if fields and not is_named(item) then
     return "1", "a value without a name", "name = value"
   elseif not fields then
-    return "kind", unknown("no such kind", type(item) == "table" and item.kind or item, keys(KINDS))
+    return "kind", describe_unknown("no such kind", type(item) == "table" and item.kind or item, keys(KINDS))
   end
   for _, name in ipairs(keys(item)) do
     if not fields[name] and not COMMON[name] then
-      return name, unknown(('no field of kind "%s"'):format(item.kind), name, keys(fields))
+      return name, describe_unknown(('no field of kind "%s"'):format(item.kind), name, keys(fields))
     end
   end
   for _, name in ipairs(lists.append(keys(fields), { "title", "setting", "only", "labels", "width" })) do
@@ -126,9 +124,9 @@ local function has_several(axis)
   return #axis.values > 1
 end
 
--- Default items: medians, and with `max` the best of all runs, in tables whose rows and columns are the first two axes
--- with several values, with a page for each value of the other axes; then curves by length and during training, and the
--- score along an axis of numbers.
+-- Returns the default items: medians, and with `max` the best of all runs, in tables whose rows and columns are the
+-- first two axes with several values, with a page for each value of the other axes; then curves by length and during
+-- training, and the score along an axis of numbers.
 local function make_defaults(study, max)
   local single = lists.filter(study.axes, function(axis) return not has_several(axis) end)
   local order = lists.join(lists.filter(study.axes, has_several), single)
@@ -157,7 +155,7 @@ local function make_defaults(study, max)
   return list
 end
 
--- Names of values as the axes write them; a study may give them as numbers.
+-- Returns names of values in the form of axes; a study may give them as numbers.
 local function name_values(value)
   if type(value) ~= "table" then
     return nodes.get_name(value)
@@ -169,11 +167,14 @@ local function name_values(value)
   return list
 end
 
-local function filter_scale(study, axis_name, values)
-  local axis = study.scale and axis_of(study, axis_name)
-  return axis and type(values) == "table" and intersect(values, axis.values) or values
+-- Returns the names that the axis has in the study's scale; in a study without a scale, all names.
+local function filter_scale(study, axis_name, names)
+  local axis = study.scale and find_axis(study, axis_name)
+  return axis and type(names) == "table" and lists.filter(names, function(name) return lists.has(axis.values, name) end)
+    or names
 end
 
+-- Returns a copy of an item for the study's scale, with `pages` as a list.
 local function fit_item(study, item)
   if type(item) ~= "table" then
     return item
@@ -193,10 +194,11 @@ local function fit_item(study, item)
   return fitted
 end
 
+-- Returns the item once for each combination of values of the axes in `pages`, which is added to its `where`.
 local function make_pages(study, item)
   local list = { item }
   for _, name in ipairs(item.pages) do
-    local values = item.only and item.only[name] or axis_of(study, name).values
+    local values = item.only and item.only[name] or find_axis(study, name).values
     list = lists.collect(list, function(page)
       return lists.map(values, function(value)
         return lists.merge(page, { where = lists.merge(page.where or {}, { [name] = value }) })
@@ -206,7 +208,7 @@ local function make_pages(study, item)
   return list
 end
 
--- Checks and completes a study's items. max: if the study lists none, adds the best of all seeds and learning rates.
+-- Checks and completes a study's items. max: whether default items show the best of all runs, too.
 function M.check(study, max)
   local given, whole = study.report or make_defaults(study, max), {}
   local list = lists.map(type(given) == "table" and given or {}, function(item) return fit_item(study, item) end)

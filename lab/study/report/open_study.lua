@@ -1,8 +1,8 @@
 -- Opens a folder of runs as a study.
 --
 -- Input: { project, runs, study, scale, metric }, the options of the verbs; runs is a folder. Output: the study with
--- its cells read (cells.lua), and path, set, plan_of, problems (damage outside the runs); or nil and a message, which
--- begins with `front` unless it is about a line of a file.
+-- its cells read (cells.lua), and path, set, get_plan (a function of a cell), problems (damage outside the runs); or
+-- nil and a message, which begins with `front` unless it is about a line of a file.
 
 local earlier_results = require("lab.study.read.earlier_results")
 local cells = require("lab.study.read.cells")
@@ -23,8 +23,8 @@ local function get_base_name(path)
   return (path:match("([^/]*)$"):gsub("%.lua$", ""))
 end
 
--- The substitute for a study that cannot be read: the snapshot of its sweep. Without a snapshot: nil and a message if
--- the user named the study; otherwise nothing, and the runs are shown as found.
+-- Returns a substitute for a study that cannot be read: the snapshot of its sweep. Without a snapshot: nil, and a
+-- message if the user named the study.
 local function replace_study(options, name, scale, message, problems)
   local snapshot, problem = snapshots.read(options.runs, get_base_name(name), scale)
   local why = ("the study %s cannot be read now: %s"):format(name, (message:match("error: ([^\n]*)")
@@ -39,15 +39,15 @@ local function replace_study(options, name, scale, message, problems)
   return nil, options.study and message
 end
 
--- The file of a swept study at its recorded absolute or relative path; without such a file, the study's name.
+-- Returns the path of a swept study's file, from its record; if there is no such file, the study's name.
 local function find_file(record)
   return lists.find({ record.absolute or record.path, record.path }, function(path)
     return lfs.attributes(path, "mode") == "file"
   end) or record.study
 end
 
--- The study to show: the given study, or the only study that was swept here; nil if there is none, or if an error
--- follows as the second result. Appends messages on damaged records to problems.
+-- Returns the study to show, that of the options or the only study that was swept here; nil if there is none; or nil
+-- and a message. Appends messages on damaged records to problems.
 local function expand(options, front, problems)
   local found, damaged = run_files.read_records(options.runs)
   lists.append(problems, damaged)
@@ -78,7 +78,7 @@ local function has_runs(study)
   end) ~= nil
 end
 
--- The study with its cells read; if no run matches the current spec, the study as it was swept.
+-- Returns the study with its cells read; if no run matches the current spec, the study as it was swept.
 local function read(options, expanded)
   local study = cells.read_study(expanded, options.runs, options.metric)
   if expanded.snapshot and not has_runs(study) then
@@ -93,8 +93,8 @@ local function read(options, expanded)
   return study
 end
 
--- Makes a function that returns the plan of a cell; for runs found in a folder, the plan of the run's own spec. The
--- function returns nil if the plan is unknown.
+-- Makes a function that returns the plan of a cell, or, for runs found in a folder, of the spec in their run.json; nil
+-- if the plan is unknown.
 local function make_planner(project)
   local known = {}
   return function(cell)
@@ -109,6 +109,7 @@ local function make_planner(project)
   end
 end
 
+-- Adds facts about the task, such as its chance, to each cell.
 local function add_tasks(project, study)
   local facts = project:read_tasks() or {}
   for _, cell in ipairs(study.cells) do
@@ -128,38 +129,40 @@ function M.open(options, front)
   end
   local study = expanded and read(options, expanded) or cells.read_folder(options.runs, options.metric)
   if #study.cells == 0 then
-    local around = run_files.find_root(options.runs)
+    local root = run_files.find_root(options.runs)
     return nil, ("%s%s: there are no runs\n  expected: a folder that trainers wrote, with "
       .. "<id>/<digest>/<run>/run.json in it%s"):format(front, options.runs,
-      around and "\n  hint: it lies within one: " .. around or "")
+      root and "\n  hint: it lies within one: " .. root or "")
   end
   study.problems = lists.append(problems, study.problems or {})
   study.path = study.path or options.runs
   study.set = expanded and expanded.set
   add_tasks(options.project, study)
-  study.plan_of = make_planner(options.project)
+  study.get_plan = make_planner(options.project)
   return study
 end
 
+-- Joins the first texts as sentences, with the number of the others.
 local function join_first(texts)
   local shown = table.concat(texts, ". ", 1, math.min(#texts, MOST_REMARKS)) .. "."
   return #texts > MOST_REMARKS and ("%s And %d more."):format(shown, #texts - MOST_REMARKS) or shown
 end
 
+-- Returns sentences on runs and versions that the report does not show as the study's current spec would have them.
 function M.list_remarks(study)
-  local list, left = lists.join(study.remarks or {}, {}), study.left_out or {}
-  local anew = lists.map(study.cells, function(cell)
+  local list, left_out = lists.join(study.remarks or {}, {}), study.left_out or {}
+  local changed = lists.map(study.cells, function(cell)
     return cell.changes and ("%s: %s"):format(cell.id, cell.changes) or nil
   end)
-  if #anew > 0 then
-    list[#list + 1] = ("%s of %s %s runs of an earlier version, which a sweep would train anew: %s"):format(#anew,
-      wording.count(#study.cells, "cell"), #anew == 1 and "shows" or "show", join_first(anew))
+  if #changed > 0 then
+    list[#list + 1] = ("%s of %s %s runs of an earlier version, which a sweep would train anew: %s"):format(#changed,
+      wording.count(#study.cells, "cell"), #changed == 1 and "shows" or "show", join_first(changed))
   end
-  list[#list + 1] = #left > 0 and "Left out: " .. join_first(left) or nil
+  list[#list + 1] = #left_out > 0 and "Left out: " .. join_first(left_out) or nil
   return list
 end
 
--- Messages on all cells and runs: notes, failures, lost checkpoints; and the list of only the messages on damage.
+-- Returns messages on all cells and runs: notes, failures, missing checkpoints; and the list of only those on damage.
 function M.list_problems(study)
   local list, damaged = lists.copy(study.problems), lists.copy(study.problems)
   for _, cell in ipairs(study.cells) do
@@ -177,7 +180,7 @@ function M.list_problems(study)
   return list, damaged
 end
 
--- Texts, each on its own line below another text; if there are more than `most`, only the first ones.
+-- Formats texts to follow another text, each on an indented line of its own; at most `most` of them (nil: all).
 function M.format(texts, most)
   return table.concat(lists.map(table.move(texts, 1, math.min(most or #texts, #texts), 1, {}), function(text)
     return "\n  " .. escape.plain(text)

@@ -44,13 +44,12 @@ local write = require("base.write")
 local M = {}
 
 local must = stop.must
-
 local WIDTH = 100
 local MOST_CELLS_ON_SCREEN, MOST_NOTES_ON_SCREEN, MOST_DAMAGED_ON_SCREEN = 40, 12, 5
 
 local INPUT, ENVIRONMENT = 1, 4
 
--- Finds a cell whose number in the paper's table is ambiguous because several rows fit; nil if there is none.
+-- Finds a cell for which several rows of the paper's table fit, and returns its name; nil if there is none.
 local function find_ambiguous(study, item, file)
   local axis = item.at and numbers.find_axis(study)
   if item.at and not axis then
@@ -64,7 +63,7 @@ local function find_ambiguous(study, item, file)
   return cell and score_tables.format_key(study, cell)
 end
 
--- The paper's files that the items name, by item; and the paper's settings.
+-- Reads the paper's files that the items name: { by_item, setting }, where setting is the file of the paper's settings.
 local function read_published(project, study, list)
   local by_item, setting = {}, nil
   for _, item in ipairs(list) do
@@ -83,16 +82,16 @@ local function read_published(project, study, list)
   return { by_item = by_item, setting = setting }
 end
 
--- Functions that make items, by kind. The result is a table, or a figure with or without a table.
+-- Functions that make the tables and the figures of items, by kind; a figure may come with a table.
 local TABLES = { table = score_tables.tabulate, best = score_tables.tabulate_best,
   splits = score_tables.tabulate_sets, numbers = numbers.make_table, reached = time_to_threshold.make_table,
   spread = spread.make_table }
 local FIGURES = { curves = figures.make_by_length, time = figures.make_by_time, axis = figures.make_along_axis,
   progress = figures.make_by_epoch }
 
--- The part of a study that an item shows. `only` is applied before `over`: `only` may name values of the axis that
--- `over` joins.
-local function cut_out(study, item)
+-- Returns the part of a study that an item shows. `only` is applied before `over`, since it may name values of the axis
+-- that `over` joins.
+local function select_cells(study, item)
   local shown = study.found and study or cells.select(study, nil, item.only)
   shown = item.over and cells.merge_axis(shown, item.over) or shown
   shown = study.found and shown or cells.select(shown, item.where)
@@ -103,6 +102,7 @@ end
 local UNNAMED = lists.split_set("kind place title setting published names titles labels width pages")
 local LONGEST, KEPT = 64, 48 -- bytes of a name, and of its readable part if it would be longer
 
+-- Returns the words of a value, those of a table in a fixed order.
 local function list_words(value)
   if type(value) ~= "table" then
     return { tostring(value) }
@@ -112,7 +112,7 @@ local function list_words(value)
   end))
 end
 
--- The name of an item's files: its kind and what its fields select, so that other items do not change it.
+-- Returns the name of an item's files: its kind and the values of its fields, so that other items do not change it.
 local function make_file_name(item)
   local words = lists.collect(canonical.sort_keys(item), function(field)
     return not UNNAMED[field] and list_words(item[field]) or {}
@@ -121,9 +121,9 @@ local function make_file_name(item)
   return #name <= LONGEST and name or ("%s-%s"):format(name:sub(1, KEPT), sha256.hash(name):sub(1, 8))
 end
 
-local function report_unfitted(list, fitted)
-  local items_of = lists.group(list, function(item) return item.place end)
-  return lists.map(items_of, function(pages)
+-- Returns a sentence on each item that fits no cell. fitted: whether an item does, by its number in the study's report.
+local function describe_unfitted(list, fitted)
+  return lists.map(lists.group(list, function(item) return item.place end), function(pages)
     local last = pages[#pages]
     return not fitted[last.place] and ("report[%d] (%s) is left out: no cell of the study fits its where, only and "
       .. "pages."):format(last.place, last.title or last.kind) or nil
@@ -134,12 +134,12 @@ local function make_part(model)
   return { title = model.title, table = model }
 end
 
--- Tables and figures in the order of the items, each with a name for its files; and a sentence on each item without
--- either.
+-- Makes the tables and figures in the order of the items, each with a name for its files; and a sentence on each item
+-- that fits no cell.
 local function make_parts(study, list, papers)
   local parts, fitted, taken = {}, {}, {}
   for _, item in ipairs(list) do
-    local shown = cut_out(study, item)
+    local shown = select_cells(study, item)
     if #shown.cells > 0 then
       fitted[item.place] = true
       local name = make_file_name(item)
@@ -155,11 +155,7 @@ local function make_parts(study, list, papers)
       parts[#parts + 1] = model and make_part(lists.update(model, { name = name }))
     end
   end
-  return lists.append(parts, lists.map(held_out.make_tables(study), make_part)), report_unfitted(list, fitted)
-end
-
-local function tabulate_cells(study)
-  return lists.map({ all_metrics, score_tables, cost }, function(module) return module.make_cells_table(study) end)
+  return lists.append(parts, lists.map(held_out.make_tables(study), make_part)), describe_unfitted(list, fitted)
 end
 
 local function make_sweep_words(options, study)
@@ -170,12 +166,13 @@ local function make_sweep_words(options, study)
   return lists.append(words, { "--out", options.runs })
 end
 
-local function make_command(options, study)
+-- Makes a function that formats the command which makes the runs of a cell.
+local function make_command_formatter(options, study)
   local sweep = not study.found and shell.join(make_sweep_words(options, study))
   return function(cell)
     if sweep then
       return ("%s  # %s"):format(sweep, cell.spec and "digest " .. cell.spec.plan.digest or cell.lost
-        or "waits for another's run")
+        or "waits for another cell's run")
     end
     local source = cell.runs[1].facts.spec and cell.runs[1].facts.spec.source or cell.id
     return ("%s  # digest %s; then trainer train with the flags of a run"):format(shell.join({ "./longhand", "build",
@@ -183,8 +180,8 @@ local function make_command(options, study)
   end
 end
 
--- The sentences of the heading, each { text, flagged }: the number of runs, and remarks that limit their comparison,
--- which are flagged.
+-- Makes the paragraphs below the title, each { text, flagged }: on the scores, and flagged remarks that limit their
+-- comparison.
 local function make_lead(report, study)
   local asked, counts = 0, { evaluated = 0 }
   for _, run in lists.iterate_nested(study.cells, "runs") do
@@ -211,8 +208,11 @@ local function make_report(options, study, list, papers)
     study = study,
     title = (study.title or study.name) .. (study.scale and (", scale %s"):format(study.scale) or ""),
     settings = settings.list(study, papers.setting), paper = papers.setting,
-    every_cell = tabulate_cells(study), readings = readings.count_answers(cells.list_scored_runs(study)),
-    command_of = make_command(options, study), analyses = study_analyses.find(options.runs, study.name),
+    every_cell = lists.map({ all_metrics, score_tables, cost }, function(module)
+      return module.make_cells_table(study)
+    end),
+    readings = readings.count_answers(cells.list_scored_runs(study)),
+    format_command = make_command_formatter(options, study), analyses = study_analyses.find(options.runs, study.name),
     command = shell.join(study.found and { "./longhand", "report", options.runs } or make_sweep_words(options, study)),
   }
   report.parts, report.unfitted = make_parts(study, list, papers)
@@ -242,7 +242,8 @@ local function list_tables(report)
   return lists.map(report.parts, function(part) return part.table end)
 end
 
-local function text_of(report, whole)
+-- Formats the report as text. whole: with all tables and notes, for a file.
+local function format_report(report, whole)
   local most = not whole and MOST_NOTES_ON_SCREEN or nil
   local title = escape.plain(report.title)
   local parts = { title .. "\n" .. ("="):rep(utf8.len(title)) }
@@ -263,7 +264,7 @@ end
 local function make_files(report)
   local latex = lists.join({ "% Needs \\usepackage{booktabs}.\n" },
     lists.map(lists.append(list_tables(report), report.every_cell), table_latex.render))
-  return lists.append({ { path = "report.txt", text = text_of(report, true) },
+  return lists.append({ { path = "report.txt", text = format_report(report, true) },
     { path = "tables.tex", text = table.concat(latex, "\n") } }, report_csv.make_files(report.study))
 end
 
@@ -274,17 +275,18 @@ local function describe_damage(report, out)
     open_study.format(report.damaged, MOST_DAMAGED_ON_SCREEN)) or nil
 end
 
--- Writes either all files or none. Returns an exit code, a message, and the files if complete.
+-- Writes either all files or none. Returns an exit code, a message or nil, and the files if all pictures are among
+-- them.
 local function write_report(options, report, out)
   local files = make_files(report)
-  local figures_of = lists.filter(report.parts, function(part) return not part.table end)
-  local written, message, problem = draw.write(out, files, figures_of, function(pictures)
+  local drawn = lists.filter(report.parts, function(part) return not part.table end)
+  local written, message, problem = draw.write(out, files, drawn, function(pictures)
     return report_page.render(report, pictures)
   end)
   if not written then
     return ENVIRONMENT, "longhand report: " .. message
   end
-  local names = table.concat(lists.get_names(figures_of), ", ")
+  local names = table.concat(lists.get_names(drawn), ", ")
   options.say(("%s: index.html, report.txt, report.csv, runs.csv, tables.tex%s"):format(out,
     names ~= "" and not problem and (", %s as .svg, .pdf and .png"):format(names) or ""))
   local damage = describe_damage(report, out)
@@ -299,26 +301,27 @@ local function read_report(options)
   return make_report(options, study, list, read_published(options.project, study, list))
 end
 
--- The key of a cached report: everything that the report depends on, except for files.
+-- Returns the key of a cached report: everything that the report depends on, except for files.
 local function make_key(options)
   return canonical.format({ folder = lfs.currentdir(), runs = options.runs, study = options.study,
     scale = options.scale, out = options.out, metric = options.metric, max = options.max })
 end
 
-local function make(options, asked)
+-- Makes a report and caches it under a key.
+local function make(options, key)
   local began, said = os.time(), {}
   local function say(text)
     said[#said + 1] = text
     options.say(text)
   end
   local read, report = dependencies.observe(read_report, options)
-  say((text_of(report, false):gsub("\n$", "")))
+  say((format_report(report, false):gsub("\n$", "")))
   local out, problem = write.choose_folder(options.runs, study_analyses.name_folder("report", report.study.name),
     options.out)
   must(INPUT, out, "longhand report: " .. (problem or ""))
   local code, message, files = write_report(setmetatable({ say = say }, { __index = options }), report, out)
   if files and not options.no_cache then
-    report_cache.keep(asked, { said = said, code = code, message = message, began = began, out = out, files = files },
+    report_cache.keep(key, { said = said, code = code, message = message, began = began, out = out, files = files },
       read)
   end
   return code, message
@@ -328,10 +331,10 @@ function M.run(options)
   if options.other then
     return compare.run(options)
   end
-  local asked = make_key(options)
-  local record = not options.no_cache and report_cache.recall(asked)
+  local key = make_key(options)
+  local record = not options.no_cache and report_cache.recall(key)
   if not record then
-    return stop.catch(make, options, asked)
+    return stop.catch(make, options, key)
   end
   for _, text in ipairs(record.said) do
     options.say(text)

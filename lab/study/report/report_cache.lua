@@ -21,14 +21,14 @@ local VERSION = "longhand report 2"
 local LARGEST = 256 << 20 -- bytes of a record
 local MOST_RECORDS = 64
 
-local function find_record(asked)
+local function find_record(key)
   local folder = paths.find_cache("reports")
-  return folder and ("%s/%s"):format(folder, sha256.digest(asked))
+  return folder and ("%s/%s"):format(folder, sha256.digest(key))
 end
 
--- The text of a record's body; nil if a path cannot be written in a line.
-local function text_of(asked, report, states)
-  local lines = { VERSION, json.encode({ asked = asked, code = report.code, message = report.message,
+-- Returns the text of a record; nil if a path cannot be written in a line.
+local function format_record(key, report, states)
+  local lines = { VERSION, json.encode({ key = key, code = report.code, message = report.message,
     said = report.said, own = canonical.sort_keys(report.own) }) }
   for path, state in pairs(states) do
     if path:find("[\t\n]") or state:find("[\t\n]") then
@@ -39,10 +39,10 @@ local function text_of(asked, report, states)
   return table.concat(lines, "\n") .. "\nend\n"
 end
 
-local function decode(text, asked)
+local function decode(text, key)
   local version, head, from = text:match("^([^\n]*)\n([^\n]*)\n().*\nend\n$")
   local value = version == VERSION and input.decode(head)
-  if type(value) ~= "table" or value.asked ~= asked then
+  if type(value) ~= "table" or value.key ~= key then
     return nil
   end
   value.states = {}
@@ -52,10 +52,10 @@ local function decode(text, asked)
   return value
 end
 
-function M.recall(asked)
-  local place = find_record(asked)
+function M.recall(key)
+  local place = find_record(key)
   local text = place and input.read(place, LARGEST)
-  local record = text and decode(text, asked)
+  local record = text and decode(text, key)
   return record and dependencies.are_unchanged(record.states, lists.to_set(record.own)) and record or nil
 end
 
@@ -71,13 +71,14 @@ local function remove_old_records(folder)
   end
 end
 
--- The number of seconds by which the clock of a folder's file system is behind this machine's clock; 0 if it is not.
+-- Returns the number of seconds by which the clock of a file's file system is behind this machine's clock, at least 0.
 local function measure_clock_lag(path)
   lfs.touch(path)
   return math.max(0, os.time() - (lfs.attributes(path, "modification") or 0))
 end
 
--- The states of the written files, whose times are set to the time of reading: a later change then alters the time.
+-- Returns the states of the written files, after setting their times to the time of reading, so that any later change
+-- alters the time.
 local function stamp_files(report)
   local states = {}
   for _, file in ipairs(report.files) do
@@ -88,10 +89,11 @@ local function stamp_files(report)
   return states
 end
 
--- Stores a report { said, code, message, began, out, files }, files as for write.files. read: the dependencies. Nothing
--- is stored if a dependency was changed shortly before it was read, or afterwards.
-function M.keep(asked, report, read)
-  local place = find_record(asked)
+-- Stores a report { said, code, message, began, out, files }, where began is the time when reading began, and files are
+-- in the form of write.files. read: the dependencies. Nothing is stored if a dependency was changed shortly before it
+-- was read, or afterwards.
+function M.keep(key, report, read)
+  local place = find_record(key)
   if not place then
     return
   end
@@ -113,7 +115,7 @@ function M.keep(asked, report, read)
   for path, state in pairs(read) do
     states[path] = states[path] or state
   end
-  local text = text_of(asked, report, states)
+  local text = format_record(key, report, states)
   if text and write.file(place, text) then
     remove_old_records(place:match("^(.*)/"))
   end

@@ -42,7 +42,8 @@ local function format_options(run)
   return texts[1] and table.concat(texts, ", ")
 end
 
--- Settings of evaluated runs. The setting is omitted if a run lacks it (optional), or if an axis has the name `unless`.
+-- Settings: a name and the value of an evaluated run. optional: runs that lack the setting are ignored; unless: the
+-- setting is omitted if an axis has this name.
 local PICKS = {
   { "task", function(run) return cells.name_task(run.facts.spec, run.id) end, unless = "task" },
   { "task options", format_options, optional = true },
@@ -82,8 +83,7 @@ function M.list(study, published)
   for _, row in ipairs(published and published.rows or {}) do
     paper[row.setting] = row.value
   end
-  -- The different texts that a function returns for the evaluated runs.
-  local function texts_of(pick)
+  local function list_texts(pick) -- those of all evaluated runs, each once
     return sort_texts(lists.map(evaluated, pick))
   end
   local function add(what, ours, theirs)
@@ -93,7 +93,7 @@ function M.list(study, published)
   for _, pick in ipairs(PICKS) do
     local what = pick[1]
     local is_axis = lists.has(lists.get_names(study.axes), pick.unless)
-    local texts = is_axis and {} or texts_of(function(run)
+    local texts = is_axis and {} or list_texts(function(run)
       local text = pick[2](run)
       return text and tostring(text) or not pick.optional and "not recorded" or nil
     end)
@@ -103,8 +103,8 @@ function M.list(study, published)
       add(what, shown, paper[what])
     end
     if what == "training lengths" then
-      local seeds = texts_of(function(run) return run.seed and ("%d"):format(run.seed) or "?" end)
-      local rates = texts_of(function(run) return run.learning_rate and ("%g"):format(run.learning_rate) or "?" end)
+      local seeds = list_texts(function(run) return run.seed and ("%d"):format(run.seed) or "?" end)
+      local rates = list_texts(function(run) return run.learning_rate and ("%g"):format(run.learning_rate) or "?" end)
       add("seeds", #seeds > 0 and ("%d"):format(#seeds) or nil, paper.seeds)
       add("learning rates", rates[1] and table.concat(rates, ", "), format_rates(paper["learning rates"]))
     end

@@ -26,8 +26,8 @@ local function format_properties(style)
   return ('style="--light:%s;--dark:%s"'):format(style.colour, style.dark)
 end
 
--- The SVG with other attributes of its root, and with groups that name their lines. groups: attributes of the group of
--- each curve, in gnuplot's order.
+-- Returns gnuplot's SVG for the page: with other attributes of its root, and with groups that name their lines. groups:
+-- attributes of the group of each curve, in gnuplot's order.
 local function inline_svg(svg, attributes, groups)
   svg = svg:gsub("^.-<svg.->", "", 1):gsub("<title>.-</title>", ""):gsub("<desc>.-</desc>", "")
     :gsub("<filter.-</filter>", ""):gsub("<rect x=[^<>]*/>", "", 1) -- the background
@@ -38,7 +38,8 @@ local function inline_svg(svg, attributes, groups)
   return ('<svg xmlns="http://www.w3.org/2000/svg" %s>%s'):format(attributes, svg)
 end
 
-local function drawing(panel, svg, numbers, alternative)
+-- Returns the picture of a panel; numbers: of lines by title; alternative: the text alternative of the picture.
+local function make_picture(panel, svg, numbers, alternative)
   local groups = lists.map(curves.list_drawn_curves(panel), function(curve)
     return curve and curve.line and ('class="line" data-line="%d" %s'):format(numbers[curve.line],
       format_properties(curve.style)) or 'class="level"'
@@ -49,7 +50,7 @@ local function drawing(panel, svg, numbers, alternative)
     at.width, at.height, escape(alternative)), groups))
 end
 
--- The distance of a value of the x axis from the picture's left edge, as a share of its width.
+-- Returns the distance of a value of the x axis from the picture's left edge, as a share of its width.
 local function compute_share(figure, panel, value)
   local function place(one)
     return panel.x.log and math.log(one) or one
@@ -59,11 +60,11 @@ local function compute_share(figure, panel, value)
   return (curves.PAGE.left + (curves.get_right_edge(figure) - curves.PAGE.left) * share) / curves.PAGE.width
 end
 
--- The middle of a sample, which is 36 by 14 pixels.
+-- Attributes of a sample in the legend, which shows the middle of gnuplot's sample, 36 by 14 pixels.
 local KEY = ('class="key" aria-hidden="true" viewBox="%d %d 36 14" %%s'):format(curves.PAGE.sample[1] / 2 - 18,
   curves.PAGE.sample[2] / 2 - 7)
 
-local function legend(figure, lines, pictures)
+local function make_legend(figure, lines, pictures)
   local items = lists.map(lines, function(line, i)
     local sample = inline_svg(pictures[("%s-sample%d.svg"):format(figure.name, i)],
       KEY:format(format_properties(line.style)), {})
@@ -79,7 +80,8 @@ local function format_number(panel, value)
   return (panel.percent and (panel.y.zoom and "%.2f" or "%.1f") or "%.4g"):format(value)
 end
 
--- The bold curves of a panel by their line's number, each with its points by x; and all x values, in ascending order.
+-- Returns the bold curves of a panel, { curve, number (of its line), points, at (points by x), band (by x) }; and all
+-- x, in ascending order.
 local function list_series(panel, numbers)
   local function first(point)
     return point[1]
@@ -104,27 +106,26 @@ local function make_value_cell(panel, one, x)
     and (" <small>(%s to %s)</small>"):format(format_number(panel, band[2]), format_number(panel, band[3])) or "")
 end
 
--- The table of a panel's numbers, unfolded if the panel has no picture; column titles link to runs.
-local function values(figure, panel, series, xs, open)
+-- Returns the table of a panel's numbers, unfolded if `open`; column titles link to runs.
+local function make_numbers(figure, panel, series, xs, open)
   local heads = lists.map(series, function(one)
     return ('<th scope="col" data-line="%d">%s</th>'):format(one.number, link_cell(one.curve.cell,
       escape(one.curve.line)))
   end)
   local rows = lists.map(xs, function(x)
     return ('<tr data-x="%.4f"><th scope="row">%.6g</th>%s</tr>'):format(compute_share(figure, panel, x), x,
-      table.concat(
-      lists.map(series, function(one) return make_value_cell(panel, one, x) end)))
+      table.concat(lists.map(series, function(one) return make_value_cell(panel, one, x) end)))
   end)
-  local of = panel.title and panel.title ~= "" and panel.title or "the curves"
+  local title = panel.title and panel.title ~= "" and panel.title or "the curves"
   local body = ('<table><caption>%s</caption><thead><tr><th scope="col">%s</th>%s</tr></thead><tbody>\n%s\n'
     .. '</tbody></table>'):format(escape(panel.ylabel) .. (panel.percent and ", percent" or ""), escape(panel.xlabel),
     table.concat(heads), table.concat(rows, "\n"))
   return ('<details class="numbers"%s><summary>Numbers<span class="unseen"> of %s</span></summary>%s</details>'):format(
-    open and ' open="open"' or "", escape(of), html.wrap("Numbers of " .. of, body))
+    open and ' open="open"' or "", escape(title), html.wrap("Numbers of " .. title, body))
 end
 
--- The text alternative of the picture: the first and the last number of each line.
-local function alternative(panel, series)
+-- Returns the text alternative of a picture: the first and the last number of each line.
+local function describe_picture(panel, series)
   local parts = lists.map(series, function(one)
     local first, last = one.points[1], one.points[#one.points]
     return ("%s: %s at %.6g, %s at %.6g"):format(one.curve.line ~= "" and one.curve.line or "curve",
@@ -137,9 +138,9 @@ end
 local function make_panel_body(figure, panel, svg, numbers)
   local series, xs = list_series(panel, numbers)
   local title = panel.title and panel.title ~= "" and ("<h3>%s</h3>"):format(escape(panel.title)) or ""
-  local picture = svg and drawing(panel, svg, numbers, alternative(panel, series)) or ""
+  local picture = svg and make_picture(panel, svg, numbers, describe_picture(panel, series)) or ""
   return ('<div class="panel" data-axis="%s">%s%s%s</div>'):format(escape(panel.xlabel), title, picture,
-    values(figure, panel, series, xs, not svg))
+    make_numbers(figure, panel, series, xs, not svg))
 end
 
 function M.make_body(figure, pictures)
@@ -148,7 +149,7 @@ function M.make_body(figure, pictures)
     return make_panel_body(figure, panel, pictures[("%s-panel%d.svg"):format(figure.name, i)], numbers)
   end)
   return ('<figure class="curves">%s<div class="panels">\n%s\n</div>%s</figure>'):format(next(pictures)
-    and legend(figure, lines, pictures) or '<p class="flag">no picture</p>', table.concat(panels, "\n"),
+    and make_legend(figure, lines, pictures) or '<p class="flag">no picture</p>', table.concat(panels, "\n"),
     figure.caption and ("<figcaption>%s</figcaption>"):format(escape(figure.caption)) or "")
 end
 

@@ -12,19 +12,20 @@ local write = require("base.write")
 
 local M = {}
 
--- A name, which a narrow column may break after underscores.
+-- Escapes a name, which a narrow column may break after underscores.
 function M.escape_name(text)
   return (escape.html(text):gsub("_", "_<wbr/>"))
 end
 
-local function heads(model)
+local function make_head_row(model)
   local span = #model.subs > 1 and ' colspan="2"' or ""
   return ('<tr><th scope="col"%s>%s</th>%s</tr>'):format(span, escape.html(model.corner), table.concat(lists.map(
     model.columns, function(column) return ('<th scope="col">%s</th>'):format(M.escape_name(column.title)) end)))
 end
 
--- A value. Our own values link to their cells. A line break within a cell never splits a deviation.
-local function value(cell, i)
+-- Makes the cell of the i-th text of an entry. The first text, our own value, links to its runs. A line break within a
+-- cell never splits a deviation.
+local function make_cell(cell, i)
   local text = escape.html(cell.texts[i] or ""):gsub("± ", "±\u{A0}")
   if i > 1 then
     return ("<td>%s</td>"):format(text)
@@ -37,10 +38,11 @@ local function value(cell, i)
   return ("<td%s>%s%s</td>"):format(class, text, detail)
 end
 
+-- Makes the lines of a row, one for each of the table's subs.
 local function make_row(model, row)
   local count = #model.subs
   return table.concat(lists.map(model.subs, function(sub, i)
-    local cells = lists.map(row.cells, function(cell) return value(cell, i) end)
+    local cells = lists.map(row.cells, function(cell) return make_cell(cell, i) end)
     local head = i == 1 and ('<th scope="%s"%s>%s</th>'):format(count > 1 and "rowgroup" or "row",
       count > 1 and (' rowspan="%d"'):format(count) or "", M.escape_name(row.title)) or ""
     local second = count > 1 and ('<th scope="row">%s</th>'):format(escape.html(sub)) or ""
@@ -55,12 +57,12 @@ local function make_notes(model)
     wording.count(#items, "note"), table.concat(items)) or ""
 end
 
--- A box that scrolls sideways if its table is wider than the page, also by keyboard.
+-- Makes a box that scrolls sideways if its table is wider than the page, also by keyboard.
 function M.wrap(name, body)
   return ('<div class="wide" tabindex="0" role="group" aria-label="%s">%s</div>'):format(escape.html(name), body)
 end
 
--- A table. heading: the text above the table, which the caption does not repeat.
+-- Makes a table. heading: the text above the table, which the caption does not repeat.
 function M.make_table(model, heading)
   local parts = {}
   parts[1] = model.title ~= heading and escape.html(model.title) or nil
@@ -69,7 +71,7 @@ function M.make_table(model, heading)
   local caption = #parts > 0 and ("<caption>%s</caption>"):format(table.concat(parts, between)) or ""
   local rows = lists.map(model.rows, function(row) return make_row(model, row) .. "\n" end)
   return M.wrap(model.title or heading, ("<table>\n%s\n<thead>%s</thead>\n<tbody>\n%s</tbody></table>"):format(caption,
-    heads(model), table.concat(rows))) .. make_notes(model)
+    make_head_row(model), table.concat(rows))) .. make_notes(model)
 end
 
 local FOLDER = select(2, ...):match("^.*/") -- the folder of this module
@@ -78,14 +80,15 @@ local function read_file(name)
   return assert(write.read(FOLDER .. name))
 end
 
--- A content security policy that allows only embedded pictures, inline styles and this script.
+-- Makes a content security policy that allows only embedded pictures, inline styles and this script.
 local function make_policy(script)
   return ("default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-%s'; "
     .. "base-uri 'none'; form-action 'none'"):format(study_analyses.encode_base64((sha256.hash(script):gsub("%x%x",
     function(byte) return string.char(tonumber(byte, 16)) end))))
 end
 
-local function with_symbols_once(text)
+-- Removes all definitions of gnuplot's symbols but the first, since they are equal.
+local function drop_repeated_symbols(text)
   local first = true
   return (text:gsub("<defs>.-</defs>", function(symbols)
     first, symbols = false, first and symbols or ""
@@ -93,9 +96,9 @@ local function with_symbols_once(text)
   end))
 end
 
--- One page without other files, with light and dark colours, for screen and print, usable without script. page: {
+-- Makes a page that needs no other files and no script, with light and dark colours, for screen and print. page: {
 -- title, lead, sections = { { title, body } } }, where lead and bodies are HTML. The style is page.css and the script
--- page.js, in the folder of this module. The page's content security policy forbids requests and other scripts.
+-- page.js, in the folder of this module.
 function M.make_page(page)
   local style = read_file("page.css"):gsub("LIGHT", colours.LIGHT):gsub("DARK", colours.DARK)
   local script = read_file("page.js")
@@ -113,7 +116,7 @@ function M.make_page(page)
     ("<title>%s</title>"):format(escape.html(page.title)), "<style>", style .. "</style>", "</head>", "<body>",
     ("<header><h1>%s</h1>\n%s</header>"):format(escape.html(page.title), page.lead),
     '<nav aria-label="Contents"><ul>' .. table.concat(links, "\n") .. "</ul></nav>", "<main>",
-    with_symbols_once(table.concat(bodies, "\n")), "</main>",
+    drop_repeated_symbols(table.concat(bodies, "\n")), "</main>",
     '<script type="module">' .. script .. "</script>", "</body>", "</html>", "",
   }, "\n")
 end

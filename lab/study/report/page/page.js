@@ -35,10 +35,10 @@ function follow(panel, names) {
     const x = (event.clientX - at.left) / at.width;
     const row = nearest(rows, x);
     const lines = names.filter(name => name.firstChild.getAttribute("aria-pressed") === "true").map(name => {
-      const of = rows.filter(one => one.querySelector(`[data-line="${name.dataset.toggle}"]`)?.textContent);
+      const own = rows.filter(one => one.querySelector(`[data-line="${name.dataset.toggle}"]`)?.textContent);
       const line = document.createElement("div");
-      if (of.length) {
-        const value = nearest(of, x).querySelector(`[data-line="${name.dataset.toggle}"]`).textContent;
+      if (own.length) {
+        const value = nearest(own, x).querySelector(`[data-line="${name.dataset.toggle}"]`).textContent;
         line.append(name.querySelector("svg").cloneNode(true), ` ${name.textContent.trim()} ${value}`);
       }
       return line;

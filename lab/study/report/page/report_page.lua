@@ -1,8 +1,8 @@
 -- The HTML page of a report.
 --
 -- Input: report = { study, title, lead, settings, paper, parts, every_cell, analyses, readings, problems, command,
--- command_of }, from report.lua; the SVG texts of the pictures, by name (curves.lua). Output: the page's text. Every
--- number in a table links to its runs.
+-- format_command }, from report.lua; the SVG texts of the pictures, by name (curves.lua). Output: the page's text.
+-- Every number in a table links to its runs.
 
 local study_analyses = require("lab.study.report.page.study_analyses")
 local figure = require("lab.study.report.page.figure")
@@ -23,7 +23,7 @@ local function make_code_block(text)
   return ("<p><code>%s</code></p>"):format(escape(text))
 end
 
--- A table in a box with a name. rows: lists of HTML for its cells, either a whole <td> or the content of one. class: of
+-- Makes a table in a box with a name. rows: lists of HTML for cells, each a whole <td> or the content of one. class: of
 -- the table, or nil.
 local function make_sheet(name, caption, heads, rows, class)
   local titles = lists.map(heads, function(head) return ('<th scope="col">%s</th>'):format(head) end)
@@ -60,22 +60,24 @@ local function make_run_row(run)
     ("<code>%s</code>"):format(escape(table.concat(run.facts.flags or {}, " "))) }
 end
 
+-- Makes the part of the page on a cell's runs, folded.
 local function make_cell(report, cell)
-  local rows, s = lists.map(cell.runs, make_run_row), cell.summary
-  local facts = lists.map(s.differences, function(difference)
+  local rows, summary = lists.map(cell.runs, make_run_row), cell.summary
+  local facts = lists.map(summary.differences, function(difference)
     return make_paragraph("Runs differ in " .. difference, "flag")
   end)
   facts[#facts + 1] = cell.changes and make_paragraph("Runs of an earlier version, which a sweep would train anew: "
     .. cell.changes, "flag") or nil
   local name = score_tables.format_key(report.study, cell)
+  local heads = { "seed", "learning rate", "state", "score", "step", "folder", "flags of the trainer" }
   return ('<details id="cell-%d"><summary>%s: %d of %s%s</summary>%s%s%s</details>'):format(cell.number, escape(name),
-    s.evaluated, wording.count(s.asked, "run"), s.max and (", maximum %.1f"):format(s.max) or "",
-    make_code_block(report.command_of(cell)), table.concat(facts), make_sheet("Runs of " .. name, "Runs of " .. name,
-    { "seed", "learning rate", "state", "score", "step", "folder", "flags of the trainer" }, rows))
+    summary.evaluated, wording.count(summary.asked, "run"),
+    summary.max and (", maximum %.1f"):format(summary.max) or "", make_code_block(report.format_command(cell)),
+    table.concat(facts), make_sheet("Runs of " .. name, "Runs of " .. name, heads, rows))
 end
 
--- The text and the picture of an analysis. The picture is embedded as an image, which cannot run scripts, since its
--- file may come from an untrusted author.
+-- Makes the text and the picture of an analysis. The picture is embedded as an image, which cannot run scripts, since
+-- its file may come from an untrusted author.
 local function make_analysis(analysis)
   local picture = analysis.png and ('<figure><img src="data:image/png;base64,%s" alt="%s"/></figure>'):format(
     study_analyses.encode_base64(analysis.png), escape(analysis.what)) or make_paragraph("no picture", "flag")
@@ -100,7 +102,7 @@ function M.render(report, pictures)
     add("Readings", make_readings(report))
   end
   local cells = lists.map(report.study.cells, function(cell) return make_cell(report, cell) end)
-  add("Runs", make_paragraph("Each number above leads here: the runs it is made of, and the command that makes them.")
+  add("Runs", make_paragraph("Each number above links to its runs below, with the command that makes them.")
     .. table.concat(cells, "\n"))
   if #report.problems > 0 then
     local items = lists.map(report.problems, function(text) return "<li>" .. escape(text) .. "</li>" end)

@@ -1,6 +1,6 @@
 -- Costs of a study's runs: the number and choice of rates, parameters, tokens, operations, hours.
 --
--- Input: a study with its cells read (cells.lua) and plan_of (open_study.lua). Output: M.compute returns the cost of
+-- Input: a study with its cells read (cells.lua) and get_plan (open_study.lua). Output: M.compute returns the cost of
 -- one run, { parameters, tokens, flops }, numbers or nil if unknown; M.make_cells_table returns a table as in
 -- score_tables.lua. Tokens are summed over all streams of the sequences that a run was trained on; operations are the
 -- plan's number for a step times the steps. Both are means over the training lengths; for dataset files, upper bounds
@@ -17,7 +17,7 @@ local M = {}
 local MOST_RATES = 4 -- the most rates that are listed one by one
 
 function M.compute(study, cell, run)
-  local plan, steps = study.plan_of and study.plan_of(cell), run.test and run.test.step or run.facts.step
+  local plan, steps = study.get_plan and study.get_plan(cell), run.test and run.test.step or run.facts.step
   local taken = { parameters = run.facts.parameters or plan and plan.parameters }
   if plan and steps then
     taken.tokens, taken.flops = plan.mean_tokens * plan.train.batch * steps, plan.flops_per_step * steps
