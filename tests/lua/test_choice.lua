@@ -76,7 +76,7 @@ function TestChoice.test_rates_are_chosen_in_distribution()
     { 0.1, "in_distribution", 75.0 })
   lu.assertEquals(captions.name_rates(study),
     "learning rate chosen at training lengths (in_distribution), by the best mean over seeds")
-  lu.assertNil(entries.list_cautions(cell, "median", { value = 25 }))
+  lu.assertNil(entries.join_cautions(cell, "median", { value = 25 }))
 end
 
 -- If there is a validation stream, it chooses the rate instead of the test's lines in distribution.
@@ -92,7 +92,7 @@ function TestChoice.test_a_choice_beyond_training_is_marked()
   local cell, study = write_cell("beyond", make_two_rates())
   lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.beyond, cell.summary.choice.scored }, { 0.2, true,
     true })
-  lu.assertEquals(entries.list_cautions(cell, "median", { value = 75 }), "the learning rate was chosen beyond training")
+  lu.assertEquals(entries.join_cautions(cell, "median", { value = 75 }), "the learning rate was chosen beyond training")
   lu.assertStrContains(captions.name_rates(study), "chosen on the scored examples, beyond training")
   lu.assertEquals(captions.name_chosen(cell), "beyond (scored)")
 end
@@ -102,7 +102,7 @@ function TestChoice.test_a_study_may_name_the_set()
   local cell, study = write_cell("named", make_two_rates(nil, nil, 0.9, 0.5), nil, { split = "test", select = "test" })
   lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.set, cell.summary.choice.named }, { 0.2, "test", true })
   lu.assertStrContains(captions.name_rates(study), "chosen on the scored examples, beyond training")
-  lu.assertNil(entries.list_cautions(cell, "median", { value = 75 }))
+  lu.assertNil(entries.join_cautions(cell, "median", { value = 75 }))
 end
 
 -- The loss decides between rates with equal scores.
@@ -161,7 +161,7 @@ function TestCaptions.test_other_grids_are_marked()
   lu.assertEquals(captions.name_grid(study),
     "mean over 2 lengths 20..30, beyond training; cells of another grid are marked")
   local notes = lists.map(study.cells, function(cell)
-    return entries.list_cautions(cell, "median", { value = 1 }) or ""
+    return entries.join_cautions(cell, "median", { value = 1 }) or ""
   end)
   lu.assertEquals(notes, { "another grid: length 20", "", "" })
 end
@@ -174,7 +174,7 @@ function TestCaptions.test_decodings_are_not_mixed_in_a_cell()
     { [0.1] = { make_decoder_line("beyond", 20, { 0.25, 0.75, 0.125 }), forced, forced } },
     { spec = make_decoder_spec() })
   lu.assertEquals({ cell.summary.evaluated, cell.summary.decoding, cell.summary.other_decoding }, { 1, "greedy", 2 })
-  lu.assertStrContains(entries.list_cautions(cell, "median", { value = 1 }),
+  lu.assertStrContains(entries.join_cautions(cell, "median", { value = 1 }),
     "1 of 3 runs: 2 not evaluated; 2 runs were evaluated in another way, greedy ones are scored")
   lu.assertEquals(cell.summary.scores, { 12.5 })
   lu.assertStrContains(cell.runs[2].notes[1], "its evaluations are teacher-forced, those of other runs are "

@@ -18,13 +18,13 @@ local SETS = { "validation", "train", "test", "in_distribution", "between", "bey
 local NAMES = { "exact_match", "accuracy", "accuracy_teacher_forced" }
 local SHORT = { accuracy_teacher_forced = "teacher-forced" } -- a shorter name for a metric next to accuracy
 
--- The evaluation of a run by the name of a set; names of roles such as "test" do not count.
+-- Returns the evaluation of a run whose split is this set, as opposed to an evaluation with the role of `test`.
 local function find_evaluation(run, set)
   local evaluation = runs.get_evaluation(run, set)
   return evaluation and evaluation.split == set and evaluation or nil
 end
 
--- Names of sets that any run was evaluated on; sets beyond single axes come last. Also whether some are parts of test.
+-- Returns the sets on which any run was evaluated, those beyond single axes last; and whether some are parts of test.
 local function list_sets(study)
   local seen, further, parts = {}, {}, false
   for _, run in ipairs(lists.collect(study.cells, runs.get_chosen)) do
@@ -57,7 +57,7 @@ end
 local OWN = "exact match and accuracy are of the answers that the model gives by itself, teacher-forced accuracy is of "
   .. "tokens whose target is known up to them"
 
--- The grid that most runs have on each set, as a text: "sets: validation (mean over 8 lengths 1..8)".
+-- Describes the grid that most runs have on each set: "sets: validation (mean over 8 lengths 1..8)".
 local function describe_grids(study, sets)
   local list = lists.collect(study.cells, runs.get_chosen)
   local texts = lists.map(sets, function(set)

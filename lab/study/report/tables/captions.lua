@@ -18,21 +18,24 @@ local FINITE = { test = "on the set test", train = "on the set train", validatio
   in_distribution = "on the part in_distribution of the set test",
   beyond = "on the part beyond training of the set test" }
 
+-- Returns a phrase on the examples of an evaluation, such as "beyond training".
 function M.name_examples(run, evaluation)
   local texts = runs.is_finite(run) and FINITE or SAMPLED
   return texts[evaluation.split] or "on " .. evaluation.split
 end
 
--- Joins the different texts that text(run, cell) returns for the runs with a score into one text; nil without a text.
-local function join_scored(study, text)
+-- Joins the different texts that describe(run, cell) returns for the runs with a score into one text; nil without a
+-- text.
+local function join_scored(study, describe)
   local texts = {}
   for cell, run in lists.iterate_nested(study.cells, "runs") do
-    texts[#texts + 1] = run.score and text(run, cell) or nil
+    texts[#texts + 1] = run.score and describe(run, cell) or nil
   end
   return texts[1] and table.concat(lists.drop_repeats(texts), " or ") or nil
 end
 
--- A text such as "mean over 9 lengths 60..500, beyond training"; nil if nothing has a score. Marks other grids.
+-- Returns a text such as "mean over 9 lengths 60..500, beyond training", with a remark if some cells have another grid;
+-- nil if nothing has a score.
 function M.name_grid(study)
   local usual, others = study.grid, false
   local place = join_scored(study, function(run, cell)
@@ -42,7 +45,7 @@ function M.name_grid(study)
   return place and ("%s, %s%s"):format(usual.text, place, others and "; cells of another grid are marked" or "") or nil
 end
 
--- The decoding of the answers that a metric of a run scores, as a text; nil for models that are not generative.
+-- Returns a text on the decoding of the answers that a metric of a run scores; nil for models that are not generative.
 local function describe_answers(run, metric)
   if not run.decoding then
     return nil
@@ -56,12 +59,13 @@ function M.name_answers(study)
   return join_scored(study, function(run) return describe_answers(run, study.scored.metric) end)
 end
 
+-- Returns the evaluation by which a cell's learning rate was chosen; nil without several rates.
 local function find_choosing(cell)
   local choice, run = cell.summary.choice, cell.summary.top
   return run and choice.rates > 1 and runs.get_evaluation(run, choice.set) or nil
 end
 
--- The words after "chosen" on the examples on which a cell's learning rate was chosen; nil without a choice.
+-- Returns the words after "chosen" on the examples by which a cell's learning rate was chosen; nil without a choice.
 local function describe_choice(cell)
   local choice, evaluation = cell.summary.choice, find_choosing(cell)
   if not evaluation then
@@ -73,8 +77,8 @@ local function describe_choice(cell)
     and ", beyond training" or "")
 end
 
--- The set on which a cell's learning rate was chosen, for a column: its name, marked if the set is beyond training or
--- is the scored set; nil if there was no choice.
+-- Returns the set by which a cell's learning rate was chosen, marked if the set is beyond training or is the scored
+-- set; nil without a choice.
 function M.name_chosen(cell)
   local choice, evaluation = cell.summary.choice, find_choosing(cell)
   return evaluation and evaluation.split .. (choice.beyond and evaluation.split ~= "beyond" and " (beyond training)"
@@ -87,8 +91,8 @@ function M.name_rates(study)
     or lists.find(study.cells, function(cell) return cell.summary.top end) and "one learning rate for each cell" or nil
 end
 
--- Texts as sentences that begin with a capital and end with a full stop; texts that are nil, false or empty are left
--- out. nil without a text.
+-- Joins texts as sentences, with a capital and a full stop; texts that are nil, false or empty are left out. nil
+-- without a text.
 function M.join(...)
   local parts = {}
   for i = 1, select("#", ...) do
@@ -98,12 +102,13 @@ function M.join(...)
   return #parts > 0 and table.concat(parts, " ") or nil
 end
 
--- All details for a table of scores; rated: the scores are at the chosen learning rate. nil if nothing has a score.
+-- Returns all sentences on a table of scores; rated: the scores are at the chosen learning rate. nil if nothing has a
+-- score.
 function M.describe(study, rated)
   return M.join(M.name_grid(study), M.name_answers(study), rated and M.name_rates(study))
 end
 
--- The criterion of generalisation as a text: "a run generalises with exact match above 99%".
+-- Returns the criterion of generalisation as a text: "a run generalises with exact match above 99%".
 function M.name_criterion(study)
   return "a run generalises with " .. metrics.format_criterion(study.scored.generalises)
 end

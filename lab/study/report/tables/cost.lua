@@ -1,10 +1,10 @@
 -- Costs of a study's runs: the number and choice of rates, parameters, tokens, operations, hours.
 --
 -- Input: a study with its cells read (cells.lua) and get_plan (open_study.lua). Output: M.compute returns the cost of
--- one run, { parameters, tokens, flops }, numbers or nil if unknown; M.make_cells_table returns a table as in
+-- one run, { parameters, tokens, flops, bound }, numbers or nil if unknown; M.make_cells_table returns a table as in
 -- score_tables.lua. Tokens are summed over all streams of the sequences that a run was trained on; operations are the
 -- plan's number for a step times the steps. Both are means over the training lengths; for dataset files, upper bounds
--- by the longest sequence.
+-- by the longest sequence, and `bound` is true.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
@@ -48,13 +48,12 @@ local function format_rates(rates)
 end
 
 local function make_row(study, cell)
-  local s = cell.summary
-  local taken = s.top and M.compute(study, cell, s.top) or {}
-  local bound, hours = taken.bound and "at most " or "", s.hours
-  local time = hours.mean and 3600 * hours.mean
-  return { score_tables.format_key(study, cell), format_rates(s.rates),
-    s.best and ("%g"):format(s.best.rate) or entries.MISSING,
-    captions.name_chosen(cell) or s.top and "one rate" or entries.MISSING, format_count(taken.parameters),
+  local best, top, hours = cell.summary.best, cell.summary.top, cell.summary.hours
+  local taken = top and M.compute(study, cell, top) or {}
+  local bound, time = taken.bound and "at most " or "", hours.mean and 3600 * hours.mean
+  return { score_tables.format_key(study, cell), format_rates(cell.summary.rates),
+    best and ("%g"):format(best.rate) or entries.MISSING,
+    captions.name_chosen(cell) or top and "one rate" or entries.MISSING, format_count(taken.parameters),
     taken.tokens and bound .. format_count(taken.tokens) or "not known",
     taken.flops and bound .. ("%.2e"):format(taken.flops) or "not known",
     time and wording.format_duration(time) or entries.MISSING,

@@ -14,8 +14,8 @@ local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
--- The conditions of a cell's runs at the chosen learning rate: a list of { by, n (the number on the first axis, or
--- false), axis (the first axis), alone (there is no other axis), condition, run }.
+-- Returns the conditions of a cell's runs at the chosen learning rate: a list of { by, n (the number on the first axis,
+-- or false), axis (the first axis), alone (there is no other axis), condition, run }.
 local function list_conditions(study, cell)
   return lists.collect(runs.get_chosen(cell), function(run)
     local evaluation = runs.get_evaluation(run, study.scored.split)
@@ -31,7 +31,7 @@ local function format_percent(share)
   return ("%.3g%%"):format(100 * share)
 end
 
--- A text such as "100% of 1 to 2, 87.5% of 3".
+-- Formats shares by number as a text such as "100% of 1 to 2, 87.5% of 3"; nil without a share.
 local function format_shares(shares)
   local numbers, parts = canonical.sort_keys(shares), {}
   for i, n in ipairs(numbers) do
@@ -65,6 +65,7 @@ local function tabulate_trained(study)
     "share of the examples" }, rows = rows }) or nil
 end
 
+-- Returns the axes that divide a number on the first axis which is itself a condition.
 local function list_finer_axes(study)
   local names = {}
   for _, cell in ipairs(study.cells) do
@@ -89,7 +90,8 @@ local function is_included(one, axis, frame)
   return not lists.find(canonical.sort_keys(one.by), function(name) return name ~= axis and name ~= one.axis end)
 end
 
--- Exact matches of a cell by the number on an axis, as lists of shares; and the set of numbers beyond training.
+-- Returns the exact matches of a cell by the number on an axis, as lists of shares; and which numbers are beyond
+-- training.
 local function list_matches(study, cell, axis, frame)
   local matches, beyond = {}, {}
   for _, one in ipairs(list_conditions(study, cell)) do
@@ -104,9 +106,7 @@ end
 
 local function list_frames(study, axis)
   local list = lists.map(lists.collect(study.cells, function(cell) return list_conditions(study, cell) end),
-    function(one)
-    return one.by[axis] and one.by[runs.FRAME]
-  end)
+    function(one) return one.by[axis] and one.by[runs.FRAME] end)
   table.sort(list)
   return lists.drop_repeats(list)
 end
@@ -116,7 +116,7 @@ local function complete_table(study, model)
   return lists.update(model, { subs = { "" }, columns = entries.make_columns(titles), notes = {} })
 end
 
--- The table by an axis. frame: includes only conditions with this value of the frame.
+-- Makes the table by an axis. frame: includes only conditions with this value of the frame; nil: that of training.
 local function tabulate_axis(study, axis, frame)
   local beyond, numbers = {}, {}
   local all = lists.map(study.cells, function(cell)

@@ -16,13 +16,14 @@ local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
--- The axis of the evaluations' numbers, from the first run of the page that has a score, or else from the first such
--- run of the study; nil if no run has a score.
+-- Returns the axis of the evaluations' numbers, from the first run of the page that has a score, or else of the study;
+-- nil if no run has a score.
 function M.find_axis(study)
   local run = cells.list_scored_runs(study)[1] or cells.list_scored_runs(study.whole)[1]
   return run and run.axis
 end
 
+-- Returns the score of a run at the number n of its first axis.
 local function find_score(run, scored, n)
   for _, evaluation in ipairs(runs.get_curve(run, scored.split)) do
     for i, length in ipairs(evaluation[scored.metric] and evaluation.lengths or {}) do
@@ -40,13 +41,13 @@ end
 
 local function make_entry(study, item, cell, key, n, published)
   local got = entries.summarise_runs(cell, function(run) return find_score(run, study.scored, n) end)
-  local entry = entries.make_entry(cell, got.value, entries.list_cautions(cell, "mean", got),
+  local entry = entries.make_entry(cell, got.value, entries.join_cautions(cell, "mean", got),
     entries.format_number("%.1f", got.value, got.sd))
   return published and add_paper(entry, (entries.find_paper(published, key, item.names, { study.scored.metric })))
     or entry
 end
 
--- Rows of results that the paper quotes, for which there are no runs here. about: their source, and their numbers
+-- Makes rows of results that the paper quotes, for which there are no runs here. about: their source, and their numbers
 -- without a column, such as a mean over all.
 local function make_quoted_rows(study, item, axis, published)
   local where, metric = entries.translate(item.where or {}, item.names), study.scored.metric

@@ -20,7 +20,7 @@ local MEASURES = { "accuracy", "accuracy_teacher_forced", "exact_match", "exact_
 local LENGTH_COLUMNS = lists.append(lists.join({ "step", "split", "length", "examples", "draws", "decoding" },
   MEASURES), { "axis" })
 
--- A line: the study, the values on its axes, seed and learning rate of the run, and the text of further fields.
+-- Makes a line: the study, the values on its axes, seed and learning rate of the run, and the text of further fields.
 function M.make_line(study, cell, run, fields)
   local front = lists.map(study.axes, function(axis) return csv.format_field(cell.key[axis.name]) end)
   return table.concat(lists.append(lists.join({ csv.format_field(study.name) }, front), {
@@ -33,8 +33,8 @@ function M.make_head(study, columns)
   return table.concat(lists.join(front, columns), ",") .. "\n"
 end
 
--- Fields of a run's score: all but the metric are absent without a score. chosen: whether the run has the chosen rate;
--- chosen_on: the set on which the rate was chosen.
+-- Returns the fields of a run's score, only the metric without a score. chosen: whether the run has the chosen rate;
+-- chosen_on: the set by which the rate was chosen.
 local function list_score(study, cell, run)
   local best = cell.summary.best
   if not run.score then
@@ -64,12 +64,13 @@ local function format_evaluation(study, cell, run, evaluation)
   end))
 end
 
-function M.make_file(path, head, study, line_of)
+-- Makes a file of the lines that format_lines(cell, run) returns for each run.
+function M.make_file(path, head, study, format_lines)
   return { path = path, write = function(file)
     local ok, message = file:write(head)
     for cell, run in lists.iterate_nested(study.cells, "runs") do
       if ok then
-        ok, message = file:write(line_of(cell, run))
+        ok, message = file:write(format_lines(cell, run))
       end
     end
     return ok, message

@@ -15,6 +15,7 @@ local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
+-- Returns the cell that has the values of `wanted`, { <axis> = <value> }.
 function M.find(study, wanted)
   return lists.find(study.cells, function(cell) return cells.fits(cell, wanted, {}) end)
 end
@@ -28,8 +29,8 @@ function M.list_values(study, name)
   return found and found.values or {}
 end
 
--- The values on an axis, each { name, label, key, cell }: the cell with this value, the values of the item's `where`,
--- and those of `place`; all these values by axis are the key. cell is nil if there is none.
+-- Returns the values of an axis, each { name, label, key, cell }: key, this value, those of the item's `where` and
+-- those of `place`, by axis; cell, the cell with these values, or nil.
 function M.list_along(study, item, axis, place)
   return lists.map(M.list_values(study, axis), function(name)
     local key = lists.merge(item.where or {}, { [axis] = name }, place or {})
@@ -37,28 +38,32 @@ function M.list_along(study, item, axis, place)
   end)
 end
 
--- The values on the axis of an item's panels; { false } for an item without such an axis.
+-- Returns the values on the axis of an item's panels; { false } for an item without such an axis.
 function M.list_panels(study, item)
   return item.panels and M.list_values(study, item.panels) or { false }
 end
 
--- The name of a value without context: its label in the study's report; else a number is preceded by its axis.
+-- Returns the name of a value without context: its label in the study's report, or else the value, a number after the
+-- name of its axis.
 function M.label(study, axis, value)
   return study.labels and study.labels[value] or tonumber(value) and ("%s %s"):format(axis, value) or value
 end
 
--- The title of a row, whose axis the corner of the table names.
+-- Returns the title of a row, whose axis the corner of the table names.
 local function label_row(study, value)
   return study.labels and study.labels[value] or value
 end
 
+-- Returns the number that a value is or contains; nil if it contains no digits.
 function M.parse_number(value)
   return tonumber(value) or tonumber(value:match("%d+"))
 end
 
+-- Titles of the sets in tables and figures.
 M.SETS = { epoch = "last epoch, while it was trained", train = "training", test = "held out",
   validation = "validation", in_distribution = "in_distribution", between = "between", beyond = "beyond" }
 
+-- Marks the best number of each column.
 local function mark_columns(rows, columns, metric)
   for column in ipairs(columns) do
     entries.mark_best(lists.map(rows, function(row) return row.cells[column] end), metric)
@@ -76,21 +81,21 @@ function M.make_title(item, default)
   return (item.title or default:gsub("^%l", string.upper)) .. format_where(item.where)
 end
 
--- The table of an item. what: a description of its numbers, for items with a title of their own; details: further
--- sentences; columns: entries with `title`.
+-- Makes the table of an item. what: a description of its numbers, which is the title if the item has none; details:
+-- further sentences.
 function M.complete(item, what, details, published, columns, rows, notes)
   return { title = M.make_title(item, what), about = captions.join(item.title and what, details), corner = item.rows,
     subs = published and { "ours", "paper", "diff" } or { "" }, columns = columns, rows = rows,
     notes = notes or entries.collect_notes(rows, columns), published = published }
 end
 
--- The table of an item's values; without sentences on scores if the values are hours.
+-- Makes the table of an item's values, without sentences on scores if the values are hours.
 local function complete_values(study, item, measure, published, columns, rows, notes)
   return M.complete(item, measure.title, item.value ~= "hours" and captions.describe(study, item.value ~= "max"),
     published, columns, rows, notes)
 end
 
--- Rows and columns of a table of one value. A table of one axis has rows and a single column.
+-- Makes a table of one value. Without an axis of columns, it has a single column.
 function M.tabulate(study, item, published)
   local measure = entries.choose_form(study, item, published)
   local columns = lists.map(item.columns and M.list_values(study, item.columns) or { false }, function(name)
@@ -104,7 +109,7 @@ function M.tabulate(study, item, published)
       return cell and entries.make_cell_entry(cell, item, measure, published, key) or { texts = { "" } }
     end) }
   end)
-  if item.value ~= "hours" and item.columns then -- marks the best number of each row
+  if item.value ~= "hours" and item.columns then -- the best number is that of each row
     for _, row in ipairs(rows) do
       entries.mark_best(row.cells, study.scored.metric)
     end
@@ -135,8 +140,8 @@ function M.tabulate_sets(study, item, published)
   return model
 end
 
--- The entry of a group in one row: its best result and the paper's best result. Its note has the cautions on all runs
--- of the group: "rope: 3 of 30 runs".
+-- Makes the entry of a side of a comparison (which: "of" or "against") in one row: its best result and the paper's best
+-- result. Its note has the cautions on all cells of the side: "rope: 3 of 30 runs".
 local function make_side_entry(study, item, measure, published, row, which)
   local fixed = type(item.published) == "table" and item.published[which]
   local columns = fixed and { fixed, fixed:match("_mean$") and fixed:gsub("_mean$", "_sd") or nil } or measure.columns
@@ -153,7 +158,7 @@ local function make_side_entry(study, item, measure, published, row, which)
     if theirs and (not paper or theirs > paper) then
       paper, paper_sd = theirs, sd
     end
-    local note = entries.list_cautions(cell, item.value, got)
+    local note = entries.join_cautions(cell, item.value, got)
     notes[#notes + 1] = note and ("%s: %s"):format(name, note)
   end
   local made = entries.make_entry(best.cell, best.got.value, notes[1] and table.concat(notes, "; "),
@@ -169,7 +174,7 @@ local function make_gain_entry(of, against, published)
   return published and entries.add_paper(made, paper, entries.format_number("%+.1f", paper), "%.1f") or made
 end
 
--- The mean and the largest gain over the rows with a gain; the mean is absent if a row has no gain.
+-- Makes the rows of the means and of the largest values of each column; a mean is absent if a row has no value.
 local function make_summary_rows(rows, published)
   local mean = { title = "mean", cells = {}, last = true }
   local largest = { title = "largest", cells = {}, last = true }
@@ -201,7 +206,7 @@ function M.tabulate_best(study, item, published)
   return complete_values(study, item, measure, published, columns, rows, notes)
 end
 
--- The values of a cell on the axes with several values; without such an axis, the cell's id.
+-- Returns the name of a cell in tables: its values on the axes with several values; without such an axis, its id.
 function M.format_key(study, cell)
   local parts = lists.map(study.axes, function(axis)
     return #axis.values > 1 and M.label(study, axis.name, cell.key[axis.name]) or nil
@@ -209,30 +214,30 @@ function M.format_key(study, cell)
   return #parts > 0 and table.concat(parts, ", ") or cell.id
 end
 
--- The texts of a cell: runs, the chosen rate, the spread over seeds at this rate; the best of all rates.
+-- Returns the texts of a cell: runs, the chosen rate, the spread over seeds at this rate, the best of all rates.
 local function format_cell(cell, form)
-  local s, best = cell.summary, cell.summary.best
+  local summary, best = cell.summary, cell.summary.best
   local range = form .. " to " .. form
-  return { ("%d of %d"):format(s.evaluated, s.asked), best and ("%g"):format(best.rate) or entries.MISSING,
+  return { ("%d of %d"):format(summary.evaluated, summary.asked), best and ("%g"):format(best.rate) or entries.MISSING,
     best and ("%d"):format(#best.scores) or entries.MISSING, entries.format_number(form, best and best.median),
     best and range:format(best.least, best.most) or entries.MISSING,
     best and best.lower and range:format(best.lower, best.upper) or entries.MISSING,
     entries.format_number(form, best and best.mean, best and best.sd),
     best and best.good and ("%.0f%%"):format(100 * best.good) or entries.MISSING,
-    entries.format_number(form, s.max) }
+    entries.format_number(form, summary.max) }
 end
 
 function M.make_cells_table(study)
   local notes, metric = {}, metrics.of[study.scored.metric]
   local rows = lists.map(study.cells, function(cell)
-    local title, note = M.format_key(study, cell), entries.list_cautions(cell, "max", {})
+    local title, note = M.format_key(study, cell), entries.join_cautions(cell, "max", {})
     notes[#notes + 1] = note and ("%s: %s"):format(title, note)
     return lists.append({ title, cell = cell }, format_cell(cell, metric.form))
   end)
   local about = ("quartiles are interpolated linearly; sd has n - 1 in its denominator; %s; best: of all seeds and "
     .. "learning rates"):format(captions.name_criterion(study))
   return entries.tabulate({ name = "distribution",
-    title = ("Every cell: %s in %s over the seeds at the chosen learning " .. "rate"):format(metric.title, metric.unit),
+    title = ("Every cell: %s in %s over the seeds at the chosen learning rate"):format(metric.title, metric.unit),
     about = captions.join(about, captions.describe(study, true)), heads = { "cell", "runs", "rate", "seeds", "median",
     "least to most", "quartiles", "mean ± sd", "generalise", "best" }, rows = rows, notes = notes })
 end

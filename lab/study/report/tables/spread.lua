@@ -15,9 +15,10 @@ local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
--- The statistics { mean, within, between, groups, runs } of lists of scores; within and between are nil if undefined.
-function M.compute(of_scores)
-  local groups = lists.filter(of_scores, function(list) return #list > 0 end)
+-- Returns { mean, within, between, groups, runs } of a list of lists of scores; groups and runs are numbers, within and
+-- between are nil if undefined.
+function M.compute(lists_of_scores)
+  local groups = lists.filter(lists_of_scores, function(list) return #list > 0 end)
   local all = lists.collect(groups, function(list) return list end)
   local grand, free = statistics.mean(all), #all - #groups
   local within = lists.sum(groups, function(list) return (#list - 1) * (statistics.sd(list) or 0) ^ 2 end)
@@ -31,19 +32,19 @@ function M.compute(of_scores)
 end
 
 local function make_row(study, item, row)
-  local of_scores, cell, notes = {}, nil, {}
+  local lists_of_scores, cell, notes = {}, nil, {}
   for i, value in ipairs(score_tables.list_along(study, item, item.of, { [item.rows] = row.name })) do
     cell = value.cell
-    of_scores[i] = cell and cell.summary.best and cell.summary.best.scores or {}
-    local note = entries.list_cautions(cell, "mean", {})
+    lists_of_scores[i] = cell and cell.summary.best and cell.summary.best.scores or {}
+    local note = entries.join_cautions(cell, "mean", {})
     notes[#notes + 1] = note and ("%s: %s"):format(value.label, note)
   end
-  local got = M.compute(of_scores)
-  local function entry(value, note)
+  local got = M.compute(lists_of_scores)
+  local function make_entry(value, note)
     return entries.make_entry(cell, value, note, entries.format_number("%.1f", value))
   end
-  return { title = row.label, cells = { entry(got.mean, notes[1] and table.concat(notes, "; ")), entry(got.within),
-    entry(got.between), { texts = { ("%d of %d"):format(got.runs, got.groups) } } } }
+  return { title = row.label, cells = { make_entry(got.mean, notes[1] and table.concat(notes, "; ")),
+    make_entry(got.within), make_entry(got.between), { texts = { ("%d of %d"):format(got.runs, got.groups) } } } }
 end
 
 function M.make_table(study, item)

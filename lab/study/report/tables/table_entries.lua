@@ -1,9 +1,9 @@
 -- Entries of a report's tables: a cell's measurement next to a paper's number.
 --
 -- Input: cells of cells.lua, an item (items.lua), the paper's numbers (published.lua). Output: an entry { texts,
--- missing, best, number, about, value, paper }: texts are in the order of the table's `subs`; number identifies the
--- cell of the study that the entry links to; about is a caution on the entry's value. Invariant: absent values are
--- "missing".
+-- missing, best, number, about, value, paper }: texts are in the order of the table's `subs`; missing: there is no
+-- value; best: it is the best of its row or column; number is that of the cell to which the entry links; about is a
+-- caution on the value; value and paper are our number and the paper's.
 
 local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
@@ -32,7 +32,7 @@ function M.name_metric(study)
   return metrics.of[study.scored.metric].title
 end
 
--- The best unit in which to print a list of seconds, "hours", "minutes" or "seconds", and its length in seconds.
+-- Returns the unit in which to print a list of seconds, "hours", "minutes" or "seconds", and its length in seconds.
 function M.choose_time_unit(list)
   local longest = lists.max(list, function(seconds) return seconds end)
   if longest >= 3600 then
@@ -41,7 +41,7 @@ function M.choose_time_unit(list)
   return longest >= 60 and "minutes" or "seconds", longest >= 60 and 60 or 1
 end
 
--- The form of an item's value: an entry of VALUES; times get a suitable unit. A paper's times are in hours.
+-- Returns the entry of VALUES for an item's value; times get a suitable unit, which is hours next to a paper's times.
 function M.choose_form(study, item, published)
   local value, metric = VALUES[item.value], metrics.of[study.scored.metric]
   if item.value ~= "hours" then
@@ -57,21 +57,21 @@ function M.choose_form(study, item, published)
   return lists.merge(value, { title = value.title:format(unit), short = unit, per_hour = 3600 // length })
 end
 
--- A cell's value of a kind, in the unit of `measure`: { value, sd, least, most, count }. value is nil if nothing was
--- measured; least and most are nil unless the value is a median.
+-- Returns a cell's value of a kind, in the unit of `measure`: { value, sd, least, most, count (of runs) }. value is nil
+-- if nothing was measured; least and most are nil unless the value is a median.
 function M.get_value(cell, kind, measure)
-  local s = cell and cell.summary
-  if not s then
+  local summary = cell and cell.summary
+  if not summary then
     return { count = 0 }
   elseif kind == "max" then
-    return { value = s.max, count = s.evaluated }
+    return { value = summary.max, count = summary.evaluated }
   elseif kind == "hours" then
-    local mean, sd, factor = s.hours.mean, s.hours.sd, measure.per_hour
-    return { value = mean and mean * factor, sd = sd and sd * factor, count = s.hours.count }
-  elseif not s.best then
+    local mean, sd, factor = summary.hours.mean, summary.hours.sd, measure.per_hour
+    return { value = mean and mean * factor, sd = sd and sd * factor, count = summary.hours.count }
+  elseif not summary.best then
     return { count = 0 }
   end
-  local best, count = s.best, #s.best.scores
+  local best, count = summary.best, #summary.best.scores
   return kind == "median" and { value = best.median, least = best.least, most = best.most, count = count }
     or { value = best.mean, sd = best.sd, count = count }
 end
@@ -84,7 +84,7 @@ function M.format_number(form, value, sd)
   return form:format(value) .. (sd and " ± " .. form:format(sd) or "")
 end
 
--- A measurement as a text: "50.0 ± 2.0", or for a median "50.0 (48.0 to 52.0; 3)".
+-- Formats a measurement from get_value: "50.0 ± 2.0", or for a median "50.0 (48.0 to 52.0; 3)".
 function M.format_value(form, got)
   local text = M.format_number(form, got.value, got.sd)
   if not got.value or not got.least then
@@ -95,7 +95,7 @@ function M.format_value(form, got)
   return ("%s (%s to %s; %d)"):format(text, form:format(got.least), form:format(got.most), got.count)
 end
 
--- A key in the paper's names; one of our names may stand for values in several of the paper's columns.
+-- Returns a key in the paper's names; one of our names may stand for values in several of the paper's columns.
 function M.translate(key, names)
   local translated = {}
   for axis, value in pairs(key) do
@@ -111,6 +111,7 @@ function M.translate(key, names)
   return translated
 end
 
+-- Returns the paper's number and its deviation, from the one or two named columns; nil if it has none.
 function M.find_paper(published, key, names, columns)
   if not published then
     return nil
@@ -121,55 +122,59 @@ function M.find_paper(published, key, names, columns)
   return value, sd
 end
 
--- A text on the cell's runs if not all are evaluated: "3 of 30 runs: 26 missing, 1 failed"; else nil.
+-- Returns a text such as "3 of 30 runs: 26 missing, 1 failed"; nil if all runs of the cell are evaluated.
 function M.describe_missing_runs(cell)
-  local s = cell.summary
-  return s.evaluated < s.asked and ("%d of %s: %s"):format(s.evaluated, wording.count(s.asked, "run"),
-    runs.format_states(s.states)) or nil
+  local summary = cell.summary
+  return summary.evaluated < summary.asked and ("%d of %s: %s"):format(summary.evaluated,
+    wording.count(summary.asked, "run"), runs.format_states(summary.states)) or nil
 end
 
--- Adds cautions on a cell's scores, from its summary: a grid unlike the other cells', rates chosen on scored examples
--- or beyond training, evaluations with two decodings, scores on training examples only.
-local function add_score_cautions(parts, s)
-  parts[#parts + 1] = s.other_grid and ("another grid: %s"):format(s.grid.text) or nil
-  if s.other_decoding then
-    parts[#parts + 1] = ("%s evaluated in another way, %s ones are scored"):format(s.other_decoding == 1 and "1 run was"
-      or wording.count(s.other_decoding, "run") .. " were", metrics.decodings[s.decoding] or "the other")
+-- Adds cautions on a cell's scores: a grid unlike the other cells', rates chosen on scored examples or beyond training,
+-- evaluations with two decodings, scores on training examples only.
+local function add_score_cautions(parts, summary)
+  parts[#parts + 1] = summary.other_grid and ("another grid: %s"):format(summary.grid.text) or nil
+  if summary.other_decoding then
+    parts[#parts + 1] = ("%s evaluated in another way, %s ones are scored"):format(
+      summary.other_decoding == 1 and "1 run was" or wording.count(summary.other_decoding, "run") .. " were",
+      metrics.decodings[summary.decoding] or "the other")
   end
-  local choice = s.choice
+  local choice = summary.choice
   if choice.rates > 1 and not choice.named and (choice.scored or choice.beyond) then
     parts[#parts + 1] = choice.beyond and "the learning rate was chosen beyond training"
       or "the learning rate was chosen on the scored examples"
   end
-  if s.top and s.top.within then
-    parts[#parts + 1] = s.top.seen and "scored on the examples of training, there are no others"
+  if summary.top and summary.top.within then
+    parts[#parts + 1] = summary.top.seen and "scored on the examples of training, there are no others"
       or "scored at training lengths, there are no others"
   end
 end
 
-function M.list_cautions(cell, kind, got)
+-- Joins all cautions on a cell's value of a kind; got: the value, from get_value. nil if there are none.
+function M.join_cautions(cell, kind, got)
   if not cell then
     return "no such cell in the study"
   end
-  local s, parts = cell.summary, { M.describe_missing_runs(cell) }
+  local summary, parts = cell.summary, { M.describe_missing_runs(cell) }
   if kind == "hours" then
-    parts[#parts + 1] = got.value and got.count < s.evaluated and "times of " .. wording.count(got.count, "run") or nil
-    parts[#parts + 1] = #s.hours.machines > 1 and "times of several machines: " .. table.concat(s.hours.machines, "; ")
+    local machines = summary.hours.machines
+    parts[#parts + 1] = got.value and got.count < summary.evaluated and "times of " .. wording.count(got.count, "run")
       or nil
+    parts[#parts + 1] = #machines > 1 and "times of several machines: " .. table.concat(machines, "; ") or nil
   else
-    add_score_cautions(parts, s)
+    add_score_cautions(parts, summary)
   end
-  lists.append(parts, lists.map(s.differences, function(difference) return "runs differ in " .. difference end))
+  lists.append(parts, lists.map(summary.differences, function(difference) return "runs differ in " .. difference end))
   parts[#parts + 1] = cell.changes and "runs of an earlier version: " .. cell.changes or nil
   return #parts > 0 and table.concat(parts, "; ") or nil
 end
 
--- An entry for a measured value, shown as `text`; note: a caution on the value, or nil.
+-- Makes an entry for a measured value, shown as `text`; note: a caution on the value, or nil.
 function M.make_entry(cell, value, note, text)
   return { missing = not value, number = cell and cell.number, about = note, value = value,
     texts = { text .. (note and value and "*" or "") } }
 end
 
+-- Adds to an entry the paper's number, shown as `text`, and our difference from it.
 function M.add_paper(entry, paper, text, form)
   local difference = entry.value and paper and ("%+" .. form:sub(2)):format(entry.value - paper) or ""
   entry.paper = paper
@@ -179,21 +184,22 @@ end
 
 function M.make_cell_entry(cell, item, measure, published, key)
   local form, got = measure.form, M.get_value(cell, item.value, measure)
-  local made = M.make_entry(cell, got.value, M.list_cautions(cell, item.value, got), M.format_value(form, got))
+  local made = M.make_entry(cell, got.value, M.join_cautions(cell, item.value, got), M.format_value(form, got))
   local paper, sd = M.find_paper(published, key, item.names, measure.columns)
   return published and M.add_paper(made, paper, M.format_number(form, paper, sd), form) or made
 end
 
+-- Returns the statistics of the numbers that score(run) returns for the runs at the chosen learning rate.
 function M.summarise_runs(cell, score)
   local scores = lists.map(runs.get_chosen(cell), score)
   return { value = statistics.mean(scores), sd = statistics.sd(scores), count = #scores }
 end
 
--- The entry of a cell on one set: our value with its standard error, and the paper's value, which may be absent.
+-- Makes the entry of a cell on one set: our value with its standard error, and the paper's value, which may be absent.
 function M.make_set_entry(cell, item, split, published, key, metric)
   local got = M.summarise_runs(cell, function(run) return runs.get_score_on(run, split, metric) end)
   local form = metrics.of[metric].form
-  local made = M.make_entry(cell, got.value, M.list_cautions(cell, "mean", got), M.format_number(form, got.value,
+  local made = M.make_entry(cell, got.value, M.join_cautions(cell, "mean", got), M.format_number(form, got.value,
     got.sd))
   made.texts[2] = got.sd and form:format(got.sd / math.sqrt(got.count)) or ""
   if published then
@@ -204,12 +210,12 @@ function M.make_set_entry(cell, item, split, published, key, metric)
   return made
 end
 
--- An entry with the statistic `of` over a column's values, and over the paper's values. The entry is empty if a row has
--- no value, unless `some` is true.
-function M.make_summary(rows, column, of, some, form, published, difference_form)
+-- Makes an entry with a statistic of a column's values, and of the paper's values. The entry is empty if a row has no
+-- value, unless `some` is true.
+function M.make_summary(rows, column, statistic, some, form, published, difference_form)
   local function take(name)
     local values = lists.map(rows, function(row) return row.cells[column][name] end)
-    return (some or #values == #rows) and of(values) or nil
+    return (some or #values == #rows) and statistic(values) or nil
   end
   local value, paper = take("value"), take("paper")
   local made = M.make_entry(nil, value, nil, M.format_number(form, value))
@@ -220,9 +226,9 @@ function M.make_columns(titles)
   return lists.map(titles, function(title) return { title = title } end)
 end
 
--- A table with one text in each cell. model: { name, title, about, notes, heads, rows }; heads and each row are lists
--- of texts, whose first text belongs to the left column; `cell` of a row is the cell of the study that its texts link
--- to; missing: none of its values is known.
+-- Makes a table with one text in each cell. model: { name, title, about, notes, heads, rows }; heads and each row are
+-- lists of texts, the first for the left column; `cell` of a row is the cell of the study that its texts link to;
+-- `missing`: none of its values is known.
 function M.tabulate(model)
   local rows = lists.map(model.rows, function(row)
     return { title = row[1], cells = lists.map({ table.unpack(row, 2) }, function(text)
@@ -233,6 +239,7 @@ function M.tabulate(model)
     corner = model.heads[1], columns = M.make_columns({ table.unpack(model.heads, 2) }), rows = rows }
 end
 
+-- Marks the entries with the best value, unless one has no value.
 function M.mark_best(cells, metric)
   local best
   local all = not lists.find(cells, function(cell) return cell.value == nil end)
@@ -244,6 +251,7 @@ function M.mark_best(cells, metric)
   end
 end
 
+-- Returns the cautions of all entries, each after its row and column.
 function M.collect_notes(rows, columns)
   local notes = {}
   for _, row in ipairs(rows) do

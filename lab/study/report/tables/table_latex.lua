@@ -10,13 +10,9 @@ local M = {}
 local MOST_VALUES = 12 -- the most columns of numbers that fit on a page
 local MOST_NOTES = 10
 
-local function format_number(text)
-  return (escape.latex(text):gsub("^([+-]%d[%d.]*)$", "$%1$"))
-end
-
 local function format_cell(model, cell)
   return table.concat(lists.map(model.subs, function(_, i)
-    local text = format_number(cell.texts[i] or "")
+    local text = escape.latex(cell.texts[i] or ""):gsub("^([+-]%d[%d.]*)$", "$%1$")
     return i == 1 and cell.best and not cell.missing and ("\\textbf{%s}"):format(text) or text
   end), " & ")
 end

@@ -13,7 +13,7 @@ local function measure_width(text)
   return utf8.len(escape.plain(text))
 end
 
--- The text with blanks in front, or behind if `behind` is true, up to a width.
+-- Fills a text up to a width with blanks in front, or behind if `behind` is true.
 local function pad(text, width, behind)
   local gap = (" "):rep(width - measure_width(text))
   return behind and escape.plain(text) .. gap or gap .. escape.plain(text)
@@ -39,7 +39,8 @@ local function measure_widest(texts)
   return lists.max(texts, measure_width)
 end
 
--- The left column as lines: the corner, an empty line if columns have titles of their values, and the titles of rows.
+-- Returns the left column as lines: the corner, an empty line next to titles of values, and the titles of rows; and its
+-- width.
 local function format_left(model)
   local titles = lists.map(model.rows, function(row) return row.title end)
   local lines = lists.join({ model.corner, #model.subs > 1 and "" or nil }, titles)
@@ -47,7 +48,8 @@ local function format_left(model)
   return lists.map(lines, function(text) return pad(text, width, true) end), width
 end
 
--- A column as lines: its title, the titles of its values if there are several, and the values in each row.
+-- Returns a column as lines: its title, the titles of its values if there are several, and the values in each row; and
+-- its width.
 local function format_column(model, column)
   local title, values = model.columns[column].title, lists.map(model.rows, function(row)
     return row.cells[column].texts

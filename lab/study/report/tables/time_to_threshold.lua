@@ -16,7 +16,8 @@ local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
--- Seconds of training at a step, interpolated between lines of metrics.jsonl; nil if they are not recorded.
+-- Returns the seconds of training at a step, interpolated in a clock from runs.read_clock; nil if they are not
+-- recorded.
 function M.interpolate_seconds(clock, step)
   local before = { 0, 0 }
   for _, mark in ipairs(clock) do
@@ -29,13 +30,14 @@ function M.interpolate_seconds(clock, step)
   return nil
 end
 
--- The x of the first point { x, percent } at or above a threshold; nil if no point is.
+-- Returns the x of the first point { x, percent } at or above a threshold; nil if no point is.
 function M.find_first(points, threshold)
   local found = lists.find(points, function(point) return point[2] >= threshold end)
   return found and found[1]
 end
 
--- Pairs { step, percent } of the evaluations during training. Without sets, each is of held-out examples.
+-- Returns points { step, score } of a run's evaluations during training on a set. In sampled tasks, which have no sets,
+-- they are on held-out examples, and belong to the set test.
 function M.list_points(run, split, metric)
   return lists.map(run.during, function(point)
     local mean = point.sets and point.sets[split] or not point.sets and split == "test" and point.mean or nil
@@ -43,8 +45,8 @@ function M.list_points(run, split, metric)
   end)
 end
 
--- The results { runs, steps, seconds } of a cell: the number of runs with evaluations during training, and lists of
--- steps and seconds for runs that reached the threshold.
+-- Returns the results { runs, steps, seconds } of a cell: the number of runs with evaluations during training, and
+-- lists of the steps and seconds at which runs reached the threshold.
 local function measure_cell(study, cell, split, threshold)
   local got = { runs = 0, steps = {}, seconds = {} }
   for _, run in ipairs(runs.get_chosen(cell)) do
@@ -64,7 +66,7 @@ local function make_entry(list, form, scale, cell)
 end
 
 local function make_row(row, got, length)
-  local note = entries.list_cautions(row.cell, "mean", {})
+  local note = entries.join_cautions(row.cell, "mean", {})
   local count = ("%d of %d%s"):format(#got.steps, got.runs, note and "*" or "")
   return { title = row.label, cells = { make_entry(got.steps, "%.0f", 1, row.cell), make_entry(got.seconds, "%.2f",
     length, row.cell), { texts = { count }, about = note, number = row.cell and row.cell.number } } }
