@@ -244,7 +244,7 @@ function TestProgressText.test_plain_lines_without_a_terminal()
   plain.live = false
   plain:show({ "a", "b" })
   plain:say("c")
-  lu.assertEquals({ table.concat(actual), plain:size() }, { "a\nb\nc\n", nil })
+  lu.assertEquals({ table.concat(actual), plain:get_size() }, { "a\nb\nc\n", nil })
 end
 
 function TestProgressText.test_why_a_run_failed()

@@ -22,9 +22,10 @@ local tasks = require("spec.task.tasks")
 
 local M = {}
 
-local MOST = 16 -- the most measurements
+local MOST_MEASURED = 16 -- the most trainers that are measured
 local SECONDS = 0.25 -- of measurement for each mode and length
 
+-- Returns a text that is equal for cells that share a measurement.
 local function make_group_key(cell)
   local resolved, network = cell.spec.resolved, cell.spec.plan.own_network
   return canonical.format({ model = resolved.model, network = network and network.text, encoding = resolved.encoding,
@@ -42,8 +43,9 @@ local function find_middle(lengths)
   return lengths.list and lengths.list[(#lengths.list + 1) // 2] or (lengths.first + lengths.last) // 2
 end
 
--- The constant seconds of a step and the seconds per operation, from { operations, seconds } at one or two lengths.
-local function fit(points)
+-- Fits { step (constant seconds of a step), operation (seconds) } to points { operations, seconds } at one or two
+-- lengths.
+local function fit_line(points)
   table.sort(points, function(a, b) return a.operations < b.operations end)
   local short, long = points[1], points[#points]
   local slope = long.seconds / long.operations
@@ -53,7 +55,7 @@ local function fit(points)
   return { step = math.max(0, long.seconds - slope * long.operations), operation = slope }
 end
 
--- Runs `bench --json` with further words. Returns its rows, { mode = "train" or "eval", length, tokens,
+-- Runs `bench --json` with further words. Returns its rows, { mode ("train" or "eval"), length, tokens,
 -- steps_per_second, ... }; or nil and the exit code of a failure.
 function M.run_bench(trainer, words)
   local text, code = shell.capture(lists.append({ trainer, "bench", "--json" }, words))
@@ -63,7 +65,8 @@ function M.run_bench(trainer, words)
   return lists.map(lists.find_all(text, "[^\n]+"), function(format_row) return (json.decode(format_row)) end)
 end
 
--- Operations per second of all concurrent runs together, in training and in evaluation; nil if bench fails.
+-- Measures a trainer: { id, side_by_side (concurrent runs), train, eval (operations per second of all these runs),
+-- steps (per second), length, lines (from fit_line) }; nil if bench fails.
 local function measure(item, options)
   local resolved, plan = item.cell.spec.resolved, item.cell.spec.plan
   local train, eval = find_middle(resolved.train.lengths), find_middle(resolved.eval.lengths)
@@ -89,7 +92,7 @@ local function measure(item, options)
   if not (rates.train and rates.eval) then
     return nil
   end
-  rates.lines = { train = fit(points.train), eval = fit(points.eval) }
+  rates.lines = { train = fit_line(points.train), eval = fit_line(points.eval) }
   return rates
 end
 
@@ -97,7 +100,7 @@ local function count_forward(cell, shape)
   return costs.count_forward(cell.spec.plan, tasks.add_tokens(cell.spec.task, shape.input, shape.output))
 end
 
--- The batches of an epoch and the operations of their steps. All examples of a batch have the same shape.
+-- Returns the number of batches of an epoch, whose examples have the same shape, and the operations of their steps.
 local function count_epoch(cell, found)
   local batch, batches, sum = cell.spec.resolved.train.batch, 0, 0
   for _, shape in ipairs(found.shapes) do
@@ -113,14 +116,14 @@ local function list_axes(by)
   end)
 end
 
--- Batches and operations of one evaluation of these examples, with at most `most` of each condition.
+-- Returns the batches and operations of one evaluation of these examples, with at most `most` of each condition.
 local function count_evaluation(cell, found, most)
-  local of_group, passes, sum = {}, 0, 0
+  local counts, passes, sum = {}, 0, 0
   for _, shape in ipairs(found.groups) do
-    of_group[shape.group] = (of_group[shape.group] or 0) + shape.count
+    counts[shape.group] = (counts[shape.group] or 0) + shape.count
   end
   for _, shape in ipairs(found.groups) do
-    local share = most == "all" and 1 or math.min(1, most / of_group[shape.group])
+    local share = most == "all" and 1 or math.min(1, most / counts[shape.group])
     passes, sum = passes + 1, sum + share * shape.count * count_forward(cell, shape)
   end
   return passes, sum
@@ -138,10 +141,9 @@ local function add_evaluations(cell, work, section, times)
   end
 end
 
--- The work of training on a file of examples and of its evaluation, by the lengths of the examples. A step on these
--- lengths can differ much in work from a step at task.longest, the only length that a plan knows. Returns { steps,
--- train, passes, eval } for a run: its steps and their operations, and the batches and operations of all its
--- evaluations; nil if the examples are in no file, or if the file does not exist.
+-- Counts the work of a run that is trained on a file, by the lengths of the examples, since the plan knows only
+-- task.longest: { steps, train, passes, eval }, its steps and their operations, and the batches and operations of all
+-- its evaluations. nil if the examples are in no file, or if the file does not exist.
 function M.compute_data_work(cell)
   local resolved, file = cell.spec.resolved, cell.spec.data_files.data
   local found = file and data_shapes.read(file.real, list_axes(nil))
@@ -161,7 +163,7 @@ function M.compute_data_work(cell)
   return work
 end
 
--- The work of a cell's training on dataset files, which is computed once; false for other cells.
+-- Returns M.compute_data_work of a cell, which is computed once; false for cells without a file.
 local function find_file_work(cell)
   if cell.data_work == nil then
     cell.data_work = M.compute_data_work(cell) or false
@@ -181,7 +183,7 @@ local function measure_groups(items, options)
   local known, list = {}, {}
   for _, item in ipairs(M.filter_known(items)) do
     local group = make_group_key(item.cell)
-    if item.fresh and not known[group] and #list < MOST then
+    if item.fresh and not known[group] and #list < MOST_MEASURED then
       known[group] = measure(item, options)
       list[#list + 1] = known[group]
     end
@@ -200,6 +202,7 @@ local function average_rates(list)
     lines = { train = mean_line("train"), eval = mean_line("eval") } }
 end
 
+-- Returns the seconds of training and of evaluation that remain for these runs.
 local function estimate_on_files(cell, runs, lines)
   local work, train, eval = cell.data_work, 0, 0
   local whole = lines.train.step * work.steps + lines.train.operation * work.train
@@ -224,6 +227,7 @@ local function estimate_seconds(cell, runs, rates)
   return train / rates.train, eval / rates.eval
 end
 
+-- Sums the work of cells: { cells, runs, train, eval (seconds), epochs (cells whose steps are unknown) }.
 local function sum_seconds(cells, left)
   local function sum(mode)
     return lists.sum(cells, function(cell) return left[cell][mode] end)
@@ -262,9 +266,9 @@ local function format_table(study, known, mean)
   return lines, total
 end
 
--- Returns a function of a cell and some of its runs: their seconds in one process, in which at most options.slots runs
--- train at a time, while at most options.slots_here train at a time on this machine. The function returns nil if the
--- number of the cell's steps is unknown. Other options are those of M.format. nil if no trainer could be measured.
+-- Returns a function of a cell and some of its runs that returns their seconds in one process, in which at most
+-- options.slots runs train at a time, compared with options.slots_here on this machine; nil if the number of the cell's
+-- steps is unknown. Other options are those of M.format. nil if no trainer could be measured.
 function M.make_timer(items, options)
   local known, list = measure_groups(items, options)
   local mean = average_rates(list)
@@ -279,8 +283,8 @@ function M.make_timer(items, options)
   end or nil
 end
 
--- The lines of the estimate. options: threads, replicas (the most concurrent runs), device. nil if times could be
--- estimated, but no trainer could be measured.
+-- Returns the lines of the estimate. options: threads, replicas (the most concurrent runs), device. nil if times could
+-- be estimated, but no trainer could be measured.
 function M.format(study, items, options)
   study = setmetatable({ cells = lists.filter(study.cells, function(cell) return cell.spec end) }, { __index = study })
   local known, list = measure_groups(items, options)
@@ -302,7 +306,7 @@ function M.format(study, items, options)
       wording.count(scaled, "cell"))
   end
   if total.epochs > 0 then
-    lines[#lines + 1] = ("not counted: %s trained for epochs, whose steps the trainer alone knows"):format(
+    lines[#lines + 1] = ("not counted: %s trained for epochs, whose number of steps only the trainer knows"):format(
       wording.count(total.epochs, "cell"))
   end
   return lines

@@ -15,8 +15,7 @@ local function is_message(line)
   return not line:find("^%[[#.]+%] ")
 end
 
--- The lines of a log from a byte offset on, without lines of progress. A group writes progress until its last run ends,
--- so an error may be followed by any number of progress lines.
+-- Returns the lines of a log from a byte offset on, without lines of progress, of which any number may follow an error.
 local function read_log(path, from)
   local text = input.read_end(path, (lfs.attributes(path, "size") or 0) - from) or ""
   return lists.filter(lists.find_all(text, "[^\n]+"), is_message)
@@ -27,9 +26,8 @@ local function parse_error(line)
   return tonumber(rate), tonumber(seed), words
 end
 
--- The numbers of the lines with errors of these runs (nil: of any run), in the order of rates and seeds. In the log,
--- the lines of different threads are mixed, but each thread writes its warnings before its error. Other processes of
--- the cell write to the same log.
+-- Returns the numbers of the lines with errors of these runs (nil: of any run), in the order of rates and seeds.
+-- Threads, and other processes of the cell, write to the same log in any order.
 local function find_errors(lines, runs)
   local errors = lists.map(lines, function(line, i)
     local rate, seed = parse_error(line)
@@ -45,7 +43,7 @@ local function find_errors(lines, runs)
   return lists.map(errors, function(one) return one[3] end)
 end
 
--- The number of the last line of a message that starts at the given line; the lines after the first are indented.
+-- Returns the number of the last line of a message that starts at line `first`; its further lines are indented.
 local function find_message_end(lines, first)
   local last = first
   while lines[last + 1] and lines[last + 1]:find("^ ") do
@@ -54,10 +52,9 @@ local function find_message_end(lines, first)
   return last
 end
 
--- The reason for a trainer's failure, indented, from its log after a byte offset; nil if there is none. For a group,
--- the reason has a line for each failed run, and for the first of them the rest of its message, too. Without such
--- lines, it has the lines from the first error on, or the last lines. At most `most` lines of a message are shown.
--- runs: only their errors count; nil: all errors.
+-- Returns the reason for a trainer's failure, indented, from its log after a byte offset; nil if there is none. It has
+-- a line for each failed run of a group, the first with the rest of its message. Without such lines, it has the lines
+-- from the first error on, or the last lines. most: lines of a message; runs: only their errors count; nil: all errors.
 function M.format_errors(path, from, most, runs)
   local lines, list = read_log(path, from), {}
   local function take(first, last)
@@ -76,6 +73,7 @@ function M.format_errors(path, from, most, runs)
   return list[1] and table.concat(list, "\n")
 end
 
+-- Returns the last error of a run in lines of a log.
 function M.find_error(lines, run)
   for i = #lines, 1, -1 do
     local rate, seed, words = parse_error(lines[i])

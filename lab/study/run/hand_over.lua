@@ -1,4 +1,4 @@
--- Makes the specs of waiting cells from the runs on which they depend.
+-- Makes the specs of waiting cells from the runs on which they depend, by verbs such as calibrate (stages.lua).
 --
 -- Input: a study from grid.expand and ledger.survey, the folder of all runs. Output: for each cell whose source run has
 -- ended, the file that the source's verb makes from it, and a log of the verb's output next to the file. A cell whose
@@ -31,21 +31,21 @@ local function is_file(path)
   return lfs.attributes(path, "mode") == "file"
 end
 
--- Cells whose source run is done, one for each file; and the number of cells whose file exists by now. The source run's
--- cell may be outside the selected cells.
+-- Returns the waiting cells whose source run is done, one for each file to make; and the number of files that exist by
+-- now. The source run's cell may be outside the selected cells.
 local function find_ready(options, study, refused)
-  local list, locks, known, there = {}, ledger.read_locks(), {}, 0
+  local list, locks, known, existing = {}, ledger.read_locks(), {}, 0
   for _, cell in ipairs(study.cells) do
     local source = not cell.spec and cell.source or {}
     if source.run and not refused[source.file] and not known[source.file]
       and ledger.read_state(options.out .. "/" .. source.run, ledger.derive_wanted(source.cell), locks) == "done" then
       known[source.file] = true
       local is_made = is_file(options.out .. "/" .. source.file)
-      there = there + (is_made and 1 or 0)
+      existing = existing + (is_made and 1 or 0)
       list[#list + 1] = not is_made and cell or nil
     end
   end
-  return list, there
+  return list, existing
 end
 
 local function open_log(options, source)
@@ -77,7 +77,7 @@ local function read_tail(path)
   return table.concat(lines, "\n", math.max(1, #lines - LOG_LINES + 1))
 end
 
--- Makes the files. refused: a table to which files are added whose verb failed in this sweep. Returns the result of
+-- Makes the files. refused: the set of files whose verb failed in this sweep, which grows. Returns the result of
 -- jobs.run, an exit code, and whether any cell has stopped waiting.
 function M.run(options, study, refused)
   local cells, made = find_ready(options, study, refused)
@@ -108,8 +108,8 @@ function M.run(options, study, refused)
   return how, code, made > 0 and how == "done"
 end
 
--- Makes all possible specs and returns the study with the states of its runs, and the worst exit code of the verbs,
--- which is AGAIN if they were stopped. nil and a message after errors.
+-- Makes all possible specs. Returns the study with the states of its runs, and the worst exit code of the verbs, AGAIN
+-- if they were stopped; or nil and a message.
 function M.expand(options)
   local refused, worst = {}, DONE
   local study, message, how, code, again

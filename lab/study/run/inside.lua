@@ -11,7 +11,7 @@ local write = require("base.write")
 
 local M = {}
 
--- The first link on the way from the folder to a path, the path included; nil if there is none.
+-- Returns the first link on the way from the folder to a path, the path included; nil if there is none.
 function M.find_link(folder, path)
   assert(path:sub(1, #folder + 1) == folder .. "/", path)
   for at in path:gmatch("()/", #folder + 2) do

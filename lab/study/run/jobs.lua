@@ -13,8 +13,9 @@ local M = {}
 local Jobs = {}
 Jobs.__index = Jobs
 
-local UNHEARD = { __index = function() return function() end end } -- the callbacks that are not given
+local NO_CALLBACK = { __index = function() return function() end end } -- for the callbacks that are not given
 
+-- Writes the commands to a temporary file for runner.sh. Returns its path, or nil and a message.
 local function write_lines(commands)
   local path = os.tmpname()
   -- runner.sh reverses this escape: a name in a command may contain a newline.
@@ -33,11 +34,7 @@ local function send_signal(pid, name)
   end
 end
 
--- The handler of Ctrl-C, which raises an error here once.
-local function is_interrupt(message)
-  return tostring(message):find("interrupted!", 1, true) ~= nil
-end
-
+-- Starts no further command.
 function Jobs:drain()
   self.drained = true
   send_signal(self.runner, "USR1")
@@ -68,20 +65,20 @@ function Jobs:pump()
   end
 end
 
--- Runs lines, a list of commands. on = { start(i), finish(i, status, jobs), tick(jobs) }, each optional. The field
--- jobs.stopped tells callbacks that a Ctrl-C was received.
+-- Runs lines, a list of commands, at most `most` at a time. on = { start(i), finish(i, status, jobs), tick(jobs) },
+-- each optional; tick is called every second. jobs.stopped: a Ctrl-C was received.
 function M.run(project, lines, most, on)
   local path, problem = write_lines(lines)
   if not path then
     io.stderr:write("longhand: ", problem, "\n")
     return "lost"
   end
-  local jobs = setmetatable({ on = setmetatable(on, UNHEARD), ended = 0, pids = {} }, Jobs)
+  local jobs = setmetatable({ on = setmetatable(on, NO_CALLBACK), ended = 0, pids = {} }, Jobs)
   jobs.pipe = shell.open({ "sh", project.root .. "/lab/study/run/runner.sh", path, most })
   local done, message
   repeat
     done, message = pcall(jobs.pump, jobs)
-    if not done and not is_interrupt(message) then
+    if not done and not tostring(message):find("interrupted!", 1, true) then -- the error that Ctrl-C raises, once
       error(message, 0)
     elseif not done then
       jobs.stopped = true

@@ -19,15 +19,13 @@ local file_digest = require("lab.study.read.file_digest")
 
 local M = {}
 
--- Only the trainer knows the conditions in a file; it evaluates all of them before a run ends successfully.
-
 local DIGITS = 16 -- digits of a file's SHA-256 in a line of eval.jsonl
 
 -- Sets by their split: the field of the set's file in a spec, and its name in run.json.
 local SETS = { { split = "train", field = "data", key = "train" }, { split = "test", field = "eval", key = "eval" },
   { split = "validation", field = "validation", key = "validation" } }
 
--- The evaluated sets: the sets that a spec names, or else the held-out sets, or else the training examples.
+-- Returns the evaluated sets: those that the spec names, or else the held-out sets, or else the training examples.
 function M.list_evaluated_sets(splits, files)
   local requested = lists.to_set(splits or {})
   if not next(requested) then
@@ -37,8 +35,9 @@ function M.list_evaluated_sets(splits, files)
   return lists.filter(SETS, function(set) return requested[set.split] end)
 end
 
--- The request { sets = list of { split, key, shown, digest }, most, order, draws, axes = { [name] = true }, decoding }.
--- decoding: the decoding of a generative model's answers, nil for other models.
+-- Returns the requirements on the evaluation of dataset files: { sets = list of { split, key, shown, digest }, most (of
+-- each condition), order, draws, axes = { [name] = true }, decoding }; nil for other tasks. The conditions in a file
+-- are not listed: only the trainer knows them, and it evaluates all of them before a run ends successfully.
 local function request_files(cell, decoding)
   local eval, files = cell.spec.resolved.eval, cell.spec.data_files
   if not files.data then
@@ -66,9 +65,9 @@ local function belongs_to(line, set)
   return not set.digest or line.data == set.digest:sub(1, DIGITS)
 end
 
--- Lines of the last step, by split and condition: { [split] = { [condition] = line } }. Of several lines, the last that
--- fits the request counts, or else the last line. Returns nil and a description of damage on failure. Lines of a
--- restored file need not be the last ones, since a trainer keeps existing lines.
+-- Reads the lines of the last step, { [split] = { [condition] = line } }; or returns nil and a text on damage. Of
+-- several lines, the last that fits the request counts, or else the last line: lines of a file that was restored need
+-- not be the last ones.
 local function read_lines(dir, wanted, step)
   local lines, sets = {}, lists.index_by(wanted.sets, function(set) return set.split end)
   local damage = run_files.read_evaluations(dir, {}, function(row)
@@ -87,6 +86,7 @@ local function read_lines(dir, wanted, step)
   return not damage and lines or nil, damage
 end
 
+-- Returns a text on what the evaluation of a set lacks; nil if it is as requested.
 local function find_set_problem(set, lines, wanted, facts)
   local other = ("%s has other bytes than the file that was evaluated"):format(set.shown)
   local recorded = (facts.data or {})[set.key .. "_sha256"]
@@ -104,8 +104,8 @@ local function find_set_problem(set, lines, wanted, facts)
   end
 end
 
--- Finds a problem with the evaluation at the last step. If the file of a set is gone, the facts recorded in its lines
--- are used. The second result is damage.
+-- Returns a text on what the evaluation at the last step lacks, or nil; and a text on damage, or nil. If the file of a
+-- set does not exist, lines of any file count.
 local function find_files_problem(dir, wanted, facts)
   local lines, damage = read_lines(dir, wanted, facts.step)
   return lists.map(lines and wanted.sets or {}, function(set)
@@ -125,7 +125,8 @@ local function format_condition(split, n, examples, draws)
   return ("%s %d %d %d"):format(split, n, examples, draws)
 end
 
-local function count_steps(wanted, cell, steps)
+-- Sets the requirements that depend on the number of steps, which may be nil.
+local function set_steps(wanted, cell, steps)
   local train = cell.spec.resolved.train
   wanted.total = steps
   wanted.log_every = train.cadence ~= "epochs" and train.log_every or steps
@@ -133,65 +134,67 @@ local function count_steps(wanted, cell, steps)
   wanted.work = wanted.train_work + (wanted.eval_work[#wanted.eval_work] or 0)
 end
 
--- Requirements on a complete run of this cell: { steps (nil for epochs), total (steps; nil while the length of an epoch
--- is unknown), conditions = { [text] = true }, lengths, log_every (in steps; an upper bound if the spec sets it in
--- epochs), train_work, eval_work, work, epochs, files (request_files), decoding (of a generative model) }. Work is
--- counted in operations; eval_work lists the cumulative sums up to each length.
+-- Returns the requirements on a complete run of a cell: { steps (nil for epochs), total (steps; nil while the length of
+-- an epoch is unknown), conditions = { [text] = true }, lengths, log_every (in steps; an upper bound if the spec sets
+-- it in epochs), train_work, eval_work, work, epochs, files (request_files), decoding (of a generative model) }. Work
+-- is counted in operations; eval_work lists the cumulative sums up to each length.
 function M.derive_wanted(cell)
   local plan, resolved, task = cell.spec.plan, cell.spec.resolved, cell.spec.task
-  local eval, split_of, sum = resolved.eval, make_splitter(tasks.list_lengths(resolved.train.lengths)), 0
+  local eval, find_split, sum = resolved.eval, make_splitter(tasks.list_lengths(resolved.train.lengths)), 0
   local wanted = { steps = resolved.train.steps, conditions = {}, lengths = tasks.list_lengths(eval.lengths),
     eval_work = {}, epochs = resolved.train.epochs,
     decoding = measures.is_generative(resolved) and (eval.decoding or "greedy") or nil }
   wanted.files = request_files(cell, wanted.decoding)
   local draws = plan.any_draws and eval.draws or 1
-  local function work_of(n, examples)
+  local function count_work(n, examples)
     return costs.count_forward(plan, tasks.count_tokens(task, n)) * examples * draws
   end
   local stream = validation.plan(resolved)
   for _, n in ipairs(stream and stream.lengths or {}) do
-    sum = sum + work_of(n, stream.examples) -- this stream is evaluated first, and is not required of a complete run
+    sum = sum + count_work(n, stream.examples) -- this stream is evaluated first, and is not required of a complete run
   end
   for i, n in ipairs(wanted.lengths) do
-    wanted.conditions[format_condition(split_of(n), n, eval.examples, draws)] = true
-    sum = sum + work_of(n, eval.examples)
+    wanted.conditions[format_condition(find_split(n), n, eval.examples, draws)] = true
+    sum = sum + count_work(n, eval.examples)
     wanted.eval_work[i] = sum
   end
-  count_steps(wanted, cell, resolved.train.steps)
+  set_steps(wanted, cell, resolved.train.steps)
   return wanted
 end
 
--- The number of steps that a run must have; nil if it depends on unrecorded steps of an epoch.
+-- Returns the number of steps that a run must have; nil if it depends on unrecorded steps of an epoch.
 local function count_total(wanted, facts)
   local batches = facts.data and facts.data.epoch_batches
   return wanted.steps or wanted.epochs and batches and wanted.epochs * batches or wanted.total
 end
 
+-- Completes cell.wanted by the steps of an epoch, if they were unknown and the run in `dir` has recorded them.
 function M.learn_steps(cell, dir)
   local facts = not cell.wanted.total and run_files.read_facts(dir)
   local total = facts and count_total(cell.wanted, facts)
   if total then
-    count_steps(cell.wanted, cell, total)
+    set_steps(cell.wanted, cell, total)
   end
 end
 
+-- Returns the set of inodes that processes of this machine have locked.
 function M.read_locks()
   local inodes = lists.find_all(write.read("/proc/locks") or "",
     "FLOCK%s+ADVISORY%s+WRITE%s+%-?%d+%s+%x+:%x+:(%d+)")
   return lists.to_set(lists.map(inodes, function(inode) return math.tointeger(tonumber(inode)) end))
 end
 
--- The number of requested conditions that eval.jsonl lacks at the last step; and whether all its lines of this step
--- have another decoding. nil and a description of damage on failure.
+-- Returns the number of requested conditions that eval.jsonl lacks at the last step, and whether it has all of them in
+-- another decoding; or nil and a text on damage.
 local function count_missing(dir, wanted, facts)
-  local missing, others, is_there, is_so = lists.copy(wanted.conditions), {}, false, false
+  local missing, others, has_lines, has_decoding = lists.copy(wanted.conditions), {}, false, false
   local damage = run_files.read_evaluations(dir, {}, function(row)
     if row.step ~= facts.step or row.seed or row.split == "during" then
       return
     end
     local text = row.length and format_condition(row.split, row.length, row.examples, row.draws)
     local fits = not wanted.decoding or row.decoding == wanted.decoding
-    is_there, is_so = true, is_so or fits
+    has_lines, has_decoding = true, has_decoding or fits
     if text and missing[text] and fits then
       missing[text] = nil
     elseif text then
@@ -199,29 +202,29 @@ local function count_missing(dir, wanted, facts)
     end
   end)
   local left = canonical.sort_keys(missing)
-  is_so = is_so or lists.find(left, function(text) return not others[text] end) ~= nil
-  return not damage and #left, damage or is_there and not is_so
+  local is_lost = lists.find(left, function(text) return not others[text] end) ~= nil
+  return not damage and #left, damage or has_lines and not has_decoding and not is_lost
 end
 
--- For a run with all steps: its missing evaluations as a text, or nil; whether an earlier version made the existing
--- evaluations; and a message on damaged files, or nil.
+-- For a run with all steps, returns its missing evaluations as a text, or nil; whether it was evaluated in another way
+-- than requested; and a message on damaged files, or nil.
 local function find_missing(dir, wanted, facts)
   if wanted.files then
     local problem, damage = find_files_problem(dir, wanted.files, facts)
     return problem, problem ~= nil, damage
   end
-  local left, is_older = count_missing(dir, wanted, facts)
+  local left, is_other = count_missing(dir, wanted, facts)
   if not left then
-    return nil, false, is_older
-  elseif is_older then
+    return nil, false, is_other
+  elseif is_other then
     return ("%s decoding is requested"):format(wanted.decoding == "greedy" and "greedy" or "teacher-forced"), true
   end
   return left > 0 and ("%s not evaluated as requested"):format(wording.count(left, "length") .. (left == 1
     and " is" or " are")) or nil, false
 end
 
--- The step from which an unfinished run continues, which is the step of its last checkpoint. The checkpoint is read
--- only if the last logged step exceeds `total`.
+-- Returns the last step of a run that has ended, or else that of its checkpoint, which is read only if the last logged
+-- step exceeds `total`; 0 if it is not read.
 local function find_step(dir, facts, total)
   if facts.step then
     return facts.step
@@ -235,7 +238,7 @@ local function format_steps(wanted, total)
   return wanted.epochs and ("%d (%s)"):format(total, wording.count(wanted.epochs, "epoch")) or tostring(total)
 end
 
--- The state of a run that ended well, or whose last checkpoint is beyond the requested steps; else nil.
+-- Returns the state of a run with fewer or more steps than requested, and a text; nil for other runs.
 local function judge_steps(wanted, facts, step, total)
   if total and step > total then
     return "trained further", ("at step %d, of %s requested"):format(step, format_steps(wanted, total))
@@ -249,19 +252,19 @@ function M.has_checkpoint(dir)
     or lfs.attributes(dir .. "/checkpoint.previous.safetensors", "mode") ~= nil
 end
 
--- The state of a run with all steps, by its evaluation. A run that an earlier version evaluated counts as done if it
--- has no checkpoint, since a new evaluation would need a new training.
+-- Returns the state of a run with all steps, by its evaluation. A run that was evaluated in another way counts as done
+-- if it has no checkpoint, since a new evaluation would need a new training.
 local function judge_evaluation(dir, wanted, facts)
-  local problem, is_older, damage = find_missing(dir, wanted, facts)
+  local problem, is_other, damage = find_missing(dir, wanted, facts)
   if damage then
     return "damaged", damage
-  elseif problem and is_older and not M.has_checkpoint(dir) then
+  elseif problem and is_other and not M.has_checkpoint(dir) then
     return "done", problem .. ", but there is no checkpoint to evaluate"
   end
   return problem and "to evaluate" or "done", problem
 end
 
--- The state of a run that no process is training, by its files; and a message on damage or on the remaining work.
+-- Returns the state of a run by its files alone; and a message on damage or on the remaining work.
 local function read_recorded(dir, wanted)
   local facts, damage = run_files.read_facts(dir, run_files.split_path(dir))
   if not facts then
@@ -284,7 +287,7 @@ end
 M.STATES = { "running", "queued", "to train on", "to evaluate", "trained further", "stopped", "failed", "damaged",
   "absent", "waiting" }
 
--- The state of a run, and a text: the damage of a damaged run, or the remaining work of a run that has ended.
+-- Returns the state of a run, and a text: the damage of a damaged run, or the remaining work of a run that has ended.
 function M.read_state(dir, wanted, locks)
   local state, words = read_recorded(dir, wanted)
   if state ~= "done" and locks[lfs.attributes(dir .. "/lock", "ino") or false] then
@@ -293,7 +296,7 @@ function M.read_state(dir, wanted, locks)
   return state, words
 end
 
--- The number of evaluated lengths up to the last line of eval.jsonl; 0 if this line is not of the last step.
+-- Returns the number of evaluated lengths up to the last line of eval.jsonl; 0 if this line is not of the last step.
 local function count_evaluated(dir, wanted)
   local row = run_files.read_last_evaluation(dir)
   local final = row and row.split ~= "during" and row.split ~= "validation" and row.step == wanted.total
@@ -305,22 +308,22 @@ local function count_evaluated(dir, wanted)
   return 0
 end
 
--- The progress of a run, from the ends of its files: { step, accuracy, rate (steps per second; accuracy and rate are
--- nil before the first line), evaluated (lengths; nil before the first), work }.
+-- Reads the progress of a run from the ends of its files: { step, accuracy, rate (steps per second; accuracy and rate
+-- are nil before the first line), evaluated (lengths; nil before the first), work (operations) }.
 function M.read_progress(dir, wanted)
   local row = run_files.read_last_metrics(dir) or { step = 0 }
   local step, total = row.step, wanted.total
-  local far = { step = step, accuracy = row.accuracy or row.accuracy_teacher_forced, rate = row.steps_per_second,
+  local progress = { step = step, accuracy = row.accuracy or row.accuracy_teacher_forced, rate = row.steps_per_second,
     work = 0 }
   if total then
-    far.work = math.min(1, step / math.max(1, total)) * wanted.train_work
+    progress.work = math.min(1, step / math.max(1, total)) * wanted.train_work
   end
   if total and step + wanted.log_every > total then
     local count = count_evaluated(dir, wanted)
-    far.evaluated = count > 0 and count or nil
-    far.work = count > 0 and wanted.train_work + wanted.eval_work[count] or far.work
+    progress.evaluated = count > 0 and count or nil
+    progress.work = count > 0 and wanted.train_work + wanted.eval_work[count] or progress.work
   end
-  return far
+  return progress
 end
 
 local function find_lost_files(cell)

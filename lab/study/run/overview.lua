@@ -28,8 +28,9 @@ function M.print(...)
   io.stderr:write(table.concat({ ... }), "\n")
 end
 
-local warned = {}
+local warned = {} -- the set of printed texts
 
+-- Prints warnings, each once in the process.
 function M.warn(texts)
   for _, text in ipairs(texts) do
     if not warned[text] then
@@ -39,8 +40,8 @@ function M.warn(texts)
   end
 end
 
--- Returns the values. If the first value is nil or false, raises an error that ends the command with this exit code and
--- with a message. A message that ends with a newline is printed unchanged.
+-- Returns the values. If the first is nil or false, ends the command with this exit code and, after "longhand: ", with
+-- the message; a message that ends with a newline is printed unchanged.
 function M.must(code, value, message, ...)
   if not value then
     error({ code = code, text = message:find("\n$") and message:sub(1, -2) or "longhand: " .. message }, 0)
@@ -52,8 +53,8 @@ function M.list_runs(study)
   return lists.collect(study.cells, function(cell) return cell.runs end)
 end
 
--- Finds cells with absent runs that have runs of another plan, and sets their cell.earlier = { runs, words }: the
--- number of these runs, and how their plan differs.
+-- For cells with absent runs that have runs of another plan, sets cell.earlier = { runs, words }: the number of those
+-- runs, and texts on how their plan differs.
 local function find_earlier_runs(study, out)
   study.snapshot = snapshots.read(out, study.name, study.scale)
   for _, cell in ipairs(study.cells) do
@@ -65,6 +66,7 @@ local function find_earlier_runs(study, out)
   end
 end
 
+-- Expands the study and surveys its runs; nil and a message after errors.
 function M.expand(options)
   local study, message = grid.expand(options.project, options.study, options)
   if study then
@@ -93,23 +95,26 @@ function M.count_states(study)
   return counts
 end
 
--- Joins pairs { count, words } into ", 3 running, 1 failed", without counts of 0.
-function M.format_rest(pairs_of)
-  return table.concat(lists.map(pairs_of, function(part)
+-- Joins parts { count, words } into ", 3 running, 1 failed", without counts of 0.
+function M.format_rest(parts)
+  return table.concat(lists.map(parts, function(part)
     return part[1] > 0 and (", %d %s"):format(part[1], part[2]) or nil
   end))
 end
 
--- "4 cells", or "2 of 4 cells" if not all are selected.
+-- Returns "4 cells", or "2 of 4 cells" if not all are selected.
 function M.format_cell_count(study)
   local part = #study.cells < #study.ids and ("%d of "):format(#study.cells) or ""
   return part .. wording.count(#study.ids, "cell")
 end
 
+-- Returns " of 2 of 4 cells", or "" if all are selected.
 function M.format_part(study)
   return #study.cells < #study.ids and " of " .. M.format_cell_count(study) or ""
 end
 
+-- Returns a cell's entry in the snapshot; adds the texts of the users' own files to `sources`, by the path of their
+-- copy.
 local function make_entry(cell, sources)
   local files = {}
   for field, file in pairs(snapshots.list_files(cell.spec)) do
@@ -122,6 +127,7 @@ local function make_entry(cell, sources)
     spec = cell.spec.resolved, files = files }
 end
 
+-- Returns the entries of an earlier snapshot, or nil, and those of the study's cells, each plan once.
 local function merge_entries(before, study, sources)
   local list, known = {}, {}
   for _, entry in ipairs(before and before.cells or {}) do
@@ -135,7 +141,7 @@ local function merge_entries(before, study, sources)
   return list
 end
 
-local function write_text(study, entries)
+local function format_snapshot(study, entries)
   local head = canonical.format({ study = study.name, path = study.path, scale = study.scale, title = study.title,
     axes = study.axes, scored = study.scored })
   return ('%s,"cells":[\n%s\n]}\n'):format(head:sub(1, -2), table.concat(lists.map(entries, canonical.format), ",\n"))
@@ -150,7 +156,7 @@ function M.write_snapshot(out, study)
     return nil, inside.describe_link(link)
   end
   local sources, written, message = {}, true, nil
-  local text = write_text(study, merge_entries(snapshots.read(out, study.name, study.scale), study, sources))
+  local text = format_snapshot(study, merge_entries(snapshots.read(out, study.name, study.scale), study, sources))
   for _, path in ipairs(canonical.sort_keys(sources)) do
     if written and lfs.attributes(out .. "/" .. path, "mode") ~= "file" then
       written, message = write.file(out .. "/" .. path, sources[path])
@@ -178,7 +184,7 @@ end
 
 local MOST_NAMES = 3 -- the most names of cells in one line
 
--- Words on runs that the sweep does not change, by state.
+-- Forms of the texts on runs that the sweep does not change, by state.
 local STAYS = { ["trained further"] = "%s; they stay as they are" }
 
 local function describe_other(cell, other)
@@ -190,15 +196,15 @@ local function describe_other(cell, other)
     versions.shorten(cell.data.digest))
 end
 
--- Decisions on the runs of a cell: a list of { state, words, cell, runs }, where runs is a number.
+-- Returns the decisions on the runs of a cell: a list of { state, words, cell, runs (a number) }.
 local function list_cell_decisions(cell)
   local list = {}
   local function add(state, words, count)
     list[#list + 1] = { state = state, words = words, cell = cell.id, runs = count or 1 }
   end
   for _, file in ipairs(cell.lost_files or {}) do
-    add(("%s: there is no file %s"):format(file.field, file.shown), "nothing is trained or evaluated without it; "
-      .. "what is there stays as it is", #cell.runs)
+    add(("%s: there is no file %s"):format(file.field, file.shown), "nothing is trained or evaluated without it, "
+      .. "and existing runs stay as they are", #cell.runs)
   end
   if cell.earlier then
     add("of an earlier spec", ("%s; they stay as they are, and the cell is trained anew"):format(table.concat(
@@ -217,15 +223,15 @@ local function list_cell_decisions(cell)
   return list
 end
 
--- Lines that explain the decisions of a sweep on existing runs: it trains, evaluates or skips them, and why. Equal
+-- Returns lines on a sweep's decisions on existing runs: whether it trains, evaluates or skips them, and why. Equal
 -- decisions in several cells share a line.
 function M.list_decisions(study)
   local all = lists.collect(study.cells, function(cell) return cell.spec and list_cell_decisions(cell) or {} end)
-  return lists.map(lists.group(all, function(one) return one.state .. "\0" .. one.words end), function(alike)
-    local names = lists.drop_repeats(lists.map(alike, function(one) return one.cell end))
-    local runs = lists.sum(alike, function(one) return one.runs end)
-    return ("%s: %s of %s: %s"):format(alike[1].state, wording.count(runs, "run"), #names <= MOST_NAMES
-      and table.concat(names, ", ") or wording.count(#names, "cell"), alike[1].words)
+  return lists.map(lists.group(all, function(one) return one.state .. "\0" .. one.words end), function(equal)
+    local names = lists.drop_repeats(lists.map(equal, function(one) return one.cell end))
+    local runs = lists.sum(equal, function(one) return one.runs end)
+    return ("%s: %s of %s: %s"):format(equal[1].state, wording.count(runs, "run"), #names <= MOST_NAMES
+      and table.concat(names, ", ") or wording.count(#names, "cell"), equal[1].words)
   end)
 end
 

@@ -6,7 +6,8 @@
 --
 -- Sums over runs: { runs, done, further (runs in `done` with more steps than requested), running, failed, waiting, left
 -- (all other runs; "to train on" and "to evaluate" are parts of it), gone and work (operations that are done, and all
--- operations), share, rate (steps per second of running runs), pace (operations per second), best (accuracy) }.
+-- operations), share, rate (steps per second of running runs), pace (operations per second), best (accuracy), unknown
+-- and unknown_done (runs with unknown work, and those of them that are done) }.
 
 local lists = require("base.lists")
 local escape = require("base.escape")
@@ -18,7 +19,7 @@ local M = {}
 local COUNTED = { done = "done", running = "running", failed = "failed", waiting = "waiting",
   ["trained further"] = "done" } -- a sweep skips such a run
 
--- Initial sums. Operations are floats, since those of a study can exceed the largest integer.
+-- Returns initial sums. Operations are floats, since those of a study can exceed the largest integer.
 local function make_sums()
   return { runs = 0, done = 0, further = 0, running = 0, failed = 0, waiting = 0, left = 0, ["to train on"] = 0,
     ["to evaluate"] = 0, gone = 0.0, work = 0.0, rate = 0.0, pace = 0.0, unknown = 0, unknown_done = 0 }
@@ -58,14 +59,15 @@ local function complete_sums(sums, mean)
   return sums
 end
 
--- The axes among the first `depth` that have several values; the first axis if none has.
-local function shown_axes(study, depth)
+-- Returns those of the first `depth` axes that have several values; the first axis if none has.
+local function list_shown_axes(study, depth)
   local axes = lists.filter({ table.unpack(study.axes, 1, depth) }, function(axis) return #axis.values > 1 end)
   return axes[1] and axes or { study.axes[1] }
 end
 
-local function split(study, depth)
-  local axes = shown_axes(study, depth)
+-- Groups the cells by their values on the first `depth` axes.
+local function group_cells(study, depth)
+  local axes = list_shown_axes(study, depth)
   local groups = lists.group(study.cells, function(cell)
     return table.concat(lists.map(axes, function(axis) return cell.key[axis.name] end), " ")
   end)
@@ -80,14 +82,14 @@ local function sum_runs(cells)
   return sums
 end
 
--- The sums of all cells, and those of groups as a list of { name, cells (a number), sums }, in the order of the grid.
--- The last axes are merged until there are at most `most` groups, or one axis remains; depth: their number.
+-- Returns the sums of all cells; groups of cells, { name, cells (a number), sums }, in the order of the grid; and the
+-- number of axes that distinguish them: the last axes are merged until there are at most `most` groups, or one axis.
 function M.sum_up(study, most)
   local total, depth = sum_runs(study.cells), #study.axes
-  local groups = split(study, depth)
+  local groups = group_cells(study, depth)
   while #groups > most and depth > 1 do
     depth = depth - 1
-    groups = split(study, depth)
+    groups = group_cells(study, depth)
   end
   local known = total.runs - total.unknown
   local mean = known > 0 and total.work / known or nil
@@ -102,14 +104,14 @@ local FAILURES = 4 -- the most lines of failures
 local BAR = 8
 local COUNTS = "%9s %7s %6s %8s %6s %6s" -- done, running, failed, steps/s, best, left
 
--- A bar "[####....]", of 20 characters by default, as trainers show it.
+-- Formats a share as a bar "[####....]", of 20 characters by default, as trainers show it.
 function M.format_bar(share, width)
   width = width or 20
   local full = math.floor(width * math.max(0, math.min(1, share)) + 1e-9)
   return "[" .. ("#"):rep(full) .. ("."):rep(width - full) .. "]"
 end
 
--- A duration as "45s", "12m30", "3h05" or "240h"; "" if it is unknown.
+-- Formats a duration as "45s", "12m30", "3h05" or "240h"; "" if it is unknown.
 local function format_duration(seconds)
   if not (seconds and seconds >= 0 and seconds < 3.6e7) then
     return ""
@@ -177,12 +179,13 @@ local function format_group(group, width)
 end
 
 local function format_header(study, depth, width)
-  local axes = table.concat(lists.get_names(shown_axes(study, depth)), " ")
+  local axes = table.concat(lists.get_names(list_shown_axes(study, depth)), " ")
   return ("%-" .. width .. "s %s " .. COUNTS):format(cut(axes, width),
     (" "):rep(BAR + 2), "done", "running", "failed", "steps/s", "best", "left")
 end
 
--- Orders groups: if they do not all fit, active groups come first, and one line stands for the omitted groups.
+-- Returns the most active of too many groups, in their order, and a line on the others; both together have `most`
+-- lines.
 local function shorten_groups(groups, most)
   local ranked = {}
   for i, group in ipairs(groups) do
@@ -212,7 +215,8 @@ local function choose_width(study, groups, columns)
   return math.max(8, math.min(longest, columns - #COUNTS:format("", "", "", "", "", "") - BAR - 5))
 end
 
--- The lines of the text. options: title, seconds_left(total), failures, lines, columns.
+-- Returns the lines of the text and the sums of all cells. options: title, seconds_left(total), failures, lines,
+-- columns.
 function M.format(study, options)
   local columns = math.min(options.columns or WIDEST, WIDEST)
   local failures = format_failures(options.failures, options.lines and FAILURES or math.huge)
@@ -236,6 +240,7 @@ function M.format(study, options)
   return lines, total
 end
 
+-- A display { stream, live (it is redrawn in place), height (lines on the terminal), shown (time of the last lines) }.
 local Display = {}
 Display.__index = Display
 
@@ -246,14 +251,14 @@ local function is_terminal(descriptor)
   return kind ~= "dumb" and kind ~= "" and shell.run({ "test", "-t", descriptor }) == 0
 end
 
--- Opens a display on stdout (1) or stderr (2). Its field live: the display is redrawn.
+-- Opens a display on stdout (1) or stderr (2).
 function M.open_display(descriptor)
   return setmetatable({ stream = descriptor == 1 and io.stdout or io.stderr, live = is_terminal(descriptor),
     height = 0, shown = os.time() }, Display)
 end
 
--- The terminal's current number of lines and columns; nil if the display is not redrawn.
-function Display:size()
+-- Returns the terminal's current number of lines and columns; nil if the display is not redrawn.
+function Display:get_size()
   if not self.live then
     return nil
   end
@@ -262,6 +267,7 @@ function Display:size()
   return lines > 0 and lines or 24, columns > 0 and columns or 80
 end
 
+-- Removes the redrawn lines from the terminal.
 function Display:wipe()
   if self.height > 0 then
     self.stream:write(("\27[%dA\27[J"):format(self.height))
@@ -275,7 +281,8 @@ function Display:say(text)
   self.stream:flush()
 end
 
-function Display:due()
+-- Whether it is time to show new lines.
+function Display:is_due()
   return self.live or os.time() - self.shown >= PLAIN_SECONDS
 end
 

@@ -18,7 +18,7 @@ local END = 512 -- bytes at the end of run.json that record the end of a run
 local QUIET, QUIET_AT_FIRST = 120, 900 -- seconds without a change until a run counts as not running
 local LINES = 3 -- lines by which metrics.jsonl may lag behind
 
--- Whether a file has changed since it was last seen, and its time.
+-- Records a file's state in `seen`. Returns whether the file has changed since it was last seen, and its time.
 local function note_change(seen, path, name)
   local found, before = lfs.attributes(path .. "/" .. name), seen[name]
   local is_file = found and found.mode == "file"
@@ -41,7 +41,9 @@ local function find_state(cell, run, seen, dir, locks, now)
   return (held or now - seen.sign <= patience) and "running" or "stopped"
 end
 
--- Reads the progress of a run. locks: from ledger.read_locks; now: seconds of this machine's clock.
+-- Reads the progress of a run in `dir`. locks: from ledger.read_locks; now: seconds of this machine's clock. run.seen
+-- has the states of the files, exit (that of run.json), sign (the time of the last sign of life), first (whether the
+-- files were not read before) and settled (the state of a run that has ended).
 function M.read(cell, run, dir, locks, now)
   local seen = run.seen
   if not seen or seen.dir ~= dir then
@@ -49,13 +51,13 @@ function M.read(cell, run, dir, locks, now)
     run.seen, run.progress = seen, run.progress or { step = 0, work = 0 }
   end
   local ended = note_change(seen, dir, "run.json")
-  local moved, metrics_time = note_change(seen, dir, "metrics.jsonl")
+  local logged, metrics_time = note_change(seen, dir, "metrics.jsonl")
   local evaluated, eval_time = note_change(seen, dir, "eval.jsonl")
   if ended then
     local text = input.read_end(dir .. "/run.json", END) or ""
     seen.exit = math.tointeger(tonumber(text:match('"exit":(%d+)}%s*$')))
   end
-  if moved or evaluated or ended then
+  if logged or evaluated or ended then
     seen.settled = nil
     run.progress = ledger.read_progress(dir, cell.wanted)
     local written = math.max(metrics_time or 0, eval_time or 0)

@@ -9,36 +9,37 @@
 # running commands and waits for them. After SIGUSR1 it starts no further command.
 
 set -u
-most=$2 line=0 running=0 pids='' stopping='' unheard=''
+most=$2 line=0 running=0 pids='' stopping='' is_reader_lost=''
 exec 8<"$1" || exit 4
 
 # All events arrive through one pipe, whose name is deleted once the pipe is open.
-room=$(mktemp -d) || exit 4
-mkfifo "$room/events" && exec 9<>"$room/events" || exit 4
-rm -rf "$room"
+folder=$(mktemp -d) || exit 4
+mkfifo "$folder/events" && exec 9<>"$folder/events" || exit 4
+rm -rf "$folder"
 
+# Starts no further command and ends the running ones.
 stop() {
     stopping=yes
     [ -z "$pids" ] || kill -TERM $pids 2>/dev/null
 }
 # Handles the end of the process that reads the output: SIGPIPE reports it, or, if that signal is ignored, a failed
 # write.
-gone() {
-    [ -z "$unheard" ] || return 0
-    unheard=yes
+lose_reader() {
+    [ -z "$is_reader_lost" ] || return 0
+    is_reader_lost=yes
     stop
     exec >/dev/null
 }
 trap stop TERM INT HUP
-trap gone PIPE
+trap lose_reader PIPE
 trap 'stopping=yes' USR1
 
 say() {
-    echo "$*" 2>/dev/null || gone
+    echo "$*" 2>/dev/null || lose_reader
 }
 
-# Runs one command in a process that passes on SIGTERM and reports the exit code: line number, command.
-job() {
+# Runs one command in a process that passes on SIGTERM and reports the exit code: LINE COMMAND.
+run_job() {
     exec </dev/null >/dev/null 2>&1
     sh -c "exec $2" 8<&- 9>&- &
     child=$!
@@ -51,16 +52,18 @@ job() {
     echo "end $1 $status" >&9
 }
 
+# Starts the command of the next line.
 begin() {
     [ -z "$stopping" ] && IFS= read -r command <&8 || return 1
     line=$((line + 1)) running=$((running + 1))
     command=$(printf %b "$command")
-    job $line "$command" &
+    run_job $line "$command" &
     pids="$pids $!"
     eval "pid_$line=$!"
     say start $line $!
 }
 
+# Removes the process of line $1 from $pids.
 forget() {
     running=$((running - 1))
     eval "gone=\$pid_$1"
@@ -73,6 +76,7 @@ forget() {
 }
 
 say runner $$
+# Reports an event every second.
 tick() {
     exec >/dev/null 2>&1
     while sleep 1 && kill -0 $$; do echo tick >&9; done

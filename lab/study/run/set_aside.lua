@@ -16,6 +16,7 @@ local escape = require("base.escape")
 
 local M = {}
 
+-- Moves one run; true, or nil and a message.
 local function move(out, run)
   local parent, name = run.path:match("^(.*)/([^/]*)$")
   local place

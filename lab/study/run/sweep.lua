@@ -1,7 +1,7 @@
 -- Does the missing work of a study: builds its trainers, and trains and evaluates its runs, several at a time.
 --
 -- Input: { project, action, study, scale, set, choice, given, jobs, hours, out, device, target, arch, jit, cuda_root,
--- left }. left: nil, or hooks for unfinished runs in other folders, { take_on(cell, words), tidy(study) }. Output: an
+-- hooks }. hooks: nil, or functions for unfinished runs in other folders (slurm.lua), { take_on, tidy }. Output: an
 -- exit code; results on stdout, other messages on stderr. The folders of the runs are the only record of progress: the
 -- same command continues after any interruption. Two sweeps of one study share the work, since trainers lock their
 -- folders.
@@ -29,8 +29,7 @@ local wording = require("base.wording")
 
 local M = {}
 
-local counts_of, must, say = overview.count_states, overview.must, overview.print
-local title_of = overview.name_study
+local must, say = overview.must, overview.print
 
 local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
 local LOG_LINES = 8
@@ -39,8 +38,8 @@ local function list_cells_to_do(study, tried)
   return lists.filter(study.cells, function(cell) return #cell.missing > 0 and not tried[cell.id] end)
 end
 
--- The number of concurrent cells, and the threads of each cell. Runs of a cell train side by side, one thread each; if
--- there are fewer runs than processors, several cells train at a time.
+-- Returns the number of concurrent cells, and the threads of each. Runs of a cell train side by side, one thread each;
+-- if there are fewer runs than processors, several cells train at a time.
 local function share_processors(options, cells)
   local processors = build.count_processors()
   local most = math.max(1, lists.max(cells, function(cell) return #cell.missing end))
@@ -53,12 +52,13 @@ local function share_processors(options, cells)
   return math.max(1, processors // threads), threads
 end
 
+-- Returns the words of a command of an item's trainer.
 local function make_words(item, ...)
   return { "env", defaults.make_environment(item.job.defaults), item.dir .. "/trainer", ... }
 end
 
--- The missing runs of a cell in parts of at most `most` runs; each part { seeds = { first, last }, learning_rates, runs
--- } is one process.
+-- Splits the missing runs of a cell into processes of at most `most` runs, { seeds = { first, last }, learning_rates,
+-- runs }.
 local function split_cell(cell, most)
   local list, rates, seeds = {}, cell.learning_rates, cell.seeds
   local across = math.min(most, #rates)
@@ -77,7 +77,8 @@ local function split_cell(cell, most)
   return list
 end
 
--- Makes a job: the cell, its log, and the command line that trains a part of the cell; or nil and a message.
+-- Makes a job { cell, runs, log, log_from (byte), line (the command) } that trains a part of a cell; or nil and a
+-- message.
 local function make_job(options, item, part, threads)
   local cell = item.cell
   local log = ("%s/%s/%s/log.txt"):format(options.out, cell.id, cell.spec.plan.digest)
@@ -98,10 +99,13 @@ local function read_progress(job, locks)
   end
 end
 
+-- Whether the hours of --hours are over.
 local function is_over(options)
   return options.deadline ~= nil and os.time() >= options.deadline
 end
 
+-- One round of training: { options, study, display, jobs, failed, ended (numbers of runs and of jobs), code,
+-- estimate_seconds_left }.
 local Sweep = {}
 Sweep.__index = Sweep
 
@@ -124,8 +128,8 @@ function Sweep:show()
       read_progress(job, locks)
     end
   end
-  local lines, columns = self.display:size()
-  local shown, total = progress_text.format(self.study, { title = title_of(self.study), failures = {},
+  local lines, columns = self.display:get_size()
+  local shown, total = progress_text.format(self.study, { title = overview.name_study(self.study), failures = {},
     seconds_left = self.estimate_seconds_left, lines = lines and lines - 1, columns = columns })
   self.display:show(lines and shown or { progress_text.format_total(total, self.estimate_seconds_left(total)) })
 end
@@ -137,6 +141,7 @@ local function describe_failure(job, failed, status)
     words and "; from " .. job.log .. ":\n" or "; there is no reason in " .. job.log, words or "")
 end
 
+-- Handles the end of job i.
 function Sweep:finish(i, status, runner)
   local job, locks, undone = self.jobs[i], ledger.read_locks(), 0
   local cell = job.cell
@@ -164,28 +169,29 @@ function Sweep:finish(i, status, runner)
 end
 
 function Sweep:tick(runner)
-  if not self.is_up and is_over(self.options) then
-    self.is_up = true
+  if not self.is_over and is_over(self.options) then
+    self.is_over = true
     runner:drain()
   end
-  if self.display:due() then
+  if self.display:is_due() then
     self:show()
   end
 end
 
+-- Makes the jobs of cells with a trainer; nil after an error.
 function Sweep:prepare(items, threads)
   local most = self.options.deadline and self.options.device == "cpu" and threads or math.maxinteger
   for _, item in ipairs(items) do
-    local able, message = true, nil
+    local is_ready, message = true, nil
     if item.fresh then
-      able, message = set_aside.move_damaged(self.options.out, item.cell, item.cell.missing)
+      is_ready, message = set_aside.move_damaged(self.options.out, item.cell, item.cell.missing)
     end
-    if able and item.fresh and self.options.left then
-      self.options.left.take_on(item.cell, make_words(item, "info", "--json"))
+    if is_ready and item.fresh and self.options.hooks then
+      self.options.hooks.take_on(item.cell, make_words(item, "info", "--json"))
     end
     for _, part in ipairs(item.fresh and split_cell(item.cell, most) or {}) do
       local job
-      if able then
+      if is_ready then
         job, message = make_job(self.options, item, part, threads)
       end
       if not job then
@@ -219,21 +225,21 @@ function Sweep:train(items, most, threads)
 end
 
 -- Prints the result of a sweep and returns its exit code. how: the last result of jobs.run or hand_over.run; code: the
--- worst exit code so far; failed: the number of failed runs.
+-- worst exit code; failed: the number of failed runs; begun: the time of the start.
 local function conclude(options, study, how, code, failed, begun)
   ledger.survey(study, options.out)
-  if options.left then
-    options.left.tidy(study)
+  if options.hooks then
+    options.hooks.tidy(study)
   end
-  local counts = counts_of(study)
-  local lost = counts_of({ cells = lists.filter(study.cells, function(cell)
+  local counts = overview.count_states(study)
+  local lost = overview.count_states({ cells = lists.filter(study.cells, function(cell)
     return cell.spec and cell.lost_files[1]
   end) }).left
   local linked = lists.count(overview.list_runs(study), function(run) return run.link end)
   local rest = { { counts["trained further"], "trained further" }, { failed, "failed" },
     { lost, "without their files" }, { linked, "behind links" },
     { counts.running, "with other processes" }, { counts.waiting, "waiting" } }
-  io.stdout:write(("%s: %d of %s%s done%s, in %s; %s\n"):format(title_of(study), counts.done,
+  io.stdout:write(("%s: %d of %s%s done%s, in %s; %s\n"):format(overview.name_study(study), counts.done,
     wording.count(counts.runs, "run"), overview.format_part(study), overview.format_rest(rest),
     wording.format_duration(os.time() - begun), options.out))
   if how == "lost" then
@@ -249,12 +255,12 @@ local function conclude(options, study, how, code, failed, begun)
     say("stopped; running trainings have written checkpoints; the same command continues them")
     return AGAIN
   elseif code == DONE and counts.waiting > 0 and #study.cells < #study.ids then
-    say("not all is done: what waits is made of runs of cells that are not among these")
+    say("not all is done: waiting cells are made from runs of cells that are not selected")
     return AGAIN
   elseif code == DONE and lost + linked > 0 then
     return INPUT
   elseif code == DONE and counts.left > 0 then
-    say("not all is done; the same command, once the other processes are through, does the rest")
+    say("not all is done; once the other processes have ended, the same command does the rest")
     return AGAIN
   end
   return code
@@ -263,17 +269,17 @@ end
 local function announce(study, counts, options, most, threads)
   local how = most and ("; %s at a time, %s each"):format(wording.count(most, "cell"),
     wording.count(threads, "thread")) or ""
-  say(("%s: %s, %s: %d done, %d to do in %s%s"):format(title_of(study), overview.format_cell_count(study),
+  say(("%s: %s, %s: %d done, %d to do in %s%s"):format(overview.name_study(study), overview.format_cell_count(study),
     wording.count(counts.runs, "run"), counts.done, counts.left, options.out, how))
   overview.print_states(study)
 end
 
--- Builds trainers and trains the runs that can be trained now. Returns the result of jobs.run, the worst exit code and
--- the number of failed runs.
+-- Builds trainers and trains the runs of cells that are not in the set `tried`, which grows. Returns the result of
+-- jobs.run, the worst exit code and the number of failed runs.
 local function train_round(options, study, tried)
   local cells = list_cells_to_do(study, tried)
   local most, threads = share_processors(options, cells)
-  announce(study, counts_of(study), options, #cells > 0 and most, threads)
+  announce(study, overview.count_states(study), options, #cells > 0 and most, threads)
   if #cells == 0 then
     return "done", DONE, 0
   elseif is_over(options) then
@@ -315,11 +321,11 @@ local function sweep_all(options, study)
 end
 
 local function dry_run(options, study)
-  local counts, cells = counts_of(study), list_cells_to_do(study, {})
+  local counts, cells = overview.count_states(study), list_cells_to_do(study, {})
   local most, threads = share_processors(options, cells)
   announce(study, counts, options, #cells > 0 and most, threads)
   if counts.waiting > 0 then
-    io.stdout:write(("not counted: %s that wait for others, which nobody knows yet\n"):format(
+    io.stdout:write(("not counted: %s that wait for other runs\n"):format(
       wording.count(counts.waiting, "run")))
   end
   if #cells == 0 then

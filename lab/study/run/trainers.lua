@@ -1,8 +1,9 @@
 -- The trainers of a study's cells: lists existing trainers, and builds the missing ones, several at a time.
 --
--- Input: a project, cells, their targets. Output: for each cell { cell, dir, job, linking (if it is required), fresh,
--- compiled }. A trainer with the defaults of another study is compiled but not fresh, and gets the defaults of its
--- cell. Of the trainers that are not compiled, the first is built alone, because all share the runtime's objects.
+-- Input: a project, cells, their targets. Output: items, for each cell { cell, dir, job, linking (if it is required),
+-- fresh, compiled, code (of a failed build) }. A trainer with the defaults of another study is compiled but not fresh,
+-- and gets the defaults of its cell. Of the trainers that are not compiled, the first is built alone, because all share
+-- the runtime's objects.
 
 local build = require("render.builds.build")
 local claim = require("base.claim")
@@ -26,16 +27,16 @@ local MOST_BUILDS = 3 -- the most attempts to build a trainer and copy it
 -- linking "static" if it is required.
 function M.list(project, cells, request)
   local levels = must(ENVIRONMENT, build.find_levels(project, request.levels or "best"))
-  local with_cuda, words = request.target == "cpu,cuda", {}
+  local with_cuda, cuda = request.target == "cpu,cuda", {} -- cuda: words of CUDA by the least architecture
   return lists.map(cells, function(cell)
     local spec = cell.spec
     overview.warn(tuned.apply(project, spec.plan))
     spec.files = must(INPUT, project:render_files(spec.plan, with_cuda))
     local least = spec.plan.least_architecture
-    if with_cuda and not words[least] then
-      words[least] = must(ENVIRONMENT, build.find_cuda(project, request, least))
+    if with_cuda and not cuda[least] then
+      cuda[least] = must(ENVIRONMENT, build.find_cuda(project, request, least))
     end
-    local job = build.make_job(project, spec, levels, request.linking or "dynamic", with_cuda and words[least] or nil)
+    local job = build.make_job(project, spec, levels, request.linking or "dynamic", with_cuda and cuda[least] or nil)
     local dir = build.get_folder(project, spec)
     return { cell = cell, dir = dir, job = job, linking = request.linking,
       fresh = build.is_fresh(dir, job, request.linking), compiled = build.is_compiled(dir, job, request.linking) }
@@ -48,6 +49,7 @@ local function print_text(text)
   end
 end
 
+-- Records the end of a build. state: { built, count }, numbers of trainers.
 local function conclude(state, item, code, text)
   state.built = state.built + 1
   item.fresh, item.code = code == 0, code
@@ -55,6 +57,7 @@ local function conclude(state, item, code, text)
   say(("[%d/%d] %s: %s"):format(state.built, state.count, item.cell.id, code == 0 and "built" or "nothing was built"))
 end
 
+-- Begins builds: returns them and their commands as lines of shell.
 local function begin_all(project, items, state, threads)
   local works, lines = {}, {}
   for _, item in ipairs(items) do
@@ -70,7 +73,8 @@ local function begin_all(project, items, state, threads)
   return works, lines
 end
 
-local function build_these(project, items, state, threads)
+-- Builds the trainers of items at the same time; returns the result of jobs.run.
+local function build_together(project, items, state, threads)
   local works, lines = begin_all(project, items, state, threads)
   local done, how = pcall(jobs.run, project, lines, build.count_processors(), {
     finish = function(i, status, runner)
@@ -104,6 +108,7 @@ local function renew_defaults(project, items)
   return stale
 end
 
+-- Builds the trainers of items that are not fresh; returns the result of jobs.run.
 function M.build(project, items)
   local stale = renew_defaults(project, items)
   if #stale == 0 then
@@ -111,12 +116,12 @@ function M.build(project, items)
   end
   local state = { built = 0, count = #stale }
   say(("building %s for %s"):format(wording.count(#stale, "trainer"), (stale[1].job.levels:gsub(" ", ", "))))
-  local how = build_these(project, { table.remove(stale, 1) }, state, build.count_processors())
-  return how == "done" and #stale > 0 and build_these(project, stale, state, 1) or how
+  local how = build_together(project, { table.remove(stale, 1) }, state, build.count_processors())
+  return how == "done" and #stale > 0 and build_together(project, stale, state, 1) or how
 end
 
--- Lists the trainers of cells and builds them. Ends the command with a message if some cannot be built; undone: its
--- first words.
+-- Lists the trainers of cells and builds them. Ends the command with a message, which begins with `undone`, if some
+-- cannot be built.
 function M.build_all(project, cells, request, undone)
   local items = M.list(project, cells, request)
   M.build(project, items)
@@ -139,7 +144,7 @@ function M.copy(project, item, path)
     item.fresh = false
     M.build(project, { item })
   end
-  return nil, item.dir .. ": other builds write this trainer, too; run the same command once they are done"
+  return nil, item.dir .. ": other builds write this trainer, too; run the same command after they have ended"
 end
 
 -- Builds the first trainer for measurements, unless some trainer exists. true, or nil and an exit code.

@@ -1,8 +1,8 @@
 -- Watches a study that other processes sweep: reads the files of its runs repeatedly, and shows their states.
 --
--- Input: the options of the verb sweep with seconds and once; two functions, hooks, for runs outside their own folders:
--- find_attempt(out, run), the attempt with the most progress, { dir }, and find_error(out, run, dir), the reason for a
--- failure in the log; both may return nil. Output: an exit code; the view on stdout. Only files are read, since
+-- Input: the options of the verb sweep with seconds and once; hooks, two functions for runs outside their own folders:
+-- find_attempt(out, run) returns the attempt with the most progress, { dir }, and find_error(out, run, dir) the reason
+-- for a failure in the log; both may return nil. Output: an exit code; the view on stdout. Only files are read, since
 -- processes and clocks of other machines are unknown. A finished run is not read again.
 
 local failures = require("lab.study.run.failures")
@@ -19,7 +19,7 @@ local progress_text = require("lab.study.run.progress_text")
 local M = {}
 
 local DONE, INPUT = 0, 1
-local SECONDS = 5
+local SECONDS = 5 -- between two readings
 local SIGNAL = 128 -- the least exit code that stands for a signal
 
 -- Sets scale and settings as in the sweep into this folder, unless options have them or a study's text (given).
@@ -50,7 +50,8 @@ local function exists(path)
   return lfs.attributes(path, "mode") ~= nil
 end
 
-local function has_awaited_calibration(options, study)
+-- Whether the spec of a waiting cell exists by now.
+local function has_new_spec(options, study)
   return lists.find(study.cells, function(cell)
     local file = not cell.spec and cell.source and cell.source.file
     return file and exists(options.out .. "/" .. file)
@@ -68,6 +69,7 @@ local function read_cell(options, cell, hooks, locks, now)
   end
 end
 
+-- Finds the reason for a run's failure again only after its run.json has changed.
 local function find_reason(options, run, hooks, logs)
   local seen = run.seen -- seen["run.json"] changes with the file (run_progress.lua)
   if seen.explained ~= seen["run.json"] then
@@ -90,8 +92,9 @@ local function list_failed(options, study, hooks)
   end)
 end
 
+-- Shows the states; returns whether all runs are done. said: texts that were printed on a display that is not redrawn.
 local function show(options, study, display, estimate_seconds_left, failed, said)
-  local lines, columns = display:size()
+  local lines, columns = display:get_size()
   local shown, total = progress_text.format(study, { title = overview.name_study(study), failures = failed,
     columns = columns, lines = lines and lines - 1, seconds_left = estimate_seconds_left })
   if lines or options.once then
@@ -118,15 +121,15 @@ function M.run(options, hooks)
   local study = overview.must(INPUT, expand(options))
   local display, estimate_seconds_left, said = progress_text.open_display(1), progress_text.make_time_estimator(), {}
   while true do
-    if has_awaited_calibration(options, study) then
+    if has_new_spec(options, study) then
       study = expand(options) or study
     end
     local locks, now = ledger.read_locks(), os.time()
     for _, cell in ipairs(lists.filter(study.cells, function(cell) return cell.spec end)) do
       read_cell(options, cell, hooks, locks, now)
     end
-    local all = show(options, study, display, estimate_seconds_left, list_failed(options, study, hooks), said)
-    if all or options.once then
+    local is_done = show(options, study, display, estimate_seconds_left, list_failed(options, study, hooks), said)
+    if is_done or options.once then
       return DONE
     end
     local code = shell.run({ "sleep", options.seconds or SECONDS })

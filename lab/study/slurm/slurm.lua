@@ -208,8 +208,8 @@ local function make_hooks(options)
   }
 end
 
--- Prepares a sweep on this machine: sets options.left, by which the sweep gets the unfinished runs of tasks. Returns an
--- error if tasks in the queue work in the folder of runs.
+-- Prepares a sweep on this machine: sets options.hooks, by which the sweep gets the unfinished runs of tasks. Returns
+-- an error if tasks in the queue work in the folder of runs.
 function M.make_way(options)
   local tasks, message, absent = queue.list_tasks()
   must(ENVIRONMENT, tasks or absent, ("%swhether tasks of Slurm work in %s is not known: nothing is started\n"):format(
@@ -223,7 +223,7 @@ function M.make_way(options)
   must(INPUT, not busy, busy and ("--out %s: tasks of Slurm work in this folder: %s\n  expected: none; "
     .. "./longhand sweep cancel %s ends them, another --out is out of their way"):format(options.out,
     format_record(busy), busy.study))
-  options.left = list[1] and make_hooks(options)
+  options.hooks = list[1] and make_hooks(options)
 end
 
 return M
