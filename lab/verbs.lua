@@ -37,7 +37,10 @@ function M.sweep(arguments)
   if arguments.slurm or of_slurm[action] then
     return slurm.run(arguments)
   end
-  return action == "run" and used and slurm.make_way(arguments) or require("lab.study.run.sweep").run(arguments)
+  if action == "run" and used then
+    slurm.prepare_local_sweep(arguments)
+  end
+  return require("lab.study.run.sweep").run(arguments)
 end
 
 function M.bundle(arguments)

@@ -57,7 +57,7 @@ local function run()
     return slurm.run(options)
   end
   options.action, options.device, options.target = "run", "cpu", "cpu"
-  slurm.make_way(options)
+  slurm.prepare_local_sweep(options)
   return require("lab.study.run.sweep").run(options)
 end
 

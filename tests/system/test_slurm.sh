@@ -363,7 +363,7 @@ return {
   },
 }
 END3
-    ends_with 0 "once all of these are done, submits what waits for them" sweep staged "$work/stages.lua" \
+    ends_with 0 "once all of these are done, submits the runs that wait for them" sweep staged "$work/stages.lua" \
         --slurm "$work/here.lua" && until_true idle || return
     ends_with 0 "3 of 3 runs done" sweep staged status "$work/stages.lua" ||
         { cat "$work"/staged/.slurm/*/logs/*.txt && return 1; }
@@ -371,7 +371,7 @@ END3
 
 # Cancelling a stage also cancels the jobs that would continue it.
 cancels_stages() {
-    ends_with 0 "submits what waits" sweep again "$work/stages.lua" --slurm "$work/held.lua" &&
+    ends_with 0 "submits the waiting runs" sweep again "$work/stages.lua" --slurm "$work/held.lua" &&
         [ "$(squeue -h | grep -c .)" -eq 2 ] && ends_with 0 "cancelled: job" sweep again cancel "$work/stages.lua" &&
         until_true idle
 }

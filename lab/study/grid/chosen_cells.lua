@@ -1,7 +1,7 @@
 -- Selection of cells of a study: STUDY:CELL,CELL and --only AXIS=VALUE.
 --
 -- Input: words of the command line; the axes of a study as study.lua reads them. Output: a choice, { cells = ids or
--- nil, only = { { axis, names, word } } }; or nil and a message. Pure.
+-- nil, only = { { axis, names, word (of the command line) } } }; or nil and a message. Pure.
 
 local lists = require("base.lists")
 local nearest = require("base.nearest")
@@ -9,7 +9,7 @@ local nodes = require("lab.study.grid.nodes")
 
 local M = {}
 
--- Splits STUDY:CELL or STUDY:SCALE:CELL: the study, the scale or nil, the text after the last colon.
+-- Splits STUDY:CELL or STUDY:SCALE:CELL into the study, the scale or nil, and the text after the last colon.
 function M.split(text)
   local argument, last = text:match("^(.*):([^:]*)$")
   local study, scale = argument:match("^(.*):([^:]*)$")
@@ -20,8 +20,8 @@ local function split_items(text)
   return lists.find_all(text .. ",", "([^,]*),")
 end
 
--- Reads words that name cells of one study: { study, scale, cells }; or nil and a message. A word with is_file(word) is
--- a path, which may contain a colon.
+-- Reads words that name one study or cells of it: { study, scale, cells }; or nil and a message. A word for which
+-- is_file(word) is true is a path, which may contain a colon.
 function M.parse_words(words, is_file)
   local whole
   for _, word in ipairs(words) do
@@ -41,6 +41,7 @@ function M.parse_words(words, is_file)
   return whole
 end
 
+-- Parses the values of --only; nil and a message for an invalid one.
 function M.parse_only(texts)
   local only = {}
   for i, text in ipairs(texts) do
@@ -60,7 +61,7 @@ end
 
 -- Returns the selected values of each axis: { <axis> = { <value> = true } }. Several choices on one axis add up.
 local function select_values(only, axes, d)
-  local by_name, left = {}, {}
+  local by_name, selected = {}, {}
   for _, axis in ipairs(axes) do
     by_name[axis.name] = lists.get_names(axis.values)
   end
@@ -75,21 +76,22 @@ local function select_values(only, axes, d)
       if not lists.has(legal, name) then
         refuse_unknown(d, one, name, "value of the axis " .. axis, legal)
       end
-      left[axis] = left[axis] or {}
-      left[axis][name] = true
+      selected[axis] = selected[axis] or {}
+      selected[axis][name] = true
     end
   end
-  return left
+  return selected
 end
 
 -- Returns a predicate of a point of the grid and the id of its cell: whether the cell is selected.
 function M.make_filter(choice, axes, d)
-  local left = select_values(choice.only or {}, axes, d)
+  local selected = select_values(choice.only or {}, axes, d)
   return function(point, id)
-    return nodes.has_values(axes, point, left) and (not choice.cells or lists.has(choice.cells, id))
+    return nodes.has_values(axes, point, selected) and (not choice.cells or lists.has(choice.cells, id))
   end
 end
 
+-- Returns the words of a command line that make this choice.
 function M.make_words(choice, study)
   return lists.append({ study .. (choice.cells and ":" .. table.concat(choice.cells, ",") or "") },
     lists.collect(choice.only or {}, function(one) return { "--only", one.word } end))

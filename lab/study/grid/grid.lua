@@ -56,16 +56,17 @@ local function is_file(path)
   return lfs.attributes(path, "mode") == "file"
 end
 
--- Finds a study: a path, the name of a file in spec/studies, or that of a file from flags in the folder of runs.
+-- Finds the file of a study: a path, the name of a file in spec/studies, or that of a file from flags in the folder of
+-- runs.
 local function find(project, argument, out, d)
   local path = project:path("spec/studies/" .. argument .. ".lua")
-  local left = ("%s/%s.lua"):format(out, argument)
+  local from_flags = ("%s/%s.lua"):format(out, argument)
   if is_file(argument) then
     return argument
   elseif load_module.is_id(argument) and is_file(path) then
     return path
-  elseif not argument:find("/", 1, true) and is_file(left) then
-    return left
+  elseif not argument:find("/", 1, true) and is_file(from_flags) then
+    return from_flags
   end
   d:add({ what = diagnostics.describe_missing("study", argument, lfs.attributes(argument, "mode")),
     expected = "a path, or one of the names that ./longhand list studies shows",
@@ -74,6 +75,7 @@ local function find(project, argument, out, d)
       project:list_names("spec/studies", ".lua"), "%s") })
 end
 
+-- Whether a point of the grid has, for each of its values, partners that its `with` allows.
 local function is_combination(axes, point)
   return not lists.any(point, function(value) return not nodes.has_values(axes, point, value.with or {}) end)
 end
@@ -93,14 +95,14 @@ end
 -- in sort_width_64, unless the id would be too long. Without a prefix, the first axis' name precedes if the values give
 -- no valid id, such as 16 and 0.5.
 local function make_id(study, point)
-  local function joined(first, is_long)
+  local function join(first, is_long)
     return table.concat(lists.join(first, lists.map(point, function(value, i)
       local axis = is_long and tonumber(value.name) and study.axes[i].name .. "_" or ""
       return ((axis .. value.name):gsub("[^%w]", "_"))
     end)), "_")
   end
-  local ids = study.prefix and { joined({ study.prefix }, true), joined({ study.prefix }) } or { joined({}) }
-  return lists.find(ids, load_module.is_id) or joined({ (study.axes[1].name:gsub("[^%w]", "_")) })
+  local ids = study.prefix and { join({ study.prefix }, true), join({ study.prefix }) } or { join({}) }
+  return lists.find(ids, load_module.is_id) or join({ (study.axes[1].name:gsub("[^%w]", "_")) })
 end
 
 -- Returns the learning rates or seeds of the last value of a point that has its own; nil if none has.
@@ -145,6 +147,7 @@ local function describe_point(axes, point)
   return table.concat(words, ", ")
 end
 
+-- Returns the stage of a point, or nil; and whether several stages contain it, which is an error.
 local function find_stage(work, point)
   local stage, both = stages.find_stage(work.study.stages, work.study.axes, point)
   if both then
@@ -159,16 +162,16 @@ local make_cell
 
 -- Returns the run from which a cell of a later stage is made, with the verb and its options; nil after errors. The
 -- folder of the cell's spec is next to the cell's runs; its name depends on that run and on the options.
-local function source_of(work, stage, point, id)
+local function find_source(work, stage, point, id)
   local study, d = work.study, work.diagnostics
-  local there, axis = stages.find_source(stage, study.axes, point)
-  there = there and is_combination(study.axes, there) and there
-  local cell = there and make_cell(work, there)
-  if there and not cell then
+  local used, axis = stages.find_source(stage, study.axes, point)
+  used = used and is_combination(study.axes, used) and used
+  local cell = used and make_cell(work, used)
+  if used and not cell then
     return nil
   end
   d:within("in the cell of " .. describe_point(study.axes, point))
-  if not there then
+  if not used then
     d:add({ at = stage.origin, field = stage.path .. ".from",
       what = ("several cells of %s, or none%s"):format(stage.from.name, axis and ", on the axis " .. axis or ""),
       expected = axis and "one value of the axis in the cells of " .. stage.from.name
@@ -246,7 +249,7 @@ function make_cell(work, point)
   end
   work.ids[id] = true
   local stage, failed = find_stage(work, point)
-  local source = stage and stage.from and source_of(work, stage, point, id)
+  local source = stage and stage.from and find_source(work, stage, point, id)
   if failed or stage and stage.from and not source then
     return nil
   end
@@ -275,19 +278,19 @@ local function make_cells(work)
       expected = ("at most %d"):format(MOST_CELLS) })
     return cells
   end
-  local chosen, taken = choice.make_filter(work.choice, study.axes, work.diagnostics), 0
+  local is_chosen, count_chosen = choice.make_filter(work.choice, study.axes, work.diagnostics), 0
   for i, point in ipairs(list_points(study.axes)) do
     work.all[i] = make_id(study, point)
-    if chosen(point, work.all[i]) then
-      taken = taken + 1
+    if is_chosen(point, work.all[i]) then
+      count_chosen = count_chosen + 1
       cells[#cells + 1] = make_cell(work, point)
     end
   end
-  choice.check(work.choice, { path = work.path, scales = study.scales }, work.all, taken, work.diagnostics)
+  choice.check(work.choice, { path = work.path, scales = study.scales }, work.all, count_chosen, work.diagnostics)
   return cells
 end
 
--- options: scale, set, reading, choice, given, out (the folder of all runs, by default runs).
+-- Expands a study; options are those of the head of this file; out: the folder of all runs, by default runs.
 function M.expand(project, argument, options)
   options = options or {}
   local d, out = diagnostics.new(), options.out or "runs"
@@ -298,6 +301,7 @@ function M.expand(project, argument, options)
   if not study then
     return nil, d:text()
   end
+  -- ids: those of made cells; made: cells by key; all: the ids of all cells; listed: see run_folders.find
   local work = { study = study, diagnostics = d, sets = sets, facts = facts, ids = {},
     made = {}, all = {}, choice = options.choice or {}, path = path, scale = options.scale, reading = options.reading,
     out = out, listed = {}, warnings = {} }

@@ -15,6 +15,7 @@ local M = {}
 local LARGEST_SEED = 1 << 53 -- runtime/cli/options.h
 local MOST_RUNS = 4096 -- most runs of a cell: runtime/cli/train/verb_train.c
 
+-- Adds an error at a node.
 function M.report(context, node, field, what, expected, hint)
   context.diagnostics:add({ at = node.origin, field = field, what = what, expected = expected, hint = hint })
 end
@@ -23,6 +24,7 @@ function M.show(node)
   return node.fields and "a table" or diagnostics.show(node.value)
 end
 
+-- Reports items without a name, and fields that are not in `legal`.
 function M.check_fields(context, node, path, legal)
   if #node.items > 0 then
     M.report(context, node.items[1], locate.join(path, 1), "a value without a name", "name = value")
@@ -46,6 +48,7 @@ function M.is_table(context, node, path, expected, legal)
   return is_one
 end
 
+-- Returns the items of a node that is a list with at least one; an empty list after an error.
 function M.read_items(context, node, path, expected)
   if not M.is_table(context, node, path, expected) then
     return {}
@@ -71,6 +74,7 @@ function M.get_name(value)
   return type(value) == "number" and canonical.format(value) or value
 end
 
+-- Returns those of the values { name } whose names a node lists.
 function M.pick(context, values, node, path)
   local names, picked = lists.get_names(values), {}
   for i, item in ipairs(M.read_items(context, node, path, "a list of names")) do
@@ -101,6 +105,7 @@ function M.read_cells(context, axes, node, path, owner)
   return cells
 end
 
+-- Returns the seeds from first to last as a list; an empty list after an error.
 function M.read_seeds(context, node, path)
   local expected = ("{ first, last }, both included, integers from 0 to %d, at most %d seeds"):format(LARGEST_SEED,
     MOST_RUNS)
@@ -139,6 +144,7 @@ function M.has_values(axes, point, values)
   return true
 end
 
+-- Converts a node to a plain table or value.
 function M.to_plain(node)
   if not tree.is_table(node) then
     return node.value

@@ -32,7 +32,7 @@ local FILES = { source = true, network = true, file = true, checkpoint = true }
 local VALUES = "values such as 64,128 or alibi,rope, a range 1:4 (both included), or tables: {1,40},{1,80}"
 
 -- Splits a text at commas, except within brackets and quotes; returns nil if a bracket or a quote is not closed.
-local function split(text)
+local function split_values(text)
   local parts, from, depth, quote = {}, 1, 0, nil
   for at, c in text:gmatch("()(.)") do
     if quote then
@@ -106,13 +106,14 @@ local function write_fragment(work, field, value, text)
   return text
 end
 
+-- Returns the line of an axis's value in the study; nil after an error.
 local function write_value(work, axis, text)
   text = text:match("^%s*(.-)%s*$")
   local value, problem = overrides.read_constant(text)
-  local whole = problem or type(value) == "table" and select(2, overrides.read_constant("{ " .. text .. " }"))
-  local name = not whole and make_name(value, text)
-  if whole then
-    work.refuse(axis.flag, ("%s: %s"):format(diagnostics.show(text), whole), VALUES)
+  local mistake = problem or type(value) == "table" and select(2, overrides.read_constant("{ " .. text .. " }"))
+  local name = not mistake and make_name(value, text)
+  if mistake then
+    work.refuse(axis.flag, ("%s: %s"):format(diagnostics.show(text), mistake), VALUES)
   elseif name == "" or type(name) == "string" and #name > load_module.ID_LONGEST then
     work.refuse(axis.flag, ("%s: its letters and digits give no valid name for this value"):format(
       diagnostics.show(text)), "a shorter value, or a study file, which names its values")
@@ -127,7 +128,7 @@ local function write_value(work, axis, text)
 end
 
 local function read_values(work, axis, text)
-  local parts = split(text)
+  local parts = split_values(text)
   if not parts then
     work.refuse(axis.flag, "a bracket or a quote that is not closed", VALUES)
   end
@@ -169,7 +170,8 @@ local function read_axis(work, text)
   return axis
 end
 
--- Makes paths of --set relative to the folder of runs. --set must not set an axis, since it would override the axis.
+-- Returns a word of --set with its path relative to the folder of runs. --set must not set an axis, whose values it
+-- would override.
 local function read_set(work, text)
   local field, value = text:match("^%s*([%w_.]+)%s*=(.*)$")
   local covers = field and field:gsub("%.use$", ""):gsub("%.kind$", "")
@@ -236,6 +238,7 @@ local function write_study(work, id, spec, prefix)
   return table.concat(lists.append(lists.append(lines, { "  }," }), work.last_lines), "\n") .. "\n}\n"
 end
 
+-- Makes a function that returns, for the path of a value in the study, the flag that gave it, for messages.
 local function make_origin(work, spec)
   return function(path)
     local axis = work.axes[tonumber(path:match("^axes%[(%d+)%]"))]
@@ -244,6 +247,7 @@ local function make_origin(work, spec)
   end
 end
 
+-- Returns the path and the text of the study's file.
 local function make_file(work, out, loaded, spec)
   local names = name_axes(work.axes)
   local start = table.concat({ loaded.id, table.unpack(names) }, "-"):sub(1, LONGEST_NAME)
@@ -269,8 +273,8 @@ local function read_flags(options)
   local study = loaded and make_file(work, options.out, loaded, paths.resolve(spec)) or {}
   local set = lists.map(options.set, function(one) return read_set(work, one) end)
   must(INPUT, d:count() == 0, d:text())
-  local there = write.read(study.path)
-  must(INPUT, not there or there == study.text, ("%s: found a changed study; expected the study of these flags\n"
+  local existing = write.read(study.path)
+  must(INPUT, not existing or existing == study.text, ("%s: found a changed study; expected the study of these flags\n"
     .. "  hint: rename the file to sweep the changed study; remove it to continue with the flags"):format(study.path))
   options.given = { text = study.text, origin = make_origin(work, escape.plain(options.study)) }
   options.study, options.set = study.path, set

@@ -69,6 +69,7 @@ local function read_options(context, node, path, verb)
   return options
 end
 
+-- Reads `from`, `verb` and `options` of a stage. names: those of earlier stages.
 local function read_making(context, node, path, stage, names)
   local fields = node.fields
   for _, field in ipairs({ "verb", "options" }) do

@@ -48,7 +48,8 @@ local function is_name(text)
   return type(text) == "string" and text:find(NAME) and #text <= load_module.ID_LONGEST
 end
 
-local function name_reader(fits, words, expected)
+-- Makes a reader of a text for which fits(text) is true; words: a noun for such a text.
+local function make_name_reader(fits, words, expected)
   return function(context, node, path)
     if fits(node.value) then
       return node.value
@@ -57,10 +58,11 @@ local function name_reader(fits, words, expected)
   end
 end
 
-local read_axis_name = name_reader(is_name, "name for an axis", NAME_TEXT)
-local read_prefix = name_reader(load_module.is_id, "first part of a cell's name", load_module.ID_TEXT)
+local read_axis_name = make_name_reader(is_name, "name for an axis", NAME_TEXT)
+local read_prefix = make_name_reader(load_module.is_id, "first part of a cell's name", load_module.ID_TEXT)
 
-local function optional(context, node, path, name, read)
+-- Reads a field of a node if it exists, by `read`.
+local function read_optional(context, node, path, name, read)
   local inner = node.fields[name]
   return inner and read(context, inner, locate.join(path, name)) or nil
 end
@@ -125,8 +127,8 @@ local function read_value(context, source, node, path, names)
   end
   local name = read_value_name(context, node.fields.name, locate.join(path, "name"))
   local fragment = read_fragment(context, source, node.fields.spec, locate.join(path, "spec"))
-  local rates = optional(context, node, path, "learning_rates", read_rates)
-  local seeds = optional(context, node, path, "seeds", nodes.read_seeds)
+  local rates = read_optional(context, node, path, "learning_rates", read_rates)
+  local seeds = read_optional(context, node, path, "seeds", nodes.read_seeds)
   if name and names[name] then
     nodes.report(context, node.fields.name, locate.join(path, "name"), ('"%s" occurs twice'):format(name),
       "names that differ")
@@ -210,7 +212,8 @@ local function read_axes(context, node)
   return axes
 end
 
-local function narrow(context, study, node, path)
+-- Sets the selected values of each axis in a scale as axis.narrowed.
+local function narrow_axes(context, study, node, path)
   if not nodes.is_table(context, node, path, "{ <axis> = { names of its values } }", lists.get_names(study.axes)) then
     return
   end
@@ -221,6 +224,7 @@ local function narrow(context, study, node, path)
   end
 end
 
+-- Reads and checks a scale; applies it to the study if it is the requested one.
 local function read_scale(context, study, node, name)
   local path = "scales." .. name
   if not nodes.is_table(context, node, path, "{ base, seeds, learning_rates, axes }", SCALE_FIELDS) then
@@ -228,10 +232,10 @@ local function read_scale(context, study, node, name)
   end
   local fields = node.fields
   local base = fields.base and read_fragment(context, context.source, fields.base, path .. ".base")
-  local seeds = optional(context, node, path, "seeds", nodes.read_seeds)
-  local rates = optional(context, node, path, "learning_rates", read_rates)
+  local seeds = read_optional(context, node, path, "seeds", nodes.read_seeds)
+  local rates = read_optional(context, node, path, "learning_rates", read_rates)
   if fields.axes then
-    narrow(context, study, fields.axes, path .. ".axes")
+    narrow_axes(context, study, fields.axes, path .. ".axes")
   end
   for _, axis in ipairs(study.axes) do
     if name == context.scale and axis.narrowed then
@@ -284,7 +288,7 @@ local function read_criterion(context, node, path)
   local percent = tonumber(above.value)
   if math.type(above.value) == nil or percent <= 1 or percent >= 100 then
     nodes.report(context, above, locate.join(path, "above"), nodes.show(above)
-      .. " is no number of percent that a score " .. "can pass", "a number above 1 and below 100", percent
+      .. " is no number of percent that a score can pass", "a number above 1 and below 100", percent
       and percent > 0 and percent <= 1 and "percent, not a share" or nil)
   end
   return { metric = nodes.read_word(context, metric, locate.join(path, "metric"), SHARES, "metric of shares"),
@@ -324,10 +328,10 @@ local function read_fields(context)
   nodes.check_fields(context, context.root, "", FIELDS)
   local study = { title = read_title(context, fields.title), shown = context.source.shown, below = {}, scales = {},
     axes = read_axes(context, fields.axes) }
-  study.prefix = optional(context, context.root, "", "prefix", read_prefix)
+  study.prefix = read_optional(context, context.root, "", "prefix", read_prefix)
   study.below[1] = fields.base and read_fragment(context, context.source, fields.base, "base", true)
-  study.seeds = optional(context, context.root, "", "seeds", nodes.read_seeds) or { 0 }
-  study.learning_rates = optional(context, context.root, "", "learning_rates", read_rates)
+  study.seeds = read_optional(context, context.root, "", "seeds", nodes.read_seeds) or { 0 }
+  study.learning_rates = read_optional(context, context.root, "", "learning_rates", read_rates)
   if fields.report and nodes.is_table(context, fields.report, "report", "what the report shows") then
     local items = lists.map(fields.report.items, nodes.to_plain)
     study.scored = read_scored(context, fields.report)

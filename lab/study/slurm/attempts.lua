@@ -22,6 +22,7 @@ local TAIL = 65536 -- bytes that hold the last line of window.jsonl
 local OWN = { ["metrics.jsonl"] = true, ["eval.jsonl"] = true, ["window.jsonl"] = true, ["run.json"] = true,
   lock = true } -- files of trainers in the folder of a run, in addition to checkpoints
 
+-- Returns the step of the newest checkpoint in a folder, 0 if it is unknown; nil without a checkpoint.
 local function find_step(dir)
   if not ledger.has_checkpoint(dir) then
     return nil
@@ -34,8 +35,7 @@ local function list_visible(folder)
   return lists.filter(write.list_names(folder), function(name) return not name:find("^%.") end)
 end
 
--- Folders of a run in attempts: a list of { dir, step (nil before the first checkpoint) }. Folders behind a link are
--- ignored.
+-- Returns the folders of a run in attempts as { dir, step (nil before the first checkpoint) }, except behind links.
 local function list_attempts(out, run)
   local attempts = ("%s/%s/.attempts"):format(out, run.dir:match("^(.*)/"))
   return lists.collect(list_visible(attempts), function(name)
@@ -47,6 +47,7 @@ local function list_attempts(out, run)
   end)
 end
 
+-- Returns the attempt at a run with the most progress, nil without attempts.
 function M.find_best(out, run)
   local best
   for _, attempt in ipairs(list_attempts(out, run)) do
@@ -55,7 +56,7 @@ function M.find_best(out, run)
   return best
 end
 
--- The state of a run that has only attempts: "failed" if the attempt with the most progress ended in an error, else
+-- Returns the state of a run that has only attempts: "failed" if the one with the most progress ended in an error, else
 -- "stopped"; nil without attempts.
 function M.read_state(out, run)
   local best = M.find_best(out, run)
@@ -63,7 +64,7 @@ function M.read_state(out, run)
   return best and (facts and run_files.has_failed(facts.exit) and "failed" or "stopped")
 end
 
--- The lines that a group of runs has written, from the end of a task's log: the lines before the task's message that
+-- Returns the lines that the group of a run has written last into a task's log: those before the task's message that
 -- some runs are not done, or the last lines while the task still runs.
 local function find_group_lines(lines, run)
   local id, name = run.dir:match("^([^/]+)/.*/([^/]+)$")
@@ -81,7 +82,7 @@ local function find_group_lines(lines, run)
   return list
 end
 
--- The last error of a run in the log of its attempt's task, in one line; nil if there is none.
+-- Returns the last error of a run in the log of its attempt's task, in one line; nil if there is none.
 function M.find_error(out, run, dir)
   local task = dir:match("/%.attempts/%d+_(%d+)%-%d+/")
   local list = task and records.list(out) or {}
@@ -119,12 +120,14 @@ local function can_continue(attempt, own, keys)
     and step <= (math.tointeger(own.steps) or math.maxinteger)
 end
 
+-- Returns the attempt with the most progress that a trainer can continue, or nil; and the other such attempts.
 local function choose_attempt(list, own, keys)
   local fitting = lists.filter(list, function(attempt) return can_continue(attempt, own, keys) end)
   table.sort(fitting, function(a, b) return a.step > b.step or a.step == b.step and a.dir < b.dir end)
   return table.remove(fitting, 1), fitting
 end
 
+-- Removes empty folders above `dir`, up to .attempts.
 local function remove_empty_parents(out, dir)
   repeat
     dir = dir:match("^(.*)/")
@@ -144,7 +147,7 @@ end
 -- exist. trainer: the command that prints its facts; device: where it computes. Returns the number of moved runs, and
 -- the number of the other runs, whose attempts are kept. Call it only for a folder in which no task works.
 function M.adopt(out, runs, trainer, device)
-  local own, adopted, strange = nil, 0, 0
+  local own, adopted, kept = nil, 0, 0
   for _, run in ipairs(runs) do
     local list, place = run.state == "absent" and list_attempts(out, run) or {}, out .. "/" .. run.dir
     own = own or list[1] and (input.decode((shell.capture(trainer))) or {})
@@ -154,12 +157,13 @@ function M.adopt(out, runs, trainer, device)
       remove_empty_parents(out, best.dir)
       remove_attempts(out, rest, place)
     else
-      strange = strange + (list[1] and M.find_best(out, run).step and 1 or 0)
+      kept = kept + (list[1] and M.find_best(out, run).step and 1 or 0)
     end
   end
-  return adopted, strange
+  return adopted, kept
 end
 
+-- Removes the attempts at runs that are done.
 function M.tidy(study, out)
   for _, cell in ipairs(study.cells) do
     for _, run in ipairs(cell.spec and cell.runs or {}) do

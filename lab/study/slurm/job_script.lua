@@ -14,8 +14,8 @@ local M = { NEXT = "-next" } -- appended to the array's name
 
 local SIGNAL_SECONDS = 120 -- seconds between the signal and the end of a task; the controller checks every 30 s
 
--- The #SBATCH lines. job.tasks: the number of tasks of an array; nil: a job that trains nothing.
-local function sbatch_lines(site, job)
+-- Returns the #SBATCH lines. job.tasks: the number of tasks of an array; nil: a job that trains nothing.
+local function list_options(site, job)
   local lines, trains = {}, job.tasks ~= nil
   local function add(option, value)
     lines[#lines + 1] = value and ("#SBATCH --%s=%s"):format(option, value) or nil
@@ -42,7 +42,7 @@ local function sbatch_lines(site, job)
   return lines
 end
 
-local function scratch_lines(scratch)
+local function list_scratch_lines(scratch)
   return scratch and {
     ('export TMPDIR="%s"'):format(scratch),
     'mkdir -p "$TMPDIR" || exit 4',
@@ -51,35 +51,35 @@ local function scratch_lines(scratch)
   } or {}
 end
 
--- The interpreter line: with a prologue a login shell, which reads the cluster's profile, with commands like `module`.
+-- Returns the interpreter line. A prologue needs a login shell, whose profile defines commands like `module`.
 local function choose_interpreter(site)
   return site.prologue and "#!/bin/bash -l" or "#!/bin/sh"
 end
 
-local function prologue_lines(site)
+local function list_prologue_lines(site)
   local trap = [[trap 'echo "$0: a line of the prologue failed with exit code $?: $BASH_COMMAND" >&2; exit 4' ERR]]
   return site.prologue and lists.append(lists.join({ trap }, site.prologue), { "trap - ERR", "" }) or {}
 end
 
--- The script of an array. job: { name, tasks (a number), folder, runs, trainers, directory (where sweep was called),
--- study, groups (a number), count (of runs) }; body: the text of task.sh.
+-- Returns the script of an array. job: { name, tasks (a number), folder, runs, trainers, directory (where sweep was
+-- called), study, groups (a number), count (of runs) }; body: the text of task.sh.
 function M.make_script(site, job, body)
   local about = ("# %s: %s in %s of training, %s. What is done: ./longhand sweep status"):format(
     escape.plain(job.study), wording.count(job.count, "run"),
     wording.count(job.groups, "process"):gsub("processs$", "processes"), wording.count(job.tasks, "task"))
-  local lines = lists.collect({ { choose_interpreter(site) }, sbatch_lines(site, job), { "#", about, "" },
-    prologue_lines(site), scratch_lines(site.scratch),
+  local lines = lists.collect({ { choose_interpreter(site) }, list_options(site, job), { "#", about, "" },
+    list_prologue_lines(site), list_scratch_lines(site.scratch),
     { "folder=" .. job.folder, "runs=" .. job.runs, "trainers=" .. job.trainers } }, function(part) return part end)
   return table.concat(lines, "\n") .. "\n" .. body
 end
 
--- The script of the job that follows an array: it submits the cells that depend on the array's runs. job: { name,
--- folder, directory }; words: the command that submits them.
+-- Returns the script of the job that follows an array: it submits the cells that depend on the array's runs. job: {
+-- name, folder, directory }; words: the command that submits them.
 function M.make_next_script(site, job, words)
   local next_job = { name = job.name .. M.NEXT, folder = job.folder, directory = job.directory }
-  local lines = lists.append({ choose_interpreter(site) }, sbatch_lines(site, next_job))
-  lines[#lines + 1] = "# Cells that are made of what the array has trained: makes and submits them."
-  lists.append(lines, prologue_lines(site))
+  local lines = lists.append({ choose_interpreter(site) }, list_options(site, next_job))
+  lines[#lines + 1] = "# Makes and submits the cells that depend on the array's runs."
+  lists.append(lines, list_prologue_lines(site))
   return table.concat(lines, "\n") .. "\nexec " .. shell.join(words) .. "\n"
 end
 
@@ -92,8 +92,8 @@ local function format_group(task, group, site)
   return shell.join(lists.append(lists.append(words, grid.make_flags(group, device)), group.flags))
 end
 
--- The text of runs.txt. Each group has `defaults`, the digest of its trainer's defaults; `item`, whose `copy` is the
--- trainer's name; and `flags`.
+-- Returns the text of runs.txt. Each group has `defaults`, the digest of its trainer's defaults, `item`, whose `copy`
+-- is the trainer's name, and `flags`.
 function M.make_list(site, tasks)
   local lines = {}
   for task, groups in ipairs(tasks) do
@@ -102,7 +102,7 @@ function M.make_list(site, tasks)
   return table.concat(lines, "\n") .. "\n"
 end
 
--- The tasks of the runs in the text of runs.txt: { [folder of a run] = task }.
+-- Parses runs.txt: { [folder of a run] = task }.
 function M.parse_list(text)
   local tasks = {}
   for task, id, digest, rest in text:gmatch("(%d+) %l+ (%S+) (%x+) %x+ %S+ ([^\n]*)\n") do

@@ -18,8 +18,8 @@ local function make_rectangles(cell, again)
     table.sort(runs, function(a, b) return a.seed < b.seed end)
     runs.seeds = lists.map(runs, function(run) return run.seed end)
   end
-  local alike = lists.group(by_rate, function(runs) return table.concat(runs.seeds, " ") end)
-  return lists.map(alike, function(rates)
+  local by_seeds = lists.group(by_rate, function(runs) return table.concat(runs.seeds, " ") end)
+  return lists.map(by_seeds, function(rates)
     local rectangle = { seeds = rates[1].seeds, rates = {}, runs = {} }
     for i, runs in ipairs(rates) do
       rectangle.rates[i], rectangle.runs[runs.key] = runs.key, runs
@@ -40,6 +40,7 @@ local function cut_range(count, most, breaks)
   return list
 end
 
+-- Cuts a rectangle into groups of at most `replicas` runs.
 local function add_groups(groups, cell, rectangle, again, replicas)
   local seeds, rates = rectangle.seeds, rectangle.rates
   local wide = math.min(#rates, replicas)
@@ -70,6 +71,8 @@ function M.make_groups(cells, replicas)
   return groups
 end
 
+-- Distributes the groups in order over `count` tasks, each to the least loaded task. Returns the tasks and the largest
+-- load.
 local function distribute(groups, count, weight)
   local tasks, loads, heaviest = {}, {}, 0
   for i = 1, count do

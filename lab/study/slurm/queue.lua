@@ -11,6 +11,7 @@ local M = {}
 local RUNNING = { RUNNING = true, COMPLETING = true, CONFIGURING = true, STAGE_OUT = true, SIGNALING = true,
   SUSPENDED = true, STOPPED = true }
 
+-- Returns a message on a failed command, and whether the command does not exist.
 local function describe_failure(command, code, text)
   if code == 127 then
     return ("%s: there is no such command here\n  expected: a machine from which jobs of Slurm are submitted\n")
@@ -27,13 +28,14 @@ local function ask(...)
   return text
 end
 
--- The largest allowed number of tasks of an array; or nil, a message, and whether Slurm is missing on this machine.
+-- Returns the largest allowed number of tasks of an array; or nil, a message, and whether Slurm is missing here.
 function M.find_largest_array()
   local text, message, absent = ask("scontrol", "show", "config")
   local most = math.tointeger(tonumber((text or ""):match("MaxArraySize%s*=%s*(%d+)")))
   return text and (most or 1001) - 1, message, absent
 end
 
+-- Parses the output of squeue into tasks { name, job, task (number), state, node, reason, running }.
 function M.parse(text)
   local tasks = {}
   for line in text:gmatch("[^\n]+") do
@@ -46,7 +48,7 @@ function M.parse(text)
   return tasks
 end
 
--- The user's running and waiting tasks; or nil, a message, and whether Slurm is missing on this machine.
+-- Returns the user's running and waiting tasks; or nil, a message, and whether Slurm is missing here.
 function M.list_tasks()
   local user = shell.capture({ "id", "-un" }):gsub("%s+$", "")
   local text, message, absent = ask("squeue", "--noheader", "--array", "--user=" .. user,
@@ -61,7 +63,7 @@ local OVERRULING = { "SBATCH_ACCOUNT", "SBATCH_ARRAY_INX", "SBATCH_CPUS_PER_TASK
   "SBATCH_OUTPUT", "SBATCH_PARTITION", "SBATCH_QOS", "SBATCH_REQUEUE", "SBATCH_SIGNAL", "SBATCH_TIMELIMIT",
   "SBATCH_WAIT" }
 
--- The output and the error output of sbatch, separately; or nil and a message with both.
+-- Returns the output and the error output of sbatch, separately; or nil and a message with both.
 local function run_sbatch(words)
   local script = [[exec 3>&1; said=$("$@" 2>&1 >&3); code=$?; exec 3>&-; printf '\n\f%s' "$said"; exit "$code"]]
   local text, code = shell.capture({ "sh", "-c", script, "sh", table.unpack(words) })

@@ -33,12 +33,13 @@ function M.get_folder(out)
   return out .. "/.slurm"
 end
 
+-- Returns the name of array number n of a study, which no other folder of runs gives to its arrays.
 function M.make_job_name(out, study, n)
   return ("%s-%s"):format(study.name:gsub("[^%w_.-]", "_"), sha256.digest(("%s %d"):format(paths.resolve(out), n)))
 end
 
--- All records, by number: { n, folder, study, path, scale, set, site, name, cancelled }. A folder without a record was
--- never submitted; links are ignored, since they may lead to other users' files.
+-- Returns all records, by number: { n, folder, study, path, scale, set, site, name, cancelled }. A folder without a
+-- record was never submitted; links are ignored, since they may lead to other users' files.
 function M.list(out)
   local list, folder = {}, M.get_folder(out)
   for _, name in ipairs(write.list_names(folder)) do
@@ -65,7 +66,7 @@ function M.is_own(record, out)
   return record.name == M.make_job_name(out, { name = record.study }, record.n)
 end
 
--- The runs of tasks in the queue: { [folder of a run] = { record, task (of the queue) } }. Also sets record.tasks.
+-- Returns the runs of tasks in the queue: { [folder of a run] = { record, task (queue.lua) } }. Sets record.tasks.
 function M.find_queued_runs(list, tasks)
   local live = {}
   for _, record in ipairs(list) do

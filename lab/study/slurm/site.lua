@@ -84,11 +84,11 @@ function readers.lines(context, field, node)
     else
       own = field.path == "options" and item.value:match("^%-%-[%w-]+")
     end
-    -- sbatch accepts a prefix of an option's name.
+    -- sbatch also accepts the beginning of an option's name.
     local meant = own and lists.find(OWN, function(one) return one:sub(1, #own) == own end)
     if meant then
       nodes.report(context, item, path, (own == meant and own or own .. ", short for " .. meant .. ",")
-        .. " is written by the sweep", "other options of sbatch; "
+        .. " is set by the sweep", "other options of sbatch; "
         .. "partition, account, qos, time, cpus, memory and gpus are fields of their own")
     end
     list[i] = item.value

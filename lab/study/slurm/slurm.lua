@@ -27,7 +27,7 @@ function M.is_used(options)
   return lfs.attributes(records.get_folder(options.out), "mode") == "directory"
 end
 
--- Records of the study, and of all studies that were submitted into this folder. Errors name all of these.
+-- Returns the records of the study, and those of all studies that were submitted into this folder.
 local function find_records(options)
   local list = records.list(options.out)
   local own = records.filter_study(list, (options.study:match("([^/]*)$"):gsub("%.lua$", "")))
@@ -57,6 +57,7 @@ local function format_record(record)
   return line .. (record.cancelled and "; cancelled" or "")
 end
 
+-- Sets the states of runs in the queue or in attempts. live: from records.find_queued_runs.
 local function set_states(study, out, live)
   for _, run in lists.iterate_nested(study.cells, "missing") do
     local at = live[run.dir]
@@ -68,6 +69,7 @@ local function set_states(study, out, live)
   end
 end
 
+-- Reports runs in the queue that the study does not have.
 local function report_strangers(study, live)
   local known, jobs, count = lists.to_set(lists.map(overview.list_runs(study), function(run) return run.dir end)), {}, 0
   for dir, at in pairs(live) do
@@ -78,15 +80,16 @@ local function report_strangers(study, live)
   if count > 0 then
     say(("warning: %s of job %s in the queue that %s does not have now: it was edited, or --scale and --set differ")
       :format(wording.count(count, "run"), table.concat(canonical.sort_keys(jobs), ", "), overview.name_study(study)))
-    say("  they go on, in folders of their own; ./longhand sweep cancel ends them")
+    say("  they continue in folders of their own; ./longhand sweep cancel ends them")
   end
 end
 
+-- Reports runs that are neither done nor in the queue.
 local function report_lost(options, counts, own)
   local lost = counts.left - counts.running - counts.queued - counts.waiting
   if lost > 0 then
     say(("%s in no task of the queue: ./longhand sweep resubmit %s%s"):format(wording.count(lost, "run"), options.study,
-      own[1] and ("; what tasks said: %s/logs"):format(own[#own].folder) or ""))
+      own[1] and ("; the tasks' output: %s/logs"):format(own[#own].folder) or ""))
   elseif counts.waiting > 0 then
     say(("%s of later stages: ./longhand sweep resubmit %s, once those before them are done"):format(
       wording.count(counts.waiting, "run"), options.study))
@@ -140,9 +143,9 @@ local function drop_foreign(options, own)
       list[#list + 1] = record
     elseif record.tasks then
       any = true
-      say(("%s/record.json: names the job %s, which is none that %s is given for this folder; it is not cancelled")
+      say(("%s/record.json: names the job %s, which %s does not have in this folder; it is not cancelled")
         :format(record.folder, escape.plain(record.name), record.study))
-      say("  hint: scancel ", record.tasks[1].job, ", if it is meant; --out as it was when the study was submitted")
+      say("  hint: scancel ", record.tasks[1].job, " cancels it; or give --out as when the study was submitted")
     end
   end
   return list, any
@@ -173,8 +176,8 @@ local function cancel(options)
     return foreign and INPUT or DONE
   end
   must(ENVIRONMENT, queue.cancel(jobs))
-  io.stdout:write(("cancelled: job %s, %s; what was training writes checkpoints, and ./longhand sweep resubmit goes "
-    .. "on\n"):format(table.concat(jobs, ", "), wording.count(count, "task")))
+  io.stdout:write(("cancelled: job %s, %s; running trainings write checkpoints, and ./longhand sweep resubmit "
+    .. "continues\n"):format(table.concat(jobs, ", "), wording.count(count, "task")))
   return DONE
 end
 
@@ -187,19 +190,18 @@ function M.run(options)
   return ACTIONS[options.action](options)
 end
 
--- Hooks by which a sweep on this machine uses unfinished runs of tasks. take_on(cell, trainer) is called before it
--- trains runs of a cell, where trainer is the command that prints the trainer's facts; tidy(study) is called at the
--- sweep's end.
+-- Makes hooks by which a sweep on this machine uses unfinished runs of tasks: take_on(cell, trainer) is called before
+-- it trains runs of a cell, with the command that prints the trainer's facts, and tidy(study) at the sweep's end.
 local function make_hooks(options)
   return {
     take_on = function(cell, trainer)
-      local adopted, strange = attempts.adopt(options.out, cell.missing, trainer, options.device)
+      local adopted, kept = attempts.adopt(options.out, cell.missing, trainer, options.device)
       if adopted > 0 then
         say(("%s: continues runs that tasks of Slurm left: %s"):format(cell.id, wording.count(adopted, "run")))
       end
-      if strange > 0 then
-        say(("%s: what tasks of Slurm have left of %s is of another level, compiler or source, or beyond the last "
-          .. "step: it stays for now, and they begin anew"):format(cell.id, wording.count(strange, "run")))
+      if kept > 0 then
+        say(("%s: tasks of Slurm have left %s of another level, compiler or source, or beyond the last step: their "
+          .. "files are kept for now, and the runs are trained anew"):format(cell.id, wording.count(kept, "run")))
       end
     end,
     tidy = function(study)
@@ -208,9 +210,9 @@ local function make_hooks(options)
   }
 end
 
--- Prepares a sweep on this machine: sets options.hooks, by which the sweep gets the unfinished runs of tasks. Returns
--- an error if tasks in the queue work in the folder of runs.
-function M.make_way(options)
+-- Prepares a sweep on this machine: sets options.hooks, by which the sweep gets the unfinished runs of tasks. Ends the
+-- command if tasks in the queue work in the folder of runs.
+function M.prepare_local_sweep(options)
   local tasks, message, absent = queue.list_tasks()
   must(ENVIRONMENT, tasks or absent, ("%swhether tasks of Slurm work in %s is not known: nothing is started\n"):format(
     message, options.out))
@@ -221,7 +223,7 @@ function M.make_way(options)
   records.find_queued_runs(list, tasks or {})
   local busy = lists.find(list, function(record) return record.tasks end)
   must(INPUT, not busy, busy and ("--out %s: tasks of Slurm work in this folder: %s\n  expected: none; "
-    .. "./longhand sweep cancel %s ends them, another --out is out of their way"):format(options.out,
+    .. "./longhand sweep cancel %s ends them, or choose another --out"):format(options.out,
     format_record(busy), busy.study))
   options.hooks = list[1] and make_hooks(options)
 end

@@ -41,9 +41,8 @@ local function is_plain(path)
   return escape.make(path) ~= nil and not path:find("[\x80-\xFF]")
 end
 
--- Cells with the runs that can be submitted in `missing`, with run.again if the run's folder exists; and counts { runs
--- (that can be submitted), queued, running }. queued: runs of tasks in the queue; running: runs of processes on this
--- machine.
+-- Returns the cells with runs to submit, in `missing`, with run.again if the run's folder exists; and counts { runs (to
+-- submit), queued (with tasks in the queue), running (with processes on this machine) }.
 local function list_to_do(study, live)
   local cells, count = {}, { runs = 0, queued = 0, running = 0 }
   for _, cell in ipairs(study.cells) do
@@ -78,10 +77,11 @@ local function estimate_groups(groups, items, request, site)
   end
 end
 
+-- Adds what job_script.make_list needs to groups.
 local function complete_groups(groups, items)
-  local item_of = lists.index_by(items, function(item) return item.cell.id end)
+  local items_by_id = lists.index_by(items, function(item) return item.cell.id end)
   for _, group in ipairs(groups) do
-    group.item, group.flags = item_of[group.cell.id], trainer_flags.list_training(group.cell.spec.data_files)
+    group.item, group.flags = items_by_id[group.cell.id], trainer_flags.list_training(group.cell.spec.data_files)
     group.defaults = group.item.job.defaults.digest
     local broken = lists.find(group.flags, function(flag) return flag:find("\n", 1, true) end)
     must(INPUT, not broken, ("%s: found the end of a line in a file's name; expected none"):format(
@@ -89,8 +89,7 @@ local function complete_groups(groups, items)
   end
 end
 
--- Copies an item's trainer to a name that is derived from the copy's bytes, replacing any other file of that name. nil
--- and a message on failure.
+-- Copies an item's trainer to a name that is derived from the copy's bytes, replacing any file of that name.
 local function stage_trainer(project, item, folder)
   local partial = ("%s/%s.partial"):format(folder, item.cell.id)
   os.remove(partial)
@@ -115,9 +114,9 @@ local function make_texts(options, study, site, plan)
     { path = "runs.txt", text = script.make_list(site, plan.tasks) } }
 end
 
-local function describe(plan, site, most)
-  local long = plan.longest and plan.longest > site.seconds and ("; the longest of them %s, more than a task has: it "
-    .. "goes back into the queue"):format(wording.format_duration(plan.longest)) or ""
+local function describe_plan(plan, site, most)
+  local long = plan.longest and plan.longest > site.seconds and ("; the longest takes %s, more than the time of a "
+    .. "task: it is requeued"):format(wording.format_duration(plan.longest)) or ""
   local each = plan.longest and (", up to %s each, as measured here"):format(wording.format_duration(plan.longest))
     or ", spread evenly, since nothing could be measured here"
   return ("%s, %s at a time in a task: %s (at most %d)%s%s"):format(wording.count(plan.count, "run"),
@@ -152,7 +151,7 @@ local function announce(options, study, count)
   say(line, overview.format_rest(rest), " in ", options.out)
   overview.print_states(study)
   if counts.waiting > 0 and count.runs == 0 then
-    say("the same command submits what waits, once the runs before it are done")
+    say("the same command submits the waiting runs, once those of earlier stages are done")
   end
   return count.runs > 0
 end
@@ -165,7 +164,7 @@ local function print_script(options, study, site, plan, most)
   end
   local files = make_texts(options, study, site, plan)
   io.stdout:write(files[1].text)
-  say(describe(plan, site, most))
+  say(describe_plan(plan, site, most))
   say("nothing was submitted; runs.txt would begin with")
   say("  ", (files[2].text:match("^[^\n]*")))
   return DONE
@@ -185,10 +184,10 @@ local function submit_next(options, study, site, plan, job)
     number, message = queue.submit(path, job)
   end
   if number then
-    io.stdout:write(("job %s: once all of these are done, submits what waits for them; %s/next.sh\n"):format(number,
-      plan.folder))
+    io.stdout:write(("job %s: once all of these are done, submits the runs that wait for them; %s/next.sh\n"):format(
+      number, plan.folder))
   else
-    say("warning: later stages are submitted by the same command, once the runs before them are done: ",
+    say("warning: the same command submits later stages, once the runs before them are done: ",
       (message:gsub("\n$", "")))
   end
 end
@@ -202,6 +201,7 @@ local function find_accepted(name)
   end
 end
 
+-- Reverses the preparation of an array that was not submitted.
 local function take_back(options, plan, folder)
   for _, group in ipairs(plan.groups) do
     set_aside.put_back(options.out, group.runs, "nothing was submitted")
@@ -233,18 +233,18 @@ local function submit(options, study, site, plan, most)
     say("nothing was submitted: ", (message:gsub("\n$", "")))
     return code
   end
-  say(describe(plan, site, most))
+  say(describe_plan(plan, site, most))
   io.stdout:write(("job %s: %s, %s; %s/job.sh\n"):format(job, wording.count(#plan.tasks, "task"),
     wording.count(plan.count, "run"), folder))
   if overview.count_states(study).waiting > 0 then
     submit_next(options, study, site, plan, job)
   end
-  say(("what becomes of it: ./longhand sweep status %s%s"):format(options.study, options.out ~= "runs"
+  say(("to follow it: ./longhand sweep status %s%s"):format(options.study, options.out ~= "runs"
     and " --out " .. options.out or ""))
   return DONE
 end
 
--- The tasks in the queue by their records, and the largest size of a job array. A dry run needs no Slurm.
+-- Returns the runs of tasks in the queue, and the largest size of a job array. A dry run needs no Slurm.
 local function ask_queue(options)
   local most, message = queue.find_largest_array()
   local tasks
@@ -254,7 +254,7 @@ local function ask_queue(options)
   must(ENVIRONMENT, tasks or options.action == "dry_run", message)
   if not tasks then
     io.stderr:write(message)
-    say(("  the script is for at most %d tasks, which is what Slurm allows by default"):format(DEFAULT_MOST))
+    say(("  the script is for at most %d tasks, Slurm's default limit"):format(DEFAULT_MOST))
   end
   return records.find_queued_runs(records.list(options.out), tasks or {}), most or DEFAULT_MOST
 end
