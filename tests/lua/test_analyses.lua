@@ -137,7 +137,7 @@ local function decode(answers, targets, layers, spec)
   function run.read(_, _, name)
     return VALUES[name]
   end
-  function run.sites()
+  function run.list_sites()
     return { "decoder.layers.0", "decoder.layers.0.cross", "decoder.layers.1" }
   end
   local list = decoding.run({ run }, { text = { "3+4" }, frame = 1, layers = layers, spec = spec, project = project,

@@ -45,6 +45,7 @@ local function open(options)
   end), runs[1].dir, options.what
 end
 
+-- Runs an analysis and writes its files and pictures. folder: for temporary files.
 local function analyze(options, folder)
   options.folder = folder
   local what, opened, parent, name = options.what, open(options)

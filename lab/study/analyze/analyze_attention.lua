@@ -13,11 +13,11 @@ local wording = require("base.wording")
 
 local M = {}
 
--- The matrices of one run at one length: { label, { site, values, rows, columns } ... }, where label describes both.
+-- Returns the matrices of one run at one length, { site, values, rows, columns }.
 local function analyze(source, length, options)
   local file = source:trace("attention", { "--lengths", length, "--examples", options.sequence })
-  return lists.map(source:sites(file, length, "attention"), function(site)
-    local shape = source:shape(file, length, site .. ".attention", options.sequence)
+  return lists.map(source:list_sites(file, length, "attention"), function(site)
+    local shape = source:get_shape(file, length, site .. ".attention", options.sequence)
     local size, crop = shape[2] * shape[3] * shape[4], options.crop or math.huge
     local all = source:read(file, ("n%d.%s.attention"):format(length, site), (options.sequence - 1) * size, size)
     local rows, columns = math.min(crop, shape[3]), math.min(crop, shape[4])
@@ -26,6 +26,7 @@ local function analyze(source, length, options)
   end)
 end
 
+-- Adds a matrix to the lines of attention.csv and to the matrices of the file. run, number: those of run and layer.
 local function add(lines, matrices, run, source, length, layer, number)
   lists.append(lines, lists.map(layer.values, function(value, i)
     return { run = source.label, length = length, layer = number, query = (i - 1) // layer.columns,

@@ -24,22 +24,24 @@ local M = {}
 local number = sheets.format_number
 
 local MOST_NAMED = 12 -- cells in a message
-local APART = 0.05    -- least gap between two clumps of seeds, as a share of the metric's full scale
+local APART = 0.05 -- least gap between two clumps of seeds, as a share of the metric's full scale
 
 -- Whether a group's seeds form two clumps: those that generalise and the others, with a gap wider than each clump.
 -- passed: whether each seed generalises.
 local function is_clumped(group, passed)
-  local function range(of)
-    return scales.find_range({ lists.map(group.scores, function(score, i) return passed[i] == of and score
-      or nil end) })
+  local function find_range(is_good)
+    return scales.find_range({ lists.map(group.scores, function(score, i)
+      return passed[i] == is_good and score or nil
+    end) })
   end
-  local good_low, good_high = range(true)
-  local bad_low, bad_high = range(false)
+  local good_low, good_high = find_range(true)
+  local bad_low, bad_high = find_range(false)
   local gap = math.max(good_low - bad_high, bad_low - good_high)
   return group.judged == #group.scores and gap < math.huge and gap > math.max(good_high - good_low, bad_high - bad_low)
     and gap >= APART * metrics.of[group.metric].factor
 end
 
+-- Adds to a group the numbers of its seeds that can and do generalise, with the interval of their share.
 local function count_generalising(group, split)
   local passed, count = {}, 0
   group.judged = 0
@@ -69,6 +71,7 @@ local function describe(groups, metric, criterion, options)
   end
 end
 
+-- Returns the pair of two groups, with Welch's test and the bootstrap's interval.
 local function test_pair(a, b)
   local pair = { a = a, b = b, test = inference.test_welch(a.scores, b.scores) }
   pair.low, pair.high = inference.compute_interval(lists.map(a.means, function(mean, i) return mean - b.means[i] end))
@@ -119,15 +122,16 @@ local function choose_verdict(pair)
   return equal and "equivalent" or pair.reachable >= inference.ERROR and "too few seeds" or "undecided"
 end
 
+-- Adds exact tests, corrected p and verdicts to all pairs.
 local function judge(list, options)
   for _, pair in ipairs(list) do
     test_exactly(pair, options)
     pair.margin = options.margin
     pair.p_equivalence = options.margin and inference.test_equivalence(pair.test, options.margin)
   end
-  for key, of in pairs({ p = "raw", fisher_p = "fisher", equivalence = "p_equivalence", reachable = "lowest" }) do
-    local tested = lists.filter(list, function(pair) return pair[of] end)
-    for i, corrected in ipairs(inference.correct_holm(lists.map(tested, function(pair) return pair[of] end))) do
+  for key, raw in pairs({ p = "raw", fisher_p = "fisher", equivalence = "p_equivalence", reachable = "lowest" }) do
+    local tested = lists.filter(list, function(pair) return pair[raw] end)
+    for i, corrected in ipairs(inference.correct_holm(lists.map(tested, function(pair) return pair[raw] end))) do
       tested[i][key] = corrected
     end
   end
@@ -186,6 +190,7 @@ local function format_p(p)
   return not p and sheets.MISSING or p < 0.0001 and "< 0.0001" or ("%.4f"):format(p)
 end
 
+-- Puts the name of a group's set before a text.
 local function format_titled(group, text)
   return group.set.name ~= "" and ("%s: %s"):format(group.set.name, text) or text
 end
@@ -196,12 +201,12 @@ end
 
 -- Returns the heading of a table of scores: "Exact match in percent, mean over 9 lengths 60..500, beyond training".
 local function format_scored(result, options)
-  local of = metrics.of[result.metric]
+  local metric = metrics.of[result.metric]
   local places = lists.collect(result.groups, function(group)
     return lists.map(group.runs, function(run) return captions.name_examples(run, runs.get_evaluation(run,
       options.split)) end)
   end)
-  return ("%s in %s, %s, %s"):format(of.title:gsub("^%l", string.upper), of.unit, result.grid.text,
+  return ("%s in %s, %s, %s"):format(metric.title:gsub("^%l", string.upper), metric.unit, result.grid.text,
     table.concat(lists.drop_repeats(places), " or "))
 end
 
@@ -281,6 +286,7 @@ local function make_seeds_csv(groups, split)
     end))
 end
 
+-- Columns of groups.csv and compare.csv, in the form of sheets.to_csv.
 local GROUP = "set=set.name group=name learning_rate=rate asked seeds=count:scores mean sd error low high metric "
   .. "criterion=criterion.metric above=criterion.above judged generalise share_low share_high"
 

@@ -18,7 +18,7 @@ local write = require("base.write")
 local M = {}
 
 local CELL, LEAST, MOST = 9, 150, 640 -- pixels: a cell; least and most of a panel
-local NONE = { text = "" }            -- for a token without a symbol
+local NONE = { text = "" } -- for a token without a symbol
 
 -- Returns the symbols of a list of tokens; false for a missing token (-1).
 local function name_symbols(tokens, names)
@@ -41,7 +41,8 @@ local function make_answer(answers, targets, names)
 end
 
 -- Returns a stream { reads, writes }: lists of the symbols that it reads and that its queries write, up to the end of
--- the answer. first: the token, from 1 on, whose query writes the answer's first symbol, or nil.
+-- the answer. first: the token, from 1 on, whose query writes the answer's first symbol, or nil; forced: whether the
+-- stream reads the symbols of the answer.
 local function make_stream(tokens, names, first, answer, forced)
   local reads, writes = {}, {}
   for i, text in ipairs(name_symbols(tokens, names)) do
@@ -55,38 +56,40 @@ local function make_stream(tokens, names, first, answer, forced)
   return { reads = reads, writes = writes, tokens = #tokens }
 end
 
--- Returns the streams { reads, writes, tokens } of a trace, where tokens is their number; and the answer.
-local function look(source, trace, front)
-  local function ints(name)
+-- Returns the streams { reads, writes, tokens } of a trace, where tokens is their number; and the answer. front: the
+-- beginning of the names of its tensors.
+local function read_streams(source, trace, front)
+  local function read_integers(name)
     return trace.entries[front .. name] and source:read(trace, front .. name)
   end
   local model, inputs = source.run.info.spec.model, input.decode(trace.metadata.input_symbols)
   local outputs = input.decode(trace.metadata.output_symbols)
-  local answer = make_answer(ints("answers"), ints("targets"), outputs)
-  local single = ints("tokens")
+  local answer = make_answer(read_integers("answers"), read_integers("targets"), outputs)
+  local single = read_integers("tokens")
   if not single then
-    return { make_stream(ints("tokens.source"), inputs), make_stream(ints("tokens.target"), outputs, 1, answer, true) },
-      answer
+    return { make_stream(read_integers("tokens.source"), inputs),
+      make_stream(read_integers("tokens.target"), outputs, 1, answer, true) }, answer
   end
   local outside = model.source or model.readout == "last" or model.readout == "probe"
-  local first = not outside and #single - #ints("answers") + 1 or nil
+  local first = not outside and #single - #read_integers("answers") + 1 or nil
   return { make_stream(single, inputs, first, answer, model.kind == "decoder") }, answer
 end
 
--- Returns the streams of an attention's queries and keys by its site, if their lengths agree with its shape.
+-- Returns the streams of an attention's queries and keys, by its site; if the length of one of them does not agree with
+-- the attention's shape, the other stream.
 local function find_sides(site, streams, shape)
   local source, target = streams[1], streams[2]
-  local function so_long(stream, count)
+  local function choose_side(stream, count)
     return stream.tokens == count and stream or stream == source and target or source
   end
-  local queries = so_long(target and not site:find("^encoder") and target or source, shape[3])
-  return queries, so_long(site:find("%.cross$") and source or queries, shape[4])
+  local queries = choose_side(target and not site:find("^encoder") and target or source, shape[3])
+  return queries, choose_side(site:find("%.cross$") and source or queries, shape[4])
 end
 
 -- Returns the attentions of a trace: { site, layer, reads, writes, heads }; heads: lists of weights, row-major.
 local function list_attentions(source, trace, front, streams, layers)
   local list = {}
-  for _, site in ipairs(source:sites(trace, tonumber(front:match("^n(%d+)")), "attention")) do
+  for _, site in ipairs(source:list_sites(trace, tonumber(front:match("^n(%d+)")), "attention")) do
     local number = tonumber(site:match("layers%.(%d+)"))
     if not layers or lists.has(layers, number) then
       local name = front .. site .. ".attention"
@@ -103,26 +106,29 @@ local function list_attentions(source, trace, front, streams, layers)
     :format(source.run.dir))
 end
 
+-- Returns the requested layers that have no attention in the list.
 local function find_absent_layers(list, layers)
-  local there = lists.map(list, function(attention) return attention.layer end)
-  local numbers = lists.map(layers or {}, function(number) return not lists.has(there, number) and number or nil end)
+  local present = lists.map(list, function(attention) return attention.layer end)
+  local numbers = lists.map(layers or {}, function(number) return not lists.has(present, number) and number or nil end)
   table.sort(numbers)
   return lists.drop_repeats(numbers)
 end
 
+-- Returns the text of an answer, and a verdict.
 local function describe_answer(answer)
   local text = table.concat(lists.map(answer, function(symbol) return symbol.text end))
   return text, not answer.known and "right answer unknown" or answer.wrong == 0 and "right"
     or ("%d of %d wrong"):format(answer.wrong, answer.count)
 end
 
+-- Traces a model while it answers a text.
 local function analyze(source, text, options)
   local trace = source:trace("attention", { "--text=" .. text, options.frame and "--frame=" .. options.frame })
-  local front
+  local front -- of all names of tensors: the length, and the outputs if they can differ
   for _, name in ipairs(trace.names) do
     front = name:match("^(n[%do]+%.)answers$") or front
   end
-  local streams, answer = look(source, trace, front)
+  local streams, answer = read_streams(source, trace, front)
   local answered, verdict = describe_answer(answer)
   options.say(("%s: %s -> %s  %s"):format(source.label, text, answered, verdict))
   return { source = source, text = text, answer = answer, words = ("%s -> %s (%s)"):format(text, answered, verdict),
@@ -169,7 +175,7 @@ local function draw_bias(one, bias, font)
   end))
 end
 
-local function picture(list)
+local function make_picture(list)
   local most = 0
   for _, attention in lists.iterate_nested(list, "attentions") do
     most = math.max(most, #attention.writes, #attention.reads)
@@ -185,7 +191,7 @@ local function picture(list)
     end) }
 end
 
-local function csv(list)
+local function make_csv(list)
   return sheets.to_csv("decoding.csv", "run=of.source.label text=of.text place answer=symbol.text right=symbol.right "
     .. "wrong", lists.collect(list, function(one)
       return lists.map(one.answer, function(symbol, i)
@@ -211,7 +217,7 @@ function M.run(sources, options)
       files[#list] = { path = ("trace-%d.safetensors"):format(#list), text = one.bytes }
     end
   end
-  files[#files + 1], files.picture = csv(list), picture(list)
+  files[#files + 1], files.picture = make_csv(list), make_picture(list)
   return files
 end
 

@@ -68,10 +68,11 @@ local function find_bases(puzzles, options)
   return lists.group(kept, function(puzzle) return (puzzle - 1) // options.copies end)
 end
 
-local function numbers_in(bases)
+local function list_puzzles(bases)
   return lists.collect(bases, function(base) return base end)
 end
 
+-- Returns the MEASURES of the similarity of two lists of shares by puzzle, over the puzzles that both have.
 local function compare(a, b, puzzles)
   local both = lists.filter(puzzles, function(puzzle) return a[puzzle] and b[puzzle] end)
   local x = lists.map(both, function(puzzle) return a[puzzle] end)
@@ -81,24 +82,24 @@ local function compare(a, b, puzzles)
 end
 
 -- Returns a similarity: each measure's value, from `point` or as the mean of the samples, and its interval.
-local function summarise_similarity(drawn, point)
+local function summarise_similarity(samples, point)
   local result = {}
   for _, measure in ipairs(MEASURES) do
-    local values = lists.map(drawn, function(one) return one[measure] end)
-    local of = { value = (point or { [measure] = statistics.mean(values) })[measure] }
-    if of.value and #values > 0 then
-      of.low, of.high = inference.compute_interval(values)
+    local values = lists.map(samples, function(one) return one[measure] end)
+    local own = { value = (point or { [measure] = statistics.mean(values) })[measure] }
+    if own.value and #values > 0 then
+      own.low, own.high = inference.compute_interval(values)
     end
-    result[measure] = of
+    result[measure] = own
   end
   return result
 end
 
 -- Returns the similarity of a model's accuracies to human accuracies. Intervals: bases resampled with replacement.
-local function similarity(human, accuracy, bases, options)
+local function compute_similarity(human, accuracy, bases, options)
   return summarise_similarity(inference.resample(bases, function(list)
-    return compare(human, accuracy, numbers_in(list))
-  end, options.resamples, inference.make_random(options.seed)), compare(human, accuracy, numbers_in(bases)))
+    return compare(human, accuracy, list_puzzles(list))
+  end, options.resamples, inference.make_random(options.seed)), compare(human, accuracy, list_puzzles(bases)))
 end
 
 -- Returns the similarity between random halves of the participants: means and quantiles over the random splits.
@@ -141,7 +142,7 @@ local function compare_all(groups, options)
   local human = options.human and human_data.read_accuracy(options.human, options.column, puzzles)
     or human_data.compute_means(participants, puzzles.count)
   local bases, always = find_bases(puzzles, options), {}
-  puzzles.kept = numbers_in(bases)
+  puzzles.kept = list_puzzles(bases)
   for puzzle = 1, puzzles.count do
     always[puzzle] = 1.0
   end
@@ -149,10 +150,10 @@ local function compare_all(groups, options)
     group.accuracy = human_data.compute_means(lists.map(group.by_run, function(accuracy)
       return { share = accuracy }
     end), puzzles.count)
-    group.similarity = similarity(human, group.accuracy, bases, options)
+    group.similarity = compute_similarity(human, group.accuracy, bases, options)
     return { name = group.name, count = #group.by_run, similarity = group.similarity }
   end)
-  local perfect = { name = PERFECT, similarity = similarity(human, always, bases, options) }
+  local perfect = { name = PERFECT, similarity = compute_similarity(human, always, bases, options) }
   table.insert(compared, 1, perfect)
   if participants then
     table.insert(compared, 1, { name = PEOPLE .. ", half against half", count = #participants,
@@ -172,8 +173,8 @@ end
 local function tabulate_similarity(result, options)
   local rows = lists.map(result.compared, function(item)
     return lists.join({ item.name, number("%d", item.count) }, lists.collect(MEASURES, function(measure)
-      local of = item.similarity[measure]
-      return { number("%.4f", of.value), number("%.3f to %.3f", of.low, of.high) }
+      local own = item.similarity[measure]
+      return { number("%.4f", own.value), number("%.3f to %.3f", own.low, own.high) }
     end))
   end)
   return sheets.tabulate({ name = "human", title = ("Accuracy of humans and models by puzzle: %d puzzles of %s"):format(
@@ -187,11 +188,12 @@ end
 
 local function tabulate_vectors(result)
   return sheets.tabulate({ name = "vectors", title = "Accuracy by vectors",
-    about = "mean ± sd (n - 1) over participants " .. "or seeds; for humans without trials, only the mean",
-    heads = lists.join({ "", "humans or seeds" }, lists.map(result.vectors, function(of) return of.key > 0
-    and wording.count(of.key, "vector") or "all" end)), rows = lists.map(result.everybody, function(item)
-      return lists.join({ item.name, ("%d"):format(item.count) }, lists.map(item.vectors, function(of)
-        return sheets.format_mean("%.3f", of.values)
+    about = "mean ± sd (n - 1) over participants or seeds; for humans without trials, only the mean",
+    heads = lists.join({ "", "humans or seeds" }, lists.map(result.vectors, function(puzzles)
+      return puzzles.key > 0 and wording.count(puzzles.key, "vector") or "all"
+    end)), rows = lists.map(result.everybody, function(item)
+      return lists.join({ item.name, ("%d"):format(item.count) }, lists.map(item.vectors, function(entry)
+        return sheets.format_mean("%.3f", entry.values)
       end))
     end) })
 end
@@ -216,18 +218,18 @@ local function draw_puzzles(result, group)
 end
 
 local function draw_vectors(item)
-  local set = { x = lists.map(item.vectors, function(of) return of.vectors end),
-    y = lists.map(item.vectors, function(of) return statistics.mean(of.values) end) }
+  local set = { x = lists.map(item.vectors, function(entry) return entry.vectors end),
+    y = lists.map(item.vectors, function(entry) return statistics.mean(entry.values) end) }
   return scatter.draw({ set }, item.name, { style = "linespoints", x = { set.x[1] - 0.2, set.x[#set.x] + 0.2, 1 },
     y = SHARES })
 end
 
-local function picture(result)
-  local of_puzzles = lists.map(result.groups, function(group) return draw_puzzles(result, group) end)
+local function make_picture(result)
+  local by_puzzle = lists.map(result.groups, function(group) return draw_puzzles(result, group) end)
   local by_vectors = lists.map(result.everybody, draw_vectors)
   return { title = "Humans and models, puzzle by puzzle", note = ("%d puzzles"):format(#result.puzzles.kept),
-    panel = 190, settings = scatter.SETTINGS, rows = lists.append(panels.arrange(of_puzzles, ACROSS,
-      "Each puzzle: right: " .. "share of humans with the correct answer; up: share of seeds; lighter: more vectors"),
+    panel = 190, settings = scatter.SETTINGS, rows = lists.append(panels.arrange(by_puzzle, ACROSS,
+      "Each puzzle: right: share of humans with the correct answer; up: share of seeds; lighter: more vectors"),
       panels.arrange(by_vectors, ACROSS, "Accuracy by vectors")) }
 end
 
@@ -243,7 +245,7 @@ function M.run(study, options)
   return { sheets.to_csv("human.csv", CSV, result.compared), make_puzzles_csv(result, options),
     sheets.to_csv("vectors.csv", "who vectors count=count:values mean=mean:values sd=sd:values",
       lists.collect(result.everybody, function(item) return item.vectors end)),
-    picture = picture(result), tables = { tabulate_similarity(result, options), tabulate_vectors(result) } }
+    picture = make_picture(result), tables = { tabulate_similarity(result, options), tabulate_vectors(result) } }
 end
 
 return M

@@ -49,6 +49,7 @@ local function evaluate(group, options)
   options.say(("%s: %s evaluated"):format(group.name, wording.count(#group.runs, "run")))
 end
 
+-- Returns the accuracies of a group's runs at the i-th deviation, in percent.
 local function list_percents(group, i)
   return lists.map(group.by_run, function(list) return 100 * list[i].accuracy end)
 end
@@ -64,18 +65,19 @@ local function tabulate_accuracy(set, options, notes)
       return sheets.format_mean("%.1f", list_percents(group, i))
     end))
   end)
-  return sheets.tabulate({ name = "noise", title = "Accuracy in percent by noise on embeddings" .. (set.name ~= ""
-    and ", " .. set.name or ""),
+  local place = set.name ~= "" and ", " .. set.name or ""
+  return sheets.tabulate({ name = "noise", title = "Accuracy in percent by noise on embeddings" .. place,
     about = ("length %d, %s; standard deviations, %s; mean ± sd (n - 1) over seeds, each the mean "
     .. "of %d draws"):format(options.length, options.split, describe_deviations(options), options.draws),
     heads = lists.join({ "cell", "seeds" }, lists.map(options.noise,
     function(deviation) return ("%g"):format(deviation) end)), rows = rows, notes = notes })
 end
 
+-- Adds a bold curve of a group's means, and a faint curve of each run.
 local function add_curves(panel, group, style, options)
-  local function add(title, value_at)
+  local function add(title, get_accuracy)
     table.insert(panel.curves, { style = style, title = title, faint = not title, points = lists.map(options.noise,
-      function(deviation, i) return { deviation, value_at(i) } end) })
+      function(deviation, i) return { deviation, get_accuracy(i) } end) })
   end
   for _, by_noise in ipairs(#group.runs > 1 and group.by_run or {}) do
     add(nil, function(i) return 100 * by_noise[i].accuracy end)
@@ -83,7 +85,7 @@ local function add_curves(panel, group, style, options)
   add(group.name, function(i) return statistics.mean(list_percents(group, i)) end)
 end
 
-local function picture(sets, options)
+local function make_picture(sets, options)
   local names = lists.drop_repeats(lists.get_names(cell_groups.list_groups(sets)))
   local styles, from, to = colours.choose_styles_along(names), options.noise[1], options.noise[#options.noise]
   local drawn = lists.map(sets, function(set)
@@ -105,11 +107,11 @@ function M.run(study, options)
   options.mode = options.relative and "relative" or "absolute"
   for _, group in ipairs(cell_groups.list_groups(sets)) do
     evaluate(group, options)
-    lists.append(lines, lists.collect(group.by_run, function(of_run) return of_run end))
+    lists.append(lines, lists.collect(group.by_run, function(own) return own end))
   end
   return { sheets.to_csv("noise.csv",
     "set=group.set.name cell=group.name seed=run.seed learning_rate=run.learning_rate "
-    .. "mode=options.mode noise draws accuracy sd_over_draws", lines), picture = picture(sets, options),
+    .. "mode=options.mode noise draws accuracy sd_over_draws", lines), picture = make_picture(sets, options),
     tables = lists.map(sets, function(set, i) return tabulate_accuracy(set, options, i == #sets and notes or {}) end) }
 end
 

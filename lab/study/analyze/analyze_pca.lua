@@ -15,7 +15,7 @@ local stop = require("lab.stop").exit
 local M = {}
 
 local FAINT, COLOURED = 600, 1500 -- most grey and coloured points of a panel; the file has all points
-local INSIDE = 0.99               -- share of the fitted points within the radius that defines `outside`
+local INSIDE = 0.99 -- share of the fitted points within the radius that defines `outside`
 
 -- Returns the activations of a part of every sequence: a list for each channel. Ends the analysis if an activation is
 -- NaN or infinite: nothing can be fitted to it.
@@ -37,9 +37,10 @@ local function read_points(source, file, site, length, part)
   return channels
 end
 
+-- Returns the tokens of a sequence that are analyzed, { first (from 0), count }.
 local function find_part(source, file, length, options)
-  local tokens = source:shape(file, length, "tokens", options.sequences)[2]
-  local inputs, outputs = source:parts(length, tokens)
+  local tokens = source:get_shape(file, length, "tokens", options.sequences)[2]
+  local inputs, outputs = source:count_parts(length, tokens)
   return options.part == "input" and { first = 0, count = inputs } or { first = tokens - outputs, count = outputs }
 end
 
@@ -53,6 +54,8 @@ local function compute_radii(projected, fitted)
   end)
 end
 
+-- Returns { site, fitted (pca.lua), lengths }; `lengths` has for each length { length, x, y, count, first, drift,
+-- outside, spread }, which say_results explains.
 local function analyze_site(source, file, site, options, parts)
   local result, limit = { site = site, lengths = {} }, nil
   for i, length in ipairs(options.lengths) do
@@ -72,10 +75,10 @@ local function analyze(source, options)
   local file = source:trace("activations", { "--lengths", table.concat(options.lengths, ","), "--examples",
     options.sequences })
   local parts = lists.map(options.lengths, function(length) return find_part(source, file, length, options) end)
-  local sites = lists.map(source:sites(file, options.lengths[1], "activations"), function(site)
+  local sites = lists.map(source:list_sites(file, options.lengths[1], "activations"), function(site)
     return analyze_site(source, file, site, options, parts)
   end)
-  return { label = source.label, sites = sites, accuracy = source:accuracy(options.lengths, options.sequences) }
+  return { label = source.label, sites = sites, accuracy = source:measure_accuracy(options.lengths, options.sequences) }
 end
 
 local function format_six_digits(value)
@@ -127,7 +130,7 @@ local function say_results(results, options)
 end
 
 -- Returns a block of data, "x y position": every k-th point, at most `most` points.
-local function block(at, most)
+local function make_block(at, most)
   local lines = {}
   for i = 1, #at.x, math.max(1, (#at.x + most - 1) // most) do
     lines[#lines + 1] = ("%.5g %.5g %d"):format(at.x[i], at.y[i], at.first + (i - 1) % at.count)
@@ -136,20 +139,21 @@ local function block(at, most)
 end
 
 -- Returns the gnuplot lines of an axis for lists of numbers; flat: they are all 0.
-local function axis(letter, flat, numbers)
+local function format_axis(letter, flat, numbers)
   return flat and ("set %srange [-1:1]\nset %stics 1"):format(letter, letter) or scales.fit_axis(letter, numbers)
 end
 
-local function panel(site, at, last)
+-- Makes the panel of a site at a length. last: whether it is the last of its row, which shows the colours' scale.
+local function make_panel(site, at, last)
   local layer = site.site:match("%d+")
   local first = site.lengths[1]
   return { title = ("%s, drift %.2f"):format(layer and "layer " .. layer + 1 or site.site, at.drift),
     layers = {
-      { block(first, FAINT), "using 1:2 with points pt 7 ps 0.35 lc rgb '#c8c8c8'" },
-      { block(at, COLOURED), "using 1:2:3 with points pt 7 ps 0.25 lc palette" },
+      { make_block(first, FAINT), "using 1:2 with points pt 7 ps 0.35 lc rgb '#c8c8c8'" },
+      { make_block(at, COLOURED), "using 1:2:3 with points pt 7 ps 0.25 lc palette" },
     }, lines = {
-      axis("x", site.fitted.variance[1] == 0, { first.x, at.x }),
-      axis("y", site.fitted.variance[2] == 0, { first.y, at.y }),
+      format_axis("x", site.fitted.variance[1] == 0, { first.x, at.x }),
+      format_axis("y", site.fitted.variance[2] == 0, { first.y, at.y }),
       last and "set colorbox" or "unset colorbox",
       ("set cbrange [%d:%d]"):format(at.first, at.first + math.max(1, at.count - 1)),
     } }
@@ -161,13 +165,13 @@ local SETTINGS = lists.join(scatter.SETTINGS, {
 
 local function draw_rows(results, lengths)
   return lists.collect(results, function(result)
-    local function text(length)
+    local function describe(length)
       return ("length %d, accuracy %.3f"):format(length, result.accuracy[length])
     end
     return lists.map({ table.unpack(lengths, 2) }, function(length, i)
-      local row = { label = ("%s: %s; grey: %s"):format(result.label, text(length), text(lengths[1])) }
+      local row = { label = ("%s: %s; grey: %s"):format(result.label, describe(length), describe(lengths[1])) }
       return lists.append(row, lists.map(result.sites, function(site, s)
-        return panel(site, site.lengths[i + 1], s == #result.sites)
+        return make_panel(site, site.lengths[i + 1], s == #result.sites)
       end))
     end)
   end)

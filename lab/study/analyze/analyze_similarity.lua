@@ -22,13 +22,14 @@ local M = {}
 
 local number, mean = sheets.format_number, statistics.mean
 
-local ALL = -1
+local ALL = -1 -- stands for all layers together
 local FULL = "full" -- attention without a mask
 local STEP = { start = "step 0", trained = "trained" }
 local LARGEST = math.log(2) -- largest possible Jensen-Shannon divergence
 local CELL, LEAST = 18, 220 -- pixels: a group in the picture, the smallest panel
-local LETTER = 6            -- pixels of a letter next to the picture
+local LETTER = 6 -- pixels of a letter next to the picture
 
+-- Types of elements in traces: bytes, and the format of string.pack.
 local WIDTHS = { F32 = { 4, "f" }, F64 = { 8, "d" } }
 
 -- Returns the mask of a spec's attention: its name, and the farthest keys to the left and to the right of a query.
@@ -50,9 +51,9 @@ end
 -- Returns the attention maps in a trace as { path, offsets, heads, examples, queries, keys, kind }.
 local function find_maps(from, file, length)
   local maps = { path = file.path, offsets = {} }
-  for i, site in ipairs(from:sites(file, length, "attention")) do
+  for i, site in ipairs(from:list_sites(file, length, "attention")) do
     local entry = file.entries[("n%d.%s.attention"):format(length, site)]
-    local shape = from:shape(file, length, site .. ".attention", 1)
+    local shape = from:get_shape(file, length, site .. ".attention", 1)
     maps.offsets[i] = file.front + entry.begin
     maps.kind = maps.kind or entry.dtype
     for k, name in ipairs({ "examples", "heads", "queries", "keys" }) do
@@ -71,12 +72,13 @@ local function describe_shape(maps)
     maps.queries, maps.keys)
 end
 
+-- Traces the runs of a group at a step, and appends their maps to models.
 local function trace_runs(group, from, step, options, models)
   for _, run in ipairs(group.runs) do
     from.run = source.open_run(run.dir)
     local split = from.run.info.data and options.split or nil
     local file = from:trace("attention", { "--lengths", options.length, "--examples", options.examples,
-      split and "--split", split }, { checkpoint = step == "start" and from:untrained() or nil,
+      split and "--split", split }, { checkpoint = step == "start" and from:find_untrained() or nil,
       path = ("%s/trace%d.safetensors"):format(options.folder, #models) })
     local maps = find_maps(from, file, options.length)
     if models[1] and describe_shape(models[1]) ~= describe_shape(maps) then
@@ -119,6 +121,7 @@ local function add_floors(groups, models, folder)
   return floors
 end
 
+-- Writes the input of runtime/tools/similarity.c.
 local function write_list(models, path)
   local like = models[1]
   local lines = { ("%d %d %d %d %d"):format(#models, #like.offsets, like.examples * like.heads * like.queries,
@@ -151,6 +154,7 @@ local function add_similarity(step, floors, a, b, layer, cosine, divergence)
   end
 end
 
+-- Returns the similarities of all pairs of models: { similarities, of_run }, which compare_steps explains.
 local function compare(groups, models, options)
   local program = source.build_tool(options.project, options.folder, "similarity", { what = "A program",
     expected = "a C compiler and make" })
@@ -166,9 +170,9 @@ local function compare(groups, models, options)
   return step
 end
 
--- Returns a list of steps { step, layers, shape, similarities, of_run }; `between` reads the similarities, in which
--- layer -1 stands for all layers together. of_run: by run, its cosines over all layers with other runs, a list of
--- { group, cosine }. Groups get `mask`, a text, and `without_dropout` if their evaluation applies dropout.
+-- Returns a list of steps { step, layers, shape, similarities, of_run }; find_similarities reads similarities. of_run:
+-- by run, its cosines over all layers with other runs, a list of { group, cosine }. Groups get `mask`, a text, and
+-- `without_dropout` if their evaluation applies dropout.
 local function compare_steps(groups, options)
   local sources, steps = lists.map(groups, function(group) return open_group(group, options) end), {}
   for _, step in ipairs(options.trained_only and { "trained" } or { "trained", "start" }) do
@@ -234,24 +238,24 @@ local function make_csv_files(groups, steps)
       .. "floor_divergence=mean:floor.divergence", lists.filter(lines, function(line) return line.a == line.b end))
 end
 
--- sign: factor of the values in the picture, -1 for measures that are smaller for more similar models.
-local function panel(groups, step, measure, sign, title, range)
+-- Makes a panel of a measure. sign: factor of the values, -1 for a measure that is smaller for more similar models.
+local function make_panel(groups, step, measure, sign, title, range)
   local values = lists.collect(groups, function(a)
     return lists.map(groups, function(b) return sign * (mean(find_similarities(step, a, b, ALL)[measure]) or 0 / 0) end)
   end)
   return heat.draw(values, #groups, title, range, lists.map(groups, name_group))
 end
 
-local function picture(groups, steps)
+local function make_picture(groups, steps)
   local longest = lists.max(groups, function(group) return utf8.len(escape.plain(name_group(group))) end)
   local rows = lists.map(steps, function(step)
-    return { label = STEP[step.step], panel(groups, step, "cosine", 1, "cosine, from 0 to 1", { 0, 1 }),
-      panel(groups, step, "divergence", -1, "divergence, from ln 2 to 0", { -LARGEST, 0 }) }
+    return { label = STEP[step.step], make_panel(groups, step, "cosine", 1, "cosine, from 0 to 1", { 0, 1 }),
+      make_panel(groups, step, "divergence", -1, "divergence, from ln 2 to 0", { -LARGEST, 0 }) }
   end)
-  local beside = 24 + LETTER * longest
+  local space = 24 + LETTER * longest -- pixels for names next to a panel
   return { title = "Similarity of the attention maps of two models", note = "means over pairs of seeds; light: "
     .. "similar; divergence: Jensen-Shannon; *: masked attention", panel = math.max(LEAST, CELL * #groups), rows = rows,
-    left = beside, across = beside, down = 60 + beside }
+    left = space, across = space, down = 60 + space }
 end
 
 local function describe_reference(groups, step, reference)
@@ -288,7 +292,7 @@ function M.run(study, options)
     return describe_reference(groups, step, reference)
   end))
   local of_pairs, of_groups = make_csv_files(groups, steps)
-  return { of_pairs, of_groups, picture = picture(groups, steps), tables = tables }
+  return { of_pairs, of_groups, picture = make_picture(groups, steps), tables = tables }
 end
 
 return M

@@ -29,8 +29,9 @@ end)
 
 local FILES = { start = "checkpoint-0.safetensors", trained = "checkpoint.safetensors" }
 
--- Returns the tables of a run at a step with the accuracy of the trained run: { group, run, accuracy, step, table ...
--- }, with the tables of position_tables.lua; nil without tables. Untrained tables are read at the last step only.
+-- Returns the series of a run at a step: { group, run, accuracy (of the trained run), step, table ... }, with the
+-- tables of position_tables.lua; nil without tables. Tables that training does not change are read from the last
+-- checkpoint.
 local function read_series(group, i, step, options)
   local run = group.runs[i]
   local spec = run.facts.spec
@@ -67,7 +68,7 @@ local function read(groups, options, notes)
 end
 
 -- Returns the distances of tables from the reference (procrustes.lua). rotated: also the rotated tables.
-local function distances(result, tables, options, rotated)
+local function measure_distances(result, tables, options, rotated)
   return procrustes.measure(options.project, options.folder, { rows = options.rows, columns = result.width },
     result.reference, lists.map(tables, function(one) return one.values end), rotated)
 end
@@ -90,7 +91,7 @@ local function measure_groups(groups, options)
   result.tables, result.width = tables, width
   result.reference = options.reference == "line" and position_tables.compute_line(options.rows, width)
     or position_tables.compute_grid(options.rows, options.across, width)
-  for i, measures in ipairs(distances(result, tables, options)) do
+  for i, measures in ipairs(measure_distances(result, tables, options)) do
     lists.update(tables[i], measures)
   end
   for _, series in ipairs(result.series) do
@@ -116,6 +117,7 @@ local function list_values(result, group, step, measure, block)
     y = lists.map(with, function(series) return series.accuracy end) }
 end
 
+-- Returns the correlations, in the form of correlate_all, for `at` = { step, measure, block }.
 local function correlate_at(result, at)
   local learned = lists.filter(result.groups, function(group) return group.learned end)
   local samples = lists.map(learned, function(group)
@@ -146,7 +148,7 @@ local function correlate_all(result)
 end
 
 -- Returns the mean over blocks of the cosine between two runs' tables; a single table is compared with all blocks.
-local function similarity(a, b)
+local function compute_similarity(a, b)
   local values = {}
   for i = 1, math.max(#a, #b) do
     local one, other = a[#a == 1 and 1 or i], b[#b == 1 and 1 or i]
@@ -164,7 +166,7 @@ local function compare_groups(result)
       local ones, others, values = filter_series(result, pair.a, step), filter_series(result, pair.b, step), {}
       for i, one in ipairs(ones) do
         for j = pair.a == pair.b and i + 1 or 1, #others do
-          values[#values + 1] = similarity(one, others[j])
+          values[#values + 1] = compute_similarity(one, others[j])
         end
       end
       return lists.merge(pair, { step = step, values = values })
@@ -211,6 +213,7 @@ local function tabulate_correlations(list)
     rows = rows })
 end
 
+-- Returns Pearson's correlations over all runs, for the means over the blocks, by step and measure.
 local function find_pearson(list)
   local found = {}
   for _, item in ipairs(list) do
@@ -231,7 +234,7 @@ local function warn_of_norm(found)
 end
 
 local function tabulate_similarity(result, list, step)
-  local function mean_of(a, b)
+  local function format_mean(a, b)
     local pair = lists.find(list, function(item)
       return item.step == step and (item.a == a and item.b == b or item.a == b and item.b == a)
     end)
@@ -240,7 +243,7 @@ local function tabulate_similarity(result, list, step)
   return sheets.tabulate({ name = "similarity", title = ("Cosine between tables, %s"):format(STEP[step]),
     about = "of flattened tables, mean over blocks, then over all pairs of seeds; on the diagonal of different seeds",
     heads = lists.join({ "cell" }, lists.get_names(result.groups)), rows = lists.map(result.groups, function(a)
-      return lists.join({ a.name }, lists.map(result.groups, function(b) return mean_of(a, b) end))
+      return lists.join({ a.name }, lists.map(result.groups, function(b) return format_mean(a, b) end))
     end) })
 end
 
@@ -250,15 +253,15 @@ local function draw_points(result, step, measure, pearson)
   end), ("%s, r = %s"):format(MEASURE[measure], number("%.2f", pearson)))
 end
 
-local function picture(result, correlations, options)
+local function make_picture(result, correlations, options)
   -- The trained table of each group's first seed and first block.
   local first = lists.map(result.groups, function(group) return filter_series(result, group, "trained")[1][1] end)
-  local shown = lists.map(distances(result, first, options, true), function(one, i)
+  local shown = lists.map(measure_distances(result, first, options, true), function(one, i)
     return heat.draw(one.rotated, options.rows, result.groups[i].name)
   end)
   table.insert(shown, 1, heat.draw(result.reference, options.rows, REFERENCE[options.reference]))
   local rows = panels.arrange(shown, ACROSS,
-    "Trained tables (first seed, first block), rotated towards the first panel: " .. "positions down, channels across")
+    "Trained tables (first seed, first block), rotated towards the first panel: positions down, channels across")
   lists.append(rows, lists.map(STEPS, function(step)
     return lists.append({ label = ("Accuracy in percent against the measure above each panel, %s: points are runs")
       :format(STEP[step]) }, lists.map(MEASURES, function(measure)
@@ -280,7 +283,7 @@ function M.run(study, options)
     sheets.to_csv("correlations.csv", "over step block measure points pearson spearman", correlations),
     sheets.to_csv("similarity.csv", "a=a.name b=b.name step pairs=count:values mean=mean:values sd=sd:values",
       similarities),
-    picture = picture(result, pearson, options), tables = lists.append({ tabulate_distances(result, options),
+    picture = make_picture(result, pearson, options), tables = lists.append({ tabulate_distances(result, options),
       tabulate_correlations(correlations), warn_of_norm(pearson) }, lists.map(STEPS, function(step)
         return tabulate_similarity(result, similarities, step)
       end)) }

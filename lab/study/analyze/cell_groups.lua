@@ -29,6 +29,7 @@ function M.choose_axis(study, wanted)
   return wanted
 end
 
+-- Returns the cell's values on all axes with several values but `along`.
 local function name_set(study, cell, along)
   return table.concat(lists.map(study.axes, function(axis)
     return axis.name ~= along and #axis.values > 1 and score_tables.label(study, axis.name, cell.key[axis.name]) or nil
@@ -80,14 +81,15 @@ function M.drop_unscored(sets, split)
   return full, notes
 end
 
-function M.list_pairs(list)
-  local pairs_of = {}
-  for i, a in ipairs(list) do
-    for j = i, #list do
-      pairs_of[#pairs_of + 1] = { a = a, b = list[j] }
+-- Returns all pairs { a, b } of groups, those of a group with itself included.
+function M.list_pairs(groups)
+  local list = {}
+  for i, a in ipairs(groups) do
+    for j = i, #groups do
+      list[#list + 1] = { a = a, b = groups[j] }
     end
   end
-  return pairs_of
+  return list
 end
 
 function M.format_title(group)
@@ -99,6 +101,7 @@ function M.describe_missing_seeds(group)
     group.asked) or nil
 end
 
+-- Ends the analysis if no group has the reference, or nil, in its field `key`.
 function M.check_reference(groups, reference, key)
   local names = lists.drop_repeats(lists.map(groups, function(group) return group[key] end))
   if reference and not lists.has(names, reference) then

@@ -39,6 +39,7 @@ function M.compute_grid(rows, across, width, halves)
   return values
 end
 
+-- Returns the stored tables as { name, block, number (of the block, -1 for the input) }, in order.
 local function list_tables(file)
   local list = lists.map(file.names, function(name)
     local place = not name:find("^optimizer%.") and name:match("^(.+)%.position%.weight$")
@@ -50,10 +51,10 @@ local function list_tables(file)
 end
 
 local function read_stored(file, item, rows)
-  local has, columns = table.unpack(file.entries[item.name].shape)
-  if not columns or has < rows then
+  local stored, columns = table.unpack(file.entries[item.name].shape)
+  if not columns or stored < rows then
     stop.exit(1, ("%s: %s: has %s; expected at least %d rows"):format(file.path, item.name, columns and ("%d rows")
-      :format(has) or "one dimension", rows))
+      :format(stored) or "one dimension", rows))
   end
   local values = stop.must(1, safetensors.read(file, item.name, 0, rows * columns))
   if lists.find(values, function(value) return value - value ~= 0 end) then

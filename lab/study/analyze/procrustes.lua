@@ -1,10 +1,10 @@
 -- Distances of tables from a reference, also after the best rotation and reflection (orthogonal Procrustes).
 --
 -- Input: tables as flat lists, row-major, all with the same rows and columns. Output of M.measure: for each table A and
--- the reference B { norm, nuclear, plain, distance, unit, cosine, rotated }: the norm of A; the nuclear
--- norm of A^T B; |A - B|; the least |A Q - B| over orthogonal Q; the same with A and B at unit norm; the cosine of A
--- and B; on request, A Q. unit and cosine are nil for a table of zeros. LAPACK does the algebra, in
--- runtime/tools/procrustes.c, which is compiled at the first call.
+-- the reference B { norm, nuclear, plain, distance, unit, cosine, rotated }: the norm of A; the nuclear norm of A^T B;
+-- |A - B|; the least |A Q - B| over orthogonal Q; the same with A and B at unit norm; the cosine of A and B; on
+-- request, A Q. unit and cosine are nil for a table of zeros. LAPACK does the algebra, in runtime/tools/procrustes.c,
+-- which is compiled at the first call.
 
 local correlation = require("lab.study.analyze.mathematics.correlation")
 local lists = require("base.lists")
@@ -31,22 +31,22 @@ end
 
 function M.build_helper(project, folder)
   return source.build_tool(project, folder, "procrustes", { what = "A program with LAPACK",
-    expected = "liblapack-dev on "
-    .. "Debian, lapack-devel on Fedora, lapack elsewhere; or make build/tools/procrustes LAPACK=-l..." })
+    expected = "liblapack-dev on Debian, lapack-devel on Fedora, lapack elsewhere; or make build/tools/procrustes "
+    .. "LAPACK=-l..." })
 end
 
 local function measure(table_, reference, nuclear)
-  local norm, own, apart = correlation.norm(table_), correlation.norm(reference), 0.0
+  local norm, reference_norm, squares = correlation.norm(table_), correlation.norm(reference), 0.0
   for i = 1, #table_ do
-    apart = apart + (table_[i] - reference[i]) ^ 2
+    squares = squares + (table_[i] - reference[i]) ^ 2
   end
-  return { norm = norm, nuclear = nuclear, plain = math.sqrt(apart),
-    distance = math.sqrt(math.max(0.0, norm ^ 2 + own ^ 2 - 2 * nuclear)),
-    unit = norm > 0 and math.sqrt(math.max(0.0, 2 - 2 * nuclear / (norm * own))) or nil,
+  return { norm = norm, nuclear = nuclear, plain = math.sqrt(squares),
+    distance = math.sqrt(math.max(0.0, norm ^ 2 + reference_norm ^ 2 - 2 * nuclear)),
+    unit = norm > 0 and math.sqrt(math.max(0.0, 2 - 2 * nuclear / (norm * reference_norm))) or nil,
     cosine = correlation.cosine(table_, reference) }
 end
 
--- tables: a list; rotated: whether to return A Q; folder: for temporary files.
+-- shape: { rows, columns }; rotated: whether to return A Q; folder: for temporary files.
 function M.measure(project, folder, shape, reference, tables, rotated)
   local helper, path = M.build_helper(project, folder), folder .. "/tables"
   must(ENVIRONMENT, write.file(path, ("=i4i4i4"):pack(#tables, shape.rows, shape.columns) .. pack(reference)

@@ -19,6 +19,7 @@ M.MISSING = "-"
 
 M.tabulate = entries.tabulate
 
+-- Formats numbers, or MISSING if the first is nil.
 function M.format_number(form, ...)
   return ... and form:format(...) or M.MISSING
 end
@@ -37,24 +38,23 @@ end
 
 local SUMMARIES = { count = function(list) return #list end, mean = statistics.mean, sd = statistics.sd }
 
-local function value_at(row, field)
-  local of, path = field:match("^(%a+):(.*)$")
-  if of then
-    return SUMMARIES[of](lists.get(row, path))
+local function get_value(row, field)
+  local summary, path = field:match("^(%a+):(.*)$")
+  if summary then
+    return SUMMARIES[summary](lists.get(row, path))
   end
   return row[field] or lists.get(row, field)
 end
 
--- Makes a CSV file with a line for each row, a table. columns: words NAME or NAME=FIELD, where FIELD is the row's, by
--- default NAME, or a path of fields, as in a.name; or count:, mean: or sd: and such a path to a list of numbers.
--- csv.lua describes their text.
+-- Makes a CSV file with a line for each row. columns: words NAME or NAME=FIELD, where FIELD (by default NAME) is a path
+-- of fields of the row, such as a.name, or count:, mean: or sd: and the path of a list of numbers.
 function M.to_csv(path, columns, rows)
   local heads, fields = {}, {}
   for name, field in columns:gmatch("([%w_]+)=?(%S*)") do
     heads[#heads + 1], fields[#fields + 1] = name, field ~= "" and field or name
   end
   local lines = lists.map(rows, function(row)
-    return table.concat(lists.map(fields, function(field) return csv.format_field(value_at(row, field)) end), ",")
+    return table.concat(lists.map(fields, function(field) return csv.format_field(get_value(row, field)) end), ",")
   end)
   return { path = path, text = table.concat(lists.join({ table.concat(heads, ",") }, lines), "\n") .. "\n" }
 end

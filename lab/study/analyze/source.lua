@@ -25,6 +25,7 @@ local must, stop = stops.must, stops.exit
 local Source = {}
 Source.__index = Source
 
+-- Runs a verb of the trainer and returns its output.
 function Source:call(verb, words)
   local log = self.folder .. "/log"
   local code = shell.run(lists.append(lists.join({ self.trainer, verb }, words), self.files),
@@ -36,7 +37,7 @@ function Source:call(verb, words)
 end
 
 -- Returns the numbers of input and output tokens of an example; for dataset files, `length` is that of the input.
-function Source:parts(length, tokens)
+function Source:count_parts(length, tokens)
   if self.run.info.data then
     return length, tokens - length
   end
@@ -44,8 +45,8 @@ function Source:parts(length, tokens)
   return #example.input, #example.target
 end
 
--- Traces as these words for the trainer say; returns the open file, which also has the tokens. more: { checkpoint, path
--- }, optional: values other than the usual.
+-- Traces kinds of values and the tokens, with further words for the trainer; returns the open file. more: nil, or other
+-- values of { checkpoint, path }.
 function Source:trace(kinds, words, more)
   local path = more and more.path or self.folder .. "/trace.safetensors"
   self:call("trace", lists.append({ "--checkpoint", more and more.checkpoint or self.run.checkpoint, "--what", kinds,
@@ -58,21 +59,21 @@ function Source.read(_, file, name, first, count)
   return (must(1, safetensors.read(file, name, first, count)))
 end
 
-local function differ(source, length)
+local function stop_for_lengths(source, length)
   stop(1, ("%s: examples of length %d have outputs of different lengths; expected equal lengths"):format(
     source.run.dir, length))
 end
 
-function Source:sites(file, length, kind)
+function Source:list_sites(file, length, kind)
   local list = trace_sites(file, length, kind)
-  return #list > 0 and list or differ(self, length)
+  return #list > 0 and list or stop_for_lengths(self, length)
 end
 
 -- Returns the shape of the traced tensor with this length and ending in its name; it has `count` examples.
-function Source:shape(file, length, ending, count)
+function Source:get_shape(file, length, ending, count)
   local entry = file.entries[("n%d.%s"):format(length, ending)]
   if not entry then
-    differ(self, length)
+    stop_for_lengths(self, length)
   elseif entry.shape[1] < count then
     stop(1, ("%s: length %d has %s; expected at least %d"):format(self.run.dir, length,
       wording.count(entry.shape[1], "example"), count))
@@ -89,7 +90,7 @@ function Source:evaluate(words)
 end
 
 -- Returns the token accuracy on the first `count` examples of each length, with the sampled positions of their trace.
-function Source:accuracy(lengths, count)
+function Source:measure_accuracy(lengths, count)
   local accuracy = {}
   for _, row in ipairs(self:evaluate({ "--lengths", table.concat(lengths, ","), "--examples", count, "--draws", 1 })) do
     accuracy[row.length] = row.accuracy
@@ -98,7 +99,7 @@ function Source:accuracy(lengths, count)
 end
 
 -- Returns the checkpoint of the run before its first step: the stored checkpoint, or an equal one made from its seed.
-function Source:untrained()
+function Source:find_untrained()
   local kept = self.run.dir .. "/checkpoint-0.safetensors"
   if lfs.attributes(kept, "mode") == "file" then
     return kept

@@ -49,7 +49,7 @@ function M.sort_indices(values)
   return order
 end
 
--- Ranks from 1 on; equal numbers share the mean of their ranks.
+-- Returns ranks from 1 on; equal numbers share the mean of their ranks.
 function M.compute_ranks(values)
   local order, ranks = M.sort_indices(values), {}
   local first = 1
@@ -76,11 +76,11 @@ end
 
 -- Returns the correlations over samples { x, y }, each two lists: over all numbers, and over the means of the samples.
 function M.correlate_samples(samples)
-  local function over(join, of)
-    return M.correlate(join(samples, function(one) return of(one.x) end), join(samples,
-      function(one) return of(one.y) end))
+  local function correlate(join, reduce)
+    return M.correlate(join(samples, function(one) return reduce(one.x) end), join(samples,
+      function(one) return reduce(one.y) end))
   end
-  return over(lists.collect, function(list) return list end), over(lists.map, statistics.mean)
+  return correlate(lists.collect, function(list) return list end), correlate(lists.map, statistics.mean)
 end
 
 return M

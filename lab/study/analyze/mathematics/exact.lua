@@ -11,24 +11,24 @@ local statistics = require("lab.study.read.statistics")
 local M = {}
 
 local MOST_SPLITS = 50000 -- most splits that are enumerated: 9 against 9 seeds have 48,620
-local SLACK = 1 + 1e-7 -- probabilities within this factor are equal: they have rounding errors of logarithms
-local ROUNDING = 1e-9 -- differences of means are equal within this share of the largest score
+local SLACK = 1 + 1e-7 -- probabilities within this factor count as equal, because of rounded logarithms
+local ROUNDING = 1e-9 -- differences of means within this share of the largest score count as equal
 
 -- Logarithms of n!; the table grows on demand.
 local factorials = { [0] = 0.0 }
 
-local function log_factorial(n)
+local function compute_log_factorial(n)
   for i = #factorials + 1, n do
     factorials[i] = factorials[i - 1] + math.log(i)
   end
   return factorials[n]
 end
 
-local function log_choose(n, k)
-  return log_factorial(n) - log_factorial(k) - log_factorial(n - k)
+local function compute_log_choices(n, k)
+  return compute_log_factorial(n) - compute_log_factorial(k) - compute_log_factorial(n - k)
 end
 
-local function choose(n, k)
+local function count_choices(n, k)
   local ways = 1.0
   for i = 1, math.min(k, n - k) do
     ways = ways * (n - i + 1) / i
@@ -37,33 +37,33 @@ local function choose(n, k)
 end
 
 -- Returns the probability of at least `count` successes in n trials with success probability `share`, between 0 and 1.
-local function at_least(count, n, share)
+local function compute_tail(count, n, share)
   local sum = 0.0
   for i = count, n do
-    sum = sum + math.exp(log_choose(n, i) + i * math.log(share) + (n - i) * math.log(1 - share))
+    sum = sum + math.exp(compute_log_choices(n, i) + i * math.log(share) + (n - i) * math.log(1 - share))
   end
   return sum
 end
 
 -- Returns the success probability at which at least `count` successes in n trials have this probability.
-local function share_of(count, n, probability)
-  return bisect(0.0, 1.0, function(share) return at_least(count, n, share) < probability end)
+local function find_share(count, n, probability)
+  return bisect(0.0, 1.0, function(share) return compute_tail(count, n, share) < probability end)
 end
 
 -- Returns low and high of Clopper and Pearson's interval for `count` successes in n trials: it contains the true share
 -- in all but a share `error` of samples.
 function M.compute_interval(count, n, error)
-  local low = count == 0 and 0.0 or share_of(count, n, error / 2)
-  local high = count == n and 1.0 or share_of(count + 1, n, 1 - error / 2)
+  local low = count == 0 and 0.0 or find_share(count, n, error / 2)
+  local high = count == n and 1.0 or find_share(count + 1, n, 1 - error / 2)
   return low, high
 end
 
 -- Returns p of Fisher's exact test of two shares, a of n_a and b of n_b: the probability of all tables with these
 -- margins that are at most as likely as the observed table.
 function M.test_fisher(a, n_a, b, n_b)
-  local successes, all = a + b, log_choose(n_a + n_b, a + b)
+  local successes, all = a + b, compute_log_choices(n_a + n_b, a + b)
   local function probability(i)
-    return math.exp(log_choose(n_a, i) + log_choose(n_b, successes - i) - all)
+    return math.exp(compute_log_choices(n_a, i) + compute_log_choices(n_b, successes - i) - all)
   end
   local here, sum = probability(a) * SLACK, 0.0
   for i = math.max(0, successes - n_b), math.min(n_a, successes) do
@@ -76,25 +76,25 @@ end
 -- Returns the least possible p of a permutation test or Fisher's test with these numbers of seeds: that of a single
 -- split, which for groups of equal size counts twice because of its mirror image.
 function M.compute_least(n_a, n_b)
-  return (n_a == n_b and 2 or 1) / choose(n_a + n_b, n_a)
+  return (n_a == n_b and 2 or 1) / count_choices(n_a + n_b, n_a)
 end
 
 -- Calls visit(sum) with the sum of every choice of `count` of the values.
-local function each_choice(values, count, visit)
-  local function go_on(from, left, sum)
+local function visit_choices(values, count, visit)
+  local function choose_next(from, left, sum)
     if left == 0 then
       visit(sum)
       return
     end
     for i = from, #values - left + 1 do
-      go_on(i + 1, left - 1, sum + values[i])
+      choose_next(i + 1, left - 1, sum + values[i])
     end
   end
-  go_on(1, count, 0.0)
+  choose_next(1, count, 0.0)
 end
 
 -- Returns the sum of `count` values sampled without replacement; changes the order of the list.
-local function drawn_sum(values, count, drawing)
+local function sum_sample(values, count, drawing)
   local sum = 0.0
   for i = 1, count do
     local j = i + drawing(#values - i + 1) - 1
@@ -119,12 +119,12 @@ function M.test_permutation(a, b, samples, drawing)
     local distance = math.abs(sum / #a - (total - sum) / #b)
     splits, as_far = splits + 1, as_far + (distance >= here and 1 or 0)
   end
-  if choose(#values, #a) <= MOST_SPLITS then
-    each_choice(values, #a, take)
+  if count_choices(#values, #a) <= MOST_SPLITS then
+    visit_choices(values, #a, take)
     return as_far / splits, splits, least
   end
   for _ = 1, samples do
-    take(drawn_sum(values, #a, drawing))
+    take(sum_sample(values, #a, drawing))
   end
   return (as_far + 1) / (splits + 1), splits, math.max(least, 1 / (splits + 1))
 end

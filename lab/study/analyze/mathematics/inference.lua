@@ -15,6 +15,7 @@ local FLAT = 1e-12 -- a standard error below this share of the means is the roun
 
 M.ERROR = 0.05 -- type I error: the level of all tests, and the probability outside an interval
 
+-- Whether numbers differ by more than rounding.
 function M.varies(values)
   return statistics.sd(values) > FLAT * math.abs(statistics.mean(values))
 end
@@ -23,13 +24,13 @@ end
 -- freedom), t, p (two-sided, against 0), low, high (the interval) }. If neither sample varies, there is no test: the
 -- result is { difference, error }.
 function M.test_welch(a, b)
-  local of_a, of_b = statistics.sd(a) ^ 2 / #a, statistics.sd(b) ^ 2 / #b
+  local variance_a, variance_b = statistics.sd(a) ^ 2 / #a, statistics.sd(b) ^ 2 / #b -- of the means
   local mean_a, mean_b = statistics.mean(a), statistics.mean(b)
-  local result = { difference = mean_a - mean_b, error = math.sqrt(of_a + of_b) }
+  local result = { difference = mean_a - mean_b, error = math.sqrt(variance_a + variance_b) }
   if result.error <= FLAT * math.max(math.abs(mean_a), math.abs(mean_b)) then
     return result
   end
-  result.freedom = (of_a + of_b) ^ 2 / (of_a ^ 2 / (#a - 1) + of_b ^ 2 / (#b - 1))
+  result.freedom = (variance_a + variance_b) ^ 2 / (variance_a ^ 2 / (#a - 1) + variance_b ^ 2 / (#b - 1))
   result.t = result.difference / result.error
   result.p = student.compute_two_sided(result.t, result.freedom)
   local half = student.find_critical(M.ERROR / 2, result.freedom) * result.error
@@ -48,6 +49,7 @@ function M.test_equivalence(test, margin)
   return math.max(above_low, below_high)
 end
 
+-- Returns p values after Holm's correction for all of them.
 function M.correct_holm(values)
   local corrected, largest = {}, 0.0
   for rank, i in ipairs(correlation.sort_indices(values)) do

@@ -13,17 +13,17 @@ local M = {}
 
 local dot, norm = correlation.dot, correlation.norm
 
-local SWEEPS = 60
-local FLAT = 1e-9   -- a smaller share of all variance is rounding
+local SWEEPS = 60 -- most passes over all pairs of rows
+local FLAT = 1e-9 -- a smaller share of all variance is rounding
 local SMALL = 1e-15 -- the cosine of orthogonal rows, up to rounding
 
-local function centred(channels, mean)
+local function centre(channels, mean)
   return lists.map(channels, function(channel, c)
     return lists.map(channel, function(value) return value - mean[c] end)
   end)
 end
 
-local function covariance(channels)
+local function compute_covariance(channels)
   local matrix = {}
   for i, a in ipairs(channels) do
     matrix[i] = lists.map(channels, function(b, j) return j < i and matrix[j][i] or dot(a, b) / #a end)
@@ -47,7 +47,8 @@ local function rotate(a, b)
   return true
 end
 
-local function unit(row)
+-- Scales a row to length 1, with a positive largest entry.
+local function normalise(row)
   local largest = 0.0
   for _, value in ipairs(row) do
     largest = math.abs(value) > math.abs(largest) and value or largest
@@ -71,14 +72,14 @@ function M.decompose(matrix)
   end
   local order = correlation.sort_indices(lists.map(matrix, function(row) return -norm(row) end))
   return lists.map(order, function(i) return norm(matrix[i]) end), lists.map(order, function(i)
-    return unit(matrix[i])
+    return normalise(matrix[i])
   end)
 end
 
 -- Fits `count` components. A component without variance, up to rounding, is a vector of zeros.
 function M.fit(channels, count)
   local mean = lists.map(channels, function(channel) return statistics.mean(channel) end)
-  local values, vectors = M.decompose(covariance(centred(channels, mean)))
+  local values, vectors = M.decompose(compute_covariance(centre(channels, mean)))
   local fitted = { mean = mean, components = {}, variance = {}, total = lists.sum(values, function(value)
     return value
   end) }
@@ -93,7 +94,7 @@ end
 -- Returns the coordinates of points along the components, relative to the fitted mean: one list per component; and the
 -- mean squared distance of the points from the fitted mean, over all channels.
 function M.project(fitted, channels)
-  local points = centred(channels, fitted.mean)
+  local points = centre(channels, fitted.mean)
   local spread = lists.sum(points, function(channel) return dot(channel, channel) end) / #points[1]
   return lists.map(fitted.components, function(component)
     return lists.map(points[1], function(_, i)

@@ -12,7 +12,7 @@ local M = {}
 local STEP, LAST = 1 / 16, 6 -- of the rule's variable, from -LAST to LAST
 
 -- Returns the integral of the density, up to its constant factor, from t >= 0 on.
-local function tail(t, freedom)
+local function integrate(t, freedom)
   local sum = 0.0
   for u = -LAST, LAST, STEP do
     local grown, shrunk = math.exp(u), math.exp(-u)
@@ -22,10 +22,12 @@ local function tail(t, freedom)
   return sum
 end
 
+-- Returns the probability of a value at least as far from 0 as t.
 function M.compute_two_sided(t, freedom)
-  return t * t < math.huge and tail(math.abs(t), freedom) / tail(0, freedom) or 0.0
+  return t * t < math.huge and integrate(math.abs(t), freedom) / integrate(0, freedom) or 0.0
 end
 
+-- Returns the probability of a value above t.
 function M.compute_above(t, freedom)
   local share = M.compute_two_sided(t, freedom) / 2
   return t > 0 and share or 1 - share

@@ -10,7 +10,7 @@ local M = {}
 
 local NAN = 0 / 0
 
-local function image(values, columns)
+local function make_image(values, columns)
   local words, lines = lists.map(values, function(value) return ("%.5g"):format(value) end), {}
   for first = 1, #words, columns do
     lines[#lines + 1] = table.concat(words, " ", first, first + columns - 1)
@@ -18,7 +18,7 @@ local function image(values, columns)
   return { lines, "matrix with image" }
 end
 
-local function boxes(values, columns)
+local function make_boxes(values, columns)
   return { lists.map(values, function(value, i)
     return value == value and ("%d %d %.5g"):format((i - 1) % columns, (i - 1) // columns, value) or nil
   end), "using 1:2:(0.5):(0.5):3 with boxxyerror fillstyle solid noborder lc palette" }
@@ -31,13 +31,13 @@ function M.format_tics(names, first)
   end), ", ")
 end
 
--- range: { from, to } of the colours; nil: from minus to plus the largest value, which the title states. names: the
--- common names of rows and columns, or nil.
+-- Draws a matrix. range: { from, to } of the colours; nil: from minus to plus the largest value, which the title
+-- states. names: the common names of rows and columns, or nil.
 function M.draw(values, rows, title, range, names)
   local columns, low, high = #values // rows, scales.find_range({ values })
   local peak, tics = math.max(1e-9, -low, high), names and M.format_tics(names, 0)
   local has_gaps = lists.find(values, function(value) return value ~= value end)
-  local layer = (has_gaps and boxes or image)(values, columns)
+  local layer = (has_gaps and make_boxes or make_image)(values, columns) -- an image draws gaps as a colour
   return { title = range and title or ("%s, to %.2g"):format(title, peak), layers = { layer }, lines = {
     ("set xrange [-0.5:%g]\nset yrange [%g:-0.5]\nset cbrange [%.9g:%.9g]"):format(columns - 0.5, rows - 0.5,
       range and range[1] or -peak, range and range[2] or peak),
@@ -46,7 +46,7 @@ function M.draw(values, rows, title, range, names)
   } }
 end
 
--- A panel of weights, whose title states the largest.
+-- Draws weights; the title states the largest.
 function M.draw_weights(values, rows, title)
   local _, peak = scales.find_range({ values })
   return M.draw(values, rows, ("%s, to %.2g"):format(title, peak), { 0, math.max(peak, 1e-9) })
@@ -65,15 +65,15 @@ end
 local PLAIN, WRONG = "#222222", "#c0392b"
 local CROSS = "\u{D7}"
 
-local function label(text, place, offset, font, colour)
+local function format_label(text, place, offset, font, colour)
   return ("set label %s at %s offset %s font ',%d' textcolor rgb '%s' front"):format(gnuplot.quote(text),
     place, offset, font, colour)
 end
 
 -- Adds a symbol next to a row or below a column and, farther out, a cross if the symbol is wrong.
 local function add_symbol(lines, symbol, place, offsets, font)
-  lines[#lines + 1] = label(symbol.text, place, offsets[1], font, symbol.wrong and WRONG or PLAIN)
-  lines[#lines + 1] = symbol.wrong and label(CROSS, place, offsets[2], font, WRONG) or nil
+  lines[#lines + 1] = format_label(symbol.text, place, offsets[1], font, symbol.wrong and WRONG or PLAIN)
+  lines[#lines + 1] = symbol.wrong and format_label(CROSS, place, offsets[2], font, WRONG) or nil
 end
 
 -- Replaces the numbers on a panel's axes by symbols: sides = { writes, reads }, lists of { text, wrong } for rows and

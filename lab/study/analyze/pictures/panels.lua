@@ -18,28 +18,29 @@ local SETTINGS = {
 }
 
 local LEFT, RIGHT, TOP, BOTTOM = 52, 84, 100, 36 -- margins around all panels in pixels
-local ACROSS, DOWN = 42, 74                       -- space between panels in pixels
+local ACROSS, DOWN = 42, 74 -- space between panels in pixels
 
-local function corner(picture, row, column)
+-- Returns the upper left corner of a panel in pixels.
+local function find_corner(picture, row, column)
   return picture.left + (column - 1) * (picture.wide + picture.across),
     TOP + (row - 1) * (picture.panel + picture.down)
 end
 
-local function place(picture, row, column)
-  local x, y = corner(picture, row, column)
+local function format_margins(picture, row, column)
+  local x, y = find_corner(picture, row, column)
   return ("set lmargin at screen %.6f\nset rmargin at screen %.6f\nset tmargin at screen %.6f\n"
     .. "set bmargin at screen %.6f"):format(x / picture.width, (x + picture.wide) / picture.width,
     1 - y / picture.height, 1 - (y + picture.panel) / picture.height)
 end
 
-local function label(picture, number, text, y, size)
+local function format_label(picture, number, text, y, size)
   return ("set label %d %s at screen %.6f,%.6f left font ',%d' front"):format(number, gnuplot.quote(text),
     LEFT / picture.width, 1 - y / picture.height, size)
 end
 
 -- Returns the plot command of a panel, and adds its data to the picture's. Layers without data are left out, since
 -- gnuplot reports an error on an empty block.
-local function plot(picture, panel)
+local function format_plot(picture, panel)
   local parts = lists.map(panel.layers, function(layer)
     local name = ("block%d"):format(#picture.data + 1)
     picture.data[#picture.data + 1] = #layer[1] > 0 and gnuplot.make_block(name, layer[1]) or nil
@@ -48,18 +49,20 @@ local function plot(picture, panel)
   return "plot " .. (#parts > 0 and table.concat(parts, ", ") or "NaN")
 end
 
-local function draw(picture, lines)
+local function add_panels(picture, lines)
   for r, row in ipairs(picture.rows) do
-    local _, y = corner(picture, r, 1)
+    local _, y = find_corner(picture, r, 1)
     for c, panel in ipairs(row) do
-      lists.append(lines, { place(picture, r, c), c == 1 and label(picture, 3, row.label, y - 36, 11) or nil })
+      lists.append(lines, { format_margins(picture, r, c),
+        c == 1 and format_label(picture, 3, row.label, y - 36, 11) or nil })
       lines[#lines + 1] = ("set title %s offset 0,-0.7 font ',10'"):format(gnuplot.quote(panel.title))
       lists.append(lines, panel.lines)
-      lists.append(lines, { plot(picture, panel), "unset label" })
+      lists.append(lines, { format_plot(picture, panel), "unset label" })
     end
   end
 end
 
+-- Arranges panels in rows of `across`; the heading is above the first.
 function M.arrange(list, across, heading)
   local rows = {}
   for i, panel in ipairs(list) do
@@ -71,20 +74,20 @@ function M.arrange(list, across, heading)
   return rows
 end
 
--- picture = { name, title, note, panel, wide, settings, rows, left, across, down }: name of the files; title and note
--- above the panels; height of a panel in pixels, and its width if it differs; settings, lines of the script after
--- SETTINGS, or nil; left, across, down: pixels left of, between and below panels, for long names of tics. rows = { {
--- label, panel ... } ... } with panel = { title, lines, layers }: lines that set its axes; layers = { data, words }: a
--- list of lines of numbers, and words of gnuplot's plot command that draw them.
+-- Returns the script of a picture = { name, title, note, panel, wide, settings, rows, left, across, down }: name of the
+-- files; title and note above the panels; height of a panel in pixels, and its width if it differs; settings, lines of
+-- the script after SETTINGS, or nil; left, across, down: pixels left of, between and below panels, for long names of
+-- tics. rows = { { label, panel ... } ... } with panel = { title, lines, layers }: lines that set its axes; layers = {
+-- data, words }: a list of lines of numbers, and words of gnuplot's plot command that draw them.
 function M.make_script(picture)
   local columns = math.max(1, lists.max(picture.rows, function(row) return #row end))
   picture.left, picture.across, picture.down = picture.left or LEFT, picture.across or ACROSS, picture.down or DOWN
   picture.wide = picture.wide or picture.panel
   picture.width = picture.left + RIGHT + columns * (picture.wide + picture.across) - picture.across
   picture.height, picture.data = TOP + BOTTOM + #picture.rows * (picture.panel + picture.down) - DOWN, {}
-  local drawing = lists.append(lists.join(SETTINGS, picture.settings or {}), { label(picture, 1, picture.title, 20, 14),
-    label(picture, 2, picture.note, 40, 10), "set multiplot" })
-  draw(picture, drawing)
+  local drawing = lists.append(lists.join(SETTINGS, picture.settings or {}), {
+    format_label(picture, 1, picture.title, 20, 14), format_label(picture, 2, picture.note, 40, 10), "set multiplot" })
+  add_panels(picture, drawing)
   drawing[#drawing + 1] = "unset multiplot"
   return gnuplot.make_script(picture, drawing)
 end

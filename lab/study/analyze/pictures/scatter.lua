@@ -11,7 +11,7 @@ local M = {}
 -- Settings (panels.lua) of a picture that has only such panels.
 M.SETTINGS = { "set border 3 lw 1 lc rgb '#444444'", "set tics in" }
 
-local function axis(letter, groups, given)
+local function format_axis(letter, groups, given)
   return given and ("set %srange [%g:%g]\nset %stics %g"):format(letter, given[1], given[2], letter, given[3])
     or scales.fit_axis(letter, lists.map(groups, function(group) return group[letter] end))
 end
@@ -25,8 +25,8 @@ function M.draw(groups, title, more)
   end
   more = more or {}
   return { title = title, lines = {
-    axis("x", groups, more.x), axis("y", groups, more.y), ("set cbrange [1:%d]"):format(math.max(2, #groups)),
-    "set grid lt 1 lw 0.6 lc rgb '#d0d0d0'",
+    format_axis("x", groups, more.x), format_axis("y", groups, more.y),
+    ("set cbrange [1:%d]"):format(math.max(2, #groups)), "set grid lt 1 lw 0.6 lc rgb '#d0d0d0'",
   }, layers = { { lines, ("using 1:2:3 with %s pt 7 ps 0.5 lc palette"):format(more.style or "points") } } }
 end
 
