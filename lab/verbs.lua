@@ -7,8 +7,8 @@
 
 local stop = require("lab.stop")
 
--- A verb that is the function `run` of the module that load() returns. prefix: the beginning of its messages.
-local function verb_of(load, prefix)
+-- Makes a verb from the function `run` of the module that load() returns. prefix: the beginning of its messages.
+local function make_verb(load, prefix)
   return function(arguments)
     local code, message = stop.catch(load(arguments).run, arguments)
     return code, message and (prefix or "") .. message
@@ -16,14 +16,14 @@ local function verb_of(load, prefix)
 end
 
 local M = {
-  plan = verb_of(function() return require("lab.pages.plan_page") end),
-  demo = verb_of(function() return require("lab.study.demo") end),
-  tune = verb_of(function() return require("lab.tune.tune") end),
-  report = verb_of(function() return require("lab.study.report.report") end),
-  analyze = verb_of(function() return require("lab.study.analyze.analyze") end, "longhand analyze: "),
-  runs = verb_of(function() return require("lab.runs.runs") end, "longhand runs: "),
-  calibrate = verb_of(function() return require("lab.study.calibrate.calibrate") end, "longhand calibrate: "),
-  export = verb_of(function(arguments)
+  plan = make_verb(function() return require("lab.pages.plan_page") end),
+  demo = make_verb(function() return require("lab.study.demo") end),
+  tune = make_verb(function() return require("lab.tune.tune") end),
+  report = make_verb(function() return require("lab.study.report.report") end),
+  analyze = make_verb(function() return require("lab.study.analyze.analyze") end, "longhand analyze: "),
+  runs = make_verb(function() return require("lab.runs.runs") end, "longhand runs: "),
+  calibrate = make_verb(function() return require("lab.study.calibrate.calibrate") end, "longhand calibrate: "),
+  export = make_verb(function(arguments)
     return arguments.what == "pytorch" and require("lab.export.export_run")
       or arguments.what == "csv" and require("lab.export.csv") or require("lab.export.tensorboard")
   end, "longhand export: "),
@@ -33,8 +33,8 @@ function M.sweep(arguments)
   local slurm, action = require("lab.study.slurm.slurm"), arguments.action
   require("lab.study.grid.requested_study").settle(arguments)
   local used = slurm.is_used(arguments)
-  local of_slurm = { watch = true, resubmit = true, cancel = true, status = used }
-  if arguments.slurm or of_slurm[action] then
+  local is_for_slurm = { watch = true, resubmit = true, cancel = true, status = used }
+  if arguments.slurm or is_for_slurm[action] then
     return slurm.run(arguments)
   end
   if action == "run" and used then

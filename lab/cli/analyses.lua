@@ -11,13 +11,14 @@ local M = {}
 
 local positive = converters.read_positive
 
-local function count(text)
+-- Converts an integer from 0 on.
+local function read_count(text)
   local number = math.tointeger(tonumber(text))
   return number and number >= 0 and number or nil, ("%s: not an integer from 0 on"):format(text)
 end
 
--- A converter of task lengths: at least `fewest` different ones.
-local function lengths(fewest)
+-- Makes a converter of task lengths: at least `fewest` different ones.
+local function make_lengths_reader(fewest)
   local expected = "different lengths from 1 on, such as 40,150"
   local read = converters.make_list_reader("--lengths", expected, function(word, list)
     local length = positive(word)
@@ -48,7 +49,7 @@ end
 local LARGEST_GRID = 4096 -- cells
 
 -- Converts a grid, ROWSxCOLUMNS.
-local function grid(text)
+local function read_grid(text)
   local down, across = text:match("^(%d+)x(%d+)$")
   down, across = positive(down), positive(across)
   return down and across and down * across <= LARGEST_GRID and { down = down, across = across } or nil,
@@ -63,13 +64,15 @@ local function read_deviation(word, list)
   return number and number >= 0 and number <= LOUDEST and number > (list[#list] or -1) and number + 0.0 or nil
 end
 
-local function seed(of)
-  return { "--seed S", "seed of the " .. of, default = "1", convert = positive }
+-- Makes the option --seed.
+local function make_seed(noun)
+  return { "--seed S", "seed of the " .. noun, default = "1", convert = positive }
 end
 
 local LENGTH = { "--length N", "task length of the examples", default = "16", convert = positive }
 
-local function examples(text, default)
+-- Makes the option --examples.
+local function make_examples(text, default)
   return { "--examples K", text .. "; with a dataset, the first K of the split, or all if it has fewer",
     default = default, convert = positive }
 end
@@ -89,10 +92,10 @@ local OF_TRACES = {
   { "decoding", "show the attention of all heads while the model answers an input", {
     { "--text SYMBOLS", "the input, such as 078114514+0241919810; repeat the option for several inputs", count = "+" },
     { "--frame N", "number of places to which its numbers are padded; 0: no padding; default: as in the task",
-      convert = count },
+      convert = read_count },
     { "--spec SPEC", "the spec of the runs; default: the spec in run.json" },
     { "--layers A,B", "indices of layers, from 0; default: all layers",
-      convert = converters.make_list_reader("--layers", "numbers of layers from 0 on, such as 0,5", count) },
+      convert = converters.make_list_reader("--layers", "numbers of layers from 0 on, such as 0,5", read_count) },
   } },
 }
 
@@ -114,18 +117,18 @@ local OF_STUDIES = {
         .. "as equivalent; without --margin none do", convert = read_points },
       { "--resamples N", "number of resamples of the bootstrap, and of a permutation test with too many splits to "
         .. "list", default = "10000", convert = positive },
-      seed("resamples"),
+      make_seed("resamples"),
     } },
   { "similarity", "measure the similarity of attention between models, by cell", {
     LENGTH,
-    examples("number of examples: the first K of the length", "108"),
-    seed("examples and sampled positions"),
+    make_examples("number of examples: the first K of the length", "108"),
+    make_seed("examples and sampled positions"),
     { "--reference CELL", "a cell; the analysis also prints how accuracy depends on similarity to this cell" },
     { "--trained-only", "leave out checkpoints of step 0" },
   } },
   { "tables", "compare position tables with each other and with a fixed table", {
     { "--grid RxC", "grid whose cells, row by row, are the positions; the first R times C rows of a table are used",
-      default = "4x4", convert = grid },
+      default = "4x4", convert = read_grid },
     { "--reference", "the fixed table: grid: sinusoids of a cell's column and row; line: sinusoids of its number",
       choices = { "grid", "line" }, default = "grid" },
   } },
@@ -134,11 +137,11 @@ local OF_STUDIES = {
     { "--column NAME", "column of --human with the share of people who answered correctly; default: the last column" },
     { "--trials FILE", "CSV file of participants' trials, with the columns subject, LST_id, accuracy" },
     { "--without IDS", "puzzles to leave out, such as 99,100,101",
-      convert = converters.make_list_reader("--without", "ids of puzzles from 0 on, such as 99,100,101", count) },
+      convert = converters.make_list_reader("--without", "ids of puzzles from 0 on, such as 99,100,101", read_count) },
     { "--copies N", "number of consecutive puzzles that are copies of one puzzle", default = "3", convert = positive },
     { "--resamples N", "number of resamples of bases, and of splits of the participants into halves", default = "2000",
       convert = positive },
-    seed("resamples"),
+    make_seed("resamples"),
   } },
   { "noise", "measure accuracy under noise on the embeddings", {
     { "--noise A,B", "standard deviations of the noise", default = "0,0.25,0.5,0.75,1,1.25,1.5,1.75,2,2.25,2.5,2.75,3",
@@ -147,9 +150,9 @@ local OF_STUDIES = {
     { "--relative", "multiply the standard deviations by the root mean square of each token's embedding" },
     { "--axis NAME", "axis of the study; each of its values has a curve; default: the first axis with several values" },
     LENGTH,
-    examples("number of examples of the length", "500"),
+    make_examples("number of examples of the length", "500"),
     { "--draws D", "number of samples of the noise", default = "10", convert = positive },
-    seed("examples and the noise"),
+    make_seed("examples and the noise"),
   } },
 }
 
@@ -161,9 +164,9 @@ function M.add(parser)
     command:argument("runs", "folder of a run, or a checkpoint in it; results of several runs are shown one below the "
       .. "other"):argname("RUN"):args("+")
     options.add(command, one.lengths and { { "--lengths A,B", "task lengths", default = "40,150",
-      convert = lengths(one.lengths) } } or {})
-    options.add(command, lists.append({ seed("examples and sampled positions"), options.make_trainer_row("the runs'"),
-      { "--out DIR", ("output folder; default: %s in the folder of the first run"):format(one[1]) } }, one[3]))
+      convert = make_lengths_reader(one.lengths) } } or {})
+    options.add(command, lists.append({ make_seed("examples and sampled positions"),
+      options.make_trainer_row("the runs'"), { "--out DIR", ("output folder; default: %s in the folder of the first run"):format(one[1]) } }, one[3]))
   end
   for _, one in ipairs(OF_STUDIES) do
     local command = analyze:command(one[1]):summary(one[2])

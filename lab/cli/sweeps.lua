@@ -11,7 +11,7 @@ local M = {}
 
 local ACTIONS = { status = true, watch = true, resubmit = true, cancel = true }
 
--- Settings that the site file determines if the sweep has one, then settings of training.
+-- Options that a site file replaces, and options of training.
 local OF_SITE = { "jobs", "device", "arch", "jit" }
 local OF_TRAINING = { "jobs", "hours", "device", "arch", "jit", "cuda_root" }
 
@@ -20,7 +20,7 @@ local function read_device(text)
     ("--device %s: expected cpu, cuda or cuda:N"):format(text)
 end
 
--- Converts a duration, a whole or decimal number with its unit.
+-- Converts a number of hours or seconds.
 local function read_span(text)
   local number = tonumber(text)
   return number and number > 0 and number < 1e6 and number or nil, ("%s: not a number above 0"):format(text)
@@ -124,12 +124,12 @@ local function find_conflict(result, action)
   elseif action == "cancel" and #result.only > 0 then
     return "--only cannot be used with cancel: all of the study's tasks are cancelled"
   end
-  local function given(names)
+  local function find_given(names)
     local name = lists.find(names, function(one) return result[one] end)
     return name and name:gsub("_", "-")
   end
-  local training = action and action ~= "resubmit" and given(OF_TRAINING)
-  local of_site = (result.slurm or action == "resubmit") and given(OF_SITE)
+  local training = action and action ~= "resubmit" and find_given(OF_TRAINING)
+  local of_site = (result.slurm or action == "resubmit") and find_given(OF_SITE)
   return training and ("--%s cannot be used with %s, which trains nothing"):format(training, action)
     or of_site and ("--%s cannot be used with %s: the site file sets it"):format(of_site, result.slurm and "--slurm"
     or action)

@@ -27,6 +27,8 @@ local M = {}
 
 local INPUT = 1
 
+-- A class in the making: besides the fields above, needs (of its attentions), attributes (taken names), dictionaries
+-- (of modules, by name), known (expressions by key), is_block, folder (of a composite's tensors), rates (of dropout).
 local Class = {}
 Class.__index = Class
 
@@ -37,28 +39,28 @@ local function new_class(state, about)
 end
 
 -- Adds an attribute (module: its text or entries) and returns its expression. word: its name in files or its own name.
-function Class:add(word, module)
-  module.name = self.state.names:attribute(self.attributes, word)
+function Class:add_attribute(word, module)
+  module.name = self.state.names:add_attribute(self.attributes, word)
   self.modules[#self.modules + 1] = module
   return "self." .. module.name
 end
 
 -- Returns the module at a path in files, such as "up"; "embed.token" is in a dictionary. Each key is added once.
-function Class:module(key, path, text)
+function Class:add_module(key, path, text)
   if self.known[key] then
     return self.known[key]
   end
   local folder, word = path:match("^(.-)%.(.*)$")
   if not folder then
-    self.known[key] = self:add(path, { text = text })
+    self.known[key] = self:add_attribute(path, { text = text })
     return self.known[key]
   end
   local dictionary = self.dictionaries[folder]
   if not dictionary then
     dictionary = { type = "nn.ModuleDict", entries = {}, taken = names_module.new_attributes() }
-    dictionary.place, self.dictionaries[folder] = self:add(folder, dictionary), dictionary
+    dictionary.place, self.dictionaries[folder] = self:add_attribute(folder, dictionary), dictionary
   end
-  local name = self.state.names:attribute(dictionary.taken, word)
+  local name = self.state.names:add_attribute(dictionary.taken, word)
   table.insert(dictionary.entries, { name = name, text = text })
   self.known[key] = ('%s["%s"]'):format(dictionary.place, name)
   return self.known[key]
@@ -69,33 +71,33 @@ local function format_bias(p)
 end
 
 -- Returns the linear modules of a product. Modules of a composite belong to its class, without the folder's name.
-function Class:linears(p)
+function Class:add_linears(p)
   return lists.map(p.tensors, function(path)
-    return self:module(path, self.folder and path:sub(#self.folder + 2) or path, ("nn.Linear(%s, %s%s)"):format(
+    return self:add_module(path, self.folder and path:sub(#self.folder + 2) or path, ("nn.Linear(%s, %s%s)"):format(
       p.rows.text, p.width.text, format_bias(p)))
   end)
 end
 
 local NORMS = { layer = "nn.LayerNorm(%s)", rms = "nn.RMSNorm(%s, eps=1e-5)" }
 
-function Class:norm(p)
-  return self:module(p, p.path or p.name, NORMS[p.norm]:format(p.columns.text))
+function Class:add_norm(p)
+  return self:add_module(p, p.path or p.name, NORMS[p.norm]:format(p.columns.text))
 end
 
-function Class:table(p)
+function Class:add_table(p)
   local rows = p.rows == self.state.net.tokens and "SYMBOLS" or ("%d"):format(p.rows.count)
-  return self:module(p, (p.tensor:gsub("%.weight$", "")), ("nn.Embedding(%s, %s)"):format(rows, p.columns.text))
+  return self:add_module(p, (p.tensor:gsub("%.weight$", "")), ("nn.Embedding(%s, %s)"):format(rows, p.columns.text))
 end
 
-function Class:linear(p)
-  return self:module(p, p.path, ("nn.Linear(%d, %s)"):format(p.rows.count, p.columns.text))
+function Class:add_linear(p)
+  return self:add_module(p, p.path, ("nn.Linear(%d, %s)"):format(p.rows.count, p.columns.text))
 end
 
-function Class:output(p)
-  return self:module(p, p.name, ("nn.Linear(%s, CLASSES)"):format(p.rows.text))
+function Class:add_output(p)
+  return self:add_module(p, p.name, ("nn.Linear(%s, CLASSES)"):format(p.rows.text))
 end
 
-function Class:dropout(d)
+function Class:add_dropout(d)
   if not self.known[d.rate] then
     local name = names_module.add_variable(self.attributes, self.rates > 1 and d.name:lower() .. "_dropout"
       or "dropout")
@@ -105,10 +107,11 @@ function Class:dropout(d)
   return self.known[d.rate]
 end
 
-function Class:tokens(stream)
+function Class:get_tokens(stream)
   return self.state.net.streams[2] and stream.name or "tokens"
 end
 
+-- Names the variable of a stream's positions or distances in the network's forward pass.
 local function name_place(state, what, stream)
   local name = state.net.streams[2] and stream.name .. "_" .. what or what
   state.made[what][stream] = name
@@ -116,13 +119,13 @@ local function name_place(state, what, stream)
 end
 
 -- Returns the expression of a stream's encoded positions. like: a value that has the type of the result.
-function Class:position(encoding, rows, stream, like)
+function Class:add_position(encoding, rows, stream, like)
   self.needs.positions = self.is_block or nil
   local place = self.is_block and "positions" or name_place(self.state, "place", stream)
   if encoding.kind == "sinusoid" then
     return ("%s(%s, %s)"):format(encoding.member == "place" and "places" or "sinusoid", place, like)
   end
-  return ("%s(%s%s)"):format(self:table(rows), place, self.state.one_based and " - 1" or "")
+  return ("%s(%s%s)"):format(self:add_table(rows), place, self.state.one_based and " - 1" or "")
 end
 
 -- Finishes a class. Each block has its own class; composites with equal texts share a class. The class gets the first
@@ -133,7 +136,7 @@ local function add_class(state, class, ...)
     return state.same[key]
   end
   local words = { ... }
-  class.name = state.names:class(lists.find(words, function(word)
+  class.name = state.names:add_class(lists.find(words, function(word)
     return not state.names.classes[names_module.to_camel(word)]
   end) or words[#words])
   state.same[key] = class
@@ -239,7 +242,7 @@ local function make_group_item(state, class, group, scope)
   if outside and part.layer then
     stop.exit(INPUT, ("the layer index of attention %s outside of a block"):format(group.attention.family.name))
   end
-  local module = class:add(group.path, { text = ("%s(%s)"):format(part.name, part.layer and "layer" or "") })
+  local module = class:add_attribute(group.path, { text = ("%s(%s)"):format(part.name, part.layer and "layer" or "") })
   local more = outside and list_made(state, part, group.out.stream) or list_needed(part)
   return { out = group.out, reads = group.reads, rank = operations.PRIMARY, text = function(of)
     local words = { of(1, 0), group.reads[2] and of(2, 0) or nil }
@@ -258,7 +261,7 @@ local function make_loop_item(state, class, op)
   add_needs(class, inner)
   class.layer = false
   local text = inner.layer and "%s(layer) for layer in range(%s)" or "%s() for _ in range(%s)"
-  local modules = class:module(block, (block.path:gsub("%.%%d%.$", "")),
+  local modules = class:add_module(block, (block.path:gsub("%.%%d%.$", "")),
     ("nn.ModuleList(%s)"):format(text:format(inner.name, block.count_name)))
   return { out = op.out, reads = { op.x, table.unpack(op.externals) }, loop = { name = block.name, times = block.loops,
     modules = modules, arguments = list_made(state, inner, op.x.stream), lines = lines } }
@@ -300,8 +303,8 @@ local function share_numbers(state, class)
   for _, shared in ipairs(state.given_shared) do
     local entries = lists.map(shared.entries, function(entry) return ('"%s": %s'):format(entry.name, entry.text) end)
     local text = ("nn.ParameterDict({%s})"):format(table.concat(entries, ", "))
-    state.shared[shared.path] = shared.path:find("%.") and class:module(shared, shared.path, text)
-      or class:add(shared.path, { type = "nn.ParameterDict", entries = shared.entries })
+    state.shared[shared.path] = shared.path:find("%.") and class:add_module(shared, shared.path, text)
+      or class:add_attribute(shared.path, { type = "nn.ParameterDict", entries = shared.entries })
   end
 end
 
@@ -326,7 +329,7 @@ function M.derive(net, given)
   local state = { net = net, names = names_module.new(given.tensors), facets = given.facets,
     given_shared = given.shared, in_layers = given.in_layers, one_based = given.one_based, same = {}, list = {},
     parts = {}, shared = {}, made = { place = {}, distance = {}, memory_distance = {} } }
-  local name = state.names:class(given.name)
+  local name = state.names:add_class(given.name)
   local network = make_network_class(state)
   network.name = name
   return { list = state.list, network = network, renamed = state.names.renamed, made = state.made }

@@ -1,7 +1,7 @@
 -- Exports runs and their evaluations as two flat CSV files: runs.csv with a line per run, equal to that of a report;
 -- and evaluations.csv with a line per run and condition, and a column for each axis of any evaluation.
 --
--- Input: { project, runs, study, scale, out, say }. Output: an exit code and, where it is not 0, a message. Writes only
+-- Input: { project, runs, study, scale, out, say }. Output: an exit code and, if it is not 0, a message. Writes only
 -- below `out`, both files or none.
 
 local canonical = require("base.canonical")
@@ -18,13 +18,13 @@ local M = {}
 local INPUT, ENVIRONMENT = 1, 4
 
 local FRONT = { "id", "digest", "step", "split", "set" }
--- Fields of a row after its axes; each but the last has a column of the same name.
+-- Fields of a row after its axes, and their columns, except that the column of seed is evaluation_seed.
 local VALUES = { "examples", "of", "order", "draws", "decoding", "counted", "accuracy", "accuracy_teacher_forced",
   "exact_match", "exact_match_low", "exact_match_high", "ended_early", "not_ended", "loss", "sd_over_draws",
   "sd_over_sequences", "beyond", "trained", "novel", "data", "seed" }
 
 -- Calls take(row) for every evaluation of an undamaged run; for a generative model only those of its decoding.
-local function each_line(run, take)
+local function read_lines(run, take)
   if run.id and not run.damaged then
     run_files.read_evaluations(run.dir, {}, function(row)
       if row.decoding == run.decoding then
@@ -37,7 +37,7 @@ end
 local function list_axes(study)
   local axes = {}
   for _, run in lists.iterate_nested(study.cells, "runs") do
-    each_line(run, function(row)
+    read_lines(run, function(row)
       for name in pairs(row.by or { length = true }) do
         axes[name] = true
       end
@@ -53,7 +53,7 @@ end
 -- Returns the lines of a run as one text. If a condition was evaluated twice at the same step, the last line counts.
 local function format_run(study, axes, cell, run)
   local lines, places = {}, {}
-  each_line(run, function(row)
+  read_lines(run, function(row)
     local by = row.by or { length = row.length }
     local key = canonical.format({ row.step, row.split, row.set or "", by, row.novel or false, row.seed or "" })
     local place = places[key] or #lines + 1
@@ -81,8 +81,8 @@ function M.run(options)
   must(ENVIRONMENT, write.files(out, { report_csv.make_runs_file(study), evaluations }))
   options.say(("%s: runs.csv, evaluations.csv"):format(out))
   local _, damaged = open_study.list_problems(study)
-  local message_of = #damaged > 0 and "damaged and left out:" .. open_study.format(damaged) or nil
-  return message_of and INPUT or 0, message_of
+  local message = #damaged > 0 and "damaged and left out:" .. open_study.format(damaged) or nil
+  return message and INPUT or 0, message
 end
 
 return M

@@ -37,7 +37,7 @@ local function spread_distances(count, range)
   return list
 end
 
--- Task lengths for the comparison: the shortest and the longest of training, and twice the longest.
+-- Returns task lengths for the comparison: the shortest and the longest of training, and twice the longest.
 function M.choose_lengths(resolved)
   local lengths = resolved.train.lengths
   local first = lengths.list and lengths.list[1] or lengths.first
@@ -67,24 +67,23 @@ function M.make_request(plan, symbols, outputs)
   }
 end
 
--- Inputs for a task of dataset files, { input, outputs }: any tokens are a valid input, in which a probe occurs exactly
--- once.
+-- Returns inputs for a task of dataset files, { input, outputs }: any tokens, among which a probe occurs exactly once.
 function M.make_data_inputs(plan)
-  local asked = plan.readout == "probe" and plan.task.probe
+  local probe = plan.readout == "probe" and plan.task.probe
   local list = {}
   for _, length in ipairs({ 1, 3, plan.task.data.longest // 4 }) do
     local symbols, count = {}, math.max(1, length)
     for i = 1, count do
       symbols[i] = (i * i) % plan.task.input_count
-      symbols[i] = symbols[i] == asked and 0 or symbols[i]
+      symbols[i] = symbols[i] == probe and 0 or symbols[i]
     end
-    symbols[(count + 1) // 2] = asked or symbols[(count + 1) // 2]
+    symbols[(count + 1) // 2] = probe or symbols[(count + 1) // 2]
     list[#list + 1] = { input = symbols, outputs = plan.readout == "outputs" and 1 + length // 2 or 1 }
   end
   return list
 end
 
--- Returns the decoded lines that a trainer prints. given: text for its stdin.
+-- Runs a verb of a trainer and returns the decoded lines that it prints. given: text for its stdin.
 local function ask(trainer, words, given)
   local folder = must(ENVIRONMENT, shell.make_temporary_folder())
   must(ENVIRONMENT, write.files(folder, { { path = "input", text = given or "" } }))
@@ -112,8 +111,7 @@ local function make_inputs(spec, trainer)
   end)
 end
 
--- The lines of stored.jsonl: inputs, sampled positions and distances, the trainer's logits and, for a decoder, its
--- answer.
+-- Returns the lines of stored.jsonl: inputs, positions and distances, the trainer's logits and a decoder's answer.
 local function compute_lines(spec, run, trainer)
   local requests, outputs = {}, {}
   for _, example in ipairs(make_inputs(spec, trainer)) do

@@ -15,14 +15,15 @@ local LINE = 112 -- most characters of a line, without the class's indentation
 local Pass = {}
 Pass.__index = Pass
 
-function Pass:text(item)
+-- Returns the expression of an item, with the expressions of inner values.
+function Pass:format_item(item)
   return item.text(function(i, rank)
     local value = item.reads[i]
     local inner = self.inner[value]
     if not inner then
       return self.names[value]
     end
-    local text = self:text(inner)
+    local text = self:format_item(inner)
     return inner.rank < rank and ("(%s)"):format(text) or text
   end)
 end
@@ -41,10 +42,10 @@ local function find_inner(items, result)
 end
 
 -- Returns the value with the longest expression among the parts of an item that have no variable yet.
-function Pass:longest_part(item)
+function Pass:find_longest_part(item)
   local longest, most = nil, 0
   for _, value in ipairs(item.reads) do
-    local length = self.inner[value] and #self:text(self.inner[value]) or 0
+    local length = self.inner[value] and #self:format_item(self.inner[value]) or 0
     if length > most then
       longest, most = value, length
     end
@@ -64,7 +65,7 @@ function Pass:note_reads(item, place)
 end
 
 -- Returns the variable of a value: `h` if the current `h` is not read after statement i, otherwise `word`.
-function Pass:name(value, i, word)
+function Pass:choose_name(value, i, word)
   local free = not self.stream or (self.last[self.stream] or 0) <= i
   if free and value.width.count == self.width and not value.is_external then
     self.stream = value
@@ -93,14 +94,14 @@ local function add_wrapped(lines, text)
 end
 
 -- Adds a loop. Its result has the variable of its input, unless that is read after the loop or by every repetition.
-function Pass:loop(item, i, lines)
+function Pass:add_loop(item, i, lines)
   local x, loop = item.reads[1], item.loop
   local others = { table.unpack(item.reads, 2) }
   local name, stays = self.names[x], self.last[x] > i or lists.has(others, x)
   if stays then
     local word = loop.name .. "_output"
     local own = self.stream == x and names.add_variable(self.variables, word)
-      or self:name(item.out, i - 1, word) -- a repetition may read `h` after an earlier repetition has changed it
+      or self:choose_name(item.out, i - 1, word) -- a repetition may read `h` after an earlier repetition has changed it
     lines[#lines + 1] = ("%s = %s"):format(own, name)
     name = own
   elseif self.stream == x then
@@ -121,7 +122,8 @@ function Pass:loop(item, i, lines)
   add_wrapped(lines, ("%s%s = %s(%s)"):format(indent, name, variable, table.concat(arguments, ", ")))
 end
 
-function Pass:statements(items)
+-- Returns the items that are statements of their own, and records what they read.
+function Pass:list_statements(items)
   local list = lists.filter(items, function(item) return not self.inner[item.out] end)
   for i, item in ipairs(list) do
     self:note_reads(item, i)
@@ -132,15 +134,15 @@ end
 -- Returns the lines; or nil and a value that needs a variable, since its line is too long.
 function Pass:write(items, result)
   local lines = {}
-  for i, item in ipairs(self:statements(items)) do
+  for i, item in ipairs(self:list_statements(items)) do
     if item.loop then
-      self:loop(item, i, lines)
+      self:add_loop(item, i, lines)
     else
-      local text = self:text(item)
-      local name = item.out ~= result and self:name(item.out, i, item.out.name)
+      local text = self:format_item(item)
+      local name = item.out ~= result and self:choose_name(item.out, i, item.out.name)
       self.names[item.out] = name or nil
       text = name and ("%s = %s"):format(name, text) or "return " .. text
-      local part = #text > LINE and self:longest_part(item)
+      local part = #text > LINE and self:find_longest_part(item)
       if part then
         return nil, part
       end

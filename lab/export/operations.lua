@@ -58,13 +58,13 @@ local function check(op)
   end
 end
 
-local function call(module)
+local function make_call(module)
   return function(of)
     return ("%s(%s)"):format(module, of(1, 0))
   end
 end
 
-local items = {}
+local items = {} -- functions that make the item of an operation, by kind
 
 local function apply_dropout(module, text)
   return module and ("%s(%s)"):format(module, text) or text
@@ -73,7 +73,7 @@ end
 -- Returns the expression of one-hot tokens through a linear map; blank tokens, which have the first numbers, are zero.
 local function map_tokens(op, class, module)
   local blanks = class.state.net.tokens.count - op.p.rows.count
-  return ("%s(F.one_hot(%s, SYMBOLS)%s.to(%s.weight))"):format(module, class:tokens(op.stream),
+  return ("%s(F.one_hot(%s, SYMBOLS)%s.to(%s.weight))"):format(module, class:get_tokens(op.stream),
     blanks > 0 and ("[..., %d:]"):format(blanks) or "", module)
 end
 
@@ -81,38 +81,38 @@ function items.embed(op, class)
   local factor = op.scale == math.sqrt(op.p.columns.count) and "math.sqrt(WIDTH)"
     or op.scale and op.scale ~= 1 and number(op.scale)
   local kind = op.encoding and op.encoding.kind or "none"
-  local module = op.p.kind == "linear" and class:linear(op.p) or class:table(op.p)
+  local module = op.p.kind == "linear" and class:add_linear(op.p) or class:add_table(op.p)
   local text = op.p.kind == "linear" and map_tokens(op, class, module)
-    or ("%s(%s)%s"):format(module, class:tokens(op.stream), factor and " * " .. factor or "")
+    or ("%s(%s)%s"):format(module, class:get_tokens(op.stream), factor and " * " .. factor or "")
   if kind ~= "none" then
-    text = ("%s + %s"):format(text, class:position(op.encoding, op.others[1], op.stream, module .. ".weight"))
+    text = ("%s + %s"):format(text, class:add_position(op.encoding, op.others[1], op.stream, module .. ".weight"))
   end
   local rank = op.dropout and PRIMARY or kind ~= "none" and SUM or factor and PRODUCT or PRIMARY
-  text = apply_dropout(op.dropout and class:dropout(op.dropout), text)
+  text = apply_dropout(op.dropout and class:add_dropout(op.dropout), text)
   return { reads = {}, rank = rank, text = function()
     return text
   end }
 end
 
 function items.place(op, class)
-  local module, typed = op.dropout and class:dropout(op.dropout), op.encoding.kind == "sinusoid"
-  local vectors = class:position(op.encoding, op.p, op.x.stream, "%s")
+  local module, typed = op.dropout and class:add_dropout(op.dropout), op.encoding.kind == "sinusoid"
+  local vectors = class:add_position(op.encoding, op.p, op.x.stream, "%s")
   return { reads = { op.x, typed and op.x or nil }, rank = module and PRIMARY or SUM, text = function(of)
     return apply_dropout(module, ("%s + %s"):format(of(1, SUM), vectors:format(typed and of(2, 0) or nil)))
   end }
 end
 
 function items.product(op, class)
-  local modules = class:linears(op.p)
+  local modules = class:add_linears(op.p)
   local reads = lists.map(modules, function() return op.x end)
-  return { reads = reads, rank = PRIMARY, text = #modules == 1 and call(modules[1]) or function(of)
+  return { reads = reads, rank = PRIMARY, text = #modules == 1 and make_call(modules[1]) or function(of)
     local parts = lists.map(modules, function(module, i) return ("%s(%s)"):format(module, of(i, 0)) end)
     return ("torch.cat([%s], dim=-1)"):format(table.concat(parts, ", "))
   end }
 end
 
 function items.activation(op, class)
-  local module = op.dropout and class:dropout(op.dropout)
+  local module = op.dropout and class:add_dropout(op.dropout)
   return { reads = { op.x }, rank = PRIMARY, text = function(of)
     return apply_dropout(module, FUNCTIONS[op.activation]:format(of(1, 0)))
   end }
@@ -127,13 +127,13 @@ end
 function items.gate(op, class)
   local product = op.x.op
   local function item(reads, text)
-    local module = op.dropout and class:dropout(op.dropout)
+    local module = op.dropout and class:add_dropout(op.dropout)
     return { reads = reads, rank = module and PRIMARY or PRODUCT, text = function(of)
       return apply_dropout(module, text(of))
     end }
   end
   if is_gated(op) then
-    local modules = class:linears(product.p)
+    local modules = class:add_linears(product.p)
     return item({ product.x, product.x }, function(of)
       return ("%s * %s(%s)"):format(FUNCTIONS[op.activation]:format(("%s(%s)"):format(modules[1], of(1, 0))),
         modules[2], of(2, 0))
@@ -147,11 +147,11 @@ function items.gate(op, class)
 end
 
 function items.norm(op, class)
-  return { reads = { op.x }, rank = PRIMARY, text = call(class:norm(op.p)) }
+  return { reads = { op.x }, rank = PRIMARY, text = make_call(class:add_norm(op.p)) }
 end
 
 function items.add(op, class)
-  local module = op.dropout and class:dropout(op.dropout)
+  local module = op.dropout and class:add_dropout(op.dropout)
   return { reads = { op.residual, op.branch }, rank = SUM, text = function(of)
     return ("%s + %s"):format(of(1, SUM), apply_dropout(module, of(2, module and 0 or PRODUCT)))
   end }
@@ -161,9 +161,9 @@ function items.classify(op, class)
   if not READOUTS[op.readout] then
     refuse(op, ("the readout %s"):format(op.readout))
   elseif not op.tied then
-    return { reads = { op.x }, rank = PRIMARY, text = call(class:output(op.others[1])) }
+    return { reads = { op.x }, rank = PRIMARY, text = make_call(class:add_output(op.others[1])) }
   end
-  local rows = class:table(op.tied)
+  local rows = class:add_table(op.tied)
   return { reads = { op.x }, rank = PRIMARY, text = function(of)
     return ("F.linear(%s, %s.weight[FIRST_OUTPUT:FIRST_OUTPUT + CLASSES])"):format(of(1, 0), rows)
   end }

@@ -28,7 +28,7 @@ local ATTRIBUTES = lists.split_set(PYTHON .. [[add_module apply bfloat16 buffers
 local CLASSES = lists.split_set("F Relative Geometric Direction None True False")
 
 -- Returns `word`, or `word` with as many endings as it takes to be free, and marks the result as taken.
-local function free(taken, word, ending)
+local function take_free(taken, word, ending)
   while taken[word] do
     word = word .. ending
   end
@@ -39,7 +39,7 @@ end
 local Names = {}
 Names.__index = Names
 
--- tensors: the tensors of checkpoints; no other name may use their words.
+-- Starts the names of a file. tensors: those of checkpoints; no other name may use the words of their names.
 function M.new(tensors)
   local words = lists.collect(tensors, function(tensor) return lists.find_all(tensor.name, "[^.]+") end)
   return setmetatable({ in_files = lists.to_set(words), classes = setmetatable({}, { __index = CLASSES }), renamed = {},
@@ -51,7 +51,7 @@ function M.new_attributes()
 end
 
 -- Returns the attribute for a word of a name in files: the word itself if it is free.
-function Names:attribute(attributes, word)
+function Names:add_attribute(attributes, word)
   local name, known = word, self.word_of
   while attributes[name] or name ~= word and (self.in_files[name] or known[name] and known[name] ~= word) do
     name = name .. "_"
@@ -70,7 +70,7 @@ end
 
 -- Returns a name for a variable, or for an attribute that has no name in files.
 function M.add_variable(variables, word)
-  return free(variables, word, "_")
+  return take_free(variables, word, "_")
 end
 
 -- Converts "parallel_block" to "ParallelBlock".
@@ -83,8 +83,8 @@ function M.to_snake(name)
   return (name:gsub("(%u)", "_%1"):lower():gsub("^_", ""))
 end
 
-function Names:class(word)
-  return free(self.classes, M.to_camel(word), "Block")
+function Names:add_class(word)
+  return take_free(self.classes, M.to_camel(word), "Block")
 end
 
 return M

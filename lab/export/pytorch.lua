@@ -1,4 +1,4 @@
--- A trained model as a folder for PyTorch: model.py, its checkpoint, and inputs with the logits that Longhand computed.
+-- The facts of a trained model for its export to PyTorch.
 --
 -- Input: a spec from project:plan, its network (project:build_network). Output: M.derive_facts gives the facts for
 -- templates/python/model.py.tpl, or nil and the reason why a model cannot be exported. Pure.
@@ -19,10 +19,10 @@ local M = {}
 
 local INPUT = 1
 
--- The facets of an attention as facts for templates/attention/python: { needs, calls, layer, text }. needs[name], with
--- the names positions, distance, shared, and memory_... if queries and keys are of two streams: true, or the folder of
--- numbers that all layers share. calls[name]: true for each function of the file that the text calls. layer: whether
--- the class needs its layer index. text: variables of the template, among them `pages`, files of
+-- Returns the facets of an attention as facts for templates/attention/python: { needs, calls, layer, text }.
+-- needs[name], with the names positions, distance, shared, and memory_... if queries and keys are of two streams: true,
+-- or the folder of numbers that all layers share. calls[name]: true for each function of the file that the text calls.
+-- layer: whether the class needs its layer index. text: variables of the template, among them `pages`, files of
 -- templates/attention/python/terms by part of a facet (facets/pages.lua). formula: that of the score.
 local function collect_facets(op, formula)
   local family, crosses = op.family, op.q.stream ~= op.kv.stream
@@ -43,7 +43,7 @@ for _, name in ipairs(families.NAMES) do
 end
 
 -- Whether a field has a value that is not among its kinds or choices in the schema.
-local function is_strange(field, value)
+local function has_unknown_word(field, value)
   local words = field.kinds and lists.get_names(field.kinds) or field.choices
   return words and not lists.has(words, value)
 end
@@ -54,7 +54,7 @@ local function find_unknown_encoding(value, path)
     local inner, at = value[name], path .. "." .. name
     local field = schema.at[at]
     local facet = families.make_shared_path(at):match("^encoding%.([^.]+)")
-    if not field or not EXPORTED[facet] or is_strange(field, inner) then
+    if not field or not EXPORTED[facet] or has_unknown_word(field, inner) then
       return ("%s = %s"):format(at, json.encode(inner))
     end
     local problem = field.type == "table" and type(inner) == "table" and find_unknown_encoding(inner, at)
@@ -73,6 +73,7 @@ local function find_unknown_task(task)
   return name and ("task.%s = %s"):format(name, json.encode(task[name]))
 end
 
+-- Returns why a model cannot be exported, or nil; later steps find further problems in its network.
 function M.find_problem(spec)
   local unknown = find_unknown_encoding(spec.resolved.encoding, "encoding") or find_unknown_task(spec.resolved.task)
   if unknown then
@@ -116,7 +117,7 @@ local function add_draws(facts, positions)
   facts.clamped, facts.independent = distance.kind == "clamped", distance.independent or false
 end
 
-local function format_count(place, tokens)
+local function format_positions(place, tokens)
   return ("%s = torch.arange(%s.shape[1], device=%s.device)"):format(place, tokens, tokens)
 end
 
@@ -125,21 +126,22 @@ end
 local function write_places(positions, needs, additive)
   local distance, lines, inner = positions.distance, {}, {}
   local drawn = distance.kind == "drawn" or distance.kind == "clamped"
+  -- in_each: positions are sampled in each layer
   local random, by_sequence = positions.kind ~= "index", positions.kind == "sequence"
-  local make = random and "place = draw_positions(tokens, positions)" or format_count("place", "tokens")
-  local anew = random and not by_sequence and positions.layer_index ~= "0"
+  local make = random and "place = draw_positions(tokens, positions)" or format_positions("place", "tokens")
+  local in_each = random and not by_sequence and positions.layer_index ~= "0"
   local in_layers = needs.positions or needs.distance and not drawn
-  if additive or in_layers and not anew then
+  if additive or in_layers and not in_each then
     lines[#lines + 1] = make
   end
-  if in_layers and anew then
+  if in_layers and in_each then
     inner[#inner + 1] = make
   end
   if needs.distance and drawn then
     table.insert(distance.layer_index == "0" and lines or inner,
       "distance = pair_distances(draw_distances(tokens, distances))")
   elseif needs.distance then
-    table.insert(anew and inner or lines, "distance = place - place[:, None]")
+    table.insert(in_each and inner or lines, "distance = place - place[:, None]")
   end
   local facts = { before_layers = lines, in_layers = inner,
     draws_positions = random and (additive or in_layers) and true or false,
@@ -156,7 +158,7 @@ local function write_stream_places(streams, made)
     local place, other = stream.name .. "_place", streams[3 - i].name .. "_place"
     local read = made.distance[stream] or made.memory_distance[stream] or made.memory_distance[streams[3 - i]]
     if made.place[stream] or read then
-      lines[#lines + 1] = format_count(place, stream.name)
+      lines[#lines + 1] = format_positions(place, stream.name)
     end
     for what, keys in next, { distance = place, memory_distance = other } do
       local name = made[what][stream]
@@ -168,14 +170,15 @@ local function write_stream_places(streams, made)
     draws_distances = false, by_sequence = false, max_position = false, one_based = false }
 end
 
-local function draws(family)
+local function has_draws(family)
   return family.positions.kind ~= "index" or family.positions.distance.range ~= nil
 end
 
-local function check_alike(attentions)
+-- Stops if attentions differ in heads or sampled positions.
+local function check_equal(attentions)
   for _, op in ipairs(attentions) do
     local first, own = attentions[1].family, op.family
-    local other = own.heads ~= first.heads and "heads" or (draws(own) or draws(first))
+    local other = own.heads ~= first.heads and "heads" or (has_draws(own) or has_draws(first))
       and canonical.format(own.positions) ~= canonical.format(first.positions) and "positions"
     if other then
       stop.exit(INPUT, ("%s of attention %s that are not those of %s"):format(other, own.name, first.name))
@@ -184,20 +187,20 @@ local function check_alike(attentions)
 end
 
 local function collect_all_facets(formula, attentions)
-  local of = {}
+  local facets = {}
   for _, op in ipairs(attentions) do
     local own = formula and formula.families and formula.families[op.family.of_spec]
-    of[op] = collect_facets(op, formula and not formula.families and formula or own)
+    facets[op] = collect_facets(op, formula and not formula.families and formula or own)
   end
-  return of
+  return facets
 end
 
 -- Adds the numbers that scores read: constants, which the file contains once by name, and numbers that layers share.
-local function add_numbers(facts, attentions, of)
+local function add_numbers(facts, attentions, facets)
   local known, paths = {}, {}
   facts.constants, facts.shared = {}, {}
   for _, op in ipairs(attentions) do
-    local score, needs = of[op].text.score, of[op].needs
+    local score, needs = facets[op].text.score, facets[op].needs
     for _, constant in ipairs(score and score.constants or {}) do
       local text = canonical.format(constant)
       if known[constant.name] and known[constant.name] ~= text then
@@ -242,13 +245,14 @@ local function write_sizes(net, attentions)
   return lines
 end
 
+-- Returns Python's expression of the classes of norms, for isinstance; false without norms.
 local function write_norms(net)
   local has = lists.to_set(lists.map(list_operations(net), function(op) return op.norm end))
   return has.layer and has.rms and "(nn.LayerNorm, nn.RMSNorm)" or has.layer and "nn.LayerNorm"
     or has.rms and "nn.RMSNorm" or false
 end
 
-local function mentions(list, word)
+local function uses_word(list, word)
   return lists.any(list, function(class)
     return lists.any(class.lines or {}, function(line) return line:find(word, 1, true) ~= nil end)
   end)
@@ -256,11 +260,11 @@ end
 
 local function add_calls(facts)
   local words = lists.filter({ "positions", "distances" }, function(name) return facts["draws_" .. name] end)
-  local function of_each(form)
+  local function format_each(form)
     return table.concat(lists.map(words, function(name) return (form:gsub("NAME", name)) end))
   end
-  facts.forward_arguments, facts.pass_arguments = of_each(", NAME=None"), of_each(", NAME")
-  facts.check_arguments = of_each(', NAME=example["NAME"]')
+  facts.forward_arguments, facts.pass_arguments = format_each(", NAME=None"), format_each(", NAME")
+  facts.check_arguments = format_each(', NAME=example["NAME"]')
   facts.forward_words = #words > 0 and (" %s [T] if given, otherwise sampled."):format(table.concat(words, ", ")) or ""
 end
 
@@ -281,19 +285,19 @@ local function derive_file_facts(spec, run)
   }
 end
 
-local function add_network(facts, spec, net, attentions, of)
+local function add_network(facts, spec, net, attentions, facets)
   local additive, in_blocks, two = find_input_encoding(net), find_block_encoding(net), net.streams[2] ~= nil
   local family = attentions[1] and attentions[1].family or spec.plan.first
   if not two then
     local needs = lists.merge({ positions = in_blocks and true or nil },
-      table.unpack(lists.map(attentions, function(op) return of[op].needs end)))
+      table.unpack(lists.map(attentions, function(op) return facets[op].needs end)))
     lists.update(facts, write_places(family.positions, needs, additive))
   elseif not facts.decoder then
     stop.exit(INPUT, ("the stream %s of the network in addition to %s"):format(net.streams[2].name,
       net.streams[1].name))
   end
   local found = classes.derive(net, { name = names.to_camel(spec.resolved.model.kind), tensors = spec.plan.tensors,
-    one_based = facts.one_based, shared = facts.shared, in_layers = facts.in_layers or {}, facets = of })
+    one_based = facts.one_based, shared = facts.shared, in_layers = facts.in_layers or {}, facets = facets })
   lists.update(facts, two and write_stream_places(net.streams, found.made) or {})
   for _, op in ipairs(attentions) do
     lists.append(facts.before_layers, op.scope == net and facts.in_layers or {})
@@ -315,19 +319,19 @@ local function derive(spec, run, net)
   if net.streams[2] and spec.plan.any_draws then
     stop.exit(INPUT, "sampled positions of two streams")
   end
-  check_alike(attentions)
-  local of = collect_all_facets(spec.score, attentions)
-  add_numbers(facts, attentions, of)
-  add_network(facts, spec, net, attentions, of)
+  check_equal(attentions)
+  local facets = collect_all_facets(spec.score, attentions)
+  add_numbers(facts, attentions, facets)
+  add_network(facts, spec, net, attentions, facets)
   add_calls(facts)
   facts.sizes = write_sizes(net, attentions)
   facts.indices = false
   for _, op in ipairs(attentions) do
-    lists.update(facts, of[op].calls)
+    lists.update(facts, facets[op].calls)
   end
   local all = { facts.network, table.unpack(facts.list) }
-  facts.functional = mentions(all, "F.")
-  facts.math = attentions[1] ~= nil or mentions(all, "math.")
+  facts.functional = uses_word(all, "F.")
+  facts.math = attentions[1] ~= nil or uses_word(all, "math.")
   facts.norms = write_norms(net)
   facts.path_in_file = #facts.renamed > 0 and "name_in_file(owner)" or "owner"
   return facts

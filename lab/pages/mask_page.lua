@@ -10,6 +10,7 @@ local pages = require("facets.pages")
 
 local M = {}
 
+-- Whether query i sees key j of S keys, by the kind of mask.
 local sees = {
   none = function() return true end,
   causal = function(mask, i, j) return j <= i + mask.right end,
@@ -34,7 +35,7 @@ local function find_line_value(mask, head, i, j, S)
   return value
 end
 
--- A row of values. A query for which every key is hidden sees all keys, in causal attention up to its own token.
+-- Makes a row of values. A query for which every key is hidden sees all keys, in causal attention up to its own token.
 local function make_row(mask, i, S, value)
   local row, open = {}, false
   for j = 0, S - 1 do

@@ -28,38 +28,39 @@ local function round_up(n, to)
   return (n + to - 1) // to * to
 end
 
--- The bytes by which `take` advances for a request.
-local function taken(bytes)
+-- Returns the bytes by which `take` advances for a request.
+local function count_taken(bytes)
   return round_up(bytes, CACHE_LINE)
 end
 
--- The rows of a product's tile at a level, which tuning may have chosen.
-local function tile_rows(plan, level)
-  local of_level = lists.find(plan.tuned, function(each) return each.name == level.name end)
-  return lists.any(of_level.choices, function(choice)
+-- Returns the rows of a product's tile at a level, which tuning may have chosen.
+local function find_tile_rows(plan, level)
+  local tuned = lists.find(plan.tuned, function(each) return each.name == level.name end)
+  return lists.any(tuned.choices, function(choice)
     return lists.any(choice.constants, function(constant) return constant.name == "TILE_ROWS" and constant.value end)
   end)
 end
 
--- Sizes that depend on the level: real, lanes of a vector, rows of a product's tile, rows of the vocabulary (if there
--- are any), and the keys of a family whose gradients are summed together.
+-- Returns sizes that depend on the level: real (bytes of a number), lanes and vector (lanes and bytes of a vector),
+-- tile_rows (of a product), vocabulary (rows, or 0), keys(family) (whose gradients are summed together).
 local function derive_sizes(plan, level)
   level = level or levels[1]
   local real = plan.real_bytes
-  local sizes = { round_up = round_up, taken = taken, width = plan.width, real = real, lanes = level.vector // real,
-    vector = level.vector, tile_rows = tile_rows(plan, level) }
+  local sizes = { round_up = round_up, taken = count_taken, width = plan.width, real = real,
+    lanes = level.vector // real, vector = level.vector, tile_rows = find_tile_rows(plan, level) }
   sizes.vocabulary = plan.cpu.vocabulary and round_up(plan.tokens, sizes.tile_rows) or 0
   function sizes.keys(family)
     local part = math.min(family.head_part, sizes.lanes)
     return math.max(1, level.key_tile // (family.head_width // part))
   end
   function sizes.reals(count)
-    return taken(count * real)
+    return count_taken(count * real)
   end
   return sizes
 end
 
-local function sides(family, size)
+-- Returns the numbers of queries and keys of a family.
+local function get_sides(family, size)
   return size[family.queries.stream + 1], size[family.keys.stream + 1]
 end
 
@@ -68,41 +69,44 @@ local function count_weights(family, sizes, keys)
   return round_up(keys, sizes.keys(family)) * sizes.lanes
 end
 
-local function remakes(family, tokens)
+-- Whether the backward pass recomputes the weights of a family.
+local function recomputes(family, tokens)
   return family.recomputed and (family.recomputed.always or tokens * tokens > family.recomputed.pairs)
 end
 
+-- Bytes that a family stores for the backward pass.
 local function count_kept(family, sizes, queries, keys, sequences)
-  local of_heads = sequences * family.heads * ((queries + sizes.lanes - 1) // sizes.lanes)
-  local weights, sums = sizes.reals(of_heads * count_weights(family, sizes, keys)), sizes.reals(of_heads * sizes.lanes)
+  local groups = sequences * family.heads * ((queries + sizes.lanes - 1) // sizes.lanes)
+  local weights, sums = sizes.reals(groups * count_weights(family, sizes, keys)), sizes.reals(groups * sizes.lanes)
   if family.terms.outwards then
     return 2 * weights + (family.terms.normalised and sums or 0)
   end
-  return (remakes(family, keys) and 0 or weights) + sums
+  return (recomputes(family, keys) and 0 or weights) + sums
 end
 
+-- Bytes of a family's scratch memory, without sums.
 local function count_scratch(family, sizes, queries, keys)
   local lanes, terms, width = sizes.lanes, family.terms, family.head_width
-  local groups, of_group = (queries + lanes - 1) // lanes, count_weights(family, sizes, keys)
+  local groups, group_weights = (queries + lanes - 1) // lanes, count_weights(family, sizes, keys)
   local rows = sizes.reals(queries * terms.vectors * width + (family.paired and not terms.beside and lanes or 0))
-  if remakes(family, keys) then
+  if recomputes(family, keys) then
     groups = family.recomputed.queries // lanes
-    rows = rows + sizes.reals(groups * of_group)
+    rows = rows + sizes.reals(groups * group_weights)
   end
-  local dlogits = groups * of_group
+  local dlogits = groups * group_weights
   if terms.outwards then
     return rows + sizes.reals(dlogits) + sizes.reals((keys + 2) * lanes) + sizes.reals((keys + 1 + lanes) * lanes)
   elseif terms.by_offset then
     dlogits = (sizes.keys(family) + groups * (keys + sizes.keys(family))) * lanes
   end
   if family.paired and 2 * width <= lanes then
-    local pairs = 2 * groups * of_group
+    local pairs = 2 * groups * group_weights
     dlogits = terms.beside and dlogits or pairs
     rows = rows + (terms.beside and sizes.reals(pairs) + sizes.reals(queries * 2 * width + lanes) or 0)
   end
   local rotated = terms.far
     and sizes.reals(sizes.width * lanes) + sizes.reals(round_up(keys, relative.ROTATED_KEYS) * lanes) or 0
-  local keep = terms.drops and taken(lanes * keys + 8 + sizes.vector) or 0 -- KEEP_SLACK of kernels/cpu/dropout.h
+  local keep = terms.drops and count_taken(lanes * keys + 8 + sizes.vector) or 0 -- KEEP_SLACK of kernels/cpu/dropout.h
   return rows + sizes.reals(dlogits) + rotated + keep
 end
 
@@ -111,7 +115,7 @@ local function count_facets(family, sizes, what, T, S)
   return lists.sum(pages.collect("count_bytes", family, sizes, T, S), function(part) return part[what] or 0 end)
 end
 
-local function bytes_of(buffer, sizes, tokens)
+local function count_buffer(buffer, sizes, tokens)
   local rows = round_up(tokens, sizes.tile_rows)
   local most = math.max(rows, sizes.vocabulary)
   if buffer.form == "rows" then
@@ -121,7 +125,7 @@ local function bytes_of(buffer, sizes, tokens)
   elseif buffer.form == "vocabulary" then
     return sizes.reals(sizes.vocabulary * buffer.channels)
   end
-  return taken(rows * buffer.channels + sizes.vector) -- a mask: form "keep"
+  return count_taken(rows * buffer.channels + sizes.vector) -- a mask: form "keep"
 end
 
 -- All buffers in the workspace of some sequences in training: { name, block, kept, bytes }; block: the block whose
@@ -131,28 +135,29 @@ function M.list_buffers(plan, size, sequences, level)
   local function add(name, bytes, kept, block)
     list[#list + 1] = { name = name, bytes = bytes, kept = kept, block = block }
   end
-  local function buffer_bytes(b)
+  local function count_bytes(b)
     if b.family then
-      local T, S = sides(b.family, size)
+      local T, S = get_sides(b.family, size)
       return count_kept(b.family, sizes, T, S, sequences)
     end
-    return bytes_of(b, sizes, sequences * size[b.stream + 1])
+    return count_buffer(b, sizes, sequences * size[b.stream + 1])
   end
   for block, b in lists.iterate_nested(plan.cpu.blocks, "kept") do
-    add(b.name, buffer_bytes(b) * block.repetitions, true, block.name)
+    add(b.name, count_bytes(b) * block.repetitions, true, block.name)
   end
   for _, b in ipairs(plan.cpu.workspace) do
-    add(b.name, buffer_bytes(b), b.kept)
+    add(b.name, count_bytes(b), b.kept)
   end
   for _, family in ipairs(plan.attentions) do
-    local T, S = sides(family, size)
+    local T, S = get_sides(family, size)
     local sums = count_facets(family, sizes, "sums", T, S)
     add(family.name .. "_scratch", count_scratch(family, sizes, T, S) + sums, false)
   end
-  local scratch = taken(plan.sequence_scratch and plan.sequence_scratch.count * INTEGER or 0) -- of the first stream
+  local of_first = plan.sequence_scratch -- memory of the first stream
+  local scratch = count_taken(of_first and of_first.count * INTEGER or 0)
   for i, stream in ipairs(plan.streams) do
     if stream.by_sequence then
-      add(stream.name .. "_position", taken(sequences * size[i] * INTEGER) + scratch, false)
+      add(stream.name .. "_position", count_taken(sequences * size[i] * INTEGER) + scratch, false)
       scratch = 0
     end
   end
@@ -160,18 +165,20 @@ function M.list_buffers(plan, size, sequences, level)
 end
 
 function M.count_workspace(plan, size, sequences, level)
-  return lists.sum(M.list_buffers(plan, size, sequences, level), function(room) return room.bytes end)
+  return lists.sum(M.list_buffers(plan, size, sequences, level), function(buffer) return buffer.bytes end)
 end
 
--- The number of sequences that go through all layers together: block_sequences of step.c.tpl, at most those of a shard.
-local function block_sequences(plan, size)
+-- Returns the number of sequences that pass through all layers together: block_sequences of step.c.tpl, at most those
+-- of a shard.
+local function count_block_sequences(plan, size)
   local train, tokens = plan.resolved.train, size[1] + (size[2] or 0)
   local shard = (train.batch + train.shards - 1) // train.shards
   return math.min(shard, math.max(1, (plan.block_tokens + tokens // 2) // tokens))
 end
 
--- The length of the longest sequence whose attention weights are stored, if longer sequences recompute theirs; else 0.
-local function last_kept(plan, longest)
+-- Returns the length of the longest sequence whose attention weights are stored, if longer sequences recompute theirs;
+-- else 0.
+local function find_last_kept(plan, longest)
   return lists.max(plan.attentions, function(family)
     local weights = family.recomputed
     local kept = weights and not weights.always and math.floor(math.sqrt(weights.pairs)) or 0
@@ -179,8 +186,8 @@ local function last_kept(plan, longest)
   end)
 end
 
--- The largest workspace over the sizes of training: { bytes, size, sequences }. Among blocks with the same number of
--- sequences, the block of the longest has the largest workspace, unless weights of long sequences are recomputed.
+-- Finds the largest workspace over the sizes of training: { bytes, size, sequences }. Among blocks with the same number
+-- of sequences, the block of the longest has the largest workspace, unless weights of long sequences are recomputed.
 function M.find_largest_workspace(plan, all, level)
   local most, longest = { bytes = 0 }, 0
   local function consider(size, sequences)
@@ -189,7 +196,7 @@ function M.find_largest_workspace(plan, all, level)
       most = { bytes = bytes, size = size, sequences = sequences }
     end
   end
-  for _, sizes in ipairs(lists.group(all, function(size) return block_sequences(plan, size) end)) do
+  for _, sizes in ipairs(lists.group(all, function(size) return count_block_sequences(plan, size) end)) do
     for i, size in ipairs(sizes) do
       local following = sizes[i + 1]
       longest = math.max(longest, size[1])
@@ -198,14 +205,14 @@ function M.find_largest_workspace(plan, all, level)
       end
     end
   end
-  for tokens = 1, last_kept(plan, longest) do -- a workspace fits all lengths up to the longest
+  for tokens = 1, find_last_kept(plan, longest) do -- a workspace fits all lengths up to the longest
     local size = { tokens }
-    consider(size, block_sequences(plan, size))
+    consider(size, count_block_sequences(plan, size))
   end
   return most
 end
 
--- Bytes of packed weights (the output's included), of draws, and of the tables behind these.
+-- Returns the bytes of packed weights (the output's included), of draws, and of the tables behind these.
 function M.count_shared(plan, size, level)
   local sizes = derive_sizes(plan, level)
   local reals, bytes, behind = plan.width * plan.class_columns, 0, 0
@@ -216,11 +223,11 @@ function M.count_shared(plan, size, level)
     bytes = 2 * #plan.streams * plan.input_draw.max_position * INTEGER
   end
   for _, family in ipairs(plan.attentions) do
-    bytes = bytes + count_facets(family, sizes, "draws", sides(family, size))
-    behind = behind + count_facets(family, sizes, "behind", sides(family, size))
+    bytes = bytes + count_facets(family, sizes, "draws", get_sides(family, size))
+    behind = behind + count_facets(family, sizes, "behind", get_sides(family, size))
   end
   bytes = round_up(reals * sizes.real + bytes, sizes.real)
-  return plan.last_behind and taken(bytes) + behind or bytes
+  return plan.last_behind and count_taken(bytes) + behind or bytes
 end
 
 function M.count_tables(plan, size)
@@ -254,8 +261,8 @@ function M.count_process(plan, bytes, threads)
     + round_allocation(bytes.tables_bytes) + threads * (vector + round_allocation(bytes.workspace_bytes)) + checkpoint
 end
 
--- Sizes of sequences, among them that of the largest block; for dataset files all sizes up to the longest allowed one.
-local function block_sizes(plan)
+-- Returns sizes of sequences, among them that of the largest block; for dataset files all sizes up to the longest.
+local function list_sizes(plan)
   local longest = plan.training_sizes[1]
   if not plan.task.data then
     return plan.training_sizes
@@ -267,11 +274,12 @@ local function block_sizes(plan)
   return list
 end
 
+-- Sets kept_bytes and scratch_bytes of the operations.
 local function add_bytes(plan, block)
   local kept, scratch = {}, {}
-  for _, room in ipairs(M.list_buffers(plan, block.size, block.sequences)) do
-    local to, key = room.kept and kept or scratch, (room.block or "") .. " " .. room.name
-    to[key] = (to[key] or 0) + room.bytes
+  for _, buffer in ipairs(M.list_buffers(plan, block.size, block.sequences)) do
+    local to, key = buffer.kept and kept or scratch, (buffer.block or "") .. " " .. buffer.name
+    to[key] = (to[key] or 0) + buffer.bytes
   end
   for _, scope in ipairs(plan.passes) do
     local front = scope.name .. " "
@@ -289,7 +297,7 @@ end
 function M.derive(plan)
   if not plan.memory then
     local longest = lists.map(plan.streams, function(stream) return stream.longest end)
-    local block = M.find_largest_workspace(plan, block_sizes(plan))
+    local block = M.find_largest_workspace(plan, list_sizes(plan))
     local bytes = { vector_bytes = plan.parameter_storage * plan.real_bytes, largest_block = block,
       workspace_bytes = block.bytes, shared_bytes = M.count_shared(plan, longest), tables_bytes = M.count_tables(plan,
       longest) }

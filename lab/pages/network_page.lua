@@ -10,12 +10,12 @@ local wording = require("base.wording")
 
 local M = {}
 
--- A number with commas: "1,234,567".
+-- Formats a number with commas: "1,234,567".
 function M.format_count(n)
   return (tostring(n):reverse():gsub("(%d%d%d)", "%1,"):gsub(",$", ""):reverse())
 end
 
--- "5 times"; with loops over the same parameters "5 times, 3 loops".
+-- Returns "5 times"; with loops over the same parameters "5 times, 3 loops".
 local function format_times(scope)
   local loops = scope.times // scope.count
   return wording.count(scope.count, "time") .. (loops > 1 and (", %d loops"):format(loops) or "")
@@ -29,7 +29,7 @@ local function format_measure(number, unit, format)
   return number > 0 and format:format(number / unit) or ""
 end
 
-local function cells(operation)
+local function make_row(operation)
   local reads = #operation.reads > 0 and ": " .. table.concat(operation.reads, ", ") or ""
   return { operation.name,
     operation.shape and ("[%s][%s]"):format(operation.shape[1], operation.shape[2]) or "",
@@ -43,6 +43,7 @@ local TO_THE_LEFT = { true, true, [7] = true } -- columns
 local ABOUT = "network     operations of a step, with GFLOP. Memory of one thread for %s of %s. kept: stored for\n"
   .. "            the backward pass by all repetitions; scratch: reused, listed where it is first written"
 
+-- Aligns the columns of rows; a row that is a text stays as it is.
 local function align(rows)
   local wide = {}
   for _, r in ipairs(rows) do
@@ -66,9 +67,9 @@ function M.format_lines(plan)
   local lengths = lists.map(block.size, function(length) return wording.count(length, "token") end)
   for i, scope in ipairs(plan.passes) do
     rows[#rows + 1] = ("  %s%s"):format(format_title(scope, i), i > 1 and scope.about and ": " .. scope.about or "")
-    lists.append(rows, lists.map(scope.forward, cells))
+    lists.append(rows, lists.map(scope.forward, make_row))
     rows[#rows + 1] = "    backward pass"
-    lists.append(rows, lists.map(scope.backward, cells))
+    lists.append(rows, lists.map(scope.backward, make_row))
   end
   local lines = align(rows)
   table.insert(lines, 1, ABOUT:format(wording.count(block.sequences, "sequence"), table.concat(lengths, " and ")))
@@ -93,7 +94,7 @@ function M.list_operations(plan)
   return list
 end
 
-local function node(id, label, look)
+local function format_node(id, label, look)
   return ('    "%s" [label="%s"%s];'):format(id, label, look and ", " .. look or "")
 end
 
@@ -103,14 +104,14 @@ local function draw_scope(lines, scope, prefix)
   for j, operation in ipairs(scope.operations) do
     local label = { operation.name, operation.words,
       operation.rows == "none" and "" or ("[%s][%d]"):format(operation.rows, operation.columns) }
-    lines[#lines + 1] = node(prefix .. j, table.concat(label, "\\n"), operation.kept and KEPT)
+    lines[#lines + 1] = format_node(prefix .. j, table.concat(label, "\\n"), operation.kept and KEPT)
     for _, from in ipairs(operation.from) do
       lines[#lines + 1] = ('    "%s%s" -> "%s%d";'):format(prefix, from, prefix, j)
     end
   end
 end
 
--- A graph for dot: the network, and next to it each block, drawn once however often it is repeated.
+-- Returns a graph for dot: the network, and next to it each block, drawn once however often it is repeated.
 function M.draw_graph(plan)
   local lines = { "digraph network {", "  rankdir=TB;", '  node [shape=box, fontname="sans-serif", fontsize=10];',
     '  label="grey: kept for the backward pass"; fontname="sans-serif"; fontsize=10;' }
@@ -119,7 +120,7 @@ function M.draw_graph(plan)
     lines[#lines + 1] = ('    label="%s"; fontname="sans-serif"; fontsize=11;'):format(format_title(scope, i))
     local prefix = "s" .. i .. "."
     for _, outside in ipairs(scope.outside) do
-      lines[#lines + 1] = node(prefix .. outside, outside:gsub("_%d+$", ""), "shape=plaintext")
+      lines[#lines + 1] = format_node(prefix .. outside, outside:gsub("_%d+$", ""), "shape=plaintext")
     end
     draw_scope(lines, scope, prefix)
     lines[#lines + 1] = "  }"

@@ -16,10 +16,10 @@ local write = require("base.write")
 
 local M = {}
 
-local grouped = network_page.format_count
+local format_count = network_page.format_count
 
--- Choices that change no bit, by level; levels with equal choices share an entry. These choices depend on the machine,
--- so generated files do not contain them.
+-- Returns the choices that change no bit, by level; levels with equal choices share an entry. These choices depend on
+-- the machine, so generated files do not contain them.
 local function list_tuned_choices(plan)
   local list = {}
   for i, choice in ipairs(plan.tuned[1].choices) do
@@ -76,10 +76,6 @@ local function describe_answers(plan)
   return ("answers     the model's own (greedy), %s; first a pass over the target's tokens; %s"):format(ends, cost)
 end
 
-local function describe_loss(plan)
-  return plan.task.counted and "loss of the labels that count (mask 1)" or "loss of all labels, masked ones, too"
-end
-
 function M.format_dropout(plan)
   local model, words = plan.resolved.model, {}
   if not plan.network_sizes or plan.network_sizes.dropout then
@@ -93,7 +89,7 @@ function M.format_dropout(plan)
   return #words > 0 and ", " .. table.concat(words, ", ") or ""
 end
 
-local function encoding_lines(plan, lines)
+local function add_encodings(plan, lines)
   if not plan.attentions[2] then
     lines[#lines + 1] = "encoding    " .. describe.describe_encoding(plan)
     return
@@ -104,8 +100,8 @@ local function encoding_lines(plan, lines)
   end
 end
 
--- The average number of times that training meets each position or distance of a range, for the range that has the
--- least; nil without random positions, or if a file determines the lengths.
+-- Returns how often training meets each position or distance of a range on average, for the range where this is least;
+-- nil without random positions, or if a file determines the lengths.
 local function count_visits(plan)
   local train, least = plan.resolved.train, nil
   if not train.steps or plan.task.data then
@@ -125,7 +121,7 @@ end
 
 function M.format_page(plan)
   local lines, bytes = { plan.id .. "  " .. plan.digest, "" }, memory.derive(plan)
-  encoding_lines(plan, lines)
+  add_encodings(plan, lines)
   lists.append(lines, {
     string.format("model       %s%s, %s%s", describe.describe_sizes(plan), M.format_dropout(plan), plan.precision,
       describe.describe_model(plan)),
@@ -134,9 +130,10 @@ function M.format_page(plan)
       (plan.task.source or plan.task.data) and " (" .. plan.task.path .. ")" or "",
       plan.task.options and ", " .. plan.task.options or "", plan.task.input_count, plan.classes,
       (plan.computation and (", %s per input token (pause tokens)"):format(plan.computation.words) or "")
-        .. (plan.task.loss and ", " .. describe_loss(plan) or "")),
-    "parameters  " .. grouped(plan.parameters) .. (plan.frozen > 0 and (", and %s frozen"):format(grouped(plan.frozen))
-      or ""),
+        .. (plan.task.loss and (plan.task.counted and ", loss of the labels that count (mask 1)"
+        or ", loss of all labels, masked ones, too") or "")),
+    "parameters  " .. format_count(plan.parameters)
+      .. (plan.frozen > 0 and (", and %s frozen"):format(format_count(plan.frozen)) or ""),
     string.format("step        %.3f GFLOP nominal at the %s length (%.1f tokens), batch %d",
       plan.flops_per_step / 1e9, plan.task.data and "longest" or "mean training", plan.mean_tokens, plan.train.batch),
     string.format("memory      %.1f MB in training with %d threads, without evaluations (%.1f MB per vector of "
@@ -149,7 +146,7 @@ function M.format_page(plan)
   local visits = count_visits(plan)
   if visits then
     chosen[#chosen + 1] = { what = "visits of a position", value = visits < 10 and string.format("%.2g", visits)
-      or grouped(math.floor(visits + 0.5)),
+      or format_count(math.floor(visits + 0.5)),
       why = "in training, per draw: steps times mean tokens, divided by the range" }
   end
   lists.append(lines, { "", "choices" })
@@ -162,7 +159,7 @@ function M.format_page(plan)
   lists.append(lines, network_page.format_lines(plan))
   lists.append(lines, { "", "tensors" })
   lists.append(lines, lists.map(plan.tensors, function(t)
-    return string.format("  %-42s %-14s offset %9s", t.name, "[" .. t.shape_text .. "]", grouped(t.offset))
+    return string.format("  %-42s %-14s offset %9s", t.name, "[" .. t.shape_text .. "]", format_count(t.offset))
   end))
   return table.concat(lines, "\n") .. "\n"
 end

@@ -35,6 +35,7 @@ function M.remove(root, list)
   return not message or nil, message
 end
 
+-- Returns the name of a study that was swept here with a cell of this id.
 local function find_study(root, id)
   local study = lists.find(run_files.read_records(root), function(record)
     local snapshot = snapshots.read(root, record.study, record.scale)
@@ -43,7 +44,7 @@ local function find_study(root, id)
   return study and study.study
 end
 
--- The text of a run.json with another name of its spec, which trainers write at the begin of the file and in the spec.
+-- Returns the text of a run.json with another name of its spec, which is at the beginning of the file and in the spec;
 -- nil if the text has another form.
 local function rename_text(text, id, name)
   local old, new = ('"id":"%s"'):format(id), ('"id":"%s"'):format(name)
@@ -61,7 +62,7 @@ local function rename_facts(root, list, id, name)
     local text = not link and write.read(path)
     local changed = text and rename_text(text, id, name)
     local written, message = changed ~= nil, link and inside.describe_link(link)
-      or path .. ": is not as trainers write it; expected a file that begins with the run's id"
+      or path .. ": has another form than trainers write; expected a file that begins with the run's id"
     if changed and changed ~= text then
       written, message = write.file(path, changed)
     end
@@ -72,6 +73,7 @@ local function rename_facts(root, list, id, name)
   return true
 end
 
+-- Returns a message if the runs of a spec cannot be renamed; nil if they can.
 local function find_refusal(root, list, id, name)
   local target = root .. "/" .. name
   if not load_module.is_id(name) then

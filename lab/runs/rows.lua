@@ -43,21 +43,16 @@ local function make_row(study, cell, run, locks)
   return row
 end
 
--- Whether a path is a folder or lies in it; both may be relative to the current folder.
-local function is_within(path, folder)
-  path, folder = paths.resolve(path), paths.resolve(folder)
-  return path == folder or path:sub(1, #folder + 1) == folder .. "/"
-end
-
--- metric: of the scores, or nil for the default.
+-- Reads the runs in a folder. metric: of the scores, or nil for the default.
 function M.read(dir, metric)
   if lfs.attributes(dir, "mode") ~= "directory" then
     return nil, ("there is no folder %s\n  expected: a folder of runs, or the folder of a run"):format(dir)
   end
   local root, locks = run_files.find_root(dir) or dir, ledger.read_locks()
-  local study, list = cells.read_folder(root, metric), {}
+  local study, folder, list = cells.read_folder(root, metric), paths.resolve(dir) .. "/", {}
   for cell, run in lists.iterate_nested(study.cells, "runs") do
-    list[#list + 1] = is_within(run.dir, dir) and make_row(study, cell, run, locks) or nil
+    local is_within = (paths.resolve(run.dir) .. "/"):find(folder, 1, true) == 1
+    list[#list + 1] = is_within and make_row(study, cell, run, locks) or nil
   end
   if not list[1] then
     return nil, ("%s: there are no runs\n  expected: a folder that trainers wrote, with <id>/<digest>/<run>/run.json "

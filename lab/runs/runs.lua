@@ -34,7 +34,7 @@ local function format_score(metric, score)
   return ("%s %.4g%s"):format(metrics.of[metric].title, score, metrics.of[metric].unit == "percent" and "%" or "")
 end
 
--- The columns of the list: a title, the text of a row, nil if it is unknown; right: numbers, aligned on the right.
+-- The columns of the list: a title, and a function of a row that returns its text, or nil; right: aligned on the right.
 local COLUMNS = {
   { "task", function(row) return row.task end },
   { "encoding", function(row) return row.encoding end },
@@ -93,7 +93,7 @@ local function list_runs(options, found, list)
   end
 end
 
--- The last evaluations of a run by split: the lengths, and means of the measures in the units of their metrics.
+-- Returns the last evaluations of a run: the lengths, and means of the measures in the units of their metrics.
 local function summarise_evaluations(run)
   local seen = lists.drop_repeats(lists.map(evaluations.SPLITS, function(split) return run[split] end))
   return lists.map(seen, function(evaluation)
@@ -130,7 +130,7 @@ local function show_run(options, row)
   end
 end
 
--- Asks on the terminal; false without a terminal.
+-- Asks a question on the terminal; nil without a terminal.
 local function ask_user(question)
   if shell.run({ "test", "-t", "0" }) ~= 0 then
     return nil
@@ -174,6 +174,7 @@ local function rename(options, found, list)
   return DONE
 end
 
+-- Reads the runs in all folders of the options, each once: { root, rows, problems }; or nil and a message.
 local function find(options)
   local found
   for _, path in ipairs(options.paths) do

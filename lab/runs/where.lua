@@ -27,7 +27,7 @@ local function get_value(row, field)
   return value
 end
 
--- A function that decides whether a value equals a text, in which * stands for any characters.
+-- Makes a function that decides whether a value equals a text, in which * stands for any characters.
 local function make_equality(text)
   local number, pattern = tonumber(text), "^" .. text:gsub("[^%w*]", "%%%0"):gsub("%*", ".*") .. "$"
   return function(value)
@@ -35,7 +35,7 @@ local function make_equality(text)
   end
 end
 
--- A function of a value that decides whether a condition holds; nil and a message for a bad value.
+-- Makes a function that decides whether a value meets a condition; nil and a message for a bad condition.
 local function make_test(field, sign, text)
   local equals, number = make_equality(text), tonumber(text)
   if sign == "=" then
@@ -50,7 +50,7 @@ local function make_test(field, sign, text)
   return function(value) return tonumber(value) ~= nil and order[sign](tonumber(value), number) end
 end
 
--- The function of a row that decides whether it meets a condition; nil and a message for a bad condition.
+-- Makes a function that decides whether a row meets a condition; nil and a message for a bad condition.
 local function parse_condition(text)
   local field, sign, value = text:match("^%s*([%a_][%w_.]*)%s*([<>!=]=?)%s*(.-)%s*$")
   if not field or sign == "==" or sign == "!" or value == "" then

@@ -30,8 +30,8 @@ local BUDGET_SECONDS = 300
 local FEWEST_STEPS = 300 -- with fewer steps the models learn too little
 local LEARNED = 0.1 -- least distance above the majority baseline that shows learning of the order
 
--- The mean of accuracy (field 2) or loss (field 3) over the evaluated lengths of a range.
-local function mean(run, field, from, to)
+-- Returns the mean of accuracy (field 2) or loss (field 3) over the evaluated lengths from..to.
+local function compute_mean(run, field, from, to)
   return statistics.mean(lists.map(run.points, function(point)
     return point[1] >= from and point[1] <= to and point[field] or nil
   end))
@@ -40,15 +40,15 @@ end
 -- Returns the number of steps that fits the time, and the expected time, with evaluation included; sequences longer
 -- than average cost more than in proportion.
 local function decide_steps(options, rate, wanted)
-  local function seconds_of(steps)
+  local function estimate_seconds(steps)
     return #RUNS * steps / rate * 1.15 + 10
   end
-  if options.steps or seconds_of(wanted) <= BUDGET_SECONDS then
-    return wanted, seconds_of(wanted)
+  if options.steps or estimate_seconds(wanted) <= BUDGET_SECONDS then
+    return wanted, estimate_seconds(wanted)
   end
   local most = (BUDGET_SECONDS - 10) * rate / (#RUNS * 1.15)
   local steps = math.max(FEWEST_STEPS, math.floor(most) // 50 * 50)
-  return steps, seconds_of(steps)
+  return steps, estimate_seconds(steps)
 end
 
 local function format_percent(value)
@@ -56,15 +56,15 @@ local function format_percent(value)
 end
 
 local function make_table(chance, baseline)
-  local function line_of(name, first, second, cell)
+  local function format_line(name, first, second, cell)
     return ("%-14s %8s %10s"):format(name, first, second) .. table.concat(lists.map(RUNS, function(run)
       return ("  %20s"):format(cell(run))
     end))
   end
-  local lines = { line_of("length", "chance", "majority", function(run) return run.title end) }
+  local lines = { format_line("length", "chance", "majority", function(run) return run.title end) }
   local function add(name, from, to)
-    lines[#lines + 1] = line_of(name, format_percent(chance), format_percent(baseline), function(run)
-      return format_percent(mean(run, 2, from, to))
+    lines[#lines + 1] = format_line(name, format_percent(chance), format_percent(baseline), function(run)
+      return format_percent(compute_mean(run, 2, from, to))
     end)
   end
   for _, point in ipairs(RUNS[1].points) do
@@ -114,7 +114,8 @@ local function train_all(options, steps)
   end
 end
 
-local function announce(options)
+-- Measures the speed, and chooses and reports the number of steps.
+local function choose_steps(options)
   local rows, code = estimate.run_bench(RUNS[1].dir .. "/trainer", { "--seconds", "1", "--lengths", "20" })
   local row = lists.find(rows or {}, function(one) return one.mode == "train" end)
   if not row then
@@ -151,7 +152,7 @@ end
 -- Returns the conclusion from the table, as text. trained: runs with points; the first run has plain sinusoids.
 function M.format_conclusion(trained, task, classes, steps)
   local plain, random = trained[1], trained[2]
-  local learned = mean(plain, 2, 1, TRAINED_TO)
+  local learned = compute_mean(plain, 2, 1, TRAINED_TO)
   local nothing = task.baseline or task.chance
   if learned < nothing + LEARNED then
     return ("After %s the plain model predicts %.1f%% of the tokens correctly at training lengths, the majority "
@@ -159,7 +160,7 @@ function M.format_conclusion(trained, task, classes, steps)
       .. "more."):format(wording.count(steps, "step"), 100 * learned, 100 * nothing)
   end
   local beyond, last = TRAINED_TO + 1, math.huge
-  return describe_failure(mean(plain, 3, beyond, last), mean(plain, 2, beyond, last), task, classes)
+  return describe_failure(compute_mean(plain, 3, beyond, last), compute_mean(plain, 2, beyond, last), task, classes)
     .. ("\nRandom positions in training covered 0 to %d, in order: a longer sequence has no new positions."):format(
       random.plan.attentions[1].positions.max_position - 1)
 end
@@ -209,7 +210,7 @@ function M.run(options)
     TRAINED_TO))
   options.say("One adds plain sinusoids to its input, the other sinusoids of random positions (Ruoss et al. 2023).\n")
   build_all(options)
-  local steps = announce(options)
+  local steps = choose_steps(options)
   train_all(options, steps)
   report(options, steps)
   return 0

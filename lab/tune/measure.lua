@@ -31,8 +31,8 @@ function M.compute_median(list)
   return n % 2 == 1 and sorted[n // 2 + 1] or (sorted[n // 2] + sorted[n // 2 + 1]) / 2
 end
 
--- The result from the ratios of rounds: { gain, noise, rounds }. noise: the standard error of the median, estimated
--- from the ratios' distances to the median.
+-- Summarises the ratios of rounds: { gain (their median), noise (its standard error, from the ratios' distances to it),
+-- rounds }.
 function M.summarise(ratios)
   local gain = M.compute_median(ratios)
   local far = lists.map(ratios, function(ratio) return math.abs(ratio - gain) end)
@@ -40,6 +40,7 @@ function M.summarise(ratios)
   return { gain = gain, noise = 1.4826 * 1.2533 * M.compute_median(far) / math.sqrt(#ratios), rounds = #ratios }
 end
 
+-- Tries all values of a choice. Returns the best values, whether they are new, and the number of remaining candidates.
 local function try_choice(request, best, choice, left)
   local found, most = nil, nil
   for _, value in ipairs(choice.values) do
@@ -63,9 +64,8 @@ local function try_choice(request, best, choice, left)
   return found or best, found ~= nil, left
 end
 
--- Tries each value of each choice against the best values so far, until nothing improves or time runs out.
--- request: { start = { name = value }, choices = { { name, values, modes } }, floor, compare, accepted, tell,
--- is_over }.
+-- Tries each value of each choice against the best values so far, until nothing improves or time runs out. request: {
+-- start = { name = value }, choices = { { name, values, modes } }, floor, compare, accepted, tell, is_over }.
 -- compare(best, candidate, modes, left) measures two sets of values and returns { gain, noise }, or nil if time has run
 -- out; `left` is the number of candidates that share the remaining time. accepted(values) is called for every new best
 -- set, tell(choice, best, value, result) for every candidate. floor: gains up to it are ignored. Returns the best
@@ -84,7 +84,8 @@ function M.search(request)
   return best
 end
 
--- Makes a folder of variants of one plan: { project, spec, job, dir, made }; or nil and a message.
+-- Makes a folder of variants of one plan: { project, spec, dir, made (trainers by values), count, level, job }; or nil
+-- and a message.
 function M.open(project, spec, levels, dir)
   local made, message = lfs.mkdir(dir)
   return made and { project = project, spec = spec, dir = dir, made = {}, count = 0, level = levels,
@@ -103,6 +104,7 @@ local function check(code, what, passed)
   end
 end
 
+-- Builds a trainer with these values, once, and returns its path.
 function M.build(work, values)
   local name = tuning.format(values)
   if work.made[name] then

@@ -35,7 +35,7 @@ local function format_duration(seconds)
   return ("%d:%02d"):format(seconds // 60, seconds % 60)
 end
 
--- The middle and the last of the training lengths; nil for dataset files, whose lengths are in the files.
+-- Returns the middle and the last of the training lengths; nil for dataset files, whose lengths are in the files.
 local function choose_lengths(spec)
   local lengths = not spec.plan.task.data and spec.resolved.train.lengths
   local all = lengths and tasks.list_lengths(lengths)
@@ -50,7 +50,7 @@ end
 function M.write(key, entry)
   local path = tuned.get_path(key)
   if not path then
-    return nil, "there is no folder for what was found: set HOME or LONGHAND_CACHE"
+    return nil, "there is no folder for the results: set HOME or LONGHAND_CACHE"
   end
   local all = lists.merge({ date = entry.date, gain = entry.gain, choices = entry.choices }, key)
   -- The unique temporary name matters: two concurrent searches would otherwise write into the same file.
@@ -70,7 +70,7 @@ end
 local function remember(job, values, gain)
   local earlier = job.earlier
   if earlier and tuning.format(earlier.values) == tuning.format(values) then
-    job.say(("the same was found on %s; that entry stays"):format(earlier.date))
+    job.say(("the same was found on %s; that entry is kept"):format(earlier.date))
     job.path = earlier.path
     return
   end
@@ -78,9 +78,10 @@ local function remember(job, values, gain)
   job.path, job.failure = path or job.path, not path and message or nil
 end
 
+-- Reports why nothing is stored.
 local function keep(job, why)
   local earlier = job.earlier
-  job.say(why .. (earlier and ("; what was found on %s stays"):format(earlier.date) or "; nothing is written"))
+  job.say(why .. (earlier and ("; the result of %s is kept"):format(earlier.date) or "; nothing is written"))
 end
 
 -- Measures the model's choices against themselves: gains that are not larger than the result are ignored.
@@ -95,10 +96,10 @@ end
 
 local function search_choices(job)
   local say, stop = job.say, os.time() + math.floor(SEARCHING * (job.stop - os.time()))
-  local values_of = tuning.list_values(job.spec.plan, job.level)
+  local values_by_name = tuning.list_values(job.spec.plan, job.level)
   return measure.search({
     start = job.model, floor = job.floor, choices = lists.map(tuning.CHOICES, function(choice)
-      return { name = choice.name, values = values_of[choice.name], modes = choice.modes }
+      return { name = choice.name, values = values_by_name[choice.name], modes = choice.modes }
     end),
     is_over = function() return os.time() >= stop end,
     compare = function(best, candidate, modes, left)
@@ -193,7 +194,7 @@ local function work_through(job)
   propose(job, confirm(job, best))
 end
 
--- The stored entry, completed by defaults: { date, values, path }; nil if there is no usable entry.
+-- Reads the stored entry, completed by defaults: { date, values, path }; nil if there is no usable entry.
 local function read_earlier(job)
   local entry = tuned.read(job.key, job.spec.plan)
   if not entry then
@@ -203,13 +204,14 @@ local function read_earlier(job)
   return { date = entry.date, values = values, path = tuned.get_path(job.key) }
 end
 
+-- Reports the result, also of a search that was stopped; returns an exit code and a message.
 local function conclude(job, ok, problem)
   local stopped = not ok and tostring(problem):find("interrupted!", 1, true)
   if not ok and job.found then
     remember(job, job.found)
   end
   if job.path then
-    job.say(("%s: what builds here take from now on for %s"):format(job.path, job.key.shape))
+    job.say(("%s: builds here use these values from now on for %s"):format(job.path, job.key.shape))
   end
   if not ok and not stopped then
     if type(problem) == "table" and problem.code then

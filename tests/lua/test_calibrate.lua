@@ -234,7 +234,7 @@ function TestLines.test_a_line_that_is_the_only_value_is_selected_by_the_release
   local head = compute_head(6, 30, function(row, column) return column == 29 - row and 1.0 or 0.0 end)
   local found = assert(lines.find(head, assert(choices.read("usual", {})).cross))
   lu.assertEquals(#found.kept, 0)
-  lu.assertTrue(found.directions[2].alike)
+  lu.assertTrue(found.directions[2].equal)
   found = assert(lines.find(head, assert(choices.read("code", {})).cross))
   lu.assertEquals({ list_selected(found), found.kept[1].value }, { "0", 6 })
   found = assert(lines.find(head, assert(choices.read("usual", { "over=all" })).cross))

@@ -167,7 +167,7 @@ function TestRuns.test_names_that_are_refused()
   refuse(rope .. "/" .. reports.DIGEST, "other", "a name belongs to all runs of a spec")
   local path = ("%s/%s/lr0.1-seed0/run.json"):format(rope, reports.DIGEST)
   assert(write.file(path, "\n" .. write.read(path)))
-  refuse(rope, "other", "is not as trainers write it")
+  refuse(rope, "other", "has another form than trainers write")
 end
 
 support.run()

@@ -120,7 +120,7 @@ function TestTune.test_better_choices_are_written()
   with_empty_cache(function()
     local code, printed = run_tune(prefer_no_prefetch, 1)
     lu.assertEquals({ code, read_choices().values.gradient_prefetch }, { 0, "no" })
-    lu.assertStrContains(printed, "what builds here take from now on")
+    lu.assertStrContains(printed, "builds here use these values from now on")
   end)
 end
 
@@ -152,8 +152,8 @@ end
 
 function TestTune.test_stored_choices_stay_if_the_search_finds_none_or_the_same()
   for _, case in ipairs({
-    { { product_tile = "4x3" }, find_no_gain, "the best that were tried; what was found on 2026-01-02 stays" },
-    { { gradient_prefetch = "no" }, prefer_no_prefetch, "the same was found on 2026-01-02; that entry stays" },
+    { { product_tile = "4x3" }, find_no_gain, "the best that were tried; the result of 2026-01-02 is kept" },
+    { { gradient_prefetch = "no" }, prefer_no_prefetch, "the same was found on 2026-01-02; that entry is kept" },
   }) do
     with_empty_cache(function()
       local path = store_choices("2026-01-02", case[1])

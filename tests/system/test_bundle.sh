@@ -156,7 +156,7 @@ can_mount() {
 # The disk has space for the folder but for no checkpoint, and later for all files.
 full_disk_there() {
     unpack "$work/disk" && mount -o remount,size=$(($(du -sk "$work/disk" | cut -f 1) + 16))k "$work/disk" || return
-    ends_with 4 "this machine prevents it" run_in "$work/disk/packed" parity &&
+    ends_with 4 "this machine lacks something" run_in "$work/disk/packed" parity &&
         grep -qi "no space left" "$work/.out" && mount -o remount,size=64m "$work/disk" &&
         ends_with 0 '2 of 2 runs done' run_in "$work/disk/packed" parity &&
         cmp "$work"/disk/packed/runs/parity/*/*seed1/checkpoint.safetensors \

@@ -34,7 +34,7 @@ sweep() { ./longhand sweep "$work/stages.lua" --out "$work/runs" "$@"; }
 status() { ./longhand sweep status "$work/stages.lua" --out "$work/runs"; }
 
 estimates() {
-    ends_with 0 'not counted: 4 runs that wait for others' sweep --dry-run && grep -q '^bias teacher  *1  *1 ' "$work/.out"
+    ends_with 0 'not counted: 4 runs that wait for other runs' sweep --dry-run && grep -q '^bias teacher  *1  *1 ' "$work/.out"
 }
 
 # The number of steps in an epoch is known only after the examples are made, which takes a while; nothing is built for

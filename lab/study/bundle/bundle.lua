@@ -58,10 +58,10 @@ The texts of these licences, as the distribution has them, are in licences.
 local MISSING = [[
 NOT COMPLETE: the machine that packed this had no text of the licence of
 %s
-Licences that ask for their text to go with the code are not kept before it is added to the folder licences.
+Add it to the folder licences: some licences require that their text accompanies the code.
 ]]
 
--- Returns the software that an archive is part of, as NOTICE names it. package: name of the archive's package, or "-".
+-- Returns the software of a static library, as NOTICE names it. package: the name of the library's package, or "-".
 local function name_part(name, package)
   if name == "libc.a" then
     return package:find("^musl") and MUSL or GLIBC
@@ -69,13 +69,13 @@ local function name_part(name, package)
   return PARTS[name] or name
 end
 
--- Lists the archives whose code a trainer with this linking ("static" or "dynamic") holds in addition to our own.
+-- Lists the static libraries whose code a trainer with this linking ("static" or "dynamic") contains.
 local function list_archives(project, linking)
   return lists.find_all((shell.capture(shell.make_command(project.root, project:build_setting(), "print-archives",
     "STATIC=" .. (linking == "static" and "1" or "")))), "%S+")
 end
 
--- Fills folder/licences. Returns the text of NOTICE, and the paths of archives without a known licence; or nil and a
+-- Fills folder/licences. Returns the text of NOTICE, and the static libraries without a known licence; or nil and a
 -- message.
 local function make_notice(project, archives, folder)
   local script = project:path("lab/study/bundle/licences.sh")
@@ -85,10 +85,10 @@ local function make_notice(project, archives, folder)
   end
   local parts, missing = {}, {}
   for path, package, count in said:gmatch("(%S+) (%S+) (%d+)") do
-    local none = count == "0"
-    parts[#parts + 1] = ("  %s (%s)"):format(name_part(path:match("[^/]*$"), package), none and "no text of it here"
-      or "licences/" .. package)
-    missing[#missing + 1] = none and path or nil
+    local is_missing = count == "0"
+    parts[#parts + 1] = ("  %s (%s)"):format(name_part(path:match("[^/]*$"), package),
+      is_missing and "no text of it here" or "licences/" .. package)
+    missing[#missing + 1] = is_missing and path or nil
   end
   local distribution = shell.ask({ "sh", "-c", '. /etc/os-release 2>/dev/null && echo "$PRETTY_NAME" || uname -sr' })
   return NOTICE:format(table.concat(parts, "\n"), missing[1] and MISSING:format("  " .. table.concat(missing, "\n  "))
@@ -125,18 +125,18 @@ local function format_group(options, group, files)
   return table.concat(lists.append(words, make_flags(group.cell, files)), " ")
 end
 
-local function require_step(...)
+local function must_succeed(...)
   return stop.must(ENVIRONMENT, ...)
 end
 
 -- Runs lines of shell in a folder; ends the command if they fail.
 local function run_in(folder, script, ...)
   local said, code = shell.ask({ "sh", "-c", "cd -- \"$1\" && shift && { " .. script .. "; }", "sh", folder, ... })
-  require_step(code == 0, said)
+  must_succeed(code == 0, said)
 end
 
--- Returns the requirements on the machine that runs the trainers, as words; or nil and a message if they need more than
--- libc and a driver. All trainers are linked in the same way.
+-- Returns the requirements of the trainers, which are all linked in the same way, as a text; or nil and a message if
+-- they need more than libc and a driver.
 local function find_needs(items)
   local trainer, strange = paths.resolve(items[1].dir) .. "/trainer", {}
   local info = json.decode((shell.capture({ trainer, "info", "--json" })))
@@ -189,20 +189,20 @@ local function make_texts(options, study, items, cells, groups, files, bundle)
   }, runs
 end
 
--- Fills a folder below `staging` and packs it. parts: { own (text files), items, files, archives }; sets
--- parts.unlicensed, the archives without a known licence.
-local function fill(options, study, staging, bundle, parts)
+-- Fills a folder below `staging` and packs it. parts: { own (text files), items, files (data, by path here), archives
+-- (static libraries) }; sets parts.unlicensed, the static libraries without a known licence.
+local function fill_bundle(options, study, staging, bundle, parts)
   local folder = staging .. "/" .. bundle.name
-  require_step(write.make_directory(folder))
-  require_step(write.files(folder, parts.own))
-  require_step(overview.write_note({ out = folder .. "/runs", given = options.given }, study))
+  must_succeed(write.make_directory(folder))
+  must_succeed(write.files(folder, parts.own))
+  must_succeed(overview.write_note({ out = folder .. "/runs", given = options.given }, study))
   local text, missing = make_notice(options.project, parts.archives, folder)
-  parts.unlicensed = require_step(text, missing) and missing
-  require_step(write.files(folder, { { path = "NOTICE", text = text } }))
+  parts.unlicensed = must_succeed(text, missing) and missing
+  must_succeed(write.files(folder, { { path = "NOTICE", text = text } }))
   run_in(folder, "mkdir -p trainers")
   for _, item in ipairs(parts.items) do
     local copy = "trainers/" .. item.cell.id
-    require_step(trainers.copy(options.project, item, folder .. "/" .. copy))
+    must_succeed(trainers.copy(options.project, item, folder .. "/" .. copy))
     run_in(folder, 'strip -s "$1"', copy) -- removes the symbols
   end
   for path, name in pairs(parts.files) do
@@ -233,7 +233,7 @@ end
 
 -- Returns the study, and the cells with a spec, some of them made from finished runs here; nil if making these specs
 -- was stopped.
-local function find(options)
+local function find_cells(options)
   local study, worst = overview.must(INPUT, hand_over.expand(options))
   if worst == AGAIN then
     return nil
@@ -264,7 +264,7 @@ local function finish(options, study, cells, items, linking)
       bundle)
     local staging = write.make_temporary_name(bundle.out)
     write.remove_tree(staging)
-    problem = select(2, stop.catch(fill, options, study, staging, bundle, parts))
+    problem = select(2, stop.catch(fill_bundle, options, study, staging, bundle, parts))
     write.remove_tree(staging)
   end
   overview.must(ENVIRONMENT, not problem, "nothing was bundled: " .. (problem or ""))
@@ -279,7 +279,7 @@ local function finish(options, study, cells, items, linking)
 end
 
 function M.run(options)
-  local study, cells = find(options)
+  local study, cells = find_cells(options)
   if not study then
     return AGAIN
   end

@@ -1,14 +1,13 @@
 #!/bin/sh
 # Copies the licences of linked code into a folder, from where they are installed on this machine.
 #
-#     sh licences.sh FOLDER ARCHIVE...
+#     sh licences.sh FOLDER LIBRARY...
 #
-# Code of a release's third_party that was compiled here has its licence next to its archive: libNAME.LICENSE by
-# libNAME.a.
+# A static library from a release's third_party, libNAME.a, has its licence in libNAME.LICENSE next to it.
 #
-# Prints for each archive "ARCHIVE PACKAGE COUNT": its package, or - if no package manager of this machine knows it, and
-# the number of files now in FOLDER/PACKAGE. Supports dpkg, rpm, pacman and apk. Texts to which Debian's copyright files
-# only refer are copied to FOLDER/common-licenses.
+# Prints for each static library "LIBRARY PACKAGE COUNT": its package, or - if no package manager of this machine knows
+# it, and the number of files now in FOLDER/PACKAGE. Supports dpkg, rpm, pacman and apk. Texts to which Debian's
+# copyright files only refer are copied to FOLDER/common-licenses.
 set -u
 into=$1
 shift
@@ -19,7 +18,7 @@ has() {
 }
 
 # Prints the package that owns a file, by the first package manager that knows the file.
-package_of() {
+find_package() {
     if [ -f "${1%.a}.LICENSE" ]; then
         basename "$1" .a | sed 's/^lib//'
         return
@@ -34,7 +33,7 @@ package_of() {
 
 # Prints the paths of a package's licences, one per line. If a source is split into several packages, one of them may
 # have the licences of all.
-texts_of() {
+list_licences() {
     for place in "/usr/share/doc/$1/copyright" "/usr/share/licenses/$1"/*; do
         [ ! -f "$place" ] || echo "$place"
     done
@@ -46,12 +45,12 @@ texts_of() {
 
 for archive in "$@"; do
     real=$(readlink -f "$archive") || real=$archive
-    package=$(package_of "$real")
+    package=$(find_package "$real")
     beside=${real%.a}.LICENSE
     count=0
     if [ -n "$package" ]; then
         mkdir -p "$into/$package" || exit 4
-        { [ -f "$beside" ] && echo "$beside" || texts_of "$package"; } | while IFS= read -r path; do
+        { [ -f "$beside" ] && echo "$beside" || list_licences "$package"; } | while IFS= read -r path; do
             [ ! -f "$path" ] || cp "$path" "$into/$package/" || exit 4
         done || exit 4
         for path in "$into/$package"/*; do

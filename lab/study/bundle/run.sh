@@ -65,8 +65,8 @@ problem=$("trainers/${cells%% *}" info 2>&1 >/dev/null) ||
 
 told='' runner=''
 trap 'told=yes; [ -z "$runner" ] || kill -TERM "$runner" 2>/dev/null' INT TERM HUP
-room=$(mktemp -d) || exit 4
-trap 'rm -rf "$room"' EXIT
+temporary=$(mktemp -d) || exit 4
+trap 'rm -rf "$temporary"' EXIT
 
 # Writes the selected lines, each to its own file, and finds the largest number of runs in a line. A GPU has one process
 # at a time.
@@ -74,7 +74,7 @@ count=0 most=1
 while read -r cell digest runs flags; do
     [ $# -eq 0 ] || is_among "$cell" "$*" || continue
     count=$((count + 1))
-    echo "$cell $digest $runs $flags" >"$room/$count"
+    echo "$cell $digest $runs $flags" >"$temporary/$count"
     many=$(echo "$runs" | tr , '\n' | wc -l)
     ! is_among "--device cuda" "$flags" || many=$processors
     [ "$many" -le "$most" ] || most=$many
@@ -85,29 +85,29 @@ at_once=$((processors / threads < count ? processors / threads : count))
 at=0
 while [ $at -lt $count ]; do
     at=$((at + 1))
-    read -r cell digest runs flags <"$room/$at"
+    read -r cell digest runs flags <"$temporary/$at"
     folder=runs/$cell/$digest
     mkdir -p "$folder" || exit 4
     echo "trainers/$cell train --missing --out runs --threads $threads $flags >>$folder/log.txt 2>&1"
-done >"$room/lines" || exit 4
+done >"$temporary/lines" || exit 4
 say "cells: $count, at a time: $at_once, threads of each: $threads"
 
-# Prints how many runs of a line are done: folder, names separated by commas.
+# Sets done_runs to the number of runs that are done: FOLDER NAME,NAME.
 count_done() {
-    through=0
+    done_runs=0
     for run in $(echo "$2" | tr , ' '); do
-        case $(tail -c 12 "$1/$run/run.json" 2>/dev/null) in *'"exit":0}') through=$((through + 1)) ;; esac
+        case $(tail -c 12 "$1/$run/run.json" 2>/dev/null) in *'"exit":0}') done_runs=$((done_runs + 1)) ;; esac
     done
 }
 
 # Reports the end of line $1, whose trainer ended with exit code $2, and counts its runs.
 conclude() {
-    read -r cell digest runs flags <"$room/$1"
+    read -r cell digest runs flags <"$temporary/$1"
     folder=runs/$cell/$digest
     count_done "$folder" "$runs"
     many=$(echo "$runs" | tr , '\n' | wc -l)
-    ended=$((ended + 1)) all_done=$((all_done + through)) all=$((all + many))
-    how="[$ended/$count] $cell: $through of $many runs done"
+    ended=$((ended + 1)) all_done=$((all_done + done_runs)) all=$((all + many))
+    how="[$ended/$count] $cell: $done_runs of $many runs done"
     case $2$told in
         0*) say "$how" && return ;;
         75* | 130?* | 143?*) stopped=yes && say "$how, stopped" && return ;;
@@ -124,25 +124,26 @@ conclude() {
     esac
 }
 
-look() {
+# Prints the last line of each log of a running line.
+show_progress() {
     for one in $training; do
-        read -r cell digest _ <"$room/${one%:*}"
+        read -r cell digest _ <"$temporary/${one%:*}"
         say "    $cell: $(tail -n 1 "runs/$cell/$digest/log.txt" | cut -c 1-160)"
     done
 }
 
-# Reads one event of the runner, a line. A signal also interrupts a read, although the pipe still has a writer.
-hear() {
+# Reads one event of the runner, a line. After the first signal, which interrupts the read, there is an empty event.
+read_event() {
     read -r what number status <&9 || { [ "$told" = yes ] && told=heard what=''; }
 }
 
-mkfifo "$room/events" || exit 4
-sh runner.sh "$room/lines" $at_once >"$room/events" &
+mkfifo "$temporary/events" || exit 4
+sh runner.sh "$temporary/lines" $at_once >"$temporary/events" &
 runner=$!
 [ -z "$told" ] || kill -TERM "$runner"
-exec 9<"$room/events"
+exec 9<"$temporary/events"
 training='' ended=0 failed=0 all=0 all_done=0 broken='' stopped='' ticks=0
-while hear; do
+while read_event; do
     case $what in
         start) training="$training $number:$status" ;;
         end)
@@ -155,17 +156,17 @@ while hear; do
             ;;
         tick)
             ticks=$((ticks + 1))
-            [ $((ticks % LOOK)) -ne 0 ] || look
+            [ $((ticks % LOOK)) -ne 0 ] || show_progress
             ;;
     esac
 done
 for one in $training; do # no other process stops the trainers
-    [ -n "$broken" ] || say "the process that holds the trainers is gone"
+    [ -n "$broken" ] || say "the process that started the trainers has ended"
     broken=yes
     kill -TERM "${one#*:}" 2>/dev/null
 done
 
-[ -z "$broken" ] || fail 4 "this machine prevents it, as reported above; mend that, and the same command continues"
+[ -z "$broken" ] || fail 4 "this machine lacks something, as reported above; after a repair, the same command continues"
 [ $ended -eq $count ] || stopped=yes
 [ -z "$stopped" ] || fail 75 "stopped; running trainings have written checkpoints; the same command continues them"
 [ $failed -eq 0 ] || fail 1 "$failed of $count cells failed, as reported above; the same command tries them again"

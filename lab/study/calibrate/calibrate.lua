@@ -37,19 +37,15 @@ local FAMILIES = {
   { name = "cross", choices = "cross", ending = ".cross", words = "cross-attention" },
 }
 
--- A job is { run, resolved, options, choices, source, kind, length }: the run with its resolved spec, and the request
--- to the trainer.
-
-local function find_longest(lengths)
-  return math.max(lengths.last or 0, table.unpack(lengths.list or lengths))
-end
-
-local function collect(job)
+-- Traces the average attention over correctly answered examples. job: { run, resolved (its spec), options, choices,
+-- source, kind ("attention" or "scores"), length }.
+local function trace_average(job)
   local split = job.run.info.data and { "--split", "train", "--shuffle" } or {}
   return job.source:trace(job.kind, lists.join({ "--lengths", job.length, "--examples", job.options.samples,
     "--average", "--exact" }, split), { path = job.source.folder .. "/attention.safetensors" })
 end
 
+-- Finds the lines of a family: { family, words, choices, heads, matrices, rows, columns }.
 local function find_part(job, trace, family)
   local model, choices = job.resolved.model, job.choices
   local name = ("n%d.decoder.layers.%d%s.%s"):format(job.length, model.decoder_layers - 1, family.ending, job.kind)
@@ -76,7 +72,7 @@ local function find_part(job, trace, family)
   return part
 end
 
--- Whether the file `path` exists with the spec of the run; a file with another spec is an error.
+-- Whether the file `path` exists, with the spec of the run; a file with another spec is an error.
 local function is_teacher(run, options, path)
   local mode = lfs.symlinkattributes(path, "mode")
   local spec = mode and options.project:plan(path, {})
@@ -87,17 +83,17 @@ local function is_teacher(run, options, path)
   return mode ~= nil
 end
 
--- Paths of the specs: { out, base, teacher }: the student's file, the teacher's name in that file, and the path and
--- text of the teacher's file if it must be written. path: the teacher's spec; at_hand: it is a file of the user's.
-local function choose_paths(run, options, path, at_hand)
+-- Returns { out, base, teacher }: the student's file, the teacher's path in that file, and the path and text of the
+-- teacher's file if it must be written. path: the teacher's spec; is_users: it is a file of the user's.
+local function choose_paths(run, options, path, is_users)
   local id = run.info.id
-  local folder = at_hand and paths.get_folder(path) or run.dir
+  local folder = is_users and paths.get_folder(path) or run.dir
   local out = options.out or ("%s/%s_calibrated.lua"):format(folder, id)
   local name = out:match("([^/]*)%.lua$")
   if not name or not load_module.is_id(name) then
     stop(INPUT, ("--out %s: no name of a spec\n  expected: NAME.lua with NAME = %s"):format(out, load_module.ID_TEXT))
   end
-  local teachers = at_hand and path or ("%s/%s.lua"):format(paths.get_folder(out), id)
+  local teachers = is_users and path or ("%s/%s.lua"):format(paths.get_folder(out), id)
   if paths.resolve(out) == paths.resolve(teachers) then
     stop(INPUT, ("--out %s: is the teacher's spec\n  expected: another file"):format(out))
   end
@@ -105,8 +101,8 @@ local function choose_paths(run, options, path, at_hand)
     stop(INPUT, out .. ": exists already\n  expected: --out FILE with another name, or --force to overwrite it")
   end
   local base = paths.make_relative(paths.resolve(teachers), paths.resolve(paths.get_folder(out)))
-  local there = at_hand or is_teacher(run, options, teachers)
-  return { out = out, base = base, teacher = not there and { path = teachers, text = write.read(path) } or nil }
+  local exists = is_users or is_teacher(run, options, teachers)
+  return { out = out, base = base, teacher = not exists and { path = teachers, text = write.read(path) } or nil }
 end
 
 -- Returns the options of this calibration as text, for the comment in the student's spec.
@@ -134,12 +130,12 @@ local function write_file(path, text, options)
 end
 
 local function write_specs(job, trace, parts, place)
-  local of, drawing = {}, inference.make_random(job.options.seed)
+  local families, drawing = {}, inference.make_random(job.options.seed)
   for _, part in ipairs(parts) do
     local kept = { list = lists.collect(part.heads, function(head) return head.kept end), choices = part.choices }
-    of[part.family] = controls.make(job.options.control, kept, part, part.family, #part.heads, drawing)
+    families[part.family] = controls.make(job.options.control, kept, part, part.family, #part.heads, drawing)
   end
-  if job.options.init and student.replaces_masks(of, job.resolved.encoding) then
+  if job.options.init and student.replaces_masks(families, job.resolved.encoding) then
     stop(INPUT, ("%s: --init: lines replace a mask of the teacher, so that the student has another model\n  expected: "
       .. "a teacher without a mask, or no --init"):format(job.run.dir))
   end
@@ -147,15 +143,16 @@ local function write_specs(job, trace, parts, place)
   if job.options.init then
     init = paths.make_relative(paths.resolve(job.run.checkpoint), paths.resolve(paths.get_folder(place.out)))
   end
-  local text = student.write_spec({ base = place.base, init = init, lines = of, comment = make_comment(job, trace),
-    encoding = job.options.positions == "none" and job.resolved.encoding or nil, masks = job.resolved.encoding })
+  local text = student.write_spec({ base = place.base, init = init, lines = families,
+    comment = make_comment(job, trace), masks = job.resolved.encoding,
+    encoding = job.options.positions == "none" and job.resolved.encoding or nil })
   if place.teacher then
     write_file(place.teacher.path, place.teacher.text, job.options)
   end
   write_file(place.out, text, job.options)
 end
 
-local function picture(parts, title)
+local function make_picture(parts, title)
   local rows = {}
   for _, part in ipairs(parts) do
     local before, after = { label = part.words .. ": mean attention" }, { label = part.words .. ": bias" }
@@ -178,7 +175,7 @@ local function write_tables(job, trace, parts)
   local files = {
     lines.make_csv(parts),
     { path = "attention.safetensors", text = write.read(trace.path) },
-    { path = "calibration.gnuplot", text = picture(parts, title) },
+    { path = "calibration.gnuplot", text = make_picture(parts, title) },
   }
   local problem = draw.add(files, { "calibration" })
   must(ENVIRONMENT, write.files(out, files))
@@ -186,7 +183,7 @@ local function write_tables(job, trace, parts)
   return problem
 end
 
-local function check(run, model)
+local function check_model(run, model)
   if model.kind ~= "encoder_decoder" then
     stop(INPUT, ("%s: its model is %s\n  expected: a run of model.kind = \"encoder_decoder\": lines come from the "
       .. "self-attention and cross-attention of a decoder"):format(run.dir, model.source
@@ -209,10 +206,10 @@ local function report_samples(job, trace)
 end
 
 local function open_job(run, spec, options, folder)
-  local choices = options.choices
+  local choices, lengths = options.choices, run.info.train_lengths or spec.resolved.train.lengths
   return { run = run, resolved = spec.resolved, options = options, choices = choices,
     kind = choices.scores == "weights" and "attention" or "scores",
-    length = options.length or find_longest(run.info.train_lengths or spec.resolved.train.lengths),
+    length = options.length or math.max(lengths.last or 0, table.unpack(lengths.list or lengths)),
     source = source_module.open(run, { project = options.project, trainer = options.trainer, folder = folder,
       seed = options.seed, label = run.info.id, provide = function()
         return options.provide(spec.path)
@@ -220,10 +217,10 @@ local function open_job(run, spec, options, folder)
 end
 
 local function calibrate(run, spec, options, folder)
-  local at_hand = options.spec or spec.path == options.project:path(("spec/runs/%s.lua"):format(run.info.id))
-  local place = choose_paths(run, options, spec.path, at_hand)
+  local is_users = options.spec or spec.path == options.project:path(("spec/runs/%s.lua"):format(run.info.id))
+  local place = choose_paths(run, options, spec.path, is_users)
   local job = open_job(run, spec, options, folder)
-  local trace = collect(job)
+  local trace = trace_average(job)
   report_samples(job, trace)
   local parts, kept = {}, 0
   for i, family in ipairs(FAMILIES) do
@@ -242,9 +239,9 @@ local function calibrate(run, spec, options, folder)
   return problem and stop(ENVIRONMENT, problem) or 0
 end
 
-local function with_run(options, folder)
+local function calibrate_run(options, folder)
   local run = source_module.open_run(options.run)
-  check(run, run.info.spec.model)
+  check_model(run, run.info.spec.model)
   trained_run.use_spec(options.project, run, options.spec, function(spec)
     return calibrate(run, spec, options, folder)
   end)
@@ -260,7 +257,7 @@ function M.run(options)
       .. "  expected: --positions keep, the default with --init"
   end
   options.positions = options.positions or options.init and "keep" or "none"
-  return source_module.call_in_folder(with_run, options)
+  return source_module.call_in_folder(calibrate_run, options)
 end
 
 return M

@@ -31,7 +31,8 @@ local function change_lines(list, change)
   return changed
 end
 
--- First and last line of a direction that has allowed cells: self-attention does not see keys after the query.
+-- Returns the first and the last line of a direction with allowed cells: self-attention does not see keys after the
+-- query.
 local function find_range(direction, matrix, family)
   if direction == 0 then
     return 0, matrix.columns - 1
@@ -55,6 +56,7 @@ local function draw_lines(list, matrix, family, drawing)
   end)
 end
 
+-- Returns the control of this name; nil: the lines themselves. heads: their number.
 function M.make(name, part, matrix, family, heads, drawing)
   local list = part.list
   if name == "values" then

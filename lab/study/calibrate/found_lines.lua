@@ -28,7 +28,7 @@ local function number_line(direction, row, column, columns, align)
   return align == "right" and columns - 1 - column or column
 end
 
--- Sums and cell counts of all lines of a direction: { line, sum, cells }, by line. Rows are added from the top down.
+-- Returns all lines of a direction as { line, sum, cells (their number) }, by line. Rows are added from the top down.
 local function sum_lines(matrix, direction, choices)
   local at, list = {}, {}
   local form = choices.precision == "float32" and "f" or "d"
@@ -63,6 +63,7 @@ function M.list_lines(matrix, direction, choices)
   end)
 end
 
+-- Returns the values of the lines that the statistics include.
 local function list_counted(lines, choices)
   local values = lists.map(lines, function(line)
     return (choices.over == "all" or line.value ~= 0) and line.value or nil
@@ -70,9 +71,9 @@ local function list_counted(lines, choices)
   return choices.equal == "merged" and lists.drop_repeats(values) or values
 end
 
--- Statistics of one direction of one head: { direction, lines, count, mean, deviation, threshold, largest, alike, kept
--- }: count is the number of values in the statistics; alike: no line can stand out, because all have one value; kept
--- are { line, value, raw, z }, value being that of the bias. Lines get a z if there is one.
+-- Searches one direction of one head: { direction, lines, count (of values in the statistics), mean, deviation,
+-- threshold, largest, equal (all lines have one value, so that none can stand out), kept }. kept: { line, value (of the
+-- bias), raw (of the line), z }. Sets the z of lines.
 function M.search_direction(matrix, direction, choices)
   local lines = M.list_lines(matrix, direction, choices)
   local values = list_counted(lines, choices)
@@ -88,12 +89,12 @@ function M.search_direction(matrix, direction, choices)
   local deviation = math.sqrt(lists.sum(values, function(value) return (value - mean) ^ 2 end) / #values)
   found.mean, found.deviation, found.largest = mean, deviation, largest
   found.threshold = mean + choices.threshold * deviation
-  found.alike = deviation < choices.spread * size
+  found.equal = deviation < choices.spread * size
   for _, line in ipairs(lines) do
     local value = line.value
     line.z = deviation > 0 and (value - mean) / deviation or nil
     local passes = value > found.threshold or choices.keep == "at_least" and value == found.threshold
-    if passes and not found.alike then
+    if passes and not found.equal then
       table.insert(found.kept, { line = line.line, raw = value, z = line.z,
         value = choices.value == "relative" and value - largest or value })
     end
@@ -106,8 +107,8 @@ function M.is_out_of_reach(count, threshold)
   return count <= threshold * threshold + 1
 end
 
--- All directions of one head: { directions, kept }, kept being { direction, line, value, raw, z } of the searched
--- directions. Or nil and an error: more rows were requested than exist.
+-- Searches one head: { directions, kept }, where kept has { direction, line, value, raw, z } of the searched
+-- directions; or nil and a message if more rows were requested than exist.
 function M.find(matrix, choices)
   if choices.rows and choices.rows > matrix.rows then
     return nil, ("rows = %d: found a matrix of %d rows\n  expected: at most %d, or all"):format(choices.rows,
@@ -135,28 +136,25 @@ function M.extend(kept, rows, columns, choices, causal)
     at[line.direction][line.line] = line.value
   end
   for row = 0, rows - 1 do
-    local open, seen = false, causal and math.min(row + 1, columns) or columns
+    local open, visible = false, causal and math.min(row + 1, columns) or columns -- visible: the number of keys
     for column = 0, columns - 1 do
       local largest = -math.huge
-      for _, direction in ipairs(column < seen and DIRECTIONS or {}) do
+      for _, direction in ipairs(column < visible and DIRECTIONS or {}) do
         local value = at[direction][number_line(direction, row, column, columns, choices.align)]
         largest = value and math.max(largest, value) or largest
       end
-      if corner and row == 0 and column == columns - 1 and column < seen then
+      if corner and row == 0 and column == columns - 1 and column < visible then
         largest = 0.0
       end
       open = open or largest > -math.huge
       values[row * columns + column + 1] = largest
     end
-    for column = 0, open and -1 or seen - 1 do
+    for column = 0, open and -1 or visible - 1 do
       values[row * columns + column + 1] = 0.0
     end
   end
   return { rows = rows, columns = columns, values = values }
 end
-
--- Input: parts, one for each family: { family, words, rows, columns, choices, heads }, heads from M.find. M.make_csv
--- gives lines.csv with every line of every direction.
 
 local NAMES = { [1] = "diagonal", [-1] = "anti-diagonal", [0] = "column" }
 
@@ -180,7 +178,7 @@ local function describe_reason(found, choices)
   local best = find_greatest(found)
   if found.count == 0 then
     return #found.lines == 0 and "no line has enough cells" or "all lines have the value 0"
-  elseif found.alike then
+  elseif found.equal then
     return ("all lines%s have one value"):format(choices.over == "nonzero" and " that are not 0" or "")
   elseif M.is_out_of_reach(found.count, choices.threshold) then
     return ("%s are too few: z is at most %.2f; r strong lines need K > r (k^2 + 1) = %.4g r lines"):format(
@@ -227,10 +225,13 @@ local function format_part(part)
   return out
 end
 
+-- Formats parts as lines of text. A part is that of a family: { family, words, rows, columns, choices, heads (M.find)
+-- }.
 function M.format_lines(parts)
   return lists.collect(parts, format_part)
 end
 
+-- Makes lines.csv, with every line of every direction.
 function M.make_csv(parts)
   local rows = {}
   for _, part in ipairs(parts) do

@@ -19,6 +19,7 @@ local PLACES = {
   { "positions", "index" }, { "additive", "none" }, { "rotation", "none" }, { "relative", "none" }, { "score", "none" },
 }
 
+-- Returns the lines that disable the facets of positions of an encoding. front: their indentation.
 local function disable_facets(encoding, front)
   return lists.map(PLACES, function(place)
     local facet = encoding[place[1]]
