@@ -166,7 +166,8 @@ function M.add(parser)
     options.add(command, one.lengths and { { "--lengths A,B", "task lengths", default = "40,150",
       convert = make_lengths_reader(one.lengths) } } or {})
     options.add(command, lists.append({ make_seed("examples and sampled positions"),
-      options.make_trainer_row("the runs'"), { "--out DIR", ("output folder; default: %s in the folder of the first run"):format(one[1]) } }, one[3]))
+      options.make_trainer_row("the runs'"),
+      { "--out DIR", ("output folder; default: %s in the folder of the first run"):format(one[1]) } }, one[3]))
   end
   for _, one in ipairs(OF_STUDIES) do
     local command = analyze:command(one[1]):summary(one[2])

@@ -17,6 +17,7 @@ from .reading import Runs, runs
 
 
 def _make_flag(name, value):
+    """The words of a flag; an empty list if it is not given."""
     name = "--" + name.replace("_", "-")
     if value is None or value is False:
         return []
@@ -60,15 +61,15 @@ def plan(spec, *, set=None):
     """All numbers derived from a spec, as a dict: the object that `longhand plan --json` prints."""
     specs.check(spec, set)
     words = ["plan", specs.get_argument(spec), "--json", *specs.make_sets(set)]
-    return json.loads(launcher.call(words, launcher.quiet))
+    return json.loads(launcher.call(words, launcher.ignore_line))
 
 
 def build(spec, *, set=None, progress=None, **flags):
     """Generates and compiles the files that are out of date, and returns a Trainer. Flags: out, levels, target, arch,
     jit, cuda_root, static. levels="best" compiles faster, for the processor of this machine only."""
-    specs.check(spec, set, launcher.quiet)
+    specs.check(spec, set, launcher.ignore_line)
     printed = launcher.call(["build", specs.get_argument(spec), *specs.make_sets(set), *_make_flags(flags)], progress)
-    return Trainer(printed[:printed.rindex("/trainer: ")] + "/trainer")
+    return Trainer(printed[:printed.rindex("/trainer: ")] + "/trainer")  # the last line is "PATH/trainer: ..."
 
 
 def _read_states(folder):
@@ -83,8 +84,8 @@ def train(spec, *, set=None, target=None, arch=None, jit=False, cuda_root=None, 
 
     After Ctrl-C the trainer writes a checkpoint, then KeyboardInterrupt is raised. The same call with resume=True
     continues; the results are bit for bit those of an uninterrupted run."""
-    known = specs.check(spec, set, launcher.quiet)
-    folder = os.path.join(flags.get("out") or "runs", known["id"], known["digest"])
+    checked = specs.check(spec, set, launcher.ignore_line)
+    folder = os.path.join(flags.get("out") or "runs", checked["id"], checked["digest"])
     before = _read_states(folder)
     building = _make_flags({"target": target, "arch": arch, "jit": jit, "cuda_root": cuda_root})
     launcher.call(["train", specs.get_argument(spec), *specs.make_sets(set), *building, "--", *_make_flags(flags)],
@@ -92,8 +93,8 @@ def train(spec, *, set=None, target=None, arch=None, jit=False, cuda_root=None, 
     if not os.path.isdir(folder):
         return Runs()
     after, found = _read_states(folder), runs(folder)
-    return Runs((run for run in found if (path := pathlib.Path(run.path, "run.json")) in after
-                 and after[path] != before.get(path)), found.skipped)
+    changed = {path for path in after if after[path] != before.get(path)}
+    return Runs((run for run in found if pathlib.Path(run.path, "run.json") in changed), found.skipped)
 
 
 def sweep(study, *, scale=None, out="runs", set=None, progress=None, **flags):
@@ -104,8 +105,8 @@ def sweep(study, *, scale=None, out="runs", set=None, progress=None, **flags):
     words = _make_flags({"scale": scale, "out": out} | flags)
     launcher.call(["sweep", study, *words, *specs.make_sets(set)], progress)
     if ":" in study and not os.path.exists(study):
-        study, *behind = study.split(":")
-        scale = behind[0] if len(behind) == 2 else scale
+        study, *more = study.split(":")  # STUDY:CELLS or STUDY:SCALE:CELLS
+        scale = more[0] if len(more) == 2 else scale
     return runs(out, study, scale)
 
 
@@ -124,8 +125,8 @@ class Report:
     """
 
     def __init__(self, text):
-        self.text, _, where = text.rstrip("\n").rpartition("\n")
-        self.folder = pathlib.Path(where[:where.rindex(": index.html")])
+        self.text, _, last = text.rstrip("\n").rpartition("\n")  # the last line is "FOLDER: index.html, ..."
+        self.folder = pathlib.Path(last[:last.rindex(": index.html")])
         self.page = self.folder / "index.html"
 
     def __repr__(self):
@@ -151,4 +152,4 @@ def report(root, *, study=None, scale=None, out=None, progress=None):
 def compare(one, other):
     """Compares two runs, each a Run or its folder; returns a text with their differences and the first step that
     differs."""
-    return launcher.call(["report", *(getattr(run, "path", run) for run in (one, other))], launcher.quiet)
+    return launcher.call(["report", *(getattr(run, "path", run) for run in (one, other))], launcher.ignore_line)

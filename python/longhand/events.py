@@ -13,11 +13,11 @@ import warnings
 
 from .errors import LonghandError, LonghandWarning, MachineError
 from .files import make_folder
-from .reading import get_unique_name, runs
+from .reading import get_key, runs
 
 WRITERS = ("tensorboardX", "torch.utils.tensorboard")
-# Fields of a line that are no measurements.
-OF_STEPS = ("step", "by", "examples", "of", "batch", "draws", "counted", "seconds", "epoch")
+# Numeric fields of a line that are no measurements.
+NO_MEASURES = ("step", "by", "examples", "of", "batch", "draws", "counted", "seconds", "epoch")
 PLAIN = dict.fromkeys([*range(32), *range(127, 160)], " ")  # control characters, which a terminal would execute
 
 
@@ -33,7 +33,7 @@ def _import_writer():
 
 def _list_measures(line):
     for name, value in line.items():
-        if name not in OF_STEPS and isinstance(value, (int, float)) and not isinstance(value, bool):
+        if name not in NO_MEASURES and isinstance(value, (int, float)) and not isinstance(value, bool):
             yield name, value
 
 
@@ -49,7 +49,7 @@ def _make_clock(run):
 
 
 def _write_run(run, metrics, evaluations, writer):
-    get_time, during = _make_clock(run), {}
+    get_time, during = _make_clock(run), {}  # during: values by (name, step)
     for line in metrics:
         for name, value in _list_measures(line):
             writer.add_scalar(f"training/{name}", value, line["step"], walltime=get_time(line))
@@ -67,17 +67,17 @@ def _write_run(run, metrics, evaluations, writer):
         writer.add_scalar(name, statistics.fmean(values), step)
 
 
-def export(of, out):
-    """Writes the events of each run to OUT/<id>/<digest>/<run> and returns the number of runs. of: Runs, or a folder of
-    runs. Events of an earlier export of a run are replaced; a damaged run is left out with a warning.
+def export(runs_or_folder, out):
+    """Writes the events of each run to OUT/<id>/<digest>/<run> and returns the number of exported runs. Events of
+    an earlier export of a run are replaced; a damaged run is left out with a warning.
 
     Metrics and the means of evaluations during training, over all conditions, have the training step as their step.
     Evaluations of the trained model have the length, or the value on another axis, as their step."""
     make_writer, count = _import_writer(), 0
-    for run in of if isinstance(of, list) else runs(of):
+    for run in runs_or_folder if isinstance(runs_or_folder, list) else runs(runs_or_folder):
         try:
             lines = run.metrics(), run.evaluations()
-            folder = make_folder(out, *get_unique_name(run.path))
+            folder = make_folder(out, *get_key(run.path))
         except LonghandError as error:
             warnings.warn(f"{error}; left out", LonghandWarning, stacklevel=2)
             continue

@@ -74,7 +74,7 @@ def _find_problem(value):
 
 
 def _parse_line(text, find_problem):
-    """The object of a line, and a message on its error or None."""
+    """The decoded value of a line, and a message on its error or None."""
     try:
         value = decode(text.decode("utf-8", errors="replace"))
     except ValueError as error:

@@ -11,7 +11,7 @@ from . import launcher, tracing
 
 
 def __dir__():
-    return launcher.facts()["formulas"]["functions"]
+    return launcher.read_facts()["formulas"]["functions"]
 
 
 def __getattr__(name):

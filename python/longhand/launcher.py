@@ -18,7 +18,7 @@ import urllib.parse
 
 from .errors import BY_CODE, CommandError, LonghandError, MachineError
 
-LAST_LINES = 200  # lines of stderr that an exception shows
+LAST_LINES = 200  # most lines of stderr that an exception shows
 
 
 def _find_install_source():
@@ -31,7 +31,7 @@ def _find_install_source():
     return pathlib.Path(urllib.parse.unquote(url.path)) if url.scheme == "file" else None
 
 
-def root():
+def find_root():
     """The folder of Longhand, which contains ./longhand."""
     given = os.environ.get("LONGHAND_ROOT")
     package, installed = pathlib.Path(__file__).resolve().parents[1], _find_install_source()
@@ -43,16 +43,17 @@ def root():
                         "it\n  expected: LONGHAND_ROOT, the folder of a clone")
 
 
-def show(line):
+def print_line(line):
     """Prints a line of progress to stderr; the default of `progress`."""
     print(line, file=sys.stderr, flush=True)
 
 
-def quiet(_):
+def ignore_line(_):
     """Ignores a line of progress."""
 
 
 def _forward_lines(process, progress, last):
+    """Passes each line of the command's stderr to progress, and appends it to `last`."""
     for line in process.stderr:
         line = line.rstrip("\n")
         last.append(line)
@@ -91,7 +92,7 @@ def call(words, progress=None):
     CommandError."""
     if isinstance(words, str):
         raise TypeError(f"{words!r} is a text; expected a list of words, {words.split()!r}")
-    return run([root() / "longhand", *words], progress)
+    return run([find_root() / "longhand", *words], progress)
 
 
 def run(words, progress=None):
@@ -103,10 +104,10 @@ def run(words, progress=None):
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output, \
             _start_command(command, output) as process:
         try:
-            _forward_lines(process, progress or show, last)
+            _forward_lines(process, progress or print_line, last)
             code = process.wait()
         except BaseException as error:
-            _end_command(process, progress or show if isinstance(error, KeyboardInterrupt) else quiet, last)
+            _end_command(process, progress or print_line if isinstance(error, KeyboardInterrupt) else ignore_line, last)
             raise
         output.seek(0)
         text = output.read()
@@ -123,11 +124,11 @@ def _make_error(command, code, text, said):
 
 
 @functools.lru_cache(maxsize=None)
-def _read_facts(folder):
-    return json.loads(call(["fields", "--json"], quiet))
+def _read_facts_of(folder):
+    return json.loads(call(["fields", "--json"], ignore_line))
 
 
-def facts():
+def read_facts():
     """The object that `longhand fields --json` prints: every field of a spec, and the functions and symbols of
     formulas."""
-    return _read_facts(root())
+    return _read_facts_of(find_root())

@@ -6,7 +6,7 @@ import re
 
 from .errors import LonghandError
 
-WIDTH = 120
+WIDTH = 120  # columns of a line
 KEYWORDS = frozenset("and break do else elseif end false for function goto if in local nil not or repeat return then "
                      "true until while".split())
 ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
@@ -16,12 +16,12 @@ def is_name(text):
     return re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", text) is not None and text not in KEYWORDS
 
 
-def text(string):
+def format_text(string):
     """The Lua text of a string, with quotes and escapes."""
     return '"' + re.sub(r'[\x00-\x1f"\\]', lambda c: ESCAPES.get(c[0]) or f"\\{ord(c[0]):03d}", string) + '"'
 
 
-def number(n):
+def format_number(n):
     if isinstance(n, bool):
         return "true" if n else "false"
     if isinstance(n, numbers.Integral):
@@ -34,8 +34,8 @@ def number(n):
     return re.sub(r"\.0$", "", re.sub(r"e([+-])0*(?=\d)", lambda e: "e" + e[1].replace("+", ""), repr(n)))
 
 
-def literal(given):
-    """The text of a number, a truth value or a string; None for other values."""
+def format_literal(given):
+    """The Lua text of a number, a truth value or a string; None for other values."""
     if isinstance(given, str):
-        return text(given)
-    return number(given) if isinstance(given, (bool, numbers.Real)) else None
+        return format_text(given)
+    return format_number(given) if isinstance(given, (bool, numbers.Real)) else None

@@ -11,7 +11,7 @@
 
 from . import tracing
 from .errors import LonghandError
-from .literals import WIDTH, is_name, literal
+from .literals import WIDTH, format_literal, is_name
 
 
 class Table:
@@ -22,7 +22,7 @@ class Table:
         self.items, self.fields = list(items), fields
 
     def __repr__(self):
-        return value(self)
+        return format_value(self)
 
 
 def make_table(given, path):
@@ -40,32 +40,33 @@ def make_table(given, path):
     return Table(*given) if isinstance(given, (list, tuple)) else None
 
 
-def value(given, path="", indent=0, used=0):
+def format_value(given, path="", indent=0, used=0):
     """The Lua text of a value. `path` names the value in messages; `used` is the number of columns before the value in
-    its line."""
+    its line, without the indentation."""
     if hasattr(given, "tolist"):
         given = given.tolist()
-    written = literal(given)
+    written = format_literal(given)
     if written is not None:
         return written
     table = make_table(given, path)
     if table is not None:
         return _format_table(table, path, indent, used)
     if isinstance(given, tracing.Traced):
-        return tracing.expression(given)
+        return tracing.format_expression(given)
     if callable(given):
-        return tracing.function(given, path, indent, used)
+        return tracing.format_function(given, path, indent, used)
     raise LonghandError(f"{path}: {given!r} is a {type(given).__name__}; expected a number, a text, True or False, a "
                         "list, a dict, a Table, a range or, for a score, a function")
 
 
 def _format_parts(table, path, indent):
-    parts = [("", value(item, f"{path}[{index}]", indent)) for index, item in enumerate(table.items, 1)]
+    """The items and fields of a table as pairs (name or "", text of the value)."""
+    parts = [("", format_value(item, f"{path}[{index}]", indent)) for index, item in enumerate(table.items, 1)]
     for name, inner in table.fields.items():
         if not isinstance(name, str):
             raise LonghandError(f"{path}: {name!r} is no name of a field; expected a text")
-        name_text = name if is_name(name) else f"[{literal(name)}]"
-        parts.append((name_text, value(inner, f"{path}.{name}".lstrip("."), indent, len(name_text) + 3)))
+        name_text = name if is_name(name) else f"[{format_literal(name)}]"
+        parts.append((name_text, format_value(inner, f"{path}.{name}".lstrip("."), indent, len(name_text) + 3)))
     return parts
 
 

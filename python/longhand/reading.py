@@ -44,10 +44,11 @@ class Run:
         for name in ("task", "model", "train", "eval"):
             if not isinstance(self.spec.get(name), (dict, type(None))):
                 raise LonghandError(f"{self.path}/run.json: spec.{name} is no JSON object; this is no run of Longhand")
-        name = str(self.id)
-        self.task = _get_task_name(self.spec, name)
+        task = self.spec.get("task") or {}
+        self.task = str(task.get("kind") or task.get("data") and (task.get("name") or self.id) or "?")
+        self.encoding = self.id[len(self.task) + 1:] if self.id.startswith(self.task + "_") else ""
+        self.encoding = self.encoding or self.id
         self.axes = {}
-        self.encoding = (name[len(self.task) + 1:] if name.startswith(self.task + "_") else "") or name
 
     def _read_field(self, name, kind):
         if name not in self.info:
@@ -120,12 +121,6 @@ class Run:
         return Tensors(os.path.join(self.path, name))
 
 
-def _get_task_name(spec, name):
-    task = spec.get("task") if isinstance(spec, dict) else None
-    task = task if isinstance(task, dict) else {}
-    return str(task.get("kind") or task.get("data") and (task.get("name") or name) or "?")
-
-
 class Rows(list):
     """A table: flat dicts, one per row. Rows of different runs may have different keys."""
 
@@ -177,11 +172,11 @@ class Rows(list):
         return ax
 
 
-def _import_package(package, what, module=None):
+def _import_package(package, caller, module=None):
     try:
         return __import__(module or package, fromlist=["_"])
     except ImportError:
-        raise LonghandError(f"{what} needs {package}, which is not installed here: pip install {package}") from None
+        raise LonghandError(f"{caller} needs {package}, which is not installed here: pip install {package}") from None
 
 
 class Runs(list):
@@ -191,8 +186,8 @@ class Runs(list):
              read
     """
 
-    def __init__(self, of=(), skipped=()):
-        super().__init__(of)
+    def __init__(self, found=(), skipped=()):
+        super().__init__(found)
         self.skipped = list(skipped)
 
     def rows(self):
@@ -256,7 +251,7 @@ def _select_study_runs(found, root, study, scale):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "runs.csv")
         try:
-            launcher.call([*words, "--out", folder], launcher.quiet)
+            launcher.call([*words, "--out", folder], launcher.ignore_line)
         except InputError as error:
             if not os.path.exists(path):  # otherwise some runs are damaged, and the caller knows them already
                 raise
@@ -268,15 +263,15 @@ def _select_study_runs(found, root, study, scale):
     columns = [_convert_numbers([line[i] for line in lines[1:]]) if i > 0 else [line[0] for line in lines[1:]]
                for i in range(len(names))]
     for i, line in enumerate(lines[1:]):
-        axes[get_unique_name(line[head.index("folder")])] = {name: column[i] for name, column in zip(names, columns)}
-    chosen = Runs((run for run in found if get_unique_name(run.path) in axes), found.skipped)
+        axes[get_key(line[head.index("folder")])] = {name: column[i] for name, column in zip(names, columns)}
+    chosen = Runs((run for run in found if get_key(run.path) in axes), found.skipped)
     for run in chosen:
-        run.axes = axes[get_unique_name(run.path)]
+        run.axes = axes[get_key(run.path)]
     return chosen
 
 
-def get_unique_name(path):
-    """The unique name of a run: (id, digest, run)."""
+def get_key(path):
+    """The last parts of a run's path, which identify it in a folder of runs: (id, digest, name)."""
     return tuple(os.path.abspath(path).split(os.sep)[-3:])
 
 
@@ -293,7 +288,7 @@ def _get_model_size(run):
     return {name: size for name, size in sizes.items() if isinstance(size, int)}
 
 
-def rows(of, what="evaluations"):
+def rows(of_runs, what="evaluations"):
     """Rows of a table, flat dicts: one for each line of each run's evaluations, or of its metrics with what="metrics".
     A row has id, digest, task, encoding, axes of the study, seed and learning_rate of the run, then the fields of the
     line; `by` is replaced by one field for each axis ("length": 41). The seed of an evaluation is evaluation_seed. A
@@ -301,7 +296,7 @@ def rows(of, what="evaluations"):
     if what not in ("evaluations", "metrics"):
         raise ValueError(f"{what!r}: expected 'evaluations' or 'metrics'")
     out = Rows()
-    for run in of:
+    for run in of_runs:
         try:
             lines = getattr(run, what)()
         except LonghandError as error:

@@ -22,7 +22,7 @@ class File:
     def text(self):
         """The content of the Lua file."""
         widest = max(map(len, self.fields), default=0)
-        lines = [f"  {name:{widest}} = {lua.value(given, name, 2, widest + 3)},\n"
+        lines = [f"  {name:{widest}} = {lua.format_value(given, name, 2, widest + 3)},\n"
                  for name, given in self.fields.items()]
         return "return {\n" + "".join(lines) + "}\n"
 
@@ -151,12 +151,13 @@ def make_sets(given):
     """The arguments --set of a command, from a dict such as {"train.steps": 5}."""
     if given is not None and not isinstance(given, dict):
         raise LonghandError(f'set: {given!r} is a {type(given).__name__}; expected a dict: {{"train.steps": 5}}')
-    return [w for path, new in (given or {}).items() for w in ("--set", f"{path}={lua.value(new, path)}")]
+    return [word for path, value in (given or {}).items()
+            for word in ("--set", f"{path}={lua.format_value(value, path)}")]
 
 
 def _format_error(error):
-    at = ":".join(str(error[key]) for key in ("path", "line", "col") if key in error) or error.get("set")
-    lines = [": ".join(filter(None, [at, "error", error.get("field"), error["what"]]))]
+    place = ":".join(str(error[key]) for key in ("path", "line", "col") if key in error) or error.get("set")
+    lines = [": ".join(filter(None, [place, "error", error.get("field"), error["what"]]))]
     lines += [f"  note: {note['what']}" for note in error.get("notes", [])]
     return "\n".join(lines + [f"  {key}: {error[key]}" for key in ("expected", "hint") if key in error])
 

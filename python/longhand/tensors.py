@@ -171,8 +171,8 @@ class Trace(Tensors):
         if isinstance(site, int):
             sites = self.sites(length, kind, outputs)[skipped:]
             if not 0 <= site < len(sites):
-                raise KeyError(f"{self.path}: {kind} at length {length}: there are {len(sites)} layers, and none has the "
-                               f"index {site}")
+                raise KeyError(f"{self.path}: {kind} at length {length}: found {len(sites)} sites, index {site}; "
+                               f"traced lengths: {', '.join(map(str, self.lengths()))}")
             site = sites[site]
         return self._get_tensor(length, outputs, site if kind == "activations" else f"{site}.{kind}")
 
@@ -191,11 +191,11 @@ class Trace(Tensors):
         return self._get_tensor(length, outputs, "targets")
 
     def attention(self, length, layer, outputs=None):
-        """Attention weights, [examples][heads][T][T], query by key. layer: index from 0, or the name of a site."""
+        """Attention weights, [examples][heads][T][T], query by key. layer: index of a site from 0, or its name."""
         return self._get_site_tensor(length, layer, "attention", outputs)
 
     def scores(self, length, layer, outputs=None):
-        """Inputs of the softmax, [examples][heads][T][T], query by key. layer: index from 0, or the name of a site."""
+        """Inputs of the softmax, [examples][heads][T][T], query by key. layer: index of a site from 0, or its name."""
         return self._get_site_tensor(length, layer, "scores", outputs)
 
     def activations(self, length, layer=None, outputs=None):

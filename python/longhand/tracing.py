@@ -13,14 +13,15 @@ import sys
 
 from . import launcher
 from .errors import LonghandError
-from .literals import WIDTH, is_name, literal
+from .literals import WIDTH, format_literal, is_name
 
 SUM, PRODUCT, UNARY, POWER, PRIMARY = 10, 11, 12, 14, 20  # Lua's operator precedences
-LONGEST = 96  # columns of a formula's line
+LONGEST = 96  # columns of a line of a formula
 LEVELS = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "//": PRODUCT, "%": PRODUCT, "^": POWER}
 
 
 def _make_operator(word):
+    """The methods of an operator, with the node as left and as right operand."""
     def forward(self, other):
         return Traced("operator", word, (self, other))
 
@@ -32,7 +33,7 @@ def _make_operator(word):
 
 def _make_refusal(event):
     def refuse(*_):
-        refusal = launcher.facts()["formulas"]["refused"][event]
+        refusal = launcher.read_facts()["formulas"]["refused"][event]
         raise LonghandError(f"a formula cannot be traced: {refusal['what']}\n  expected: {refusal['expected']}")
 
     return refuse
@@ -191,7 +192,9 @@ class Writer:
 
     def __init__(self, root, symbols, names):
         self.symbols, self.names = symbols, names
-        self.taken, self.uses, self.free, self.known = set(), {}, {}, {}
+        self.taken = set()  # names that no variable may have
+        # by id of a node: the number of its uses, the ids of the indices that it reads, the name of its variable
+        self.uses, self.free, self.known = {}, {}, {}
         self.scopes = []  # (index, lines) of each function that is being written, the outermost first
         for node in _sort_inner_first(root):
             self._count_uses(node)
@@ -219,10 +222,10 @@ class Writer:
         self.taken.add(free)
         return free
 
-    def body(self, index, name, result):
-        """The lines of a function. index: the index of a sum, None for a score; name: name of the argument."""
+    def write_body(self, index, result):
+        """The lines of a function. index: the index of a sum, None for a score."""
         self.scopes.append((index, []))
-        text = "nil" if result is None else self.text(result, 0, whole=True)
+        text = "nil" if result is None else self.write_text(result, 0, whole=True)
         return [*self.scopes.pop()[1], f"return {text}"]
 
     def is_local(self, node):
@@ -230,7 +233,7 @@ class Writer:
         return (isinstance(node, Traced) and node.kind in ("operator", "call") and len(self.scopes) > 0
                 and (id(node) in self.names or self.uses.get(id(node), 0) > 1))
 
-    def text(self, node, level, whole=False):
+    def write_text(self, node, level, whole=False):
         """The text of an expression, in parentheses if its precedence is below level. whole: the expression is the
         complete result of a function."""
         if self.is_local(node) and not (whole and self.uses.get(id(node), 0) == 0):
@@ -255,9 +258,9 @@ class Writer:
         if hasattr(node, "tolist"):
             node = node.tolist()
         if isinstance(node, (list, tuple)):
-            return "{ " + ", ".join(self.text(item, 0) for item in node) + " }", PRIMARY
+            return "{ " + ", ".join(self.write_text(item, 0) for item in node) + " }", PRIMARY
         if not isinstance(node, Traced):
-            written = literal(node)
+            written = format_literal(node)
             if written is None:
                 raise LonghandError(f"a number of a formula: {node!r} is a {type(node).__name__}; expected a number")
             return written, UNARY if written.startswith("-") else PRIMARY
@@ -267,26 +270,26 @@ class Writer:
         if node.parts is not self.symbols:
             raise LonghandError(f"x.{node.word} is used outside the function that x was given to\n"
                                 "  expected: each score uses its own x")
-        return f"x.{node.word}" if is_name(node.word) else f"x[{literal(node.word)}]", PRIMARY
+        return f"x.{node.word}" if is_name(node.word) else f"x[{format_literal(node.word)}]", PRIMARY
 
     def _write_index(self, node):
         return self.known[id(node)], PRIMARY
 
     def _write_call(self, node):
-        return f"{node.word}({', '.join(self.text(part, 0) for part in node.parts)})", PRIMARY
+        return f"{node.word}({', '.join(self.write_text(part, 0) for part in node.parts)})", PRIMARY
 
     def _write_operator(self, node):
         if len(node.parts) == 1:
-            text = self.text(node.parts[0], UNARY)
+            text = self.write_text(node.parts[0], UNARY)
             return f"-({text})" if text.startswith("-") else f"-{text}", UNARY
         level = LEVELS[node.word]
         if level == POWER:
-            return f"{self.text(node.parts[0], POWER + 1)} ^ {self.text(node.parts[1], UNARY)}", POWER
+            return f"{self.write_text(node.parts[0], POWER + 1)} ^ {self.write_text(node.parts[1], UNARY)}", POWER
         chain = [node]  # the operators of this precedence, without recursion
         while self._continues_chain(chain[-1].parts[0], level):
             chain.append(chain[-1].parts[0])
-        pieces = [self.text(chain[-1].parts[0], level)]
-        pieces += [f"{node.word} {self.text(node.parts[1], level + 1)}" for node in reversed(chain)]
+        pieces = [self.write_text(chain[-1].parts[0], level)]
+        pieces += [f"{node.word} {self.write_text(node.parts[1], level + 1)}" for node in reversed(chain)]
         return _fill_lines(pieces), level
 
     def _continues_chain(self, node, level):
@@ -295,7 +298,7 @@ class Writer:
 
     def _write_function(self, body):
         self.known[id(body.index)] = name = self._choose_name(body.index.word)
-        return _lay_out_function(name, self.body(body.index, name, body.result), 0)
+        return _lay_out_function(name, self.write_body(body.index, body.result), 0)
 
 
 def _fill_lines(pieces):
@@ -317,14 +320,14 @@ def _lay_out_function(name, lines, used):
     return "\n".join([f"function({name})", *("  " + part.replace("\n", "\n  ") for part in lines), "end"])
 
 
-def function(f, path, indent, used=0):
+def format_function(f, path, indent, used=0):
     """Converts a score to the text of a Lua function."""
     x = Symbols()
     try:
         result, names = _trace_call(f, x)
         writer = Writer(result, x, names)
         writer.taken.add("x")
-        lines = writer.body(None, "x", result)
+        lines = writer.write_body(None, result)
     except RecursionError:
         raise LonghandError(f"{path}: the formula is nested too deeply\n  expected: a smaller one; "
                             "sum(n, lambda m: ...) of longhand.functions repeats a part") from None
@@ -333,6 +336,6 @@ def function(f, path, indent, used=0):
     return _lay_out_function("x", lines, indent + used).replace("\n", "\n" + " " * indent)
 
 
-def expression(node):
+def format_expression(node):
     """The text of a node outside of functions, such as exp(-1) among a parameter's values."""
-    return Writer(node, None, {}).text(node, 0)
+    return Writer(node, None, {}).write_text(node, 0)

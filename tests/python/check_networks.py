@@ -4,7 +4,6 @@ operation at a time: python3 tests/python/check_networks.py FOLDER
 tests/support/render_exports.lua writes FOLDER. Scores and weighted sums of attention come from the exported module.
 """
 
-import importlib.util
 import inspect
 import json
 import pathlib
@@ -14,14 +13,22 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from support import import_model
+
 ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"), "silu": F.silu}
 
 
 class Network:
+    """An exported model, and the interpreter of its graph, whose methods with the arguments (op, prefix, read) compute
+    one operation each: prefix begins the names of its tensors, and read(role) returns an input.
+
+    file    the imported module
+    scopes  the network, then its blocks
+    asked   names of the tensors that load() has read
+    """
+
     def __init__(self, path):
-        spec = importlib.util.spec_from_file_location("exported", path)
-        self.file = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(self.file)
+        self.file = import_model(path)
         graph = json.loads(path.with_suffix(".json").read_text())
         self.scopes, self.asked = graph["scopes"], set()
         self.tensors = {name: 0.3 * torch.randn(shape) for name, shape in graph["shapes"].items()}
@@ -41,7 +48,7 @@ class Network:
         self.asked.add(name)
         return self.tensors[name]
 
-    def module(self, path):
+    def find_module(self, path):
         module = self.model
         for word in path.split("."):
             known = dict(module.named_children())
@@ -65,8 +72,9 @@ class Network:
 
     def place(self, op, prefix, read):
         place = torch.arange(read("x").shape[1])
-        rows = self.file.sinusoid(place, read("x")) if op["additive"] == "sinusoid" else self.tensors[prefix + op["table"]][place]
-        return read("x") + rows
+        if op["additive"] == "sinusoid":
+            return read("x") + self.file.sinusoid(place, read("x"))
+        return read("x") + self.tensors[prefix + op["table"]][place]
 
     def product(self, op, prefix, read):
         parts = [read("x") @ self.tensors[f"{prefix}{name}.weight"] for name in op["tensors"]]
@@ -95,10 +103,10 @@ class Network:
     def attention(self, op, prefix, read):
         """Runs the operations before the output's matrix product, if there is one; the product is an operation of
         its own."""
-        module = self.module(prefix + op["path"].rstrip("."))
-        place, of_memory = torch.arange(read("x").shape[1]), torch.arange(read("memory").shape[1])
+        module = self.find_module(prefix + op["path"].rstrip("."))
+        place, memory_place = torch.arange(read("x").shape[1]), torch.arange(read("memory").shape[1])
         given = {"positions": place, "distance": place - place[:, None], "memory": read("memory"),
-                 "memory_positions": of_memory, "memory_distance": of_memory - place[:, None],
+                 "memory_positions": memory_place, "memory_distance": memory_place - place[:, None],
                  "shared": getattr(self.model, "score", None)}
         output = getattr(module, "output", None)
         if output is not None:

@@ -5,53 +5,44 @@ FOLDER has NAME.py for every model; NAME is that of the stored vectors, followed
 separated by dots.
 """
 
-import importlib.util
 import pathlib
 import sys
 
 import torch
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
-import longhand  # noqa: E402
+from support import ROOT, import_model
+import longhand
 
-ROOT = pathlib.Path(__file__).resolve().parents[1] / "reference"
 LENGTHS = (1, 5, 18)
 
 
-def imported(path):
-    spec = importlib.util.spec_from_file_location("exported", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def tensor(vectors, name):
+def read_tensor(vectors, name):
     return torch.tensor(vectors[name].tolist())
 
 
-def given(model, vectors, n, least):
-    """Arguments of a model with random positions: the sampled vectors, positions counted from `least`."""
+def list_draws(model, vectors, n, least):
+    """The stored positions and distances of length n as arguments of a model; positions are counted from `least`."""
     draws = {}
     if hasattr(model, "draw_positions"):
-        draws["positions"] = tensor(vectors, f"data.n{n}.positions")[0] + least
+        draws["positions"] = read_tensor(vectors, f"data.n{n}.positions")[0] + least
     if hasattr(model, "draw_distances"):
-        draws["distances"] = tensor(vectors, f"data.n{n}.drawn")[0]
+        draws["distances"] = read_tensor(vectors, f"data.n{n}.drawn")[0]
     return draws
 
 
 def check_logits(exported, vectors, least):
-    exported.read = lambda path: {name: tensor(vectors, name) for name in vectors}
+    exported.read = lambda path: {name: read_tensor(vectors, name) for name in vectors}
     model = exported.load()
     worst = 0.0
     for n in LENGTHS:
-        inputs = tensor(vectors, f"data.n{n}.input")
+        inputs = read_tensor(vectors, f"data.n{n}.input")
         if hasattr(exported, "with_target"):
-            tokens = exported.with_target(inputs, tensor(vectors, f"data.n{n}.target"))
+            tokens = exported.with_target(inputs, read_tensor(vectors, f"data.n{n}.target"))
         else:
             tokens = exported.with_outputs(inputs, n)
-        wanted = tensor(vectors, f"result.n{n}.logits")
+        wanted = read_tensor(vectors, f"result.n{n}.logits")
         with torch.no_grad():
-            found = model(tokens, **given(exported, vectors, n, least))[:, -wanted.shape[1]:]
+            found = model(tokens, **list_draws(exported, vectors, n, least))[:, -wanted.shape[1]:]
         worst = max(worst, float((found - wanted).abs().max()))
     assert worst < 1e-12, worst
     return worst
@@ -95,7 +86,7 @@ def check_computation(exported):
 
 def check(path):
     name, *words = path.stem.split(".")
-    exported, first = imported(path), int("one_based" in words)
+    exported, first = import_model(path), int("one_based" in words)
     torch.manual_seed(1)
     if hasattr(exported, "draw_positions"):
         check_positions(exported, words, first)
@@ -104,7 +95,7 @@ def check(path):
     if "computation" in words:
         check_computation(exported)
         return
-    vectors = longhand.Tensors(ROOT / f"{name}.safetensors")
+    vectors = longhand.Tensors(ROOT / "tests/reference" / f"{name}.safetensors")
     moved = first if "learned" in name else 0  # rows of a learned table begin at the first position
     print(f"{path.stem}: {check_logits(exported, vectors, moved):.1e}")
 
@@ -122,4 +113,4 @@ paths = sorted(pathlib.Path(sys.argv[1]).glob("*.py"))
 assert paths
 for each in paths:
     check(each)
-check_nothing_matches(imported(pathlib.Path(sys.argv[1]) / "geometric.py"))
+check_nothing_matches(import_model(pathlib.Path(sys.argv[1]) / "geometric.py"))

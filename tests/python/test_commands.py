@@ -13,23 +13,21 @@ import tempfile
 import time
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "python"))
-import longhand  # noqa: E402
-from longhand import launcher  # noqa: E402
+from support import ROOT
+import longhand
+from longhand import launcher
 
 SPEC = pathlib.Path(sys.argv[1])
 
 
-class Commands(unittest.TestCase):
+class TestCommands(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = pathlib.Path(tempfile.mkdtemp())
         cls.addClassCleanup(shutil.rmtree, cls.folder)
-        cls.out = cls.folder / "runs"
 
     def train(self, out="runs", **flags):
-        return longhand.train(SPEC, out=self.folder / out, threads=1, **{"progress": launcher.quiet, **flags})
+        return longhand.train(SPEC, out=self.folder / out, threads=1, **{"progress": launcher.ignore_line, **flags})
 
     def test_build_returns_a_working_trainer(self):
         printed = []
@@ -39,7 +37,7 @@ class Commands(unittest.TestCase):
         lines = trainer.run("sample", length=3, count=2).splitlines()
         self.assertEqual([len(json.loads(line)["input"]) for line in lines], [3, 3])
         with self.assertRaisesRegex(longhand.UsageError, "no such flag: --long"):
-            trainer.run("sample", long=3, progress=launcher.quiet)
+            trainer.run("sample", long=3, progress=launcher.ignore_line)
 
     def test_train_returns_its_runs(self):
         printed = []

@@ -6,7 +6,6 @@ library is enough; differences with numpy are checked if it is installed.
 
 import contextlib
 import errno
-import importlib.util
 import io
 import json
 import os
@@ -15,41 +14,26 @@ import re
 import shutil
 import struct
 import sys
-import tempfile
 import unittest
 import unittest.mock
 import warnings
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "python"))
-import longhand  # noqa: E402
-from longhand import events, files  # noqa: E402
+from support import ROOT, FolderCase, is_installed
+import longhand
+from longhand import events, files
 
 RUNS, TRACE = (pathlib.Path(path) for path in sys.argv[1:3])
-
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 
-def installed(package):
-    return importlib.util.find_spec(package) is not None
-
-
-def listed(tensor):
-    return tensor.tolist()
-
-
-class Files(unittest.TestCase):
-    """Each test has a folder of its own."""
-
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.folder)
-
-    def copied_run(self):
+class Files(FolderCase):
+    def copy_run(self):
         shutil.copytree(longhand.runs(RUNS)[0].path, self.folder / "run")
         return self.folder / "run"
 
-    def refused(self, what, call, *arguments):
+    def expect_refusal(self, what, call, *arguments):
+        """Checks that a call raises an error that names the folder of the test and contains `what`."""
         with self.assertRaises(longhand.LonghandError) as caught:
             call(*arguments)
         self.assertIn(str(self.folder), str(caught.exception))
@@ -75,7 +59,7 @@ class TestRuns(Files):
         self.assertTrue(all(0 <= line["accuracy"] <= 1 for line in evaluations))
 
     def test_the_last_evaluation_of_a_condition_counts(self):
-        path = self.copied_run()
+        path = self.copy_run()
         again = {**longhand.Run(path).evaluations()[0], "accuracy": 0.125}
         with open(path / "eval.jsonl", "a") as file:
             file.write(json.dumps(again) + "\n")
@@ -90,7 +74,7 @@ class TestRuns(Files):
         self.assertEqual([longhand.rows([run])[-1][key] for key in ("vectors", "puzzle", "set")], [1, 7, "test"])
 
     def test_decodings_are_not_mixed(self):
-        path = self.copied_run()
+        path = self.copy_run()
         info = json.loads((path / "run.json").read_text())
         info["spec"]["model"]["kind"] = "decoder"
         (path / "run.json").write_text(json.dumps(info))
@@ -118,7 +102,7 @@ class TestRuns(Files):
             longhand.rows([], "losses")
 
     def test_a_run_without_an_evaluation_has_no_rows(self):
-        path = self.copied_run()
+        path = self.copy_run()
         (path / "eval.jsonl").unlink()
         (path / "metrics.jsonl").unlink()
         runs = longhand.runs(self.folder)
@@ -127,7 +111,7 @@ class TestRuns(Files):
         self.assertEqual(len(rows), 4)
 
     def test_tasks_and_encodings_have_names(self):
-        path = self.copied_run()
+        path = self.copy_run()
         info = json.loads((path / "run.json").read_text())
         for spec, name, task, encoding in (({"kind": "copy"}, "copy_rand_rope", "copy", "rand_rope"),
                                            ({"kind": "copy"}, "copy", "copy", "copy"),
@@ -139,7 +123,7 @@ class TestRuns(Files):
             self.assertEqual((run.task, run.encoding), (task, encoding))
 
     def test_a_torn_last_line_is_skipped_and_reported(self):
-        path = self.copied_run() / "metrics.jsonl"
+        path = self.copy_run() / "metrics.jsonl"
         text = path.read_text()
         third = text.rindex("\n", 0, -1) + 1
         for torn in (text[third:-20], "\0\0", "1"):
@@ -155,22 +139,22 @@ class TestRuns(Files):
     def test_a_bad_line_elsewhere_is_an_error(self):
         path = self.folder / "lines.jsonl"
         path.write_text('{"step":1}\n{"step":\n{"step":3}\n')
-        self.refused("line 2: ", longhand.read_lines, path)
+        self.expect_refusal("line 2: ", longhand.read_lines, path)
         path.write_text('{"step":1}\n{"step":\n')
-        self.refused("line 2: ", longhand.read_lines, path)
+        self.expect_refusal("line 2: ", longhand.read_lines, path)
         path.write_text('{"step":1}\n[2]\n')
-        self.refused("line 2 is no JSON object", longhand.read_lines, path)
+        self.expect_refusal("line 2 is no JSON object", longhand.read_lines, path)
 
     def test_folders_without_a_complete_run_are_refused(self):
-        self.refused("No such file", longhand.Run, self.folder)
+        self.expect_refusal("No such file", longhand.Run, self.folder)
         (self.folder / "run.json").write_text("{")
-        self.refused("no JSON", longhand.Run, self.folder)
+        self.expect_refusal("no JSON", longhand.Run, self.folder)
         (self.folder / "run.json").write_text('{"id":"x"}')
-        self.refused("'digest' is missing", longhand.Run, self.folder)
-        self.refused("no such folder", longhand.runs, self.folder / "none")
+        self.expect_refusal("'digest' is missing", longhand.Run, self.folder)
+        self.expect_refusal("no such folder", longhand.runs, self.folder / "none")
 
     def test_other_folders_are_reported_and_runs_are_read(self):
-        good = self.copied_run()
+        good = self.copy_run()
         for name, text in (("foreign", '{"project":"x"}'), ("list", "[]"), ("torn", '{"id":')):
             (self.folder / name).mkdir()
             (self.folder / name / "run.json").write_text(text)
@@ -183,7 +167,7 @@ class TestRuns(Files):
             self.assertEqual(runs.evaluations(), [])
 
     def test_limits_are_those_of_the_generator(self):
-        text = (pathlib.Path(__file__).parents[2] / "lab/study/read/run_shapes.lua").read_text()
+        text = (ROOT / "lab/study/read/run_shapes.lua").read_text()
         sizes = dict(re.findall(r'\["([a-z.]+)"\] = (\d+ << \d+)', text))
         numbers = {name: int(size.split()[0]) << int(size.split()[2]) for name, size in sizes.items()}
         self.assertEqual(numbers, files.LARGEST)
@@ -191,44 +175,45 @@ class TestRuns(Files):
 
     def test_only_regular_files_are_opened(self):
         """A reader would wait for a pipe, and read a device without end."""
-        path = self.copied_run()
+        path = self.copy_run()
         run = longhand.Run(path)
         for name, read in (("metrics.jsonl", run.metrics), ("eval.jsonl", run.evaluations),
                            ("checkpoint.safetensors", run.checkpoint), ("run.json", lambda: longhand.Run(path))):
             (path / name).unlink()
             os.mkfifo(path / name)
-            self.refused("found no regular file", read)
+            self.expect_refusal("found no regular file", read)
             (path / name).unlink()
             (path / name).symlink_to("/dev/zero")
-            self.refused("found no regular file", read)
+            self.expect_refusal("found no regular file", read)
 
     def test_large_files_and_lines_are_refused(self):
-        path = self.copied_run()
+        path = self.copy_run()
         run = longhand.Run(path)
         (path / "eval.jsonl").write_text('{"step":1,"x":"' + "x" * 65536 + '"}\n')
-        self.refused("line 1: found 65536 bytes or more", run.evaluations)
+        self.expect_refusal("line 1: found 65536 bytes or more", run.evaluations)
         for name, read in (("metrics.jsonl", run.metrics), ("eval.jsonl", run.evaluations),
                            ("run.json", lambda: longhand.Run(path))):
             os.truncate(path / name, files.LARGEST[name] + 1)  # a sparse file of zeros
-            self.refused(f"expected at most {files.LARGEST[name]}", read)
+            self.expect_refusal(f"expected at most {files.LARGEST[name]}", read)
 
     def test_fields_of_other_types_are_refused(self):
-        path = self.copied_run()
+        path = self.copy_run()
         run, info = longhand.Run(path), json.loads((path / "run.json").read_text())
         for field, value in (("by", [4]), ("by", {"length": [4]}), ("split", {}), ("set", 3), ("step", "x"),
-                             ("step", None), ("beyond", "length"), ("seed", []), ("decoding", ["greedy"]), ("novel", "yes")):
+                             ("step", None), ("beyond", "length"), ("seed", []), ("decoding", ["greedy"]),
+                             ("novel", "yes")):
             (path / "eval.jsonl").write_text(json.dumps({"step": 1, field: value}) + "\n")
-            self.refused(f"line 1: {field}: found", run.evaluations)
+            self.expect_refusal(f"line 1: {field}: found", run.evaluations)
         for field, value in (("id", 3), ("digest", None), ("seed", True), ("learning_rate", []), ("spec", [])):
             (path / "run.json").write_text(json.dumps({**info, field: value}))
-            self.refused(f"run.json: {field}: found", longhand.Run, path)
+            self.expect_refusal(f"run.json: {field}: found", longhand.Run, path)
         (path / "run.json").write_text(json.dumps({**info, "spec": {"model": []}}))
-        self.refused("spec.model is no JSON object", longhand.Run, path)
+        self.expect_refusal("spec.model is no JSON object", longhand.Run, path)
         for text in ("[" * 100000, '{"a":' * 100000, "1" * 5000):
             (path / "run.json").write_text(text)
-            self.refused("no", longhand.Run, path)
+            self.expect_refusal("no", longhand.Run, path)
             (path / "eval.jsonl").write_text(text[:60000] + "\n")
-            self.refused("line 1", run.evaluations)
+            self.expect_refusal("line 1", run.evaluations)
 
     def test_runs_are_rows(self):
         row = longhand.runs(RUNS).rows()[0]
@@ -245,15 +230,15 @@ class TestRuns(Files):
         self.assertEqual(longhand.Rows().where(splt="test"), [])
         with self.assertRaisesRegex(ValueError, "no row has 'splt'; the rows have id, digest, task, "):
             table.where(splt="test")
-        with self.assertRaisesRegex(ValueError, "no row has both 'width'") if installed("matplotlib") else \
+        with self.assertRaisesRegex(ValueError, "no row has both 'width'") if is_installed("matplotlib") else \
                 self.assertRaisesRegex(longhand.LonghandError, "plot.. needs matplotlib.*pip install matplotlib"):
             table.plot(x="width")
-        if installed("matplotlib"):
+        if is_installed("matplotlib"):
             self.assertEqual(len(table.plot(by="id").get_lines()), 2)
             self.assertEqual(len(table.plot(by=None).get_lines()), 1)
             with self.assertRaisesRegex(ValueError, "no row has 'encodng'"):
                 table.plot(by="encodng")
-        if installed("pandas"):
+        if is_installed("pandas"):
             self.assertEqual(list(table.to_pandas()["length"]), [4, 8, 4, 8])
         else:
             with self.assertRaisesRegex(longhand.LonghandError, "pip install pandas"):
@@ -265,7 +250,7 @@ class TestRuns(Files):
             self.assertEqual(longhand.reading._convert_numbers(names), values)
 
     def test_evaluations_with_another_seed_are_separate_rows(self):
-        path = self.copied_run()
+        path = self.copy_run()
         line = {"step": 30, "split": "train", "by": {"length": 4}, "accuracy": 0.5, "seed": 7}
         with open(path / "eval.jsonl", "a") as file:
             file.write(json.dumps(line) + "\n")
@@ -285,11 +270,11 @@ class TestTensors(Files):
             self.assertIn("layers.1.attention.query.weight", tensors)
             with self.assertRaises(KeyError):
                 tensors["layers.2.attention.query.weight"]
-            weight, scale = tensors["output.weight"], listed(tensors["layers.0.norm1.scale"])
+            weight, scale = tensors["output.weight"], tensors["layers.0.norm1.scale"].tolist()
             parameters = sum(len(bytes(tensors[name])) // 4 for name in tensors if not name.startswith("optimizer."))
         self.assertEqual(parameters, run.info["parameters"])
-        self.assertEqual((tuple(weight.shape), len(listed(weight)), len(listed(weight)[0])), ((16, 2), 16, 2))
-        self.assertEqual(listed(weight)[3][1], weight[3, 1])
+        self.assertEqual((tuple(weight.shape), len(weight.tolist()), len(weight.tolist()[0])), ((16, 2), 16, 2))
+        self.assertEqual(weight.tolist()[3][1], weight[3, 1])
         self.assertTrue(all(0.9 < value < 1.1 for value in scale))
 
     def test_tensors_are_read_without_numpy(self):
@@ -311,15 +296,15 @@ class TestTensors(Files):
             self.assertEqual(tuple(trace.tokens(8).shape), (2, 16))
             attention = trace.attention(8, 1)
             self.assertEqual(tuple(attention.shape), (2, 2, 16, 16))
-            self.assertAlmostEqual(sum(listed(attention)[1][0][5]), 1, places=5)
+            self.assertAlmostEqual(sum(attention.tolist()[1][0][5]), 1, places=5)
             self.assertEqual(tuple(trace.activations(4).shape), (2, 8, 16))
             self.assertEqual(tuple(trace.activations(4, 1).shape), (2, 8, 16))
             self.assertEqual(trace.sites(8), ["layers.0", "layers.1"])
             self.assertEqual(trace.sites(4, "activations"), ["embedding", "layers.0.output", "layers.1.output"])
-            self.assertEqual(listed(trace.attention(8, "layers.1")), listed(attention))
+            self.assertEqual(trace.attention(8, "layers.1").tolist(), attention.tolist())
             for read in trace.attention, trace.activations:
                 for index in -1, 2:
-                    with self.assertRaisesRegex(KeyError, f"there are 2 layers, and none has the index {index}"):
+                    with self.assertRaisesRegex(KeyError, f"found 2 sites, index {index}; traced lengths: 4, 8"):
                         read(8, index)
 
     def test_a_trace_of_two_streams_is_read(self):
@@ -330,24 +315,24 @@ class TestTensors(Files):
         for name, count in sites:
             header["n7." + name] = {"dtype": "U8", "shape": [1, count], "data_offsets": [end, end + count]}
             end += count
-        with longhand.Trace(self.written(header, bytes(range(end)))) as trace:
+        with longhand.Trace(self.write_tensors(header, bytes(range(end)))) as trace:
             self.assertEqual(trace.sites(7), ["encoder.0", "decoder.0", "cross.0"])
             self.assertEqual(trace.sites(7, "activations"), ["memory", "input", "decoder.0.output"])
-            self.assertEqual(listed(trace.attention(7, 2)), listed(trace.attention(7, "cross.0")))
-            self.assertEqual(listed(trace.attention(7, 2)), [list(range(23, 29))])
-            self.assertEqual(listed(trace.activations(7)), [[5, 6]])
-            self.assertEqual(listed(trace.tokens(7, stream="target")), [[2, 3, 4]])
-            self.assertEqual([listed(trace.answers(7)), listed(trace.targets(7))], [[[32, 33]], [[34, 35]]])
+            self.assertEqual(trace.attention(7, 2).tolist(), trace.attention(7, "cross.0").tolist())
+            self.assertEqual(trace.attention(7, 2).tolist(), [list(range(23, 29))])
+            self.assertEqual(trace.activations(7).tolist(), [[5, 6]])
+            self.assertEqual(trace.tokens(7, stream="target").tolist(), [[2, 3, 4]])
+            self.assertEqual([trace.answers(7).tolist(), trace.targets(7).tolist()], [[[32, 33]], [[34, 35]]])
 
     def test_all_types_and_empty_tensors_are_read(self):
         data = struct.pack("<d", 0.5) + struct.pack("<2q", -1, 2**40) + b"\x01"
         entries = {"f": ["F64", [1], 0, 8], "i": ["I64", [2, 1], 8, 24], "b": ["BOOL", [1], 24, 25],
                    "e": ["F32", [0, 3], 25, 25]}
         header = {name: {"dtype": e[0], "shape": e[1], "data_offsets": e[2:]} for name, e in entries.items()}
-        with longhand.Tensors(self.written(header, data)) as tensors:
-            self.assertEqual([listed(tensors[name]) for name in "fibe"], [[0.5], [[-1], [2**40]], [True], []])
+        with longhand.Tensors(self.write_tensors(header, data)) as tensors:
+            self.assertEqual([tensors[name].tolist() for name in "fibe"], [[0.5], [[-1], [2**40]], [True], []])
 
-    def written(self, header, data):
+    def write_tensors(self, header, data):
         text = json.dumps(header).encode()
         path = self.folder / "some.safetensors"
         path.write_bytes(struct.pack("<Q", len(text)) + text + data)
@@ -358,17 +343,17 @@ class TestTensors(Files):
         path = self.folder / "torn.safetensors"
         for length, what in ((0, "0 bytes"), (7, "7 bytes"), (200, "cut short"), (len(whole) - 1, "are not those of")):
             path.write_bytes(whole[:length])
-            self.refused(what, longhand.Tensors, path)
+            self.expect_refusal(what, longhand.Tensors, path)
         path.write_bytes(whole + b"x")
-        self.refused("the tensors end at byte", longhand.Tensors, path)
+        self.expect_refusal("the tensors end at byte", longhand.Tensors, path)
         path.write_bytes(whole[:8] + b"!" + whole[9:])
-        self.refused("the header is no JSON", longhand.Tensors, path)
-        self.refused("No such file", longhand.Tensors, self.folder / "none")
+        self.expect_refusal("the header is no JSON", longhand.Tensors, path)
+        self.expect_refusal("No such file", longhand.Tensors, self.folder / "none")
 
     def test_files_that_cannot_be_mapped_are_reported(self):
         with unittest.mock.patch("mmap.mmap", side_effect=OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))):
-            self.refused("some.safetensors: cannot map its 28 bytes into memory: Cannot allocate memory",
-                         longhand.Tensors, self.written({"__metadata__": {}}, b""))
+            self.expect_refusal("some.safetensors: cannot map its 28 bytes into memory: Cannot allocate memory",
+                                longhand.Tensors, self.write_tensors({"__metadata__": {}}, b""))
 
     def test_headers_with_wrong_entries_are_refused(self):
         for entry, what in (({"dtype": "F32", "shape": [2], "data_offsets": [0, 4]}, "bytes 0 to 4 are not those"),
@@ -378,16 +363,16 @@ class TestTensors(Files):
                             ({"dtype": "F32", "shape": "1", "data_offsets": [0, 4]}, "no dtype, shape"),
                             ({"dtype": "F32", "shape": [1 << 70], "data_offsets": [0, 4]}, "no dtype, shape"),
                             ({"shape": [1]}, "no dtype, shape"), ([], "no dtype, shape"), (3, "no dtype, shape")):
-            self.refused(what, longhand.Tensors, self.written({"a": entry}, b"1234"))
-        self.refused("no JSON object", longhand.Tensors, self.written([1], b""))
-        self.refused("no JSON object", longhand.Tensors, self.written({"__metadata__": [1]}, b""))
+            self.expect_refusal(what, longhand.Tensors, self.write_tensors({"a": entry}, b"1234"))
+        self.expect_refusal("no JSON object", longhand.Tensors, self.write_tensors([1], b""))
+        self.expect_refusal("no JSON object", longhand.Tensors, self.write_tensors({"__metadata__": [1]}, b""))
         text = b"[" * 100000
         path = self.folder / "deep.safetensors"
         path.write_bytes(struct.pack("<Q", len(text)) + text)
-        self.refused("nested too deep", longhand.Tensors, path)
+        self.expect_refusal("nested too deep", longhand.Tensors, path)
 
 
-class Writer:
+class FakeWriter:
     """Replaces the package that writes event files."""
 
     def __init__(self, folder):
@@ -409,14 +394,21 @@ class Writer:
 class TestEvents(Files):
     def setUp(self):
         super().setUp()
-        writer, events._import_writer = events._import_writer, lambda: Writer
+        writer, events._import_writer = events._import_writer, lambda: FakeWriter
         self.addCleanup(setattr, events, "_import_writer", writer)
 
-    def exported(self, of, out):
-        """The exit code of the command and its error output."""
+    def export(self, runs):
+        """Exports a folder of runs to the folder `out`. Returns the exit code and the error output."""
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as printed:
-            code = events.main([str(of), str(out)])
+            code = events.main([str(runs), str(self.folder / "out")])
         return code, printed.getvalue()
+
+    def export_with_damage(self, text, mode="w", name="runs"):
+        """Exports copies of the runs, of which the first has this text in eval.jsonl."""
+        shutil.copytree(RUNS, self.folder / name)
+        with open(pathlib.Path(longhand.runs(self.folder / name)[0].path, "eval.jsonl"), mode) as file:
+            file.write(text)
+        return self.export(self.folder / name)
 
     def test_nothing_is_written_or_deleted_through_a_link(self):
         theirs, out = self.folder / "theirs", self.folder / "out"
@@ -426,39 +418,29 @@ class TestEvents(Files):
         (theirs / place.name / "events.out.tfevents.1").write_text("keep")
         (out / place.parts[0]).mkdir(parents=True)
         (out / place.parts[0] / place.parts[1]).symlink_to(theirs)
-        code, printed = self.exported(RUNS, out)
+        code, printed = self.export(RUNS)
         self.assertEqual(code, 1)
         self.assertIn(f"{out / place.parts[0] / place.parts[1]}: found a link", printed)
         self.assertEqual((theirs / place.name / "events.out.tfevents.1").read_text(), "keep")
         self.assertTrue(list(out.glob(f"{other.id}/*/*/events.out.*")))  # the other runs are exported
 
     def test_damaged_runs_are_left_out_and_reported(self):
-        shutil.copytree(RUNS, self.folder / "runs")
-        first = longhand.runs(self.folder / "runs")[0]
-        pathlib.Path(first.path, "eval.jsonl").write_text("{\n")
-        code, printed = self.exported(self.folder / "runs", self.folder / "out")
+        code, printed = self.export_with_damage("{\n")
         self.assertEqual(code, 1)
         self.assertIn("eval.jsonl: line 1", printed)
         self.assertEqual([path.parts[-4] for path in (self.folder / "out").glob("*/*/*/*")], ["plain"])
 
     def test_torn_lines_are_reported(self):
-        shutil.copytree(RUNS, self.folder / "runs")
-        first = longhand.runs(self.folder / "runs")[0]
-        with open(pathlib.Path(first.path, "eval.jsonl"), "a") as file:
-            file.write('{"step"')
-        code, printed = self.exported(self.folder / "runs", self.folder / "out")
+        code, printed = self.export_with_damage('{"step"', "a")
         self.assertEqual(code, 0)
         self.assertRegex(printed, r"eval.jsonl: line \d+ is torn and was skipped")
 
     def test_control_characters_of_files_do_not_reach_the_terminal(self):
-        shutil.copytree(RUNS, self.folder / "runs\33[2J")
-        first = longhand.runs(self.folder / "runs\33[2J")[0]
-        pathlib.Path(first.path, "eval.jsonl").write_text("{\n")
-        self.assertNotIn("\33", self.exported(self.folder / "runs\33[2J", self.folder / "out")[1])
+        self.assertNotIn("\33", self.export_with_damage("{\n", name="runs\33[2J")[1])
 
     def test_a_full_disk_is_reported(self):
         shutil.copytree(longhand.runs(RUNS)[0].path, self.folder / "full" / "digest" / "run")
-        code, printed = self.exported(self.folder / "full", self.folder / "out")
+        code, printed = self.export(self.folder / "full")
         self.assertEqual(code, 4)
         self.assertIn("No space left on device", printed)
 

@@ -4,18 +4,13 @@ import contextlib
 import io
 import math
 import os
-import pathlib
-import shutil
 import signal
-import sys
-import tempfile
 import time
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "python"))
-import longhand  # noqa: E402
-from longhand import functions as f, launcher, lua, tracing  # noqa: E402
+from support import ROOT, FolderCase
+import longhand
+from longhand import functions as f, launcher, lua, tracing
 
 REST = {"model": {"use": "ruoss_encoder"}, "train": {"use": "quick"}, "eval": {"use": "quick"}}
 
@@ -34,12 +29,9 @@ OWN_BIAS = {
 }
 
 
-class Door(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.folder)
-
-    def refused(self, *texts, call, kind=longhand.LonghandError):
+class SpecCase(FolderCase):
+    def expect_refusal(self, *texts, call, kind=longhand.LonghandError):
+        """Checks that a call raises an error of this kind with all of the texts, and returns the error."""
         with self.assertRaises(kind) as caught:
             call()
         for text in texts:
@@ -47,7 +39,7 @@ class Door(unittest.TestCase):
         return caught.exception
 
 
-class TestStudies(Door):
+class TestStudies(SpecCase):
     def test_axes_may_be_fields_presets_or_fragments(self):
         study = longhand.Study(
             self.folder / "grid.lua", base=longhand.Spec(**{"task": {"kind": "bucket_sort"}, **REST}),
@@ -61,62 +53,51 @@ class TestStudies(Door):
                      'task = { kind = "bucket_sort" }', "learning_rates = { 0.001 }"):
             self.assertIn(" ".join(line.split()), " ".join(study.text.split()))
         cell = f"{study.path}:rope_64_parity_check_mine"
-        self.assertEqual(longhand.check(cell, progress=launcher.quiet)["id"], "rope_64_parity_check_mine")
+        self.assertEqual(longhand.check(cell, progress=launcher.ignore_line)["id"], "rope_64_parity_check_mine")
 
     def test_mistakes_are_named(self):
-        self.refused("axes: model.width: 64", "expected a list", call=lambda: longhand.Study(axes={"model.width": 64}))
-        self.refused("axes: train.lengths: (1, 40) has no name", "or a dict",
-                     call=lambda: longhand.Study(axes={"train.lengths": [(1, 40)]}))
+        self.expect_refusal("axes: model.width: 64", "expected a list",
+                            call=lambda: longhand.Study(axes={"model.width": 64}))
+        self.expect_refusal("axes: train.lengths: (1, 40) has no name", "or a dict",
+                            call=lambda: longhand.Study(axes={"train.lengths": [(1, 40)]}))
         for seeds in (5, [0, 4], range(0, 10, 2), [], ["a"]):
-            self.refused("seeds: ", "expected range(5)", call=lambda: longhand.Study(axes={}, seeds=seeds))
+            self.expect_refusal("seeds: ", "expected range(5)", call=lambda: longhand.Study(axes={}, seeds=seeds))
         self.assertEqual(longhand.Study(axes={}, seeds=[2, 3, 4]).text, longhand.Study(axes={}, seeds=range(2, 5)).text)
-        self.refused("the study has no file", 'Study("NAME.lua"', call=longhand.Study(axes={}).write)
+        self.expect_refusal("the study has no file", 'Study("NAME.lua"', call=longhand.Study(axes={}).write)
         study = longhand.Study(self.folder / "bad.lua", base=REST, axes={"model.widht": [1]})
-        self.refused("bad.lua", "widht", call=lambda: longhand.estimate(study, out=self.folder / "runs",
-                                                                        progress=launcher.quiet))
+        self.expect_refusal("bad.lua", "widht", call=lambda: longhand.estimate(study, out=self.folder / "runs",
+                                                                               progress=launcher.ignore_line))
 
 
-class TestHash(Door):
-    def test_roundings_of_python_are_refused_with_a_function_to_use(self):
-        for score, function in ((lambda x: round(x.score), "floor(a + 0.5)"),
-                                (lambda x: math.trunc(x.score), "floor of longhand.functions")):
-            self.refused("cannot be traced", function, call=lambda: longhand.Spec(encoding={"score": score}).text)
-
-    def test_sets_and_dicts_with_formulas_are_refused(self):
-        for score in (lambda x: x.score if x.distance in {0, 1} else 0, lambda x: {0: 1.0}.get(x.distance, 0.0)):
-            self.refused("in a set or a dict", call=lambda: longhand.Spec(encoding={"score": score}).text)
-
-
-class TestText(Door):
+class TestText(SpecCase):
     def test_values_become_lua_text(self):
-        for given, text in ((True, "true"), (3, "3"), (0.05, "0.05"), (2e6, "2000000"), (1e-05, "1e-5"), (1e20, "1e20"), (0.0, "0"),
-                            (-0.0, "-0.0"), (-2.0, "-2"),
+        for given, text in ((True, "true"), (3, "3"), (0.05, "0.05"), (2e6, "2000000"), (1e-05, "1e-5"),
+                            (1e20, "1e20"), (0.0, "0"), (-0.0, "-0.0"), (-2.0, "-2"),
                             ('a"\\\n\x01é', '"a\\"\\\\\\n\\001é"'), ([], "{}"), ((1, 40), "{ 1, 40 }"),
                             (range(1, 41), "{ 1, 40 }"), (range(20, 201, 20), "{ 20, 200, step = 20 }"),
                             (longhand.Table(1, 2, step=3), "{ 1, 2, step = 3 }"),
                             ({"kind": "rope", "end": 1, "2d": 2}, '{ kind = "rope", ["end"] = 1, ["2d"] = 2 }')):
-            self.assertEqual(lua.value(given), text)
+            self.assertEqual(lua.format_value(given), text)
 
     def test_long_tables_are_broken(self):
-        text = lua.value({"values": list(range(100)), "name": "x" * 100})
+        text = lua.format_value({"values": list(range(100)), "name": "x" * 100})
         self.assertTrue(all(len(line) <= 120 for line in text.split("\n")))
         self.assertEqual(text.split("\n")[1], "  values = {")
 
     def test_values_without_a_form_in_lua_are_refused(self):
-        self.refused("model.dropout: None is a NoneType", call=lambda: lua.value({"model": {"dropout": None}}))
-        self.refused("nan: expected a finite number", call=lambda: lua.value(float("nan")))
-        self.refused("range(3, 1) holds no ascending lengths", call=lambda: lua.value(range(3, 1), "train.lengths"))
-        self.refused("--lengths: range(0, 0) has no numbers", "one at least",
-                     call=lambda: longhand.train("bucket_sort_rope", lengths=range(0)))
-        self.refused("1 is no name of a field", call=lambda: lua.value({1: 2}, "task"))
+        self.expect_refusal("model.dropout: None is a NoneType",
+                            call=lambda: lua.format_value({"model": {"dropout": None}}))
+        self.expect_refusal("nan: expected a finite number", call=lambda: lua.format_value(float("nan")))
+        self.expect_refusal("range(3, 1) holds no ascending lengths",
+                            call=lambda: lua.format_value(range(3, 1), "train.lengths"))
+        self.expect_refusal("--lengths: range(0, 0) has no numbers", "one at least",
+                            call=lambda: longhand.train("bucket_sort_rope", lengths=range(0)))
+        self.expect_refusal("1 is no name of a field", call=lambda: lua.format_value({1: 2}, "task"))
 
 
-class TestFormulas(Door):
-    def written(self, score):
-        return lua.value(score)
-
+class TestFormulas(SpecCase):
     def test_names_in_python_become_names_in_lua(self):
-        self.assertEqual(self.written(own_bias), "function(x)\n"
+        self.assertEqual(lua.format_value(own_bias), "function(x)\n"
                          "  local penalty = x.slope * log1p(abs(x.distance))\n"
                          "  local bonus = select(less(x.distance, 0), x.left, 0)\n"
                          "  return x.score - penalty + bonus\nend")
@@ -127,7 +108,7 @@ class TestFormulas(Door):
                             (lambda x: (x.a ** 2) ** 3 - -1, "(x.a ^ 2) ^ 3 - -1"),
                             (lambda x: x.a // 2 % (x.b / 3), "x.a // 2 % (x.b / 3)"),
                             (lambda x: -(-x.a), "-(-x.a)"), (lambda x: 1 - x["end"], '1 - x["end"]')):
-            self.assertEqual(self.written(score), f"function(x) return {text} end")
+            self.assertEqual(lua.format_value(score), f"function(x) return {text} end")
 
     def test_a_formula_that_is_used_twice_is_written_once(self):
         def score(x):
@@ -136,7 +117,7 @@ class TestFormulas(Door):
                 total = total + total * x.a
             return total
 
-        self.assertLess(len(self.written(score)), 4000)
+        self.assertLess(len(lua.format_value(score)), 4000)
 
     def test_sums_have_variables_of_their_own(self):
         def score(x):
@@ -148,7 +129,7 @@ class TestFormulas(Door):
 
             return x.score + f.sum(4, term) / 8
 
-        self.assertEqual(self.written(score), "function(x)\n"
+        self.assertEqual(lua.format_value(score), "function(x)\n"
                          "  local far = log1p(abs(x.distance))\n"
                          "  return x.score + sum(4, function(m)\n"
                          "    local angle = far * (m + 1)\n"
@@ -162,7 +143,7 @@ class TestFormulas(Door):
                 total = total + place
             return total
 
-        text = self.written(score)
+        text = lua.format_value(score)
         self.assertTrue(text.endswith(" + 2999\nend"))
         self.assertTrue(all(len(line) <= 120 for line in text.split("\n")))
 
@@ -174,25 +155,29 @@ class TestFormulas(Door):
                             (lambda x: x.score(), "x.score is no call"),
                             (lambda x, y: x.score, "(x, y): missing a required argument: 'y'"),
                             (lambda x: f.sum(3, lambda: x.a), "a function of one argument"),
-                            (lambda x: ~x.a, "negate(a)"), (lambda x: float(x.a), "in the place of math's")):
-            self.refused("a formula cannot be traced", text, call=lambda: self.written(score))
+                            (lambda x: ~x.a, "negate(a)"), (lambda x: float(x.a), "in the place of math's"),
+                            (lambda x: round(x.score), "floor(a + 0.5)"),
+                            (lambda x: math.trunc(x.score), "floor of longhand.functions"),
+                            (lambda x: x.score if x.distance in {0, 1} else 0, "in a set or a dict"),
+                            (lambda x: {0: 1.0}.get(x.distance, 0.0), "in a set or a dict")):
+            self.expect_refusal("a formula cannot be traced", text, call=lambda: lua.format_value(score))
         kept = []
-        self.written(lambda x: kept.append(x) or x.score)
-        self.refused("x.a is used outside", call=lambda: self.written(lambda x: x.score + kept[0].a))
+        lua.format_value(lambda x: kept.append(x) or x.score)
+        self.expect_refusal("x.a is used outside", call=lambda: lua.format_value(lambda x: x.score + kept[0].a))
 
     def test_operators_are_those_of_the_generator(self):
         events = {"__idiv": "__floordiv__", "__div": "__truediv__", "__unm": "__neg__", "__band": "__and__",
                   "__bor": "__or__", "__bxor": "__xor__", "__bnot": "__invert__", "__shl": "__lshift__",
                   "__shr": "__rshift__"}
-        facts = launcher.facts()["formulas"]
+        facts = launcher.read_facts()["formulas"]
         a, b = (tracing.Traced("symbol", name, None) for name in "ab")
         for event, word in facts["operators"].items():
             node = getattr(tracing.Traced, events.get(event, event + "__"))(*([a] if event == "__unm" else [a, b]))
             self.assertEqual((node.kind, node.word), ("operator", word))
         for event in facts["refused"]:
             if event != "__concat":  # Python lacks this operator
-                self.refused(facts["refused"][event]["expected"],
-                             call=lambda: getattr(a, events.get(event, event + "__"))(b))
+                self.expect_refusal(facts["refused"][event]["expected"],
+                                    call=lambda: getattr(a, events.get(event, event + "__"))(b))
 
     def test_functions_are_those_of_the_generator(self):
         self.assertIn("log1p", dir(f))
@@ -201,7 +186,7 @@ class TestFormulas(Door):
         self.assertEqual([name for name in dir(f) if not callable(getattr(f, name))], [])
 
 
-class TestSpecs(Door):
+class TestSpecs(SpecCase):
     def test_a_spec_equals_its_form_in_lua(self):
         spec = longhand.Spec(self.folder / "own_bias.lua", **OWN_BIAS)
         self.assertEqual(spec.check()["digest"],
@@ -223,44 +208,45 @@ class TestSpecs(Door):
 
     def test_mistakes_have_fields_and_hints(self):
         spec = longhand.Spec(task={"kind": "bucket_srt"}, encoding={"score": lambda x: x.score - x.slpe}, **REST)
-        error = self.refused('task.kind: there is no task "bucket_srt"', "x.slpe", kind=longhand.SpecError,
-                             call=spec.check)
+        error = self.expect_refusal('task.kind: there is no task "bucket_srt"', "x.slpe", kind=longhand.SpecError,
+                                    call=spec.check)
         self.assertEqual([error.field, error.hint], ["task.kind", 'did you mean "bucket_sort"?'])
         self.assertEqual([(e["field"], e["line"]) for e in error.errors], [("task.kind", 2), ("encoding.score", 3)])
-        error = self.refused("expected: ", kind=longhand.SpecError,
-                             call=lambda: longhand.build("bucket_sort_rope", set={"model.widht": 5}))
+        error = self.expect_refusal("expected: ", kind=longhand.SpecError,
+                                    call=lambda: longhand.build("bucket_sort_rope", set={"model.widht": 5}))
         self.assertEqual(error.field, "model.widht")
-        self.refused("no such spec: bucket_srt", kind=longhand.SpecError, call=lambda: longhand.check("bucket_srt"))
+        self.expect_refusal("no such spec: bucket_srt", kind=longhand.SpecError,
+                            call=lambda: longhand.check("bucket_srt"))
 
     def test_set_changes_fields_of_a_spec(self):
         self.assertNotEqual(longhand.check("bucket_sort_rope")["digest"],
                             longhand.check("bucket_sort_rope", set={"precision": "float64",
                                                                     "train.lengths": range(1, 21)})["digest"])
-        self.refused("'train.steps=5' is a str", "expected a dict",
-                     call=lambda: longhand.check("bucket_sort_rope", set="train.steps=5"))
+        self.expect_refusal("'train.steps=5' is a str", "expected a dict",
+                            call=lambda: longhand.check("bucket_sort_rope", set="train.steps=5"))
 
     def test_a_spec_without_a_file_is_refused(self):
-        self.refused("the spec has no file", call=lambda: longhand.train(longhand.Spec(**OWN_BIAS)))
+        self.expect_refusal("the spec has no file", call=lambda: longhand.train(longhand.Spec(**OWN_BIAS)))
 
     def test_a_plan_has_the_number_of_parameters(self):
         self.assertEqual(longhand.plan("bucket_sort_rope")["parameters"], 249413)
 
 
-class TestCommands(Door):
+class TestCommands(SpecCase):
     def test_exit_codes_are_exceptions(self):
         said = []
         for code, kind in ((1, longhand.InputError), (2, longhand.UsageError), (4, longhand.MachineError),
                            (75, longhand.StoppedError), (9, longhand.CommandError)):
             script = f"echo out; echo why >&2; exit {code}"
-            error = self.refused("why", kind=kind, call=lambda: launcher.run(["sh", "-c", script], said.append))
+            error = self.expect_refusal("why", kind=kind, call=lambda: launcher.run(["sh", "-c", script], said.append))
             self.assertEqual((type(error), error.code, error.output, error.said), (kind, code, "out\n", "why"))
         self.assertEqual(said, ["why"] * 5)
-        self.refused("ended by signal 9", kind=longhand.CommandError,
-                     call=lambda: launcher.run(["sh", "-c", "kill -9 $$"]))
+        self.expect_refusal("ended by signal 9", kind=longhand.CommandError,
+                            call=lambda: launcher.run(["sh", "-c", "kill -9 $$"]))
         with self.assertRaisesRegex(TypeError, r"expected a list of words, \['list', 'tasks'\]"):
             longhand.call("list tasks")
-        self.refused("hint: did you mean --steps?", kind=longhand.UsageError,
-                     call=lambda: longhand.train("bucket_sort_rope", stepz=5, progress=launcher.quiet))
+        self.expect_refusal("hint: did you mean --steps?", kind=longhand.UsageError,
+                            call=lambda: longhand.train("bucket_sort_rope", stepz=5, progress=launcher.ignore_line))
 
     def test_lines_of_a_command_go_to_stderr_at_once(self):
         with contextlib.redirect_stderr(io.StringIO()) as said:
@@ -287,10 +273,10 @@ class TestCommands(Door):
             mark.unlink()
 
     def test_the_root_is_found_or_set_by_a_variable(self):
-        self.assertEqual(launcher.root(), ROOT)
+        self.assertEqual(launcher.find_root(), ROOT)
         os.environ["LONGHAND_ROOT"] = str(self.folder)
         try:
-            self.refused(f"there is no Longhand in {self.folder}", "LONGHAND_ROOT", call=launcher.root)
+            self.expect_refusal(f"there is no Longhand in {self.folder}", "LONGHAND_ROOT", call=launcher.find_root)
         finally:
             del os.environ["LONGHAND_ROOT"]
 

@@ -5,30 +5,23 @@ that need other packages are checked if those are installed.
 """
 
 import csv
-import importlib.util
 import os
 import pathlib
 import re
 import shutil
 import sys
-import tempfile
 import unittest
 import warnings
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "python"))
-import longhand  # noqa: E402
-from longhand import functions as f, launcher  # noqa: E402
+from support import FolderCase, is_installed
+import longhand
+from longhand import functions as f, launcher
 
 STUDY, RUNS = (pathlib.Path(path) for path in sys.argv[1:3])
 CELLS = [("parity", 0), ("parity", 1), ("sort", 0), ("sort", 1)]
 
 
-class Studies(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.folder)
-
+class TestStudies(FolderCase):
     def test_a_sweep_returns_its_runs(self):
         said = []
         runs = longhand.sweep(STUDY, out=RUNS, progress=said.append)
@@ -37,7 +30,7 @@ class Studies(unittest.TestCase):
         self.assertIn("4 done, 0 to do", said[0])
         rows = longhand.evaluations(RUNS, study=STUDY).where(task="sort", seed=1)
         self.assertEqual([row["length"] for row in rows], [3, 4, 5, 6])
-        self.assertIn("4 of", longhand.call(["sweep", "status", STUDY, "--out", RUNS], launcher.quiet))
+        self.assertIn("4 of", longhand.call(["sweep", "status", STUDY, "--out", RUNS], launcher.ignore_line))
 
     def test_a_sweep_may_select_cells(self):
         said = []
@@ -58,8 +51,8 @@ class Studies(unittest.TestCase):
             axes={"task": {"parity": {"task": {"kind": "parity_check"}}, "sort": {"task": {"kind": "bucket_sort"}}}},
             seeds=range(2), learning_rates=[float(rate) for rate in re.findall(r"[\d.e-]+", written["learning_rates"])])
         said = []
-        self.assertEqual([(run.axes["task"], run.seed) for run in longhand.sweep(study, out=RUNS, progress=said.append)],
-                         CELLS)
+        runs = longhand.sweep(study, out=RUNS, progress=said.append)
+        self.assertEqual([(run.axes["task"], run.seed) for run in runs], CELLS)
         self.assertIn("4 done, 0 to do", said[0])
         self.assertEqual(len(longhand.evaluations(RUNS, study=study)), 16)
 
@@ -73,21 +66,21 @@ class Studies(unittest.TestCase):
     def test_a_report_is_written(self):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a warning may report that gnuplot is missing
-            report = longhand.report(RUNS, out=self.folder / "report", progress=launcher.quiet)
+            report = longhand.report(RUNS, out=self.folder / "report", progress=launcher.ignore_line)
         self.assertEqual(report.folder, self.folder / "report")
         self.assertIn("two cells", report.text)
         self.assertTrue(report.page.exists())
         one, other = longhand.runs(RUNS)[:2]
         self.assertIn("seed", longhand.compare(one, other))
         with self.assertRaisesRegex(longhand.InputError, "there is no folder"):
-            longhand.report(self.folder / "none", progress=launcher.quiet)
+            longhand.report(self.folder / "none", progress=launcher.ignore_line)
 
     def read_csv(self, folder, name):
         with open(folder / name, newline="") as file:
             return list(csv.DictReader(file))
 
     def test_tables_of_a_report_have_the_values_that_python_reads(self):
-        longhand.call(["export", "csv", RUNS, "--out", self.folder / "csv"], launcher.quiet)
+        longhand.call(["export", "csv", RUNS, "--out", self.folder / "csv"], launcher.ignore_line)
         table, mine = self.read_csv(self.folder / "csv", "evaluations.csv"), longhand.evaluations(RUNS)
         self.assertEqual(len(table), 16)
         for row, wanted in zip(table, mine):
@@ -104,27 +97,26 @@ class Studies(unittest.TestCase):
         shutil.copytree(RUNS, damaged)
         pathlib.Path(longhand.runs(damaged)[0].path, "run.json").write_text("{")
         with self.assertRaisesRegex(longhand.InputError, r"damaged and left out:\n  .*run\.json"):
-            longhand.call(["export", "csv", damaged], launcher.quiet)
+            longhand.call(["export", "csv", damaged], launcher.ignore_line)
         self.assertEqual(len(self.read_csv(damaged / "csv", "evaluations.csv")), 12)
         with self.assertWarns(longhand.LonghandWarning):
             runs = longhand.runs(damaged, study=STUDY)
         self.assertEqual([(run.axes["task"], run.seed) for run in runs], CELLS[1:])
 
     def test_events_are_written_by_a_package(self):
-        """Plots with matplotlib; without it, checks that the error names the line that installs it."""
         words = ["export", "tensorboard", RUNS, "--out", self.folder / "events"]
         os.environ["LONGHAND_PYTHON"] = sys.executable
         self.addCleanup(os.environ.pop, "LONGHAND_PYTHON")
-        if importlib.util.find_spec("tensorboardX"):
+        if is_installed("tensorboardX"):
             for _ in range(2):  # the second export replaces the first
-                longhand.call(words, launcher.quiet)
+                longhand.call(words, launcher.ignore_line)
                 self.assertEqual(len(list((self.folder / "events").glob("*/*/lr0.001-seed*/events.out.*"))), 4)
-        elif not importlib.util.find_spec("torch"):
+        elif not is_installed("torch"):
             with self.assertRaisesRegex(longhand.MachineError, "-m pip install tensorboardX"):
-                longhand.call(words, launcher.quiet)
+                longhand.call(words, launcher.ignore_line)
         os.environ["LONGHAND_PYTHON"] = "no-such-python"
         with self.assertRaisesRegex(longhand.MachineError, "there is no no-such-python"):
-            longhand.call(words, launcher.quiet)
+            longhand.call(words, launcher.ignore_line)
 
 
 if __name__ == "__main__":

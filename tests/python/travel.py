@@ -6,13 +6,14 @@ itself does not support are listed below and must fail, so that the list shrinks
 """
 
 import copy
-import importlib.util
 import io
 import pathlib
 import sys
 import warnings
 
 import torch
+
+from support import import_model
 
 LENGTHS = (2, 5, 33, 64)
 TYPES = {torch.bfloat16: 0.1, torch.float16: 0.02, torch.float64: 1e-4}  # largest errors, relative to the largest logit
@@ -21,15 +22,8 @@ TYPES = {torch.bfloat16: 0.1, torch.float16: 0.02, torch.float64: 1e-4}  # large
 NO_ONNX = {"geometric": "prims.prod"}
 
 
-def imported(path):
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def network(exported):
-    """Loads a model with weights that are large enough to make every score and every gate visible."""
+def make_network(exported):
+    """Makes a model with weights that are large enough to make every score and every gate visible."""
     classes = [c for c in vars(exported).values() if isinstance(c, type) and issubclass(c, torch.nn.Module)]
     model = classes[-1]().eval()
     torch.manual_seed(0)
@@ -53,25 +47,27 @@ class Caller(torch.nn.Module):
 
 
 class Case:
+    """A model; two: it has two streams; draw: the name of its argument for draws, or None."""
+
     def __init__(self, path):
-        self.name, exported = path.stem, imported(path)
+        self.name, exported = path.stem, import_model(path)
         self.two = path.stem.startswith("abc_")
         self.draw = "positions" if hasattr(exported, "draw_positions") else (
             "distances" if hasattr(exported, "draw_distances") else None)
-        self.model = Caller(network(exported), self.draw).eval()
+        self.model = Caller(make_network(exported), self.draw).eval()
 
-    def arguments(self, length, **where):
+    def make_arguments(self, length, **where):
         """Random tokens of each stream, and draws if the model has any."""
         tokens = torch.randint(0, 2, (3, length), generator=torch.Generator().manual_seed(length))
         drawn = torch.arange(length) if self.draw else None
         return [x.to(**where) for x in ([tokens, tokens] if self.two else [tokens]) + ([drawn] if self.draw else [])]
 
     @torch.no_grad()
-    def logits(self, length):
-        return self.model(*self.arguments(length))
+    def compute_logits(self, length):
+        return self.model(*self.make_arguments(length))
 
-    def agrees(self, what, length, found, tolerance=1e-4):
-        wanted = self.logits(length)
+    def check_equal(self, what, length, found, tolerance=1e-4):
+        wanted = self.compute_logits(length)
         error = float((found.double() - wanted.double()).abs().max() / wanted.abs().max())
         assert error < tolerance, f"{self.name}: {what} of length {length}: {error:.1e}"
 
@@ -79,43 +75,44 @@ class Case:
     def check_meta(self):
         model = copy.deepcopy(self.model).to("meta")
         for draws in (True, False):
-            arguments = self.arguments(9, device="meta")
+            arguments = self.make_arguments(9, device="meta")
             found = model(*arguments) if draws or not self.draw else model.model(*arguments[:-1])
             assert found.device.type == "meta" and found.shape[:2] == (3, 9), (self.name, found)
 
     @torch.no_grad()
     def check_types(self):
         for kind, tolerance in TYPES.items():
-            found = copy.deepcopy(self.model).to(kind)(*self.arguments(40))
+            found = copy.deepcopy(self.model).to(kind)(*self.make_arguments(40))
             assert found.dtype == kind, (self.name, kind, found.dtype)
-            self.agrees(kind, 40, found, tolerance)
+            self.check_equal(kind, 40, found, tolerance)
 
-    def dynamic(self):
+    def make_dynamic_shapes(self):
         length = torch.export.Dim("length", min=2, max=64)
         return tuple({0: length} if self.draw and i == self.two + 1 else {1: length} for i in range(
             1 + self.two + bool(self.draw)))
 
     def check_export(self):
-        program = torch.export.export(self.model, tuple(self.arguments(8)), dynamic_shapes=(self.dynamic(),))
+        program = torch.export.export(self.model, tuple(self.make_arguments(8)),
+                                      dynamic_shapes=(self.make_dynamic_shapes(),))
         for length in LENGTHS:
-            self.agrees("torch.export", length, program.module()(*self.arguments(length)))
+            self.check_equal("torch.export", length, program.module()(*self.make_arguments(length)))
 
     @torch.no_grad()
     def check_trace(self):
-        traced = torch.jit.trace(self.model, tuple(self.arguments(8)), check_trace=False)
-        self.agrees("torch.jit.trace", 40, traced(*self.arguments(40)))
+        traced = torch.jit.trace(self.model, tuple(self.make_arguments(8)), check_trace=False)
+        self.check_equal("torch.jit.trace", 40, traced(*self.make_arguments(40)))
 
     def check_onnx(self):
         import onnxruntime
 
         out = io.BytesIO()
-        torch.onnx.export(self.model, tuple(self.arguments(8)), out, dynamo=True, dynamic_shapes=(self.dynamic(),),
-                          verbose=False)
+        torch.onnx.export(self.model, tuple(self.make_arguments(8)), out, dynamo=True,
+                          dynamic_shapes=(self.make_dynamic_shapes(),), verbose=False)
         session = onnxruntime.InferenceSession(out.getvalue())
         names = [one.name for one in session.get_inputs()]
         for length in LENGTHS:
-            given = dict(zip(names, (x.numpy() for x in self.arguments(length))))
-            self.agrees("ONNX", length, torch.tensor(session.run(None, given)[0]))
+            given = dict(zip(names, (x.numpy() for x in self.make_arguments(length))))
+            self.check_equal("ONNX", length, torch.tensor(session.run(None, given)[0]))
 
 
 def has_onnx():

@@ -1,21 +1,13 @@
 """Tests exported models: their own comparison with the trainer, draws, gradients, a damaged checkpoint: python3
 tests/python/use_model.py FOLDER..."""
 
-import importlib.util
 import inspect
 import pathlib
 import sys
 
 import torch
 
-
-def imported(folder):
-    torch.set_default_dtype(torch.float32)
-    spec = importlib.util.spec_from_file_location("exported", folder / "model.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
+from support import import_model
 
 INPUTS = [[0, 1, 1, 0], [1, 1, 0, 0]]
 
@@ -27,7 +19,8 @@ def check_tokens(exported):
     if hasattr(exported, "with_target"):
         tokens = exported.with_target(INPUTS, [[1, 0, 1, 1], [0, 0, 1, 0]])
         first, separator = exported.FIRST_OUTPUT, exported.SEPARATOR
-        assert tokens[:, -4:].tolist() == [[separator, first + 1, first, first + 1], [separator, first, first, first + 1]]
+        assert tokens[:, -4:].tolist() == [[separator, first + 1, first, first + 1],
+                                           [separator, first, first, first + 1]]
     elif hasattr(exported, "answers"):
         inputs = [[0, 1, exported.PROBE, 0], [exported.PROBE, 1, 0, 0]] if hasattr(exported, "PROBE") else INPUTS
         place = [2, 0] if hasattr(exported, "PROBE") else [3, 3]
@@ -83,8 +76,9 @@ def check_damage(exported, folder):
         raise SystemExit("a torn checkpoint was loaded")
 
 
-def use(folder):
-    exported = imported(folder)
+def check_model(folder):
+    torch.set_default_dtype(torch.float32)
+    exported = import_model(folder / "model.py")
     print(f"{folder.name}: ", end="")
     assert exported.check()
     model, tokens = exported.load(), check_tokens(exported)
@@ -98,4 +92,4 @@ def use(folder):
 
 assert sys.argv[1:]
 for name in sys.argv[1:]:
-    use(pathlib.Path(name))
+    check_model(pathlib.Path(name))

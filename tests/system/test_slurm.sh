@@ -371,7 +371,7 @@ END3
 
 # Cancelling a stage also cancels the jobs that would continue it.
 cancels_stages() {
-    ends_with 0 "submits the waiting runs" sweep again "$work/stages.lua" --slurm "$work/held.lua" &&
+    ends_with 0 "submits the runs that wait" sweep again "$work/stages.lua" --slurm "$work/held.lua" &&
         [ "$(squeue -h | grep -c .)" -eq 2 ] && ends_with 0 "cancelled: job" sweep again cancel "$work/stages.lua" &&
         until_true idle
 }
