@@ -151,7 +151,7 @@ import sys, time
 from gpu_bench import Bench
 bench = Bench("stand-in", "1", "", ["scan"], last="none", usable=lambda: None)
 bench.begin("cpu")
-for case in bench.cases("scan", "tf32", lambda encoding: [""]):
+for case in bench.list_cases("scan", "tf32", lambda encoding: [""]):
     if bench.is_due(case):
         with bench.report_failures(case):
             with bench.limited():
@@ -261,7 +261,7 @@ cpu_peers_skipped() {
     best=$(env -u LONGHAND_ISA make -s print-levels LEVELS=best) || return
     plainest=$(make -s print-levels LEVELS=all | cut -d " " -f 1) || return
     if [ "$best" != "$plainest" ]; then
-        ends_with 2 "held to $plainest: expected some of $best" \
+        ends_with 2 "restricted to $plainest: expected some of $best" \
             "$PYTHON" tests/peers/cpu.py --levels "$best,$plainest" --out "$work/none" || return
     fi
     PYTORCH=/none/python JAX=/none/python ends_with 4 "nothing to compare with" \

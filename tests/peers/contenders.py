@@ -1,4 +1,4 @@
-"""Who is timed on the processor: our trainers, and the peers in processes of their own."""
+"""The contenders that cpu.py times on the processor: our trainers, and the peers in processes of their own."""
 
 import contextlib
 import json
@@ -11,11 +11,11 @@ import sys
 from process import Failed, Process
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-ISA = {  # settings that hold a contender to this level; at other levels below the machine's best none is compared
+ISA = {  # variables that restrict peers to this level; peers cannot be restricted to other levels
     "x86-64-v3": {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2",
                   "XLA_FLAGS": "--xla_cpu_max_isa=AVX2", "OPENBLAS_CORETYPE": "Haswell", "LIBXSMM_TARGET": "hsw"},
 }
-BATCH, LONG_BATCH, LONG = 128, 16, 100  # from LONG tokens on, batches are small: a peer's step takes seconds
+BATCH, LONG_BATCH, LONG = 128, 16, 100  # sequences of LONG tokens or more have LONG_BATCH: a peer's step takes seconds
 MODELS = {"encoder": 'use = "ruoss_encoder"',
           "decoder": 'use = "ruoss_decoder", norm = { place = "pre" }, activation = "swiglu"'}
 
@@ -25,6 +25,7 @@ def choose_batch(tokens):
 
 
 def name_case(case):
+    """case: model, mode ("train" or "eval"), and tokens of a sequence."""
     return f"{case[0]}.{case[1]}.{case[2]}"
 
 
@@ -48,15 +49,15 @@ def find_usable(names, python):
             skipped.append(f"{peer}: {python[variable]} has no {module} or no numpy; pip install {module} numpy, or "
                            f"name an interpreter: {variable}=...")
         elif peer == "compile" and shutil.which(cxx) is None:
-            skipped.append(f"compile: torch.compile needs a C++ compiler, {cxx} is not there; apt-get install g++, or "
-                           "name one: CXX=...")
+            skipped.append(f"compile: torch.compile needs a C++ compiler, and there is no {cxx}; apt-get install g++, "
+                           "or name one: CXX=...")
         else:
             usable.append(peer)
     return usable, skipped
 
 
 class Trainers:
-    """A trainer for each model and batch, a checkpoint, and logits of every length that is timed."""
+    """A trainer for each model and batch size, and for each model a checkpoint and logits at every timed length."""
 
     def __init__(self, folder, levels):
         self.folder, self.levels = folder, levels
@@ -73,10 +74,10 @@ class Trainers:
             sys.exit(done.returncode)
         return done.stdout
 
-    def trainer(self, model, tokens):
+    def get_trainer(self, model, tokens):
         return self.folder / f"{model}_{choose_batch(tokens)}" / "trainer"
 
-    def weights(self, model):
+    def get_weights(self, model):
         return self.reference / f"{model}.safetensors"
 
     def build(self, model, tokens):
@@ -90,23 +91,23 @@ class Trainers:
         self.run(["./longhand", "build", spec, "--levels", self.levels, "--out", self.folder / name])
 
     def write_reference(self, model, lengths):
-        """A checkpoint of some steps, and what its trainer answers to four sequences of each number of tokens."""
-        trainer, run = self.trainer(model, lengths[0]), self.folder / f"{model}_run"
+        """Writes a checkpoint of some steps, and its logits for four sequences of each number of tokens."""
+        trainer, run = self.get_trainer(model, lengths[0]), self.folder / f"{model}_run"
         shutil.rmtree(run, ignore_errors=True)
         self.run([trainer, "train", "--steps", 20, "--no-eval", "--out", run])
-        shutil.copy(next(run.glob("*/*/*/checkpoint.safetensors")), self.weights(model))
+        shutil.copy(next(run.glob("*/*/*/checkpoint.safetensors")), self.get_weights(model))
         for tokens in lengths:
             drawn = self.run([trainer, "sample", "--length", tokens - 1, "--count", 4, "--seed", 7])
             inputs = "".join(json.dumps({"input": json.loads(line)["input"]}) + "\n" for line in drawn.splitlines())
             stem = f"{model}.parity_{tokens - 1}"
             (self.reference / f"{stem}.inputs.jsonl").write_text(inputs)
-            logits = self.run([trainer, "predict", "--checkpoint", self.weights(model)], input=inputs)
+            logits = self.run([trainer, "predict", "--checkpoint", self.get_weights(model)], input=inputs)
             (self.reference / f"{stem}.logits.jsonl").write_text(logits)
 
     def time(self, case, level, threads, seconds):
-        """A line of `trainer bench`. It times one window: a mean that includes stalls, as the peers' rates do."""
+        """Returns a line of `trainer bench` over one window, whose mean includes stalls, as the peers' rates do."""
         model, mode, tokens = case
-        reply = self.run([self.trainer(model, tokens), "bench", "--json", "--mode", mode, "--lengths", tokens - 1,
+        reply = self.run([self.get_trainer(model, tokens), "bench", "--json", "--mode", mode, "--lengths", tokens - 1,
                          "--windows", 1, "--seconds", seconds, "--threads", threads], level)
         return json.loads(reply)
 
@@ -114,9 +115,9 @@ class Trainers:
 class Ours:
     """The contender that is measured by `trainer bench`."""
 
-    def __init__(self, trainers, level, threads, worked):
-        """worked: rates are steps per second of processor time."""
-        self.trainers, self.level, self.worked = trainers, level, worked
+    def __init__(self, trainers, level, threads, by_processor):
+        """threads: the numbers of threads to try. by_processor: rates are steps per second of processor time."""
+        self.trainers, self.level, self.by_processor = trainers, level, by_processor
         self.settings = [{"threads": n} for n in threads]
 
     def prepare(self, case, setting, best):
@@ -124,10 +125,10 @@ class Ours:
 
     def time(self, case, setting, seconds):
         line = self.trainers.time(case, self.level, setting["threads"], seconds)
-        rate = 1 / line["processor_seconds_per_step"] if self.worked else line["steps_per_second"]
+        rate = 1 / line["processor_seconds_per_step"] if self.by_processor else line["steps_per_second"]
         return {"rate": rate, "share": line["share_of_peak"]}
 
-    def versions(self):
+    def get_versions(self):
         return set()
 
     def forget(self):
@@ -140,16 +141,17 @@ class Ours:
 class Peer:
     """A contender in processes of its own, one for each number of threads and wait policy."""
 
-    def __init__(self, name, python, trainers, level, threads, worked, patience):
-        """patience: seconds to wait for an answer; the other arguments as for our trainer."""
+    def __init__(self, name, python, trainers, level, threads, by_processor, patience):
+        """patience: seconds to wait for an answer; the other arguments are those of Ours."""
         self.name, self.python, self.trainers, self.level = name, python, trainers, level
-        self.worked, self.patience, self.processes = worked, patience, {}
+        self.by_processor, self.patience, self.processes = by_processor, patience, {}
         policies = lambda n: ("passive",) if n == 1 or name == "jax" else ("passive", "active")
         forms = ("sdpa", "plain") if name == "eager" else ("",)
         self.settings = [{"threads": n, "policy": policy, "form": form}
                          for form in forms for n in threads for policy in policies(n)]
 
-    def process(self, setting):
+    def get_process(self, setting):
+        """Returns the process for a setting, which starts with its first request."""
         script = "jax_cpu.py" if self.name == "jax" else "pytorch_cpu.py"
         key = (setting["threads"], setting["policy"])
         if key not in self.processes:
@@ -163,22 +165,22 @@ class Peer:
         return self.processes[key]
 
     def prepare(self, case, setting, best):
-        """best: settings of the contenders before, since what is compiled takes eager's form of attention."""
+        """best: the best settings of earlier contenders; a compiled variant uses eager's form of attention."""
         model, mode, tokens = case
         form = setting["form"] or best.get("eager", {"form": "plain"})["form"]
         described = {"encoding": "sinusoid", "tokens": tokens, "labels": 1, "precision": "float32", "replicas": 1,
                      "variant": self.name, "form": form if self.name != "jax" else "plain", "model": model}
-        return self.process(setting).ask(
+        return self.get_process(setting).ask(
             {"do": "prepare", "key": name_case(case) + setting["form"], "case": described, "mode": mode,
-             "batch": choose_batch(tokens), "weights": str(self.trainers.weights(model)),
+             "batch": choose_batch(tokens), "weights": str(self.trainers.get_weights(model)),
              "reference": str(self.trainers.reference)}, self.patience)
 
     def time(self, case, setting, seconds):
-        reply = self.process(setting).ask({"do": "time", "key": name_case(case) + setting["form"], "seconds": seconds},
-                                         self.patience)
-        return {"rate": reply["steps"] / reply["processor_seconds" if self.worked else "seconds"]}
+        question = {"do": "time", "key": name_case(case) + setting["form"], "seconds": seconds}
+        reply = self.get_process(setting).ask(question, self.patience)
+        return {"rate": reply["steps"] / reply["processor_seconds" if self.by_processor else "seconds"]}
 
-    def versions(self):
+    def get_versions(self):
         return {process.version for process in self.processes.values() if process.version}
 
     def forget(self):

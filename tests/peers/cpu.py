@@ -1,16 +1,17 @@
-"""Trainers beside their peers on the processor, in one command: make bench-peers FLAGS="..."
+"""Compares trainers with their peers on the processor, in one command: make bench-peers FLAGS="..."
 
-Builds a trainer of the base encoder and one of a decoder of its size, has them write a checkpoint and logits, starts
-PyTorch and JAX with both, and times each case in alternation: in every round ours, PyTorch eager, torch.compile and
-JAX, one after the other, while the others' processes are stopped. Each contender first tries its settings (threads,
-OpenMP's wait policy, forms of attention) for a moment and keeps the best; compiled variants have rows of their own. Ratios are of
-one round, then their median and range. A training step includes dropout, both passes, clipping and Adam; ours
-samples its batch in it, too, peers find theirs made. An evaluation is a forward pass and the loss. Products alone:
-products.py.
+Builds a trainer of the base encoder and one of a decoder of its size, which write a checkpoint and logits. Starts
+PyTorch and JAX with both models, and times each case in rounds: in every round Longhand, PyTorch eager, torch.compile
+and JAX run one after the other, while the processes of the others are stopped. Each contender first tries its settings
+(threads, OpenMP's wait policy, forms of attention) for a moment and keeps the best. A ratio compares rates of the same
+round; the table has the median and the range over rounds. A training step includes dropout, both passes, clipping and
+Adam; Longhand's step also samples its batch, while the batches of peers are made beforehand. An evaluation is a forward
+pass and the loss. products.py measures matrix products alone.
 
-A contender that is not installed is skipped, and a line says so. The table is printed, and saved with all rates in --out:
-peers.md, peers.json. Interpreters: PYTORCH and JAX (python3). Libraries: OPENBLAS, a file, else what SciPy's wheel
-or NumPy brings; LIBXSMM, the folder that has include and lib. Needs no Python package itself.
+A contender that is not installed is skipped, and a message names it. The table is printed, and saved with all rates in
+the folder --out: peers.md, peers.json. Variables of the environment: PYTORCH and JAX, interpreters (python3); OPENBLAS,
+a library (default: that of SciPy's wheel or of NumPy); LIBXSMM, the folder with its include and lib. This script itself
+needs no Python package.
 """
 
 import argparse
@@ -36,8 +37,8 @@ CASES = [(model, mode, tokens) for model, mode, lengths in (
     ("encoder", "train", (21, 41, 80)), ("encoder", "eval", (501, 21, 200, 41, 80)), ("decoder", "train", (41,)),
     ("decoder", "eval", (501, 41))) for tokens in lengths]
 PEERS = ("eager", "compile", "jax", "products")
-TRY = 0.3      # seconds to try a setting for
-WINDOW = 1.0   # seconds of a contender in a round
+TRY = 0.3      # seconds for which a setting is tried
+WINDOW = 1.0   # seconds for which a contender is timed in a round
 
 
 def parse_arguments(arguments):
@@ -52,20 +53,20 @@ def parse_arguments(arguments):
             return text.split(",")
         return convert
 
-    p.add_argument("--minutes", type=float, default=10, help="for everything (%(default)g)")
+    p.add_argument("--minutes", type=float, default=10, help="time for everything (%(default)g)")
     p.add_argument("--levels", default="best",
-                   help=f"best, or instruction-set levels, the machine's best or {', '.join(ISA)}: x86-64-v4,x86-64-v3 "
+                   help=f"best, or a list of the machine's best instruction-set level and {', '.join(ISA)} "
                         "(%(default)s)")
     names = list(map(name_case, CASES))
-    p.add_argument("--cases", type=make_list_type(names), default=names, help="of " + ",".join(names))
-    p.add_argument("--peers", type=make_list_type(PEERS), default=list(PEERS), help="of " + ",".join(PEERS))
-    p.add_argument("--rounds", type=int, default=5, help="at most (%(default)s)")
+    p.add_argument("--cases", type=make_list_type(names), default=names, help="a list of " + ",".join(names))
+    p.add_argument("--peers", type=make_list_type(PEERS), default=list(PEERS), help="a list of " + ",".join(PEERS))
+    p.add_argument("--rounds", type=int, default=5, help="most rounds of a case (%(default)s)")
     p.add_argument("--out", type=pathlib.Path, default=ROOT / "build/peers", help="folder of results (build/peers)")
     p.add_argument("--processor-time", action="store_true",
-                   help="one thread each, steps per second that the processor worked: for a busy machine")
-    p.add_argument("--note", default="", help="text in the results, for example what else ran")
+                   help="one thread each, and steps per second of processor time: for a busy machine")
+    p.add_argument("--note", default="", help="text for the results, for example what else ran at the same time")
     p.add_argument("--table", type=pathlib.Path, metavar="FILE",
-                   help="print the tables of a peers.json, measure nothing")
+                   help="print the tables of a peers.json, and measure nothing")
     return p.parse_args(arguments)
 
 
@@ -74,7 +75,8 @@ def parse_arguments(arguments):
 
 def try_settings(case, contender, first, best, until):
     """Finds the best setting of a contender, or the reason why there is none. first: the best setting in the previous
-    case, tried first because time may end after it. best: best settings of the previous contenders in this case."""
+    case, which is tried first because time may end after it. best: the best settings of earlier contenders in this
+    case. until: a time of the monotonic clock."""
     tried, failures = [], []
     for setting in sorted(contender.settings, key=lambda setting: setting != first):
         if (tried or failures) and time.monotonic() > until:
@@ -110,7 +112,8 @@ def run_rounds(case, contenders, lines, rounds, until):
 
 
 def run_case(case, contenders, remembered, rounds, seconds):
-    """Tries settings in three fifths of the time, then measures in rounds. Returns a line for each contender."""
+    """Tries settings in three fifths of the time, then measures in rounds. remembered: the best setting by mode and
+    contender, of earlier cases. Returns the results of each contender by name."""
     start, lines = time.monotonic(), {}
     for number, (name, contender) in enumerate(contenders.items(), 1):
         until = start + 0.6 * seconds * number / len(contenders)
@@ -145,7 +148,7 @@ def choose_levels(text):
     levels, known = list_levels(text), list(dict.fromkeys([*list_levels("best"), *ISA]))
     unknown = [level for level in levels if level not in known]
     if unknown:
-        print(f"bench-peers: --levels {text}: peers cannot be held to {', '.join(unknown)}: expected some of "
+        print(f"bench-peers: --levels {text}: peers cannot be restricted to {', '.join(unknown)}: expected some of "
               f"{', '.join(known)}", file=sys.stderr)
         sys.exit(2)
     return levels
@@ -182,7 +185,7 @@ class Session:
 
     def save(self):
         (self.out / "peers.json").write_text(json.dumps(self.results, indent=1) + "\n")
-        (self.out / "peers.md").write_text(cpu_table.report(self.results) + "\n")
+        (self.out / "peers.md").write_text(cpu_table.make_report(self.results) + "\n")
 
     def build(self, cases, levels):
         trainers = Trainers(self.out, ",".join(levels))
@@ -204,21 +207,21 @@ class Session:
 
     def measure_level(self, level, cases, later, usable, trainers):
         """later: the number of cases that other levels still have."""
-        worked = self.options.processor_time
-        threads = [1] if worked else sorted({1, len(os.sched_getaffinity(0))})
+        by_processor = self.options.processor_time
+        threads = [1] if by_processor else sorted({1, len(os.sched_getaffinity(0))})
         patience = max(90, 1.5 * self.get_seconds_left() / (len(cases) + later))
         remembered = {}
-        contenders = {"ours": Ours(trainers, level, threads, worked)}
+        contenders = {"ours": Ours(trainers, level, threads, by_processor)}
         for name in usable:
             python = self.python["JAX" if name == "jax" else "PYTORCH"]
-            contenders[name] = Peer(name, python, trainers, level, threads, worked, patience)
+            contenders[name] = Peer(name, python, trainers, level, threads, by_processor, patience)
         try:
             for done, case in enumerate(cases):
                 if self.get_seconds_left() <= 0:
                     return self.print_status(f"no time for {' '.join(map(name_case, cases[done:]))} at {level}")
                 lines = run_case(case, contenders, remembered, self.options.rounds,
                                  self.get_seconds_left() / (len(cases) - done + later))
-                self.add_results(case, level, lines, set().union(*(c.versions() for c in contenders.values())))
+                self.add_results(case, level, lines, set().union(*(c.get_versions() for c in contenders.values())))
         finally:
             for contender in contenders.values():
                 contender.end()
@@ -245,17 +248,17 @@ class Session:
         cases = [case for case in CASES if name_case(case) in self.options.cases]
         trainers = self.build(cases, levels)
         if "products" in self.options.peers:
-            self.measure_products(trainers.trainer(cases[0][0], cases[0][2]).parent / "src", levels)
+            self.measure_products(trainers.get_trainer(cases[0][0], cases[0][2]).parent / "src", levels)
         for place, level in enumerate(levels if usable else []):
             self.measure_level(level, cases, len(cases) * (len(levels) - place - 1), usable, trainers)
         self.save()
-        print(cpu_table.report(self.results))
+        print(cpu_table.make_report(self.results))
 
 
 def main():
     options = parse_arguments(sys.argv[1:])
     if options.table:
-        print(cpu_table.report(json.loads(options.table.read_text())))
+        print(cpu_table.make_report(json.loads(options.table.read_text())))
         return
     leave_at_signals()
     Session(options).measure()

@@ -1,4 +1,7 @@
-"""Parts that the GPU's peers share in addition to peer.py: flags, windows of time, lines of results."""
+"""Parts of jax_gpu.py and pytorch_gpu.py in addition to peer.py: flags, windows of time, lines of results.
+
+A round is a pair of a variant and a precision; a line is the result of a case (peer.Case), or its failure.
+"""
 
 import argparse
 import contextlib
@@ -25,11 +28,11 @@ class TooLong(Exception):
 class Bench:
     """Flags, the file of results, and the time that is left."""
 
-    START_AGAIN = 5  # exit status: the device takes no more from this process, and there are cases left
+    START_AGAIN = 5  # exit status: the device accepts no more work of this process, and cases are left
 
     def __init__(self, name, version, description, variants, last, usable):
-        """variants: in the order of use to a reader. last: one of them, slow or likely to fail, after all others.
-        usable(): does a little on the device, and raises when that does not go."""
+        """variants: the most interesting first. last: the variant that runs after all others, since it is slow or
+        likely to fail. usable(): does some work on the device, and raises if that fails."""
         faulthandler.enable()
         p = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
         names = lambda text: text.split(",")
@@ -42,31 +45,34 @@ class Bench:
                 return names(text)
             return parse
 
-        def shapes(text):
+        def parse_shapes(text):
             return [(int(tokens), int(labels)) for tokens, labels in (shape.split(":") for shape in names(text))]
 
-        def numbers(text):
+        def parse_numbers(text):
             return [int(number) for number in names(text)]
 
-        p.add_argument("--reference", required=True, help="checkpoints and logits, made by tests/device/prepare.sh")
+        p.add_argument("--reference", required=True, help="folder of checkpoints and logits (tests/device/prepare.sh)")
         p.add_argument("--out", required=True,
-                       help="JSON lines are added here; what stands there, failures too, is not timed again")
-        p.add_argument("--fresh", action="store_true", help="time again what stands in --out")
-        p.add_argument("--limit", type=float, default=600, help="seconds after which nothing is begun (%(default)s)")
+                       help="file to which lines are added; cases that it has, failed ones too, are not timed again")
+        p.add_argument("--fresh", action="store_true", help="time the cases of --out again")
+        p.add_argument("--limit", type=float, default=600, help="seconds after which no case begins (%(default)s)")
         p.add_argument("--case-limit", type=float, default=90,
-                       help="seconds that a case may take before it is timed (%(default)s); one that took longer is left "
-                            "out, and tried again where there are more")
+                       help="seconds that a case may take before it is timed (%(default)s); one that takes longer is "
+                            "left out, and tried again with a longer limit")
         p.add_argument("--encodings", type=make_list_type(ENCODINGS), default=list(ENCODINGS[:2]),
-                       help=f"of {','.join(ENCODINGS)}")
-        p.add_argument("--shapes", type=shapes, default="21:1,41:1,80:40", help="tokens:labels,... (%(default)s)")
+                       help=f"a list of {','.join(ENCODINGS)}")
+        p.add_argument("--shapes", type=parse_shapes, default="21:1,41:1,80:40",
+                       help="tokens:labels,... (%(default)s)")
         p.add_argument("--precisions", type=make_list_type(PRECISIONS), default=list(PRECISIONS))
-        p.add_argument("--replicas", type=numbers, default="1,30", help="models side by side (%(default)s)")
-        p.add_argument("--variants", type=make_list_type(variants), default=variants, help=f"of {','.join(variants)}")
+        p.add_argument("--replicas", type=parse_numbers, default="1,30",
+                       help="numbers of models side by side (%(default)s)")
+        p.add_argument("--variants", type=make_list_type(variants), default=variants,
+                       help=f"a list of {','.join(variants)}")
         p.add_argument("--batch", type=int, default=128)
-        p.add_argument("--window", type=float, default=0.15, help="seconds that a window lasts at least")
-        p.add_argument("--windows", type=int, default=7, help="their median counts")
+        p.add_argument("--window", type=float, default=0.15, help="least seconds of a window")
+        p.add_argument("--windows", type=int, default=7, help="number of windows, whose median is the rate")
         p.add_argument("--device", choices=["gpu", "cpu"], default="gpu", help="cpu: to try the code")
-        p.add_argument("--check-only", action="store_true", help="compare logits, time nothing")
+        p.add_argument("--check-only", action="store_true", help="compare logits, and time nothing")
         self.options = p.parse_args()
         self.name, self.version, self.start, self.left_out = name, version, time.monotonic(), []
         self.last, self.usable = last, usable
@@ -75,7 +81,7 @@ class Bench:
         self.hardware, self.checked, self.failed = None, {}, False
 
     def begin(self, hardware):
-        """hardware: the device's name. Lines of other versions and devices stay in the file and count for nothing."""
+        """Reads the lines of this peer, version and device; others stay in the file. hardware: the device's name."""
         self.hardware = hardware
         lines = self.out.read_text().splitlines() if self.out.exists() else []
         mine = [line for line in map(json.loads, lines) if self.is_mine(line)]
@@ -83,27 +89,28 @@ class Bench:
             other_lines = [line for line in lines if not self.is_mine(json.loads(line))]
             self.out.write_text("".join(line + "\n" for line in other_lines))
             mine = []
-        self.known = {self.key(line): line for line in mine if "error" not in line}
-        self.gone = {self.key(line) for line in mine
-                     if "error" in line and line.get("case_limit", math.inf) >= self.options.case_limit}
+        self.known = {self.make_key(line): line for line in mine if "error" not in line}
+        self.failures = {self.make_key(line) for line in mine
+                         if "error" in line and line.get("case_limit", math.inf) >= self.options.case_limit}
 
     def is_mine(self, line):
         return all(line.get(k) == v for k, v in (("peer", self.name), ("version", self.version),
                                                  ("device", self.hardware), ("batch", self.options.batch)))
 
     @staticmethod
-    def key(line):
-        """A line without a field has its default."""
+    def make_key(line):
+        """Returns the values of a case. A field that the line lacks has its default."""
         return tuple(line.get(field.name, field.default) for field in dataclasses.fields(Case))
 
-    def rounds(self):
-        """(variant, precision): the first of both first; a precision weighs as much as two variants."""
+    def list_rounds(self):
+        """Pairs (variant, precision), early variants and precisions first; the second precision comes with the third
+        variant."""
         o = self.options
         place = lambda pair: (pair[0] == self.last, o.variants.index(pair[0]) + 2 * o.precisions.index(pair[1]))
         return sorted([(v, p) for v in o.variants for p in o.precisions], key=place)
 
-    def cases(self, variant, precision, forms):
-        """Every case of a round; forms(encoding): ways to write its attention."""
+    def list_cases(self, variant, precision, forms):
+        """All cases of a round; forms(encoding) lists its forms of attention."""
         o = self.options
         for encoding in o.encodings:
             for replicas in o.replicas:
@@ -112,9 +119,9 @@ class Bench:
                         yield Case(encoding, tokens, labels, precision, replicas, variant, form)
 
     def is_due(self, case):
-        """Whether a case still has to be timed, and time is left for it."""
-        key = self.key(dataclasses.asdict(case))
-        if key in self.known or key in self.gone:
+        """Whether a case has no line yet, and time is left for it."""
+        key = self.make_key(dataclasses.asdict(case))
+        if key in self.known or key in self.failures:
             return False
         if time.monotonic() - self.start < self.options.limit:
             return True
@@ -123,10 +130,11 @@ class Bench:
 
     @staticmethod
     def get_computation(case):
+        """Cases with the same computation have the same code for logits."""
         return dataclasses.replace(case, tokens=0, labels=0, variant="")
 
     def check(self, case, logits):
-        """logits(tokens, drawn) in the case's precision against the trainer's; once per way to compute them."""
+        """Compares logits(tokens, drawn, labels) with the trainer's, once for cases with the same computation."""
         key = self.get_computation(case)
         if key not in self.checked:
             error = 0.0
@@ -140,8 +148,9 @@ class Bench:
                      f"{'' if good else ', expected at most %g' % TOLERANCE[case.precision]}")
         return self.checked[key] <= TOLERANCE[case.precision]
 
-    def windows(self, timed):
-        """timed(n): seconds of n steps or somewhat more, and how many they were. Steps per second of each window."""
+    def measure_windows(self, timed):
+        """Returns steps per second of each window. timed(n) makes n steps or somewhat more, and returns their seconds
+        and their number."""
         count = 1
         seconds, done = timed(count)
         while seconds < self.options.window / 2:
@@ -154,7 +163,7 @@ class Bench:
         return rates
 
     def add(self, case, rates, compile_seconds, loss, **more):
-        """loss: of the last step, by model."""
+        """Writes the line of a timed case. loss: that of the last step, the mean over models."""
         rate = statistics.median(rates)
         line = {"peer": self.name, "version": self.version, "device": self.hardware, "batch": self.options.batch}
         line |= dataclasses.asdict(case)
@@ -166,7 +175,7 @@ class Bench:
             self.failed = True
             self.add_failure(case, "the loss is not finite")
             return
-        self.known[self.key(line)] = line
+        self.known[self.make_key(line)] = line
         self.write(line)
         self.print_status(f"{case.variant:12} {case.encoding:13} {case.form:6} {case.precision:7} x{case.replicas:<3}"
                  f"T={case.tokens:<3} {rate:9.1f} steps/s, {rate * case.replicas:9.1f} of models; "
@@ -175,14 +184,14 @@ class Bench:
     def add_failure(self, case, message, **more):
         line = {"peer": self.name, "version": self.version, "device": self.hardware, "batch": self.options.batch}
         line |= dataclasses.asdict(case) | more
-        self.gone.add(self.key(line))
+        self.failures.add(self.make_key(line))
         self.write(line | {"error": " ".join(str(message).split())[:400]})
         self.print_status(f"{case}: {message}")
 
     @contextlib.contextmanager
     def report_failures(self, case):
-        """A case that fails, by whatever the framework raises, becomes a line; the others go on, in another process
-        where the device does no more for this one."""
+        """Turns any exception into the line of a failed case. If the device accepts no more work of this process, ends
+        it, so that another one runs the other cases."""
         try:
             yield
         except TooLong:
@@ -193,7 +202,7 @@ class Bench:
             try:
                 self.usable()
             except Exception as another:
-                self.print_status(f"the device does no more here: {type(another).__name__}: {another}")
+                self.print_status(f"the device accepts no more work: {type(another).__name__}: {another}")
                 self.leave()
 
     def leave_out(self, cases):
@@ -205,7 +214,7 @@ class Bench:
 
     @contextlib.contextmanager
     def limited(self):
-        """Raises TooLong in what is called within, once the limit is over and Python is reached."""
+        """Raises TooLong in the body after the case's limit, as soon as Python code runs again."""
         def stop(*_):
             raise TooLong
         signal.signal(signal.SIGALRM, stop)
@@ -216,7 +225,7 @@ class Bench:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
     def leave(self):
-        """Ends this process at once; run.sh starts another for what is left."""
+        """Ends this process at once; run.sh starts another one for the other cases."""
         sys.stderr.flush()
         os._exit(1 if self.failed else self.START_AGAIN)
 
@@ -224,10 +233,10 @@ class Bench:
         with self.out.open("a") as file:
             file.write(json.dumps(line) + "\n")
 
-    def fastest_form(self, case, forms, variant):
-        """The form of attention that was fastest in another variant at the same sizes; the first one if none ran."""
+    def find_fastest_form(self, case, forms, variant):
+        """Returns the form of attention that was fastest in a variant at the same sizes; the first one if none ran."""
         others = {form: dataclasses.replace(case, variant=variant, form=form) for form in forms}
-        lines = {form: self.known.get(self.key(dataclasses.asdict(other))) for form, other in others.items()}
+        lines = {form: self.known.get(self.make_key(dataclasses.asdict(other))) for form, other in others.items()}
         rates = {form: line["steps_per_second"] for form, line in lines.items() if line}
         return max(rates, key=rates.get) if rates else forms[0]
 
@@ -235,7 +244,7 @@ class Bench:
         print(f"{self.name}: {time.monotonic() - self.start:6.1f} s  {text}", file=sys.stderr, flush=True)
 
     def end(self):
-        """The exit status: 1 where logits or a loss were wrong; a variant that cannot run is only reported."""
+        """Returns the exit status: 1 if logits or a loss were wrong. A variant that cannot run is only reported."""
         if self.left_out:
             self.print_status(f"no time for {len(self.left_out)} cases: {' '.join(self.left_out)}")
         return 1 if self.failed else 0

@@ -1,12 +1,12 @@
-"""The models of peer.py in JAX on the processor: a worker of cpu.py, which says how (worker.py). A step is one jitted
-call with donated state. Threads are NPROC, which XLA reads."""
+"""The models of peer.py in JAX on the processor, for cpu.py; worker.py describes its requests. A step is one jitted
+call with donated state. XLA takes the number of threads from NPROC."""
 
 import functools
 import sys
 
 sys.dont_write_bytecode = True
 
-import worker  # first: it moves standard output away
+import worker  # first, since it redirects standard output
 
 import jax
 import jax.numpy as jnp

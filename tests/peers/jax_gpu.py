@@ -2,13 +2,14 @@
 
     python jax_gpu.py --reference build/device/peers --out build/peers/jax.jsonl
 
-variants
-  step   one jit-compiled call per step, its state donated
-  scan   lax.scan over 64 steps in one call, with many models over 16
-  loop   the same, the whole loop as one CUDA graph (command buffers over WHILE), where this XLA takes that
-Forms of attention (jax_model.py) are compared in `scan`; the faster one is used. Programs are compiled several at a
-time before these are timed, one model's before those of many; compile_seconds is each one's own while others ran. Who
-takes longer than --case-limit is left out, and the others are compiled again by the next process.
+Variants:
+  step   one jit-compiled call per step, with donated state
+  scan   lax.scan over 64 steps in one call, or over 16 with many models
+  loop   as scan, with the whole loop as one CUDA graph (command buffers over WHILE), if this XLA supports that
+Forms of attention (jax_model.py) are compared in `scan`; the other variants use the faster one. Several programs are
+compiled at the same time before they are timed, those of one model before those of many; compile_seconds is the time of
+one program while others are compiled, too. A program that takes longer than --case-limit is left out, and the next
+process compiles the others again.
 """
 
 import concurrent.futures
@@ -31,37 +32,38 @@ from peer import LAYERS, np
 VARIANTS = ["scan", "step", "loop"]
 WHOLE_LOOP = {"xla_gpu_enable_command_buffer": "FUSION,CUBLAS,CUBLASLT,CUSTOM_CALL,CUDNN,DYNAMIC_SLICE_FUSION,"
                                                "CONDITIONAL,WHILE"}
-AT_ONCE = 6  # programs checked or compiled side by side
+AT_ONCE = 6  # programs that are checked or compiled at the same time
 
 
-def many_steps(case, batch_size, state, ring):
+def make_steps(case, batch_size, state, ring):
     step = lambda carry, _: (train_step(case, batch_size, carry, ring), None)
-    return lax.scan(step, state, None, length=steps_per_call(case))[0]
+    return lax.scan(step, state, None, length=count_steps(case))[0]
 
 
-def steps_per_call(case):
+def count_steps(case):
+    """The number of steps of a call."""
     return 1 if case.variant == "step" else 64 if case.replicas == 1 else 16
 
 
-def matmul_precision(case):
-    """JAX's own default on a GPU is tf32."""
+def set_precision(case):
+    """Sets the precision of products in a context. JAX's default on a GPU is tf32."""
     return jax.default_matmul_precision("default" if case.precision == "tf32" else "highest")
 
 
 def compile_case(case, weights, batch_size):
     start = time.monotonic()
-    body = train_step if case.variant == "step" else many_steps
+    body = train_step if case.variant == "step" else make_steps
     function = jax.jit(lambda state, ring: body(case, batch_size, state, ring), donate_argnums=0)
     shapes = jax.eval_shape(lambda: (initial_state(case, weights),
                                      {k: jnp.asarray(v) for k, v in peer.ring(case, batch_size).items()}))
-    with matmul_precision(case):
+    with set_precision(case):
         lowered = function.lower(*shapes)
     program = lowered.compile(compiler_options=WHOLE_LOOP if case.variant == "loop" else None)
     return program, time.monotonic() - start
 
 
 def run_case(bench, case, weights, program, compile_seconds):
-    steps = steps_per_call(case)
+    steps = count_steps(case)
     ring = {name: jax.device_put(value) for name, value in peer.ring(case, bench.options.batch).items()}
     state = initial_state(case, weights)
 
@@ -76,38 +78,38 @@ def run_case(bench, case, weights, program, compile_seconds):
 
     for _ in range(3):
         timed(1)
-    rates = bench.windows(timed)
+    rates = bench.measure_windows(timed)
     bench.add(case, rates, compile_seconds, float(state["loss"]), steps_per_call=steps)
 
 
 def make_logits(case, weights):
-    """For Bench.check(): the first and the last replica's logits."""
+    """Returns a function for Bench.check(), which returns the logits of the first and of the last replica."""
     def logits(tokens, drawn, labels):
         sized = peer.dataclasses.replace(case, tokens=tokens.shape[1], labels=labels)
         p = {name: jnp.asarray(value) for name, value in peer.stack(weights, case.replicas).items()}
         rows = None if drawn is None else jnp.asarray(np.tile(peer.distance_rows(drawn), (LAYERS, 1)))
         one = lambda q: model(sized, q, labels, jnp.asarray(tokens), rows)
-        with matmul_precision(case):
+        with set_precision(case):
             actual = np.asarray(jax.jit(one if case.replicas == 1 else jax.vmap(one))(p))
         return [actual] if case.replicas == 1 else [actual[0], actual[-1]]
     return logits
 
 
 def check_case(bench, case, weights):
-    """Whether the model gives the trainer's logits, in float32 and in the case's precision."""
+    """Whether the model has the trainer's logits, in float32 and in the case's precision."""
     precisions = [peer.dataclasses.replace(case, precision=p) for p in dict.fromkeys(["float32", case.precision])]
     return all([bench.check(one, make_logits(one, weights)) for one in precisions])
 
 
-def chosen_cases(bench, variant, precision):
-    """In `scan` all forms of attention, elsewhere the faster one."""
-    for case in bench.cases(variant, precision, forms if variant == "scan" else lambda encoding: [""]):
-        form = case.form or bench.fastest_form(case, forms(case.encoding), "scan")
+def choose_cases(bench, variant, precision):
+    """Cases with all forms of attention in `scan`, with the faster one in other variants."""
+    for case in bench.list_cases(variant, precision, forms if variant == "scan" else lambda encoding: [""]):
+        form = case.form or bench.find_fastest_form(case, forms(case.encoding), "scan")
         yield peer.dataclasses.replace(case, form=form)
 
 
 def run_some(bench, cases, weights):
-    """A few cases, compiled side by side, then timed one after the other."""
+    """Compiles a few cases at the same time, and then times them one after the other."""
     pool = concurrent.futures.ThreadPoolExecutor(AT_ONCE)
     futures = [pool.submit(compile_case, case, weights[case.encoding], bench.options.batch) for case in cases]
     done, _ = concurrent.futures.wait(futures, timeout=bench.options.case_limit)
@@ -119,8 +121,8 @@ def run_some(bench, cases, weights):
     pool.shutdown()
 
 
-def checked(bench, cases, weights):
-    """Cases that give the trainer's logits; those with the same computation are checked once."""
+def select_right_cases(bench, cases, weights):
+    """Returns the cases that have the trainer's logits; those with the same computation are checked once."""
     def check(case):
         with bench.report_failures(case):
             return check_case(bench, case, weights[case.encoding])
@@ -132,11 +134,11 @@ def checked(bench, cases, weights):
 
 
 def run_round(bench, variant, precision, weights):
-    cases = [case for case in chosen_cases(bench, variant, precision) if bench.is_due(case)]
+    cases = [case for case in choose_cases(bench, variant, precision) if bench.is_due(case)]
     for replicas in bench.options.replicas:
-        side_by_side = checked(bench, [case for case in cases if case.replicas == replicas], weights)
-        for first in range(0, 0 if bench.options.check_only else len(side_by_side), AT_ONCE):
-            run_some(bench, [case for case in side_by_side[first : first + AT_ONCE] if bench.is_due(case)], weights)
+        right = select_right_cases(bench, [case for case in cases if case.replicas == replicas], weights)
+        for first in range(0, 0 if bench.options.check_only else len(right), AT_ONCE):
+            run_some(bench, [case for case in right[first : first + AT_ONCE] if bench.is_due(case)], weights)
 
 
 def main():
@@ -149,7 +151,7 @@ def main():
         raise SystemExit("jax_gpu.py: JAX finds no GPU")
     bench.begin(device.device_kind if device.platform == "gpu" else "cpu")
     weights = {e: peer.load_weights(f"{bench.options.reference}/{e}.safetensors") for e in bench.options.encodings}
-    for variant, precision in bench.rounds():
+    for variant, precision in bench.list_rounds():
         run_round(bench, variant, precision, weights)
     return bench.end()
 

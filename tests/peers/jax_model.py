@@ -1,10 +1,10 @@
 """The models of peer.py in JAX, on any device, and a training step of them.
 
-forms of attention: plain; with vectors of distances: pairs (a vector for every pair of tokens, laid out before the
+Forms of attention: plain; with vectors of distances: pairs (vectors of all pairs of tokens are written before the
 product) and shift (logits of all 2T - 1 distances, then skewed). Several models side by side are vmap of the loss and
-its gradient; dropout's bits for all of them are drawn in one call (a generator under vmap would be drawn from model by
-model). Random bits: XLA's own generator ("rbg"), 16 per element. Adam and the clipping are written here, ten lines. No
-attention function of JAX takes head width 8 and float32.
+its gradient; random bits of dropout for all of them come from one call (a generator under vmap would run model by
+model) of XLA's own generator ("rbg"), 16 bits for each element. Adam and clipping are written here, since JAX has
+neither. No attention function of JAX accepts head width 8 and float32.
 """
 
 import jax
@@ -37,8 +37,8 @@ def skew(x):
 
 
 def draw_bits(case, batch, key):
-    """[dropout_count][batch][T][WIDTH] 16-bit words, with replicas [R][dropout_count]...; and the next key. Keys are plain
-    words between steps: calls with typed keys take JAX's slow path."""
+    """Returns 16-bit words [dropout_count][batch][T][WIDTH], with replicas [R][dropout_count]..., and the next key.
+    Keys are plain words between steps, since calls with typed keys take JAX's slow path."""
     key, used = jax.random.split(jax.random.wrap_key_data(key, impl="rbg"))
     lead = () if case.replicas == 1 else (case.replicas,)
     words = jax.random.bits(used, (*lead, case.dropout_count, batch, case.tokens, WIDTH // 2), jnp.uint32)
@@ -47,14 +47,14 @@ def draw_bits(case, batch, key):
 
 
 def drop(x, bits):
-    """bits None: evaluation."""
+    """Applies dropout; bits None: an evaluation, without dropout."""
     if bits is None:
         return x
     return jnp.where(bits >= round(65536 * DROPOUT), x / (1 - DROPOUT), 0.0)
 
 
 def distance_vectors(case, p, n, rows):
-    """[2T - 1][HEADS][HEAD_WIDTH]; rows [LAYERS][2T - 1] where distances are drawn."""
+    """Returns [2T - 1][HEADS][HEAD_WIDTH]; rows: [LAYERS][2T - 1] if distances are sampled."""
     if case.encoding == "relative":
         vectors = jnp.asarray(peer.sinusoid(range(1 - case.tokens, case.tokens)))
     else:
@@ -102,7 +102,7 @@ def model(case, p, labels, tokens, rows=None, bits=None):
     norm = lambda name, n, x: layer_norm(x, p[f"{name}_scale{n}"], p[f"{name}_offset{n}"])
 
     def add(name, n, x, branch):
-        """x and a branch of it, the norm before the branch or after the sum."""
+        """Adds a branch of x to x, with the norm before the branch or after the sum."""
         if case.has_pre_norm:
             return x + dropped(branch(norm(name, n, x)))
         return norm(name, n, x + dropped(branch(x)))
@@ -129,7 +129,7 @@ def compute_loss(case, p, batch, bits):
 
 
 def clipped_gradient(case, p, batch, bits):
-    """One model's loss, and its gradient to a norm of at most 1."""
+    """Returns the loss of one model, and its gradient, reduced to a norm of at most 1."""
     loss, gradient = jax.value_and_grad(lambda q: compute_loss(case, q, batch, bits))(p)
     squares = sum(jnp.vdot(g, g, precision="highest") for g in gradient.values())
     scale = jnp.minimum(1.0, lax.rsqrt(squares))

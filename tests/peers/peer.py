@@ -1,10 +1,10 @@
 """Parts that peers share on any device: shapes, weights of a trainer, logits to compare with, batches.
 
-A peer is a model written for another framework as the framework's own users would write it at best: that of
-spec/models/ruoss_encoder.lua with its encodings, or a causal decoder of the same size with sinusoids, norms before branches
-and SwiGLU. It starts from a trainer's checkpoint and must give that trainer's logits before it is timed. Batches are
-made beforehand and lie on the device: no peer waits for data. A step is everything else: dropout, both passes,
-clipping to a global norm of 1, Adam.
+A peer is a model written for another framework as well as users of the framework can: the model of
+spec/models/ruoss_encoder.lua with its encodings, or a causal decoder of the same size with sinusoids, norms before
+branches and SwiGLU. It starts from a trainer's checkpoint, and must have that trainer's logits before it is timed.
+Batches are made beforehand and are on the device, so no peer waits for data. A step consists of dropout, both passes,
+clipping to a global norm of 1, and Adam.
 """
 
 import dataclasses
@@ -16,25 +16,25 @@ import numpy as np
 
 LAYERS, HEADS, WIDTH, FEEDFORWARD = 5, 8, 64, 256
 DROPOUT, EPSILON, RATE = 0.1, 1e-5, 3e-4
-CLASSES = 2                           # bits
+CLASSES = 2                           # answers are bits
 VOCABULARY = {"encoder": 4, "decoder": 5}
 # The token at which an answer is read; tokens between the bits and this one are not used.
 ANSWER_TOKEN = {"encoder": 3, "decoder": 4}
 MAX_POSITION = 2048                   # above all sampled distances
 ENCODINGS = ("sinusoid", "rand_relative", "none", "relative")
 PRECISIONS = ("tf32", "float32")
-RING = 32                             # batches on the device, used in turn
+RING = 32                             # number of batches on the device, which are used in turn
 
-# The most of ||logits - t|| / ||t||, where t are the trainer's logits in float32. float32: sums of at most 256 terms
-# through five normalised layers, below 1e-6 on a CPU; leaving out a single small bias vector gives 6e-5. tf32: operands have
-# 11 bits, each off by up to 2^-12 of itself; products of operands that were rounded to 11 bits in float32 gave 2e-4 to
-# 7e-4. The same code is always checked in float32 first.
+# Bounds of ||logits - t|| / ||t||, where t are the trainer's logits in float32. float32: sums of at most 256 terms
+# through five normalised layers, below 1e-6 on a CPU; without one small bias vector it is 6e-5. tf32: operands have
+# 11 bits, with errors of up to 2^-12 of their size; products in float32 of operands that were rounded to 11 bits gave
+# 2e-4 to 7e-4. The same code is always checked in float32 first.
 TOLERANCE = {"float32": 1e-5, "tf32": 5e-3}
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """One timing. form: name of the variant of attention code, empty if there is one only."""
+    """One timing. form: the form of attention's code, "" if there is only one."""
 
     encoding: str
     tokens: int
@@ -59,23 +59,23 @@ class Case:
 
 
 def sinusoid(positions):
-    """[...] -> [..., WIDTH] float32: sines of WIDTH / 2 frequencies, then their cosines; made in float64."""
+    """[...] -> [..., WIDTH] float32: sines of WIDTH / 2 frequencies, then their cosines; computed in float64."""
     angle = np.asarray(positions, np.float64)[..., None] / 10000.0 ** (np.arange(0, WIDTH, 2) / WIDTH)
     return np.concatenate([np.sin(angle), np.cos(angle)], axis=-1).astype(np.float32)
 
 
 def distance_table():
-    """Row MAX_POSITION - 1 + d: the sinusoid of the signed distance d."""
+    """Returns a table whose row MAX_POSITION - 1 + d is the sinusoid of the signed distance d."""
     return sinusoid(np.arange(1 - MAX_POSITION, MAX_POSITION))
 
 
 def distance_rows(drawn):
-    """Drawn distances [..., T], the first 0 -> rows of distance_table() for key - query = 1 - T .. T - 1."""
+    """Sampled distances [..., T], the first 0 -> rows of distance_table() for key - query = 1 - T .. T - 1."""
     return np.concatenate([-drawn[..., :0:-1], drawn], axis=-1) + MAX_POSITION - 1
 
 
 def load_tensors(path):
-    """A safetensors file of float32 tensors: name -> array; the optimiser's state is left out."""
+    """Reads a safetensors file of float32 tensors: name -> array, without the optimiser's state."""
     data = pathlib.Path(path).read_bytes()
     end = 8 + int.from_bytes(data[:8], "little")
     tensors = {}
@@ -90,7 +90,8 @@ def load_tensors(path):
 
 
 def load_weights(path):
-    """A checkpoint under short names without dots; query, key and value side by side, and so gate and up."""
+    """Reads a checkpoint: short name without dots -> array. Matrices of query, key and value are side by side in one
+    array, and so are those of gate and up."""
     t = load_tensors(path)
     w = {"token": t["embed.token.weight"], "output": t["output.weight"], "output_bias": t["output.bias"]}
     if "norm.scale" in t:
@@ -113,14 +114,15 @@ def load_weights(path):
 
 
 def stack(weights, replicas):
-    """As many equal models side by side; one alone has no axis for them."""
+    """Returns the weights of equal models side by side, with an axis for them in front unless there is only one."""
     if replicas == 1:
         return weights
     return {name: np.repeat(value[None], replicas, axis=0) for name, value in weights.items()}
 
 
 def references(folder, name, model):
-    """(tokens [B][T], drawn distances [T] or None, logits [B][labels][CLASSES]) of every length in the folder."""
+    """Reads (tokens [B][T], sampled distances [T] or None, logits [B][labels][CLASSES]) of every length in a folder.
+    name: the beginning of the files' names."""
     found = []
     for path in sorted(pathlib.Path(folder).glob(f"{name}.*.inputs.jsonl")):
         inputs = [json.loads(line) for line in path.read_text().splitlines()]
@@ -139,9 +141,9 @@ def logit_error(actual, expected):
 
 
 def ring(case, batch):
-    """RING batches of random bits and the task's answers to them: one label is their parity, more are their reversal.
-    tokens [RING][R][batch][T], target [RING][R][batch][labels], with drawn distances rows [RING][R][LAYERS][2T - 1];
-    without R for a model alone."""
+    """Makes RING batches of random bits and the task's answers: one label is their parity, several are their reversal.
+    tokens [RING][R][batch][T], target [RING][R][batch][labels], and rows [RING][R][LAYERS][2T - 1] if distances are
+    sampled; without the axis R of replicas if there is only one model."""
     rng = np.random.default_rng(case.tokens)
     lead = (RING,) if case.replicas == 1 else (RING, case.replicas)
     bits = rng.integers(0, CLASSES, (*lead, batch, case.tokens - case.labels))

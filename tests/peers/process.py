@@ -1,4 +1,4 @@
-"""A worker's process (worker.py): asked by lines of JSON, stopped while others are measured."""
+"""The process of a worker (worker.py): it answers lines of JSON, and is stopped while others are measured."""
 
 import json
 import os
@@ -11,16 +11,16 @@ ENDING = (signal.SIGTERM, signal.SIGHUP)  # SIGINT: Python's own exception
 
 
 class Failed(Exception):
-    """An error of a worker; its text says why."""
+    """An error of a worker; its text is the reason."""
 
 
 def leave_at_signals():
-    """Ends this program as an exception does, so that whoever started workers ends them: they are in sessions of their
-    own, and a stopped one hears nothing. What is ignored (nohup) stays so."""
+    """Lets a signal end this program by an exception, so that the code that started workers ends them: they are in
+    sessions of their own, and a stopped worker handles no signal. Ignored signals (nohup) stay ignored."""
 
     def leave(*_):
         for number in (*ENDING, signal.SIGINT):
-            signal.signal(number, signal.SIG_IGN)  # a second one would cut short the ending of workers
+            signal.signal(number, signal.SIG_IGN)  # a second signal would interrupt the ending of workers
         sys.exit(75)
 
     for number in ENDING:
@@ -29,7 +29,7 @@ def leave_at_signals():
 
 
 class Process:
-    """Starts with the first question, and again with the next one after it was ended for taking too long."""
+    """A process that starts with the first question, and starts again with the next question after it was ended."""
 
     def __init__(self, command, environment, log):
         self.command, self.environment, self.log = command, environment, log
@@ -42,7 +42,7 @@ class Process:
         self.rest = b""
         first = self.read(patience)
         if "version" not in first:
-            self.confused(first)
+            self.fail_at(first)
         self.version = first["version"]
 
     def signal(self, number):
@@ -55,13 +55,13 @@ class Process:
             self.running.wait()
             self.running = None
 
-    def confused(self, text):
-        """A worker that speaks of its own accord is no more: questions and answers no longer belong together."""
+    def fail_at(self, text):
+        """Ends a worker that printed something other than an answer: answers no longer belong to questions."""
         self.end()
         raise Failed(f"printed {str(text)[:80]!r}, expected an answer; see {self.log}")
 
     def read(self, patience):
-        """The next line. A worker that prints nothing within this time, or ends, counts as ended."""
+        """Returns the next answer. Ends a worker that prints nothing for `patience` seconds."""
         pipe = self.running.stdout
         while b"\n" not in self.rest:
             ready, _, _ = select.select([pipe], [], [], patience)
@@ -76,11 +76,11 @@ class Process:
         except ValueError:
             answer = None
         if not isinstance(answer, dict):
-            self.confused(line.decode(errors="replace"))
+            self.fail_at(line.decode(errors="replace"))
         return answer
 
     def ask(self, question, patience):
-        """The answer; an error if it takes longer than `seconds`."""
+        """Returns the answer; raises Failed if it takes longer than `patience` seconds, or is an error."""
         if self.running is None:
             self.start(patience)
         self.signal(signal.SIGCONT)

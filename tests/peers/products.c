@@ -1,13 +1,13 @@
-/* The products of a training block alone, ours beside OpenBLAS and libxsmm, one thread each, hot in cache.
+/* Times the products of a training block alone, by Longhand, OpenBLAS and libxsmm, on one thread, with operands in
+ * cache.
  *
  *     products SECONDS [OPENBLAS]      SECONDS of a window; OPENBLAS: a shared library
  *
- * Prints a line of JSON for each product: rows x K x N, GFLOP/s of each as the median of windows of processor time in
- * alternation, null where a library is missing or has no such product. All start from row-major matrices; ours reads
- * weights as panels, which a step packs once for all its blocks, and the others read weights transposed beforehand
- * where needed. Results are compared before anything is timed. Compiled with the sources of a trainer, so that the
- * tiles are its own.
- * WITH_XSMM: libxsmm is there.
+ * Prints a line of JSON for each product: rows x K x N, and the GFLOP/s of each contender, the median of windows of
+ * processor time in alternation; null if a library is missing or has no such product. All start from row-major
+ * matrices. Longhand reads weights as panels, which a step packs once for all its blocks; the others read weights that
+ * are transposed beforehand if needed. Results are compared before they are timed. This file is compiled with the
+ * sources of a trainer, so that it has the trainer's tiles, and with WITH_XSMM if libxsmm is installed.
  */
 #include "config.h"
 #if __has_include("tuned.h")
@@ -32,7 +32,7 @@ enum { OURS, OPENBLAS, XSMM, CONTENDERS };
 static const char *const kind_names[KINDS] = {"forward", "input gradient", "weight gradient"};
 static const char *const names[CONTENDERS] = {"ours", "openblas", "libxsmm"};
 
-/* rows: as many as tiles may read beyond the last one. */
+/* There are 16 more rows, since tiles may read beyond the last one. */
 static _Alignas(64) real x[(ROWS + 16) * MOST], dy[(ROWS + 16) * MOST], y[(ROWS + 16) * MOST];
 static _Alignas(64) real w[MOST * MOST], transposed[MOST * MOST], panels[MOST * MOST], dw[MOST * MOST];
 
@@ -57,7 +57,7 @@ PRODUCT(256, 64)
     }
 static const product products[] = {ROWS_OF(64, 192), ROWS_OF(64, 64), ROWS_OF(64, 256), ROWS_OF(256, 64)};
 
-/* Processor time of this thread: one thread that touches little memory loses nothing else to busy neighbours. */
+/* Returns the processor time of this thread in seconds, on which other processes have little effect. */
 static double read_clock(void) {
     struct timespec time;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -98,7 +98,7 @@ static void run_blas(const product *p) {
     else gemm(TRANSPOSED, p->K, p->N, ROWS, x, p->K, dy, p->N, 1, dw);
 }
 
-/* ---- libxsmm: column-major, so that what is row-major here is its own transpose there ---- */
+/* ---- libxsmm, which is column-major: it computes the transposed product of the operands in the other order ---- */
 
 #ifdef WITH_XSMM
 static libxsmm_smmfunction kernel;
@@ -144,7 +144,7 @@ static void fill(real *a, int count, uint32_t seed) {
     }
 }
 
-/* The largest difference to ours, over the largest element. */
+/* Returns the largest difference from Longhand's result, divided by the largest element. */
 static double measure_difference(const product *p, int contender) {
     static real first[(ROWS + 16) * MOST];
     real *out = p->kind == WEIGHT_GRADIENT ? dw : y;
@@ -162,6 +162,7 @@ static double measure_difference(const product *p, int contender) {
     return apart / most;
 }
 
+/* Returns GFLOP/s of *calls products, and sets *calls to the number that takes about `seconds`. */
 static double measure_window(const product *p, int contender, double seconds, int64_t *calls) {
     double start = read_clock();
     for (int64_t i = 0; i < *calls; i++) run(p, contender);
@@ -170,7 +171,7 @@ static double measure_window(const product *p, int contender, double seconds, in
     return 2e-9 * ROWS * p->K * p->N * rate;
 }
 
-static double peak_window(double seconds, int64_t *rounds) {
+static double measure_peak(double seconds, int64_t *rounds) {
     double start = read_clock();
     double flops = lh_peak_find(LH_LEVEL_NAME, REAL_BYTES)(*rounds), seconds_taken = read_clock() - start;
     *rounds = (int64_t)((double)*rounds * seconds / seconds_taken) + 1;
@@ -193,11 +194,11 @@ static void measure(const product *p, double seconds) {
     memset(dw, 0, sizeof dw);
     for (int c = 0; c < CONTENDERS; c++)
         if (is_there(c)) measure_window(p, c, seconds, &calls[c]);
-    peak_window(seconds, &rounds);
+    measure_peak(seconds, &rounds);
     for (int i = 0; i < WINDOWS; i++) {
         for (int c = 0; c < CONTENDERS; c++)
             if (is_there(c)) rates[c][i] = measure_window(p, c, seconds, &calls[c]);
-        peaks[i] = peak_window(seconds, &rounds);
+        peaks[i] = measure_peak(seconds, &rounds);
     }
     printf("{\"level\":\"%s\",\"product\":\"%s\",\"rows\":%d,\"K\":%d,\"N\":%d,\"peak\":%.4g", LH_LEVEL_NAME,
            kind_names[p->kind], ROWS, p->K, p->N, find_median(peaks));

@@ -1,4 +1,5 @@
-"""The products of a training block alone: builds products.c for a level, runs it with the libraries that it finds."""
+"""Measures the products of a training block alone: builds products.c for a level, and runs it with the libraries that
+are found."""
 
 import json
 import os
@@ -19,7 +20,7 @@ for name, pattern in (("scipy_openblas32", "lib/*openblas*.so*"), ("numpy", "../
 
 
 def find_openblas(interpreters):
-    """Finds the file of a library; None: not found."""
+    """Returns the path of OpenBLAS; None: it is not found."""
     named = os.environ.get("OPENBLAS")
     if named:
         return named
@@ -34,7 +35,8 @@ def find_openblas(interpreters):
 
 
 def measure(root, sources, level, environment, interpreters):
-    """{"rows": lines of products.c, "skipped": missing libraries}; sources: those of a trainer, whose tiles are used."""
+    """Returns {"rows": lines of products.c, "skipped": messages about missing libraries}. sources: the sources of a
+    trainer, whose tiles are used. environment: variables that restrict libraries to the level."""
     program = root / f"build/peers/products.{level}"
     library, skipped = find_openblas(interpreters), []
     built = subprocess.run(["make", "-s", f"build/peers/products.{level}", f"SOURCES={sources}"], cwd=root,

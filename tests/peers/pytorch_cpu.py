@@ -1,7 +1,7 @@
-"""The models of peer.py in PyTorch on the processor: a worker of cpu.py, which says how (worker.py).
+"""The models of peer.py in PyTorch on the processor, for cpu.py; worker.py describes its requests.
 
-variants: eager, and compile (torch.compile of the loss, or of the forward pass in an evaluation). Both forms of
-attention. Threads: LONGHAND_PEER_THREADS, which a process keeps.
+Variants: eager, and compile (torch.compile of the loss, or of the forward pass in an evaluation), each with both forms
+of attention. LONGHAND_PEER_THREADS is the number of threads, which a process cannot change.
 """
 
 import os
@@ -9,7 +9,7 @@ import sys
 
 sys.dont_write_bytecode = True
 
-import worker  # first: it moves standard output away
+import worker  # first, since it redirects standard output
 
 import torch
 from torch.nn import functional as F
@@ -23,7 +23,7 @@ if os.environ.get("ATEN_CPU_CAPABILITY") == "avx2":
     torch._inductor.config.cpp.simdlen = 256
 
 
-def compiled(function):
+def compile_function(function):
     return torch.compile(function, fullgraph=True, dynamic=False)
 
 
@@ -33,7 +33,7 @@ def forward(function, case, tokens):
 
 
 def prepare_training(case, weights, batch):
-    trainer = Trainer(case, weights, batch, "cpu", compiled if case.variant == "compile" else None)
+    trainer = Trainer(case, weights, batch, "cpu", compile_function if case.variant == "compile" else None)
     model = Model(case, weights, "cpu").eval()
 
     def run(steps):
@@ -45,7 +45,7 @@ def prepare_training(case, weights, batch):
 
 def prepare_evaluation(case, weights, batch):
     model = Model(case, weights, "cpu").eval()
-    function = compiled(model) if case.variant == "compile" else model
+    function = compile_function(model) if case.variant == "compile" else model
     ring = {name: torch.tensor(value).to(torch.int64) for name, value in peer.ring(case, batch).items()}
     last = {"turn": 0}
 

@@ -2,16 +2,16 @@
 
     python pytorch_gpu.py --reference build/device/peers --out build/peers/pytorch.jsonl
 
-variants
+Variants:
   eager            one call per operation, attention by scaled_dot_product_attention; fused Adam
   reduce-overhead  torch.compile(mode="reduce-overhead") of the loss: its graphs hold both passes, not the update
   graph            the whole step in one CUDA graph: both passes, clipping, fused capturable Adam
-  compile          the same with the loss compiled first
-  max-autotune     the same with mode="max-autotune-no-cudagraphs": products are chosen by trying
-Each graph holds STEPS_PER_GRAPH steps, so that the gap between two graphs counts little. Several models side by side
-have an axis of their own in every parameter, and their products are batched products.
+  compile          as graph, with the loss compiled first
+  max-autotune     as compile, with mode="max-autotune-no-cudagraphs": tries several products and uses the fastest
+Each graph holds STEPS_PER_GRAPH steps, so that the pause between two graphs is short in comparison. Several models side
+by side have an axis of their own in every parameter, and their products are batched products.
 
-Forms of attention (pytorch_model.py) are compared in `graph`; the faster one is compiled.
+Forms of attention (pytorch_model.py) are compared in `graph`; the other variants use the faster one.
 """
 
 import sys
@@ -53,7 +53,8 @@ COMPILED = {
 
 
 def timed(run, steps, device):
-    """For Bench.windows(): at least n steps by calls of run(), each of `steps` steps."""
+    """Returns a function for Bench.measure_windows(), which makes at least n steps by calls of run(), each of `steps`
+    steps."""
     def seconds(n):
         calls = -(-n // steps)
         if device == "cpu":
@@ -72,7 +73,7 @@ def timed(run, steps, device):
 
 
 def make_call(trainer):
-    """The function that a timing calls in a loop, and its number of steps per call."""
+    """Returns the function that a timing calls in a loop, and the number of steps of a call."""
     def marked():
         torch.compiler.cudagraph_mark_step_begin()
         trainer.step()
@@ -85,7 +86,7 @@ def make_call(trainer):
 
 
 def run_case(bench, case, weights, device):
-    """Times a case. What compiled it, captured it and ran it first is compile_seconds."""
+    """Times a case. compile_seconds includes compilation, capture and the first runs."""
     torch.compiler.reset()
     start = time.monotonic()
     with bench.limited():
@@ -96,13 +97,13 @@ def run_case(bench, case, weights, device):
         if device == "cuda":
             torch.cuda.synchronize()
     compile_seconds = time.monotonic() - start
-    rates = bench.windows(timed(run, steps, device))
+    rates = bench.measure_windows(timed(run, steps, device))
     memory = torch.cuda.max_memory_allocated() if device == "cuda" else None
     bench.add(case, rates, compile_seconds, float(trainer.loss), memory_bytes=memory)
 
 
 def make_logits(case, weights, device):
-    """For Bench.check(): the first and the last replica's logits."""
+    """Returns a function for Bench.check(), which returns the logits of the first and of the last replica."""
     def logits(tokens, drawn, labels):
         sized = peer.dataclasses.replace(case, tokens=tokens.shape[1], labels=labels)
         model = Model(sized, weights, device).eval()
@@ -121,7 +122,7 @@ def set_precision(precision):
 
 
 def check_case(bench, case, weights, device):
-    """Whether the model gives the trainer's logits, in float32 and in the case's precision, which stays set."""
+    """Whether the model has the trainer's logits, in float32 and in the case's precision, which remains set."""
     good = []
     for precision in dict.fromkeys(["float32", case.precision]):
         set_precision(precision)
@@ -130,18 +131,18 @@ def check_case(bench, case, weights, device):
     return all(good)
 
 
-def chosen_cases(bench, variant, precision, device):
-    """In `graph` all forms of attention, elsewhere the faster one. On a CPU `eager` takes the place of `graph`."""
+def choose_cases(bench, variant, precision, device):
+    """Cases with all forms of attention in `graph` (on a CPU in `eager`), with the faster one in other variants."""
     first = "graph" if device == "cuda" else "eager"
-    for case in bench.cases(variant, precision, forms if variant == first else lambda encoding: [""]):
+    for case in bench.list_cases(variant, precision, forms if variant == first else lambda encoding: [""]):
         if device == "cuda" and variant in ("eager", "reduce-overhead") and case.replicas > 1:
-            continue  # what a call per operation costs is seen at one model
-        form = case.form or bench.fastest_form(case, forms(case.encoding), first)
+            continue  # the cost of a call per operation shows with one model
+        form = case.form or bench.find_fastest_form(case, forms(case.encoding), first)
         yield peer.dataclasses.replace(case, form=form)
 
 
 def run_round(bench, variant, precision, weights, device):
-    for case in chosen_cases(bench, variant, precision, device):
+    for case in choose_cases(bench, variant, precision, device):
         if not bench.is_due(case):
             continue
         with bench.report_failures(case):
@@ -161,7 +162,7 @@ def main():
     bench.begin(torch.cuda.get_device_name() if device == "cuda" else "cpu")
     torch.manual_seed(0)
     weights = {e: peer.load_weights(f"{bench.options.reference}/{e}.safetensors") for e in bench.options.encodings}
-    for variant, precision in bench.rounds():
+    for variant, precision in bench.list_rounds():
         run_round(bench, variant, precision, weights, device)
     return bench.end()
 

@@ -1,8 +1,8 @@
 """The models of peer.py in PyTorch, on any device, and a training step of them.
 
-forms of attention: sdpa (scaled_dot_product_attention), plain; with vectors of distances, which no library attention
-takes at head width 8: pairs (a vector for every pair of tokens, picked out before the product) and shift (logits of all
-2T - 1 distances, then skewed).
+Forms of attention: sdpa (scaled_dot_product_attention) and plain; with vectors of distances, which no attention of a
+library accepts at head width 8: pairs (vectors of all pairs of tokens are selected before the product) and shift
+(logits of all 2T - 1 distances, then skewed).
 """
 
 import torch
@@ -20,7 +20,7 @@ def forms(encoding):
 
 
 def product(x, weight, bias=None):
-    """[N][in] x [in][out], or for each replica [R][N][in] x [R][in][out]."""
+    """[N][in] x [in][out], or with replicas [R][N][in] x [R][in][out]."""
     if weight.dim() == 2:
         return x @ weight if bias is None else torch.addmm(bias, x, weight)
     return torch.bmm(x, weight) if bias is None else torch.baddbmm(bias[:, None], x, weight)
@@ -40,7 +40,7 @@ def skew(x):
 
 
 class Model(nn.Module):
-    """One, or replicas of it: every parameter then begins with the axis R, and so do tokens and logits."""
+    """A model, or replicas of it: every parameter then begins with the axis R, and so do tokens and logits."""
 
     def __init__(self, case, weights, device):
         super().__init__()
@@ -63,7 +63,8 @@ class Model(nn.Module):
         self.to(device)
 
     def embed(self, tokens):
-        """[R][batch][T] -> [R][batch T][WIDTH], a one-hot product: a lookup's gradient would collide on four rows."""
+        """[R][batch][T] -> [R][batch T][WIDTH], as a product with one-hot rows: the gradient of a lookup would add to
+        only four rows at the same time."""
         one_hot = (tokens.flatten(-2)[..., None] == self.symbols).to(torch.float32)
         x = product(one_hot, self.p["token"]) * WIDTH**0.5
         if self.case.encoding != "sinusoid":
@@ -72,7 +73,7 @@ class Model(nn.Module):
         return F.dropout(x.flatten(-3, -2), DROPOUT, self.training)
 
     def distance_vectors(self, n, rows):
-        """[R][2T - 1][HEADS][HEAD_WIDTH]; rows [R][LAYERS][2T - 1] where distances are drawn."""
+        """Returns [R][2T - 1][HEADS][HEAD_WIDTH]; rows: [R][LAYERS][2T - 1] if distances are sampled."""
         if self.case.encoding == "relative":
             vectors = self.vectors.expand(*self.lead, *self.vectors.shape)
         else:
@@ -89,7 +90,7 @@ class Model(nn.Module):
         return torch.einsum("...bihd,...hdij->...bhij", query, pairs)
 
     def attention(self, n, x, shape, rows):
-        """x [R][batch T][WIDTH], shape (batch, T) -> the same"""
+        """x [R][batch T][WIDTH] -> [R][batch T][WIDTH]; shape: (batch, T)."""
         split = product(x, self.p[f"qkv{n}"]).unflatten(-1, (3, HEADS, HEAD_WIDTH)).unflatten(-4, shape)
         query, key, value = split.unbind(-3)
         heads = lambda y: y.transpose(-3, -2)
@@ -122,7 +123,7 @@ class Model(nn.Module):
         return layer_norm(x, self.p[f"{name}_scale{n}"], self.p[f"{name}_offset{n}"])
 
     def add(self, name, n, x, branch):
-        """x and a branch of it, the norm before the branch or after the sum."""
+        """Adds a branch of x to x, with the norm before the branch or after the sum."""
         if self.case.has_pre_norm:
             return x + F.dropout(branch(self.norm(name, n, x)), DROPOUT, self.training)
         return self.norm(name, n, x + F.dropout(branch(x), DROPOUT, self.training))
@@ -142,13 +143,13 @@ class Model(nn.Module):
         return logits.unflatten(-2, read.shape[-3:-1])
 
     def loss(self, target, tokens, rows=None):
-        """The sum over replicas of each one's mean: so every replica has its own gradient."""
+        """Returns the sum over replicas of their mean losses, so that every replica has its own gradient."""
         logits = self(target.shape[-1], tokens, rows)
         return F.cross_entropy(logits.flatten(0, -2), target.flatten()) * self.case.replicas
 
 
 def clip(parameters, replicas):
-    """Each replica's gradient to a norm of at most 1."""
+    """Reduces the gradient of each replica to a norm of at most 1."""
     if replicas == 1:
         nn.utils.clip_grad_norm_(parameters, 1.0)
         return
@@ -159,7 +160,7 @@ def clip(parameters, replicas):
 
 
 class Trainer:
-    """A model with its optimiser and its batches; step() does everything on the device."""
+    """A model with its optimiser and its batches; step() makes a step on the device."""
 
     def __init__(self, case, weights, batch, device, compiled):
         self.case, self.device = case, device

@@ -1,18 +1,18 @@
-"""A process that times one framework on the processor: cpu.py asks by lines of JSON, and each is answered by one.
+"""A process that times one framework on the processor. It answers each request of cpu.py, a line of JSON, by one line:
 
     {"do": "prepare", "key": K, "case": {...}, "mode": "train", "batch": 128, "weights": FILE, "reference": FOLDER}
         builds and compiles, compares logits at the case's number of tokens -> {"compile_seconds", "logit_error"}
     {"do": "time", "key": K, "seconds": 0.5}
-        whole steps for about this time -> {"steps", "seconds", "processor_seconds" (of all threads), "loss"}
+        makes whole steps for about this time -> {"steps", "seconds", "processor_seconds" (of all threads), "loss"}
     {"do": "forget"}
-        drops everything prepared
-A failure is answered by {"error": why}; the process goes on.
+        drops all prepared cases -> {}
+After a failure the answer is {"error": why}, and the process continues.
 """
 
 import os
 
-# Answers go to what was standard output; what a framework prints, even while it is imported, goes to standard error. So
-# this module is imported before any of them.
+# Answers go to the original standard output, and output of frameworks to standard error. Frameworks also print while
+# they are imported, so this module is imported before them.
 ANSWERS = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)
 
@@ -28,8 +28,8 @@ from peer import np
 
 @dataclasses.dataclass
 class Prepared:
-    """run(n): n steps, done when it returns. loss(): of the last one. logits(tokens [batch][T]) -> [batch][labels][2],
-    by the same program that is timed where that is an evaluation."""
+    """A case that is ready to be timed. run(n) makes n steps, and loss() returns the loss of the last one.
+    logits(tokens [batch][T]) returns [batch][labels][CLASSES], in an evaluation by the program that is timed."""
 
     run: object
     loss: object
@@ -38,7 +38,7 @@ class Prepared:
 
 
 def check_logits(prepared, request, case):
-    """The largest error over the references of this length, each repeated to a whole batch."""
+    """Returns the largest error over the references of this length, each repeated to fill a batch."""
     found = [r for r in peer.references(request["reference"], case.model, case.model) if r[0].shape[1] == case.tokens]
     errors = []
     for tokens, _, expected in found:
@@ -54,7 +54,7 @@ def check_logits(prepared, request, case):
 
 class Worker:
     def __init__(self, prepare):
-        """prepare(case, mode, weights, batch) -> Prepared, whose first step compiles what is left to compile."""
+        """prepare(case, mode, weights, batch) returns a Prepared, which may compile in its first step."""
         self.prepare_case, self.known, self.weights = prepare, {}, {}
 
     def prepare(self, request):
@@ -75,7 +75,7 @@ class Worker:
     def time(self, request):
         prepared = self.known.get(request["key"])
         if prepared is None:
-            raise ValueError("nothing is prepared: this process began again")
+            raise ValueError("the case is not prepared: this process was started again")
         steps = max(1, round(prepared.rate * request["seconds"]))
         start, worked = time.perf_counter(), time.process_time()
         prepared.run(steps)
