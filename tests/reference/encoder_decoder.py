@@ -1,9 +1,9 @@
-"""Small encoder-decoders in JAX and float64, of the parts in network.py; like those they share no code with Longhand.
+"""Small encoder-decoders in JAX and float64, made of the parts in network.py. They share no code with Longhand.
 
-Sources: Vaswani et al. 2017, "Attention Is All You Need": two stacks, and in the decoder attention to what the encoder
-gives between the attention to itself and the feed-forward layer. Duan and Shi 2024, "From Interpolation to
-Extrapolation": one table of tokens for both, norms after the last blocks of both, windows; a query without a key in
-its window sees all. Sampled positions: Ruoss et al. 2023, for each of the two sequences.
+Sources: Vaswani et al. 2017, "Attention Is All You Need": two stacks; a block of the decoder has attention to itself,
+attention to the encoder's output and a feed-forward layer. Duan and Shi 2024, "From Interpolation to Extrapolation":
+one table of tokens for both stacks, norms after the last block of each, windows; a query without a key in its window
+sees all keys. Ruoss et al. 2023: sampled positions, here for each of the two sequences.
 """
 
 import dataclasses
@@ -12,13 +12,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from network import (FEEDFORWARD, HEADS, MAX_POSITION, WIDTH, Model, alibi, feedforward, feedforward_parameters, linear,
-                     norm, norm_parameters, rotate, sinusoid, truncated_normal)
+from network import (FEEDFORWARD, HEADS, MAX_POSITION, WIDTH, Model, apply_feedforward, apply_linear, apply_norm,
+                     compute_alibi, compute_sinusoid, make_feedforward_parameters, make_norm_parameters, rotate,
+                     sample_normal)
 
 SEQUENCES = 2
-SIZES = {5: 9, 18: 7}            # source tokens n: target tokens
-GRADIENT_LENGTH = 18
-SYMBOLS = 5                      # of the input, and as many of the output; then the separator
+SIZES = {5: 9, 18: 7}            # number of source tokens: number of target tokens
+GRADIENT_LENGTH = 18             # number of source tokens of the batch whose gradients are stored
+SYMBOLS = 5                      # input symbols, as many output symbols; their tokens come before the separator
 TABLE_ROWS = 40
 
 
@@ -26,23 +27,24 @@ TABLE_ROWS = 40
 class Attention:
     """Properties of the attentions in one place of the model."""
     rope: bool = False
-    relative: str = "none"       # "transformer_xl", "shaw": vectors of the distance, farther than clip the same
-    clip: int = 16
+    relative: str = "none"       # vectors of distances: "transformer_xl", "shaw"
+    clip: int = 16               # of shaw: farther distances have the vector of this one
     alibi: bool = False
-    window: tuple = ()           # keys before and after a query that it sees
+    window: tuple = ()           # numbers of keys before and after a query that it sees
     causal: bool = False
-    distances: str = "of indices"  # "of positions", "drawn"
+    distances: str = "of indices"  # or "of positions", "drawn"
 
 
 @dataclasses.dataclass(frozen=True)
 class Pair:
+    """An encoder-decoder."""
     attentions: dict             # by place: encoder, decoder, cross
-    layers: dict                 # of the two stacks
+    layers: dict                 # number of blocks of each stack
     additive: str = "none"       # "learned", "sincos"
     place: str = "post"
     bias: str = "feedforward"
     tied: bool = False
-    drawn: bool = False          # positions
+    drawn: bool = False          # positions are sampled
 
     @property
     def model(self):
@@ -68,38 +70,38 @@ PAIRS = {
 
 # ---- parameters ----
 
-def attention_parameters(pair, draw, name, place):
-    p, has = {}, pair.attentions[place]
+def make_attention_parameters(pair, draw, name, place):
+    p, attention = {}, pair.attentions[place]
     for matrix in ("query", "key", "value", "output"):
         p[f"{name}{matrix}.weight"] = draw(WIDTH, WIDTH, sd=WIDTH**-0.5)
         if pair.bias == "all":
             p[f"{name}{matrix}.bias"] = draw(WIDTH, sd=0.2)
-    if has.relative == "transformer_xl":
+    if attention.relative == "transformer_xl":
         p[f"{name}relative.weight"] = draw(WIDTH, WIDTH, sd=WIDTH**-0.5)
         for bias in ("content_bias", "position_bias"):
             p[f"{name}relative.{bias}"] = draw(HEADS, WIDTH // HEADS, sd=0.4)
-    if has.relative == "shaw":
-        p[f"{name}relative.table"] = draw(2 * has.clip + 1, WIDTH // HEADS, sd=0.5)
+    if attention.relative == "shaw":
+        p[f"{name}relative.table"] = draw(2 * attention.clip + 1, WIDTH // HEADS, sd=0.5)
     return p
 
 
-def initial_pair(pair, rng):
-    """Name -> float32 array, away from start values as in network.py."""
-    draw = lambda *shape, sd: truncated_normal(rng, shape, sd)
+def make_pair_parameters(pair, rng):
+    """Returns name -> float32 array, with values as in network.make_parameters."""
+    draw = lambda *shape, sd: sample_normal(rng, shape, sd)
     p = {"embed.token.weight": draw(2 * SYMBOLS + 1, WIDTH, sd=0.2)}
     if pair.additive == "learned":
         p["embed.position.weight"] = draw(TABLE_ROWS, WIDTH, sd=1.0)
     for stack, layers in pair.layers.items():
         for layer in range(layers):
             name = f"{stack}.layers.{layer}."
-            p |= attention_parameters(pair, draw, f"{name}attention.", stack)
+            p |= make_attention_parameters(pair, draw, f"{name}attention.", stack)
             if stack == "decoder":
-                p |= attention_parameters(pair, draw, f"{name}cross_attention.", "cross")
+                p |= make_attention_parameters(pair, draw, f"{name}cross_attention.", "cross")
             for number in (1, 2, 3) if stack == "decoder" else (1, 2):
-                p |= norm_parameters(pair.model, draw, f"{name}norm{number}")
-            p |= feedforward_parameters(pair.model, draw, f"{name}feedforward.")
+                p |= make_norm_parameters(pair.model, draw, f"{name}norm{number}")
+            p |= make_feedforward_parameters(pair.model, draw, f"{name}feedforward.")
         if layers:
-            p |= norm_parameters(pair.model, draw, f"{stack}.norm")
+            p |= make_norm_parameters(pair.model, draw, f"{stack}.norm")
     if not pair.tied:
         p["output.weight"] = draw(WIDTH, SYMBOLS, sd=WIDTH**-0.5)
         p["output.bias"] = draw(SYMBOLS, sd=0.2)
@@ -108,75 +110,79 @@ def initial_pair(pair, rng):
 
 # ---- the network ----
 
-def seen(has, queries, keys):
-    """[T][S]: whether a query (rows) sees a key (columns)."""
+def make_mask(attention, queries, keys):
+    """Returns [T][S]: whether a query (rows) sees a key (columns)."""
     offset = np.arange(keys)[None, :] - np.arange(queries)[:, None]
-    there = np.ones((queries, keys), bool)
-    if has.window:
-        there = (offset >= -has.window[0]) & (offset <= has.window[1])
-        there |= ~there.any(axis=1, keepdims=True)
-    return there & (offset <= 0) if has.causal else there
+    visible = np.ones((queries, keys), bool)
+    if attention.window:
+        visible = (offset >= -attention.window[0]) & (offset <= attention.window[1])
+        visible |= ~visible.any(axis=1, keepdims=True)
+    return visible & (offset <= 0) if attention.causal else visible
 
 
-def vectors(p, name, has, distances):
-    """[T][S][HEADS][D] of the distances."""
-    if has.relative == "transformer_xl":
-        rows = sinusoid(distances) @ p[f"{name}relative.weight"]
+def make_pair_vectors(p, name, attention, distances):
+    """Returns the vectors [T][S][HEADS][D] of distances."""
+    if attention.relative == "transformer_xl":
+        rows = compute_sinusoid(distances) @ p[f"{name}relative.weight"]
         return rows.reshape(*distances.shape, HEADS, WIDTH // HEADS)
-    rows = p[f"{name}relative.table"][jnp.clip(distances, -has.clip, has.clip) + has.clip]
+    clip = attention.clip
+    rows = p[f"{name}relative.table"][jnp.clip(distances, -clip, clip) + clip]
     return jnp.broadcast_to(rows[:, :, None], (*distances.shape, HEADS, WIDTH // HEADS))
 
 
-def attend(p, name, has, h, memory, place):
+def attend(p, name, attention, h, memory, place):
     """place: positions of the queries [T] and of the keys [S], and distances [T][S]."""
     heads = lambda x: x.reshape(*x.shape[:2], HEADS, WIDTH // HEADS)
-    q = heads(linear(p, f"{name}query", h))
-    k, v = (heads(linear(p, f"{name}{m}", memory)) for m in ("key", "value"))
+    q = heads(apply_linear(p, f"{name}query", h))
+    k, v = (heads(apply_linear(p, f"{name}{m}", memory)) for m in ("key", "value"))
     queries, keys, distances = place
-    if has.rope:
+    if attention.rope:
         q, k = rotate("rope", q, queries), rotate("rope", k, keys)
     scores = jnp.einsum("bihd,bjhd->bhij", q + p.get(f"{name}relative.content_bias", 0), k)
-    if has.relative != "none":
-        pairs = vectors(p, name, has, distances)
+    if attention.relative != "none":
+        pairs = make_pair_vectors(p, name, attention, distances)
         scores += jnp.einsum("bihd,ijhd->bhij", q + p.get(f"{name}relative.position_bias", 0), pairs)
     scores /= jnp.sqrt(WIDTH / HEADS)
-    if has.alibi:
-        scores += alibi(distances)
-    weights = jax.nn.softmax(jnp.where(seen(has, h.shape[1], memory.shape[1]), scores, -jnp.inf), axis=-1)
-    return linear(p, f"{name}output", jnp.einsum("bhij,bjhd->bihd", weights, v).reshape(h.shape))
+    if attention.alibi:
+        scores += compute_alibi(distances)
+    mask = make_mask(attention, h.shape[1], memory.shape[1])
+    weights = jax.nn.softmax(jnp.where(mask, scores, -jnp.inf), axis=-1)
+    return apply_linear(p, f"{name}output", jnp.einsum("bhij,bjhd->bihd", weights, v).reshape(h.shape))
 
 
 def embed(p, pair, tokens, positions):
     h = p["embed.token.weight"][tokens] * jnp.sqrt(WIDTH)
     if pair.additive == "learned":
         return h + p["embed.position.weight"][positions]
-    return h + sinusoid(positions) if pair.additive == "sincos" else h
+    return h + compute_sinusoid(positions) if pair.additive == "sincos" else h
 
 
-def stack(p, pair, which, h, memory, places):
-    """The branches of a block one after the other, each with its norm."""
-    for layer in range(pair.layers[which]):
-        name = f"{which}.layers.{layer}."
-        branches = [lambda x: attend(p, f"{name}attention.", pair.attentions[which], x, x, places[which])]
+def run_stack(p, pair, stack, h, memory, places):
+    """Runs the blocks of a stack: their branches one after the other, each with its norm. memory: the output of the
+    encoder, or None in the encoder."""
+    for layer in range(pair.layers[stack]):
+        name = f"{stack}.layers.{layer}."
+        branches = [lambda x: attend(p, f"{name}attention.", pair.attentions[stack], x, x, places[stack])]
         if memory is not None:
             branches.append(lambda x: attend(p, f"{name}cross_attention.", pair.attentions["cross"], x, memory,
                                              places["cross"]))
-        branches.append(lambda x: feedforward(p, f"{name}feedforward.", pair.model, x))
+        branches.append(lambda x: apply_feedforward(p, f"{name}feedforward.", pair.model, x))
         for number, branch in enumerate(branches, 1):
             if pair.place == "pre":
-                h = h + branch(norm(p, f"{name}norm{number}", h))
+                h = h + branch(apply_norm(p, f"{name}norm{number}", h))
             else:
-                h = norm(p, f"{name}norm{number}", h + branch(h))
-    return norm(p, f"{which}.norm", h) if pair.layers[which] else h
+                h = apply_norm(p, f"{name}norm{number}", h + branch(h))
+    return apply_norm(p, f"{stack}.norm", h) if pair.layers[stack] else h
 
 
-def loss_and_logits(p, pair, source, target, label, places):
-    memory = stack(p, pair, "encoder", embed(p, pair, source, places["cross"][1]), None, places)
-    h = stack(p, pair, "decoder", embed(p, pair, target, places["cross"][0]), memory, places)
+def compute_pair_loss(p, pair, source, target, label, places):
+    """Returns the mean loss in nats, and the logits [sequences][labels][SYMBOLS]."""
+    memory = run_stack(p, pair, "encoder", embed(p, pair, source, places["cross"][1]), None, places)
+    h = run_stack(p, pair, "decoder", embed(p, pair, target, places["cross"][0]), memory, places)
     if pair.tied:
         logits = h @ p["embed.token.weight"][SYMBOLS:2 * SYMBOLS].T
     else:
-        logits = linear(p, "output", h)
+        logits = apply_linear(p, "output", h)
     picked = jnp.take_along_axis(jax.nn.log_softmax(logits), label[..., None], axis=-1)
     return -jnp.mean(picked), logits
 
@@ -184,7 +190,7 @@ def loss_and_logits(p, pair, source, target, label, places):
 # ---- batches ----
 
 def draw_place(rng, tokens, drawn):
-    """Positions, and distances of tokens 0, 1, ... apart."""
+    """Returns the positions of a stream, and the distances of tokens that are 0, 1, 2, ... apart."""
     if not drawn:
         return np.arange(tokens, dtype=np.int32), np.arange(tokens, dtype=np.int32)
     positions = np.sort(rng.choice(MAX_POSITION, size=tokens, replace=False))
@@ -193,7 +199,7 @@ def draw_place(rng, tokens, drawn):
 
 
 def list_places(pair, source, target):
-    """By place: positions of queries and keys, and their distances."""
+    """Returns by place the positions of queries and of keys, and their distances. source, target: from draw_place."""
     sides = {"encoder": (source, source), "decoder": (target, target), "cross": (target, source)}
     places = {}
     for name in ("encoder", "decoder", "cross"):
@@ -206,9 +212,10 @@ def list_places(pair, source, target):
     return places
 
 
-def pair_vectors(number, pair, seed):
+def make_pair_tensors(number, pair, seed):
+    """Returns the content of a file, name -> array."""
     rng = np.random.default_rng([seed, number])
-    stored = initial_pair(pair, rng)
+    stored = make_pair_parameters(pair, rng)
     p = {name: jnp.asarray(value, jnp.float64) for name, value in stored.items()}
     out = dict(stored)
     for n, m in SIZES.items():
@@ -218,7 +225,7 @@ def pair_vectors(number, pair, seed):
         target = np.concatenate([separator, SYMBOLS + label[:, :-1]], axis=1)
         drawn = [draw_place(rng, tokens, pair.drawn) for tokens in (n, m)]
         places = list_places(pair, *drawn)
-        evaluate = jax.value_and_grad(loss_and_logits, has_aux=True)
+        evaluate = jax.value_and_grad(compute_pair_loss, has_aux=True)
         (loss, logits), gradient = evaluate(p, pair, source, target, label, places)
         out |= {f"data.n{n}.source": source, f"data.n{n}.target": target, f"data.n{n}.label": label}
         for stream, (positions, distances) in zip(("source", "target"), drawn):
@@ -233,12 +240,12 @@ def pair_vectors(number, pair, seed):
     return out
 
 
-def pair_metadata(pair):
+def make_pair_metadata(pair):
     facts = {"model": "encoder_decoder", "layers": f"{pair.layers['encoder']}, {pair.layers['decoder']}",
              "heads": HEADS, "width": WIDTH, "feedforward": FEEDFORWARD, "additive": pair.additive,
              "norm": f"layer, {pair.place}", "bias": pair.bias, "tied": "yes" if pair.tied else "no",
              "positions": "drawn" if pair.drawn else "indices", "lengths": " ".join(map(str, SIZES)),
              "gradient": GRADIENT_LENGTH}
-    for name, has in pair.attentions.items():
-        facts[name] = ", ".join(f"{key} {value}" for key, value in dataclasses.asdict(has).items())
+    for name, attention in pair.attentions.items():
+        facts[name] = ", ".join(f"{key} {value}" for key, value in dataclasses.asdict(attention).items())
     return {key: str(value) for key, value in facts.items()}

@@ -1,11 +1,11 @@
-"""The metadata of the files here, in one order."""
+"""Sorts the metadata of a safetensors file."""
 
 import json
 import struct
 
 
 def sort_metadata(path):
-    """The package writes metadata in any order, and a file made again is to be the same file."""
+    """Sorts the metadata by key. The package writes it in any order, and a file must have the same bytes every time."""
     with open(path, "r+b") as file:
         size, = struct.unpack("<Q", file.read(8))
         header = json.loads(file.read(size))

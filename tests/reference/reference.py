@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the vectors of network.py and encoder_decoder.py that the C tests read: the .safetensors files beside this
-script.
+"""Writes the .safetensors files of network.py and encoder_decoder.py, which C tests read.
 
-Not part of the build. The gradients come from JAX's automatic differentiation and are rounded to float32 when stored;
-logits and losses stay float64. README.md says what is in a file.
+Gradients are computed by JAX's automatic differentiation and stored in float32, logits and losses in float64. README.md
+describes the content of a file.
 
 Usage: python reference.py [OUTPUT_DIRECTORY]
 """
@@ -16,22 +15,22 @@ import jax.numpy as jnp
 import numpy as np
 from safetensors.numpy import save_file
 
-from encoder_decoder import PAIRS, pair_metadata, pair_vectors
+from encoder_decoder import PAIRS, make_pair_metadata, make_pair_tensors
 from metadata import sort_metadata
-from network import (FEEDFORWARD, HEADS, LAYERS, MAX_POSITION, WIDTH, Model, initial_parameters, loss_and_logits,
-                     probes, sequences)
+from network import (FEEDFORWARD, HEADS, LAYERS, MAX_POSITION, WIDTH, Model, compute_loss, find_places, make_parameters,
+                     make_sequences)
 
 SEQUENCES = 3
-LENGTHS = (1, 5, 18)             # input tokens n; gradients are those of the last
+LENGTHS = (1, 5, 18)             # numbers of input tokens; gradients are those of the last
 SEED = 2023
 
-# A file's random numbers come from its number here. One encoder for each encoding:
+# Numbers of files, which select their random numbers. One encoder for each encoding:
 ENCODINGS = {"none": 0, "sincos": 1, "learned": 2, "rope": 3, "rand_sincos": 4, "rand_learned": 5, "rand_rope": 6,
              "rope_linear": 7, "rope_ntk": 8, "rope_yarn": 9,
              "relative": 7, "rand_relative": 8, "rand_relative_clamped": 9, "rand_relative_difference": 10, "shaw": 11,
              "alibi": 12, "rand_alibi": 13, "geometric": 14, "geometric_raw": 15, "geometric_plain": 16}
 
-# Other networks. Stack manipulation reads five symbols and writes one more than it has read, of three.
+# Other networks, with the numbers of their files. STACK: the output has one symbol more than the input.
 STACK = {"inputs": 5, "outputs": 3, "longer": 1}
 REVERSE = {"inputs": 2, "outputs": 2}
 NETWORKS = {
@@ -42,8 +41,8 @@ NETWORKS = {
     "decoder_window": (21, Model("none", "decoder", norm="rms", activation="silu", window=4, computation=1, **REVERSE)),
     "encoder_gelu_pre": (22, Model("sincos", place="pre", activation="gelu", bias="all")),
     "encoder_geglu_geometric": (23, Model("geometric", norm="rms", activation="geglu")),
-    "lst_probe": (24, Model("none", activation="gelu", behind="gelu", bias="all", inputs=6, outputs=4, linear=True,
-                            probe=True)),
+    "lst_probe": (24, Model("none", activation="gelu", last_activation="gelu", bias="all", inputs=6, outputs=4,
+                            linear=True, probe=True)),
     "cells": (24, Model("cells", temperature=0.5, bias="all", inputs=6, outputs=4)),
     "tables": (25, Model("tables", causal=True, attention_bias=True, projects=False)),
 }
@@ -52,27 +51,27 @@ FILES = {name: (number, Model(name)) for name, number in ENCODINGS.items()} | NE
 
 
 def draw_positions(encoding, tokens, rng):
-    """The positions themselves; for rand_* one ascending draw without replacement, shared by all layers."""
+    """Returns the positions of all layers: 0, 1, 2, ..., or for rand_* ascending samples without replacement."""
     if encoding.startswith("rand_"):
         return np.sort(rng.choice(MAX_POSITION, size=tokens, replace=False)).astype(np.int32)
     return np.arange(tokens, dtype=np.int32)
 
 
 def draw_distances(tokens, rng):
-    """p_0 = 0, then tokens - 1 ascending distances from 1 .. MAX_POSITION - 1, drawn without replacement."""
+    """Returns 0, then tokens - 1 ascending distances from 1 .. MAX_POSITION - 1, sampled without replacement."""
     drawn = np.sort(1 + rng.choice(MAX_POSITION - 1, size=tokens - 1, replace=False))
     return np.concatenate([[0], drawn]).astype(np.int32)
 
 
-def distances_are(encoding):
-    """How a network reads distances; none: it reads none."""
+def describe_distances(encoding):
+    """Returns the kind of a network's distances."""
     if encoding == "rand_relative_clamped":
         return "drawn, clamped"
     return "drawn" if encoding in ("rand_relative", "rand_alibi") else "of positions"
 
 
-def pair_distances(encoding, drawn, positions):
-    """[T][T]: what a query (rows) takes for its distance to a key (columns). Without a draw, of positions."""
+def compute_distances(encoding, drawn, positions):
+    """Returns the distances [T][T] of queries (rows) to keys (columns), of positions if drawn is None."""
     tokens = len(positions)
     offset = np.arange(tokens)[None, :] - np.arange(tokens)[:, None]
     if drawn is None:
@@ -80,8 +79,8 @@ def pair_distances(encoding, drawn, positions):
     two_sided = np.sign(offset) * drawn[np.abs(offset)]
     if not encoding.endswith("clamped"):
         return two_sided.astype(np.int32)
-    # The released code shifts by the number of rows of a table that has only rows 0 .. MAX_POSITION - 1, and JAX reads
-    # the last row where an index is past it.
+    # The released code adds MAX_POSITION to distances, but its table has only rows 0 .. MAX_POSITION - 1, and JAX reads
+    # the last row for a greater index.
     return np.minimum(two_sided + MAX_POSITION, MAX_POSITION - 1).astype(np.int32)
 
 
@@ -90,7 +89,7 @@ def reads_distances(encoding):
 
 
 def draw_examples(model, n, rng):
-    """An encoder's are those of bucket_sort; to a decoder all targets are alike."""
+    """Returns inputs and targets: for an encoder those of bucket_sort, for a decoder any targets."""
     inputs = rng.integers(0, model.inputs - model.probe, size=(SEQUENCES, n), dtype=np.int32)
     if model.probe:
         inputs[np.arange(SEQUENCES), rng.integers(0, n, size=SEQUENCES)] = model.inputs - 1
@@ -100,25 +99,26 @@ def draw_examples(model, n, rng):
     return inputs, rng.integers(0, model.outputs, size=(SEQUENCES, n + model.longer), dtype=np.int32)
 
 
-def vectors(number, model):
+def make_tensors(number, model):
+    """Returns the content of a file, name -> array."""
     rng, encoding = np.random.default_rng([SEED, number]), model.encoding
-    stored = initial_parameters(model, rng)
+    stored = make_parameters(model, rng)
     p = {name: jnp.asarray(value, jnp.float64) for name, value in stored.items()}
     out = dict(stored)
     for n in LENGTHS:
         inputs, target = draw_examples(model, n, rng)
-        tokens = sequences(model, inputs, target)
+        tokens = make_sequences(model, inputs, target)
         positions = draw_positions(encoding, tokens.shape[1], rng)
-        drawn = draw_distances(tokens.shape[1], rng) if distances_are(encoding) != "of positions" else None
-        distances = pair_distances(encoding, drawn, positions)
-        evaluate = jax.value_and_grad(loss_and_logits, has_aux=True)
+        drawn = draw_distances(tokens.shape[1], rng) if describe_distances(encoding) != "of positions" else None
+        distances = compute_distances(encoding, drawn, positions)
+        evaluate = jax.value_and_grad(compute_loss, has_aux=True)
         (loss, logits), gradient = evaluate(p, model, tokens, target, [positions] * LAYERS, distances)
         out[f"data.n{n}.input"] = inputs
         out[f"data.n{n}.target"] = target
         out[f"data.n{n}.tokens"] = tokens
         out[f"data.n{n}.positions"] = positions[None]
         if model.probe:
-            out[f"data.n{n}.place"] = probes(model, tokens)
+            out[f"data.n{n}.place"] = find_places(model, tokens)
         if drawn is not None:
             out[f"data.n{n}.drawn"] = drawn[None]
         if reads_distances(encoding):
@@ -130,20 +130,21 @@ def vectors(number, model):
     return out
 
 
-def metadata(model):
+def make_metadata(model):
     facts = {"model": model.kind, "encoding": model.encoding, "layers": LAYERS, "heads": HEADS, "width": WIDTH,
              "feedforward": FEEDFORWARD, "norm": f"{model.norm}, {model.place}", "activation": model.activation,
              "bias": model.bias, "tied": "yes" if model.tied else "no", "positions": MAX_POSITION,
-             "distances": distances_are(model.encoding), "score": "alibi" if "alibi" in model.encoding else "none",
+             "distances": describe_distances(model.encoding), "score": "alibi" if "alibi" in model.encoding else "none",
              "lengths": " ".join(map(str, LENGTHS)), "gradient": LENGTHS[-1]}
     return {key: str(value) for key, value in facts.items()}
 
 
 def main():
     directory = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent)
-    made = {name: lambda at=at: (vectors(*at), metadata(at[1])) for name, at in FILES.items()}
-    made |= {name: lambda at=at: (pair_vectors(*at, SEED), pair_metadata(at[1])) for name, at in PAIRS.items()}
-    for name, make in made.items():
+    files = {name: lambda file=file: (make_tensors(*file), make_metadata(file[1])) for name, file in FILES.items()}
+    files |= {name: lambda file=file: (make_pair_tensors(*file, SEED), make_pair_metadata(file[1]))
+              for name, file in PAIRS.items()}
+    for name, make in files.items():
         path = directory / f"{name}.safetensors"
         tensors, facts = make()
         tensors = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
