@@ -188,11 +188,8 @@ function verbs.build(project, arguments)
   local trainer, code = provide(project, arguments, { levels = arguments.levels:gsub(",", " "), dir = arguments.out,
     linking = arguments.static and "static" or "dynamic", target = arguments.target, arch = arguments.arch,
     jit = arguments.jit, cuda_root = arguments.cuda_root })
-  if not trainer then
-    return code
-  end
-  return print_result(("%s/trainer: %s for %s\n"):format(trainer.dir, trainer.how, build.has_cuda(trainer.dir)
-    and "CPU and CUDA" or "the CPU alone"))
+  return not trainer and code or print_result(("%s/trainer: %s for %s\n"):format(trainer.dir, trainer.how,
+    build.has_cuda(trainer.dir) and "CPU and CUDA" or "the CPU alone"))
 end
 
 -- Sends the last word to the launcher; returns false without a launcher, when descriptor 3 may be any file.

@@ -146,7 +146,7 @@ local function add_plan(spec, d)
   spec.plan, problem = plan_module.build(spec.resolved, { task = spec.task, score = spec.score,
     network = spec.network, init = spec.init })
   if problem and spec.network and problem.path == spec.network.path then
-    d:source(problem.path, spec.network.text)
+    d:add_source(problem.path, spec.network.text)
   end
   if problem then
     local origin = not problem.path and spec.origins[problem.field]
@@ -211,7 +211,7 @@ function Project:format_template_error(err)
   local d = diagnostics.new()
   local text = self:read_template(err.path:gsub("^templates/", ""))
   if text then
-    d:source(err.path, text)
+    d:add_source(err.path, text)
   end
   d:add({ path = err.path, line = err.line, col = err.col, what = err.what, hint = err.hint, notes = err.notes })
   return d:text()

@@ -27,7 +27,7 @@ function M.new()
 end
 
 -- Takes the text of a file, so that errors in the file can show their line. Files sort in the order of these calls.
-function Diagnostics:source(path, text)
+function Diagnostics:add_source(path, text)
   self.lines[path] = lists.find_all(text .. "\n", "(.-)\n")
   if not self.rank[path] then
     self.files = self.files + 1
@@ -58,16 +58,16 @@ function Diagnostics:add(record)
     return
   end
   self.known[text] = true
-  if self.remark then
-    record.notes = lists.join(record.notes or {}, { { what = self.remark } })
+  if self.note then
+    record.notes = lists.join(record.notes or {}, { { what = self.note } })
   end
   record.order = #self.records + 1
   self.records[record.order] = record
 end
 
 -- Sets a note for every error that is added from now on; nil: no note.
-function Diagnostics:within(remark)
-  self.remark = remark
+function Diagnostics:set_note(note)
+  self.note = note
 end
 
 function Diagnostics:count()

@@ -51,7 +51,7 @@ function M.make_relative(path, folder)
 end
 
 -- The path of a file below an absolute folder, relative to the folder; nil for other files.
-function M.below(path, folder)
+function M.remove_folder(path, folder)
   local prefix = folder == "/" and "/" or folder .. "/"
   return path:sub(1, #prefix) == prefix and path:sub(#prefix + 1) or nil
 end

@@ -65,12 +65,7 @@ local function write_file(path, text, writer)
   if not file then
     return nil, message
   end
-  local ok, reason
-  if writer then
-    ok, reason = writer(file)
-  else
-    ok, reason = file:write(text)
-  end
+  local ok, reason = (writer or file.write)(file, text)
   local closed, close_reason = file:close()
   if not ok or not closed then
     os.remove(path)

@@ -356,7 +356,7 @@ function readers.network(context, field, node)
   end
   local _, problem = own_network.open(text)
   if problem then
-    context.diagnostics:source(shown, text)
+    context.diagnostics:add_source(shown, text)
     problem.path = shown
     return context.diagnostics:add(problem)
   end

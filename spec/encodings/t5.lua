@@ -10,7 +10,7 @@
 local digit = 1 << 24
 
 -- An approximation of n^exponent / 2^bits, rounded down digit by digit; 0 exactly if the quotient is below 1.
-local function quotient(n, exponent, bits)
+local function divide_power(n, exponent, bits)
   local digits = { 1, 0, 0, 0, 0, 0 } -- digits of n^exponent, lowest first
   for _ = 1, exponent do
     local carry = 0
@@ -29,7 +29,7 @@ end
 
 -- The first distance of each bucket except bucket 0: `exact` buckets have one distance each, and as many buckets reach
 -- to distance 128. bits: log2 of exact^exact; step: log2 of 128 / exact.
-local function edges(exact, bits, step)
+local function find_edges(exact, bits, step)
   local list = {}
   for n = 1, exact do
     list[n] = n
@@ -37,13 +37,13 @@ local function edges(exact, bits, step)
   for k = 1, exact - 1 do
     list[exact + k] = 128
     for n = 127, exact, -1 do
-      list[exact + k] = min(list[exact + k], n + 128 * (1 - min(quotient(n, exact, bits + step * k), 1)))
+      list[exact + k] = min(list[exact + k], n + 128 * (1 - min(divide_power(n, exact, bits + step * k), 1)))
     end
   end
   return list
 end
 
-local both, left = edges(8, 24, 4), edges(16, 64, 3)
+local both, left = find_edges(8, 24, 4), find_edges(16, 64, 3)
 
 return {
   score = function(x)

@@ -8,14 +8,14 @@
 local pair = { role = { "teacher", "student" } }
 local teacher, student, alone = { role = { "teacher" } }, { role = { "student" } }, { role = { "alone" } }
 
-local function base_of(base) return { task = { options = { base = base } } } end
+local function set_base(base) return { task = { options = { base = base } } } end
 
 -- The configuration named `use`, with windows of width w.
-local function window(use, w)
+local function set_window(use, w)
   return { encoding = { use = use, decoder = { mask = { left = w } }, cross = { mask = { width = w } } } }
 end
 
-local function period(t) return { encoding = { use = "abc_c", positions = { period = t } } } end
+local function set_period(t) return { encoding = { use = "abc_c", positions = { period = t } } } end
 
 local digits = { 6, 10, 15, 20, 50 }
 
@@ -47,18 +47,18 @@ return {
       { name = "width-64", spec = { model = { width = 64, feedforward = 256 } }, with = pair },
       { name = "width-256", spec = { model = { width = 256, feedforward = 1024 } }, with = pair },
       { name = "layers-3", spec = { model = { decoder_layers = 3 } }, with = pair },
-      { name = "base-4", spec = base_of(4), with = pair },
-      { name = "base-8", spec = base_of(8), with = pair },
-      { name = "base-16", spec = base_of(16), with = pair },
-      { name = "b-w1", spec = window("abc_b", 1), with = alone },
-      { name = "b-w2", spec = window("abc_b", 2), with = alone },
-      { name = "b-w4", spec = window("abc_b", 4), with = alone },
-      { name = "c-t3", spec = period(3), with = alone },
-      { name = "c-t2", spec = period(2), with = alone },
-      { name = "c-t8", spec = period(8), with = alone },
-      { name = "d-w1", spec = window("abc_d", 1), with = alone },
-      { name = "d-w2", spec = window("abc_d", 2), with = alone },
-      { name = "d-w4", spec = window("abc_d", 4), with = alone },
+      { name = "base-4", spec = set_base(4), with = pair },
+      { name = "base-8", spec = set_base(8), with = pair },
+      { name = "base-16", spec = set_base(16), with = pair },
+      { name = "b-w1", spec = set_window("abc_b", 1), with = alone },
+      { name = "b-w2", spec = set_window("abc_b", 2), with = alone },
+      { name = "b-w4", spec = set_window("abc_b", 4), with = alone },
+      { name = "c-t3", spec = set_period(3), with = alone },
+      { name = "c-t2", spec = set_period(2), with = alone },
+      { name = "c-t8", spec = set_period(8), with = alone },
+      { name = "d-w1", spec = set_window("abc_d", 1), with = alone },
+      { name = "d-w2", spec = set_window("abc_d", 2), with = alone },
+      { name = "d-w4", spec = set_window("abc_d", 4), with = alone },
     } },
     { name = "seed", use = "duan_seeds" },
   },

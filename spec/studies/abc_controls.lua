@@ -5,6 +5,12 @@
 -- runs. All cells except the teachers train for the same number of steps.
 local few = { epochs = 4 } -- for all cells but the teachers, at every scale
 
+-- The stage that calibrates a bias with one defect.
+local function calibrate(control)
+  return { name = control, cells = { bias = { control } }, from = "teachers", verb = "calibrate",
+    options = { control = control }, seeds = { 0, 2 } }
+end
+
 return {
   title = "Calibrated biases and controls",
   base = {
@@ -34,14 +40,7 @@ return {
     { name = "teachers", cells = { bias = { "teacher" } } },
     { name = "calibrated", cells = { bias = { "calibrated" } }, from = "teachers", verb = "calibrate",
       seeds = { 0, 2 } },
-    { name = "values", cells = { bias = { "values" } }, from = "teachers", verb = "calibrate",
-      options = { control = "values" }, seeds = { 0, 2 } },
-    { name = "heads", cells = { bias = { "heads" } }, from = "teachers", verb = "calibrate",
-      options = { control = "heads" }, seeds = { 0, 2 } },
-    { name = "shifted", cells = { bias = { "shifted" } }, from = "teachers", verb = "calibrate",
-      options = { control = "shifted" }, seeds = { 0, 2 } },
-    { name = "random", cells = { bias = { "random" } }, from = "teachers", verb = "calibrate",
-      options = { control = "random" }, seeds = { 0, 2 } },
+    calibrate("values"), calibrate("heads"), calibrate("shifted"), calibrate("random"),
   },
   report = {
     metric = "exact_match", select = "validation",

@@ -1,6 +1,6 @@
 -- Interpretations ("readings") of random distances that the tables of Ruoss et al. 2023 may be based on; see switch S1
 -- in docs/switches.md.
-local function relative(reading)
+local function use_reading(reading)
   local positions = { kind = "randomized", max_position = 2048, reading = reading }
   return { encoding = { kind = "relative", positions = positions } }
 end
@@ -17,9 +17,9 @@ return {
     { name = "task", use = "ruoss_tasks", only = { "reverse_string", "missing_duplicate_string" } },
     { name = "encoding", values = {
       { name = "relative", spec = { encoding = { kind = "relative" } } },
-      { name = "rand-relative", spec = relative("drawn") },
-      { name = "rand-relative-clamped", spec = relative("clamped") },
-      { name = "rand-relative-pairwise", spec = relative("difference") },
+      { name = "rand-relative", spec = use_reading("drawn") },
+      { name = "rand-relative-clamped", spec = use_reading("clamped") },
+      { name = "rand-relative-pairwise", spec = use_reading("difference") },
     } },
   },
   seeds = { 0, 9 },

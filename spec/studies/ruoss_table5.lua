@@ -1,5 +1,12 @@
 -- Ruoss et al. 2023, table 5: geometric attention compared with the best randomized encoding among the runs of
 -- ruoss_table1.
+local function compare(value, published, title)
+  return { kind = "best", value = value, rows = "task", axis = "encoding",
+    of = { "rand-sincos", "rand-relative", "rand-alibi", "rand-rope", "rand-learned" }, against = { "geometric" },
+    titles = { of = "best randomized", against = "geometric" }, title = title,
+    published = { file = "ruoss_2023/table5", of = published, against = "geometric_" .. value } }
+end
+
 return {
   title = "Geometric attention",
   base = { model = { use = "ruoss_encoder" }, train = { use = "ruoss" }, eval = { use = "ruoss" } },
@@ -12,16 +19,7 @@ return {
   learning_rates = { 1e-4, 3e-4, 5e-4 },
   report = {
     metric = "accuracy", select = "test",
-    { kind = "best", value = "max", rows = "task", axis = "encoding",
-      of = { "rand-sincos", "rand-relative", "rand-alibi", "rand-rope", "rand-learned" }, against = { "geometric" },
-      titles = { of = "best randomized", against = "geometric" },
-      published = { file = "ruoss_2023/table5", of = "table1_best_max", against = "geometric_max" },
-      title = "Table 5, maximum" },
-    { kind = "best", value = "mean", rows = "task", axis = "encoding",
-      of = { "rand-sincos", "rand-relative", "rand-alibi", "rand-rope", "rand-learned" }, against = { "geometric" },
-      titles = { of = "best randomized", against = "geometric" },
-      published = { file = "ruoss_2023/table5", of = "table4_best_mean", against = "geometric_mean" },
-      title = "Table 5, mean" },
+    compare("max", "table1_best_max", "Table 5, maximum"), compare("mean", "table4_best_mean", "Table 5, mean"),
     { kind = "curves", panels = "task", lines = "encoding", title = "Accuracy by length" },
   },
   scales = {

@@ -14,7 +14,7 @@ end
 
 function TestDiagnostics.test_text_of_a_full_record_has_every_part()
   local d = diagnostics.new()
-  d:source("a.lua", "one\n  two = 3,\nfour")
+  d:add_source("a.lua", "one\n  two = 3,\nfour")
   d:add({ path = "a.lua", line = 2, col = 3, field = "two", what = "3 is odd", expected = "an even integer",
     hint = "4 is the nearest", notes = { { path = "a.lua", line = 3, col = 1, what = "four is set here" } } })
   lu.assertEquals(d:text(), table.concat({
@@ -34,7 +34,7 @@ end
 -- Data has the order of the text, and contains hints, too.
 function TestDiagnostics.test_list_has_the_same_diagnostics_as_data()
   local d = diagnostics.new()
-  d:source("a.lua", "one\ntwo")
+  d:add_source("a.lua", "one\ntwo")
   d:add({ path = "a.lua", line = 2, col = 3, field = "two", what = "odd", expected = "even",
     hint = function() return "made" end,
     notes = { { at = { path = "a.lua", line = 1, col = 1 }, what = "set here" } } })
@@ -55,8 +55,8 @@ end
 
 function TestDiagnostics.test_text_is_sorted_by_file_then_position()
   local d = diagnostics.new()
-  d:source("main.lua", "x\ny")
-  d:source("base.lua", "z")
+  d:add_source("main.lua", "x\ny")
+  d:add_source("base.lua", "z")
   d:add({ path = "base.lua", line = 1, col = 1, what = "third" })
   d:add({ path = "main.lua", line = 2, col = 1, what = "second" })
   d:add({ path = "main.lua", line = 1, col = 1, what = "first" })
@@ -87,7 +87,7 @@ end
 
 function TestDiagnostics.test_caret_follows_tabs_and_wide_characters()
   local d = diagnostics.new()
-  d:source("a.lua", "\tx = 1\n\"é\" y")
+  d:add_source("a.lua", "\tx = 1\n\"é\" y")
   d:add({ path = "a.lua", line = 1, col = 2, what = "tab" })
   d:add({ path = "a.lua", line = 2, col = 6, what = "wide" })
   lu.assertStrContains(d:text(), "      | \t^\n")
@@ -96,7 +96,7 @@ end
 
 function TestDiagnostics.test_long_lines_are_cut_around_the_caret()
   local d = diagnostics.new()
-  d:source("a.lua", ("a"):rep(500) .. "X" .. ("b"):rep(500))
+  d:add_source("a.lua", ("a"):rep(500) .. "X" .. ("b"):rep(500))
   d:add({ path = "a.lua", line = 1, col = 501, what = "far" })
   local source, caret = d:text():match("1 | (%C*)\n      | ( *)%^")
   lu.assertTrue(#source < 200)

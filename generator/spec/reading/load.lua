@@ -48,9 +48,9 @@ end
 -- A path for generated files: relative to the root if the file is below it, else to the main spec. Messages show a file
 -- outside the root by a path that opens it.
 local function get_shown_path(state, real, relative)
-  local below = paths.below(real, state.root)
+  local below = paths.remove_folder(real, state.root)
   if not below then
-    state.diagnostics:show_path(relative, paths.below(real, paths.resolve(".")) or real)
+    state.diagnostics:show_path(relative, paths.remove_folder(real, paths.resolve(".")) or real)
   end
   return below or relative
 end
@@ -110,7 +110,7 @@ local function open_file(state, real, relative, used, given)
       or "cannot read it: " .. message, expected = "a spec file" })
     return
   end
-  state.diagnostics:source(shown, text)
+  state.diagnostics:add_source(shown, text)
   local value, problem = sandbox.run(text, state.budget)
   local places = locate.find_fields(text)
   if problem == nil and type(value) ~= "table" then

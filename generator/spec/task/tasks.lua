@@ -121,7 +121,7 @@ end
 -- The facts of one task from its text; nil after errors, which go to the diagnostics.
 local function read_task(kind, path, text, d)
   local before, failed = d:count(), false
-  d:source(path, text)
+  d:add_source(path, text)
   local whole = { line = 1, col = 1 }
   local function report(entry, what, expected, hint)
     failed = true -- this error may already be reported for another cell with the same file

@@ -170,7 +170,7 @@ local function find_source(work, stage, point, id)
   if used and not cell then
     return nil
   end
-  d:within("in the cell of " .. describe_point(study.axes, point))
+  d:set_note("in the cell of " .. describe_point(study.axes, point))
   if not used then
     d:add({ at = stage.origin, field = stage.path .. ".from",
       what = ("several cells of %s, or none%s"):format(stage.from.name, axis and ", on the axis " .. axis or ""),
@@ -241,7 +241,7 @@ function make_cell(work, point)
     return work.made[place] or nil
   end
   work.made[place] = false
-  d:within("in the cell of " .. describe_point(study.axes, point))
+  d:set_note("in the cell of " .. describe_point(study.axes, point))
   if not load_module.is_id(id) or work.ids[id] then
     d:add({ path = study.shown, what = ("%s is no name for a cell%s"):format(diagnostics.show(id),
       work.ids[id] and "; another has it" or ""), expected = load_module.ID_TEXT })
