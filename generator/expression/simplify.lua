@@ -51,9 +51,8 @@ local function simplify_row(b, row)
 end
 
 local function combine_rows(x, y, sign)
-  if x.row and y.row then
-    return { x.row[1] + sign * y.row[1], x.row[2] + sign * y.row[2], x.row[3] + sign * y.row[3] }
-  end
+  return x.row and y.row
+    and { x.row[1] + sign * y.row[1], x.row[2] + sign * y.row[2], x.row[3] + sign * y.row[3] } or nil
 end
 
 local function are_both_rows(x, y)

@@ -18,13 +18,8 @@ function M.format_number(value)
   if value == math.floor(value) and math.abs(value) < 2 ^ 53 then
     return ("%d"):format(value)
   end
-  for digits = 9, 17, 8 do
-    local text = ("%." .. digits .. "g"):format(value)
-    if tonumber(text) == value then
-      return text
-    end
-  end
-  return tostring(value)
+  local short = ("%.9g"):format(value)
+  return tonumber(short) == value and short or ("%.17g"):format(value)
 end
 
 -- The number of uses of each node in the given formulas; and the list of nodes, each after its arguments.

@@ -83,13 +83,11 @@ end
 
 function M.plan(encoding, family)
   local mask, causal = encoding.mask, family.causal
-  if encoding.lines then
-    local lines = lines_facet.make_mask(encoding, family, causal or mask ~= nil and mask.kind == "causal")
-    if lines then
-      return lines
-    end
-  end
-  if not mask and not causal then
+  local lines = encoding.lines and lines_facet.make_mask(encoding, family, causal or mask ~= nil
+    and mask.kind == "causal")
+  if lines then
+    return lines
+  elseif not mask and not causal then
     return { kind = "none" }
   elseif not mask or mask.kind == "causal" then
     return { kind = "causal", right = 0, about = "queries see themselves and the keys before them" }

@@ -309,13 +309,9 @@ end
 -- Compilers and linkers report such a lack in many ways or not at all; but if one of them found a mistake at a place in
 -- a file, the mistake is the reason.
 function M.find_lack(log, staging)
-  for _, words in ipairs(NO_SPACE_MESSAGES) do
-    if log:find(words, 1, true) then
-      return words
-    end
-  end
+  local message = lists.find(NO_SPACE_MESSAGES, function(words) return log:find(words, 1, true) end)
   local at_a_place = log:find(":%d+:%d+: error: ") or log:find("%(%d+%): error")
-  return not at_a_place and not has_room(staging) and ("less than %d MB are left"):format(ROOM >> 20) or nil
+  return message or not at_a_place and not has_room(staging) and ("less than %d MB are left"):format(ROOM >> 20) or nil
 end
 
 -- Moves a build into place, whose command ended with `code`: the exit code, and text to show (warnings, errors) or nil.

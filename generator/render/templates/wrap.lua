@@ -77,9 +77,8 @@ local function break_head(indent, code)
   if not head then
     head, body = code:match("^(if %b()) (.*)$")
   end
-  if head and body ~= "{" and body ~= ";" then
-    return append(fit(indent .. head), fit(indent .. (" "):rep(INDENT) .. body))
-  end
+  return head and body ~= "{" and body ~= ";"
+    and append(fit(indent .. head), fit(indent .. (" "):rep(INDENT) .. body)) or nil
 end
 
 -- A function on one line, or nil.

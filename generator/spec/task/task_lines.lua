@@ -380,12 +380,11 @@ local function find_problem(own)
       return name:gsub("_", " ") .. ": " .. problem
     end
   end
-  for _, axis in ipairs(own.axes or {}) do
-    if not axis.first or not axis.last or axis.last < axis.first then
-      return ("axis %s: it has no range"):format(axis.name)
-    end
-  end
-  return not own.input_symbols and "input symbols: there are fewer"
+  local axis = lists.find(own.axes or {}, function(each)
+    return not each.first or not each.last or each.last < each.first
+  end)
+  return axis and ("axis %s: it has no range"):format(axis.name)
+    or not own.input_symbols and "input symbols: there are fewer"
     or not own.output_symbols and "output symbols: there are fewer"
     or type(own.chance) ~= "number" and "chance: it has no value" or nil
 end
