@@ -35,6 +35,14 @@ typedef struct lh_tensor {
     bool learned; /* false: keeps its initial values bit for bit, has no gradient and no optimiser state in files */
 } lh_tensor;
 
+static inline int64_t lh_count_tensor_rows(const lh_tensor *tensor) { return tensor->rank == 2 ? tensor->shape[0] : 1; }
+
+static inline int64_t lh_count_tensor_columns(const lh_tensor *tensor) { return tensor->shape[tensor->rank - 1]; }
+
+static inline int64_t lh_count_tensor_elements(const lh_tensor *tensor) {
+    return lh_count_tensor_rows(tensor) * lh_count_tensor_columns(tensor);
+}
+
 typedef struct lh_stream {
     const char *name;     /* "source", "target" */
     int (*length)(int n); /* tokens per sequence at task length n */

@@ -1,4 +1,4 @@
-/* Clocks: elapsed time and processor time. */
+/* Reads clocks: elapsed time and processor time. */
 #ifndef LONGHAND_CLOCK_H
 #define LONGHAND_CLOCK_H
 

@@ -1,4 +1,4 @@
-/* Instruction-set levels that this processor supports; see cpu_level.h.
+/* Checks which levels this processor supports; see cpu_level.h.
  *
  * The levels are those of the x86-64 psABI, section 3.1.1. Each is checked feature by feature, because the names that
  * __builtin_cpu_supports accepts differ between compilers. Vector features are checked by __builtin_cpu_supports, which
@@ -69,6 +69,7 @@ static void list_levels(const lh_cpu_program *const *programs, bool all, char *t
             used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", programs[i]->level);
 }
 
+/* Chooses the program of the level `name`. */
 static lh_status choose_named(const lh_cpu_program *const *programs, const char *name, const lh_cpu_program **chosen,
                               lh_error *error) {
     char levels[256];
@@ -90,7 +91,7 @@ static lh_status choose_named(const lh_cpu_program *const *programs, const char 
 
 lh_status lh_level_choose(const lh_cpu_program *const *programs, const lh_cpu_program **chosen, lh_error *error) {
     *chosen = NULL;
-    if (!programs || !programs[0]) return lh_fail(error, LH_ERR_ENVIRONMENT, "this program has no CPU half");
+    if (!programs || !programs[0]) return lh_fail(error, LH_ERR_ENVIRONMENT, "this trainer has no CPU half");
     const char *name = getenv("LONGHAND_ISA");
     if (name && name[0]) return choose_named(programs, name, chosen, error);
     for (int i = 0; programs[i]; i++)

@@ -1,4 +1,4 @@
-/* Instruction-set levels: what this processor can run. */
+/* Chooses the instruction-set level of a process. */
 #ifndef LONGHAND_CPU_LEVEL_H
 #define LONGHAND_CPU_LEVEL_H
 
@@ -11,8 +11,8 @@
 bool lh_level_runs(const char *level);
 
 /* Chooses the program of the highest level that this processor runs, or of the level in the environment variable
- * LONGHAND_ISA. LH_ERR_ENVIRONMENT: the processor runs no program of the list; LH_ERR_USAGE: the list has no program of
- * level LONGHAND_ISA (the message names the levels of the list). */
+ * LONGHAND_ISA. LH_ERR_ENVIRONMENT: the list is NULL or empty, or the processor runs none of its programs;
+ * LH_ERR_USAGE: the list has no program of level LONGHAND_ISA (the message names the levels of the list). */
 lh_status lh_level_choose(const lh_cpu_program *const *programs, const lh_cpu_program **chosen, lh_error *error);
 
 #endif

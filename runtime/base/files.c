@@ -27,16 +27,15 @@
 
 static const char TEMPORARY_START[] = ".longhand-", TEMPORARY_END[] = ".tmp";
 
-static lh_status fail_no_memory(const char *path, lh_error *error) {
+lh_status lh_fail_memory(const char *path, lh_error *error) {
     return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory", path);
 }
 
-static lh_status system_failure(const char *path, const char *problem, lh_error *error) {
+lh_status lh_fail_system(const char *path, const char *problem, lh_error *error) {
     return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: %s: %s", path, problem, strerror(errno));
 }
 
-/* The directory that path lies in; malloc'ed. */
-static char *copy_directory(const char *path) {
+char *lh_copy_directory(const char *path) {
     const char *slash = strrchr(path, '/');
     if (!slash) return strdup(".");
     return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
@@ -46,8 +45,6 @@ static const char *name_kind(const struct stat *found) {
     return S_ISDIR(found->st_mode) ? "directory" : S_ISFIFO(found->st_mode) ? "pipe" : "device";
 }
 
-/* Files are opened without blocking, and their type is checked before use: opening a pipe would wait for its writer,
- * and reading a device may never end. Files for writing must not be symbolic links. */
 /* The status for a failed read: LH_ERR_ENVIRONMENT if the machine lacks a resource, which may be available later, else
  * LH_ERR_INPUT. */
 static lh_status choose_read_status(int number) {
@@ -55,6 +52,8 @@ static lh_status choose_read_status(int number) {
     return passing ? LH_ERR_ENVIRONMENT : LH_ERR_INPUT;
 }
 
+/* Opens without blocking, and checks the type before use: opening a pipe would wait for its writer, and reading a
+ * device may never end. */
 lh_status lh_open_file(const char *path, int flags, int *file, lh_error *error) {
     struct stat found;
     bool writes = (flags & O_CREAT) != 0;
@@ -73,17 +72,17 @@ lh_status lh_open_file(const char *path, int flags, int *file, lh_error *error) 
 
 static lh_status sync_directory(const char *directory, lh_error *error) {
     int handle = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (handle < 0) return system_failure(directory, "cannot open", error);
+    if (handle < 0) return lh_fail_system(directory, "cannot open", error);
     lh_status status = LH_OK;
     if (fsync(handle) != 0 && errno != EINVAL) /* EINVAL: the file system does not support fsync here */
-        status = system_failure(directory, "cannot force to the disk", error);
+        status = lh_fail_system(directory, "cannot force to the disk", error);
     close(handle);
     return status;
 }
 
 static lh_status sync_parent(const char *path, lh_error *error) {
-    char *directory = copy_directory(path);
-    if (!directory) return fail_no_memory(path, error);
+    char *directory = lh_copy_directory(path);
+    if (!directory) return lh_fail_memory(path, error);
     lh_status status = sync_directory(directory, error);
     free(directory);
     return status;
@@ -98,12 +97,12 @@ static lh_status make_directory(const char *path, lh_error *error) {
         return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: is a file, expected a directory", path);
     }
     errno = why;
-    return system_failure(path, "cannot make this directory", error);
+    return lh_fail_system(path, "cannot make this directory", error);
 }
 
 lh_status lh_make_directories(const char *path, lh_error *error) {
     char *part = strdup(path);
-    if (!part) return fail_no_memory(path, error);
+    if (!part) return lh_fail_memory(path, error);
     lh_status status = LH_OK;
     for (char *end = part; status == LH_OK && *end;) {
         end += strspn(end, "/");
@@ -119,12 +118,12 @@ lh_status lh_make_directories(const char *path, lh_error *error) {
 
 static lh_status write_all(int file, const char *path, const void *data, size_t bytes, lh_error *error) {
     const char *next = data;
-    for (size_t pieces_left = bytes; pieces_left > 0;) {
-        ssize_t written = write(file, next, pieces_left);
+    for (size_t left = bytes; left > 0;) {
+        ssize_t written = write(file, next, left);
         if (written < 0 && errno == EINTR) continue;
-        if (written < 0) return system_failure(path, "cannot write", error);
+        if (written < 0) return lh_fail_system(path, "cannot write", error);
         next += written;
-        pieces_left -= (size_t)written;
+        left -= (size_t)written;
     }
     return LH_OK;
 }
@@ -134,8 +133,8 @@ enum { BUFFER = 16384 };
 /* A position in a list of pieces. */
 typedef struct walk {
     const lh_piece *next;
-    size_t pieces_left,
-        consumed; /* remaining pieces, the current one included; bytes of the current one that were consumed */
+    size_t pieces_left; /* number of remaining pieces, the current one included */
+    size_t consumed;    /* bytes of the current piece that were consumed */
 } walk;
 
 /* Copies the next bytes into buffer, at most BUFFER; returns their number, 0 at the end. */
@@ -160,7 +159,7 @@ static lh_status check_next(int file, const char *path, const char *data, size_t
     while (bytes > 0) {
         ssize_t bytes_now = read(file, read_back, bytes < sizeof read_back ? bytes : sizeof read_back);
         if (bytes_now < 0 && errno == EINTR) continue;
-        if (bytes_now < 0) return system_failure(path, "cannot read back", error);
+        if (bytes_now < 0) return lh_fail_system(path, "cannot read back", error);
         if (bytes_now == 0 || memcmp(read_back, data, (size_t)bytes_now) != 0)
             return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: the disk returned other bytes than were written", path);
         data += bytes_now;
@@ -179,7 +178,7 @@ static lh_status check_written(int file, const char *path, const lh_piece *piece
     for (size_t i = 0; i < count; i++) bytes += pieces[i].bytes;
     (void)posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
     if (lseek(file, 0, SEEK_SET) != 0 || fstat(file, &found) != 0)
-        return system_failure(path, "cannot read back", error);
+        return lh_fail_system(path, "cannot read back", error);
     if ((size_t)found.st_size != bytes)
         return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: the disk has %lld bytes, %zu were written", path,
                        (long long)found.st_size, bytes);
@@ -188,7 +187,7 @@ static lh_status check_written(int file, const char *path, const lh_piece *piece
     return status;
 }
 
-/* The identity of the machine and of its last start; empty where the kernel does not report it. */
+/* An identity of the machine's last start, unique among machines; empty if the kernel does not report it. */
 static char boot[64];
 
 static void read_boot(void) {
@@ -237,19 +236,19 @@ static lh_status fill_temporary(int file, const char *path, const lh_piece *piec
     walk way = {pieces, count, 0};
     for (size_t bytes; status == LH_OK && (bytes = copy_next(&way, buffer)) > 0;)
         status = write_all(file, path, buffer, bytes, error);
-    if (status == LH_OK && fsync(file) != 0) status = system_failure(path, "cannot force to the disk", error);
+    if (status == LH_OK && fsync(file) != 0) status = lh_fail_system(path, "cannot force to the disk", error);
     if (status == LH_OK) status = check_written(file, path, pieces, count, error);
-    if (close(file) != 0 && status == LH_OK) status = system_failure(path, "cannot close", error);
+    if (close(file) != 0 && status == LH_OK) status = lh_fail_system(path, "cannot close", error);
     return status;
 }
 
 lh_status lh_replace_file_by(const char *path, const lh_piece *pieces, size_t count, lh_error *error) {
-    char *directory = copy_directory(path), *name = NULL;
-    if (!directory) return fail_no_memory(path, error);
+    char *directory = lh_copy_directory(path), *name = NULL;
+    if (!directory) return lh_fail_memory(path, error);
     int file = open_temporary(directory, &name);
     lh_status status;
     if (file < 0) {
-        status = system_failure(path, "cannot make a file next to it", error);
+        status = lh_fail_system(path, "cannot make a file next to it", error);
     } else {
         status = fill_temporary(file, path, pieces, count, error);
         if (status == LH_OK) status = lh_rename_file(name, path, error);
@@ -267,12 +266,12 @@ lh_status lh_replace_file(const char *path, const void *data, size_t bytes, lh_e
 
 lh_status lh_check_replaceable(const char *path, lh_error *error) {
     struct stat found;
-    char *directory = copy_directory(path), *name = NULL;
-    if (!directory) return fail_no_memory(path, error);
+    char *directory = lh_copy_directory(path), *name = NULL;
+    if (!directory) return lh_fail_memory(path, error);
     int file = open_temporary(directory, &name);
     lh_status status = LH_OK;
     if (file < 0) {
-        status = system_failure(path, "cannot make a file next to it", error);
+        status = lh_fail_system(path, "cannot make a file next to it", error);
     } else {
         unlink(name);
         close(file);
@@ -288,6 +287,7 @@ static lh_status fail_length(const char *path, size_t most, lh_error *error) {
     return lh_fail(error, LH_ERR_INPUT, "%s: is longer than %zu bytes, the limit for files of this kind", path, most);
 }
 
+/* Reads a whole open file, of at most `most` bytes. */
 static lh_status read_open_file(int file, const char *path, size_t most, char **data, size_t *bytes, lh_error *error) {
     struct stat found;
     if (fstat(file, &found) != 0) return lh_fail(error, LH_ERR_INPUT, "%s: cannot read: %s", path, strerror(errno));
@@ -295,7 +295,7 @@ static lh_status read_open_file(int file, const char *path, size_t most, char **
     size_t capacity = (size_t)found.st_size + 1, bytes_read = 0;
     char *text = malloc(capacity);
     for (;;) {
-        if (!text) return fail_no_memory(path, error);
+        if (!text) return lh_fail_memory(path, error);
         ssize_t bytes_now = read(file, text + bytes_read, capacity - bytes_read);
         if (bytes_now < 0 && errno == EINTR) continue;
         if (bytes_now < 0) {
@@ -340,7 +340,7 @@ lh_status lh_sync_file(const char *path, lh_error *error) {
     if (access(path, F_OK) != 0 && errno == ENOENT) return LH_OK;
     lh_status status = lh_open_file(path, O_RDONLY, &file, error);
     if (status != LH_OK) return status;
-    if (fsync(file) != 0) status = system_failure(path, "cannot force to the disk", error);
+    if (fsync(file) != 0) status = lh_fail_system(path, "cannot force to the disk", error);
     close(file);
     return status;
 }
@@ -401,7 +401,7 @@ static lh_status lock(const char *path, int *handle, bool *alone, lh_error *erro
         *handle = LH_LOCK_HELD;
         status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: another process is writing to this directory", path);
     } else {
-        status = system_failure(path, "cannot lock", error);
+        status = lh_fail_system(path, "cannot lock", error);
     }
     close(file);
     return status;
@@ -411,7 +411,7 @@ lh_status lh_lock_directory(const char *directory, int *handle, bool *alone, lh_
     char *path;
     *handle = -1;
     *alone = false;
-    if (asprintf(&path, "%s/lock", directory) < 0) return fail_no_memory(directory, error);
+    if (asprintf(&path, "%s/lock", directory) < 0) return lh_fail_memory(directory, error);
     lh_status status = lock(path, handle, alone, error);
     if (status == LH_OK && *alone) sweep(directory);
     free(path);

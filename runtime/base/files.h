@@ -1,5 +1,5 @@
-/* Safe file operations: a write goes to a temporary file, is fsynced and renamed, so a file is complete or absent;
- * errors name the file and the reason. */
+/* Reads and writes files safely: a write goes to a temporary file, is fsynced and renamed, so a file is complete or
+ * absent; errors name the file and the reason. */
 #ifndef LONGHAND_FILES_H
 #define LONGHAND_FILES_H
 
@@ -9,6 +9,14 @@
 #include "longhand/status.h"
 
 enum { LH_PATH_MAX = 4096, LH_MOST_FACTS = 1 << 22 /* most bytes of run.json */ };
+
+/* Fails with LH_ERR_ENVIRONMENT: there is no memory for work on this file; a system call has failed, for the reason in
+ * errno. */
+lh_status lh_fail_memory(const char *path, lh_error *error);
+lh_status lh_fail_system(const char *path, const char *problem, lh_error *error);
+
+/* The directory that path lies in, for free(); NULL: out of memory. */
+char *lh_copy_directory(const char *path);
 
 /* Creates directory path and its parents, and syncs their entries to disk. LH_ERR_ENVIRONMENT names the directory that
  * cannot be created and why. */
@@ -25,6 +33,8 @@ typedef struct lh_piece {
     const void *data;
     size_t bytes;
 } lh_piece;
+
+/* Replaces the content of path by these pieces, as lh_replace_file does. */
 lh_status lh_replace_file_by(const char *path, const lh_piece *pieces, size_t count, lh_error *error);
 
 /* Checks that lh_replace_file can create its temporary file, before the caller does the work that makes the bytes. */
@@ -35,12 +45,12 @@ lh_status lh_rename_file(const char *from, const char *to, lh_error *error);
 
 /* Opens a regular file with the flags of open(2); the caller closes *file with close(). Use it for every file that
  * another program or user may have made: it refuses directories, pipes and devices, and with O_CREAT symbolic links,
- * and never blocks. LH_ERR_INPUT; LH_ERR_ENVIRONMENT with O_CREAT, or without memory or descriptors, or if a file
- * server fails. */
+ * and never blocks. LH_ERR_ENVIRONMENT: with O_CREAT any failure, otherwise that memory or descriptors are missing or
+ * that a file server has failed; else LH_ERR_INPUT. */
 lh_status lh_open_file(const char *path, int flags, int *file, lh_error *error);
 
-/* Reads a whole file; *data is malloc'ed and has an extra 0 byte at the end. LH_ERR_INPUT: the file is missing,
- * unreadable or longer than `most` bytes. */
+/* Reads a whole file; *data, for free(), has an extra 0 byte at the end. lh_read_text limits the size to `most` bytes.
+ * LH_ERR_INPUT: the file is missing, unreadable or longer. */
 lh_status lh_read_file(const char *path, char **data, size_t *bytes, lh_error *error);
 lh_status lh_read_text(const char *path, size_t most, char **data, size_t *bytes, lh_error *error);
 

@@ -13,20 +13,12 @@
 
 #include "base/files.h"
 
-static lh_status fail_no_memory(const char *path, lh_error *error) {
-    return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory", path);
-}
-
-static lh_status system_failure(const char *path, const char *problem, lh_error *error) {
-    return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: %s: %s", path, problem, strerror(errno));
-}
-
 /* Reads `bytes` bytes from `offset` on, which must exist. */
 static lh_status read_bytes(int file, const char *path, off_t offset, char *text, size_t bytes, lh_error *error) {
     while (bytes > 0) {
         ssize_t bytes_now = pread(file, text, bytes, offset);
         if (bytes_now < 0 && errno == EINTR) continue;
-        if (bytes_now < 0) return system_failure(path, "cannot read", error);
+        if (bytes_now < 0) return lh_fail_system(path, "cannot read", error);
         if (bytes_now == 0) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: became shorter while it was read", path);
         text += bytes_now;
         offset += bytes_now;
@@ -35,7 +27,7 @@ static lh_status read_bytes(int file, const char *path, off_t offset, char *text
     return LH_OK;
 }
 
-/* Finds the start of a last line that has no newline; *tail = size: the file ends with a newline. */
+/* Finds the start of a last line that has no newline. If the file ends with a newline, *tail is size. */
 static lh_status find_tail(int file, const char *path, off_t size, off_t *tail, lh_error *error) {
     char piece[4096];
     for (off_t end = size; end > 0;) {
@@ -54,7 +46,7 @@ static lh_status find_tail(int file, const char *path, off_t size, off_t *tail, 
 static lh_status is_whole(int file, const char *path, off_t tail, off_t size, bool *whole, lh_error *error) {
     size_t bytes = (size_t)(size - tail);
     char *text = malloc(bytes);
-    if (text == NULL) return fail_no_memory(path, error);
+    if (text == NULL) return lh_fail_memory(path, error);
     lh_status status = read_bytes(file, path, tail, text, bytes, error);
     json_t *line = status == LH_OK ? json_loadb(text, bytes, 0, NULL) : NULL;
     *whole = json_is_object(line);
@@ -71,27 +63,27 @@ static lh_status remove_torn_line(int file, const char *path, off_t *size, bool 
     if (status != LH_OK || tail == *size) return status;
     status = is_whole(file, path, tail, *size, unended, error);
     if (status != LH_OK || *unended) return status;
-    if (ftruncate(file, tail) != 0) return system_failure(path, "cannot cut off its torn last line", error);
+    if (ftruncate(file, tail) != 0) return lh_fail_system(path, "cannot cut off its torn last line", error);
     *size = tail;
     return LH_OK;
 }
 
-/* Appends by one write; a short write is undone. */
+/* Appends a line by one write; a short write is undone. */
 static lh_status append(int file, const char *path, const char *line, lh_error *error) {
     struct stat found;
     bool unended;
     char *text;
-    if (fstat(file, &found) != 0) return system_failure(path, "cannot read its size", error);
+    if (fstat(file, &found) != 0) return lh_fail_system(path, "cannot read its size", error);
     lh_status status = remove_torn_line(file, path, &found.st_size, &unended, error);
     if (status != LH_OK) return status;
     int bytes = asprintf(&text, "%s%s\n", unended ? "\n" : "", line);
-    if (bytes < 0) return fail_no_memory(path, error);
+    if (bytes < 0) return lh_fail_memory(path, error);
     ssize_t written;
     do {
         written = write(file, text, (size_t)bytes);
     } while (written < 0 && errno == EINTR);
     if (written < 0) {
-        status = system_failure(path, "cannot write", error);
+        status = lh_fail_system(path, "cannot write", error);
     } else if (written < bytes) {
         status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: wrote %zd of %d bytes: no space left?", path, written, bytes);
         if (ftruncate(file, found.st_size) != 0) status = LH_ERR_ENVIRONMENT; /* a torn line stays; readers skip it */
@@ -105,7 +97,7 @@ lh_status lh_append_line(const char *path, const char *line, lh_error *error) {
     lh_status status = lh_open_file(path, O_RDWR | O_CREAT | O_APPEND, &file, error);
     if (status != LH_OK) return status;
     status = append(file, path, line, error);
-    if (close(file) != 0 && status == LH_OK) status = system_failure(path, "cannot close", error);
+    if (close(file) != 0 && status == LH_OK) status = lh_fail_system(path, "cannot close", error);
     return status;
 }
 
@@ -118,7 +110,7 @@ static int check_kept_line(const char *line, size_t bytes, const char *key, int6
     return verdict;
 }
 
-/* Copies the lines to keep into `kept`, a buffer of bytes + 1, and returns the number of bytes written. */
+/* Copies the lines to keep into kept_text, [bytes + 1], and returns the number of copied bytes. */
 static size_t keep_lines(const char *text, size_t bytes, const char *key, int64_t last, char *kept_text, lh_cut *cut) {
     size_t used = 0;
     for (size_t position = 0; position < bytes;) {
@@ -147,7 +139,7 @@ lh_status lh_truncate_lines(const char *path, const char *key, int64_t last, lh_
     char *kept_text = malloc(bytes + 1);
     if (!kept_text) {
         free(text);
-        return fail_no_memory(path, error);
+        return lh_fail_memory(path, error);
     }
     size_t used = keep_lines(text, bytes, key, last, kept_text, cut);
     if (used != bytes || memcmp(kept_text, text, bytes) != 0) status = lh_replace_file(path, kept_text, used, error);

@@ -1,5 +1,5 @@
-/* Files of JSON lines, written by appending. Each line is complete, except that a killed process may leave the last one
- * incomplete ("torn"). */
+/* Appends to files of JSON lines, and truncates them. Each line is complete, except that a killed process may leave the
+ * last one incomplete ("torn"). */
 #ifndef LONGHAND_JSON_LINES_H
 #define LONGHAND_JSON_LINES_H
 

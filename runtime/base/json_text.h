@@ -29,13 +29,14 @@ void lh_json_end(lh_json *json);                                    /* } */
 /* Writes one string in quotes. Each byte that is not valid UTF-8, as paths may have, becomes U+FFFD. */
 void lh_json_quote(FILE *out, const char *text);
 
-/* A stream into memory. close returns the text, for free(); LH_ERR_ENVIRONMENT: out of memory. */
+/* A stream that writes to memory. After lh_text_close, text is what was written, for free(), or NULL after an error. */
 typedef struct lh_text {
     FILE *out;
-    char *text;
+    char *text; /* [bytes + 1], ends with 0 */
     size_t bytes;
 } lh_text;
 
+/* LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_text_open(lh_text *text, lh_error *error);
 lh_status lh_text_close(lh_text *text, lh_error *error);
 

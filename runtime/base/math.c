@@ -1,4 +1,4 @@
-/* Elementary functions in double; see longhand/math.h.
+/* Computes elementary functions; see longhand/math.h.
  *
  * Uses only additions, multiplications, divisions, square roots and exact operations on bits, each rounded separately.
  * Arguments are reduced after Cody and Waite 1980; the polynomials are Taylor series whose truncation error is below a

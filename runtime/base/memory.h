@@ -1,4 +1,4 @@
-/* Memory that is available, and memory that was used. */
+/* Measures the memory that is available and the memory that was used. */
 #ifndef LONGHAND_MEMORY_H
 #define LONGHAND_MEMORY_H
 

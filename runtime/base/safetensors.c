@@ -1,4 +1,4 @@
-/* The safetensors format; see safetensors.h. The reader trusts nothing: every number is checked before it is used. */
+/* See safetensors.h. The reader trusts nothing: every number is checked before it is used. */
 #define _GNU_SOURCE
 #include "base/safetensors.h"
 
@@ -33,7 +33,7 @@ int lh_st_get_element_bytes(const char *dtype) {
     return 0;
 }
 
-/* Bytes of a tensor of this type and shape; false where they do not fit a file offset. */
+/* Computes the bytes of a tensor of this type and shape; false: they do not fit in a file offset. */
 static bool compute_shape_bytes(const char *dtype, int rank, const int64_t *shape, size_t *bytes) {
     int64_t product = lh_st_get_element_bytes(dtype);
     for (int i = 0; i < rank; i++)
@@ -78,6 +78,7 @@ static json_t *describe_tensor(const lh_st_tensor *tensor, size_t begin) {
                      (json_int_t)(begin + tensor->bytes));
 }
 
+/* Makes the JSON header of a file; NULL: a name or a text is invalid. */
 static json_t *describe_all(const char *path, const lh_st_tensor *const *sorted, int count, const lh_st_meta *meta,
                             int meta_count, lh_error *error) {
     json_t *header = json_object(), *pairs = json_object();
@@ -185,6 +186,7 @@ static uint64_t get_length(const char *from) {
     return value;
 }
 
+/* Parses the header; *start: the offset of the data. */
 static lh_status parse_header(const char *path, const char *text, size_t bytes, size_t *start, json_t **header,
                               lh_error *error) {
     if (bytes < 8) return lh_fail(error, LH_ERR_INPUT, "%s: %zu bytes, expected at least 8", path, bytes);
@@ -268,6 +270,7 @@ static int compare_addresses(const void *a_pointer, const void *b_pointer) {
     return (a->bytes > b->bytes) - (a->bytes < b->bytes); /* an empty tensor precedes the tensor with the same offset */
 }
 
+/* Checks that the tensors fill the data without gaps. */
 static lh_status check_contiguous(const char *path, const lh_st_file *file, const char *data, size_t bytes,
                                   lh_error *error) {
     const char *next = data;

@@ -1,4 +1,4 @@
-/* The safetensors format: a strict reader and a writer.
+/* Reads, strictly, and writes files in the safetensors format.
  *
  * File: u64 little-endian header length, JSON header padded with blanks to a multiple of 8, raw little-endian data. The
  * reader names file and reason when it refuses: a header longer than the file or than 100 MB, text that is not one JSON
@@ -22,7 +22,7 @@ typedef struct lh_st_tensor {
     int64_t shape[LH_ST_MAX_RANK];
     const void *data; /* row-major; in a file that was read, not aligned */
     size_t bytes;     /* bytes of all elements */
-    size_t stride;    /* bytes from one row of the last dimension to the next; 0: dense, as in a file that was read */
+    size_t stride;    /* bytes from one row (of the last dimension) to the next; 0: dense, as in a file that was read */
 } lh_st_tensor;
 
 /* The number of contiguous pieces of a tensor's memory. Each has *piece bytes; pieces are `stride` bytes apart. */

@@ -1,4 +1,4 @@
-/* SHA-256 (FIPS 180-4): the digest of bytes, as sha256sum prints it. */
+/* Computes SHA-256 (FIPS 180-4), the digest of bytes, as sha256sum prints it. */
 #ifndef LONGHAND_SHA256_H
 #define LONGHAND_SHA256_H
 

@@ -1,4 +1,4 @@
-/* A team of threads; see team.h.
+/* See team.h.
  *
  * Compiled with OpenMP, threads are OpenMP's; otherwise they are POSIX threads, which the thread sanitizer supports.
  * The barrier is implemented here for both: it spins for about 50 microseconds, the usual difference between threads,
@@ -35,10 +35,10 @@ typedef struct team {
     _Alignas(64) atomic_uint arrived;    /* threads at the barrier */
     _Alignas(64) atomic_uint generation; /* barriers passed */
     atomic_uint sleepers;                /* threads that sleep, or are about to */
-    int spins;
+    int spins;                           /* most checks of `generation` before a thread sleeps */
 } team;
 
-/* The team that this thread works in. */
+/* The team that this thread works in (NULL: none), and its number of threads. */
 static _Thread_local team *current;
 static _Thread_local int members;
 
@@ -68,6 +68,7 @@ static void wake_all(team *t) {
 #endif
 }
 
+/* Waits until generation differs from `seen`. */
 static void wait_for_change(team *t, unsigned seen) {
     for (int i = 0; i < t->spins; i++) {
         if (atomic_load_explicit(&t->generation, memory_order_acquire) != seen) return;
@@ -94,6 +95,7 @@ void lh_team_barrier(void) {
     if (atomic_load(&t->sleepers) > 0) wake_all(t);
 }
 
+/* Works as one thread of a team. */
 static void enter(team *t, lh_team_work *work, void *argument, int index, int count) {
     team *outer = current;
     int outer_members = members;
@@ -172,7 +174,7 @@ static void run(team *t, int threads, lh_team_work *work, void *argument) {
 
 #endif
 
-/* The number of spins; computed once, because every step needs it. */
+/* The number of spins of a team. The number of processors is read once, because every step needs it. */
 static int compute_spins(int threads) {
     static atomic_int known;
     int processors = atomic_load(&known);
@@ -189,6 +191,7 @@ void lh_team_run(int threads, lh_team_work *work, void *argument) {
     else run(&t, threads, work, argument);
 }
 
+/* The number of processors on which this process may run. */
 static int count_affinity_processors(void) {
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     int count = online > 0 ? (int)online : 1;

@@ -1,5 +1,5 @@
-/* A team of threads: one parallel region per call. Only team.c uses OpenMP, so another threading library can replace
- * it. */
+/* Runs teams of threads: one parallel region per call. Only team.c uses OpenMP, so another threading library can
+ * replace it. */
 #ifndef LONGHAND_TEAM_H
 #define LONGHAND_TEAM_H
 

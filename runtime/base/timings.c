@@ -1,4 +1,4 @@
-/* Timings of parts; see longhand/timings.h. */
+/* See longhand/timings.h. */
 #include "longhand/timings.h"
 
 #include <stdatomic.h>

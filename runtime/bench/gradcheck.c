@@ -52,17 +52,9 @@ typedef struct slopes {
 
 static double draw_uniform(check *c) { return (lh_rng_word(&c->rng) + 0.5) / 4294967296.0 - 0.5; }
 
-static int64_t count_rows(const lh_tensor *tensor) { return tensor->rank == 1 ? 1 : tensor->shape[0]; }
-
-static int64_t count_columns(const lh_tensor *tensor) {
-    return tensor->rank == 1 ? tensor->shape[0] : tensor->shape[1];
-}
-
-static int64_t count_elements(const lh_tensor *tensor) { return count_rows(tensor) * count_columns(tensor); }
-
-/* Index in the vector of element e of a tensor. */
+/* The index in the parameter vector of element e of a tensor. */
 static int64_t find_element(const lh_tensor *tensor, int64_t e) {
-    return tensor->offset + e / count_columns(tensor) * tensor->stride + e % count_columns(tensor);
+    return tensor->offset + e / lh_count_tensor_columns(tensor) * tensor->stride + e % lh_count_tensor_columns(tensor);
 }
 
 /* Computes the loss of step 0 at these parameters. The batch, draws and dropout of step 0 are always the same. */
@@ -77,7 +69,7 @@ static lh_status find_loss(check *c, double *loss, lh_error *error) {
 }
 
 static void move_parameters(check *c, const lh_tensor *tensor, double distance) {
-    for (int64_t e = 0; e < count_elements(tensor); e++) {
+    for (int64_t e = 0; e < lh_count_tensor_elements(tensor); e++) {
         int64_t i = find_element(tensor, e);
         c->parameters[i] = c->base[i] + distance * c->direction[e];
     }
@@ -100,7 +92,7 @@ static lh_status find_analytic(check *c, const lh_tensor *tensor, double distanc
         gradient = c->point_gradient;
     }
     s->analytic = s->size = 0;
-    for (int64_t e = 0; e < count_elements(tensor); e++) {
+    for (int64_t e = 0; e < lh_count_tensor_elements(tensor); e++) {
         double product = c->direction[e] * gradient[find_element(tensor, e)];
         s->analytic += product;
         s->size = fmax(s->size, fabs(product));
@@ -151,13 +143,13 @@ static lh_status check_direction(check *c, const lh_tensor *tensor, lh_gradcheck
 /* A direction of length 1 with equal magnitudes and random signs, which is most sensitive to an error in a single
  * element. */
 static void draw_signs(check *c, const lh_tensor *tensor) {
-    double size = 1.0 / sqrt((double)count_elements(tensor));
-    for (int64_t e = 0; e < count_elements(tensor); e++) c->direction[e] = draw_uniform(c) < 0 ? -size : size;
+    double size = 1.0 / sqrt((double)lh_count_tensor_elements(tensor));
+    for (int64_t e = 0; e < lh_count_tensor_elements(tensor); e++) c->direction[e] = draw_uniform(c) < 0 ? -size : size;
 }
 
 static lh_status check_element(check *c, const lh_tensor *tensor, int64_t e, lh_gradcheck_result *result,
                                lh_error *error) {
-    memset(c->direction, 0, (size_t)count_elements(tensor) * sizeof *c->direction);
+    memset(c->direction, 0, (size_t)lh_count_tensor_elements(tensor) * sizeof *c->direction);
     c->direction[e] = 1.0;
     return check_direction(c, tensor, result, error);
 }
@@ -166,7 +158,7 @@ static lh_status check_element(check *c, const lh_tensor *tensor, int64_t e, lh_
 static int64_t find_largest_below(const check *c, const lh_tensor *tensor, double *limit) {
     int64_t best = 0;
     double size = -1.0;
-    for (int64_t e = 0; e < count_elements(tensor); e++) {
+    for (int64_t e = 0; e < lh_count_tensor_elements(tensor); e++) {
         double g = fabs(c->gradient[find_element(tensor, e)]);
         if (g > size && g < *limit) {
             size = g;
@@ -178,7 +170,7 @@ static int64_t find_largest_below(const check *c, const lh_tensor *tensor, doubl
 }
 
 static lh_status check_tensor(check *c, const lh_tensor *tensor, lh_gradcheck_result *result, lh_error *error) {
-    uint32_t count = (uint32_t)count_elements(tensor);
+    uint32_t count = (uint32_t)lh_count_tensor_elements(tensor);
     double limit = INFINITY;
     if (result->checks == 0) result->passed = true;
     draw_signs(c, tensor);
@@ -209,7 +201,7 @@ static lh_status prepare(check *c, lh_error *error) {
     if (status == LH_OK) status = c->engine->ops->read_state(c->engine, &c->state, error);
     if (status != LH_OK) return status;
     for (int t = 0; t < spec->tensor_count; t++)
-        for (int64_t e = 0; spec->tensors[t].learned && e < count_elements(&spec->tensors[t]); e++)
+        for (int64_t e = 0; spec->tensors[t].learned && e < lh_count_tensor_elements(&spec->tensors[t]); e++)
             c->parameters[find_element(&spec->tensors[t], e)] += NOISE * draw_uniform(c);
     memcpy(c->base, c->parameters, (size_t)spec->parameter_storage * sizeof(double));
     status = find_loss(c, &c->loss, error);

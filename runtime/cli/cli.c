@@ -3,10 +3,10 @@
 
 #include <stdio.h>
 
-#include "base/cpu_level.h"
 #include "base/team.h"
 #include "cli/data_files.h"
 
+/* Prints the flags for data. */
 static void help_data(const lh_spec *spec) {
     printf("\n%s:\n", spec->task->collect != NULL ? "This trainer makes its examples at the start"
                                                   : "This trainer's examples are in files");
@@ -21,11 +21,6 @@ lh_status lh_cli_read_options(const lh_cli *cli, const lh_verb *verb, const lh_o
         if (cli->spec->data != NULL && cli->reads_data) help_data(cli->spec);
     }
     return status;
-}
-
-lh_status lh_cli_program(const lh_spec *spec, const lh_cpu_program **program, lh_error *error) {
-    if (spec->cpu == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "this trainer has no CPU half");
-    return lh_level_choose(spec->cpu, program, error);
 }
 
 void lh_warn_unlocked(const char *directory) {

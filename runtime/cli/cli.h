@@ -26,9 +26,6 @@ typedef lh_status lh_verb_function(const lh_cli *cli, lh_error *error);
 lh_status lh_cli_read_options(const lh_cli *cli, const lh_verb *verb, const lh_option *options, int count, bool *done,
                               lh_error *error);
 
-/* Chooses the CPU program of this process. LH_ERR_ENVIRONMENT: the trainer has no CPU half, or no level runs here. */
-lh_status lh_cli_program(const lh_spec *spec, const lh_cpu_program **program, lh_error *error);
-
 /* The requested number of threads; 0: all processors. */
 int lh_cli_count_threads(int64_t requested);
 

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/real.h"
 #include "longhand/math.h"
 
 /* A uniform number in the open interval (0, 1): the middle of the word's cell. */
@@ -21,22 +22,16 @@ static double make_random_value(const lh_tensor *tensor, double below, uint32_t 
     return tensor->value * lh_normal_quantile(below + make_uniform(word) * (1.0 - 2.0 * below));
 }
 
-static void write_real(void *parameters, int real_bytes, int64_t index, double value) {
-    if (real_bytes == 8) ((double *)parameters)[index] = value;
-    else ((float *)parameters)[index] = (float)value;
-}
-
 /* Writes the initial values of one tensor. */
 static void fill_tensor(const lh_tensor *tensor, const double *values, lh_rng rng, int real_bytes, void *parameters) {
-    int64_t rows = tensor->rank == 2 ? tensor->shape[0] : 1;
-    int64_t columns = tensor->rank == 2 ? tensor->shape[1] : tensor->shape[0];
+    int64_t rows = lh_count_tensor_rows(tensor), columns = lh_count_tensor_columns(tensor);
     double below = lh_normal_cumulative(-2.0);
     for (int64_t r = 0; r < rows; r++) {
         for (int64_t c = 0; c < columns; c++) {
             double value = tensor->value;
             if (tensor->init == LH_INIT_VALUES) value = values[(int64_t)tensor->value + r * columns + c];
             else if (tensor->init != LH_INIT_CONSTANT) value = make_random_value(tensor, below, lh_rng_word(&rng));
-            write_real(parameters, real_bytes, tensor->offset + r * tensor->stride + c, value);
+            lh_real_write(parameters, real_bytes, tensor->offset + r * tensor->stride + c, value);
         }
     }
 }

@@ -1,4 +1,4 @@
-/* Reading checkpoints, and code shared with writing; see checkpoint.h. */
+/* Reads checkpoints, and has functions that reader and writer share; see checkpoint.h. */
 #include "engine/checkpoint.h"
 
 #include <errno.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/real.h"
 #include "engine/checkpoint_parts.h"
 
 void lh_checkpoint_name_state(char name[LH_LONGEST_NAME], const lh_spec *spec, int state, const lh_tensor *tensor) {
@@ -79,7 +80,7 @@ lh_status lh_checkpoint_open(const char *path, bool whole, lh_st_file **file, lh
 
 /* ---- parameters ---- */
 
-/* Element `from` of a file's tensor, of float or double and any alignment. */
+/* Element `from` of a file's tensor of F32 or F64 numbers, with any alignment. */
 static double read_element(const lh_st_tensor *found, size_t from) {
     const char *data = found->data;
     double wide;
@@ -92,16 +93,13 @@ static double read_element(const lh_st_tensor *found, size_t from) {
     return narrow;
 }
 
+/* Copies a file's tensor to its elements of a vector. */
 static void scatter(const lh_tensor *tensor, const lh_st_tensor *found, int real_bytes, void *vector) {
     int64_t columns = lh_count_tensor_columns(tensor);
-    for (int64_t r = 0; r < lh_count_tensor_rows(tensor); r++) {
-        for (int64_t c = 0; c < columns; c++) {
-            double value = read_element(found, (size_t)(r * columns + c));
-            int64_t index = tensor->offset + r * tensor->stride + c;
-            if (real_bytes == 8) ((double *)vector)[index] = value;
-            else ((float *)vector)[index] = (float)value;
-        }
-    }
+    for (int64_t r = 0; r < lh_count_tensor_rows(tensor); r++)
+        for (int64_t c = 0; c < columns; c++)
+            lh_real_write(vector, real_bytes, tensor->offset + r * tensor->stride + c,
+                          read_element(found, (size_t)(r * columns + c)));
 }
 
 /* The file's tensor `name`, if type and shape match the model's tensor; otherwise NULL and a message. */
@@ -129,6 +127,7 @@ static const lh_st_tensor *find_fitting(const char *path, const lh_st_file *file
     return NULL;
 }
 
+/* Whether the model has a tensor of this name, or it may be one of the optimiser's. */
 static bool is_known(const lh_spec *spec, const char *name) {
     if (strncmp(name, "optimizer.", 10) == 0) return true;
     for (int t = 0; t < spec->tensor_count; t++)
@@ -223,15 +222,14 @@ static lh_status check_same(const char *path, const lh_st_file *file, const char
                    actual ? actual : "", expected);
 }
 
-/* Checks the optimiser before the plan's digest, because the message is more specific. */
+/* Checks the optimiser, before the plan's digest, because this message is more specific. */
 static lh_status check_optimizer(const char *path, const lh_st_file *file, const lh_spec *spec, lh_error *error) {
     const char *actual = lh_st_find_metadata(file, LH_OPTIMIZER_KEY), *expected = spec->optimizer.kind;
-    if (actual == NULL) actual = "adam";
-    if (strcmp(actual, expected) == 0) return LH_OK;
+    if (actual != NULL && strcmp(actual, expected) == 0) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT,
                    "%s: cannot go on from it: its optimiser is \"%.40s\", this run's is \"%s\"\n"
                    "  hint: --init FILE starts a run from its parameters",
-                   path, actual, expected);
+                   path, actual != NULL ? actual : "", expected);
 }
 
 /* Checks plan, sources and build: different ones give different bits. */

@@ -1,4 +1,4 @@
-/* Checkpoints: parameters, optimiser state and counters in one safetensors file.
+/* Reads and writes checkpoints: parameters, optimiser state and counters in one safetensors file.
  *
  * Tensors: each lh_tensor under its name; optimiser state under optimizer.<state name>.<tensor name>. Metadata: format,
  * id, plan_digest, model_digest, source_digest, level, compiler, precision, step, seed, learning_rate, optimizer,
@@ -20,6 +20,7 @@ typedef struct lh_state {
     void *optimizer[LH_MAX_STATES]; /* NULL: not requested or not available */
 } lh_state;
 
+/* Facts of the run that wrote a checkpoint. */
 typedef struct lh_run_facts {
     const char *level;
     const char *compiler;

@@ -14,12 +14,8 @@ enum { LH_LONGEST_NAME = 256 };
 
 #define LH_CHECKPOINT_FORMAT "longhand checkpoint 1"
 #define LH_CHECKSUM_KEY "checksum"
-#define LH_OPTIMIZER_KEY "optimizer" /* kind of optimiser; absent in old files: adam */
+#define LH_OPTIMIZER_KEY "optimizer" /* kind of optimiser */
 #define LH_DATA_KEY "data_sha256"    /* SHA-256 of the training file; only with a dataset */
-
-static inline int64_t lh_count_tensor_rows(const lh_tensor *tensor) { return tensor->rank == 2 ? tensor->shape[0] : 1; }
-
-static inline int64_t lh_count_tensor_columns(const lh_tensor *tensor) { return tensor->shape[tensor->rank - 1]; }
 
 /* Writes the name of a state tensor, optimizer.<state name>.<tensor name>. */
 void lh_checkpoint_name_state(char name[LH_LONGEST_NAME], const lh_spec *spec, int state, const lh_tensor *tensor);

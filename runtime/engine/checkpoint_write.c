@@ -1,4 +1,4 @@
-/* Writing and rotating checkpoints; see checkpoint.h.
+/* Writes and rotates checkpoints; see checkpoint.h.
  *
  * Rotation, by its system calls; the process may be killed after each:
  *
@@ -23,17 +23,11 @@
 
 enum { META_COUNT = LH_IDENTITY_COUNT + 7 }; /* the last entry exists only with a dataset */
 
-static size_t count_elements(const lh_tensor *tensor) {
-    size_t elements = 1;
-    for (int i = 0; i < tensor->rank; i++) elements *= (size_t)tensor->shape[i];
-    return elements;
-}
-
 /* The content of one file: the list of tensors and their names. Data is not copied from the state. */
 typedef struct content {
-    lh_st_tensor *tensors;
+    lh_st_tensor *tensors; /* [count] */
     int count;
-    char (*names)[LH_LONGEST_NAME];
+    char (*names)[LH_LONGEST_NAME]; /* [count] */
 } content;
 
 static void free_content(content *c) {
@@ -50,18 +44,19 @@ static lh_status reserve(content *c, const char *path, const lh_spec *spec, lh_e
     return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to write it", path);
 }
 
-/* Adds one tensor of a vector, whose rows may have gaps between them. */
+/* Adds one tensor of a vector, whose rows may have gaps between them. The caller has written its name. */
 static void add(content *c, const lh_tensor *tensor, const void *vector, int real_bytes) {
     lh_st_tensor *entry = &c->tensors[c->count];
     size_t real = (size_t)real_bytes;
     *entry = (lh_st_tensor){.name = c->names[c->count], .dtype = real_bytes == 8 ? "F64" : "F32", .rank = tensor->rank};
     for (int i = 0; i < tensor->rank; i++) entry->shape[i] = tensor->shape[i];
     entry->data = (const char *)vector + (size_t)tensor->offset * real;
-    entry->bytes = count_elements(tensor) * real;
+    entry->bytes = (size_t)lh_count_tensor_elements(tensor) * real;
     if (tensor->rank == 2 && tensor->stride != tensor->shape[1]) entry->stride = (size_t)tensor->stride * real;
     c->count++;
 }
 
+/* Lists all tensors of a state. */
 static void collect(content *c, const lh_spec *spec, const lh_state *state) {
     for (int t = 0; t < spec->tensor_count; t++) {
         const lh_tensor *tensor = &spec->tensors[t];
@@ -129,6 +124,7 @@ lh_status lh_checkpoint_write(const char *path, const lh_spec *spec, const lh_st
     return status;
 }
 
+/* Whether the file is a complete checkpoint. */
 static bool is_sound(const char *path) {
     lh_st_file *file;
     if (lh_checkpoint_open(path, true, &file, NULL) != LH_OK) return false;

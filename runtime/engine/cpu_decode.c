@@ -8,10 +8,12 @@
 
 #include "base/real.h"
 #include "base/team.h"
+#include "engine/decode_passes.h"
 
-/* BLOCK: most sequences of a block; the weights are read once for all of them. BLOCK_BYTES: most bytes of a block's
- * memory, so blocks of long sequences have fewer sequences. A block has one spare row. */
-enum { BLOCK = 16, BLOCK_BYTES = 64 << 20 };
+enum {
+    BLOCK = 16,            /* most sequences of a block, for all of which the weights are read once */
+    BLOCK_BYTES = 64 << 20 /* most bytes of a block's memory: blocks of long sequences have fewer sequences */
+};
 
 /* Least number of tokens for which a row waits. A row that would wait for fewer joins at once and decodes these tokens
  * again, which costs less than moving the row. */
@@ -19,27 +21,24 @@ enum { SHORTEST_WAIT = 16 };
 
 /* The result for a row of a block. */
 typedef struct decoded_row {
-    int sequence;           /* index of the sequence in the query */
-    int known_count, limit; /* number of answers so far; number at the end, unless the sequence ends earlier */
-    bool waits;             /* the row waits for the token after its last known answer */
+    int sequence;    /* index of the sequence in the query */
+    int known_count; /* number of answers so far */
+    int limit;       /* number of answers at the end, unless the sequence ends earlier */
+    bool waits;      /* the row waits for the token after its last known answer */
 } decoded_row;
 
 /* Rows before block.sequences are being decoded; later rows wait or are finished. */
 struct lh_decode_lane {
     const lh_cpu_engine *cpu;
-    lh_cpu_step step; /* its shape counts all rows */
-    int n, sequences, labels;
-    size_t inputs;
-    void *memory, *logits;
-    lh_batch batch; /* the rows; their targets are the answers so far */
-    decoded_row rows[BLOCK + 1];
-    lh_query query; /* query of the block's sequences */
-    lh_answers results;
-
-    /* Buffers of an evaluation: a batch of one example, and the examples of the block. */
-    lh_batch example_batch;
-    uint16_t *input, *target; /* [sequences][inputs], [sequences][labels] */
-    uint8_t *mask;            /* [sequences][labels] */
+    lh_cpu_step step;            /* its shape counts all rows */
+    int n, sequences, labels;    /* task length; most sequences of a block; labels of a sequence */
+    size_t inputs;               /* input tokens of a sequence */
+    void *memory, *logits;       /* cached keys and values; [sequences][labels][classes] */
+    lh_batch batch;              /* the rows; their targets are the answers so far */
+    decoded_row rows[BLOCK + 1]; /* the last is spare */
+    lh_query query;              /* query of the block's sequences */
+    lh_answers results;          /* buffers of the query's answers */
+    lh_examples examples;        /* evaluation: the block's examples */
 };
 
 static int get_first_label_token(const lh_decode_lane *lane) {
@@ -60,6 +59,7 @@ static int find_label(const lh_decode_lane *lane, int row, int t) {
     return -1;
 }
 
+/* Writes the tokens of a row: its input, and its answers so far. */
 static void put_row(lh_decode_lane *lane, int row) {
     size_t sequence = (size_t)lane->rows[row].sequence;
     lh_batch_put(&lane->batch, lane->cpu->engine.spec, lane->n, row, lane->query.input + sequence * lane->inputs,
@@ -190,31 +190,29 @@ static bool decode_queries(lh_decode_lane *lane, int first, int count) {
     return read_tokens(lane, &block, read) && decode_on(lane, &block, count, read);
 }
 
-/* Copies examples, with their targets, to rows. */
+/* Makes examples of a condition, and copies them with their targets to rows. */
 static lh_status fill_rows(lh_decode_lane *lane, const lh_condition *condition, int first, int count, lh_error *error) {
-    const lh_spec *spec = lane->cpu->engine.spec;
-    size_t labels = (size_t)lane->labels;
-    for (int i = 0; i < count; i++) {
-        uint16_t *input = lane->input + (size_t)i * lane->inputs, *target = lane->target + (size_t)i * labels;
-        lh_status status = lh_batch_fill(&lane->example_batch, spec, &condition->source, lane->n,
-                                         (uint32_t)(condition->first + first + i), 1, error);
-        if (status != LH_OK) return status;
-        memcpy(input, lane->example_batch.input, lane->inputs * sizeof *input);
-        memcpy(target, lane->example_batch.labels, labels * sizeof *target);
-        memcpy(lane->mask + (size_t)i * labels, lane->example_batch.mask, labels);
-        lh_batch_put(&lane->batch, spec, lane->n, i, input, target);
-        memcpy(lane->batch.mask + (size_t)i * labels, lane->example_batch.mask, labels);
+    lh_examples *e = &lane->examples;
+    lh_condition block = *condition;
+    block.first += first;
+    e->count = count;
+    lh_status status = lh_make_examples(e, lane->cpu->engine.spec, &block, error);
+    for (int i = 0; status == LH_OK && i < count; i++) {
+        size_t row = (size_t)i;
+        lh_batch_put(&lane->batch, lane->cpu->engine.spec, lane->n, i, e->input + row * e->inputs,
+                     e->target + row * e->labels);
+        memcpy(lane->batch.mask + row * e->labels, e->mask + row * e->labels, e->labels);
     }
-    return LH_OK;
+    return status;
 }
 
 /* Takes a sequence's answers from the pass up to the first error; the row waits if answers are missing. */
 static void begin_row(lh_decode_lane *lane, int i) {
-    size_t first = (size_t)i * (size_t)lane->labels;
+    const lh_examples *e = &lane->examples;
+    size_t first = (size_t)i * e->labels;
     decoded_row *r = &lane->rows[i];
-    *r = (decoded_row){.sequence = i, .limit = lh_count_requested_answers(lane->mask + first, lane->labels)};
-    r->known_count =
-        lh_take_pass_answers(lane->target + first, lane->mask + first, r->limit, lane->results.answers + first);
+    *r = (decoded_row){.sequence = i, .limit = e->limits[i]};
+    r->known_count = lh_take_pass_answers(e->target + first, e->mask + first, r->limit, lane->results.answers + first);
     r->waits =
         lh_needs_answers(lane->cpu->engine.spec, &lane->query, first, r->known_count, r->limit, lane->results.answers);
     lane->results.lengths[i] = r->known_count;
@@ -249,18 +247,16 @@ int lh_decode_count_sequences(const lh_cpu_engine *cpu, int n, int count) {
 
 static lh_status open_lane(lh_decode_lane *lane, lh_error *error) {
     const lh_spec *spec = lane->cpu->engine.spec;
-    size_t sequences = (size_t)lane->sequences, labels = sequences * (size_t)lane->labels;
+    size_t labels = (size_t)lane->sequences * (size_t)lane->labels;
     lane->memory = lh_engine_allocate(lane->cpu->program->decode_bytes(&lane->step.shape), "keys and values", error);
     if (lane->memory == NULL) return LH_ERR_ENVIRONMENT;
     lane->logits = lh_engine_allocate(labels * (size_t)spec->classes * (size_t)lane->cpu->engine.real_bytes,
                                       "a thread's logits", error);
-    lane->input = lh_engine_allocate((sequences * lane->inputs + labels) * sizeof *lane->input, "examples", error);
-    lane->mask = lh_engine_allocate(labels, "examples", error);
-    if (lane->logits == NULL || lane->input == NULL || lane->mask == NULL) return LH_ERR_ENVIRONMENT;
-    lane->target = lane->input + sequences * lane->inputs;
-    lane->query = (lh_query){.input = lane->input, .target = lane->target, .wants_answer = lane->mask};
-    lh_status status = lh_batch_open(&lane->batch, spec, lane->n, lane->sequences + 1, error);
-    return status == LH_OK ? lh_batch_open(&lane->example_batch, spec, lane->n, 1, error) : status;
+    if (lane->logits == NULL) return LH_ERR_ENVIRONMENT;
+    lh_examples *e = &lane->examples;
+    lh_status status = lh_examples_open(e, spec, lane->n, lane->sequences, error);
+    lane->query = (lh_query){.input = e->input, .target = e->target, .wants_answer = e->mask};
+    return status == LH_OK ? lh_batch_open(&lane->batch, spec, lane->n, lane->sequences + 1, error) : status;
 }
 
 lh_status lh_decode_open(const lh_cpu_engine *cpu, const lh_cpu_step *step, int n, int sequences, int count,
@@ -289,10 +285,8 @@ void lh_decode_close(lh_decode_lane *lanes, int count) {
     for (int i = 0; lanes != NULL && i < count; i++) {
         free(lanes[i].memory);
         free(lanes[i].logits);
-        free(lanes[i].input);
-        free(lanes[i].mask);
         lh_batch_close(&lanes[i].batch);
-        lh_batch_close(&lanes[i].example_batch);
+        lh_examples_close(&lanes[i].examples);
     }
     free(lanes);
 }
@@ -307,6 +301,7 @@ typedef struct decoding {
     atomic_bool stopped; /* some answers are missing */
 } decoding;
 
+/* The work of thread `index` of `count`: decodes blocks until none is left. */
 static void decode_work(void *argument, int index, int count) {
     decoding *job = argument;
     job->cpu->program->begin_step(&job->step, index, count);

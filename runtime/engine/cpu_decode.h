@@ -1,4 +1,4 @@
-/* Internal declarations of the CPU engine: decoding of blocks of sequences (cpu_decode.c). */
+/* Decodes blocks of sequences, for the CPU engine alone. */
 #ifndef LONGHAND_CPU_DECODE_H
 #define LONGHAND_CPU_DECODE_H
 

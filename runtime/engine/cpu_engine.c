@@ -1,4 +1,4 @@
-/* The CPU engine: memory and state. Steps are in cpu_step.c, evaluation in cpu_forward.c.
+/* Owns memory and state of the CPU engine. Steps are in cpu_step.c, evaluation in cpu_forward.c.
  *
  * Memory for training is allocated when the engine is opened, for the longest training length; reserve allocates memory
  * for evaluation. Engines that share workspaces allocate the first workspace when they are opened, and one for each
@@ -43,6 +43,7 @@ static void raise_needs(const lh_cpu_engine *cpu, int n, lh_cpu_train_needs *mos
     if (n > most->longest_n) most->longest_n = n;
 }
 
+/* Computes the memory needs of training, and opens tables and epochs. */
 static lh_status open_training(lh_cpu_engine *cpu, lh_cpu_train_needs *needs, lh_error *error) {
     const lh_spec *spec = cpu->engine.spec;
     lh_lengths fixed = {NULL, 1, cpu->config.fixed_length, cpu->config.fixed_length, 1};
@@ -120,6 +121,7 @@ static void engine_close(lh_engine *engine) {
     free(cpu);
 }
 
+/* Copies vectors of the engine to state (out) or from it. */
 static void copy_state(lh_cpu_engine *cpu, lh_state *state, bool out) {
     const lh_spec *spec = cpu->engine.spec;
     size_t bytes = (size_t)spec->parameter_storage * (size_t)cpu->engine.real_bytes;
@@ -186,7 +188,8 @@ static const lh_engine_ops cpu_ops = {
     .close = engine_close,
 };
 
-/* before: an open engine that differs only in seed and learning rate, to share workspaces with; NULL: none. */
+/* previous: an open engine that differs only in seed and learning rate, with which this engine shares workspaces; NULL:
+ * none. */
 static lh_status open_engine(const lh_engine_config *config, const lh_cpu_program *program, lh_engine *previous,
                              lh_engine **engine, lh_error *error) {
     *engine = NULL;

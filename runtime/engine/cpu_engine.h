@@ -15,13 +15,13 @@ typedef struct lh_cpu_engine {
     lh_engine engine;
     lh_engine_config config;
     const lh_cpu_program *program;
-    lh_key key;
+    lh_key key; /* of the seed */
 
     lh_state host_state; /* the vectors below, if the engine trains */
-    void *parameters, *total,
-        *state[LH_MAX_STATES]; /* each [parameter_storage] real, all in one allocation that begins with the parameters;
-                                * total: sum of the shards' gradients, zero between steps */
-    void *last_gradient;       /* gradient of the last step; NULL: the configuration does not store it */
+    /* Vectors of [parameter_storage] real, all in one allocation that begins with the parameters. total: sum of the
+     * shards' gradients, zero between steps. */
+    void *parameters, *total, *state[LH_MAX_STATES];
+    void *last_gradient; /* gradient of the last step; NULL: the configuration does not store it */
     void *tables;
     int tables_longest[LH_MAX_STREAMS]; /* longest sequences for which tables are made */
 
@@ -38,7 +38,7 @@ typedef struct lh_cpu_engine {
     lh_cpu_forward_needs forward; /* memory needs of all reserved evaluations */
 } lh_cpu_engine;
 
-/* Number of LH_CHUNK elements in the parameter vector. */
+/* The number of chunks of LH_CHUNK elements in the parameter vector. */
 static inline int64_t lh_cpu_count_chunks(const lh_cpu_engine *cpu) {
     return cpu->engine.spec->parameter_storage / LH_CHUNK;
 }
@@ -56,11 +56,14 @@ void lh_cpu_leave(lh_cpu_engine *cpu, bool clean);
 /* The step of an evaluation or query of `sequences` sequences. Call it between lh_cpu_enter and lh_cpu_leave. */
 lh_cpu_step lh_cpu_make_forward_step(const lh_cpu_engine *cpu, int n, int sequences, const lh_draw *draw);
 lh_cpu_step lh_cpu_make_query_step(const lh_cpu_engine *cpu, const lh_query *query, int sequences);
+
 /* Makes the step of a query and its block of one sequence in lane 0, and runs begin_step. */
 void lh_cpu_begin_query(lh_cpu_engine *cpu, const lh_query *query, lh_cpu_step *step, lh_cpu_block *block);
+
 /* Copies the logits of lane 0's sequence to doubles, [labels][classes]. */
 void lh_cpu_take_logits(const lh_cpu_engine *cpu, int labels, double *logits);
 
+/* Functions of lh_engine_ops: */
 lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error);
 lh_status lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *sequence_sums,
                           lh_error *error);

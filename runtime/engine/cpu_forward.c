@@ -10,15 +10,13 @@
 #include "base/team.h"
 #include "engine/cpu_decode.h"
 
-static size_t max_size(size_t a, size_t b) { return a > b ? a : b; }
-
-static int max_int(int a, int b) { return a > b ? a : b; }
-
 static int min_int(int a, int b) { return a < b ? a : b; }
 
-/* Numbers of sequences: of a block with common sums, of a call, and of a part that one thread processes. */
+/* Numbers of sequences. */
 typedef struct cut {
-    int sequences_per_sum, together, part;
+    int sequences_per_sum; /* of a block with common sums */
+    int together;          /* of a call */
+    int part;              /* of a part of the condition, which one thread processes */
 } cut;
 
 enum { PARTS = 4 }; /* parts per thread if there are enough blocks, so that threads finish at about the same time */
@@ -26,26 +24,27 @@ enum { PARTS = 4 }; /* parts per thread if there are enough blocks, so that thre
 static cut choose_cut(const lh_cpu_engine *cpu, const int length[LH_MAX_STREAMS], int examples) {
     int sequences_per_sum = cpu->program->block_sequences(length), together = sequences_per_sum;
     if (cpu->program->forward_sequences != NULL) together = cpu->program->forward_sequences(length);
-    together = min_int(together, max_int(sequences_per_sum, examples / (PARTS * cpu->engine.threads)));
+    together = min_int(together, lh_max_int(sequences_per_sum, examples / (PARTS * cpu->engine.threads)));
     if (together > sequences_per_sum) together -= together % sequences_per_sum;
     return (cut){sequences_per_sum, min_int(together, examples),
-                 min_int(max_int(sequences_per_sum, together), examples)};
+                 min_int(lh_max_int(sequences_per_sum, together), examples)};
 }
 
+/* Raises *most and the lengths `longest` to the needs of evaluations at task length n. */
 static void raise_needs(const lh_cpu_engine *cpu, int n, int examples, lh_cpu_forward_needs *most,
                         int longest[LH_MAX_STREAMS]) {
     const lh_spec *spec = cpu->engine.spec;
     lh_shape shape = lh_make_shape(spec, n, examples);
     cut sequences = choose_cut(cpu, shape.length, examples);
-    most->shared = max_size(most->shared, cpu->program->shared_bytes(&shape));
+    most->shared = lh_max_size(most->shared, cpu->program->shared_bytes(&shape));
     lh_extend_streams(longest, shape.length);
     shape.sequences = sequences.together;
-    most->workspace = max_size(most->workspace, cpu->program->workspace_bytes(&shape, LH_MODE_EVALUATE));
+    most->workspace = lh_max_size(most->workspace, cpu->program->workspace_bytes(&shape, LH_MODE_EVALUATE));
     size_t logits = (size_t)shape.labels * (size_t)spec->classes * (size_t)cpu->engine.real_bytes;
-    most->logits = max_size(most->logits, logits);
-    most->words = max_size(most->words, lh_count_batch_words(spec, n));
-    most->longest_n = max_int(most->longest_n, n);
-    most->part = max_int(most->part, sequences.part);
+    most->logits = lh_max_size(most->logits, logits);
+    most->words = lh_max_size(most->words, lh_count_batch_words(spec, n));
+    most->longest_n = lh_max_int(most->longest_n, n);
+    most->part = lh_max_int(most->part, sequences.part);
 }
 
 lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error) {
@@ -91,7 +90,7 @@ static lh_status fill_batch(const evaluation *job, lh_batch *batch, int first, i
     return LH_OK;
 }
 
-/* Evaluates sequences of a part from `start` on; `first`: index of the first one in the condition. */
+/* Evaluates `sequences` sequences of a part from `start` on; `first`: index of the first one in the condition. */
 static lh_status evaluate_together(evaluation *job, int index, int first, int start, int sequences, lh_sums *sums,
                                    lh_error *error) {
     lh_cpu_engine *cpu = job->cpu;
@@ -130,6 +129,7 @@ static void evaluate_part(evaluation *job, int thread, int index) {
     else if (status != LH_OK && lane->failure.status == LH_OK) lane->failure = (lh_cpu_failure){status, index, error};
 }
 
+/* The work of thread `index` of `count`: evaluates parts until none is left. */
 static void evaluate_work(void *argument, int index, int count) {
     evaluation *job = argument;
     lh_cpu_engine *cpu = job->cpu;
@@ -164,12 +164,12 @@ static lh_status run_evaluation(evaluation *job, lh_sums *sums, lh_error *error)
     return LH_OK;
 }
 
-/* Opens lanes for decoding, and cuts the condition into their blocks. */
+/* Opens lanes for decoding, and cuts the condition into parts of their size. */
 static lh_status open_lanes(evaluation *job, lh_error *error) {
     cut *sequences = &job->sequences;
     int n = job->condition->n, most = lh_decode_count_sequences(job->cpu, n, job->examples);
     sequences->together = most > sequences->sequences_per_sum ? most - most % sequences->sequences_per_sum : most;
-    sequences->part = min_int(max_int(sequences->sequences_per_sum, sequences->together), job->examples);
+    sequences->part = min_int(lh_max_int(sequences->sequences_per_sum, sequences->together), job->examples);
     return lh_decode_open(job->cpu, &job->step, n, sequences->together, job->cpu->engine.threads, &job->lanes, error);
 }
 

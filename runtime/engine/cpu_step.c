@@ -25,7 +25,8 @@ static void relax(void) {
 #endif
 }
 
-/* Spins until *turn is shard; yields the processor after a while, which matters with more threads than processors. */
+/* Spins until *turn equals shard; yields the processor after a while, which matters with more threads than
+ * processors. */
 static void wait_turn(atomic_int *turn, int shard) {
     if (atomic_load_explicit(turn, memory_order_acquire) == shard) return;
     LH_TIMED(LH_PART_WAITING);
@@ -35,6 +36,7 @@ static void wait_turn(atomic_int *turn, int shard) {
     }
 }
 
+/* Adds the gradient of a shard to the total, piece by piece, each after the previous shard. */
 static void fold_shard(lh_cpu_engine *cpu, void *gradient, int shard) {
     int64_t chunks = lh_cpu_count_chunks(cpu);
     size_t real = (size_t)cpu->engine.real_bytes;
@@ -117,9 +119,8 @@ static void clear_constants(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     size_t real = (size_t)cpu->engine.real_bytes;
     for (int t = 0; t < spec->tensor_count; t++) {
         const lh_tensor *tensor = &spec->tensors[t];
-        int64_t columns = tensor->shape[tensor->rank - 1], rows = tensor->rank == 2 ? tensor->shape[0] : 1;
-        for (int64_t row = 0; !tensor->learned && row < rows; row++) {
-            int64_t from = tensor->offset + row * tensor->stride, to = from + columns;
+        for (int64_t row = 0; !tensor->learned && row < lh_count_tensor_rows(tensor); row++) {
+            int64_t from = tensor->offset + row * tensor->stride, to = from + lh_count_tensor_columns(tensor);
             if (from < first) from = first;
             if (to > end) to = end;
             if (from < to) memset((char *)cpu->total + (size_t)from * real, 0, (size_t)(to - from) * real);
@@ -127,8 +128,8 @@ static void clear_constants(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     }
 }
 
-/* The factor that turns the folded gradient, which shards divide by all labels, into the gradient of the mean over the
- * batch's counted labels. Exactly 1 if no label is masked; without a counted label the gradient is 0. */
+/* The factor between the folded gradient, for which shards divide by the number of all labels, and the gradient of the
+ * mean over the batch's counted labels. Exactly 1 if no label is masked; without a counted label the gradient is 0. */
 static double compute_mask_factor(const lh_cpu_engine *cpu) {
     int64_t counted = 0;
     if (cpu->program->scale == NULL) return 1;
@@ -137,6 +138,7 @@ static double compute_mask_factor(const lh_cpu_engine *cpu) {
     return counted > 0 ? (double)cpu->job.shape.sequences * cpu->job.shape.labels / (double)counted : 1;
 }
 
+/* Finishes the gradient of chunks first .. end - 1 and computes its norms. */
 static void measure_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     LH_TIMED(LH_PART_OPTIMISER);
     size_t bytes = LH_CHUNK * (size_t)cpu->engine.real_bytes;
@@ -150,7 +152,8 @@ static void measure_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     }
 }
 
-/* Finishes a step without labels in the loss: parameters and optimiser state do not change. */
+/* Measures the parameters after a step without labels in the loss, which changes neither them nor the optimiser's
+ * state. */
 static void keep_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     size_t bytes = LH_CHUNK * (size_t)cpu->engine.real_bytes;
     for (int64_t chunk = first; chunk < end; chunk++)
@@ -178,6 +181,7 @@ static void update_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
         cpu->program->update(&update, (size_t)chunk * LH_CHUNK, LH_CHUNK, &out[chunk]);
 }
 
+/* The work of thread `index` of `count` in a step. */
 static void step_work(void *argument, int index, int count) {
     lh_cpu_engine *cpu = argument;
     int64_t chunks = lh_cpu_count_chunks(cpu);
@@ -193,7 +197,7 @@ static void step_work(void *argument, int index, int count) {
     update_chunks(cpu, first, end);
 }
 
-/* Chooses task length and examples of the step's batch; returns its size. */
+/* Chooses task length and examples of the step's batch; returns its number of sequences. */
 static int choose_batch(lh_cpu_engine *cpu, uint32_t step) {
     const lh_spec *spec = cpu->engine.spec;
     if (cpu->config.fixed_length > 0 || spec->corpus == NULL) {

@@ -1,4 +1,4 @@
-/* A traced forward pass on the CPU: one sequence, one thread. */
+/* Traces a forward pass on the CPU: one sequence, one thread. */
 #include <math.h>
 
 #include "engine/cpu_engine.h"

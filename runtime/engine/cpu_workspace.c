@@ -133,33 +133,28 @@ void lh_cpu_workspaces_leave(lh_cpu_workspaces *workspaces) {
     free(workspaces);
 }
 
-static size_t max_size(size_t a, size_t b) { return a > b ? a : b; }
-
-static int more(int a, int b) { return a > b ? a : b; }
-
 lh_cpu_forward_needs lh_cpu_combine_needs(const lh_cpu_forward_needs *a, const lh_cpu_forward_needs *b) {
     return (lh_cpu_forward_needs){
-        .workspace = max_size(a->workspace, b->workspace),
-        .shared = max_size(a->shared, b->shared),
-        .logits = max_size(a->logits, b->logits),
-        .words = max_size(a->words, b->words),
-        .longest_n = more(a->longest_n, b->longest_n),
-        .part = more(a->part, b->part),
-        .examples = more(a->examples, b->examples),
+        .workspace = lh_max_size(a->workspace, b->workspace),
+        .shared = lh_max_size(a->shared, b->shared),
+        .logits = lh_max_size(a->logits, b->logits),
+        .words = lh_max_size(a->words, b->words),
+        .longest_n = lh_max_int(a->longest_n, b->longest_n),
+        .part = lh_max_int(a->part, b->part),
+        .examples = lh_max_int(a->examples, b->examples),
     };
 }
 
-/* Whether two needs are equal. The caller compares the maximum of two needs with one of them, to learn whether this one
- * suffices for both. */
 static bool are_equal(const lh_cpu_forward_needs *a, const lh_cpu_forward_needs *b) {
     return a->workspace == b->workspace && a->shared == b->shared && a->logits == b->logits && a->words == b->words &&
            a->longest_n == b->longest_n && a->part == b->part && a->examples == b->examples;
 }
 
+/* Makes the buffers for evaluation large enough for these needs. */
 static lh_status grow_forward(const lh_cpu_workspaces *workspaces, lh_cpu_workspace *workspace,
                               const lh_cpu_forward_needs *needs, lh_error *error) {
     lh_cpu_forward_needs all = lh_cpu_combine_needs(&workspace->forward, needs);
-    if (workspace->forward_lanes != NULL && are_equal(&all, &workspace->forward)) return LH_OK;
+    if (workspace->forward_lanes != NULL && are_equal(&all, &workspace->forward)) return LH_OK; /* large enough */
     close_forward(workspaces, workspace);
     return open_forward(workspaces, workspace, &all, error);
 }

@@ -18,7 +18,7 @@ typedef struct lh_cpu_failure {
     lh_error error;
 } lh_cpu_failure;
 
-/* Stores the failure with the lower index in `first` and clears `one`. */
+/* Stores the failure with the lower index in *first and clears *failure. */
 void lh_cpu_take_failure(lh_cpu_failure *first, lh_cpu_failure *failure);
 
 /* Buffers of a thread in training, for one shard at a time. */
@@ -46,21 +46,23 @@ typedef struct lh_cpu_train_needs {
 /* The greatest memory needs of the reserved evaluations. */
 typedef struct lh_cpu_forward_needs {
     size_t workspace, shared, logits; /* bytes */
-    size_t words;                     /* lh_count_batch_words */
-    int longest_n, part, examples;
+    size_t words;                     /* greatest lh_count_batch_words */
+    int longest_n, part, examples;    /* greatest task length; sequences of the largest part, and of a condition */
 } lh_cpu_forward_needs;
 
 typedef struct lh_cpu_workspace {
     struct lh_cpu_workspace *next; /* next free workspace */
 
-    lh_cpu_lane *lanes; /* [threads]; lanes and the next fields up to chunk_updates are NULL without training */
-    void *shared;
+    /* Training; all are NULL without training. */
+    lh_cpu_lane *lanes;            /* [threads] */
+    void *shared;                  /* lh_cpu_step.shared */
     lh_sums *shard_sums;           /* [shards] */
     double *chunk_norms;           /* [chunks] */
     lh_update_sums *chunk_updates; /* [chunks] */
 
-    lh_cpu_forward_needs forward; /* sizes of the buffers for evaluation */
-    lh_cpu_forward_lane *forward_lanes;
+    /* Evaluation: */
+    lh_cpu_forward_needs forward;       /* sizes of the buffers */
+    lh_cpu_forward_lane *forward_lanes; /* [threads] */
     void *forward_shared;
     lh_sums *block_sums; /* [examples], enough for blocks of one example */
 } lh_cpu_workspace;
@@ -70,19 +72,26 @@ typedef struct lh_cpu_workspaces {
     const lh_spec *spec;
     int threads, real_bytes;
     lh_cpu_train_needs train; /* workspace 0: no training */
-    int engines;              /* engines that are not closed */
-    lh_cpu_workspace *free;
-    pthread_mutex_t mutex;
+    int engines;              /* number of engines that are not closed */
+    lh_cpu_workspace *free;   /* list of workspaces that no engine uses */
+    pthread_mutex_t mutex;    /* protects engines and free */
 } lh_cpu_workspaces;
 
-/* The larger value of each field. */
+static inline size_t lh_max_size(size_t a, size_t b) { return a > b ? a : b; }
+
+static inline int lh_max_int(int a, int b) { return a > b ? a : b; }
+
+/* Needs with the larger value of each field. */
 lh_cpu_forward_needs lh_cpu_combine_needs(const lh_cpu_forward_needs *a, const lh_cpu_forward_needs *b);
 
 /* Creates an empty list of workspaces with engines = 0; train: NULL if no engine trains. LH_ERR_ENVIRONMENT: out of
  * memory. */
 lh_status lh_cpu_workspaces_open(const lh_spec *spec, int threads, int real_bytes, const lh_cpu_train_needs *train,
                                  lh_cpu_workspaces **workspaces, lh_error *error);
+
+/* Counts an engine. */
 void lh_cpu_workspaces_join(lh_cpu_workspaces *workspaces);
+
 /* Removes an engine; the last one closes all workspaces. No workspace of the engine may be in use. */
 void lh_cpu_workspaces_leave(lh_cpu_workspaces *workspaces);
 

@@ -8,6 +8,7 @@ static int get_limit(const lh_decode_passes *d, int i) {
     return d->results->limits != NULL ? d->results->limits[i] : (int)d->labels;
 }
 
+/* Ends sequence i: repeats its last answer, and clears later logits. */
 static void end_sequence(lh_decode_passes *d, int i) {
     uint16_t *answers = d->results->answers + (size_t)i * d->labels;
     size_t classes = (size_t)d->spec->classes;
@@ -20,7 +21,8 @@ static void end_sequence(lh_decode_passes *d, int i) {
     if (d->results->lengths != NULL) d->results->lengths[i] = length;
 }
 
-/* Sets the tokens after the answers of sequence i to `guesses`, [labels]; tokens that the query gives are kept. */
+/* Sets the tokens after the answers of sequence i to `guesses`, [labels], or to the target's token where the query
+ * requests no answer. */
 static void put_guesses(lh_decode_passes *d, int i, const uint16_t *guesses) {
     size_t first = (size_t)i * d->labels;
     for (size_t label = (size_t)d->length[i]; label < d->labels; label++) {
@@ -44,6 +46,7 @@ static void take_given_tokens(lh_decode_passes *d, int i) {
     if (ends || *length >= get_limit(d, i)) end_sequence(d, i);
 }
 
+/* Sets the known answers of all sequences. */
 static void begin(lh_decode_passes *d) {
     const lh_answers *results = d->results;
     size_t all = (size_t)d->count * d->labels;
@@ -88,6 +91,7 @@ int lh_decode_passes_choose(lh_decode_passes *d) {
     return rows;
 }
 
+/* Takes the valid answers of a pass to sequence i. */
 static void take_row(lh_decode_passes *d, int i, const uint16_t *pass_answers, bool all_valid) {
     uint16_t *answers = d->results->answers + (size_t)i * d->labels;
     for (bool valid = true; valid && !d->ended[i];) {

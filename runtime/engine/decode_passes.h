@@ -1,4 +1,4 @@
-/* Greedy decoding: the state of sequences that are decoded together. The caller runs passes over whole sequences or, if
+/* Keeps the state of sequences that are decoded together, greedily. The caller runs passes over whole sequences or, if
  * a device caches keys and values, one pass that decodes all answers.
  *
  * The tokens after a sequence's answers are guesses, from the caller or the previous pass. A pass always gives the next
@@ -15,7 +15,7 @@ typedef struct lh_decode_passes {
     int count;
     size_t labels, inputs; /* labels and input tokens of a sequence */
     int *length;           /* [count] number of answers so far */
-    bool *ended;           /* [count] */
+    bool *ended;           /* [count] whether the sequence needs no more answers */
     int *row;              /* [count] index of the sequence in each row of a pass */
 } lh_decode_passes;
 

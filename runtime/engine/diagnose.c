@@ -10,17 +10,13 @@
 #include "base/real.h"
 
 typedef struct tensor_facts {
-    int64_t broken;
+    int64_t broken;   /* number of elements that are NaN or infinite */
     double magnitude; /* largest magnitude of the finite elements */
 } tensor_facts;
 
-static int64_t count_elements(const lh_tensor *tensor) {
-    return tensor->rank == 2 ? tensor->shape[0] * tensor->shape[1] : tensor->shape[0];
-}
-
 static tensor_facts scan_tensor(const lh_tensor *tensor, int real_bytes, const void *vector) {
     tensor_facts facts = {0, 0};
-    int64_t columns = tensor->shape[tensor->rank - 1], count = count_elements(tensor);
+    int64_t columns = lh_count_tensor_columns(tensor), count = lh_count_tensor_elements(tensor);
     for (int64_t i = 0; i < count; i++) {
         double x = lh_real_read(vector, real_bytes, tensor->offset + i / columns * tensor->stride + i % columns);
         if (!isfinite(x)) facts.broken++;
@@ -44,11 +40,11 @@ lh_vector_facts lh_diagnose_vector(const lh_spec *spec, int real_bytes, const vo
     return all;
 }
 
+/* Whether a tensor has an element with an index from `first` to end - 1 in the parameter vector. */
 static bool has_element_in(const lh_tensor *tensor, int64_t first, int64_t end) {
-    int64_t columns = tensor->shape[tensor->rank - 1], rows = count_elements(tensor) / columns;
-    for (int64_t row = 0; row < rows; row++) {
+    for (int64_t row = 0; row < lh_count_tensor_rows(tensor); row++) {
         int64_t start = tensor->offset + row * tensor->stride;
-        if (start < end && start + columns > first) return true;
+        if (start < end && start + lh_count_tensor_columns(tensor) > first) return true;
     }
     return false;
 }
@@ -80,7 +76,7 @@ static void append(lh_error *error, const char *format, ...) {
 static void append_vector(lh_error *error, const lh_spec *spec, int real_bytes, const char *vector_name,
                           const void *vector) {
     const lh_tensor *tensors = spec->tensors;
-    lh_vector_facts all = lh_diagnose_vector(spec, real_bytes, vector), *facts = &all;
+    const lh_vector_facts found = lh_diagnose_vector(spec, real_bytes, vector), *facts = &found;
     bool too_large = facts->magnitude > sqrt(real_bytes == 8 ? DBL_MAX : (double)FLT_MAX);
     if (facts->broken == 0 && facts->largest < 0) append(error, "\n  %s: all zero", vector_name);
     else if (facts->broken == 0)
@@ -89,10 +85,10 @@ static void append_vector(lh_error *error, const lh_spec *spec, int real_bytes, 
     else
         append(error, "\n  %s: NaN or infinite in %d of %d tensors; the first is %s (%lld of %lld elements)",
                vector_name, facts->broken, facts->tensors, tensors[facts->first_broken].name,
-               (long long)facts->first_count, (long long)count_elements(&tensors[facts->first_broken]));
+               (long long)facts->first_count, (long long)lh_count_tensor_elements(&tensors[facts->first_broken]));
     if (facts->broken > 1)
         append(error, ", the last %s (%lld of %lld)", tensors[facts->last_broken].name, (long long)facts->last_count,
-               (long long)count_elements(&tensors[facts->last_broken]));
+               (long long)lh_count_tensor_elements(&tensors[facts->last_broken]));
     if (facts->broken > 0 && facts->largest >= 0)
         append(error, "; the largest finite element is %.3g in %s", facts->magnitude, tensors[facts->largest].name);
 }

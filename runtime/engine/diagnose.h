@@ -1,5 +1,5 @@
-/* Diagnosis of a failed step: facts of a vector of parameters or gradients, tensor by tensor, and the message. Works on
- * host vectors, so any engine can use it. It runs only after a failure. */
+/* Diagnoses a failed step: finds facts of a vector of parameters or gradients, tensor by tensor, and writes the
+ * message. Works on vectors in host memory, so any engine can use it. */
 #ifndef LONGHAND_DIAGNOSE_H
 #define LONGHAND_DIAGNOSE_H
 
@@ -15,12 +15,12 @@ typedef struct lh_vector_facts {
     int broken;                    /* number of learned tensors with a NaN or an infinity */
     int first_broken, last_broken; /* in forward order; the backward pass reaches last_broken first */
     int64_t first_count;           /* non-finite elements of first_broken */
-    int64_t last_count;
-    int largest; /* tensor with the largest finite element by magnitude */
-    double magnitude;
+    int64_t last_count;            /* non-finite elements of last_broken */
+    int largest;                   /* tensor with the largest finite element by magnitude */
+    double magnitude;              /* magnitude of this element */
 } lh_vector_facts;
 
-/* vector: [parameter_storage] of float (real_bytes 4) or double (8). */
+/* Finds the facts of a vector, [parameter_storage] of float (real_bytes 4) or double (8). */
 lh_vector_facts lh_diagnose_vector(const lh_spec *spec, int real_bytes, const void *vector);
 
 /* Writes the names of learned tensors that have elements in this chunk of LH_CHUNK elements: up to three names in

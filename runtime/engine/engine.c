@@ -1,4 +1,4 @@
-/* Functions that all engines share: host copies of their state, evaluation conditions, limits, memory. */
+/* Has the functions that all engines share: host copies of state, evaluation conditions, limits, memory. */
 #include "engine/engine.h"
 
 #include <math.h>

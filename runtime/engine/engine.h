@@ -21,45 +21,45 @@ typedef struct lh_engine_config {
     int threads;         /* at least 1 */
     bool trains;         /* false: no optimiser state and no gradients; step must not be called */
     bool keeps_gradient; /* stores gradients for read_gradient */
-    int fixed_length;    /* > 0: task length of every step, instead of a random one */
-    int distinct;        /* > 0: every step uses this number of examples of step 0 */
+    int fixed_length;    /* task length of every step; 0: the length of a step is random */
+    int distinct;        /* number of examples of step 0 that all steps use (--overfit); 0: each step has its own */
 } lh_engine_config;
 
 typedef struct lh_step_metrics {
     lh_sums sums;          /* sums over the batch, dropout on, before the update */
-    double gradient_norm;  /* before clipping */
-    double parameter_norm; /* after the update */
+    double gradient_norm;  /* norm of the gradient before clipping */
+    double parameter_norm; /* norm of the parameters after the update */
     double update_norm;    /* norm of the change of the parameters */
     int64_t heavy_chunk;   /* chunk of LH_CHUNK elements with the largest sum of squared gradients */
     double heavy_share;    /* share of heavy_chunk in gradient_norm^2, 0..1 */
-    bool clipped;
-    int length; /* task length */
+    bool clipped;          /* the gradient was clipped */
+    int length;            /* task length, as reported to users */
 } lh_step_metrics;
 
 /* One batch to evaluate: its examples and its draw of positions. */
 typedef struct lh_condition {
     int n;        /* task length */
-    int first;    /* number of the first example in the source */
+    int first;    /* index of the first example in the source */
     int examples; /* number of examples */
     lh_source source;
-    lh_draw draw;
+    lh_draw draw;      /* draw of positions and noise */
     double noise;      /* standard deviation of the noise on embeddings; 0: none */
     uint16_t *answers; /* [examples][labels] evaluate writes the classes with the greatest logit; NULL: not requested */
-    /* > 0: with `answers`, if lh_decodes_condition, the first `decoded` examples get the model's own answers (lh_decode
-     * with target and mask), and evaluate writes their numbers to lengths[decoded]. Sums are those of the pass over the
-     * targets. */
+    /* If lh_decodes_condition and `answers` is given: number of examples, from the first, to which evaluate writes the
+     * model's own answers (lh_decode with target and mask) instead. Sums are those of the pass over the targets. */
     int decoded;
-    int *lengths;
+    int *lengths; /* [decoded] evaluate writes the numbers of these answers */
 } lh_condition;
 
 /* Inputs of a forward pass over one or more sequences: tokens, and positions or distances that replace random draws. */
 typedef struct lh_query {
     int n;                 /* task length */
     const uint16_t *input; /* [sequences][task input length] */
-    const uint16_t
-        *target; /* [sequences][task output length] for streams that read it; NULL: all 0. In decoding: right answers;
-                  * NULL: unknown */
-    /* For decoding, of the shape of target: 0: the target's token is taken in place of an answer; NULL: all 1. */
+    /* [sequences][task output length] for streams that read it; NULL: all 0. In decoding: right answers; NULL:
+     * unknown. */
+    const uint16_t *target;
+    /* For decoding, [sequences][task output length]: 0: the target's token takes the place of an answer; NULL: all
+     * 1. */
     const uint8_t *wants_answer;
     /* Arrays of [length] for each stream; NULL: random values. distances[i][d] is the distance of tokens d apart. */
     const int32_t *positions[LH_MAX_STREAMS], *distances[LH_MAX_STREAMS];
@@ -73,7 +73,7 @@ typedef struct lh_answers {
     uint16_t *answers; /* [count][labels]; after the end of a sequence its last answer is repeated */
     int *lengths;      /* [count] number of answers, the end symbol included; NULL: not requested */
     double *logits;    /* [count][labels][classes], 0 after the end and before the known answers; NULL: not requested */
-    /* Both are NULL for engine->ops->decode. */
+    /* Both of the following are NULL for engine->ops->decode. */
     const int *known_counts; /* [count] number of answers given on entry; NULL: none */
     const int *limits;       /* [count] most answers; NULL: all labels */
 } lh_answers;
@@ -114,9 +114,9 @@ typedef struct lh_engine_ops {
      * for a spec with sites; the function is NULL on a device. LH_ERR_ENVIRONMENT: out of memory. */
     lh_status (*trace)(lh_engine *engine, const lh_query *query, const lh_trace *to, double *logits, lh_error *error);
 
-    /* Copy parameters and, if both sides have it, optimiser state to or from vectors of spec->parameter_storage
-     * elements of engine->real_bytes. state may be engine->host_state; then nothing is copied. LH_ERR_ENVIRONMENT: the
-     * device failed, and the vectors are invalid. */
+    /* Copy parameters and, if both sides have it, optimiser state from the engine to `state` (read_state) or from
+     * `state` to the engine and set its step (write_state). state may be engine->host_state; then nothing is copied.
+     * LH_ERR_ENVIRONMENT: the device failed, and the vectors are invalid. */
     lh_status (*read_state)(lh_engine *engine, lh_state *state, lh_error *error);
     lh_status (*write_state)(lh_engine *engine, const lh_state *state, int64_t step, lh_error *error);
 
@@ -140,7 +140,7 @@ struct lh_engine {
     double seconds;                    /* duration of all steps; the time between calls does not count */
     lh_state *host_state;              /* the engine's vectors in host memory; NULL: they are on a device */
     bool decodes;                      /* ops->decode is available: a token costs less than a pass of predict */
-    bool answers_greedily;             /* evaluate decodes, for all engines that step together at once */
+    bool answers_greedily;             /* evaluate decodes, for all engines of a fleet at once */
     const volatile sig_atomic_t *stop; /* nonzero: long operations that save no results stop; NULL: never */
     /* Finished steps whose metrics were not returned; parameters are those after step + unreported_steps. */
     int unreported_steps;
@@ -199,7 +199,7 @@ static inline bool lh_decodes_condition(const lh_engine *engine, double noise) {
     return engine->answers_greedily || (engine->decodes && noise == 0);
 }
 
-/* Copies sequences first .. first + count - 1 of a query to rows 0, 1, ... of a batch. */
+/* Copies sequences first .. first + count - 1 of a query to rows 0, 1, ... of a batch; all labels count. */
 void lh_put_queries(lh_batch *batch, const lh_spec *spec, const lh_query *query, int first, int count);
 
 /* Whether the results of a sequence depend on its index in the batch. */

@@ -6,11 +6,6 @@
 #include "base/cpu_level.h"
 #include "runtime/cuda/fleet/fleet.h"
 
-static lh_status open_cpu(lh_target *target, lh_error *error) {
-    if (target->spec.cpu == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "this trainer has no CPU half");
-    return lh_level_choose(target->spec.cpu, &target->cpu, error);
-}
-
 static lh_status open_cuda(lh_target *target, const char *device, int ordinal, lh_error *error) {
     const lh_cuda_program *program = target->spec.cuda;
     if (program == NULL)
@@ -25,7 +20,7 @@ static lh_status open_cuda(lh_target *target, const char *device, int ordinal, l
 lh_status lh_target_open(lh_target *target, const lh_spec *spec, const char *device, lh_error *error) {
     int ordinal;
     *target = (lh_target){.spec = *spec};
-    if (strcmp(device, "cpu") == 0) return open_cpu(target, error);
+    if (strcmp(device, "cpu") == 0) return lh_level_choose(spec->cpu, &target->cpu, error);
     if (lh_cuda_parse_ordinal(device, &ordinal, NULL) == LH_OK) return open_cuda(target, device, ordinal, error);
     return lh_fail(error, LH_ERR_USAGE,
                    "--device: '%.80s' is no device\n  expected: cpu or cuda, or cuda:N with N from 0", device);

@@ -1,4 +1,4 @@
-/* Targets of engines: the processor at one instruction-set level, or a CUDA device. */
+/* Opens the target of engines: the processor at one instruction-set level, or a CUDA device. */
 #ifndef LONGHAND_TARGET_H
 #define LONGHAND_TARGET_H
 
@@ -8,7 +8,7 @@
 typedef struct lh_target {
     lh_spec spec;              /* the trainer's spec, with the source digest of the CPU or CUDA half in use */
     const lh_cpu_program *cpu; /* NULL: the target is a device */
-    lh_cuda_device cuda;
+    lh_cuda_device cuda;       /* only for a device */
 } lh_target;
 
 /* Opens the target of a flag --device: "cpu", "cuda" or "cuda:N". LH_ERR_USAGE: another text; LH_ERR_ENVIRONMENT: the

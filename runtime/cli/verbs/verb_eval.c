@@ -89,10 +89,7 @@ static lh_status check_decoding(const lh_spec *spec, const char *name, lh_error 
 
 /* The folder of eval.jsonl, for free(). */
 static char *get_output_folder(const flags *f) {
-    if (f->out != NULL) return strdup(f->out);
-    const char *slash = strrchr(f->checkpoint, '/');
-    if (slash == NULL) return strdup(".");
-    return slash == f->checkpoint ? strdup("/") : strndup(f->checkpoint, (size_t)(slash - f->checkpoint));
+    return f->out != NULL ? strdup(f->out) : lh_copy_directory(f->checkpoint);
 }
 
 /* Makes groups of examples for evaluation, if flags differ from the spec. */

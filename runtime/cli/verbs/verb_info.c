@@ -164,7 +164,7 @@ lh_status lh_verb_info(const lh_cli *cli, lh_error *error) {
     lh_status status = lh_cli_read_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
     if (status != LH_OK || done) return status;
     const lh_cpu_program *program = NULL;
-    if (lh_cli_program(cli->spec, &program, error) == LH_ERR_USAGE) return LH_ERR_USAGE;
+    if (lh_level_choose(cli->spec->cpu, &program, error) == LH_ERR_USAGE) return LH_ERR_USAGE;
     error->text[0] = 0; /* the levels are printed even if the processor runs none of them */
     (json ? print_json : print_text)(cli->spec, program != NULL ? program->level : "none");
     return LH_OK;
