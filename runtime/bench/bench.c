@@ -20,6 +20,7 @@ typedef struct peak_job {
     double flops; /* operations of one thread */
 } peak_job;
 
+/* Runs the peak loop on thread `index` of `count`. */
 static void peak_work(void *argument, int index, int count) {
     peak_job *job = argument;
     double flops = job->function(job->rounds);
@@ -67,7 +68,7 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static double find_median(double *values, int count) {
+double lh_find_median(double *values, int count) {
     qsort(values, (size_t)count, sizeof *values, compare);
     return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
 }
@@ -98,6 +99,7 @@ static lh_status measure_parts(lh_replica_set *set, double seconds, const window
     return status;
 }
 
+/* Measures all windows, and sets the medians. */
 static lh_status measure(lh_replica_set *set, double seconds, lh_bench_result *result, lh_error *error) {
     const lh_cpu_program *program = set->request->target->cpu;
     int windows = set->request->windows > 0 ? set->request->windows : LH_BENCH_WINDOWS;
@@ -118,9 +120,9 @@ static lh_status measure(lh_replica_set *set, double seconds, lh_bench_result *r
             status = measure_parts(set, PARTS_SHARE * window_seconds, &w, &ticks, result->parts, error);
     }
     if (status != LH_OK) return status;
-    result->steps_per_second = find_median(rates, windows);
-    result->processor_seconds = program != NULL ? find_median(processor_seconds, windows) : NAN;
-    result->peak = find_median(peaks, windows);
+    result->steps_per_second = lh_find_median(rates, windows);
+    result->processor_seconds = program != NULL ? lh_find_median(processor_seconds, windows) : NAN;
+    result->peak = lh_find_median(peaks, windows);
     convert_to_shares(ticks, result->parts);
     return LH_OK;
 }

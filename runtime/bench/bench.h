@@ -8,6 +8,9 @@
 
 enum { LH_BENCH_WINDOWS = 9 };
 
+/* The median of some values, which are sorted. */
+double lh_find_median(double *values, int count);
+
 typedef struct lh_bench_request {
     const lh_target *target;
     lh_mode mode;

@@ -6,26 +6,22 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "bench/bench.h"
 #include "eval/decode.h"
 
-enum { LEAST_ROUNDS = 3, MOST_ROUNDS = 101 }; /* rounds */
+enum { LEAST_ROUNDS = 3, MOST_ROUNDS = 101 };
 
 /* An engine for forward passes, and the batch. */
 typedef struct decoder {
     lh_spec spec;
-    lh_task task; /* without an end symbol, so that all answers are decoded */
-    lh_engine *batch_engine, *single_engine;
+    lh_task task;                            /* without an end symbol, so that all answers are decoded */
+    lh_engine *batch_engine, *single_engine; /* engines for the batch, and for one sequence on one thread */
     lh_query query;
-    uint16_t *input, *answers;
+    uint16_t *input, *answers; /* [sequences][input tokens], [sequences][labels] */
 } decoder;
 
 bool lh_bench_decodes(const lh_target *target) {
     return target->cpu != NULL && target->cpu->decode_step != NULL && target->spec.format->teacher_forced;
-}
-
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 static lh_status open_engine(const decoder *d, const lh_target *target, int n, int threads, lh_engine **engine,
@@ -77,7 +73,7 @@ static void close_decoder(decoder *d) {
     free(d->answers);
 }
 
-/* Decodes `count` sequences; answers per second. */
+/* Decodes `count` sequences; *rate: answers per second. */
 static lh_status measure(decoder *d, lh_engine *engine, int count, int labels, double *rate, lh_error *error) {
     double start = lh_read_clock();
     lh_status status = lh_decode(engine, &d->query, count, &(lh_answers){.answers = d->answers}, error);
@@ -86,6 +82,7 @@ static lh_status measure(decoder *d, lh_engine *engine, int count, int labels, d
     return status;
 }
 
+/* Measures a round: the rates of the batch, of one sequence, and of one sequence by passes. */
 static lh_status measure_round(decoder *d, const lh_bench_decoding *sizes, double rates[3], lh_error *error) {
     lh_status status = measure(d, d->batch_engine, sizes->sequences, sizes->labels, &rates[0], error);
     if (status == LH_OK) status = measure(d, d->single_engine, 1, sizes->labels, &rates[1], error);
@@ -116,9 +113,6 @@ lh_status lh_bench_decode(const lh_target *target, int n, int threads, double se
     close_decoder(&d);
     if (status != LH_OK) return status;
     double *medians[] = {&result->batch, &result->alone, &result->passes};
-    for (int i = 0; i < 3; i++) {
-        qsort(rates[i], (size_t)rounds, sizeof *rates[i], compare);
-        *medians[i] = rates[i][rounds / 2];
-    }
+    for (int i = 0; i < 3; i++) *medians[i] = lh_find_median(rates[i], rounds);
     return LH_OK;
 }

@@ -8,7 +8,7 @@
 enum { LH_BENCH_SEQUENCES = 32 /* sequences of a decoded batch per thread */ };
 
 typedef struct lh_bench_decoding {
-    int length, labels;     /* task length; answers per sequence, none of which ends early */
+    int length, labels;     /* task length; answers of each sequence */
     int threads, sequences; /* threads and sequences of the batch */
     /* Answers per second, medians over alternating windows. batch: `sequences` sequences on `threads` threads; alone:
      * one sequence on one thread; passes: as alone, with a whole pass for each answer. */

@@ -6,8 +6,8 @@
 
 typedef struct lh_gradcheck_result {
     double worst; /* greatest relative error over all checks of the tensor */
-    int checks;
-    int kinks; /* checks next to a kink of the loss */
+    int checks;   /* number of checks */
+    int kinks;    /* number of checks next to a kink of the loss */
     bool passed;
 } lh_gradcheck_result;
 

@@ -11,7 +11,6 @@
 #define LOOP v4_floats
 #define LEVEL __attribute__((target("avx512f")))
 #define VECTOR __m512
-#define REAL float
 #define SPREAD(x) _mm512_set1_ps(x)
 #define FMA(x, a, b) _mm512_fmadd_ps(x, a, b)
 #define CHAINS 24
@@ -20,7 +19,6 @@
 #define LOOP v4_doubles
 #define LEVEL __attribute__((target("avx512f")))
 #define VECTOR __m512d
-#define REAL double
 #define SPREAD(x) _mm512_set1_pd(x)
 #define FMA(x, a, b) _mm512_fmadd_pd(x, a, b)
 #define CHAINS 24
@@ -29,7 +27,6 @@
 #define LOOP v3_floats
 #define LEVEL __attribute__((target("avx2,fma")))
 #define VECTOR __m256
-#define REAL float
 #define SPREAD(x) _mm256_set1_ps(x)
 #define FMA(x, a, b) _mm256_fmadd_ps(x, a, b)
 #define CHAINS 12
@@ -38,7 +35,6 @@
 #define LOOP v3_doubles
 #define LEVEL __attribute__((target("avx2,fma")))
 #define VECTOR __m256d
-#define REAL double
 #define SPREAD(x) _mm256_set1_pd(x)
 #define FMA(x, a, b) _mm256_fmadd_pd(x, a, b)
 #define CHAINS 12
@@ -47,7 +43,6 @@
 #define LOOP plain_floats
 #define LEVEL
 #define VECTOR __m128
-#define REAL float
 #define SPREAD(x) _mm_set1_ps(x)
 #define FMA(x, a, b) _mm_add_ps(_mm_mul_ps(x, a), b)
 #define CHAINS 12
@@ -56,7 +51,6 @@
 #define LOOP plain_doubles
 #define LEVEL
 #define VECTOR __m128d
-#define REAL double
 #define SPREAD(x) _mm_set1_pd(x)
 #define FMA(x, a, b) _mm_add_pd(_mm_mul_pd(x, a), b)
 #define CHAINS 12
@@ -68,7 +62,6 @@
 #define LOOP plain_floats
 #define LEVEL
 #define VECTOR float32x4_t
-#define REAL float
 #define SPREAD(x) vdupq_n_f32(x)
 #define FMA(x, a, b) vfmaq_f32(b, x, a)
 #define CHAINS 24
@@ -77,7 +70,6 @@
 #define LOOP plain_doubles
 #define LEVEL
 #define VECTOR float64x2_t
-#define REAL double
 #define SPREAD(x) vdupq_n_f64(x)
 #define FMA(x, a, b) vfmaq_f64(b, x, a)
 #define CHAINS 24

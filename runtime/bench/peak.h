@@ -1,4 +1,4 @@
-/* The measured multiply-add peak of an instruction-set level, to which benchmarks compare their rates. */
+/* Measures the multiply-add peak of an instruction-set level, with which benchmarks compare their rates. */
 #ifndef LONGHAND_PEAK_H
 #define LONGHAND_PEAK_H
 

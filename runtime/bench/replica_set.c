@@ -59,12 +59,13 @@ void lh_replica_set_close(lh_replica_set *set) {
     free(set->jobs);
 }
 
-/* Some steps of training. */
+/* Makes some steps of training; *done: their number. */
 static lh_status train(lh_replica *replica, int *done) {
     int count = replica->steps < LH_REPLICA_STEPS ? (int)replica->steps : LH_REPLICA_STEPS;
     return replica->engine->ops->step(replica->engine, count, replica->metrics, done, &replica->error);
 }
 
+/* Evaluates a batch. */
 static lh_status evaluate(lh_replica *replica, int *done) {
     const lh_bench_request *request = replica->request;
     const lh_spec *spec = &request->target->spec;

@@ -1,4 +1,4 @@
-/* The models of a benchmark: one on all threads, or several replicas at once. */
+/* Runs the models of a benchmark: one on all threads, or several replicas at once. */
 #ifndef LONGHAND_REPLICA_SET_H
 #define LONGHAND_REPLICA_SET_H
 
@@ -9,7 +9,7 @@ enum { LH_REPLICA_STEPS = 64 /* most steps requested by one call */ };
 typedef struct lh_replica {
     const lh_bench_request *request;
     lh_engine *engine;
-    int64_t steps; /* steps left in this round */
+    int64_t steps; /* remaining steps of this call of lh_replica_set_step */
     lh_step_metrics metrics[LH_REPLICA_STEPS];
     lh_status status; /* status of the last step */
     lh_error error;

@@ -1,7 +1,6 @@
 /* See data_paths.h. */
 #include "cli/data_paths.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,10 +12,11 @@
 enum { MOST_FOLDERS = 8 }; /* most searched folders: the folder of the training, and folders above the checkpoint */
 
 typedef struct search {
-    const char *path, *name; /* path in the spec; its last part */
-    const char *digest;      /* required digest of the file */
-    char *found;             /* [LH_PATH_MAX] the found path */
-    char folders[2048];      /* searched folders, for the message */
+    const char *path;   /* path in the spec */
+    const char *name;   /* last part of this path */
+    const char *digest; /* required digest of the file */
+    char *found;        /* [LH_PATH_MAX] the found path */
+    char folders[2048]; /* searched folders, for the message */
 } search;
 
 /* Whether the file at `found` exists and has the digest of the run. */
@@ -30,6 +30,7 @@ static bool has_digest(const search *s) {
     return strcmp(digest, s->digest) == 0;
 }
 
+/* Searches a folder, which the list of searched folders then has. */
 static bool find_in_folder(search *s, const char *folder) {
     size_t used = strlen(s->folders);
     snprintf(s->folders + used, sizeof s->folders - used, "%s%s", used > 0 ? ", " : "", folder);
@@ -43,15 +44,12 @@ static bool find_in_folder(search *s, const char *folder) {
 
 /* The folder where the run was trained, for free(); NULL: run.json has none. */
 static char *find_training_folder(const char *facts_path) {
-    char *text, *folder = NULL;
-    size_t bytes;
+    json_t *facts;
     lh_error ignored;
-    if (lh_read_text(facts_path, LH_MOST_FACTS, &text, &bytes, &ignored) != LH_OK) return NULL;
-    json_t *facts = json_loadb(text, bytes, 0, NULL);
+    lh_read_facts(facts_path, &facts, &ignored);
     const char *value = json_string_value(json_object_get(json_object_get(facts, "data"), "directory"));
-    if (value != NULL && value[0] == '/') folder = strdup(value);
+    char *folder = value != NULL && value[0] == '/' ? strdup(value) : NULL;
     json_decref(facts);
-    free(text);
     return folder;
 }
 

@@ -1,4 +1,4 @@
-/* Progress on stderr, and the final table. */
+/* Prints progress on stderr, and the table of an evaluation. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -108,22 +108,22 @@ static void print_titles(const char *decoding) {
     printf(" %10s\n", "loss");
 }
 
+static void print_number(int width, double value, bool known) {
+    if (known) printf(" %*.4f", width, value);
+    else printf(" %*s", width, "-");
+}
+
+/* Prints the columns of print_titles; without results (count 0) each has a "-". */
 static void print_numbers(const char *decoding, const lh_eval_means *means) {
-    if (decoding == NULL) printf(" %10.4f %12.4f", means->accuracy, means->exact_match);
-    else printf(" %12.4f", means->exact_match);
-    if (decoding == lh_greedy) printf(" %10.4f", means->accuracy);
-    if (decoding != NULL) printf(" %14.4f", means->teacher_forced);
-    printf(" %10.4f", means->loss);
+    bool known = means->count > 0;
+    if (decoding == NULL) print_number(10, means->accuracy, known);
+    print_number(12, means->exact_match, known);
+    if (decoding == lh_greedy) print_number(10, means->accuracy, known);
+    if (decoding != NULL) print_number(14, means->teacher_forced, known);
+    print_number(10, means->loss, known);
 }
 
-static void print_no_numbers(const char *decoding) {
-    if (decoding == NULL) printf(" %10s %12s", "-", "-");
-    else printf(" %12s", "-");
-    if (decoding == lh_greedy) printf(" %10s", "-");
-    if (decoding != NULL) printf(" %14s", "-");
-    printf(" %10s", "-");
-}
-
+/* Prints a row with means; prints nothing if there are no results. */
 static void print_means(int wide, const char *name, const char *decoding, const lh_eval_means *means) {
     char lengths[48];
     snprintf(lengths, sizeof lengths, "%d..%d", means->first, means->last);
@@ -163,14 +163,14 @@ static int count_equal(const lh_eval_result *results, int count) {
     return same;
 }
 
+/* Prints a row for results of one split and length. */
 static void print_row(int wide, const lh_eval_result *results, int count) {
     char number[16] = "", value[16] = "-";
     lh_eval_means means = lh_eval_compute_means(results, count, results[0].split);
     if (count > 1) snprintf(number, sizeof number, "%d", count);
     if (results[0].n != LH_NO_VALUE) snprintf(value, sizeof value, "%d", results[0].n);
     printf("%-*s %-12s %7s", wide, results[0].split, value, number);
-    if (means.count > 0) print_numbers(results[0].decoding, &means);
-    else print_no_numbers(results[0].decoding);
+    print_numbers(results[0].decoding, &means);
     if (means.count < count) print_uncounted(results, count);
     print_examples(results, count);
 }

@@ -5,97 +5,50 @@
 
 enum { LONGEST_WORD = 40 };
 
-/* Flags of other programs and other words, without leading dashes and with - for _, and their meanings: a flag, perhaps
- * with its value, or a field of the spec. If a word has several rows, the first row applies whose flag the verb has.
- * The generator also reads this table: every row is on one line, as {"word", "meaning"}. */
+/* Flags of other programs and other words, without leading dashes and with - for _, separated by blanks, and their
+ * meaning: a flag, perhaps with its value, or a field of the spec. If a word is in several rows, the first row applies
+ * whose flag the verb has. The generator also reads this table: every row is {"words", "meaning"}. */
 static const struct {
-    const char *word, *meaning;
+    const char *words, *meaning;
 } usual[] = {
-    {"lr", "--learning-rate"},
-    {"rate", "--learning-rate"},
-    {"epoch", "--steps"},
-    {"epochs", "--steps"},
-    {"num-epochs", "--steps"},
-    {"iterations", "--steps"},
-    {"iters", "--steps"},
-    {"max-iters", "--steps"},
-    {"max-steps", "--steps"},
-    {"num-steps", "--steps"},
-    {"train-steps", "--steps"},
-    {"gpu", "--device cuda"},
-    {"gpus", "--device cuda"},
-    {"cuda", "--device cuda"},
-    {"use-cuda", "--device cuda"},
-    {"cpu", "--device cpu"},
-    {"no-cuda", "--device cpu"},
-    {"output", "--out"},
-    {"output-dir", "--out"},
-    {"save-dir", "--out"},
-    {"log-dir", "--out"},
-    {"logdir", "--out"},
-    {"run-dir", "--out"},
-    {"num-threads", "--threads"},
-    {"workers", "--threads"},
-    {"num-workers", "--threads"},
-    {"jobs", "--threads"},
-    {"cores", "--threads"},
+    {"lr rate", "--learning-rate"},
+    {"epoch epochs num-epochs iterations iters max-iters max-steps num-steps train-steps", "--steps"},
+    {"gpu gpus cuda use-cuda", "--device cuda"},
+    {"cpu no-cuda", "--device cpu"},
+    {"output output-dir save-dir log-dir logdir run-dir", "--out"},
+    {"num-threads workers num-workers jobs cores", "--threads"},
     {"random-seed", "--seed"},
     {"num-seeds", "--seeds"},
     {"continue", "--resume"},
     {"force", "--overwrite"},
-    {"checkpoint", "--init"},
-    {"model", "--checkpoint"},
-    {"model", "--init"},
-    {"weights", "--checkpoint"},
-    {"weights", "--init"},
-    {"load", "--checkpoint"},
-    {"load", "--init"},
-    {"ckpt", "--checkpoint"},
-    {"ckpt", "--init"},
-    {"pretrained", "--init"},
-    {"save-every", "--checkpoint-every"},
-    {"save-steps", "--checkpoint-every"},
-    {"save-interval", "--checkpoint-every"},
-    {"log-interval", "--log-every"},
-    {"log-steps", "--log-every"},
-    {"print-every", "--log-every"},
+    {"model weights load ckpt", "--checkpoint"},
+    {"checkpoint model weights load ckpt pretrained", "--init"},
+    {"save-every save-steps save-interval", "--checkpoint-every"},
+    {"log-interval log-steps print-every", "--log-every"},
     {"skip-eval", "--no-eval"},
     {"seq-len", "--lengths"},
     {"seq-len", "--length"},
-    {"seq-len", "train.lengths"},
-    {"num-examples", "--count"},
-    {"num-examples", "--examples"},
-    {"num-samples", "--count"},
-    {"num-samples", "--examples"},
+    {"seq-len length lengths max-length", "train.lengths"},
+    {"num-examples num-samples", "--count"},
+    {"num-examples num-samples", "--examples"},
     {"dataset", "--data"},
-    {"dataset", "task.data"},
-    {"data", "task.data"},
+    {"dataset data", "task.data"},
     {"batch-size", "--batch"},
-    {"batch-size", "train.batch"},
-    {"batch", "train.batch"},
-    {"length", "train.lengths"},
-    {"lengths", "train.lengths"},
-    {"max-length", "train.lengths"},
+    {"batch-size batch", "train.batch"},
     {"optimizer", "train.optimizer"},
     {"weight-decay", "train.optimizer.weight_decay"},
     {"momentum", "train.optimizer.momentum"},
-    {"scheduler", "train.schedule"},
-    {"schedule", "train.schedule"},
-    {"warmup", "train.schedule.warmup"},
-    {"warmup-steps", "train.schedule.warmup"},
+    {"scheduler schedule", "train.schedule"},
+    {"warmup warmup-steps", "train.schedule.warmup"},
     {"clip", "train.clip"},
     {"dropout", "model.dropout"},
-    {"layers", "model.layers"},
-    {"num-layers", "model.layers"},
-    {"heads", "model.heads"},
-    {"num-heads", "model.heads"},
-    {"width", "model.width"},
-    {"d-model", "model.width"},
-    {"hidden-size", "model.width"},
-    {"dtype", "precision"},
-    {"precision", "precision"},
+    {"layers num-layers", "model.layers"},
+    {"heads num-heads", "model.heads"},
+    {"width d-model hidden-size", "model.width"},
+    {"dtype precision", "precision"},
 };
 
+/* Writes a word as the table has it. */
 static void strip(const char *word, char plain[LONGEST_WORD]) {
     size_t used = 0;
     word += strspn(word, "-_");
@@ -104,6 +57,17 @@ static void strip(const char *word, char plain[LONGEST_WORD]) {
 }
 
 static bool is_flag(const char *meaning) { return strncmp(meaning, "--", 2) == 0; }
+
+/* Whether a word is among words that are separated by blanks. */
+static bool has_word(const char *words, const char *word) {
+    size_t bytes = strlen(word);
+    for (; *words != 0; words += strspn(words, " ")) {
+        size_t length = strcspn(words, " ");
+        if (length == bytes && strncmp(words, word, bytes) == 0) return true;
+        words += length;
+    }
+    return false;
+}
 
 static bool has_option(const lh_option *options, int count, const char *flag) {
     size_t bytes = strcspn(flag, " ");
@@ -118,7 +82,7 @@ const char *lh_find_usual_flag(const char *word, const lh_option *options, int c
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
         const char *meaning = usual[i].meaning;
         *is_field = !is_flag(meaning);
-        if (strcmp(usual[i].word, plain) == 0 && (*is_field || has_option(options, count, meaning))) return meaning;
+        if (has_word(usual[i].words, plain) && (*is_field || has_option(options, count, meaning))) return meaning;
     }
     return NULL;
 }

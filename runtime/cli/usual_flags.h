@@ -1,4 +1,4 @@
-/* Common names of flags in other programs. */
+/* Knows common names of flags in other programs. */
 #ifndef LONGHAND_USUAL_FLAGS_H
 #define LONGHAND_USUAL_FLAGS_H
 

@@ -1,33 +1,39 @@
 /* See eval_data.h. */
+#define _GNU_SOURCE /* asprintf */
 #include "eval/eval_data.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/files.h"
 
 static const char *const digest_key[LH_SETS] = {"train_sha256", "eval_sha256", "validation_sha256"};
 
-void lh_read_recorded_data(const char *path, lh_recorded_data *recorded) {
-    char facts_path[LH_PATH_MAX], *text;
-    const char *slash = strrchr(path, '/');
-    int folder = slash != NULL ? (int)(slash - path) : 1;
+lh_status lh_read_facts(const char *path, json_t **facts, lh_error *error) {
+    char *text;
     size_t bytes;
+    lh_status status = lh_read_text(path, LH_MOST_FACTS, &text, &bytes, error);
+    *facts = status == LH_OK ? json_loadb(text, bytes, 0, NULL) : NULL;
+    free(text);
+    return status;
+}
+
+void lh_read_recorded_data(const char *path, lh_recorded_data *recorded) {
+    char *folder = lh_copy_directory(path), *facts_path = NULL;
+    json_t *facts = NULL;
     lh_error ignored;
     memset(recorded, 0, sizeof *recorded);
-    int used = snprintf(facts_path, sizeof facts_path, "%.*s/run.json", folder, slash != NULL ? path : ".");
-    if (used < 0 || (size_t)used >= sizeof facts_path || access(facts_path, F_OK) != 0) return;
-    if (lh_read_text(facts_path, LH_MOST_FACTS, &text, &bytes, &ignored) != LH_OK) return;
-    json_t *facts = json_loadb(text, bytes, 0, NULL), *data = json_object_get(facts, "data");
+    if (folder != NULL && asprintf(&facts_path, "%s/run.json", folder) < 0) facts_path = NULL;
+    if (facts_path != NULL) lh_read_facts(facts_path, &facts, &ignored);
+    const json_t *data = json_object_get(facts, "data");
     for (int set = 0; set < LH_SETS; set++) {
         const char *digest = json_string_value(json_object_get(data, digest_key[set]));
         if (digest != NULL && strlen(digest) < sizeof recorded->digest[set]) strcpy(recorded->digest[set], digest);
     }
     json_decref(facts);
-    free(text);
+    free(facts_path);
+    free(folder);
 }
 
 bool lh_records_data(const char *path, const lh_spec *spec) {

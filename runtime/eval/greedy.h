@@ -1,4 +1,4 @@
-/* A model's own answers to the examples of an evaluation: greedy decoding, starting at the first error of the
+/* Computes a model's own answers to the examples of an evaluation: greedy decoding, starting at the first error of the
  * teacher-forced pass.
  *
  * A model answers one label after the other and reads its own answers, or the target's token where the mask is 0. It
@@ -10,22 +10,23 @@
 
 #include "engine/engine.h"
 
-/* Numbers of decoded sequences. */
+/* Counts of decoded sequences and their labels. */
 typedef struct lh_greedy_sums {
-    int64_t sequences; /* sequences with a counted label */
-    int64_t counted, correct;
-    int64_t ended_early; /* sequences with an end symbol before the target's, or without one in the target */
-    int64_t not_ended;   /* sequences whose target has a counted end symbol and whose answers have none */
+    int64_t sequences;        /* sequences with a counted label */
+    int64_t counted, correct; /* labels with mask 1, and those with a right answer */
+    int64_t ended_early;      /* sequences with an end symbol before the target's, or without one in the target */
+    int64_t not_ended;        /* sequences whose target has a counted end symbol and whose answers have none */
 } lh_greedy_sums;
 
 /* Decodes the first `count` examples of an evaluated condition, unless the evaluation has decoded them
  * (condition->decoded). condition->answers has on entry the answers of the pass, on return the decoded answers.
- * lengths: [count] numbers of decoded answers. each: sums of the evaluation by example, or NULL; their counts are
- * replaced by the counts of the decoded answers. Errors: those of lh_decode and lh_batch_fill; LH_ERR_ENVIRONMENT: out
- * of memory. */
+ * lengths: [count] numbers of decoded answers. sequence_sums: [count] sums of the evaluation by example, or NULL; their
+ * counts are replaced by the counts of the decoded answers. Errors: those of lh_decode and lh_batch_fill;
+ * LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_answer_greedily(lh_engine *engine, const lh_condition *condition, int count, int *lengths,
                              lh_sums *sequence_sums, lh_greedy_sums *sums, lh_error *error);
 
+/* Adds every field of part to sums. */
 void lh_greedy_add(lh_greedy_sums *sums, const lh_greedy_sums *part);
 
 #endif

@@ -9,13 +9,10 @@
 
 static lh_status write_symbols(lh_json *line, const char *key, const char *const *names, int symbols,
                                const uint16_t *tokens, const uint8_t *mask, int count, lh_error *error) {
-    lh_text text;
-    lh_status status = lh_text_open(&text, error);
-    if (status != LH_OK) return status;
-    lh_print_symbols(text.out, names, symbols, tokens, mask, count);
-    status = lh_text_close(&text, error);
-    if (status == LH_OK) lh_json_string(line, key, text.text);
-    free(text.text);
+    char *text = NULL;
+    lh_status status = lh_write_symbols(names, symbols, tokens, mask, count, &text, error);
+    if (status == LH_OK) lh_json_string(line, key, text);
+    free(text);
     return status;
 }
 

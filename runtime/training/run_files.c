@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <jansson.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include "base/json_lines.h"
 #include "base/team.h"
 #include "data/datasets/epoch.h"
+#include "eval/eval_data.h"
 
 static lh_status join_path(char *path, size_t size, const char *directory, const char *name, lh_error *error) {
     if ((size_t)snprintf(path, size, "%s/%s", directory, name) >= size)
@@ -270,21 +270,19 @@ lh_status lh_run_begin(lh_run *run, lh_run_start start, lh_error *error) {
 }
 
 lh_status lh_run_read_ending(const lh_run *run, int *exit_code, int64_t *step, lh_error *error) {
-    char path[LH_PATH_MAX + 64], *text;
-    size_t bytes;
+    char path[LH_PATH_MAX + 64];
+    json_t *facts;
     *exit_code = -1;
     *step = 0;
     lh_status status = join_path(path, sizeof path, run->directory, "run.json", error);
     if (status != LH_OK || !has_file(run, "run.json")) return status;
-    status = lh_read_text(path, LH_MOST_FACTS, &text, &bytes, error);
-    if (status != LH_OK) return status;
-    json_t *facts = json_loads(text, 0, NULL), *code = json_object_get(facts, "exit");
+    status = lh_read_facts(path, &facts, error);
+    const json_t *code = json_object_get(facts, "exit");
     if (json_is_integer(code)) {
         *exit_code = (int)json_integer_value(code);
         *step = json_integer_value(json_object_get(facts, "step"));
     }
     json_decref(facts);
-    free(text);
     return status;
 }
 

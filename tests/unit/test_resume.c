@@ -180,44 +180,6 @@ static void test_resume_unreadable_current_is_an_environment_error(void **state)
     free(v);
 }
 
-/* Rewrites a checkpoint without its optimiser's metadata entry. */
-static void leave_out_optimizer(const char *path) {
-    enum { MOST = 64 };
-    lh_st_file *file;
-    lh_st_tensor tensors[MOST];
-    lh_st_meta meta[MOST];
-    lh_error error;
-    char text[24];
-    uint64_t sum = 0;
-    int pairs = 0;
-    lh_assert_ok(lh_st_read(path, &file, &error), &error);
-    int count = lh_st_count(file), all = lh_st_metadata_count(file);
-    assert_true(count <= MOST && all <= MOST);
-    for (int i = 0; i < count; i++) tensors[i] = *lh_st_get(file, i);
-    for (int i = 0; i < count; i++) sum += lh_checkpoint_sum_tensor(&tensors[i]);
-    for (int i = 0; i < all; i++)
-        if (strcmp(lh_st_metadata_get(file, i)->key, "optimizer") != 0) meta[pairs++] = *lh_st_metadata_get(file, i);
-    assert_int_equal(pairs, all - 1);
-    for (int i = 0; i < pairs; i++) sum += lh_checkpoint_sum_meta(&meta[i]);
-    snprintf(text, sizeof text, "%016" PRIx64, sum);
-    for (int i = 0; i < pairs; i++)
-        if (strcmp(meta[i].key, LH_CHECKSUM_KEY) == 0) meta[i].value = text;
-    lh_assert_ok(lh_st_write(path, tensors, count, meta, pairs, &error), &error);
-    lh_st_free(file);
-}
-
-/* Files of early versions, which had no other optimiser, do not name it. */
-static void test_resume_without_a_named_optimiser_is_adam(void **state) {
-    toy_state *v = toy_make_filled_state(0);
-    lh_spec sgd = lh_toy_spec;
-    sgd.optimizer = (lh_optimizer){.kind = "sgd", .states = 1, .state_name = {"momentum"}};
-    rotate(*state, v, 10);
-    leave_out_optimizer(name_current(*state));
-    check_resumes(*state, v, 10, NULL);
-    check_resume_refused(*state, &sgd, toy_run_facts(), "its optimiser is \"adam\", this run's is \"sgd\"");
-    free(v);
-}
-
 /* Parameters alone are enough for an evaluation, but not for a resume. */
 static void test_resume_parameters_alone_refused(void **state) {
     toy_write_parameters(name_current(*state), -1, -1, NULL);
@@ -342,7 +304,6 @@ int main(void) {
         lh_test_in_directory(test_resume_damaged_current_falls_back),
         lh_test_in_directory(test_resume_both_damaged_refused_naming_both),
         lh_test_in_directory(test_resume_unreadable_current_is_an_environment_error),
-        lh_test_in_directory(test_resume_without_a_named_optimiser_is_adam),
         lh_test_in_directory(test_resume_parameters_alone_refused),
         lh_test_in_directory(test_rotate_three_times_last_two_kept),
         lh_test_in_directory(test_rotate_damaged_current_previous_stays),

@@ -108,8 +108,10 @@ local WITHOUT = {
 function M.read_flags(root)
   local words = {}
   local text = write.read(root .. "/runtime/cli/usual_flags.c") or ""
-  for word, meaning in text:gmatch('\n%s*{"([%w-]+)", "([^"]+)"}') do
-    lists.append_to(words, (word:gsub("-", "_")), meaning)
+  for row, meaning in text:gmatch('\n%s*{"([%w- ]+)",%s+"([^"]+)"}') do
+    for word in row:gmatch("%S+") do
+      lists.append_to(words, (word:gsub("-", "_")), meaning)
+    end
   end
   return words
 end

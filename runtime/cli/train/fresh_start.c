@@ -4,7 +4,6 @@
 
 #include <ctype.h>
 #include <dirent.h>
-#include <jansson.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +11,14 @@
 
 #include "base/files.h"
 #include "base/json_text.h"
+#include "eval/eval_data.h"
 
 enum {
-    MOST_LISTED = 256, /* most folders that are read */
-    MOST_PLANS = 3,    /* most plans that are compared */
-    MOST_FIELDS = 12,  /* most printed fields of a plan */
-    LONGEST_VALUE = 48,
-    LONGEST_FIELD = 160
+    MOST_LISTED = 256,  /* most folders that are read */
+    MOST_PLANS = 3,     /* most plans that are compared */
+    MOST_FIELDS = 12,   /* most printed fields of a plan */
+    LONGEST_VALUE = 48, /* most printed bytes of a value */
+    LONGEST_FIELD = 160 /* bytes for the path of a field, or a text of run.json */
 };
 
 /* A folder inside the searched folder, and its time of modification. */
@@ -50,7 +50,7 @@ __attribute__((format(printf, 2, 3))) static bool put_path(char path[LH_PATH_MAX
     return bytes >= 0 && bytes < LH_PATH_MAX;
 }
 
-/* Lists the folders below path with fitting names that contain the file `wanted` (".": any), the newest first. */
+/* Lists the folders in `path` with fitting names that contain the file file_name (".": any folder), newest first. */
 static int list_folders(const char *path, bool (*fits)(const char *name), const char *file_name,
                         folder list[MOST_LISTED]) {
     int count = 0;
@@ -74,7 +74,7 @@ static int list_folders(const char *path, bool (*fits)(const char *name), const 
 /* ---- differences between two resolved specs ---- */
 
 typedef struct comparison {
-    int fields;
+    int fields;               /* number of fields that differ so far */
     char path[LONGEST_FIELD]; /* path of the compared field */
 } comparison;
 
@@ -99,7 +99,7 @@ static void show_field(comparison *c, const json_t *earlier, const json_t *curre
     fputs(" here\n", stderr);
 }
 
-/* Appends ".key" to the path; returns its former length. */
+/* Appends ".key" to the path of the field; returns the former length of the path. */
 static size_t enter(comparison *c, const char *key) {
     size_t old_length = strlen(c->path);
     snprintf(c->path + old_length, sizeof c->path - old_length, "%s%s", old_length > 0 ? "." : "", key);
@@ -165,18 +165,16 @@ static void compare_specs(json_t *facts, const lh_spec *spec) {
 /* Prints the newest run of another plan, and the differences between its spec and this one. */
 static bool print_plan(const lh_run *run, const char *digest) {
     static folder runs[MOST_LISTED];
-    char path[LH_PATH_MAX], name[LH_PATH_MAX], *text = NULL;
-    size_t bytes;
-    lh_error error;
+    char path[LH_PATH_MAX], name[LH_PATH_MAX];
+    json_t *facts;
+    lh_error ignored;
     if (!put_path(path, "%s/%s/%s", run->root, run->spec->id, digest)) return false;
     if (list_folders(path, is_run, "run.json", runs) == 0) return false;
     if (!put_path(name, "%s/%s/run.json", path, runs[0].name)) return false;
     fprintf(stderr, "  there is %s/%s, of another plan:\n", path, runs[0].name);
-    json_t *facts = NULL;
-    if (lh_read_text(name, LH_MOST_FACTS, &text, &bytes, &error) == LH_OK) facts = json_loadb(text, bytes, 0, NULL);
+    lh_read_facts(name, &facts, &ignored);
     compare_specs(facts, run->spec);
     json_decref(facts);
-    free(text);
     return true;
 }
 
@@ -209,9 +207,9 @@ static const char *write_shown(const json_t *data, const char *key, char text[LO
 
 /* Prints a run with the same rate and seed that was trained on another file; returns whether there is one. */
 static bool print_data(const lh_run *run, const char *path, const folder *runs, int count) {
-    char start[64], name[LH_PATH_MAX], rate[LH_NUMBER_TEXT], file[LONGEST_FIELD], digest[LONGEST_FIELD], *text;
+    char start[64], name[LH_PATH_MAX], rate[LH_NUMBER_TEXT], file[LONGEST_FIELD], digest[LONGEST_FIELD];
     const lh_dataset *train = run->spec->data != NULL ? &run->spec->corpus->train : NULL;
-    size_t bytes;
+    json_t *facts;
     lh_error ignored;
     snprintf(start, sizeof start, "lr%s-seed%llu", lh_write_shortest(run->learning_rate, rate),
              (unsigned long long)run->seed);
@@ -220,15 +218,14 @@ static bool print_data(const lh_run *run, const char *path, const folder *runs, 
         if (strncmp(runs[i].name, start, strlen(start)) != 0 || (*suffix != 0 && strncmp(suffix, "-data", 5) != 0))
             continue;
         if (!put_path(name, "%s/%s/run.json", path, runs[i].name)) continue;
-        if (lh_read_text(name, LH_MOST_FACTS, &text, &bytes, &ignored) != LH_OK) continue;
-        json_t *facts = json_loadb(text, bytes, 0, NULL), *data = json_object_get(facts, "data");
+        if (lh_read_facts(name, &facts, &ignored) != LH_OK) continue;
+        const json_t *data = json_object_get(facts, "data");
         fprintf(stderr,
                 "  there is %s/%s, trained on other data: %s, whose SHA-256 is %s;\n"
                 "  this run is trained on %s, whose SHA-256 is %s\n",
                 path, runs[i].name, write_shown(data, "train", file), write_shown(data, "train_sha256", digest),
                 train->path, train->digest);
         json_decref(facts);
-        free(text);
         return true;
     }
     return false;

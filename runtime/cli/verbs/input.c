@@ -50,6 +50,7 @@ static lh_status check_counts(const lh_spec *spec, const char *name, const lh_in
     return LH_OK;
 }
 
+/* Finds the task length n whose input has this many tokens. */
 static lh_status search_length(lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
     const lh_task *task = spec->task;
     int most = 4 * input->input_length + 16;
@@ -75,6 +76,7 @@ static void put_shape(lh_input *input, const lh_spec *spec) {
     input->n = 1;
 }
 
+/* Checks and sets the lengths of a line, with a dataset. */
 static lh_status set_shape(lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
     int outputs = input->outputs > 0 ? input->outputs : 1;
     if (input->input_length + outputs > spec->data->longest)
@@ -110,18 +112,24 @@ static lh_status find_length(lh_input *input, const lh_spec *spec, int64_t line,
     return status == LH_OK ? check_counts(spec, "distances", input->distances, &shape, line, error) : status;
 }
 
+/* Reads a list of token ids or names; tokens must hold all. */
+static lh_status read_names(const json_t *list, const char *const *names, int symbols, int64_t line, const char *key,
+                            uint16_t *tokens, lh_error *error) {
+    char where[32];
+    lh_alphabet alphabet;
+    snprintf(where, sizeof where, "line %lld", (long long)line);
+    lh_status status = lh_alphabet_open(&alphabet, names, symbols, error);
+    if (status == LH_OK) status = lh_tokens_read(&alphabet, list, where, key, tokens, error);
+    lh_alphabet_close(&alphabet);
+    return status;
+}
+
 static lh_status read_tokens(lh_input *input, const lh_spec *spec, int64_t line, const json_t *list, lh_error *error) {
     if (!is_list(list)) return fail_line(line, error, "\"input\" is no list of tokens");
     input->input_length = (int)json_array_size(list);
     input->input = calloc((size_t)input->input_length, sizeof *input->input);
     if (input->input == NULL) return fail_no_memory(line, error);
-    char where[32];
-    lh_alphabet alphabet;
-    snprintf(where, sizeof where, "line %lld", (long long)line);
-    lh_status status = lh_alphabet_open(&alphabet, spec->task->input_symbol, spec->task->input_symbols, error);
-    if (status == LH_OK) status = lh_tokens_read(&alphabet, list, where, "input", input->input, error);
-    lh_alphabet_close(&alphabet);
-    return status;
+    return read_names(list, spec->task->input_symbol, spec->task->input_symbols, line, "input", input->input, error);
 }
 
 /* Reads integers from least to range - 1; the caller frees them. */
@@ -162,7 +170,7 @@ static lh_status fail_undrawn(const char *name, int64_t line, lh_error *error) {
 }
 
 /* Reads lists by stream, for the streams of the model. */
-static lh_status read_streams(json_t *object, const lh_spec *spec, const given *problem, int64_t line,
+static lh_status read_streams(json_t *object, const lh_spec *spec, const given *values, int64_t line,
                               lh_input_list *out, lh_error *error) {
     const char *stream;
     json_t *list;
@@ -170,31 +178,32 @@ static lh_status read_streams(json_t *object, const lh_spec *spec, const given *
     if (!json_is_object(object))
         return lh_fail(error, LH_ERR_INPUT,
                        "line %lld: \"%s\" is no object\n  expected: {\"%s\":[...],\"%s\":[...]}, the model's streams",
-                       (long long)line, problem->name, spec->format->stream[0].name, spec->format->stream[1].name);
+                       (long long)line, values->name, spec->format->stream[0].name, spec->format->stream[1].name);
     json_object_foreach(object, stream, list) {
         int s = find_stream(spec->format, stream);
         if (s == spec->format->streams)
             return lh_fail(error, LH_ERR_INPUT, "line %lld: \"%s\" is for \"%.40s\"\n  expected: \"%s\" or \"%s\"",
-                           (long long)line, problem->name, stream, spec->format->stream[0].name,
+                           (long long)line, values->name, stream, spec->format->stream[0].name,
                            spec->format->stream[1].name);
-        const label field = find_label(spec, problem->name, s);
-        status = problem->range[s] == 0
+        const label field = find_label(spec, values->name, s);
+        status = values->range[s] == 0
                      ? fail_undrawn(field.text, line, error)
-                     : read_list(list, field.text, problem->least[s], problem->range[s], line, &out[s], error);
+                     : read_list(list, field.text, values->least[s], values->range[s], line, &out[s], error);
         if (status != LH_OK) break;
     }
     return status;
 }
 
-static lh_status read_lists(const json_t *object, const lh_spec *spec, const given *problem, int64_t line,
+/* Reads the lists of positions or distances of a line, if it has any. */
+static lh_status read_lists(const json_t *object, const lh_spec *spec, const given *values, int64_t line,
                             lh_input_list *out, lh_error *error) {
-    json_t *lists = json_object_get(object, problem->name);
+    json_t *lists = json_object_get(object, values->name);
     bool drawn = false;
     if (lists == NULL) return LH_OK;
-    for (int s = 0; s < spec->format->streams; s++) drawn = drawn || problem->range[s] > 0;
-    if (!drawn) return fail_undrawn(problem->name, line, error);
-    if (spec->format->streams > 1) return read_streams(lists, spec, problem, line, out, error);
-    return read_list(lists, problem->name, *problem->least, *problem->range, line, out, error);
+    for (int s = 0; s < spec->format->streams; s++) drawn = drawn || values->range[s] > 0;
+    if (!drawn) return fail_undrawn(values->name, line, error);
+    if (spec->format->streams > 1) return read_streams(lists, spec, values, line, out, error);
+    return read_list(lists, values->name, *values->least, *values->range, line, out, error);
 }
 
 static lh_status read_outputs(lh_input *input, const lh_spec *spec, int64_t line, const json_t *value,
@@ -229,8 +238,6 @@ static lh_status check_distances(const lh_input_list *list, const char *name, in
 static lh_status read_target(lh_input *input, const lh_spec *spec, int64_t line, const json_t *object,
                              lh_error *error) {
     const json_t *list = json_object_get(object, "target"), *mask = json_object_get(object, "mask");
-    char where[32];
-    lh_alphabet alphabet;
     if (list == NULL && mask != NULL) return fail_line(line, error, "\"mask\" is given without \"target\"");
     if (list == NULL) return LH_OK;
     if (!is_list(list)) return fail_line(line, error, "\"target\" is no list of tokens");
@@ -247,11 +254,8 @@ static lh_status read_target(lh_input *input, const lh_spec *spec, int64_t line,
         if (counts != NULL && (!json_is_integer(counts) || json_integer_value(counts) >> 1 != 0))
             return lh_fail(error, LH_ERR_INPUT, "line %lld: mask[%zu] is neither 0 nor 1", (long long)line, i);
     }
-    snprintf(where, sizeof where, "line %lld", (long long)line);
-    lh_status status = lh_alphabet_open(&alphabet, spec->task->output_symbol, spec->task->output_symbols, error);
-    if (status == LH_OK) status = lh_tokens_read(&alphabet, list, where, "target", input->target, error);
-    lh_alphabet_close(&alphabet);
-    return status;
+    return read_names(list, spec->task->output_symbol, spec->task->output_symbols, line, "target", input->target,
+                      error);
 }
 
 static lh_status fail_length(int64_t line, int found, int expected, lh_error *error) {

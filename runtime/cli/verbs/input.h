@@ -1,4 +1,5 @@
-/* Inputs of predict and trace as users write them: a JSON line of token ids or names, or text in the task's symbols. */
+/* Reads inputs of predict and trace as users write them: a JSON line of token ids or names, or text in the task's
+ * symbols. */
 #ifndef LONGHAND_INPUT_H
 #define LONGHAND_INPUT_H
 
@@ -17,8 +18,8 @@ typedef struct lh_input {
     uint16_t *input; /* [input_length] tokens */
     int input_length;
     lh_input_list positions[LH_MAX_STREAMS], distances[LH_MAX_STREAMS]; /* distances: 0, then ascending */
-    uint16_t *target; /* [output tokens of n] the right answer; NULL: unknown */
-    uint8_t *mask;    /* [output tokens of n] 0: the target token does not count; NULL: all count */
+    uint16_t *target; /* [target_length] the right answer; NULL: unknown */
+    uint8_t *mask;    /* [target_length] 0: the target's token does not count; NULL if target is NULL */
     int target_length;
 } lh_input;
 

@@ -13,11 +13,12 @@ typedef struct trace_answer {
     const lh_task *task;
     const lh_query *query;
     const lh_right_answer *right;
-    int index, draw, draws;     /* index of the input; index of the draw; number of draws */
-    int inputs, labels, length; /* input tokens; labels; answers up to the end */
-    const int32_t *answer;      /* [labels] */
-    bool known;
-    int wrong; /* number of wrong or missing answers */
+    int index, draw, draws; /* index of the input; index of the draw; number of draws */
+    int inputs, labels;     /* numbers of input tokens and labels */
+    const int32_t *answer;  /* [labels] classes; -1 after the end */
+    int length;             /* number of answers up to the end */
+    bool known;             /* at least one right answer is known */
+    int wrong;              /* number of wrong or missing answers */
 } trace_answer;
 
 /* Texts of symbols: the input, the answer, and the right answer if the answer is wrong. */
@@ -29,6 +30,7 @@ static bool is_counted(const trace_answer *a, int i) {
 
 static bool is_wrong(const trace_answer *a, int i) { return is_counted(a, i) && a->answer[i] != a->right->target[i]; }
 
+/* The answer to an example of a group under one draw. */
 static trace_answer find_answer(const lh_traces *traces, const lh_trace_group *group, int draw, int example) {
     const lh_spec *spec = traces->spec;
     const lh_trace_request *request = &traces->request;
@@ -52,24 +54,13 @@ static trace_answer find_answer(const lh_traces *traces, const lh_trace_group *g
     return a;
 }
 
-/* Writes names of `count` tokens, for free(). Tokens that do not count are in parentheses. */
-static lh_status write_names(const char *const *names, int symbols, const uint16_t *tokens, const uint8_t *mask,
-                             int count, char **out, lh_error *error) {
-    lh_text text;
-    lh_status status = lh_text_open(&text, error);
-    if (status != LH_OK) return status;
-    lh_print_symbols(text.out, names, symbols, tokens, mask, count);
-    status = lh_text_close(&text, error);
-    *out = text.text;
-    return status;
-}
-
+/* Writes the names of the answers, for free(). */
 static lh_status write_answer_names(const trace_answer *a, char **out, lh_error *error) {
     uint16_t *tokens = calloc((size_t)a->length + 1, sizeof *tokens);
     if (tokens == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %d symbols", a->length);
     for (int i = 0; i < a->length; i++) tokens[i] = (uint16_t)a->answer[i];
     lh_status status =
-        write_names(a->task->output_symbol, a->task->output_symbols, tokens, NULL, a->length, out, error);
+        lh_write_symbols(a->task->output_symbol, a->task->output_symbols, tokens, NULL, a->length, out, error);
     free(tokens);
     return status;
 }
@@ -119,12 +110,12 @@ static void print_json(const trace_answer *a, char *const text[TEXTS]) {
 static lh_status print_one(const trace_answer *a, bool json, lh_error *error) {
     const lh_task *task = a->task;
     char *text[TEXTS] = {NULL};
-    lh_status status =
-        write_names(task->input_symbol, task->input_symbols, a->query->input, NULL, a->inputs, &text[INPUT], error);
+    lh_status status = lh_write_symbols(task->input_symbol, task->input_symbols, a->query->input, NULL, a->inputs,
+                                        &text[INPUT], error);
     if (status == LH_OK) status = write_answer_names(a, &text[ANSWER], error);
     if (status == LH_OK && a->wrong > 0)
-        status = write_names(task->output_symbol, task->output_symbols, a->right->target, a->right->mask, a->labels,
-                             &text[RIGHT], error);
+        status = lh_write_symbols(task->output_symbol, task->output_symbols, a->right->target, a->right->mask,
+                                  a->labels, &text[RIGHT], error);
     if (status == LH_OK) (json ? print_json : print_text)(a, text);
     for (int i = 0; i < TEXTS; i++) free(text[i]);
     return status;

@@ -26,22 +26,28 @@ static void print_text(const lh_spec *spec, const lh_batch *batch, int input_len
     printf("\n");
 }
 
-/* Prints examples first .. first + count - 1 at task length n, or of shape n. */
+/* Makes and prints the example at `index` of a source; batch: a buffer for one example. */
+static lh_status print_example(const lh_spec *spec, lh_batch *batch, const lh_source *source, int n, uint32_t index,
+                               bool text, lh_error *error) {
+    lh_status status = lh_batch_fill(batch, spec, source, n, index, 1, error);
+    if (status == LH_OK && text) print_text(spec, batch, lh_get_input_length(spec, n));
+    else if (status == LH_OK) print_json(batch, lh_get_input_length(spec, n));
+    return status;
+}
+
+/* Prints the first `count` examples at task length n. */
 static lh_status print_examples(const lh_spec *spec, const lh_source *source, int n, int64_t count, bool text,
                                 lh_error *error) {
     lh_batch batch;
     lh_status status = lh_batch_open(&batch, spec, n, 1, error);
     if (status != LH_OK) return status;
-    for (int64_t i = 0; status == LH_OK && i < count && !ferror(stdout); i++) {
-        status = lh_batch_fill(&batch, spec, source, n, (uint32_t)i, 1, error);
-        if (status == LH_OK && text) print_text(spec, &batch, lh_get_input_length(spec, n));
-        else if (status == LH_OK) print_json(&batch, lh_get_input_length(spec, n));
-    }
+    for (int64_t i = 0; status == LH_OK && i < count && !ferror(stdout); i++)
+        status = print_example(spec, &batch, source, n, (uint32_t)i, text, error);
     lh_batch_close(&batch);
     return status;
 }
 
-/* Finds the indices of a set's examples with inputs of this length (0: any); for free(). */
+/* Finds the indices of a set's examples with inputs of this length (0: any), for free(); NULL: out of memory. */
 static uint32_t *find_examples(const lh_corpus *corpus, const lh_dataset *set, int length, int64_t *found) {
     uint32_t *indices = malloc((size_t)set->count * sizeof *indices + 1);
     *found = 0;
@@ -62,9 +68,7 @@ static lh_status print_chosen(const lh_spec *spec, const lh_dataset *set, const 
         int n = lh_dataset_find_shape(set, spec->corpus->shapes, indices[i]);
         uint32_t pick = indices[i] - (uint32_t)set->first[n - 1];
         lh_source source = {.domain = LH_DOMAIN_DATA, .set = set, .pick = &pick};
-        status = lh_batch_fill(&batch, spec, &source, n, 0, 1, error);
-        if (status == LH_OK && text) print_text(spec, &batch, lh_get_input_length(spec, n));
-        else if (status == LH_OK) print_json(&batch, lh_get_input_length(spec, n));
+        status = print_example(spec, &batch, &source, n, 0, text, error);
     }
     lh_batch_close(&batch);
     return status;

@@ -43,10 +43,6 @@ static int merge_sizes(lh_sizes *sizes, const lh_reading readings[LH_SETS]) {
     return shapes;
 }
 
-static lh_status fail_no_memory(lh_error *error) {
-    return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the examples");
-}
-
 /* Moves the examples of a reading to a set; the records must be sorted. */
 static lh_status fill_set(lh_dataset *set, const char *path, lh_reading *reading, const lh_corpus *corpus, int axes,
                           lh_error *error) {
@@ -68,7 +64,7 @@ static lh_status fill_set(lh_dataset *set, const char *path, lh_reading *reading
     set->line = calloc((size_t)set->count + 1, sizeof *set->line);
     set->values = calloc((size_t)set->count * (size_t)axes + 1, sizeof *set->values);
     if (set->first == NULL || set->start == NULL || set->line == NULL || set->values == NULL)
-        return fail_no_memory(error);
+        return lh_fail_examples(error);
     int64_t i = 0;
     for (int n = 1; n <= shapes; n++) {
         set->first[n - 1] = i;
@@ -99,7 +95,7 @@ static lh_status list_lengths(lh_corpus *c, lh_error *error) {
     c->trained = malloc(bytes);
     c->lengths = malloc(bytes);
     c->selected = malloc(bytes);
-    if (c->trained == NULL || c->lengths == NULL || c->selected == NULL) return fail_no_memory(error);
+    if (c->trained == NULL || c->lengths == NULL || c->selected == NULL) return lh_fail_examples(error);
     for (int n = 1; n <= c->shapes; n++) {
         int input = c->sizes[n - 1].input;
         if (lh_dataset_count_examples(&c->train, n) > 0) c->trained[c->trained_count++] = n;
@@ -125,7 +121,7 @@ static lh_status build(lh_corpus *c, int axes, const char *const paths[LH_SETS],
         if (readings[i].count > 0)
             qsort(readings[i].records, (size_t)readings[i].count, sizeof(lh_record), compare_records);
     c->sizes = calloc((size_t)count_all(readings) + 1, sizeof *c->sizes);
-    if (c->sizes == NULL) return fail_no_memory(error);
+    if (c->sizes == NULL) return lh_fail_examples(error);
     c->shapes = merge_sizes(c->sizes, readings);
     c->separate = readings[LH_SET_TEST].count > 0;
     for (int i = 0; status == LH_OK && i < LH_SETS; i++)
@@ -196,7 +192,7 @@ static lh_status mark_trained(lh_corpus *corpus, const lh_spec *spec, lh_error *
     for (int i = LH_SET_TEST; status == LH_OK && i < LH_SETS; i++) {
         if (sets[i] == NULL || sets[i]->count == 0 || sets[i]->trained != NULL) continue;
         sets[i]->trained = calloc((size_t)sets[i]->count, 1);
-        if (sets[i]->trained == NULL) return fail_no_memory(error);
+        if (sets[i]->trained == NULL) return lh_fail_examples(error);
         status = lh_overlap_count_examples(corpus, (lh_set)i, &overlap, sets[i]->trained, error);
     }
     return status;

@@ -104,9 +104,7 @@ static lh_status take_mask(const line *l, const json_t *object, size_t outputs, 
     return status;
 }
 
-static lh_status fail_no_memory(lh_error *error) {
-    return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the examples");
-}
+lh_status lh_fail_examples(lh_error *error) { return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the examples"); }
 
 /* Makes room for one more record and its values. */
 static lh_status make_records(lh_reading *r, int axes, lh_error *error) {
@@ -116,7 +114,7 @@ static lh_status make_records(lh_reading *r, int axes, lh_error *error) {
     if (records != NULL) r->records = records;
     int32_t *values = realloc(r->values, ((size_t)r->capacity * (size_t)axes + 1) * sizeof *values);
     if (values != NULL) r->values = values;
-    return records != NULL && values != NULL ? LH_OK : fail_no_memory(error);
+    return records != NULL && values != NULL ? LH_OK : lh_fail_examples(error);
 }
 
 /* Makes room for this many more tokens. */
@@ -127,7 +125,7 @@ static lh_status make_tokens(lh_reading *r, int64_t tokens, lh_error *error) {
     if (more != NULL) r->tokens = more;
     uint8_t *mask = realloc(r->mask, (size_t)r->token_capacity);
     if (mask != NULL) r->mask = mask;
-    return more != NULL && mask != NULL ? LH_OK : fail_no_memory(error);
+    return more != NULL && mask != NULL ? LH_OK : lh_fail_examples(error);
 }
 
 lh_status lh_reading_add(lh_reading *r, int input, int output, int words, int axes, lh_example_storage *storage,

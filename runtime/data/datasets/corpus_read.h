@@ -34,6 +34,9 @@ typedef struct lh_example_storage {
     int32_t *values;
 } lh_example_storage;
 
+/* Fails with LH_ERR_ENVIRONMENT: there is no memory for the examples. */
+lh_status lh_fail_examples(lh_error *error);
+
 /* Appends an example of these sizes, which the caller then writes to storage. words: elements of tokens and mask; axes:
  * number of values. LH_ERR_INPUT: too many examples; LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_reading_add(lh_reading *reading, int input, int output, int words, int axes, lh_example_storage *storage,

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/json_text.h"
+
 void lh_print_symbols(FILE *out, const char *const *names, int symbols, const uint16_t *tokens, const uint8_t *mask,
                       int count) {
     bool single = true;
@@ -14,6 +16,17 @@ void lh_print_symbols(FILE *out, const char *const *names, int symbols, const ui
         bool counted = mask == NULL || mask[i] != 0;
         fprintf(out, "%s%s%s%s", single || i == 0 ? "" : " ", counted ? "" : "(", name, counted ? "" : ")");
     }
+}
+
+lh_status lh_write_symbols(const char *const *names, int symbols, const uint16_t *tokens, const uint8_t *mask,
+                           int count, char **text, lh_error *error) {
+    lh_text stream;
+    lh_status status = lh_text_open(&stream, error);
+    if (status != LH_OK) return status;
+    lh_print_symbols(stream.out, names, symbols, tokens, mask, count);
+    status = lh_text_close(&stream, error);
+    *text = stream.text;
+    return status;
 }
 
 int lh_read_symbols(const char *const *names, int symbols, const char *text, uint16_t *tokens) {

@@ -5,10 +5,16 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Prints tokens, without separators if every name is one character, else separated by blanks. A name with mask 0 (mask
- * may be NULL) is in parentheses. */
+#include "longhand/status.h"
+
+/* Prints tokens by names, [symbols], without separators if every name is one character, else separated by blanks. A
+ * name with mask 0 (mask may be NULL) is in parentheses. */
 void lh_print_symbols(FILE *out, const char *const *names, int symbols, const uint16_t *tokens, const uint8_t *mask,
                       int count);
+
+/* Writes what lh_print_symbols prints, for free(). LH_ERR_ENVIRONMENT: out of memory. */
+lh_status lh_write_symbols(const char *const *names, int symbols, const uint16_t *tokens, const uint8_t *mask,
+                           int count, char **text, lh_error *error);
 
 /* Reads tokens from text; the longest matching name wins, blanks are skipped. Returns their number, or -1 - offset of
  * the first text that is no symbol. tokens must hold strlen(text) elements. */
