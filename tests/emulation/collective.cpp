@@ -1,4 +1,4 @@
-/* Operations of a whole warp: shuffles, votes, products of fragments. */
+/* Collective operations of a warp: shuffles, votes, products of fragments. */
 #include "collective.h"
 
 #include "cuda_emulation.h"

@@ -1,12 +1,13 @@
-/* Points at which a thread of the emulation waits, and the collective operations of a warp's threads there. */
+/* The notes of waiting threads, and the collective operations of a warp. */
 #ifndef LH_TESTS_COLLECTIVE_H
 #define LH_TESTS_COLLECTIVE_H
 
 /* An operation that runs on the host's stack once all live threads of the mask have arrived. It gets their arguments by
- * lane, and the set of these lanes, and writes results into the arguments. Returns a description of the error, or
+ * lane and the set of these lanes, and writes results into the arguments. Returns a description of the error, or
  * NULL. */
 typedef const char *lh_collective(void *const *arguments, unsigned lanes);
 
+/* The position at which a thread waits, and its part of an operation. */
 struct lh_note {
     const char *name, *file; /* name of the call; file that contains it */
     int line;
@@ -15,7 +16,7 @@ struct lh_note {
     void *argument;     /* pointer to the thread's own stack */
 };
 
-/* The running thread waits until the collective is done. */
+/* Lets the running thread wait until the operation is complete. */
 void lh_collective_join(const lh_note &note);
 
 #endif

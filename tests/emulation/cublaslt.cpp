@@ -1,6 +1,6 @@
-/* The functions of cuBLASLt that the runtime calls, on the emulated device's memory: column-major matrices, sums in
- * double, computed when the stream reaches them. A bias, one number for each row of the result, is added to the
- * rounded sum in each column, before the rectifier. LONGHAND_CUBLASLT may name the emulation's library. */
+/* The functions of cuBLASLt that the runtime calls, on the emulated device's memory: products of column-major matrices,
+ * summed in double and computed when the stream reaches them. A bias has one number for each row of the result; it is
+ * added to the rounded sums before the rectifier. LONGHAND_CUBLASLT may name the emulation's library. */
 #include <math.h>
 
 #include "device.h"
@@ -69,14 +69,14 @@ struct matrix {
     layout l;
     bool is_transposed;
 
-    double at(unsigned long long row, unsigned long long column) const {
+    double get(unsigned long long row, unsigned long long column) const {
         size_t i = is_transposed ? column + row * l.stride : row + column * l.stride;
         return l.type == REAL_64F ? reinterpret_cast<const double *>(memory)[i]
                                   : reinterpret_cast<const float *>(memory)[i];
     }
     unsigned long long rows() const { return is_transposed ? l.columns : l.rows; }
     unsigned long long columns() const { return is_transposed ? l.rows : l.columns; }
-    bool on_device() const {
+    bool is_on_device() const {
         if (reinterpret_cast<size_t>(memory) % ALIGNMENT != 0) return false;
         size_t elements = (size_t)(l.stride * (l.columns - 1) + l.rows);
         return lh_device_holds(memory, elements * (l.type == REAL_64F ? 8 : 4));
@@ -91,14 +91,14 @@ bool is_supported(const operation *o, const layout *a, const layout *b, const la
            first.columns() == second.rows();
 }
 
-/* The algorithm does not contain its epilogue. */
+/* Returns the only algorithm for these shapes. It does not depend on the epilogue. bias_alignment: 0 without a bias. */
 algorithm choose_algorithm(const layout *a, const layout *b, const layout *c, unsigned long long bias_alignment) {
     return {{MARK ^ (unsigned)lh_emulated.multiprocessors, a->rows, a->columns, b->rows, b->columns, c->rows,
              c->columns, (unsigned long long)c->type + 256 * bias_alignment}};
 }
 
-/* The alignment of an address; a product checks it. */
-unsigned long long get_alignment(const operation *o) {
+/* Returns the alignment of the bias in bytes; 0: there is no bias. */
+unsigned long long get_bias_alignment(const operation *o) {
     unsigned long long address = reinterpret_cast<size_t>(o->bias);
     return o->epilogue & BIAS ? address & -address : 0;
 }
@@ -120,8 +120,8 @@ void multiply(double alpha, const matrix &a, const matrix &b, double beta, const
     for (unsigned long long column = 0; column < c.l.columns; column++)
         for (unsigned long long row = 0; row < c.l.rows; row++) {
             double sum = 0;
-            for (unsigned long long k = 0; k < a.columns(); k++) sum += a.at(row, k) * b.at(k, column);
-            sum = alpha * sum + (beta != 0 ? beta * c.at(row, column) : 0);
+            for (unsigned long long k = 0; k < a.columns(); k++) sum += a.get(row, k) * b.get(k, column);
+            sum = alpha * sum + (beta != 0 ? beta * c.get(row, column) : 0);
             size_t i = row + column * c.l.stride;
             if (c.l.type == REAL_64F) reinterpret_cast<double *>(to)[i] = finish(sum, epilogue, bias, row);
             else reinterpret_cast<float *>(to)[i] = finish((float)sum, epilogue, bias, row);
@@ -216,9 +216,10 @@ int cublasLtMatmulAlgoGetHeuristic(handle *, operation *o, layout *a, layout *b,
     if (wanted < 1 || !is_supported(o, a, b, c) || !is_supported(o, a, b, d)) return WRONG;
     if (!has_epilogue(o->epilogue)) return lh_emulated.plain_products == LH_EMULATION_SAYS_SO ? UNSUPPORTED : 0;
     for (unsigned alignment : p->alignment)
-        if (p->workspace < LEAST_WORKSPACE || alignment > ALIGNMENT) return 0; /* no algorithm certainly works */
+        if (p->workspace < LEAST_WORKSPACE || alignment > ALIGNMENT)
+            return 0; /* count 0: no algorithm works for certain */
     *count = 1;
-    results[0] = {choose_algorithm(a, b, c, get_alignment(o)), LEAST_WORKSPACE, 0, 1, {0}};
+    results[0] = {choose_algorithm(a, b, c, get_bias_alignment(o)), LEAST_WORKSPACE, 0, 1, {0}};
     return 0;
 }
 
@@ -231,13 +232,13 @@ int cublasLtMatmul(handle *, operation *o, const void *alpha, const void *a, lay
     const algorithm expected = choose_algorithm(a_layout, b_layout, d_layout, bias_alignment);
     if (!is_supported(o, a_layout, b_layout, d_layout) || memcmp(chosen, &expected, sizeof expected) != 0) return WRONG;
     if (!has_epilogue(o->epilogue)) return UNSUPPORTED;
-    if (bias_alignment > 0 && get_alignment(o) < bias_alignment) return WRONG;
+    if (bias_alignment > 0 && get_bias_alignment(o) < bias_alignment) return WRONG;
     if (c != d || memcmp(c_layout, d_layout, sizeof *d_layout) != 0) return UNSUPPORTED;
     matrix first = {static_cast<const char *>(a), *a_layout, o->is_transposed[0] != 0};
     matrix second = {static_cast<const char *>(b), *b_layout, o->is_transposed[1] != 0};
     matrix out = {static_cast<const char *>(d), *d_layout, false};
     bool has_workspace = workspace_bytes >= LEAST_WORKSPACE && lh_device_holds(workspace, workspace_bytes);
-    if (!has_workspace || !first.on_device() || !second.on_device() || !out.on_device()) return WRONG;
+    if (!has_workspace || !first.is_on_device() || !second.is_on_device() || !out.is_on_device()) return WRONG;
     if (!lh_device.streams.count(stream)) return WRONG;
     bool is_double = o->scale == REAL_64F;
     const unsigned epilogue = o->epilogue;

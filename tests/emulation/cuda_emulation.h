@@ -1,11 +1,12 @@
-/* The part of CUDA C++ that our device text uses, for a C++17 compiler. A file that emulates kernels reads:
+/* The part of CUDA C++ that Longhand's device code uses, for a C++17 compiler. A file that emulates kernels contains:
  *
  *     #include "cuda_emulation.h"
  *     the output of without_assembly.awk for <path>/device.cu
  *     EMULATED_KERNEL(longhand_train_<id>)
  *
- * after which emulation.h knows the kernel by its name. Calls pass their position in the source, so that a failed
- * launch can name it. Indices have only an x, and shared memory is dynamic: anything else does not compile.
+ * after which lh_emulation_launch finds the kernel by its name. Calls pass their position in the source, so that the
+ * message of a failed launch can name it. Indices have only an x, and shared memory is dynamic; other code does not
+ * compile.
  */
 #ifndef LH_CUDA_EMULATION_H
 #define LH_CUDA_EMULATION_H
@@ -31,7 +32,7 @@
 struct lh_index {
     unsigned x;
 };
-extern lh_index threadIdx, blockIdx, blockDim, gridDim; /* indices of the running thread */
+extern lh_index threadIdx, blockIdx, blockDim, gridDim; /* of the running thread */
 enum { warpSize = 32 };
 
 void *lh_shared_memory(void);
@@ -43,14 +44,14 @@ void __syncwarp(unsigned mask = 0xffffffffu, LH_PLACE);
 void __nanosleep(unsigned nanoseconds, LH_PLACE);
 unsigned __ballot_sync(unsigned mask, int predicate, LH_PLACE);
 
-/* kernels/cuda/mma.cu: fragments as in the PTX manual, m16n8k8 and m16n8k16: c += a b, products exact, one rounding per
- * element. */
+/* The functions of kernels/cuda/mma.cu: c += a b with fragments as in the PTX manual, m16n8k8 and m16n8k16; products
+ * are exact, and each element is rounded once. */
 void mma_tf32(float c[4], const unsigned a[4], const unsigned b[2], LH_PLACE);
 void mma_bf16(float c[4], const unsigned a[4], const unsigned b[2], LH_PLACE);
 float exp2_approximate(float x); /* correctly rounded; 0 in place of subnormal numbers */
 float log2_approximate(float x);
 
-/* Returns the bits of lane `source`. */
+/* Returns the bits that lane `source` passes. name: that of the calling function. */
 unsigned long long lh_shuffle(const char *name, unsigned mask, unsigned long long bits, int source, const char *file,
                               int line);
 
@@ -84,7 +85,7 @@ LH_SHUFFLES(float)
 LH_SHUFFLES(double)
 #undef LH_SHUFFLES
 
-/* One thread runs at a time, so this only keeps the compiler's order. */
+/* One thread runs at a time, so only the compiler must not reorder accesses. */
 inline void __threadfence() { __asm__ volatile("" ::: "memory"); }
 
 inline unsigned atomicAdd(unsigned *address, unsigned value) {
@@ -93,7 +94,7 @@ inline unsigned atomicAdd(unsigned *address, unsigned value) {
     return before;
 }
 
-/* kernels/cuda/instructions.cu */
+/* The functions of kernels/cuda/instructions.cu. */
 inline void is_global(const void *) {}
 template <class T> inline const T *computed(const T *address) { return address; }
 inline int computed_number(int number) { return number; }
@@ -112,7 +113,7 @@ inline double __longlong_as_double(long long x) { return lh_bits<double>(x); }
 inline int min(int a, int b) { return a < b ? a : b; }
 inline int max(int a, int b) { return a > b ? a : b; }
 
-/* A kernel by name; bind copies its arguments, as a launch does, and returns a function that runs a grid with them
+/* A kernel and its name. bind copies its arguments, as a launch does, and returns a function that runs a grid with them
  * and returns an lh_status. */
 struct lh_emulated_kernel {
     typedef std::function<int(int blocks, int threads, size_t block_memory, struct lh_error *error)> grid;
@@ -123,11 +124,12 @@ struct lh_emulated_kernel {
     const lh_emulated_kernel *next;
 
     lh_emulated_kernel(const char *kernel_name, binder kernel_bind);
-    static const lh_emulated_kernel *find(const char *name);            /* or NULL */
-    static const lh_emulated_kernel *(*find_instead)(const char *name); /* those of a program (tests/ptx), or NULL */
+    static const lh_emulated_kernel *find(const char *name); /* or NULL */
+    /* Finds a kernel of the PTX program (tests/ptx); NULL: the machine for PTX is not linked. */
+    static const lh_emulated_kernel *(*find_instead)(const char *name);
 };
 
-/* A grid whose threads are fibres that run this function. */
+/* Returns a grid whose threads are fibres that run this function. */
 lh_emulated_kernel::grid lh_fibre_grid(const char *name, std::function<void()> thread);
 
 template <class... A, size_t... I>

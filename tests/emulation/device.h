@@ -1,4 +1,4 @@
-/* The emulated device's state, shared by the files that make its driver. Not for tests. */
+/* The state of the emulated device, for the files that implement its driver and cuBLASLt. */
 #ifndef LH_TESTS_DEVICE_H
 #define LH_TESTS_DEVICE_H
 
@@ -44,29 +44,29 @@ struct CUmod_st {
 };
 
 struct CUstream_st {
-    std::deque<std::function<void()>> waiting;
+    std::deque<std::function<void()>> waiting; /* operations that have not run */
 };
 
 struct lh_device_state {
     bool initialised;
     CUctx_st context;
-    std::map<unsigned char *, size_t> device_memory, host_memory;
+    std::map<unsigned char *, size_t> device_memory, host_memory; /* allocations and their bytes; host: pinned */
     std::set<CUstream> streams;
     std::set<CUmodule> modules;
     int launches;
-    int libraries; /* number of open handles and descriptions of cuBLASLt */
-    size_t used;
-    CUresult broken; /* status of all calls after a failed kernel */
-    CUresult explained;
-    lh_error reason; /* text of that error, in place of its usual text */
-    int calls_before_failure;
+    int libraries;            /* number of open handles and descriptions of cuBLASLt */
+    size_t used;              /* bytes of device memory */
+    CUresult broken;          /* status of all calls after a failed kernel */
+    CUresult explained;       /* the error that `reason` explains */
+    lh_error reason;          /* text of cuGetErrorString for that error */
+    int calls_before_failure; /* number of successful calls of lh_emulation.failing_call that are left */
 };
 
 extern lh_device_state lh_device;
 extern std::recursive_mutex lh_device_mutex;
 extern thread_local CUcontext lh_device_context; /* context of the calling thread */
 
-/* The checks at the beginning of every call of the driver, and the lock that the call holds. */
+/* A call of the driver: its lock, and the result of the checks at its beginning. need: what must exist before. */
 enum lh_need { NOTHING, INITIALISED, CONTEXT };
 struct lh_device_call {
     std::lock_guard<std::recursive_mutex> hold;
@@ -79,11 +79,12 @@ struct lh_device_call {
         if (lh_device.calls_before_failure-- <= 0) failure = lh_emulated.failing_result;
     }
 
-    /* Whether a call that releases an object does nothing; after a failed kernel such calls still work. */
-    bool refused() const { return failure && failure != lh_device.broken; }
+    /* Whether a call that releases an object must fail. After a failed kernel such calls still work. */
+    bool must_not_release() const { return failure && failure != lh_device.broken; }
 };
 
-/* Takes the configuration from LONGHAND_EMULATION, see emulation.h; false: the text is wrong, problem says how. */
+/* Reads the configuration from LONGHAND_EMULATION (emulation.h). false: the text is wrong, for the reason in
+ * problem. */
 bool lh_emulation_read(std::string *problem);
 
 /* Sets the text that cuGetErrorString returns for this error. */
@@ -92,20 +93,20 @@ void lh_device_explain(CUresult error, const std::string &reason);
 /* Makes every later call fail with this error, for this reason. */
 void lh_device_break(CUresult error, const std::string &reason);
 
-/* Breaks the device if memory was written out of bounds; after: name of the last operation. */
+/* Breaks the device if memory was written out of bounds; after: the name of the last operation, for the message. */
 void lh_device_check_memory(const char *after);
 
-/* Whether these bytes lie in one piece of the device's memory. */
+/* Whether these bytes are in one allocation of the device. */
 bool lh_device_holds(const void *first, size_t bytes);
 
 /* Run the operations that wait in one stream, and in all streams. */
 void lh_device_run_stream(CUstream stream);
 void lh_device_run_everything(void);
 
-/* Blocks of this kernel that are resident on a multiprocessor. */
-int lh_device_resident(CUfunction function, int threads, size_t block_memory);
+/* Returns the number of blocks of this kernel that are resident on a multiprocessor. */
+int lh_device_count_resident(CUfunction function, int threads, size_t block_memory);
 
-/* Adds the functions of stream.cpp. */
+/* Adds the functions of stream.cpp to the driver. */
 void lh_device_add_streams(lh_cuda_driver *driver);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "support/lh_test.h"
 
-/* The inputs of a step or an evaluation in the kernels' form. */
+/* The inputs of a step or an evaluation, as kernels read them. */
 typedef struct inputs {
     lh_cuda_step step;
     void *tables;
@@ -88,9 +88,9 @@ void lh_device_check_training(const lh_device_model *m, const lh_device_question
     close_inputs(&in);
 }
 
-/* The number of counted labels: a step gives the gradient of the mean over the counted labels, although its shards use
- * another divisor. */
-static int64_t counted_labels(const lh_parity_batch *data) {
+/* Returns the number of labels in the loss. The gradient of a step is that of the mean over these labels, although its
+ * shards divide by the number of all labels. */
+static int64_t count_labels(const lh_parity_batch *data) {
     int64_t counted = 0;
     for (int i = 0; i < data->batch.sequences * data->batch.labels; i++) counted += data->mask[i];
     return counted;
@@ -100,7 +100,7 @@ void lh_device_check_batch(lh_device_model *m, lh_parity_batch *data, lh_model_c
     double *logits =
         lh_parity_reserve(sizeof data->label / sizeof *data->label * (size_t)m->spec->classes * sizeof *logits);
     double shard_scale = data->batch.loss_scale;
-    if (data->batch.mask) data->batch.loss_scale = 1.0 / (double)counted_labels(data);
+    if (data->batch.mask) data->batch.loss_scale = 1.0 / (double)count_labels(data);
     double loss = lh_parity_run(m->reference, data, logits);
     data->batch.loss_scale = shard_scale;
     lh_device_question q = {data->batch, data->drawn, data->mask, logits, loss};

@@ -1,5 +1,5 @@
-/* Comparison of device code in the emulation with kernels/ref: logits, sums and gradients of one model. A failed
- * comparison fails the running test. */
+/* Compares device code in the emulation with kernels/ref: logits, sums and gradients of one model. A failed comparison
+ * fails the running test. */
 #ifndef LH_TESTS_DEVICE_PARITY_H
 #define LH_TESTS_DEVICE_PARITY_H
 
@@ -26,14 +26,14 @@ typedef struct lh_device_question {
     double loss; /* summed over labels */
 } lh_device_question;
 
-/* Evaluation by cut.team blocks, cut.shards sequences at a time. */
+/* Checks logits and sums of an evaluation. */
 void lh_device_check_evaluation(const lh_device_model *m, const lh_device_question *q, lh_model_cut cut);
 
 /* Checks a step's sums and gradients. */
 void lh_device_check_training(const lh_device_model *m, const lh_device_question *q, lh_model_cut cut,
                               double tolerance);
 
-/* Checks both for a batch against the results of kernels/ref, in training with dropout. */
+/* Checks a step with dropout and an evaluation of a batch against kernels/ref. */
 void lh_device_check_batch(lh_device_model *m, lh_parity_batch *data, lh_model_cut cut);
 void lh_device_check_size(lh_device_model *m, lh_parity_size size, lh_model_cut cut);
 

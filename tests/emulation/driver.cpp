@@ -1,5 +1,5 @@
 /* The driver's API over host memory: device, context, modules, memory. The functions have the names that the library of
- * a real driver exports, so that a shared library made of these files can take its place. */
+ * a real driver exports, so that a shared library of these files can replace it. */
 #include "device.h"
 
 #include <limits.h>
@@ -11,8 +11,8 @@
 #include "guarded.h"
 
 enum {
-    PLAIN_BLOCK_MEMORY = 48 << 10,  /* default limit of a kernel's shared memory */
-    RESERVED_BLOCK_MEMORY = 1 << 10 /* reserved in each resident block */
+    PLAIN_BLOCK_MEMORY = 48 << 10,  /* bytes; default limit of a kernel's shared memory */
+    RESERVED_BLOCK_MEMORY = 1 << 10 /* bytes that each resident block needs in addition */
 };
 
 static const struct {
@@ -52,13 +52,13 @@ void lh_device_break(CUresult error, const std::string &reason) {
 void lh_device_check_memory(const char *after) {
     for (const auto *kind : {&lh_device.device_memory, &lh_device.host_memory})
         for (const auto &[memory, bytes] : *kind)
-            if (const char *damage = lh_guarded_damage(memory, bytes))
+            if (const char *damage = lh_guarded_find_damage(memory, bytes))
                 lh_device_break(ILLEGAL_ADDRESS, std::string(after) + ": " +
                                                      (kind == &lh_device.device_memory ? "device" : "pinned") +
                                                      " memory of " + std::to_string(bytes) + " bytes was " + damage);
 }
 
-int lh_device_resident(CUfunction function, int threads, size_t block_memory) {
+int lh_device_count_resident(CUfunction function, int threads, size_t block_memory) {
     if (threads < 1 || threads > 1024 || block_memory > (size_t)function->block_memory) return 0;
     size_t resident = (lh_emulated.block_memory + RESERVED_BLOCK_MEMORY) / (block_memory + RESERVED_BLOCK_MEMORY);
     return (int)std::min(resident, (size_t)lh_emulated.blocks_per_multiprocessor);
@@ -147,7 +147,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice) {
     return SUCCESS;
 }
 
-/* After a failed kernel only this call works. */
+/* Releases the context also after a failed kernel; the device works again once nobody holds it. */
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice) {
     lh_device_call c("cuDevicePrimaryCtxRelease", NOTHING);
     if (lh_device.context.holders == 0) return INVALID_CONTEXT;
@@ -169,8 +169,8 @@ CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total) {
     return c.failure;
 }
 
-/* Whether an image that names an architecture ("sm_80", "compute_75") suits the device; other images always do. */
-static bool image_suits(const char *image) {
+/* Whether an image can run on the device; its content names its architecture ("sm_80", "compute_75"), or none. */
+static bool image_runs(const char *image) {
     int major = lh_emulated.architecture / 10;
     if (strncmp(image, "sm_", 3) == 0) {
         int architecture = atoi(image + 3);
@@ -183,14 +183,14 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned, int *
     lh_device_call c("cuModuleLoadDataEx", CONTEXT);
     if (c.failure) return c.failure;
     if (!image) return INVALID_VALUE;
-    if (!image_suits(static_cast<const char *>(image))) return NO_BINARY_FOR_GPU;
+    if (!image_runs(static_cast<const char *>(image))) return NO_BINARY_FOR_GPU;
     lh_device.modules.insert(*module = new CUmod_st());
     return SUCCESS;
 }
 
 CUresult cuModuleUnload(CUmodule module) {
     lh_device_call c("cuModuleUnload", CONTEXT);
-    if (c.refused()) return c.failure;
+    if (c.must_not_release()) return c.failure;
     lh_device_run_everything();
     if (lh_device.modules.erase(module) == 0) return INVALID_HANDLE;
     delete module;
@@ -221,7 +221,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction fun
                                                      size_t block_memory) {
     lh_device_call c("cuOccupancyMaxActiveBlocksPerMultiprocessor", CONTEXT);
     if (c.failure) return c.failure;
-    *blocks = lh_device_resident(function, threads, block_memory);
+    *blocks = lh_device_count_resident(function, threads, block_memory);
     return SUCCESS;
 }
 
@@ -240,7 +240,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes) {
 
 CUresult cuMemFree_v2(CUdeviceptr pointer) {
     lh_device_call c("cuMemFree", CONTEXT);
-    if (c.refused()) return c.failure;
+    if (c.must_not_release()) return c.failure;
     lh_device_run_everything();
     auto found = lh_device.device_memory.find(reinterpret_cast<unsigned char *>(pointer));
     if (found == lh_device.device_memory.end()) return pointer ? INVALID_VALUE : SUCCESS;
@@ -263,7 +263,7 @@ CUresult cuMemAllocHost_v2(void **pointer, size_t bytes) {
 
 CUresult cuMemFreeHost(void *pointer) {
     lh_device_call c("cuMemFreeHost", CONTEXT);
-    if (c.refused()) return c.failure;
+    if (c.must_not_release()) return c.failure;
     lh_device_run_everything();
     auto found = lh_device.host_memory.find(static_cast<unsigned char *>(pointer));
     if (found == lh_device.host_memory.end()) return INVALID_VALUE;

@@ -10,8 +10,8 @@
 #include "device.h"
 #include "guarded.h"
 
-/* Replaces fields that are 0 by their defaults. */
-static lh_emulation filled(lh_emulation e) {
+/* Returns the configuration with defaults in place of fields that are 0. */
+static lh_emulation fill_defaults(lh_emulation e) {
     e.devices = e.devices ? std::max(e.devices, 0) : 1;
     if (!e.driver_version) e.driver_version = 13000;
     if (!e.architecture) e.architecture = 90;
@@ -23,7 +23,7 @@ static lh_emulation filled(lh_emulation e) {
     return e;
 }
 
-lh_emulation lh_emulated = filled(lh_emulation());
+lh_emulation lh_emulated = fill_defaults(lh_emulation());
 
 static bool configured; /* set by lh_emulation_set */
 
@@ -47,17 +47,17 @@ bool lh_emulation_read(std::string *problem) {
         char *end = NULL;
         long value = strtol(field.c_str() + std::min(equal + 1, field.size()), &end, 10);
         if (found == fields.end() || equal + 1 >= field.size() || *end || value < 0 || value > INT_MAX) {
-            *problem = "LONGHAND_EMULATION: \"" + field + "\", expected order=3,multiprocessors=2 and the like";
+            *problem = "LONGHAND_EMULATION: \"" + field + "\", expected fields such as order=3,multiprocessors=2";
             return false;
         }
         *found->second = (int)value;
     }
     e.order = (unsigned)order;
-    lh_emulated = filled(e);
+    lh_emulated = fill_defaults(e);
     return true;
 }
 
-static void forget_everything(void) {
+static void free_everything(void) {
     for (const auto *kind : {&lh_device.device_memory, &lh_device.host_memory})
         for (const auto &[memory, bytes] : *kind) lh_guarded_free(memory);
     for (CUstream stream : lh_device.streams) delete stream;
@@ -68,9 +68,9 @@ static void forget_everything(void) {
 
 void lh_emulation_set(const lh_emulation *emulation) {
     std::lock_guard<std::recursive_mutex> hold(lh_device_mutex);
-    forget_everything();
+    free_everything();
     configured = true;
-    lh_emulated = filled(emulation ? *emulation : lh_emulation());
+    lh_emulated = fill_defaults(emulation ? *emulation : lh_emulation());
     lh_device.calls_before_failure = lh_emulated.failing_after;
 }
 

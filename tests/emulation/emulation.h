@@ -1,9 +1,9 @@
-/* CUDA kernels on the CPU, for tests: the same device text, compiled by a C++ compiler (cuda_emulation.h), and a driver
- * that runs it (lh_emulated_driver).
+/* Runs CUDA kernels on the CPU, for tests: their device code is compiled by a C++ compiler (cuda_emulation.h), and a
+ * driver (lh_emulated_driver) launches them.
  *
- * A thread is a fibre that runs until it waits. All blocks of a grid are alive together, and one thread runs at a time.
- * The caller chooses the order of threads: correct code gives the same bits in every order. A launch fails, with a
- * message, if threads are deadlocked or memory was written out of bounds. The emulation shows neither the order of
+ * A thread is a fibre that runs until it waits. All blocks of a grid exist at the same time, and one thread runs at a
+ * time. The caller chooses the order of threads: correct code gives the same bits in every order. A launch fails, with
+ * a message, if threads are deadlocked or memory was written out of bounds. The emulation shows neither the order of
  * writes between processors nor the speed or the memory of a real GPU.
  */
 #ifndef LH_TESTS_EMULATION_H
@@ -20,8 +20,9 @@ enum { LH_EMULATION_ASCENDING = 0, LH_EMULATION_DESCENDING = 1 }; /* any other o
 enum { LH_EMULATION_SAYS_SO = 2 };
 
 typedef struct lh_emulation {
-    int devices, driver_version; /* 1, 13000 */
-    int architecture;            /* 75: sm_75 */
+    int devices;
+    int driver_version; /* as cuDriverGetVersion returns it: 13000 is CUDA 13.0 */
+    int architecture;   /* 75: sm_75 */
     int multiprocessors, blocks_per_multiprocessor;
     int watchdog;        /* whether the device reports a watchdog */
     int plain_products;  /* 1: the library has no epilogues; LH_EMULATION_SAYS_SO: it also returns an error for them */
@@ -35,8 +36,8 @@ typedef struct lh_emulation {
     CUresult failing_result;
 } lh_emulation;
 
-/* Resets the emulated device, including its memory, to this configuration. NULL, and any field that is 0: one device,
- * sm_90, 4 multiprocessors with one block each, ascending order. devices < 0: no device.
+/* Resets the emulated device, including its memory, to this configuration. Defaults of NULL, and of fields that are 0:
+ * one device, CUDA 13.0, sm_90, 4 multiprocessors with one block each, 1 GiB, ascending order. devices < 0: no device.
  *
  * As a shared library, these files are a driver for any program, which finds it by LONGHAND_CUDA_DRIVER. There,
  * LONGHAND_EMULATION="order=3,multiprocessors=2" does what this function does; further names: architecture,
@@ -47,14 +48,14 @@ void lh_emulation_set(const lh_emulation *emulation);
 
 const lh_cuda_driver *lh_emulated_driver(void);
 
-/* The number of kernel launches through the driver since lh_emulation_set. */
+/* Returns the number of kernel launches through the driver since lh_emulation_set. */
 int lh_emulation_launches(void);
 
-/* The number of open objects of the driver: memory, streams, modules, contexts; 0 once all are freed. */
+/* Returns the number of open objects of the driver: memory, streams, modules, contexts. */
 int lh_emulation_held(void);
 
-/* Runs a kernel without the driver: arguments as in cuLaunchKernel, pointers to host memory. LH_ERR_INPUT: there is
- * no such kernel, or it failed, with the reason. */
+/* Runs a kernel without the driver; arguments: as in cuLaunchKernel, pointers to host memory. LH_ERR_INPUT: there is no
+ * such kernel, or it failed. */
 lh_status lh_emulation_launch(const char *kernel, int blocks, int threads, size_t block_memory, void **arguments,
                               lh_error *error);
 

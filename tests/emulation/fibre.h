@@ -1,5 +1,5 @@
-/* Fibres: separate stacks that run in turn on one thread of the system. The host enters a fibre; the fibre leaves and
- * is entered again at the same point. The address sanitizer is informed of them.
+/* Fibres: separate stacks that run in turn on one thread of the system. The host enters a fibre; the fibre leaves, and
+ * continues at the same point when it is entered again. The address sanitizer is informed of switches.
  *
  * On x86-64 a switch takes a few instructions; elsewhere it uses ucontext, with a system call. The processor predicts a
  * return from the preceding call, so every return on another stack would be mispredicted. Therefore a switch jumps, and
@@ -35,6 +35,7 @@ struct lh_fibre {
     void (*run)(void);
 };
 
+/* The host's stack, and the fibre that it enters. */
 extern struct lh_fibre_host {
     lh_context state;
     const void *stack;
@@ -42,7 +43,7 @@ extern struct lh_fibre_host {
     lh_fibre *entering;
 } lh_fibre_host;
 
-/* Ensures `count` fibres, each with a stack that ends in an inaccessible page. false: out of memory. */
+/* Makes fibres until there are `count`, each with a stack that ends in an inaccessible page. false: out of memory. */
 bool lh_fibre_reserve(size_t count);
 lh_fibre *lh_fibre_at(size_t index);
 
@@ -59,7 +60,7 @@ void lh_fibre_start(lh_fibre *fibre, void (*run)(void));
 #endif
 #endif
 
-/* Stores the own position and continues at another one. Every register except the stack pointer may change. */
+/* Stores the current position in `from` and continues at `to`. Every register except the stack pointer may change. */
 __attribute__((always_inline)) static inline void lh_fibre_switch(lh_context *from, lh_context *to) {
 #ifdef LH_OWN_SWITCH
     void *next = *to;

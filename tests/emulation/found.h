@@ -1,4 +1,4 @@
-/* For tests of accesses out of bounds: the address sanitizer ends the process after an error. */
+/* Runs code with an access out of bounds, after which the address sanitizer ends the process. */
 #ifndef LH_TESTS_FOUND_H
 #define LH_TESTS_FOUND_H
 
@@ -8,8 +8,9 @@
 
 #include "sanitizer.h"
 
-/* Returns the result of run(argument), 0: no error. With the sanitizer: whether it found one in a separate process. */
-static inline int lh_found(int (*run)(int), int argument) {
+/* Returns the result of run(argument), 0 if it finds no error. With the sanitizer, returns whether it finds an error in
+ * a separate process. */
+static inline int lh_find_error(int (*run)(int), int argument) {
 #ifdef LH_ADDRESS_SANITIZER
     fflush(NULL);
     pid_t child = fork();

@@ -1,6 +1,6 @@
-/* Products of a warp, through the wrappers of kernels/cuda/mma.cu; those need sm_80. */
+/* Kernels that call the functions of kernels/cuda/mma.cu, for test_emulation.c. */
 
-/* out [2][threads]: bits of in [threads] in tf32, and in bf16 below those of 1. */
+/* out [2][threads]: bits of in [threads] in tf32; bits in bf16, those of in in the lower half, those of 1 above. */
 extern "C" __global__ void rounding_kernel(const float *in, unsigned int *out) {
     out[threadIdx.x] = to_tf32(in[threadIdx.x]);
     out[blockDim.x + threadIdx.x] = pack_bf16(in[threadIdx.x], 1.0f);

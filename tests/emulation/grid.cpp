@@ -1,4 +1,4 @@
-/* Execution of a grid: the order of its threads, and the error if none can run.
+/* Runs a grid: the order of its threads, and the message if none of them can run.
  *
  * A thread leaves its fibre at a barrier, at a warp's collective and at __nanosleep, with a note of its position; the
  * host's stack handles these notes. A warp runs until none of its threads is ready, a block until no warp is, and a
@@ -60,7 +60,7 @@ static void fail(const std::string &text) {
     grid.failed = true;
 }
 
-static std::string place(const lh_note &note) {
+static std::string describe_place(const lh_note &note) {
     const char *slash = strrchr(note.file, '/');
     return std::string(note.name) + " (" + (slash ? slash + 1 : note.file) + ":" + std::to_string(note.line) + ")";
 }
@@ -72,7 +72,7 @@ static std::string describe(const block &b) {
     for (const warp &w : b.warps) {
         live += __builtin_popcount(w.live);
         for (size_t i = 0; i < w.threads.size(); i++)
-            if (w.live >> i & 1) counts[place(*w.threads[i].note)]++;
+            if (w.live >> i & 1) counts[describe_place(*w.threads[i].note)]++;
     }
     std::string text;
     for (const auto &[where, count] : counts) {
@@ -84,7 +84,7 @@ static std::string describe(const block &b) {
     return text;
 }
 
-/* Makes the running thread wait. */
+/* Lets the running thread wait, as one of the threads in `set`. */
 static void wait(unsigned *set, const lh_note &note) {
     unsigned bit = 1u << grid.running_lane;
     thread &t = grid.running_warp->threads[(size_t)grid.running_lane];
@@ -135,7 +135,7 @@ static bool is_complete(const warp &w, const lh_note &note) {
     return true;
 }
 
-/* Runs all complete collectives of a warp; false: there is none. */
+/* Runs all complete collective operations of a warp; returns whether there was one. */
 static bool run_collectives(const block &b, warp *w) {
     bool any = false;
     for (unsigned rest = w->in_collective; rest; rest &= rest - 1) {
@@ -147,7 +147,7 @@ static bool run_collectives(const block &b, warp *w) {
         for (int i = 0; i < warpSize; i++)
             if (lanes >> i & 1) arguments[i] = w->threads[(size_t)i].note->argument;
         if (const char *problem = note.mask >> lane & 1 ? note.run(arguments, lanes) : "a thread is not in its mask") {
-            fail(place(note) + " in block " + std::to_string(b.index) + ": " + problem);
+            fail(describe_place(note) + " in block " + std::to_string(b.index) + ": " + problem);
             return false;
         }
         w->in_collective &= ~lanes;
@@ -167,12 +167,12 @@ static void run_warp(block &b, int index) {
 }
 
 static void check_shared(const block &b) {
-    if (const char *damage = lh_guarded_damage(b.shared.get(), grid.shared_bytes))
+    if (const char *damage = lh_guarded_find_damage(b.shared.get(), grid.shared_bytes))
         fail("shared memory of block " + std::to_string(b.index) + " (" + std::to_string(grid.shared_bytes) +
              " bytes) was " + damage);
 }
 
-/* Releases a barrier at which all threads of the block wait; false: some do not. */
+/* Lets a block pass a barrier if all of its threads wait at the same one; returns whether they do. */
 static bool pass_barrier(block *b) {
     const lh_note *first = NULL;
     for (const warp &w : b->warps) {
@@ -213,8 +213,9 @@ static void run_block(block *b) {
     if (!grid.failed && live && !asleep) fail(describe(*b));
 }
 
-/* A spinning thread waits for threads of other blocks, so only many consecutive idle rounds show a deadlock. A block
- * that spins through barriers is never idle: this deadlock is not found. */
+/* Runs all blocks in rounds until their threads have ended. A spinning thread waits for threads of other blocks, so
+ * only many consecutive idle rounds show a deadlock. A block that spins through barriers is never idle; its deadlock
+ * shows in a hundred times as many rounds in which no thread ends. */
 static void run_rounds(std::vector<block> &blocks, long threads) {
     long idle = 0, unended = 0;
     std::minstd_rand random(lh_emulated.order);
@@ -240,7 +241,7 @@ static void run_rounds(std::vector<block> &blocks, long threads) {
     }
 }
 
-std::vector<int> lh_grid_order(int count, std::minstd_rand *random) {
+std::vector<int> lh_grid_make_order(int count, std::minstd_rand *random) {
     std::vector<int> order((size_t)count);
     std::iota(order.begin(), order.end(), 0);
     if (lh_emulated.order == LH_EMULATION_DESCENDING) std::reverse(order.begin(), order.end());
@@ -282,9 +283,9 @@ static lh_status run_grid(const char *name, const std::function<void()> &thread,
     blockDim.x = (unsigned)threads;
 
     std::minstd_rand random(lh_emulated.order);
-    grid.block_order = lh_grid_order(blocks, &random);
-    grid.warp_order = lh_grid_order((threads + warpSize - 1) / warpSize, &random);
-    grid.lane_order = lh_grid_order(warpSize, &random);
+    grid.block_order = lh_grid_make_order(blocks, &random);
+    grid.warp_order = lh_grid_make_order((threads + warpSize - 1) / warpSize, &random);
+    grid.lane_order = lh_grid_make_order(warpSize, &random);
     std::vector<block> all;
     for (int i = 0; i < blocks; i++) all.push_back(make_block(i));
     run_rounds(all, (long)blocks * threads);

@@ -26,12 +26,12 @@ void lh_guarded_free(unsigned char *memory) {
     if (memory) free(memory - GUARD_BYTES);
 }
 
-/* Whether a zone is unchanged: its first byte is right and all bytes are equal. */
+/* Whether a zone is unchanged: its first byte is GUARD, and all bytes are equal. */
 static bool is_untouched(const unsigned char *zone) {
     return GUARD_BYTES == 0 || (zone[0] == GUARD && memcmp(zone, zone + 1, GUARD_BYTES - 1) == 0);
 }
 
-const char *lh_guarded_damage(const unsigned char *memory, size_t bytes) {
+const char *lh_guarded_find_damage(const unsigned char *memory, size_t bytes) {
     if (!is_untouched(memory - GUARD_BYTES)) return "written before its start";
     return is_untouched(memory + bytes) ? NULL : "written past its end";
 }

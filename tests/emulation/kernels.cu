@@ -1,4 +1,4 @@
-/* Small kernels that test the emulation, some of them with deliberate errors. Also valid for nvcc and NVRTC. Blocks
+/* Small kernels that test the emulation, some of them with deliberate errors. nvcc and NVRTC compile them, too. Blocks
  * may have any whole number of warps unless a comment says otherwise. */
 #ifndef DYNAMIC_SHARED
 #define DYNAMIC_SHARED(type, name) extern __shared__ type name[]
@@ -39,7 +39,7 @@ extern "C" __global__ void meet_kernel(unsigned int *cells, unsigned int *arriva
     if (threadIdx.x == 0) cells[(unsigned int)(rounds % 2) * blocks + blockIdx.x] = sum;
 }
 
-/* All kinds of shuffles and votes; out [3][32] of one warp. */
+/* One warp: out [3][32] and large [32] get the results of shuffles and votes. */
 extern "C" __global__ void shuffle_kernel(int *out, double *large) {
     int t = (int)threadIdx.x;
     out[t] = __shfl_down_sync(0xffffffffu, t, 5u);
@@ -82,7 +82,7 @@ extern "C" __global__ void partial_kernel(int *out) {
     out[threadIdx.x] = t;
 }
 
-/* Wrong: lanes outside of the mask are read, and call the function. */
+/* Wrong if `source` or a calling lane is not in the mask. */
 extern "C" __global__ void masked_kernel(int *out, unsigned int mask, int source) {
     out[threadIdx.x] = __shfl_sync(mask, (int)threadIdx.x, source);
 }

@@ -21,14 +21,14 @@ enum { WIDTH = LH_OPERATIONS_WIDTH, HEAD = LH_OPERATIONS_HEAD, THREADS = 256, PI
 
 static inline double keep_all_bits(double x) { return x; }
 
-/* Rounds to `bits` bits of fraction; ties away from zero, or to even. */
-static inline double to_bits(double x, int bits, double (*nearest)(double)) {
+/* Rounds to `bits` bits of fraction; nearest: round for ties away from zero, rint for ties to even. */
+static inline double round_to_bits(double x, int bits, double (*nearest)(double)) {
     int exponent;
     double fraction = frexp(x, &exponent);
     return ldexp(nearest(ldexp(fraction, bits + 1)), exponent - bits - 1);
 }
-static inline double to_tf32(double x) { return to_bits(x, 10, round); }
-static inline double to_bf16(double x) { return to_bits(x, 7, rint); }
+static inline double to_tf32(double x) { return round_to_bits(x, 10, round); }
+static inline double to_bf16(double x) { return round_to_bits(x, 7, rint); }
 
 typedef struct precision {
     const char *name;
@@ -47,7 +47,8 @@ static const precision PRECISIONS[] = {
     {"tf32_warps", 4, 0x1p-24, to_tf32},
     {"bf16_warps", 4, 0x1p-24, to_bf16},
 };
-/* The first EXACT_PRECISIONS do not round operands of products; the norms of precision IN_QUADS hold rows in quads. */
+/* The first EXACT_PRECISIONS do not round operands of products. IN_QUADS is the index of the precision whose norms have
+ * rows in quads of lanes. */
 enum { PRECISION_COUNT = sizeof PRECISIONS / sizeof *PRECISIONS, EXACT_PRECISIONS = 2, IN_QUADS = 4 };
 
 static inline void *reserve(size_t bytes) {
@@ -64,13 +65,14 @@ static inline void set_real(const precision *p, void *array, int i, double value
     else ((float *)array)[i] = (float)value;
 }
 
+/* Returns x [count] in the precision's element type; for free(). */
 static inline void *to_reals(const precision *p, int count, const double *x) {
     void *out = reserve((size_t)(count * p->real_bytes));
     for (int i = 0; i < count; i++) set_real(p, out, i, x[i]);
     return out;
 }
 
-/* Numbers from -1 to 1 that are exact in float. */
+/* Returns random numbers from -1 to 1 that are exact in float; for free(). */
 static inline double *make_numbers(int count, uint64_t seed) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(seed), 0, 0, 0);
     double *out = reserve_doubles(count);
@@ -100,7 +102,7 @@ static inline void launch(const precision *p, const char *operation, int blocks,
     snprintf(kernel, sizeof kernel, "%s_%s", operation, p->name);
     lh_emulation_set(&emulation);
     lh_assert_ok(
-        lh_emulation_launch(kernel, blocks, THREADS, (size_t)(LH_OPERATIONS_ROOM * p->real_bytes), arguments, &error),
+        lh_emulation_launch(kernel, blocks, THREADS, (size_t)(LH_OPERATIONS_SHARED * p->real_bytes), arguments, &error),
         &error);
 }
 

@@ -1,4 +1,4 @@
-/* Each hand-written operation of kernels/cuda as a kernel of its own. */
+/* Kernels, each of which calls one hand-written operation of kernels/cuda. */
 #include "kernels/cuda/sums.cu"
 #include "kernels/cuda/philox.cu"
 #include "kernels/cuda/dropout.cu"
@@ -12,7 +12,7 @@ static_assert(LH_STORE == (int)FINISH_STORE && LH_BIAS == (int)FINISH_BIAS && LH
                   LH_ADD == (int)FINISH_ADD && LH_RELU_GRAD == (int)FINISH_RELU_GRAD &&
                   LH_BY_HEAD == (int)FINISH_BY_HEAD,
               "finishes of operations.h");
-static_assert(LH_OPERATIONS_ROOM >= (int)STAGING, "room of operations.h");
+static_assert(LH_OPERATIONS_SHARED >= (int)STAGING, "shared memory of operations.h");
 
 static __global__ void product_kernel(const lh_product p, const real *a, const real *b, const real *extra, real *out) {
     product(p.rows, p.columns, p.K, (order)p.along_a, a, p.stride_a, (order)p.along_b, b, p.stride_b, (finish)p.how,
@@ -36,7 +36,7 @@ static __global__ void fold_kernel(int shards, const char *parts, long long stri
     fold(shards, parts, stride, (int)(blockIdx.x * THREADS + threadIdx.x), (int)gridDim.x * THREADS, count, total);
 }
 
-/* squares [pieces]: of each piece of x. */
+/* squares [pieces] = the sums of squares of the pieces of x. */
 static __global__ void squares_kernel(int pieces, const real *x, double *squares) {
     for (int i = 0; i < pieces; i++) {
         double sum = piece_squares(x + i * PIECE);
@@ -54,7 +54,7 @@ static void write_squares(const double squares[2], double *sums) {
     for (int i = 0; i < 2 && threadIdx.x == 0; i++) sums[i] = squares[i];
 }
 
-/* Updates one piece. */
+/* Updates one piece with Adam. */
 static __global__ void adam_kernel(double clip, double rate, double correct2, const real *gradient, real *moment1,
                                    real *moment2, real *parameter, double *sums) {
     const adam a = {(real)clip, (real)rate, (real)correct2};
@@ -63,7 +63,7 @@ static __global__ void adam_kernel(double clip, double rate, double correct2, co
     write_squares(squares, sums);
 }
 
-/* Updates one piece with AdamW, in which every third element does not decay; both forms of gradient descent follow. */
+/* Updates one piece with AdamW; every third element does not decay. */
 static __global__ void adamw_kernel(double clip, double rate, double correct2, double decay, const real *gradient,
                                     real *moment1, real *moment2, real *parameter, double *sums) {
     const adam a = {(real)clip, (real)rate, (real)correct2};
@@ -89,7 +89,7 @@ static __global__ void momentum_kernel(double clip, double rate, const real *gra
     write_squares(squares, sums);
 }
 
-/* base^n, where n is the number of the thread. */
+/* out [threads] = base^n, where n is the number of the thread. */
 static __global__ void power_kernel(double base, double *out) { out[threadIdx.x] = whole_power(base, threadIdx.x); }
 
 #define OPERATION(name, precision) \

@@ -4,9 +4,9 @@
 #define LH_TESTS_OPERATIONS_H
 
 enum {
-    LH_OPERATIONS_WIDTH = 40,        /* width of normed rows, not a multiple of a warp */
-    LH_OPERATIONS_HEAD = 12,         /* width of a head */
-    LH_OPERATIONS_ROOM = 6 * 32 * 64 /* elements of shared memory */
+    LH_OPERATIONS_WIDTH = 40,          /* width of normed rows, not a multiple of a warp */
+    LH_OPERATIONS_HEAD = 12,           /* width of a head */
+    LH_OPERATIONS_SHARED = 6 * 32 * 64 /* elements of shared memory */
 };
 
 /* Orders and finishes of kernels/cuda/product.cu. */

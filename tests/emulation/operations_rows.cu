@@ -1,11 +1,11 @@
-/* Norms and activations, each as a kernel of its own; an include before this one chooses how warps hold rows. */
+/* Kernels for norms and activations; the file that is included before this one defines how warps hold rows. */
 #include "kernels/cuda/layernorm.cu"
 #include "kernels/cuda/norm.cu"
 #include "kernels/cuda/rms_norm.cu"
 #include "kernels/cuda/functions.cu"
 #include "kernels/cuda/activations.cu"
 
-/* keep: mask bits, or NULL. */
+/* Calls the norm that n describes. keep: mask bits, or NULL. */
 static __global__ void norm_kernel(const lh_norm n, const real *residual, const real *branch, const unsigned char *keep,
                                    const real *scale, const real *offset, real *sum, real *xhat, real *rstd, real *y) {
     const int m = n.rows;

@@ -1,5 +1,5 @@
 /* The driver's API over host memory: streams and their operations. An operation runs as late as the API allows, when
- * the host waits for it, so that a host that reads or reuses a buffer too early is detected. In all orders but the
+ * the host waits for it, so that tests fail if a host reads or reuses a buffer too early. In all orders but the
  * ascending one, operations of other streams run first, since they do not wait for this stream. */
 #include "device.h"
 
@@ -8,16 +8,16 @@ void lh_device_run_stream(CUstream stream) {
         if (!lh_device.broken) stream->waiting.front()();
 }
 
-static void run_others(CUstream than) {
+static void run_all_streams_except(CUstream excepted) {
     for (CUstream stream : lh_device.streams)
-        if (stream != than) lh_device_run_stream(stream);
+        if (stream != excepted) lh_device_run_stream(stream);
 }
 
-void lh_device_run_everything(void) { run_others(NULL); }
+void lh_device_run_everything(void) { run_all_streams_except(NULL); }
 
-/* The memory that holds [first, first + bytes), or the map's end. */
-static std::map<unsigned char *, size_t>::iterator holder(std::map<unsigned char *, size_t> &kind, const void *first,
-                                                          size_t bytes) {
+/* Returns the allocation that contains [first, first + bytes), or the map's end. */
+static std::map<unsigned char *, size_t>::iterator find_allocation(std::map<unsigned char *, size_t> &kind,
+                                                                   const void *first, size_t bytes) {
     unsigned char *start = static_cast<unsigned char *>(const_cast<void *>(first));
     auto after = kind.upper_bound(start);
     if (after == kind.begin()) return kind.end();
@@ -26,15 +26,15 @@ static std::map<unsigned char *, size_t>::iterator holder(std::map<unsigned char
 }
 
 bool lh_device_holds(const void *first, size_t bytes) {
-    return holder(lh_device.device_memory, first, bytes) != lh_device.device_memory.end();
+    return find_allocation(lh_device.device_memory, first, bytes) != lh_device.device_memory.end();
 }
 
-static bool on_device(CUdeviceptr pointer, size_t bytes) {
+static bool is_on_device(CUdeviceptr pointer, size_t bytes) {
     return lh_device_holds(reinterpret_cast<void *>(pointer), bytes);
 }
 
-static bool pinned(const void *pointer, size_t bytes) {
-    return holder(lh_device.host_memory, pointer, bytes) != lh_device.host_memory.end();
+static bool is_pinned(const void *pointer, size_t bytes) {
+    return find_allocation(lh_device.host_memory, pointer, bytes) != lh_device.host_memory.end();
 }
 
 static void run_kernel(const char *name, const lh_emulated_kernel::grid &grid, int blocks, int threads,
@@ -50,7 +50,7 @@ CUresult cuMemsetD8Async(CUdeviceptr pointer, unsigned char value, size_t bytes,
     lh_device_call c("cuMemsetD8Async", CONTEXT);
     if (c.failure) return c.failure;
     if (!lh_device.streams.count(stream)) return INVALID_HANDLE;
-    if (!on_device(pointer, bytes)) return INVALID_VALUE;
+    if (!is_on_device(pointer, bytes)) return INVALID_VALUE;
     stream->waiting.push_back([=] { memset(reinterpret_cast<void *>(pointer), value, bytes); });
     return SUCCESS;
 }
@@ -60,13 +60,13 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CU
     lh_device_call c("cuMemcpyHtoDAsync", CONTEXT);
     if (c.failure) return c.failure;
     if (!lh_device.streams.count(stream)) return INVALID_HANDLE;
-    if (!on_device(to, bytes)) return INVALID_VALUE;
+    if (!is_on_device(to, bytes)) return INVALID_VALUE;
     void *target = reinterpret_cast<void *>(to);
-    if (pinned(from, bytes)) {
+    if (is_pinned(from, bytes)) {
         stream->waiting.push_back([=] { memcpy(target, from, bytes); });
     } else {
-        std::string aside(static_cast<const char *>(from), bytes);
-        stream->waiting.push_back([=] { memcpy(target, aside.data(), bytes); });
+        std::string copy(static_cast<const char *>(from), bytes);
+        stream->waiting.push_back([=] { memcpy(target, copy.data(), bytes); });
     }
     return SUCCESS;
 }
@@ -76,10 +76,10 @@ CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream
     lh_device_call c("cuMemcpyDtoHAsync", CONTEXT);
     if (c.failure) return c.failure;
     if (!lh_device.streams.count(stream)) return INVALID_HANDLE;
-    if (!on_device(from, bytes)) return INVALID_VALUE;
+    if (!is_on_device(from, bytes)) return INVALID_VALUE;
     memset(to, 0xff, bytes);
     stream->waiting.push_back([=] { memcpy(to, reinterpret_cast<void *>(from), bytes); });
-    if (!pinned(to, bytes)) lh_device_run_stream(stream);
+    if (!is_pinned(to, bytes)) lh_device_run_stream(stream);
     return lh_device.broken;
 }
 
@@ -92,7 +92,7 @@ CUresult cuStreamCreate(CUstream *stream, unsigned) {
 
 CUresult cuStreamDestroy_v2(CUstream stream) {
     lh_device_call c("cuStreamDestroy", CONTEXT);
-    if (c.refused()) return c.failure;
+    if (c.must_not_release()) return c.failure;
     if (lh_device.streams.count(stream) == 0) return INVALID_HANDLE;
     lh_device_run_stream(stream);
     lh_device.streams.erase(stream);
@@ -104,21 +104,20 @@ CUresult cuStreamSynchronize(CUstream stream) {
     lh_device_call c("cuStreamSynchronize", CONTEXT);
     if (c.failure) return c.failure;
     if (!lh_device.streams.count(stream)) return INVALID_HANDLE;
-    if (lh_emulated.order != LH_EMULATION_ASCENDING) run_others(stream);
+    if (lh_emulated.order != LH_EMULATION_ASCENDING) run_all_streams_except(stream);
     lh_device_run_stream(stream);
     return lh_device.broken;
 }
 
-/* Puts a launch into a stream; CALL, the name of the driver's function, is counted and may fail. Blocks of a grid that
- * are not resident at once also
- * run. */
+/* Puts a launch into a stream. call: the name of the driver's function; resident: all blocks of the grid must be
+ * resident at the same time. */
 static CUresult launch(const char *call, bool resident, CUfunction function, unsigned grid, unsigned block,
                        unsigned block_memory, CUstream stream, void **arguments) {
     lh_device_call c(call, CONTEXT);
     if (c.failure) return c.failure;
     if (!lh_device.streams.count(stream)) return INVALID_HANDLE;
     if (grid < 1 || block < 1 || block > 1024 || block_memory > (unsigned)function->block_memory) return INVALID_VALUE;
-    int most = lh_device_resident(function, (int)block, block_memory) * lh_emulated.multiprocessors;
+    int most = lh_device_count_resident(function, (int)block, block_memory) * lh_emulated.multiprocessors;
     if (resident && grid > (unsigned)most) return COOPERATIVE_LAUNCH_TOO_LARGE;
     lh_device.launches++;
     const char *name = function->kernel->name;

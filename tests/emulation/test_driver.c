@@ -169,8 +169,8 @@ static int try_write(int at) {
 static void test_write_outside_of_an_allocation_breaks_the_device(void **state) {
     const char *text = NULL;
     assert_int_equal(try_write(7), 0);
-    assert_int_not_equal(lh_found(try_write, 8), 0);
-    assert_int_not_equal(lh_found(try_write, -1), 0);
+    assert_int_not_equal(lh_find_error(try_write, 8), 0);
+    assert_int_not_equal(lh_find_error(try_write, -1), 0);
     assert_int_equal(lh_emulated_driver()->cuGetErrorString(ILLEGAL_ADDRESS, &text), 0);
     assert_string_equal(text, "an illegal memory access was encountered");
 }

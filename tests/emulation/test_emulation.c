@@ -144,10 +144,10 @@ static int write_shared(int at) {
 
 static void test_write_outside_of_shared_memory_is_reported(void **state) {
     set_order(0);
-    assert_int_equal(lh_found(write_shared, 0), LH_OK);
-    assert_int_equal(lh_found(write_shared, 9), LH_OK);
-    assert_int_not_equal(lh_found(write_shared, 10), LH_OK);
-    assert_int_not_equal(lh_found(write_shared, -1), LH_OK);
+    assert_int_equal(lh_find_error(write_shared, 0), LH_OK);
+    assert_int_equal(lh_find_error(write_shared, 9), LH_OK);
+    assert_int_not_equal(lh_find_error(write_shared, 10), LH_OK);
+    assert_int_not_equal(lh_find_error(write_shared, -1), LH_OK);
 }
 
 /* Numbers with 1 + bits significant bits: their product is exact even if operands are rounded. */

@@ -1,6 +1,6 @@
-/* Device code of the toy model (support/toy_program.h), hand-written: the numbers of its CPU program, bit for bit,
- * for any number of blocks and shards. One thread of a block computes, since these tests are about the engine. The team
- * shares the position rows; the means of a shard's sequences are in the block's workspace. */
+/* Hand-written device code of the toy model (support/toy_program.h). Its numbers are those of the CPU program, bit for
+ * bit, for any number of blocks and shards. Only one thread of a block computes, since these tests are about the
+ * engine. The team shares the position rows; the means of a shard's sequences are in the block's workspace. */
 enum { CHUNK = 4096, STORAGE = 2 * CHUNK, CHUNKS = 2, PIECES = STORAGE / LH_CUDA_PIECE };
 enum { TOKEN = 0, POSITION = 32, SCALE = 352, OUTPUT = 4080, BIAS = 4112, WIDTH = 4, CLASSES = 5 };
 
@@ -17,27 +17,27 @@ static __device__ void meet(unsigned int *arrivals, int team, unsigned int *met)
     __syncthreads();
 }
 
-/* Whether the tables are those for sequences of these lengths. */
+/* Whether the tables t are those for the lengths of a step. */
 static __device__ bool has_tables(const lh_cuda_step *step, const real *t) {
     return t[step->T[0]] == (real)0.5 && (step->T[1] == 0 || t[(int)t[0] + step->T[1]] == (real)0.25);
 }
 
-/* The number of input tokens: with one stream those before the labels', with two the first stream's. */
+/* Returns the number of input tokens: with one stream those before the labels, with two the tokens of the first. */
 static __device__ int count_inputs(const lh_cuda_step *step) {
     return step->T[1] > 0 ? step->T[0] : step->T[0] - step->label_count;
 }
 
-/* The token of a label in the second stream; -1: there is none. */
-static __device__ int token_of(const lh_cuda_step *step, int s, int label) {
+/* Returns the token of a label in the second stream; -1: there is none. */
+static __device__ int get_token(const lh_cuda_step *step, int s, int label) {
     int T = step->T[1], labels = step->label_count;
     if (T == 0) return -1;
     int place = step->place != 0 ? step->place[s * labels + label] : T - labels + label;
     return step->tokens[1][s * T + place];
 }
 
-/* h of one label from the mean m of its sequence; keep: 0 where dropped, else 1 / (1 - p). */
-static __device__ void hidden(const lh_cuda_step *step, const real *p, const int *rows, const real *m, int label,
-                              int token, unsigned int example, bool drops, double *keep, real *h) {
+/* Computes h of one label from the mean m of its sequence; keep: 0 where dropped, else 1 / (1 - p). */
+static __device__ void compute_hidden(const lh_cuda_step *step, const real *p, const int *rows, const real *m,
+                                      int label, int token, unsigned int example, bool drops, double *keep, real *h) {
     const real *row = p + POSITION + WIDTH * rows[label];
     unsigned int counter[4] = {(unsigned int)label, lh_site(LH_DOMAIN_DROPOUT, 0, 0), example, step->step}, word[4];
     lh_key key = {{step->key[0], step->key[1]}};
@@ -50,6 +50,7 @@ static __device__ void hidden(const lh_cuda_step *step, const real *p, const int
     }
 }
 
+/* Computes logits and probabilities of the classes, and returns the loss. */
 static __device__ double classify(const real *p, const real *h, int label, real *logits, double *probability) {
     double sum = 0, greatest = -1e300;
     for (int c = 0; c < CLASSES; c++) {
@@ -62,16 +63,17 @@ static __device__ double classify(const real *p, const real *h, int label, real 
     return lh_log(sum) + greatest - logits[label];
 }
 
-static __device__ int best_class(const real *logits) {
+static __device__ int choose_class(const real *logits) {
     int best = 0;
     for (int c = 1; c < CLASSES; c++)
         if (logits[c] > logits[best]) best = c;
     return best;
 }
 
-static __device__ bool is_right(const real *logits, int label) { return best_class(logits) == label; }
+static __device__ bool is_right(const real *logits, int label) { return choose_class(logits) == label; }
 
-static __device__ void mean(const real *p, const unsigned short *tokens, int count, real *m) {
+/* Computes the mean m of the vectors of tokens. */
+static __device__ void compute_mean(const real *p, const unsigned short *tokens, int count, real *m) {
     for (int d = 0; d < WIDTH; d++) {
         real sum = 0;
         for (int i = 0; i < count; i++) sum += p[TOKEN + WIDTH * tokens[i] + d];
@@ -79,8 +81,9 @@ static __device__ void mean(const real *p, const unsigned short *tokens, int cou
     }
 }
 
-static __device__ void backward(const real *p, const real *m, const real *h, const double *keep, int token,
-                                const double *dlogits, real *gradient, real *dm) {
+/* Adds the gradients of one label to the parameters and to the mean. */
+static __device__ void add_gradients(const real *p, const real *m, const real *h, const double *keep, int token,
+                                     const double *dlogits, real *gradient, real *dm) {
     for (int c = 0; c < CLASSES; c++) gradient[BIAS + c] += (real)dlogits[c];
     for (int d = 0; d < WIDTH; d++) {
         double dh = 0;
@@ -102,8 +105,8 @@ static __device__ void train_sequence(const lh_cuda_step *step, const real *p, c
     for (int j = 0; j < labels; j++) {
         double keep[WIDTH], probability[CLASSES];
         int label = step->labels[s * labels + j], counted = step->mask[s * labels + j];
-        int token = token_of(step, s, j);
-        hidden(step, p, rows, m, j, token, (unsigned int)s, true, keep, h);
+        int token = get_token(step, s, j);
+        compute_hidden(step, p, rows, m, j, token, (unsigned int)s, true, keep, h);
         sums->loss += classify(p, h, label, logits, probability);
         bool right = is_right(logits, label);
         sums->counted += counted;
@@ -111,34 +114,34 @@ static __device__ void train_sequence(const lh_cuda_step *step, const real *p, c
         wrong += counted && !right;
         probability[label] -= 1.0;
         for (int c = 0; c < CLASSES; c++) probability[c] *= step->loss_scale;
-        backward(p, m, h, keep, token, probability, gradient, dm);
+        add_gradients(p, m, h, keep, token, probability, gradient, dm);
     }
     for (int i = 0; i < inputs; i++)
         for (int d = 0; d < WIDTH; d++) gradient[TOKEN + WIDTH * tokens[i] + d] += dm[d] / (real)inputs;
     sums->exact_ones += wrong == 0;
 }
 
-static __device__ int shard_start(int sequences, int shards, int shard) {
+static __device__ int find_shard_start(int sequences, int shards, int shard) {
     int rest = sequences % shards;
     return shard * (sequences / shards) + (shard < rest ? shard : rest);
 }
 
 static __device__ void train_shard(const lh_cuda_train *a, const lh_cuda_replica *r, const lh_cuda_step *step,
                                    int shard, char *workspace) {
-    int first = shard_start(step->sequences, a->shards, shard);
-    int end = shard_start(step->sequences, a->shards, shard + 1);
+    int first = find_shard_start(step->sequences, a->shards, shard);
+    int end = find_shard_start(step->sequences, a->shards, shard + 1);
     const real *p = (const real *)r->parameters;
     real *gradient = (real *)(r->partials + shard * a->partial_stride), *means = (real *)workspace;
     lh_cuda_sums sums = {0, 0, 0, 0};
     if (!has_tables(step, (const real *)a->tables)) sums.loss = NAN;
     for (int s = first; s < end; s++)
-        mean(p, step->tokens[0] + s * step->T[0], count_inputs(step), means + WIDTH * (s - first));
+        compute_mean(p, step->tokens[0] + s * step->T[0], count_inputs(step), means + WIDTH * (s - first));
     for (int s = first; s < end; s++)
         train_sequence(step, p, (const int *)r->shared, s, means + WIDTH * (s - first), gradient, &sums);
     r->shard_sums[shard] = sums;
 }
 
-/* Folds one chunk of the gradient over shards in order, squares it, and sets the shards' parts to zero. */
+/* Sums one chunk of the gradient over shards in order, computes its squares, and sets the shards' parts to zero. */
 static __device__ void fold_chunk(const lh_cuda_train *a, const lh_cuda_replica *r, int chunk) {
     real *gradient = (real *)r->gradient;
     for (int i = chunk * CHUNK + (int)threadIdx.x; i < (chunk + 1) * CHUNK; i += (int)blockDim.x) {
@@ -173,7 +176,8 @@ static __device__ void update_chunk(const lh_cuda_replica *r, const lh_cuda_step
     r->piece_sums[2 * PIECES + chunk] = changes;
 }
 
-static __device__ lh_cuda_result add_up(const lh_cuda_train *a, const lh_cuda_replica *r) {
+/* Adds up the sums of shards and the squares of chunks. */
+static __device__ lh_cuda_result add_sums(const lh_cuda_train *a, const lh_cuda_replica *r) {
     lh_cuda_result result = {};
     for (int shard = 0; shard < a->shards; shard++) {
         result.sums.loss += r->shard_sums[shard].loss;
@@ -207,7 +211,7 @@ static __device__ void train_steps(const lh_cuda_train &a) {
         meet(r->arrivals, a.team, &met);
         for (int chunk = rank; chunk < CHUNKS; chunk += a.team) fold_chunk(&a, r, chunk);
         meet(r->arrivals, a.team, &met);
-        lh_cuda_result result = add_up(&a, r);
+        lh_cuda_result result = add_sums(&a, r);
         double norm = sqrt(result.gradient_squares);
         result.state = isfinite(result.sums.loss) && isfinite(norm) ? LH_CUDA_DONE : LH_CUDA_NOT_FINITE;
         for (int chunk = rank; chunk < CHUNKS && result.state == LH_CUDA_DONE && threadIdx.x == 0; chunk += a.team)
@@ -224,7 +228,7 @@ static __device__ void train_steps(const lh_cuda_train &a) {
 
 extern "C" __global__ void toy_train_kernel(const lh_cuda_train a) { train_steps(a); }
 
-/* The toy as a wide model: the whole step is in the last phase. */
+/* Trains the toy as a wide model: the whole step is in the last phase. */
 extern "C" __global__ void toy_wide_train_kernel(const lh_cuda_train a, const lh_cuda_place at) {
     if (at.before && at.before->state != LH_CUDA_DONE) return;
     if (at.phase == LH_CUDA_END) train_steps(a);
@@ -236,16 +240,16 @@ static __device__ void answer_sequence(const lh_cuda_evaluate *a, int model, int
     const int *drawn = (const int *)(a->shared + model * a->shared_stride);
     int labels = step->label_count, place = model * a->sequences + s;
     lh_cuda_answer answer = {has_tables(step, (const real *)a->tables) ? 0.0 : NAN, 0, 0};
-    mean(p, step->tokens[0] + s * step->T[0], count_inputs(step), m);
+    compute_mean(p, step->tokens[0] + s * step->T[0], count_inputs(step), m);
     for (int j = 0; j < labels; j++) {
         double keep[WIDTH], probability[CLASSES];
         real h[WIDTH], logits[CLASSES];
         int label = step->labels[s * labels + j], counted = step->mask[s * labels + j];
-        hidden(step, p, drawn, m, j, token_of(step, s, j), (unsigned int)s, false, keep, h);
+        compute_hidden(step, p, drawn, m, j, get_token(step, s, j), (unsigned int)s, false, keep, h);
         answer.loss += classify(p, h, label, logits, probability);
         answer.counted += counted;
         answer.correct += counted && is_right(logits, label);
-        if (a->classes) a->classes[place * labels + j] = best_class(logits);
+        if (a->classes) a->classes[place * labels + j] = choose_class(logits);
         for (int c = 0; c < CLASSES && a->logits != 0; c++)
             ((real *)a->logits)[(place * labels + j) * CLASSES + c] = logits[c];
     }

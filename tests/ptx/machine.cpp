@@ -247,8 +247,8 @@ static bool run_block(lh_ptx_block &b, const std::vector<int> &warp_order) {
 /* Runs all blocks in rounds until they have ended. As in the emulation, only many consecutive idle rounds show a
  * deadlock. */
 static void run_rounds(std::vector<lh_ptx_block> &blocks, std::minstd_rand *random) {
-    std::vector<int> block_order = lh_grid_order((int)blocks.size(), random);
-    const std::vector<int> warp_order = lh_grid_order((int)blocks[0].warps.size(), random);
+    std::vector<int> block_order = lh_grid_make_order((int)blocks.size(), random);
+    const std::vector<int> warp_order = lh_grid_make_order((int)blocks[0].warps.size(), random);
     int idle = 0;
     for (size_t ended = 0; ended < blocks.size();) {
         size_t before = ended;
@@ -320,7 +320,7 @@ static lh_ptx_warp make_warp(lh_ptx_block *b, int index, int blocks, int threads
 
 static void run_grid(const lh_ptx_kernel &kernel, int blocks, int threads, size_t block_memory) {
     std::minstd_rand random(lh_emulated.order);
-    std::vector<int> lanes = lh_grid_order(LANES, &random);
+    std::vector<int> lanes = lh_grid_make_order(LANES, &random);
     std::copy(lanes.begin(), lanes.end(), lh_ptx_lane_order);
     machine.in_step = lh_emulated.order <= LH_EMULATION_DESCENDING;
     const int warps = (threads + LANES - 1) / LANES;
