@@ -2,6 +2,8 @@
 --
 -- M.TEXTS are inserted wherever untrusted text may occur. The checks return an error, or nil.
 
+local lists = require("base.lists")
+
 local M = {}
 
 M.TEXTS = {
@@ -22,8 +24,6 @@ function M.find_text_problem(text)
   local nearby = position and text:sub(math.max(1, position - 20), position + 20)
   return position and ("a control character at %d: %q"):format(position, nearby) or nil
 end
-
--- ---- gnuplot ----
 
 local COMMANDS = { set = true, unset = true, plot = true, reset = true }
 
@@ -69,8 +69,6 @@ function M.find_gnuplot_problem(script)
   return in_data and "data that does not end" or M.find_text_problem(script)
 end
 
--- ---- XML ----
-
 local ENTITIES = { amp = true, lt = true, gt = true, quot = true, ["#39"] = true }
 
 local function find_entity_problem(text)
@@ -86,7 +84,7 @@ local function find_attribute_problem(text)
   return rest:find("%S") and ("attributes: %q"):format(text) or find_entity_problem(text)
 end
 
--- Reads one tag at `at`; returns its end, or nil and an error.
+-- Reads one tag at a position; returns its end, or nil and an error.
 local function take_tag(page, position, open)
   local _, stop, name = page:find("^</([%a][%w]*)%s*>", position)
   if stop then
@@ -124,15 +122,10 @@ function M.find_xml_problem(page)
   return #open > 0 and "left open: " .. open[#open] or M.find_text_problem(page)
 end
 
--- ---- LaTeX ----
-
-local WORDS = {}
-for word in ([[begin end centering small caption label toprule midrule bottomrule cmidrule multicolumn textbf medskip
-  smallskip raggedright footnotesize pm textbackslash textasciicircum textasciitilde textless textgreater textbar
-  textquotedbl]]):gmatch("%a+") do
-  WORDS[word] = true
-end
-
+-- The commands of LaTeX that our tables use.
+local WORDS = lists.split_set([[begin end centering small caption label toprule midrule bottomrule cmidrule multicolumn
+  textbf medskip smallskip raggedright footnotesize pm textbackslash textasciicircum textasciitilde textless textgreater
+  textbar textquotedbl]])
 local ENVIRONMENTS = { table = true, tabular = true }
 
 function M.find_latex_problem(text)

@@ -5,14 +5,15 @@ local support = dofile("tests/lua/support.lua")
 local canonical = require("base.canonical")
 local controls = require("lab.study.calibrate.controls")
 local inference = require("lab.study.analyze.mathematics.inference")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local paths = require("base.paths")
 local student = require("lab.study.calibrate.student_spec")
 
--- A student's file: the teacher's spec without facets of positions, with the lines.
 TestStudent = {}
 
-local function student_text(encoding, cross)
+-- The text of a student's file: the teacher's spec without facets of positions, with the lines.
+local function write_student(encoding, cross)
   return student.write_spec({ base = "./a.lua", comment = { "Found." }, encoding = encoding,
     lines = { decoder = { list = {}, choices = {} }, cross = cross } })
 end
@@ -20,7 +21,7 @@ end
 function TestStudent.test_a_student_s_spec_lists_its_lines()
   local cross = { list = { { head = 3, direction = -1, line = 1, value = -0.0 },
     { head = 4, direction = 1, line = -2, value = -1 / 3 } }, choices = { corner = "lines", align = "right" } }
-  lu.assertEquals(student_text(nil, cross), [[
+  lu.assertEquals(write_student(nil, cross), [[
 -- Found.
 return {
   use = "./a.lua",
@@ -39,16 +40,16 @@ end
 function TestStudent.test_choices_other_than_defaults_are_written()
   local cross = { list = { { head = 0, direction = 0, line = 1, value = 0 } },
     choices = { corner = "none", align = "left" } }
-  local text = student_text(nil, cross)
+  local text = write_student(nil, cross)
   lu.assertStrContains(text, 'zero_corner = "none",')
   lu.assertStrContains(text, 'columns = "left",')
-  text = student_text(nil, { list = {}, choices = { corner = "all", align = "right" } })
+  text = write_student(nil, { list = {}, choices = { corner = "all", align = "right" } })
   lu.assertStrContains(text, '      lines = {\n        list = {},\n        zero_corner = "all",\n      },')
-  lu.assertNotStrContains(student_text(nil, { list = {}, choices = { corner = "lines", align = "right" } }), "lines")
+  lu.assertNotStrContains(write_student(nil, { list = {}, choices = { corner = "lines", align = "right" } }), "lines")
 end
 
 function TestStudent.test_positions_are_left_out_of_all_families()
-  local text = student_text({ additive = { kind = "sinusoid" }, rotation = { kind = "none" },
+  local text = write_student({ additive = { kind = "sinusoid" }, rotation = { kind = "none" },
     positions = { kind = "randomized" }, mask = { kind = "causal" }, decoder = { rotation = { kind = "rope" } },
     cross = { score = "x.score", additive = { kind = "none" } }, encoder = { relative = { kind = "shaw" } } },
     { list = {}, choices = {} })
@@ -123,11 +124,7 @@ end
 
 -- Anti-diagonals and columns are counted from the last key.
 function TestControls.test_control_shifted_moves_every_line_one_key_to_the_left()
-  local list = {}
-  for i, line in ipairs(make_control("shifted")) do
-    list[i] = line.line
-  end
-  lu.assertEquals(list, { 4, 1, -3, -1 })
+  lu.assertEquals(lists.map(make_control("shifted"), function(line) return line.line end), { 4, 1, -3, -1 })
 end
 
 function TestControls.test_control_heads_moves_all_lines_of_a_head_together()

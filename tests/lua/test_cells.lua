@@ -53,7 +53,7 @@ function TestCells.test_runs_that_should_be_equal_are_flagged()
 end
 
 -- Runs on files of examples, { id, name of the task }, as the cells of their folder.
-local function of_files(root, list)
+local function read_file_runs(root, list)
   local dir
   for i, item in ipairs(list) do
     local spec = reports.make_spec("bucket_sort")
@@ -66,31 +66,31 @@ end
 
 -- Two files called train.jsonl are two tasks: each has the name of its spec, or its own name.
 function TestCells.test_tasks_on_files_have_names()
-  local study = of_files("files", { { "cogs_rope" }, { "scan_rope" } })
+  local study = read_file_runs("files", { { "cogs_rope" }, { "scan_rope" } })
   lu.assertEquals(study.axes, { { name = "task", values = { "cogs_rope", "scan_rope" } } })
   lu.assertEquals({ study.cells[1].key, study.title }, { { task = "cogs_rope" }, "Runs" })
-  study = of_files("named", { { "cogs_rope", "cogs" }, { "scan_alibi", "scan" }, { "scan_rope", "scan" } })
+  study = read_file_runs("named", { { "cogs_rope", "cogs" }, { "scan_alibi", "scan" }, { "scan_rope", "scan" } })
   lu.assertEquals(study.axes, { { name = "task", values = { "cogs", "scan" } },
     { name = "encoding", values = { "rope", "alibi" } } })
   lu.assertEquals(study.cells[3].key, { task = "scan", encoding = "rope" })
-  study = of_files("one_name", { { "first", "scan" }, { "second", "scan" } })
+  study = read_file_runs("one_name", { { "first", "scan" }, { "second", "scan" } })
   lu.assertEquals({ study.title, study.axes[2].values }, { "Runs of scan", { "first", "second" } })
 end
 
 -- Encodings are separate even if the id does not distinguish them, and next to runs with named encodings.
 function TestCells.test_tasks_on_files_next_to_others()
-  local study = of_files("digests", { { "scan_rope" }, { "scan_rope", nil, "abcdef0123456789" } })
+  local study = read_file_runs("digests", { { "scan_rope" }, { "scan_rope", nil, "abcdef0123456789" } })
   lu.assertEquals({ study.axes[1].values, study.axes[2].values }, { { "scan_rope" }, { "scan_rope (012345)",
     "scan_rope (abcdef)" } })
   write_run("beside", "bucket_sort_rope", 7, 0.1, { exit = 0, eval = make_scored_lines(50) })
-  study = of_files("beside", { { "scan_rope" } })
+  study = read_file_runs("beside", { { "scan_rope" } })
   lu.assertEquals({ study.axes[1].values, study.axes[2].values }, { { "bucket_sort", "scan_rope" },
     { "rope", "scan_rope" } })
 end
 
 -- A task with the name of a built-in one has none of its properties.
 function TestCells.test_a_task_name_is_not_a_kind()
-  local study = of_files("kinds", { { "mine", "bucket_sort" } })
+  local study = read_file_runs("kinds", { { "mine", "bucket_sort" } })
   lu.assertEquals({ study.cells[1].key.task, study.cells[1].task_kind }, { "bucket_sort", nil })
 end
 

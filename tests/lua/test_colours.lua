@@ -104,7 +104,7 @@ local function compute_lab(colour, sight)
   return { 116 * f[2] - 16, 500 * (f[1] - f[2]), 200 * (f[2] - f[3]) }
 end
 
-local function compare(one, other)
+local function compute_contrast(one, other)
   local a, b = multiply(XYZ, make_linear(one))[2], multiply(XYZ, make_linear(other))[2]
   return (math.max(a, b) + 0.05) / (math.min(a, b) + 0.05)
 end
@@ -131,10 +131,12 @@ function TestColours.test_colours_stand_out()
     styles[i] = { colour = entry[1], dark = entry[2] }
   end
   for _, style in pairs(styles) do
-    lu.assertTrue(compare(style.colour, "#ffffff") >= 3 and compare(style.colour, colours.LIGHT) >= 3, style.colour)
-    lu.assertTrue(compare(style.dark, "#15171c") >= 3 and compare(style.dark, colours.DARK) >= 3, style.dark)
+    lu.assertTrue(compute_contrast(style.colour, "#ffffff") >= 3 and compute_contrast(style.colour, colours.LIGHT) >= 3,
+      style.colour)
+    lu.assertTrue(compute_contrast(style.dark, "#15171c") >= 3 and compute_contrast(style.dark, colours.DARK) >= 3,
+      style.dark)
   end
-  lu.assertAlmostEquals(compare("#000000", "#ffffff"), 21, 1e-5)
+  lu.assertAlmostEquals(compute_contrast("#000000", "#ffffff"), 21, 1e-5)
 end
 
 support.run()

@@ -5,6 +5,7 @@ local support = dofile("tests/lua/support.lua")
 
 local choices = require("plan.pages.choices")
 local describe = require("plan.pages.describe")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local project = require("project").new(".")
 local respec = require("lab.study.read.respec")
@@ -26,17 +27,13 @@ local function make_plan(encoding, encoder_layers)
   return spec.plan
 end
 
-local function family(plan, name)
-  for _, attention in ipairs(plan.attentions) do
-    if attention.name == name then
-      return attention
-    end
-  end
+local function find_family(plan, name)
+  return lists.find(plan.attentions, function(attention) return attention.name == name end)
 end
 
 local DRAWN = "positions = { kind = 'randomized', max_position = 50%s }"
 
-local function drawn(facets, more)
+local function make_drawn(facets, more)
   return "{ " .. facets .. ", " .. DRAWN:format(more or "") .. " }"
 end
 
@@ -44,18 +41,19 @@ end
 function TestDrawnStreams.test_cross_attention_defaults_to_differences()
   for _, preset in ipairs({ "relative", "shaw", "alibi", "t5" }) do
     local facets = ("kind = '%s', cross = { use = '%s' }"):format(preset, preset)
-    local plan = make_plan(drawn(facets))
+    local plan = make_plan(make_drawn(facets))
     lu.assertEquals(plan.resolved.encoding.positions.reading, "drawn")
     lu.assertEquals(plan.resolved.encoding.cross.positions.reading, "difference", facets)
-    lu.assertEquals({ family(plan, "encoder").positions.distance.kind, family(plan, "decoder").positions.distance.kind,
-      family(plan, "cross").positions.distance.kind }, { "drawn", "drawn", "difference" }, facets)
+    lu.assertEquals({ find_family(plan, "encoder").positions.distance.kind,
+      find_family(plan, "decoder").positions.distance.kind,
+      find_family(plan, "cross").positions.distance.kind }, { "drawn", "drawn", "difference" }, facets)
   end
 end
 
 -- Without a use of distances the text does not mention them.
 function TestDrawnStreams.test_without_distances_cross_attention_has_the_facets_of_all()
   for _, more in ipairs({ "", ", reading = 'drawn'" }) do
-    lu.assertNil(make_plan(drawn("kind = 'rope'", more)).resolved.encoding.cross)
+    lu.assertNil(make_plan(make_drawn("kind = 'rope'", more)).resolved.encoding.cross)
   end
   local clamped_plan = make_plan("{ kind = 'alibi', " .. DRAWN:format(", reading = 'clamped'")
     .. ", cross = { score = { kind = 'none' } } }").resolved.encoding.cross
@@ -65,8 +63,8 @@ end
 function TestDrawnStreams.test_a_reading_of_cross_attention_can_be_written()
   local clamped = make_plan("{ kind = 'alibi', " .. DRAWN:format(", reading = 'clamped'")
     .. ", cross = { use = 'alibi', positions = { reading = 'difference' } } }")
-  lu.assertEquals(family(clamped, "decoder").positions.distance.kind, "clamped")
-  lu.assertEquals(family(clamped, "cross").positions.distance.kind, "difference")
+  lu.assertEquals(find_family(clamped, "decoder").positions.distance.kind, "clamped")
+  lu.assertEquals(find_family(clamped, "cross").positions.distance.kind, "difference")
   local plan, message = plan_spec("{ kind = 'alibi', " .. DRAWN:format("")
     .. ", cross = { use = 'alibi', positions = { reading = 'clamped' } } }")
   lu.assertNil(plan)
@@ -75,7 +73,8 @@ end
 
 -- The resolved spec of a run can be planned again.
 function TestDrawnStreams.test_a_resolved_spec_is_a_spec()
-  for _, encoding in ipairs({ drawn("kind = 'alibi', rotation = { kind = 'rope' }"), drawn("kind = 'sinusoid'"),
+  for _,
+    encoding in ipairs({ make_drawn("kind = 'alibi', rotation = { kind = 'rope' }"), make_drawn("kind = 'sinusoid'"),
     "{ kind = 'relative', cross = { use = 'fire' }, " .. DRAWN:format(", sorted = false") .. " }" }) do
     local plan = make_plan(encoding)
     local text = assert(respec.write_spec(plan.resolved))
@@ -83,32 +82,30 @@ function TestDrawnStreams.test_a_resolved_spec_is_a_spec()
   end
 end
 
-local function list_sites(attention, member)
-  for _, side in ipairs(attention.sides) do
-    if side.member == member then
-      return { side.stream, side.site }
-    end
-  end
+-- The stream of a side's positions and the offset of its site, by the side's member of a family's state.
+local function find_site(attention, member)
+  local side = lists.find(attention.sides, function(each) return each.member == member end)
+  return { side.stream, side.site }
 end
 
 -- All families of a stream share a draw per pass. A draw per layer belongs to the block: the queries of cross-attention
 -- use the draw of the decoder's self-attention.
 function TestDrawnStreams.test_sites_are_of_a_stream()
-  local pass = make_plan(drawn("kind = 'rope'", ", draw = 'pass'"))
+  local pass = make_plan(make_drawn("kind = 'rope'", ", draw = 'pass'"))
   lu.assertEquals({ pass.streams[1].first_site, pass.streams[2].first_site }, { 0, 3 })
-  lu.assertEquals(list_sites(family(pass, "encoder"), "position"), { 0, "" })
-  lu.assertEquals(list_sites(family(pass, "decoder"), "position"), { 1, " + 3" })
-  lu.assertEquals(list_sites(family(pass, "cross"), "position"), { 1, " + 3" })
-  lu.assertEquals(list_sites(family(pass, "cross"), "key_position"), { 0, "" })
-  local layer = make_plan(drawn("kind = 'rope'"))
-  lu.assertEquals(list_sites(family(layer, "encoder"), "position"), { 0, " + 1" })
-  lu.assertEquals(list_sites(family(layer, "decoder"), "position"), { 1, " + 1 + 3" })
-  lu.assertEquals(list_sites(family(layer, "cross"), "position"), { 1, " + 1 + 3" })
-  lu.assertEquals(list_sites(family(layer, "cross"), "key_position"), { 0, " + 1 + 7" })
-  -- the source has the positions of cross-attention
-  local bare = make_plan(drawn("kind = 'rope'", ", draw = 'pass'"), 0)
+  lu.assertEquals(find_site(find_family(pass, "encoder"), "position"), { 0, "" })
+  lu.assertEquals(find_site(find_family(pass, "decoder"), "position"), { 1, " + 3" })
+  lu.assertEquals(find_site(find_family(pass, "cross"), "position"), { 1, " + 3" })
+  lu.assertEquals(find_site(find_family(pass, "cross"), "key_position"), { 0, "" })
+  local layer = make_plan(make_drawn("kind = 'rope'"))
+  lu.assertEquals(find_site(find_family(layer, "encoder"), "position"), { 0, " + 1" })
+  lu.assertEquals(find_site(find_family(layer, "decoder"), "position"), { 1, " + 1 + 3" })
+  lu.assertEquals(find_site(find_family(layer, "cross"), "position"), { 1, " + 1 + 3" })
+  lu.assertEquals(find_site(find_family(layer, "cross"), "key_position"), { 0, " + 1 + 7" })
+  -- without encoder layers only cross-attention uses the source's positions, so their draws follow the target's
+  local bare = make_plan(make_drawn("kind = 'rope'", ", draw = 'pass'"), 0)
   lu.assertEquals({ bare.streams[1].first_site, bare.streams[2].first_site }, { 4, 0 })
-  lu.assertEquals(list_sites(family(bare, "cross"), "key_position"), { 0, " + 4" })
+  lu.assertEquals(find_site(find_family(bare, "cross"), "key_position"), { 0, " + 4" })
 end
 
 -- Values given for a stream's random positions must be in the range of all its uses; the least range is the limit.
@@ -129,7 +126,7 @@ end
 
 -- Vectors that are added to the embedding use the fields directly in encoding.
 function TestDrawnStreams.test_the_embedding_has_a_draw_of_its_own()
-  local plan = make_plan(drawn("kind = 'sinusoid'", ", sorted = false"))
+  local plan = make_plan(make_drawn("kind = 'sinusoid'", ", sorted = false"))
   lu.assertEquals({ plan.input_draw.kind, plan.input_draw.sorted }, { "randomized", false })
   for _, attention in ipairs(plan.attentions) do
     lu.assertEquals(attention.positions.kind, "index")
@@ -140,7 +137,8 @@ function TestDrawnStreams.test_the_embedding_has_a_draw_of_its_own()
     .. " } }").input_draw)
 end
 
-local function list_choices(plan)
+-- The text of each choice by what is chosen.
+local function index_choices(plan)
   local lines = {}
   for _, choice in ipairs(choices.list(plan)) do
     lines[choice.what] = ("%s; %s"):format(choice.value, choice.why)
@@ -149,7 +147,7 @@ local function list_choices(plan)
 end
 
 function TestDrawnStreams.test_plan_describes_draws()
-  local lines = list_choices(make_plan(drawn("kind = 'relative', additive = { kind = 'sinusoid' },"
+  local lines = index_choices(make_plan(make_drawn("kind = 'relative', additive = { kind = 'sinusoid' },"
     .. " cross = { use = 'relative' }")))
   lu.assertEquals(lines["position draws, input"], "2; one for each stream")
   lu.assertEquals(lines["distance draws, encoder"], "2; one for each layer")
@@ -159,7 +157,7 @@ function TestDrawnStreams.test_plan_describes_draws()
   lu.assertEquals(lines["distances, cross"],
     "differences; queries and keys are of two streams, whose positions are drawn apart")
   lu.assertNil(lines.gpu)
-  lines = list_choices(make_plan(drawn("kind = 'label'")))
+  lines = index_choices(make_plan(make_drawn("kind = 'label'")))
   lu.assertEquals(lines["position draws, input"], "as many as sequences; one for each sequence of the batch, of each "
     .. "stream")
 end

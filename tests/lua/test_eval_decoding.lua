@@ -63,34 +63,34 @@ function TestDecoding.test_an_encoder_has_no_decoding()
 end
 
 function TestDecoding.test_decoding_is_a_default_of_the_trainer()
-  local function plan(more)
+  local function make_plan(more)
     local resolved, info = accept("decoder", OPEN, more)
     return plan_module.build(resolved, { task = info.task })
   end
-  local greedy, forced = plan(""), plan(FORCED)
+  local greedy, forced = make_plan(""), make_plan(FORCED)
   lu.assertStrContains(forced.defaults.text, "\neval.teacher_forced true\n")
   lu.assertNotStrContains(greedy.defaults.text, "eval.teacher_forced")
   lu.assertEquals(forced.digest, greedy.digest)
 end
 
 function TestDecoding.test_the_plan_states_the_cost_of_answers()
-  local function page(kind, task, more)
+  local function render_page(kind, task, more)
     local resolved, info = accept(kind, task, more)
     return plan_page.format_page(plan_module.build(resolved, { task = info.task }))
   end
-  lu.assertStrContains(page("decoder", OPEN, ""),
+  lu.assertStrContains(render_page("decoder", OPEN, ""),
     "answers     the model's own (greedy), answer length given; first a pass")
-  lu.assertStrContains(page("encoder_decoder", ENDING, ""), "(greedy), ended by the model; first a pass")
-  lu.assertStrContains(page("decoder", OPEN, ""), "with cached keys and values")
-  lu.assertStrContains(page("decoder", OPEN, "eval = { dropout = true }"), "a pass for each answer")
-  lu.assertNotStrContains(page("decoder", OPEN, "eval = { dropout = true }"), "cached")
-  lu.assertStrContains(page("decoder", OPEN, FORCED),
+  lu.assertStrContains(render_page("encoder_decoder", ENDING, ""), "(greedy), ended by the model; first a pass")
+  lu.assertStrContains(render_page("decoder", OPEN, ""), "with cached keys and values")
+  lu.assertStrContains(render_page("decoder", OPEN, "eval = { dropout = true }"), "a pass for each answer")
+  lu.assertNotStrContains(render_page("decoder", OPEN, "eval = { dropout = true }"), "cached")
+  lu.assertStrContains(render_page("decoder", OPEN, FORCED),
     "answers     teacher-forced (eval.decoding): one pass over the target's tokens")
-  lu.assertNotStrContains(page("encoder", OPEN, ""), "answers  ")
+  lu.assertNotStrContains(render_page("encoder", OPEN, ""), "answers  ")
 end
 
 -- Texts of warnings; the default task has an end symbol.
-local function warnings(kind, encoding, task)
+local function list_warnings(kind, encoding, task)
   local _, info = accept(kind, task or ENDING, "encoding = " .. encoding)
   return table.concat(info.warnings, "\n")
 end
@@ -99,26 +99,26 @@ local DRAWN = 'positions = { kind = "randomized", max_position = 2048, reading =
 
 function TestDecoding.test_uses_of_the_target_s_length_are_warned_about()
   local log_length = '{ use = "log_length" }'
-  lu.assertStrContains(warnings("decoder", log_length), "encoding.score: reads how many tokens a sequence has")
-  lu.assertEquals(warnings("decoder", log_length, OPEN), "") -- the task has no end symbol
-  lu.assertEquals(warnings("encoder", log_length), "")
-  lu.assertEquals(warnings("decoder", '{ use = "alibi" }'), "")
-  lu.assertStrContains(warnings("decoder", '{ use = "rope", ' .. DRAWN .. " }"),
+  lu.assertStrContains(list_warnings("decoder", log_length), "encoding.score: reads how many tokens a sequence has")
+  lu.assertEquals(list_warnings("decoder", log_length, OPEN), "") -- the task has no end symbol
+  lu.assertEquals(list_warnings("encoder", log_length), "")
+  lu.assertEquals(list_warnings("decoder", '{ use = "alibi" }'), "")
+  lu.assertStrContains(list_warnings("decoder", '{ use = "rope", ' .. DRAWN .. " }"),
     "encoding.positions: draws as many random positions as a sequence has tokens")
-  lu.assertNotStrContains(warnings("decoder", '{ use = "rope", ' .. DRAWN:gsub("}", ", sorted = false }") .. " }"),
+  lu.assertNotStrContains(list_warnings("decoder", '{ use = "rope", ' .. DRAWN:gsub("}", ", sorted = false }") .. " }"),
     "end with a symbol")
-  lu.assertStrContains(warnings("decoder", ('{ use = "relative", %s }'):format(DRAWN:gsub(", reading.*", " }"))),
+  lu.assertStrContains(list_warnings("decoder", ('{ use = "relative", %s }'):format(DRAWN:gsub(", reading.*", " }"))),
     "encoding.positions: draws")
 end
 
 -- The length of an encoder-decoder's source is known, so there is no warning.
 function TestDecoding.test_the_source_s_length_is_known()
   local score = 'score = function(x) return x.score * log(x.key_length) end'
-  lu.assertEquals(warnings("encoder_decoder", "{ encoder = { " .. score .. " } }"), "")
-  lu.assertEquals(warnings("encoder_decoder", "{ cross = { " .. score .. " } }"), "")
-  lu.assertStrContains(warnings("encoder_decoder", "{ decoder = { " .. score .. " } }"),
+  lu.assertEquals(list_warnings("encoder_decoder", "{ encoder = { " .. score .. " } }"), "")
+  lu.assertEquals(list_warnings("encoder_decoder", "{ cross = { " .. score .. " } }"), "")
+  lu.assertStrContains(list_warnings("encoder_decoder", "{ decoder = { " .. score .. " } }"),
     "encoding.decoder.score: reads how many tokens")
-  lu.assertStrContains(warnings("encoder_decoder", "{ cross = { " .. score:gsub("key", "query") .. " } }"),
+  lu.assertStrContains(list_warnings("encoder_decoder", "{ cross = { " .. score:gsub("key", "query") .. " } }"),
     "encoding.cross.score: reads how many tokens")
 end
 

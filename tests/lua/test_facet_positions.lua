@@ -36,7 +36,7 @@ function TestPositions.test_number_and_index_of_draws()
   end
 end
 
-local function value(expression, l)
+local function compute(expression, l)
   return load("local l = ... return " .. expression, "=index", "t", {})(l)
 end
 
@@ -48,13 +48,13 @@ function TestPositions.test_every_draw_is_used_at_a_site()
     local plan = positions.plan(make_encoding(case[1], case[2], "randomized", case[3]), encodings.BARE, {})
     local per_layer, read = case[2] == "rope" and case[3] == "layer", {}
     for l = 0, LAYERS - 1 do
-      local index = value(plan.layer_index, l)
-      lu.assertEquals(value(index .. plan.site_offset), per_layer and l + 1 or 0, name)
+      local index = compute(plan.layer_index, l)
+      lu.assertEquals(compute(index .. plan.site_offset), per_layer and l + 1 or 0, name)
       lu.assertTrue(index >= 0 and index < plan.draws, name)
       read[index] = true
     end
     if case[1] ~= "none" then
-      lu.assertEquals(value("0" .. plan.site_offset), 0, name .. ": the input's draw")
+      lu.assertEquals(compute("0" .. plan.site_offset), 0, name .. ": the input's draw")
       read[0] = true
     end
     for d = 0, plan.draws - 1 do
@@ -163,9 +163,9 @@ function TestDistances.test_every_draw_is_used_at_a_site()
   for _, draw in ipairs({ "pass", "layer" }) do
     local distance = positions.plan(make_relative_encoding("none", "none", draw, "drawn"), encodings.BARE, {}).distance
     for l = 0, LAYERS - 1 do
-      local index = value(distance.layer_index, l)
+      local index = compute(distance.layer_index, l)
       lu.assertTrue(index >= 0 and index < distance.draws)
-      lu.assertEquals(value(index .. distance.site_offset), draw == "layer" and l + 1 or 0)
+      lu.assertEquals(compute(index .. distance.site_offset), draw == "layer" and l + 1 or 0)
     end
   end
 end

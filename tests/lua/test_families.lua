@@ -87,7 +87,7 @@ function TestFamilies.test_facets_of_one_sequence_are_refused()
   end
 end
 
-local function write(name, path, plan, family, known)
+local function write_rendered(name, path, plan, family, known)
   local text, problem = render.render(name, plan, read_template, nil, family, known)
   assert(text, not text and ("%s:%d: %s"):format(problem.path, problem.line, problem.what))
   return support.write("families/" .. path, text)
@@ -115,18 +115,18 @@ function TestFamilies.test_tables_of_positions_are_those_of_all_families()
   lu.assertStrContains(text, "make_cross_rotation(position, row[position].cross_rotation);")
 end
 
-local function compute_what_plain_loops_do(more, even)
+local function compare_with_plain_loops(more, even)
   local self_facets = "{ use = 'alibi', rotation = { kind = 'rope', base = 100 }, mask = { kind = 'causal' }, %s }"
   local plan = derive(derive_two(self_facets:format(more), CROSS))
   plan.even_heads = even
   local known = signatures.new()
-  write("common/config.h.tpl", "config.h", plan, plan.attentions[1])
-  write("common/tuned.h.tpl", "tuned.h", plan, plan.attentions[1])
-  write("attention/cpu/scalar.inc.tpl", "score_self.inc", plan, plan.attentions[1], known)
+  write_rendered("common/config.h.tpl", "config.h", plan, plan.attentions[1])
+  write_rendered("common/tuned.h.tpl", "tuned.h", plan, plan.attentions[1])
+  write_rendered("attention/cpu/scalar.inc.tpl", "score_self.inc", plan, plan.attentions[1], known)
   for _, family in ipairs(plan.attentions) do
-    write("attention/cpu/attention.inc.tpl", ("attention_%s.inc"):format(family.name), plan, family, known)
+    write_rendered("attention/cpu/attention.inc.tpl", ("attention_%s.inc"):format(family.name), plan, family, known)
   end
-  local main = write("families.c.tpl", "families.c", plan, plan.attentions[1], known)
+  local main = write_rendered("families.c.tpl", "families.c", plan, plan.attentions[1], known)
   local program = main:gsub("%.c$", "")
   local text, good = support.shell(("%s %s -march=native -I%s -o %s %s runtime/base/math.c runtime/base/timings.c "
     .. "runtime/base/clock.c -lm && %s"):format(CC, FLAGS, main:match("^(.*)/"), program, main, program))
@@ -134,11 +134,11 @@ local function compute_what_plain_loops_do(more, even)
 end
 
 function TestFamilies.test_two_families_in_one_text_match_plain_loops()
-  compute_what_plain_loops_do("", 0)
+  compare_with_plain_loops("", 0)
 end
 
 function TestFamilies.test_half_of_the_heads_may_see_even_offsets_alone()
-  compute_what_plain_loops_do("spacing = { kind = 'even', heads = 1 }", 1)
+  compare_with_plain_loops("spacing = { kind = 'even', heads = 1 }", 1)
 end
 
 support.run()

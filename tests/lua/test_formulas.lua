@@ -110,7 +110,7 @@ function evaluate(node, pair, indices)
 end
 
 -- The value of a function's text in plain Lua; nil if a part of it is not a finite number.
-local function direct(text, pair)
+local function compute_directly(text, pair)
   local environment = setmetatable({ lookup = read_table }, { __index = traced.functions })
   local fine, value = pcall(load("local x = ... return " .. text, "=direct", "t", environment), pair)
   return fine and value == value and math.abs(value) < 1e12 and value or nil
@@ -143,7 +143,7 @@ function TestAgainstNumbers.test_random_functions()
     lu.assertTrue(problem == nil or #problem.what > 0 and problem.line == 1, text)
     local _, node = traced.classify(value)
     for _, pair in ipairs(node and PAIRS or {}) do
-      local expected = direct(text, pair)
+      local expected = compute_directly(text, pair)
       if expected then
         local actual = evaluate(node, pair, {})
         compared = compared + 1

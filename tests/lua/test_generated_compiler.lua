@@ -3,9 +3,10 @@
 local support = dofile("tests/lua/support.lua")
 package.path = "tests/support/?.lua;" .. package.path
 
-local random_specs = require("random_specs") -- loaded before modules that plan
+local random_specs = require("random_specs") -- it changes modules that the following ones load
 
 local cases = require("cases")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local project = require("project").new(".")
 
@@ -55,22 +56,19 @@ local MEMBERS = {
 
 -- Static assertions that the members of `parameters` have the offsets of the plan's tensors.
 local function write_offset_checks(plan)
-  local at, text = {}, { "#include <stddef.h>" }
-  for _, tensor in ipairs(plan.tensors) do
-    at[tensor.name] = tensor.offset
-  end
+  local tensors, text = lists.index_by(plan.tensors, function(tensor) return tensor.name end), { "#include <stddef.h>" }
   local function check(member, name)
     text[#text + 1] = ('_Static_assert(offsetof(parameters, %s) == %d * sizeof(real), "%s");'):format(member,
-      assert(at[name], name), name)
+      assert(tensors[name], name).offset, name)
   end
   check("token", "embed.token.weight")
-  if at["embed.position.weight"] then
+  if tensors["embed.position.weight"] then
     check("position_table", "embed.position.weight")
   end
   for l = 0, plan.layers - 1 do
     for _, member in ipairs(MEMBERS) do
       local name = ("layers.%d.%s"):format(l, member[2])
-      if at[name] or member[1] ~= "attention_output" then -- an encoding may lack it
+      if tensors[name] or member[1] ~= "attention_output" then -- an encoding may lack it
         check(("layer[%d].%s"):format(l, member[1]), name)
       end
     end

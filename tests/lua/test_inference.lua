@@ -80,14 +80,14 @@ end
 
 TestBootstrap = {}
 
-local function resampled(items, statistic, seed)
+local function resample(items, statistic, seed)
   return inference.resample(items, statistic, 4000, inference.make_random(seed))
 end
 
 -- The standard error of a resampled mean is the population's standard deviation over the root of n.
 function TestBootstrap.test_spread_and_interval_of_a_mean()
   local items = { 3, 5, 8, 1, 9, 4, 4, 6, 2, 8 }
-  local values = resampled(items, statistics.mean, 1)
+  local values = resample(items, statistics.mean, 1)
   local error = statistics.sd(items) * math.sqrt(9 / 10) / math.sqrt(10)
   lu.assertAlmostEquals(statistics.mean(values), 5, 0.05)
   lu.assertAlmostEquals(statistics.sd(values), error, 0.03)
@@ -103,8 +103,8 @@ function TestBootstrap.test_the_seed_decides()
   end
   lu.assertEquals(drawn, { 82, 99, 8, 50, 60 }) -- the sequence of Lua 5.4's generator on every machine
   local items = { 3, 5, 8 }
-  lu.assertEquals(resampled(items, statistics.mean, 3), resampled(items, statistics.mean, 3))
-  lu.assertNotEquals(resampled(items, statistics.mean, 3), resampled(items, statistics.mean, 4))
+  lu.assertEquals(resample(items, statistics.mean, 3), resample(items, statistics.mean, 3))
+  lu.assertNotEquals(resample(items, statistics.mean, 3), resample(items, statistics.mean, 4))
 end
 
 -- Three copies of an item are one fact: resampled together they keep the spread of the bases, resampled separately they
@@ -115,14 +115,14 @@ function TestBootstrap.test_copies_of_one_item_are_resampled_together()
     bases[i] = { i, i, i }
     table.move(bases[i], 1, 3, #differences + 1, differences)
   end
-  local together = resampled(bases, function(list)
+  local together = resample(bases, function(list)
     local sum = 0
     for _, base in ipairs(list) do
       sum = sum + statistics.mean(base)
     end
     return sum / #list
   end, 1)
-  local ratio = statistics.sd(together) / statistics.sd(resampled(differences, statistics.mean, 1))
+  local ratio = statistics.sd(together) / statistics.sd(resample(differences, statistics.mean, 1))
   lu.assertAlmostEquals(ratio, math.sqrt(3), 0.06)
 end
 

@@ -3,6 +3,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local gen = require("render.templates.gen")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local project = require("project").new(".")
 
@@ -25,31 +26,28 @@ function TestLatinEncodings.test_parameters_are_the_papers()
   end
 end
 
--- kind, value and whether it is learned, of a tensor's initial values.
-local function compute_first_values(plan, name)
-  for _, t in ipairs(plan.tensors) do
-    if t.name == name then
-      return { t.init, t.value, t.learned }
-    end
-  end
+-- The initial values of a tensor: their kind, a number, and whether they are learned.
+local function find_first_values(plan, name)
+  local found = lists.find(plan.tensors, function(tensor) return tensor.name == name end)
+  return found and { found.init, found.value, found.learned }
 end
 
 function TestLatinEncodings.test_initial_values_are_the_code_s()
   local packed, linear = math.sqrt(6 / 640), 1 / math.sqrt(160)
-  local function init(name, tensor)
-    return compute_first_values(make_plan(name), "layers.3." .. tensor)
+  local function find_values(name, tensor)
+    return find_first_values(make_plan(name), "layers.3." .. tensor)
   end
-  lu.assertEquals(init("learned", "position.weight"), { "LH_INIT_NORMAL", 0.2, true })
-  lu.assertEquals(init("random", "position.weight"), { "LH_INIT_NORMAL", 1.0, false })
-  lu.assertEquals(init("relative", "attention.relative.table"), { "LH_INIT_NORMAL", 1.0, true })
-  lu.assertEquals(init("2d", "attention.query.weight"), { "LH_INIT_UNIFORM", packed, true })
-  lu.assertEquals(init("2d", "attention.query.bias"), { "LH_INIT_CONSTANT", 0, true })
+  lu.assertEquals(find_values("learned", "position.weight"), { "LH_INIT_NORMAL", 0.2, true })
+  lu.assertEquals(find_values("random", "position.weight"), { "LH_INIT_NORMAL", 1.0, false })
+  lu.assertEquals(find_values("relative", "attention.relative.table"), { "LH_INIT_NORMAL", 1.0, true })
+  lu.assertEquals(find_values("2d", "attention.query.weight"), { "LH_INIT_UNIFORM", packed, true })
+  lu.assertEquals(find_values("2d", "attention.query.bias"), { "LH_INIT_CONSTANT", 0, true })
   for _, name in ipairs({ "rope", "cnope", "relative" }) do
-    lu.assertEquals(init(name, "attention.key.weight"), { "LH_INIT_UNIFORM", linear, true }, name)
+    lu.assertEquals(find_values(name, "attention.key.weight"), { "LH_INIT_UNIFORM", linear, true }, name)
   end
-  lu.assertEquals(init("relative", "attention.key.bias"), { "LH_INIT_UNIFORM", linear, true })
-  lu.assertNil(init("rope", "attention.key.bias"))
-  lu.assertNil(init("relative", "attention.output.weight"))
+  lu.assertEquals(find_values("relative", "attention.key.bias"), { "LH_INIT_UNIFORM", linear, true })
+  lu.assertNil(find_values("rope", "attention.key.bias"))
+  lu.assertNil(find_values("relative", "attention.output.weight"))
 end
 
 function TestLatinEncodings.test_logits_are_divided_by_the_temperature()
@@ -59,17 +57,12 @@ function TestLatinEncodings.test_logits_are_divided_by_the_temperature()
 end
 
 -- The functions of a generated step that make the table of an encoding, as C.
-local function making(name)
+local function render_table_code(name)
   local plan = make_plan(name)
   local files = assert(gen.render_files(plan, function(path)
     return support.read("templates/" .. path)
   end, {}))
-  for _, file in ipairs(files) do
-    if file.path == "step.c" then
-      local text = file.text
-      return text:match("(/%* Sines and cosines of number.-)\nstatic void make_tables")
-    end
-  end
+  return support.index_texts(files)["step.c"]:match("(/%* Sines and cosines of number.-)\nstatic void make_tables")
 end
 
 local PROBE = [[
@@ -90,7 +83,7 @@ int main(void) {
 
 -- The 16 rows of 160 numbers that an encoding's generated code makes.
 local function compute_rows(name)
-  local path = support.write("probe.c", PROBE:format(making(name)))
+  local path = support.write("probe.c", PROBE:format(render_table_code(name)))
   local program = path:gsub("%.c$", "")
   local flags = "-std=c11 -O1 -Iinclude -Iruntime"
   local text, good = support.shell(("cc %s -o %s %s runtime/base/math.c -lm && %s"):format(flags, program, path,
@@ -105,7 +98,8 @@ local function compute_rows(name)
   return rows
 end
 
-local function dot(a, b)
+-- The sum of all products of two tables' numbers.
+local function multiply(a, b)
   local sum = 0
   for i, row in ipairs(a) do
     for c, value in ipairs(row) do
@@ -128,11 +122,11 @@ function TestLatinEncodings.test_fixed_tables_are_the_code_s()
   assert_begins(two[7], 0, { 0.909297, -0.416147, 0.999841, -0.017859 })
   assert_begins(two[7], 80, { 0.841471, 0.540302, 0.713393, 0.700764 })
   for i = 1, 16 do
-    lu.assertAlmostEquals(dot({ one[i] }, { one[i] }), 80, 1e-9)
-    lu.assertAlmostEquals(dot({ two[i] }, { two[i] }), 80, 1e-9)
+    lu.assertAlmostEquals(multiply({ one[i] }, { one[i] }), 80, 1e-9)
+    lu.assertAlmostEquals(multiply({ two[i] }, { two[i] }), 80, 1e-9)
   end
-  lu.assertAlmostEquals(dot(one, two) / math.sqrt(dot(one, one) * dot(two, two)), 0.7246, 5e-5)
-  lu.assertAlmostEquals(math.sqrt(dot(two, two)), 35.77709, 5e-6)
+  lu.assertAlmostEquals(multiply(one, two) / math.sqrt(multiply(one, one) * multiply(two, two)), 0.7246, 5e-5)
+  lu.assertAlmostEquals(math.sqrt(multiply(two, two)), 35.77709, 5e-6)
 end
 
 support.run()

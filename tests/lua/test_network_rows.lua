@@ -25,20 +25,20 @@ local function mark_partial(found, executed, scope)
     words[#words + 1] = (found.partial[op] and "+" or "") .. op.out.name
   end
   words[#words + 1] = "|"
-  local function spread(key)
+  local function spread_over(key)
     for _, buffer in ipairs(found.spread[key] or {}) do
       words[#words + 1] = "~" .. buffer.name
     end
   end
   for _, b in ipairs(executed[scope].backward) do
-    spread(b)
+    spread_over(b)
     words[#words + 1] = (found.partial[b] and "+" or "") .. b.kind
   end
-  spread(scope)
+  spread_over(scope)
   return table.concat(words, " ")
 end
 
-local function post_norm(b, h)
+local function describe_post_norm(b, h)
   local s = b:norm("norm1", b:add(h, b:attention("self", h, h)))
   return b:norm("norm2", b:add(s, b:product("map", s, networks.WIDTH)))
 end
@@ -50,10 +50,10 @@ local ALL_ROWS = "embedding output logits | classify_grad block_grad embed_grad"
 
 -- { description, the network's lists, its block's lists }; without lists all rows are used.
 local LABELLED = {
-  ["keys and values of all tokens, nothing else"] = { describe_block(2, post_norm), ALL_ROWS, POST_NORM },
+  ["keys and values of all tokens, nothing else"] = { describe_block(2, describe_post_norm), ALL_ROWS, POST_NORM },
   ["a stack that runs twice, and a norm behind it"] = { describe_embedded(function(net, x)
     local b = net:block("layer", 2, "A block.", { loops = 2 })
-    b:output(post_norm(b, b:input(x)))
+    b:output(describe_post_norm(b, b:input(x)))
     return net:norm("norm", b.result)
   end), "embedding output +norm logits | classify_grad +norm_grad block_grad embed_grad", POST_NORM },
   ["pre-norm: the stream's gradient is of labelled rows up to the first norm"] = { describe_block(1, function(b, h)
@@ -101,16 +101,16 @@ local function mark_computed_once(found, executed)
     words[#words + 1] = (found.repeated[op.out] and "=" or "") .. (found.done[op] and "*" or "") .. op.out.name
   end
   words[#words + 1] = "|"
-  local function summed(key)
+  local function sum_over(key)
     for _, buffer in ipairs(found.summed[key] or {}) do
       words[#words + 1] = "^" .. buffer.name
     end
   end
   for _, b in ipairs(list.backward) do
-    summed(b)
+    sum_over(b)
     words[#words + 1] = (found.done[b] and "*" or "") .. b.kind
   end
-  summed(found.block)
+  sum_over(found.block)
   return table.concat(words, " ")
 end
 
@@ -129,7 +129,7 @@ local BEHIND = " | weight_grad input_grad attention_grad"
 
 -- { description, the block's lists }; without lists all rows are of tokens.
 local ALIKE = {
-  ["post-norm: the first product"] = { describe_on_tokens({}, post_norm),
+  ["post-norm: the first product"] = { describe_on_tokens({}, describe_post_norm),
     "=*query_key_value attended branch norm1 map output | norm_grad copy weight_grad input_grad norm_grad weight_grad"
     .. " input_grad attention_grad ^dquery_key_value *weight_grad ^gradient *input_grad" },
   ["pre-norm: the norm, too"] = { describe_on_tokens({}, function(b, h)
@@ -162,8 +162,8 @@ local ALIKE = {
     local two = b:product("map", h, networks.WIDTH)
     return b:add(one, b:add(two, b:attention("self", h, h), 0.3))
   end) },
-  ["an embedding that is dropped out"] = { describe_on_tokens({ dropout = 0.3 }, post_norm) },
-  ["an embedding that others read, too"] = { describe_on_tokens({}, post_norm, function(net, x, embedding)
+  ["an embedding that is dropped out"] = { describe_on_tokens({ dropout = 0.3 }, describe_post_norm) },
+  ["an embedding that others read, too"] = { describe_on_tokens({}, describe_post_norm, function(net, x, embedding)
     return net:add(x, embedding)
   end) },
 }

@@ -3,6 +3,7 @@
 
 local support = dofile("tests/lua/support.lua")
 
+local lists = require("base.lists")
 local lu = require("luaunit")
 local project = require("project").new(".")
 local respec = require("lab.study.read.respec")
@@ -12,10 +13,14 @@ TestOneSided = {}
 local SPEC = [[return { task = { kind = "bucket_sort" }, encoding = { %s },
   model = { kind = "%s", heads = 2, width = 16, feedforward = 32 }, train = { use = "quick" } }]]
 
-local function make_spec(encoding, kind)
-  local spec, message = project:plan(support.write("sided.lua", SPEC:format(encoding, kind or "decoder")))
+local function make_spec(encoding, kind, sets)
+  local spec, message = project:plan(support.write("sided.lua", SPEC:format(encoding, kind or "decoder")), sets)
   lu.assertTrue(spec ~= nil, message)
   return spec
+end
+
+local function list_warnings(encoding, kind, sets)
+  return table.concat(make_spec(encoding, kind, sets).warnings, "\n")
 end
 
 local function make_plan(encoding, kind)
@@ -23,14 +28,10 @@ local function make_plan(encoding, kind)
 end
 
 local function find_shape(plan, name)
-  for _, tensor in ipairs(plan.tensors) do
-    if tensor.name == name then
-      return tensor.shape
-    end
-  end
+  return lists.find(plan.tensors, function(tensor) return tensor.name == name end).shape
 end
 
--- Whether n^16 >= 2^(64 + 3 k), by lists of binary digits.
+-- Whether n^16 >= 2^power, by lists of binary digits.
 local function is_reached(n, power)
   local digits = { 1 }
   for _ = 1, 16 do
@@ -109,48 +110,42 @@ function TestOneSided.test_lists_of_distances_have_visible_ones()
     .. "left out, since no query sees what is behind it) or 3 (those up to distance 0)")
 end
 
--- A run of an earlier version has both sides, and its spec records it.
+-- A spec may ask for both sides; the resolved spec of its runs records that.
 function TestOneSided.test_a_run_keeps_the_sides_it_had()
-  local older = make_plan("kind = 'shaw', relative = { sides = 'both' }")
-  local text = assert(respec.write_spec(older.resolved))
+  local plan = make_plan("kind = 'shaw', relative = { sides = 'both' }")
+  local text = assert(respec.write_spec(plan.resolved))
   lu.assertStrContains(text, 'sides = "both"')
-  lu.assertEquals(project:plan(support.write("again.lua", text)).plan.digest, older.digest)
+  lu.assertEquals(project:plan(support.write("again.lua", text)).plan.digest, plan.digest)
 end
 
 function TestOneSided.test_parameters_without_a_gradient_are_reported()
-  local function warnings(encoding, kind)
-    return table.concat(make_spec(encoding, kind).warnings, "\n")
-  end
   for _, preset in ipairs({ "t5", "shaw", "distance_table", "kerple_log", "cyclic", "alibi_learned" }) do
     for _, kind in ipairs({ "encoder", "decoder", "encoder_decoder" }) do
-      lu.assertEquals(warnings(("kind = '%s'"):format(preset), kind), "", preset .. " " .. kind)
+      lu.assertEquals(list_warnings(("kind = '%s'"):format(preset), kind), "", preset .. " " .. kind)
     end
   end
-  lu.assertEquals(warnings("kind = 'pair_table', parameters = { rows = 2, columns = 2, bias = { shape = 4 } }",
+  lu.assertEquals(list_warnings("kind = 'pair_table', parameters = { rows = 2, columns = 2, bias = { shape = 4 } }",
     "encoder_decoder"), "encoding.decoder.parameters.bias: 1 of its 4 values (index 1) never get a gradient: the mask "
     .. "hides all pairs of tokens that read them")
-  lu.assertStrContains(warnings("relative = { kind = 'shaw', sides = 'both' }"),
+  lu.assertStrContains(list_warnings("relative = { kind = 'shaw', sides = 'both' }"),
     "encoding.relative.sides: the vectors of distances 1 to 16 never get a gradient")
   local score = "score = function(x) return %s end, parameters = { a = { init = 1 }, b = { shape = 6, init = 0 } }"
-  local warning = warnings(score:format("x.score + floor(x.a) + lookup(x.b, bucket(abs(x.distance), { 1, 2, 9 }))"),
-    "encoder")
+  local warning = list_warnings(
+    score:format("x.score + floor(x.a) + lookup(x.b, bucket(abs(x.distance), { 1, 2, 9 }))"), "encoder")
   lu.assertStrContains(warning, "encoding.parameters.a never gets a gradient: the score only takes steps of it")
   lu.assertStrContains(warning, "encoding.parameters.b: 2 of its 6 values (index 4 to 5) never get a gradient: no pair "
     .. "of tokens reads them")
-  lu.assertStrContains(warnings("kind = 'distance_table', mask = { kind = 'window', left = 4 }"),
+  lu.assertStrContains(list_warnings("kind = 'distance_table', mask = { kind = 'window', left = 4 }"),
     "60 of its 65 values (index -64 to -5)")
   local crossing = "cross = { kind = 'distance_table', mask = { kind = 'window', left = 4, right = 1 } }"
-  lu.assertStrContains(warnings(crossing, "encoder_decoder"), "63 of its 129 values (index 2 to 64)")
+  lu.assertStrContains(list_warnings(crossing, "encoder_decoder"), "63 of its 129 values (index 2 to 64)")
 end
 
 -- A term of the score that is equal for all keys of a query does not change the weights.
 function TestOneSided.test_terms_that_softmax_cancels_are_reported()
-  local function warnings(encoding, kind)
-    return table.concat(make_spec(encoding, kind or "encoder").warnings, "\n")
-  end
   local cancels = " never gets a gradient: all keys of a query get the same addition, which softmax cancels"
   for _, kind in ipairs({ "encoder", "decoder", "encoder_decoder" }) do
-    lu.assertEquals(warnings("kind = 'fire'", kind), "encoding.parameters.output_bias" .. cancels)
+    lu.assertEquals(list_warnings("kind = 'fire'", kind), "encoding.parameters.output_bias" .. cancels)
   end
   local score = "score = function(x) return %s end, parameters = { a = { init = 1 }, b = { per = 'head', init = 1 } }"
   local expected_score = "encoding.parameters.a" .. cancels .. "\nencoding.parameters.b" .. cancels
@@ -161,25 +156,25 @@ function TestOneSided.test_terms_that_softmax_cancels_are_reported()
     ["x.score + sum(4, function(i) return x.a * i + x.b * x.key_index end)"] = "encoding.parameters.a" .. cancels,
     ["max(x.score + x.a, 0) + x.b * x.key"] = "", ["x.a * x.score + x.b * x.distance"] = "",
   }) do
-    lu.assertEquals(warnings(score:format(formula)), warning, formula)
+    lu.assertEquals(list_warnings(score:format(formula), "encoder"), warning, formula)
   end
 end
 
 function TestOneSided.test_biases_of_keys_are_reported()
   local warning = ": the biases of keys never get a gradient: all keys of a query get the same addition, which softmax "
     .. "cancels"
-  local function warnings(encoding, kind)
-    return table.concat(assert(project:plan(support.write("sided.lua", SPEC:format(encoding, kind or "encoder")),
-      { "model.bias=all" })).warnings, "\n")
+  local function list_warnings_with_biases(encoding, kind)
+    return list_warnings(encoding, kind or "encoder", { "model.bias=all" })
   end
-  lu.assertEquals(warnings("kind = 'none'"), "model.bias" .. warning)
-  lu.assertEquals(warnings("kind = 'alibi'", "encoder_decoder"), "model.bias" .. warning)
+  lu.assertEquals(list_warnings_with_biases("kind = 'none'"), "model.bias" .. warning)
+  lu.assertEquals(list_warnings_with_biases("kind = 'alibi'", "encoder_decoder"), "model.bias" .. warning)
   for _, kind in ipairs({ "encoder", "encoder_decoder" }) do
-    lu.assertEquals(warnings("projections = { bias = true }", kind), "encoding.projections.bias" .. warning)
+    lu.assertEquals(list_warnings_with_biases("projections = { bias = true }", kind),
+      "encoding.projections.bias" .. warning)
   end
   for _, encoding in ipairs({ "kind = 'rope'", "kind = 'geometric'", "projections = { bias = false }",
     "score = function(x) return tanh(x.score) end", "score = function(x) return x.score * x.distance end" }) do
-    lu.assertEquals(warnings(encoding), "", encoding)
+    lu.assertEquals(list_warnings_with_biases(encoding), "", encoding)
   end
 end
 

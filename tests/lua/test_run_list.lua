@@ -3,6 +3,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local lfs = require("lfs")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local reports = require("reports")
 local rows = require("lab.runs.rows")
@@ -29,24 +30,18 @@ end
 -- Runs the verb; returns the exit code, the message and the printed lines.
 local function run(action, paths, more)
   local lines = {}
-  local options = { action = action, paths = paths, say = function(line) lines[#lines + 1] = line end }
-  for key, value in pairs(more or {}) do
-    options[key] = value
-  end
-  local code, message = verb.run(options)
+  local code, message = verb.run(lists.merge({ action = action, paths = paths,
+    say = function(line) lines[#lines + 1] = line end }, more or {}))
   return code, message, table.concat(lines, "\n")
 end
 
-local function seeds(text)
+-- The encodings and seeds of the runs that a condition selects, or the message of an error.
+local function select_runs(text)
   local list, message = where.select(rows.read(root).rows, text)
   if not list then
     return message
   end
-  local names = {}
-  for i, row in ipairs(list) do
-    names[i] = row.encoding .. row.seed
-  end
-  return table.concat(names, " ")
+  return table.concat(lists.map(list, function(row) return row.encoding .. row.seed end), " ")
 end
 
 function TestRuns.test_list_has_a_line_for_each_run()
@@ -79,22 +74,22 @@ function TestRuns.test_relative_folders()
 end
 
 function TestRuns.test_where_selects_runs()
-  lu.assertEquals(seeds(nil), "none0 rope0 rope1")
-  lu.assertEquals(seeds("encoding=rope"), "rope0 rope1")
-  lu.assertEquals(seeds("encoding=ro*,steps>=100"), "rope0")
-  lu.assertEquals(seeds("score > 29.9 , score<31"), "none0")
-  lu.assertEquals(seeds("score!=30"), "rope0 rope1")
-  lu.assertEquals(seeds("started>=2026-11-27"), "none0 rope0")
-  lu.assertEquals(seeds("started<2026-11-27"), "")
-  lu.assertEquals(seeds("train.batch=8,learning_rate<0.2"), "rope0 rope1")
-  lu.assertEquals(seeds("encoding=r.pe"), "")
+  lu.assertEquals(select_runs(nil), "none0 rope0 rope1")
+  lu.assertEquals(select_runs("encoding=rope"), "rope0 rope1")
+  lu.assertEquals(select_runs("encoding=ro*,steps>=100"), "rope0")
+  lu.assertEquals(select_runs("score > 29.9 , score<31"), "none0")
+  lu.assertEquals(select_runs("score!=30"), "rope0 rope1")
+  lu.assertEquals(select_runs("started>=2026-11-27"), "none0 rope0")
+  lu.assertEquals(select_runs("started<2026-11-27"), "")
+  lu.assertEquals(select_runs("train.batch=8,learning_rate<0.2"), "rope0 rope1")
+  lu.assertEquals(select_runs("encoding=r.pe"), "")
 end
 
 function TestRuns.test_bad_conditions()
-  lu.assertStrContains(seeds("encodng=rope"), "--where encodng: runs have no such field; did you mean encoding?")
-  lu.assertStrContains(seeds("steps>many"), '"many" is no number')
-  lu.assertStrContains(seeds("encoding"), "expected FIELD=VALUE")
-  lu.assertStrContains(seeds("steps==3"), "expected FIELD=VALUE")
+  lu.assertStrContains(select_runs("encodng=rope"), "--where encodng: runs have no such field; did you mean encoding?")
+  lu.assertStrContains(select_runs("steps>many"), '"many" is no number')
+  lu.assertStrContains(select_runs("encoding"), "expected FIELD=VALUE")
+  lu.assertStrContains(select_runs("steps==3"), "expected FIELD=VALUE")
   lu.assertEquals(run("list", { root }, { where = "steps>x" }), 2)
 end
 
@@ -151,7 +146,7 @@ function TestRuns.test_rename_moves_the_folder_and_its_facts()
   local dir = ("%s/bucket_sort_plain/%s/lr0.5-seed0"):format(root, reports.DIGEST)
   local facts = assert(run_files.read_facts(dir, run_files.split_path(dir)))
   lu.assertEquals({ facts.id, facts.spec.id }, { "bucket_sort_plain", "bucket_sort_plain" })
-  lu.assertEquals(seeds("id=bucket_sort_plain"), "plain0")
+  lu.assertEquals(select_runs("id=bucket_sort_plain"), "plain0")
 end
 
 function TestRuns.test_names_that_are_refused()

@@ -4,6 +4,7 @@ local support = dofile("tests/lua/support.lua")
 
 local grid = require("lab.study.grid.grid")
 local ledger = require("lab.study.run.ledger")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local probes = require("probe_study")
 local project = require("project").new(".")
@@ -35,7 +36,7 @@ return {
   },
 }]]
 
-local function expand_text(text)
+local function expand_staged(text)
   local path = support.write("staged.lua", text or STAGED)
   local out = path:match("^(.*)/") .. "/staged_runs"
   return path, out
@@ -45,25 +46,21 @@ TestStages = {}
 
 function TestStages.setUp()
   stages.VERBS.probe = { options = { "few_lines" }, flags = { "briefly" } }
-  os.execute("rm -rf " .. select(2, expand_text()))
+  os.execute("rm -rf " .. select(2, expand_staged()))
 end
 
 function TestStages.tearDown()
   stages.VERBS.probe = nil
 end
 
-local function by_id(study)
-  local cells = {}
-  for _, cell in ipairs(study.cells) do
-    cells[cell.id] = cell
-  end
-  return cells
+local function index_by_id(study)
+  return lists.index_by(study.cells, function(cell) return cell.id end)
 end
 
 function TestStages.test_a_cell_waits_for_the_run_of_its_teacher()
-  local path, out = expand_text()
+  local path, out = expand_staged()
   local study = expand(path, { out = out })
-  local cells = by_id(study)
+  local cells = index_by_id(study)
   local taken, again = cells.teacher_0_taken, cells.teacher_1_again
   lu.assertEquals({ cells.teacher_1_plain.seeds, taken.seeds, again.seeds }, { { 1 }, { 4 }, { 2, 3 } })
   lu.assertEquals({ cells.teacher_0_plain.stage, taken.stage, cells.teacher_0_loose.stage }, { "teach", "student" })
@@ -80,11 +77,11 @@ end
 
 -- The cell's spec is the verb's, into which the study's fragments are merged: base and values have priority.
 function TestStages.test_the_verb_s_spec_is_merged_with_the_cell_s()
-  local path, out = expand_text()
-  local source = by_id(expand(path, { out = out })).teacher_0_taken.source
+  local path, out = expand_staged()
+  local source = index_by_id(expand(path, { out = out })).teacher_0_taken.source
   support.write("staged_runs/" .. source.file, [[
     return { encoding = { kind = "alibi" }, train = { steps = 100, log_every = 3 }, precision = "float64" }]])
-  local cells = by_id(expand(path, { out = out }))
+  local cells = index_by_id(expand(path, { out = out }))
   local resolved = cells.teacher_0_taken.spec.resolved
   lu.assertEquals({ resolved.train.steps, resolved.train.batch, resolved.train.log_every, resolved.precision },
     { 9, 12, 3, "float64" })
@@ -92,11 +89,11 @@ function TestStages.test_the_verb_s_spec_is_merged_with_the_cell_s()
   lu.assertStrContains(cells.teacher_0_taken.runs[1].dir, "teacher_0_taken/" .. cells.teacher_0_taken.spec.plan.digest)
   lu.assertEquals(cells.teacher_0_again.source.run, cells.teacher_0_taken.runs[1].dir)
   lu.assertNil(cells.teacher_1_taken.spec)
-  lu.assertEquals(by_id(expand(path)).teacher_0_taken.spec, nil) -- the runs are in another folder
+  lu.assertEquals(index_by_id(expand(path)).teacher_0_taken.spec, nil) -- the runs are in another folder
 end
 
 function TestStages.test_a_waiting_cell_is_no_spec()
-  local path = expand_text()
+  local path = expand_staged()
   local nothing, message = grid.plan_cell(project, path .. ":teacher_1_taken", {})
   lu.assertNil(nothing)
   lu.assertStrContains(message, "the cell teacher_1_taken waits for teacher_1_plain")
@@ -104,8 +101,8 @@ function TestStages.test_a_waiting_cell_is_no_spec()
 end
 
 function TestStages.test_a_verb_s_output_is_read_like_a_spec()
-  local path, out = expand_text()
-  local source = by_id(expand(path, { out = out })).teacher_0_taken.source
+  local path, out = expand_staged()
+  local source = index_by_id(expand(path, { out = out })).teacher_0_taken.source
   support.write("staged_runs/" .. source.file, "return { encoding = { kind = 'alibbi' } }")
   local nothing, message = grid.expand(project, path, { out = out })
   lu.assertNil(nothing)
@@ -134,7 +131,7 @@ function TestStages.test_messages_on_wrong_stages()
   }) do
     local at, to = STAGED:find(wrong, 1, true)
     local nothing, message = grid.expand(project,
-      (expand_text(STAGED:sub(1, at - 1) .. expected[1] .. STAGED:sub(to + 1))))
+      (expand_staged(STAGED:sub(1, at - 1) .. expected[1] .. STAGED:sub(to + 1))))
     lu.assertNil(nothing, expected[1])
     for i = 2, #expected do
       lu.assertStrContains(message, expected[i])
