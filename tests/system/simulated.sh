@@ -28,8 +28,8 @@ case ${0##*/} in
         fi
         for file in "$SIMULATED"/queue/*_*; do
             [ -e "$file" ] || continue
-            at=${file##*/}
-            read -r state name <"$file" && echo "$name|${at%_*}|${at#*_}|$state|node|None"
+            entry=${file##*/}
+            read -r state name <"$file" && echo "$name|${entry%_*}|${entry#*_}|$state|node|None"
         done
         ;;
     scancel) echo "$@" >>"$SIMULATED/cancelled" ;;
@@ -41,7 +41,7 @@ case ${0##*/} in
         ;;
 esac
 END
-# Runs one task, by its place in the queue; one of ten tasks runs on two nodes.
+# Runs one task: JOB_TASK, its name in the queue. If processes fail, a task whose name ends in 3 runs twice at once.
 cat >"$SIMULATED/bin/run_task" <<'END'
 #!/bin/sh
 file=$SIMULATED/queue/$1
@@ -66,20 +66,21 @@ ln -s sbatch "$SIMULATED/bin/squeue"
 ln -s sbatch "$SIMULATED/bin/scontrol"
 ln -s sbatch "$SIMULATED/bin/scancel"
 
-# simulate ACTION OUT: sweeps $work/grid.lua on $work/site.lua.
+# Sweeps the study $work/grid.lua on the cluster of $work/site.lua: ACTION OUT. simulated.lua explains ACTION.
 simulate() {
     PATH=$SIMULATED/bin:$PATH "${LUA:-lua5.4}" tests/system/simulated.lua "$1" "$work/grid.lua" "$work/site.lua" \
         "$work/$2" "$work/trainers"
 }
 
-# Runs the tasks in the queue until it is empty.
+# Runs the tasks in the queue, two at a time, until it is empty.
 drain() {
     while [ -n "$(ls "$SIMULATED/queue")" ]; do
         ls "$SIMULATED/queue" | PATH=$SIMULATED/bin:$PATH xargs -P 2 -n 1 run_task || return
     done
 }
 
-# Submits a study, runs it, and submits missing runs again, at most 40 times: OUT RUNS.
+# Submits the study, runs its tasks, and submits missing runs again, at most 40 times: OUT RUNS. Sets `rounds`, the number
+# of submissions.
 complete() {
     rounds=1
     simulate run "$1" && drain || return
@@ -93,16 +94,16 @@ complete() {
 }
 
 # Prints checksums of the files of all runs; fails if a file of an attempt is left: OUT.
-sums() {
+sum_files() {
     (cd "$work/$1" && ! find . -path '*/.attempts/*' -type f | grep . >&2 &&
         find . -mindepth 4 -type f ! -path './.slurm/*' | sort | xargs cksum)
 }
 
 # A sweep without Slurm finds nothing to do, and deletes the attempts of killed tasks at runs that others finished.
-nothing_to_do() {
+find_nothing_to_do() {
     PATH=$SIMULATED/bin:$PATH ends_with 0 " 0 to do" "${LUA:-lua5.4}" generator/main.lua sweep "$work/grid.lua" \
         --out "$work/failing"
 }
 
 # Whether all files of all runs equal those of the study without failures.
-same() { sums whole >"$work/expected" && sums failing | cmp - "$work/expected"; }
+have_equal_files() { sum_files whole >"$work/expected" && sum_files failing | cmp - "$work/expected"; }

@@ -22,40 +22,32 @@ builds() {
         ends_with 0 '2 computation tokens per input token (pause tokens)' ./longhand plan "$work/tokens.lua"
 }
 
-folder() {
-    echo "$work/$1"/*/*/lr*
-}
-
 trains_and_resumes() {
     set -- --data "$work/train.jsonl" --no-eval
     "$trainer" train --out "$work/whole" --threads 1 "$@" && "$trainer" train --out "$work/parts" --steps 7 "$@" &&
         "$trainer" train --out "$work/parts" --resume "$@" &&
-        cmp "$(folder whole)/checkpoint.safetensors" "$(folder parts)/checkpoint.safetensors"
+        cmp "$(find_run whole)/checkpoint.safetensors" "$(find_run parts)/checkpoint.safetensors"
 }
 
 # Inputs of 1 and 4 tokens make sequences of 4 and 14.
 evaluates() {
     ends_with 0 'all train  1..4' "$trainer" eval --data "$work/train.jsonl" \
-        --checkpoint "$(folder whole)/checkpoint.safetensors"
+        --checkpoint "$(find_run whole)/checkpoint.safetensors"
 }
 
 predicts() {
     echo '{"input":[2,0,1,2],"outputs":2,"positions":[0,1,2,3,4,5,6,7,8,9,10,11,12,15]}' >"$work/right"
     echo '{"input":[2,0,1,2],"outputs":2,"positions":[0,1,2,3,4,5]}' >"$work/short"
-    set -- "$trainer" predict --checkpoint "$(folder whole)/checkpoint.safetensors"
+    set -- "$trainer" predict --checkpoint "$(find_run whole)/checkpoint.safetensors"
     ends_with 0 '"argmax":[' "$@" <"$work/right" && ends_with 1 'expected: 14, one per token' "$@" <"$work/short"
 }
 
 # Tokens 3 and 4 are the computation token and the empty one.
 traces() {
-    "$trainer" trace --checkpoint "$(folder whole)/checkpoint.safetensors" --input "$work/right" \
+    "$trainer" trace --checkpoint "$(find_run whole)/checkpoint.safetensors" --input "$work/right" \
         --what activations --out "$work/trace" &&
         od -An -v -td4 "$work/trace" | tr -s ' \n' ' ' | grep -q ' 2 0 1 2 3 3 3 3 3 3 3 3 4 4 '
 }
 
-expect builds builds
-expect trains_and_resumes trains_and_resumes
-expect evaluates evaluates
-expect predicts predicts
-expect traces traces
+expect_each computation_ builds trains_and_resumes evaluates predicts traces
 finish

@@ -1,5 +1,5 @@
-# Dataset files, examples/dataset: trained by epochs, killed and resumed, on any number of threads; evaluated by length;
-# changed files refused; errors for wrong files; verbs that need examples.
+# Dataset files, examples/dataset: a model is trained by epochs, killed and resumed, on any number of threads, and
+# evaluated by length; changed and wrong files are refused; all verbs that need examples find them.
 
 . tests/system/common.sh
 
@@ -18,36 +18,24 @@ builds() {
             "$trainer" info
 }
 
-folder() {
-    echo "$work/$1"/*/*/lr*-seed"${2:-0}"-data*
-}
-
-results() {
-    cksum <"$(folder "$1" "$3")/checkpoint.safetensors"
-    sed 's/,"steps_per_second":[^}]*//' "$(folder "$1" "$3")/metrics.jsonl"
-    [ "$2" = metrics ] || cat "$(folder "$1" "$3")/eval.jsonl"
-}
-
-same_results() {
-    results "$1" "$3" "$4" >"$work/expected" && results "$2" "$3" "$4" >"$work/actual" &&
-        cmp "$work/expected" "$work/actual"
-}
+# Whether a run has the results of `whole`: FOLDER.
+equals_whole() { have_equal_results "$(find_run whole)" "$(find_run "$1")" metrics.jsonl; }
 
 # 70 steps are more than three epochs of 21 batches.
-same_bits() {
+keeps_bits() {
     "$trainer" train --out "$work/whole" --steps 70 --threads 1 $FLAGS || return
     for threads in 2 5 16; do
         "$trainer" train --out "$work/threads$threads" --steps 70 --threads $threads $FLAGS &&
-            same_results whole threads$threads metrics 0 || return
+            equals_whole threads$threads || return
     done
     for steps in 11 21 22 60 70; do
         "$trainer" train --out "$work/parts" --steps $steps --threads 2 --resume $FLAGS || return
     done
-    same_results whole parts metrics 0 || return
-    "$trainer" train --out "$work/group" --steps 70 --threads 2 --seeds 0:2 $FLAGS && same_results whole group metrics 0
+    equals_whole parts || return
+    "$trainer" train --out "$work/group" --steps 70 --threads 2 --seeds 0:2 $FLAGS && equals_whole group
 }
 
-killed_and_resumed() {
+survives_kills() {
     "$trainer" train --out "$work/calm" --steps 2500 --log-every 50 --checkpoint-every 100 || return
     for moment in 0.05 0.15 0.3; do
         "$trainer" train --out "$work/killed" --steps 2500 --log-every 50 --checkpoint-every 100 --resume &
@@ -57,20 +45,20 @@ killed_and_resumed() {
         wait $child
     done
     "$trainer" train --out "$work/killed" --steps 2500 --log-every 50 --checkpoint-every 100 --resume &&
-        same_results calm killed all 0
+        have_equal_results "$(find_run calm)" "$(find_run killed)" metrics.jsonl eval.jsonl
 }
 
-# Steps follow from epochs; giving both is an error.
-epochs() {
+# The number of steps follows from that of epochs; a flag for steps replaces it.
+trains_for_epochs() {
     epochs=$(sed -n 's/.*epochs = \([0-9]*\).*/\1/p' $SPEC)
     ends_with 0 "an epoch is 21 batches, $((21 * epochs)) steps are $epochs epochs" \
         "$trainer" train --out "$work/epochs" --no-eval &&
-        grep -q "\"step\":$((21 * epochs))," "$(folder epochs)/metrics.jsonl" &&
+        grep -q "\"step\":$((21 * epochs))," "$(find_run epochs)/metrics.jsonl" &&
         ends_with 0 '42 steps are 2 epochs' "$trainer" train --out "$work/two" --steps 42 --no-eval
 }
 
 # A file with names of symbols, as in the spec, trains to the same bits; run.json names the lengths of training.
-names_and_ids() {
+reads_names_as_ids() {
     awk -F'[][]' '{
         gsub(/10/, "\"+\"", $2); gsub(/[0-9]/, "\"&\"", $2); gsub(/[0-9]/, "\"&\"", $4)
         print $1 "[" $2 "]" $3 "[" $4 "]" $5
@@ -78,10 +66,10 @@ names_and_ids() {
     head -1 "$work/names.jsonl" | grep -q '^{"input":\["[0-9+]".*"target":\["[0-9]"' || return
     "$trainer" train --out "$work/ids" --steps 30 $FLAGS &&
         "$trainer" train --out "$work/named" --steps 30 --data "$work/names.jsonl" $FLAGS || return
-    sed 's/,"steps_per_second":[^}]*//' "$(folder ids)/metrics.jsonl" >"$work/expected" &&
-        sed 's/,"steps_per_second":[^}]*//' "$(folder named)/metrics.jsonl" | cmp "$work/expected" - || return
-    grep -q '"train_lengths":\[3,4,5\],' "$(folder ids)/run.json" || return
-    file=$(folder ids)/checkpoint.safetensors
+    drop_times "$(find_run ids)/metrics.jsonl" >"$work/expected" &&
+        drop_times "$(find_run named)/metrics.jsonl" | cmp "$work/expected" - || return
+    grep -q '"train_lengths":\[3,4,5\],' "$(find_run ids)/run.json" || return
+    file=$(find_run ids)/checkpoint.safetensors
     echo '{"input":[1,10,2],"outputs":2}' | "$trainer" predict --checkpoint "$file" >"$work/expected" &&
         echo '{"input":["1","+","2"],"outputs":2}' | "$trainer" predict --checkpoint "$file" | cmp "$work/expected" - &&
         ends_with 0 '' "$trainer" predict --checkpoint "$file" --text '1 + 2' &&
@@ -94,7 +82,7 @@ names_and_ids() {
 
 # An evaluation has as many examples of a length as requested, or all examples of the file; the split names the file.
 evaluates() {
-    file=$(folder whole)/checkpoint.safetensors
+    file=$(find_run whole)/checkpoint.safetensors
     ends_with 0 'all test   3..7' "$trainer" eval --checkpoint "$file" --out "$work/eval" || return
     for n in 3 4 5 6 7; do
         count=$(awk -F'[][]' -v n=$n 'split($2, a, ",") == n' examples/dataset/test.jsonl | wc -l)
@@ -108,7 +96,7 @@ evaluates() {
 
 # Evaluates lengths that only another set has.
 evaluates_other_sets() {
-    file=$(folder whole)/checkpoint.safetensors
+    file=$(find_run whole)/checkpoint.safetensors
     echo '{"input":[1,2],"target":[1]}' >"$work/short.jsonl"
     ends_with 0 'all validation 2..2' "$trainer" eval --checkpoint "$file" --validation "$work/short.jsonl" \
         --splits validation --lengths 2 --out "$work/other" || return
@@ -131,13 +119,13 @@ evaluates_training_examples() {
 }
 
 # The file is identified by its bytes, not by its path.
-other_bytes_refused() {
+continues_only_with_its_file() {
     cp examples/dataset/train.jsonl "$work/same.jsonl"
     ends_with 0 'step 75' "$trainer" train --out "$work/parts" --steps 75 --resume --data "$work/same.jsonl" $FLAGS ||
         return
-    grep -q "\"train_sha256\":\"$(sha256sum <"$work/same.jsonl" | cut -d' ' -f1)\"" "$(folder parts)/run.json" || return
+    grep -q "\"train_sha256\":\"$(sha256sum <"$work/same.jsonl" | cut -d' ' -f1)\"" "$(find_run parts)/run.json" || return
     sed '1s/3/4/' examples/dataset/train.jsonl >"$work/other.jsonl"
-    mine=$(folder parts) && mkdir "$work/before" && cp "$mine"/* "$work/before" || return
+    mine=$(find_run parts) && mkdir "$work/before" && cp "$mine"/* "$work/before" || return
     ends_with 0 "trained on other data: $work/same.jsonl, whose SHA-256 is $(hash "$work/same.jsonl")" \
         "$trainer" train --out "$work/parts" --steps 80 --resume --data "$work/other.jsonl" $FLAGS &&
         grep -q "is trained on $work/other.jsonl, whose SHA-256 is $(hash "$work/other.jsonl")" "$work/.out" &&
@@ -149,13 +137,11 @@ other_bytes_refused() {
             "$trainer" train --out "$work/parts" --steps 81 --resume --data "$work/other.jsonl" $FLAGS
 }
 
-hash() {
-    sha256sum <"$1" | cut -d' ' -f1
-}
+hash() { sha256sum <"$1" | cut -d ' ' -f 1; }
 
 # A refused training changes no file and no time of a file, whatever the reason.
-refused_writes_nothing() {
-    "$trainer" train --out "$work/finished" --steps 63 $FLAGS && mine=$(folder finished) &&
+writes_nothing_if_refused() {
+    "$trainer" train --out "$work/finished" --steps 63 $FLAGS && mine=$(find_run finished) &&
         (cd "$mine" && ls -l --time-style=full-iso && cksum ./*) >"$work/before.txt" || return
     ends_with 1 'the checkpoint is of step 63, --steps is 21' \
         "$trainer" train --out "$work/finished" --steps 21 --resume $FLAGS || return
@@ -163,33 +149,43 @@ refused_writes_nothing() {
     mv "$mine" "${mine%-seed0*}-seed1${mine#*-seed0}" &&
         ends_with 1 'the checkpoint is of seed 0, this run has seed 1' \
             "$trainer" train --out "$work/finished" --steps 63 --seed 1 --resume $FLAGS || return
-    (cd "$(folder finished 1)" && ls -l --time-style=full-iso && cksum ./*) | cmp - "$work/before.txt"
+    (cd "$(find_run finished 1)" && ls -l --time-style=full-iso && cksum ./*) | cmp - "$work/before.txt"
+}
+
+# A folder from before runs were named after their files: neither its name nor its lines have a hash of a file.
+continues_in_an_older_folder() {
+    "$trainer" train --out "$work/older" --steps 42 --log-every 10 && mine=$(find_run older) || return
+    mv "$mine" "${mine%-data*}" && sed -i 's/,"data":"[0-9a-f]*"//' "${mine%-data*}/eval.jsonl" &&
+        ends_with 0 '1 of 1 runs are finished' "$trainer" train --out "$work/older" --steps 42 --missing &&
+        "$trainer" train --out "$work/older" --steps 63 --resume --log-every 10 &&
+        [ "$(ls "${mine%/*}")" = lr0.001-seed0 ]
 }
 
 # With another file for evaluation, the run is evaluated again but not trained; lines of the previous evaluation name
 # their file.
-new_evaluation_data() {
-    "$trainer" train --out "$work/evaluated" --steps 63 --log-every 10 && mine=$(folder evaluated) &&
+evaluates_new_data() {
+    mine=$(echo "$work"/older/*/*/lr*-seed0) && sed -i 's/,"data":"[0-9a-f]*"//' "$mine/eval.jsonl" &&
         head -50 examples/dataset/test.jsonl >"$work/fewer.jsonl" && cksum "$mine/checkpoint.safetensors" >"$work/sum" &&
-        ends_with 0 'all test' "$trainer" train --out "$work/evaluated" --steps 63 --missing --eval-data "$work/fewer.jsonl" &&
+        ends_with 0 'all test' "$trainer" train --out "$work/older" --steps 63 --missing --eval-data "$work/fewer.jsonl" &&
         cksum "$mine/checkpoint.safetensors" | cmp - "$work/sum" || return
     for file in examples/dataset/test.jsonl "$work/fewer.jsonl"; do
         [ "$(grep -c "\"step\":63.*\"data\":\"$(hash "$file" | cut -c 1-16)\"" "$mine/eval.jsonl")" -eq 5 ] || return
     done
-    ends_with 0 '1 of 1 runs are finished' "$trainer" train --out "$work/evaluated" --steps 63 --missing \
+    ends_with 0 '1 of 1 runs are finished' "$trainer" train --out "$work/older" --steps 63 --missing \
         --eval-data "$work/fewer.jsonl" &&
-        "$trainer" train --out "$work/evaluated" --steps 63 --missing && [ "$(grep -c '"step":63' "$mine/eval.jsonl")" -eq 10 ] &&
+        "$trainer" train --out "$work/older" --steps 63 --missing && [ "$(grep -c '"step":63' "$mine/eval.jsonl")" -eq 10 ] &&
         [ "$(grep -c "\"eval_sha256\":\"$(hash examples/dataset/test.jsonl)\"" "$mine/run.json")" -eq 1 ]
 }
 
-# A limit chooses examples by a hash of their line, the same in sample and eval. --seed chooses other examples, --order
-# file the first ones.
-caps() {
-    file=$(folder whole)/checkpoint.safetensors
+# With a limit, sample and eval choose the same examples, by a hash of their lines. --seed chooses other examples, and
+# --order file the first ones.
+chooses_examples() {
+    file=$(find_run whole)/checkpoint.safetensors
     for flags in '--seed 1' '--seed 2' '--order file' '--examples all'; do
-        ends_with 0 'examples' "$trainer" eval --checkpoint "$file" --out "$work/caps" --lengths 5 --examples 20 $flags &&
-            grep -q "^test  *5 .* $([ "$flags" = '--examples all' ] && echo 41 || echo 20) of 41 examples" "$work/.out" ||
-            return
+        count=20
+        [ "$flags" != '--examples all' ] || count=41
+        ends_with 0 'examples' "$trainer" eval --checkpoint "$file" --out "$work/caps" --lengths 5 --examples 20 \
+            $flags && grep -q "^test  *5 .* $count of 41 examples" "$work/.out" || return
     done
     sed 's/"accuracy.*,"data":"[0-9a-f]*"/X/; s/.*"examples"/"examples"/' "$work/caps/eval.jsonl" >"$work/actual" &&
         printf '%s\n' '"examples":20,"of":41,"draws":1,X}' '"examples":20,"of":41,"draws":1,X,"seed":2}' \
@@ -199,7 +195,8 @@ caps() {
         "$trainer" sample --split test --length 5 --count 20 >"$work/actual" &&
         "$trainer" sample --split test --length 5 --count 7 >"$work/few" &&
         head -7 "$work/actual" | cmp - "$work/few" &&
-        "$trainer" sample --split test --length 5 --count 20 --seed 2 >"$work/expected" && ! cmp -s "$work/expected" "$work/actual" &&
+        "$trainer" sample --split test --length 5 --count 20 --seed 2 >"$work/expected" &&
+        ! cmp -s "$work/expected" "$work/actual" &&
         [ "$("$trainer" sample --count 1000 --split test | wc -l)" -eq "$(wc -l <examples/dataset/test.jsonl)" ] &&
         ends_with 2 'expected: hash' "$trainer" sample --order random || return
     # A trace of 20 examples has the 20 examples of an evaluation, sorted by their numbers of outputs.
@@ -216,17 +213,17 @@ caps() {
 }
 
 # Held-out examples that are also trained on are reported at the start, and are an axis of evaluations on request.
-overlaps() {
+reports_overlaps() {
     { head -5 examples/dataset/train.jsonl | sed 's/,"mask.*/}/' && head -3 examples/dataset/test.jsonl &&
         sed -n 1p examples/dataset/train.jsonl; } >"$work/overlap.jsonl"
     ends_with 0 'has 9 examples: 7 among those of training (lines 1, 2, 3, ...), 1 repeated within the file (line 9)' \
         "$trainer" train --steps 5 --out "$work/overlap" --eval-data "$work/overlap.jsonl" &&
-        ! grep -q trained "$(folder overlap)/eval.jsonl" || return
+        ! grep -q trained "$(find_run overlap)/eval.jsonl" || return
     awk -F'[][]' 'split($2, a, ",") > 5' examples/dataset/test.jsonl >"$work/longer.jsonl" &&
         ends_with 0 'step 5' "$trainer" train --steps 5 --out "$work/apart" --eval-data "$work/longer.jsonl" $FLAGS &&
         ! grep -q 'examples:' "$work/.out" || return
     ./longhand build $SPEC --set 'eval.by={ trained = true }' --levels best --out "$work/trained" &&
-        ends_with 0 'all test' "$work/trained/trainer" eval --checkpoint "$(folder overlap)/checkpoint.safetensors" \
+        ends_with 0 'all test' "$work/trained/trainer" eval --checkpoint "$(find_run overlap)/checkpoint.safetensors" \
             --eval-data "$work/overlap.jsonl" --out "$work/trained/eval" || return
     sed 's/"draws.*//' "$work/trained/eval/eval.jsonl" >"$work/actual" &&
         printf '%s\n' '{"step":5,"split":"test","by":{"trained":0},"examples":2,' \
@@ -234,7 +231,7 @@ overlaps() {
 }
 
 # The files of a run are found from any folder, also after all of them were moved; files with other bytes are not used.
-found_from_elsewhere() {
+finds_its_files_from_elsewhere() {
     mkdir -p "$work/there/examples" && cp -r examples/dataset "$work/there/examples" &&
         (cd "$work/there" && "$trainer" train --out runs --steps 21 --no-eval) || return
     run=$(cd "$work/there/runs" && echo */*/*)
@@ -248,17 +245,17 @@ found_from_elsewhere() {
         --checkpoint "$work/moved/runs/$run/checkpoint.safetensors" --out "$work/elsewhere" &&
         grep -q "in: $work/there, $work/moved/runs/$run, .*$work/moved," "$work/.out" &&
         grep -q 'hint: --eval-data FILE' "$work/.out") || return
-    (cd / && "$root/longhand" analyze attention "$(folder whole)" --trainer "$trainer" --lengths 3 --out "$work/elsewhere/a")
+    (cd / && "$root/longhand" analyze attention "$(find_run whole)" --trainer "$trainer" --lengths 3 --out "$work/elsewhere/a")
 }
 
-# Checks that a file is refused: TEXT of its last line, MESSAGE.
-refused() {
+# Checks that a file is refused for its last line, the third: LINE MESSAGE.
+refuses_a_line() {
     head -2 examples/dataset/train.jsonl >"$work/bad.jsonl"
     printf "$1" >>"$work/bad.jsonl"
     ends_with 1 "$work/bad.jsonl:$2" "$trainer" train --out "$work/bad" --data "$work/bad.jsonl" && [ ! -e "$work/bad" ]
 }
 
-not_found() {
+reports_missing_files() {
     cd "$work" || return
     ends_with 1 'examples/dataset/train.jsonl: cannot open: No such file or directory' "$trainer" train --out bad &&
         ends_with 1 'hint: --data FILE' "$trainer" train --out bad &&
@@ -273,7 +270,7 @@ trains_from_elsewhere() {
             ./longhand check $SPEC --set task.data="$work/nowhere.jsonl"
 }
 
-other_verbs() {
+has_other_verbs() {
     ends_with 0 '"mask":[1' "$trainer" sample --length 4 --count 3 && [ "$(wc -l <"$work/.out")" -eq 3 ] &&
         ends_with 0 '+' "$trainer" sample --length 3 --count 1 --text &&
         ends_with 1 'train.jsonl has no example with an input of 9 tokens' "$trainer" sample --length 9 &&
@@ -286,7 +283,7 @@ other_verbs() {
 }
 
 predicts() {
-    file=$(folder whole)/checkpoint.safetensors
+    file=$(find_run whole)/checkpoint.safetensors
     printf '{"input":[1,10,2]}\n{"input":[1,2,10,3,4],"outputs":2}\n{"input":[1],"outputs":9}\n{"input":[9,9,10,9]}\n' |
         "$trainer" predict --checkpoint "$file" >"$work/answers" || return
     [ "$(sed 's/.*"argmax":\[\(.*\)\]}/\1/' "$work/answers" | awk -F, '{ printf "%d ", NF }')" = '1 2 9 1 ' ] || return
@@ -312,14 +309,14 @@ predicts() {
 # Traces of a length have the examples of an evaluation; if their numbers of outputs differ, each number has its own
 # trace.
 traces() {
-    file=$(folder whole)/checkpoint.safetensors
+    file=$(find_run whole)/checkpoint.safetensors
     "$trainer" trace --checkpoint "$file" --length 3 --examples 2 --out "$work/short" >"$work/output" &&
         "$trainer" trace --checkpoint "$file" --what attention,scores,activations,entropy --lengths 4:6 \
             --examples 1000 --out "$work/all" --json >"$work/output" || return
     $LUA tests/support/check_trace.lua attention "$work/all" &&
         $LUA tests/support/check_trace.lua tensors "$work/all" >"$work/tensors" || return
     for shape in 4,2 4,3 5,2 5,3; do
-        count=$(shape_lines $shape | wc -l)
+        count=$(print_lines_of_shape $shape | wc -l)
         [ "$count" -gt 0 ] && tokens="$count $((${shape%,*} + ${shape#*,}))" || return
         grep -q "^n${shape%,*}o${shape#*,}.tokens	I32	$tokens$" "$work/tensors" &&
             grep -q "{\"length\":${shape%,*},\"outputs\":${shape#*,},\"layer\":\"layers.0\"," "$work/output" || return
@@ -329,14 +326,14 @@ traces() {
             "$trainer" trace --checkpoint "$file" --length 40 --out "$work/none"
 }
 
-# Prints the lines of the file for evaluation with these numbers of tokens: INPUT,OUTPUT.
-shape_lines() {
+# Prints the lines of the file for evaluation with as many tokens in input and target: INPUT,TARGET.
+print_lines_of_shape() {
     awk -F'[][]' -v shape="$1" 'split($2, a, ",") "," split($4, b, ",") == shape' examples/dataset/test.jsonl
 }
 
 # Traces the examples of two lengths, given as inputs with their numbers of outputs, on a machine without the files.
 traces_inputs() {
-    file=$(folder whole)/checkpoint.safetensors
+    file=$(find_run whole)/checkpoint.safetensors
     awk -F'[][]' '{ inputs = split($2, a, ",") }
         inputs == 4 || inputs == 5 { printf "{\"input\":[%s],\"outputs\":%d}\n", $2, split($4, b, ",") }' \
         examples/dataset/test.jsonl >"$work/inputs.jsonl"
@@ -349,48 +346,32 @@ traces_inputs() {
     ends_with 1 'long.jsonl: line 1: ' "$trainer" trace --checkpoint "$file" --input "$work/long.jsonl" --out "$work/none"
 }
 
-gradients() {
+has_right_gradients() {
     ./longhand build $SPEC --set precision=float64 --levels best --out "$work/double" &&
         ends_with 0 'checks of' "$double" gradcheck && ends_with 0 'checks of' "$double" gradcheck --lengths 4
 }
 
 # Generates, builds, trains and predicts under the sanitizers.
-sanitized() {
+runs_with_sanitizers() {
     ./longhand gen $SPEC --out "$work/src" &&
         make -s -j2 trainer VARIANT=asan LEVELS=best ID=$ID SOURCES="$work/src" OUT="$work/asan" &&
         "$work/asan/trainer" train --steps 25 --threads 2 --out "$work/asan-runs" &&
         echo '{"input":[1,2,10,3,4],"outputs":2}' | "$work/asan/trainer" predict \
-            --checkpoint "$(folder asan-runs)/checkpoint.safetensors"
+            --checkpoint "$(find_run asan-runs)/checkpoint.safetensors"
 }
 
 expect dataset_builds builds
 if [ "$failures" -eq 0 ]; then
-    expect dataset_same_bits same_bits
-    expect dataset_killed_and_resumed killed_and_resumed
-    expect dataset_epochs epochs
-    expect dataset_names_and_ids names_and_ids
-    expect dataset_evaluates evaluates
-    expect dataset_other_sets evaluates_other_sets
-    expect dataset_evaluates_training_examples evaluates_training_examples
-    expect dataset_other_bytes_refused other_bytes_refused
-    expect dataset_refused_writes_nothing refused_writes_nothing
-    expect dataset_new_evaluation_data new_evaluation_data
-    expect dataset_caps caps
-    expect dataset_found_from_elsewhere found_from_elsewhere
-    expect dataset_overlaps overlaps
-    expect dataset_bad_json refused '{"input":[1,10,2],"target":[3}\n' '3:30: '
-    expect dataset_torn_last_line refused '{"input":[1,10,2],"tar' '3:22: the last line is torn'
-    expect dataset_token_out_of_range refused '{"input":[1,10,11],"target":[3]}\n' '3: input[2] is 11'
-    expect dataset_empty_target refused '{"input":[1,10,1],"target":[]}\n' '3: target is empty'
-    expect dataset_too_long refused '{"input":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],"target":[3,3]}\n' \
+    expect_each dataset_ keeps_bits survives_kills trains_for_epochs reads_names_as_ids evaluates evaluates_other_sets \
+        evaluates_training_examples continues_only_with_its_file writes_nothing_if_refused \
+        continues_in_an_older_folder evaluates_new_data chooses_examples finds_its_files_from_elsewhere reports_overlaps
+    expect dataset_bad_json refuses_a_line '{"input":[1,10,2],"target":[3}\n' '3:30: '
+    expect dataset_torn_last_line refuses_a_line '{"input":[1,10,2],"tar' '3:22: the last line is torn'
+    expect dataset_token_out_of_range refuses_a_line '{"input":[1,10,11],"target":[3]}\n' '3: input[2] is 11'
+    expect dataset_empty_target refuses_a_line '{"input":[1,10,1],"target":[]}\n' '3: target is empty'
+    expect dataset_too_long refuses_a_line '{"input":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],"target":[3,3]}\n' \
         '3: input and target have 15 and 2 tokens'
-    expect dataset_not_found not_found
-    expect dataset_trains_from_elsewhere trains_from_elsewhere
-    expect dataset_other_verbs other_verbs
-    expect dataset_predicts predicts
-    expect dataset_traces traces
-    expect dataset_traces_inputs traces_inputs
-    expect dataset_gradients gradients
-    expect dataset_with_sanitizers sanitized
+    expect_each dataset_ reports_missing_files trains_from_elsewhere has_other_verbs predicts traces traces_inputs \
+        has_right_gradients runs_with_sanitizers
 fi
 finish

@@ -15,36 +15,33 @@ ENDLESS=100000 # more steps than a killed training can make
 FLAGS="--log-every 7 --checkpoint-every 3 --threads 2"
 trainer=$work/out/trainer
 
-build() {
-    ./longhand gen tests/specs/$TINY.lua --out "$work/$TINY" >/dev/null &&
-        make -s trainer LEVELS=best ID=$TINY SOURCES="$work/$TINY" OUT="$work/out"
-}
-
-# Prints milliseconds from 0 to most, one per line: moments MOST; equal for equal seeds.
-moments() {
+# Prints KILLS moments below a number of milliseconds, in seconds, one per line: MILLISECONDS. They depend on SEED alone.
+print_moments() {
     awk -v seed="$SEED" -v kills="$KILLS" -v most="$1" 'BEGIN {
         srand(seed)
         for (i = 0; i < kills; i++) printf "%.3f\n", int(rand() * most) / 1000
     }'
 }
 
-# Prints the results of a run, without its rates: DIR.
-results() {
+# Prints the results of all runs in a folder, times aside: FOLDER.
+print_all_results() {
     (cd "$1" && find . -type f | sort | while read -r file; do
         case $file in
             *checkpoint.safetensors) cksum "$file" ;;
-            *metrics.jsonl) echo "$file" && sed 's/,"steps_per_second":[^}]*//' "$file" ;;
+            *metrics.jsonl) echo "$file" && drop_times "$file" ;;
             *eval.jsonl) echo "$file" && cat "$file" ;;
         esac
     done)
 }
 
-last_step() {
+# Prints the last step in the lines of any run, or nothing: FOLDER.
+find_last_step() {
     cat "$1"/*/*/*/metrics.jsonl 2>/dev/null | sed -n 's/{"step":\([0-9]*\),.*/\1/p' | sort -n | tail -1
 }
 
-# Starts or resumes a run and kills it: moment, name, flags.
-victim() {
+# Starts or resumes a run and kills it: MOMENT NAME FLAGS. Counts in `writing` the kills that came while a checkpoint was
+# written.
+train_and_kill() {
     moment=$1 name=$2
     shift 2
     "$trainer" train --out "$work/$name" --steps $ENDLESS --no-eval --resume "$@" >"$work/$name.log" 2>&1 &
@@ -57,40 +54,31 @@ victim() {
 }
 
 # Kills a run with these flags at the random moments, lets it end at a step that it did not reach before, and compares
-# it with a run that was never killed: name, flags. On a machine so slow that no step was done before the kills, three
+# it with a run that was never killed: NAME FLAGS. On a machine so slow that no step was done before the kills, three
 # more kills come later and later.
-kills() {
+survives_kills() {
     name=$1 writing=0
     shift
     echo "$KILLS kills of seed $SEED"
-    for moment in $(moments 180); do
-        victim "$moment" "$name" "$@" || return
+    for moment in $(print_moments 180); do
+        train_and_kill "$moment" "$name" "$@" || return
     done
     for moment in 1 4 16; do
-        [ -n "$(last_step "$work/$name")" ] || victim $moment "$name" "$@" || return
+        [ -n "$(find_last_step "$work/$name")" ] || train_and_kill $moment "$name" "$@" || return
     done
-    reached=$(last_step "$work/$name")
+    reached=$(find_last_step "$work/$name")
     steps=$((${reached:-0} + 10))
     "$trainer" train --out "$work/$name" --steps $steps --resume "$@" &&
         "$trainer" train --out "$work/$name.whole" --steps $steps "$@" || return
-    results "$work/$name" >"$work/$name.out"
-    results "$work/$name.whole" >"$work/$name.want"
+    print_all_results "$work/$name" >"$work/$name.out"
+    print_all_results "$work/$name.whole" >"$work/$name.want"
     echo "the run got to step $reached before the last kill; $writing kills came while a checkpoint was written"
     [ "${reached:-0}" -gt 0 ] && grep -q checkpoint "$work/$name.want" && grep -q '"accuracy"' "$work/$name.want" &&
         cmp "$work/$name.out" "$work/$name.want"
 }
 
-one_run() {
-    kills one $FLAGS
-}
-
-# One kill ends all runs of a group, which are at different steps.
-group() {
-    kills group $FLAGS --seeds 0:2
-}
-
 # Sends SIGTERM to a verb that takes minutes, half a second after a file exists (-e PATH) or is not empty (-s PATH); the
-# process must exit long before the verb would end: condition, words of the verb.
+# process must exit long before the verb would end: CONDITION VERB FLAGS.
 ends_soon() {
     condition=$1
     shift
@@ -104,18 +92,19 @@ ends_soon() {
         { echo "status $status" && cat "$work/output" && return 1; }
 }
 
-# Conditions with millions of examples, and a trace with as many passes, are stopped.
-long_condition() {
+# An evaluation of millions of examples at one length is stopped, and a trace of as many.
+stops_long_operations() {
     ends_soon "-e $work/eval/lock" eval --out "$work/eval" --lengths 18 --examples 5000000 --draws 1 &&
         [ ! -e "$work/eval/eval.jsonl" ] &&
         ends_soon "-s $work/output" trace --out "$work/trace" --what entropy --length 18 --examples 5000000 &&
         [ ! -e "$work/trace" ]
 }
 
-expect kills_trainer_builds build
+expect kills_trainer_builds ./longhand build tests/specs/$TINY.lua --levels best --out "$work/out"
 if [ "$failures" -eq 0 ]; then
-    expect kills_end_in_the_same_bits one_run
-    expect kills_of_a_group_end_in_the_same_bits group
-    expect signal_ends_a_long_condition long_condition
+    expect kills_end_in_the_same_bits survives_kills one $FLAGS
+    # One kill ends all runs of a group, which are at different steps.
+    expect kills_of_a_group_end_in_the_same_bits survives_kills group $FLAGS --seeds 0:2
+    expect signal_stops_long_operations stops_long_operations
 fi
 finish

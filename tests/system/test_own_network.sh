@@ -5,7 +5,7 @@
 
 SPEC=examples/own_network/own_network.lua
 
-plan_names_the_network() {
+is_planned() {
     ends_with 0 'network examples/own_network/parallel_block.lua, gate = silu' ./longhand plan $SPEC &&
         grep -q '  layer, 4 times: Parallel branches and a gate.' "$work/.out" &&
         ./longhand plan $SPEC --json | grep -q '"name":"gate_up"'
@@ -14,8 +14,9 @@ plan_names_the_network() {
 # Twenty steps write one line of metrics, and the run records the path of its network.
 trains() {
     "$work/trainer/trainer" train --steps 20 --out "$work/runs" --no-eval --threads 2 || return
-    run=$(echo "$work"/runs/own_network/*/lr0.001-seed0)
-    [ "$(grep -c '"step":20,' "$run/metrics.jsonl")" -eq 1 ] && grep -q '"source":"parallel_block.lua"' "$run/run.json" &&
+    run=$(find_run runs)
+    [ "$(grep -c '"step":20,' "$run/metrics.jsonl")" -eq 1 ] &&
+        grep -q '"source":"parallel_block.lua"' "$run/run.json" &&
         grep -q '"options":{"gate":"silu"}' "$run/run.json"
 }
 
@@ -24,8 +25,9 @@ evaluates() {
         --out "$work/eval" && [ "$(grep -c '"accuracy":' "$work/eval/eval.jsonl")" -eq 2 ]
 }
 
-# A network with one other operation and the same parameters is another model; a trainer cannot be rebuilt without it.
-another_network_is_another_model() {
+# A network with one other operation and the same parameters is another model. A trainer cannot be rebuilt without the
+# network's file.
+is_another_model_with_another_operation() {
     cp examples/own_network/*.lua "$work" &&
         sed -i 's/"gelu", name/"relu", name/' "$work/parallel_block.lua" &&
         model() { ./longhand gen "$1" --target cpu --out "$work/sources" >/dev/null &&
@@ -39,25 +41,25 @@ exports() {
         grep -q '^class Think(nn.Module):' "$work/torch/model.py"
 }
 
-# Checks that a description with another line for its gate is refused with a message, and no file is written: LINE
-# WORDS.
-refused() {
+# Checks that a description whose line of the gate is replaced is refused with a message, and that no file is written:
+# LINE MESSAGE.
+is_refused() {
     cp examples/own_network/*.lua "$work" &&
         sed -i "s/^  local gated = .*/  $1/" "$work/parallel_block.lua" &&
         ends_with 1 "parallel_block.lua:22:" ./longhand build "$work/own_network.lua" --levels best --out "$work/none" &&
         grep -qF -e "$2" "$work/.out" && [ ! -e "$work/none" ]
 }
 
-mistakes_write_nothing() {
-    refused 'local gated = block:gate("gated", s, "silu")' 'a product of two parts: gate and up' &&
-        refused 'local gated = block:norm("norm1", s)' 'different names' &&
-        refused 'local function f() return f() + 1 end f()' 'calls itself without end' &&
-        refused 'while true do end' 'still running'
+writes_nothing_after_mistakes() {
+    is_refused 'local gated = block:gate("gated", s, "silu")' 'a product of two parts: gate and up' &&
+        is_refused 'local gated = block:norm("norm1", s)' 'different names' &&
+        is_refused 'local function f() return f() + 1 end f()' 'calls itself without end' &&
+        is_refused 'while true do end' 'still running'
 }
 
 # Two layers are applied twice and have two attentions each: checks gradients, two steps, and the attention of all four
 # passes.
-loops_train() {
+train_loops() {
     for seed in 0 1; do
         "$work/loops/trainer" gradcheck --seed $seed >"$work/.check" || { cat "$work/.check" && return 1; }
     done
@@ -71,23 +73,16 @@ loops_train() {
 }
 
 expect own_network_is_checked ./longhand check $SPEC
-expect own_network_plan_names_it plan_names_the_network
-expect own_network_mistakes_write_nothing mistakes_write_nothing
+expect_each own_network_ is_planned writes_nothing_after_mistakes
 expect own_network_builds ./longhand build $SPEC --levels best --out "$work/trainer"
 if [ "$failures" -eq 0 ]; then
-    run=
-    trains >"$work/.trains" 2>&1 && echo ok own_network_trains || {
-        echo not ok own_network_trains && cat "$work/.trains" && failures=$((failures + 1)); }
+    expect own_network_trains trains
+    run=$(find_run runs)
     expect own_network_evaluates_longer_sequences evaluates
     expect own_network_with_loops_builds ./longhand build tests/specs/networks/own_loops.lua --set precision=float64 \
         --levels best --out "$work/loops"
-    expect own_network_with_loops_trains loops_train
-    expect own_network_of_other_operations_is_another_model another_network_is_another_model
-    expect own_network_is_exported exports
-    if "$PYTHON" -c 'import torch' 2>/dev/null; then
-        expect own_network_agrees_in_torch "$PYTHON" tests/python/use_model.py "$work/torch"
-    else
-        echo "skip own_network_agrees_in_torch: $PYTHON has no torch (LONGHAND_PYTHON names another Python)"
-    fi
+    expect own_network_with_loops_trains train_loops
+    expect_each own_network_ is_another_model_with_another_operation exports
+    expect_torch own_network_agrees_in_torch "$PYTHON" tests/python/use_model.py "$work/torch"
 fi
 finish
