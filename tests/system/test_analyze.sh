@@ -5,7 +5,7 @@
 LUA=${LUA:-lua5.4}
 
 # Two tiny models: `drawn` has relative vectors at random distances, `plain` a score with all kinds of parameters.
-specs() {
+write_specs() {
     front='task = { kind = "reverse_string" },
         model = { layers = 2, heads = 2, width = 16, feedforward = 32, dropout = 0.1 },
         train = { batch = 8, learning_rate = 1e-3, steps = 30, lengths = { 1, 6 }, log_every = 10 },
@@ -24,7 +24,7 @@ return { $front, encoding = { additive = { kind = "learned", rows = 40 }, mask =
 SPEC
 }
 
-# The trainer of `drawn` is not in its folder of build/trainers; that of `plain` is.
+# The trainer of `drawn` is built in $work, that of `plain` in its folder of build/trainers.
 train_drawn() {
     ./longhand build "$work/drawn.lua" --levels best --out "$work/drawn" >/dev/null &&
         "$work/drawn/trainer" train --out "$work/runs" --threads 1
@@ -32,8 +32,8 @@ train_drawn() {
 
 train_plain() { ./longhand train "$work/plain.lua" -- --out "$work/runs" --threads 1; }
 
-# Prints the folder of build/trainers with the trainer of a run: FOLDER.
-built() {
+# Prints the folder of build/trainers for the trainer of a run: FOLDER.
+locate_trainer() {
     digest=${1%/*}
     echo "build/trainers/$(basename "${digest%/*}")-${digest##*/}"
 }
@@ -49,7 +49,7 @@ analyze() {
     ./longhand analyze "$what" "$drawn" --trainer "$work/drawn/trainer" --lengths 4,8 "$@"
 }
 
-pca() {
+fits_pca_on_the_first_length() {
     analyze pca --sequences 5 --out "$work/pca" >"$work/output" && cat "$work/output" &&
         grep -q '^drawn: accuracy [01].[0-9]* at length 4, [01].[0-9]* at length 8' "$work/output" || return
     # There are 3 sites x 5 sequences x (4 + 8) input tokens; the fitted points have drift 1 and their centre at 0.
@@ -58,24 +58,20 @@ pca() {
         awk -F, 'NR > 1 && $3 == 4 && ($7 < 0.9999 || $7 > 1.0001 || $9 != 1) { bad = 1 } END { exit bad }' \
             "$work/pca/summary.csv" &&
         awk -F, 'NR > 1 && $3 == 4 { sum[$2] += $6; n[$2]++ } END { for (s in sum) if (sum[s] / n[s] > 1e-5 ||
-            sum[s] / n[s] < -1e-5) exit 1 }' "$work/pca/pca.csv" && pictures "$work/pca/pca"
-}
-
-pictures() {
-    grep -q '</svg>' "$1.svg" && grep -aq '^%PDF' "$1.pdf" && [ "$(head -c 4 "$1.png" | tail -c 3)" = PNG ]
+            sum[s] / n[s] < -1e-5) exit 1 }' "$work/pca/pca.csv" && are_pictures "$work/pca/pca"
 }
 
 # The output half follows the input; the same command gives the same bytes.
-pca_of_outputs() {
+repeats_pca_of_outputs() {
     analyze pca --sequences 3 --part output --out "$work/outputs" &&
         awk -F, 'NR > 1 && ($5 < $3 || $5 >= 2 * $3) { bad = 1 } END { exit bad }' "$work/outputs/pca.csv" &&
         analyze pca --sequences 3 --part output --out "$work/again" &&
         cmp "$work/outputs/pca.csv" "$work/again/pca.csv" && cmp "$work/outputs/pca.gnuplot" "$work/again/pca.gnuplot"
 }
 
-# The picture shows the largest weight of any head in a trace of the same sequence.
-attention() {
-    analyze attention --sequence 2 --crop 5 --out "$work/attention" && pictures "$work/attention/attention" &&
+# The picture shows the largest weight of any head, as in a trace of the same sequence.
+draws_the_largest_attention() {
+    analyze attention --sequence 2 --crop 5 --out "$work/attention" && are_pictures "$work/attention/attention" &&
         [ "$(wc -l <"$work/attention/attention.csv")" -eq $((1 + 2 * 2 * 25)) ] &&
         $LUA tests/support/check_maximum.lua "$work/trace.safetensors" "$work/attention/attention.safetensors" \
             "$work/attention/attention.csv"
@@ -83,27 +79,27 @@ attention() {
 
 # Two runs are drawn one below the other, in the folder of the first; the trainer of the second is rebuilt from
 # run.json.
-side_by_side() {
+draws_runs_below_each_other() {
     ./longhand analyze attention "$plain" "$drawn/checkpoint.safetensors" --lengths 3 2>"$work/building" &&
-        [ "$(grep '^building' "$work/building" | cut -d' ' -f2)" = drawn ] && [ -x "$(built "$drawn")/trainer" ] &&
+        [ "$(grep '^building' "$work/building" | cut -d' ' -f2)" = drawn ] && [ -x "$(locate_trainer "$drawn")/trainer" ] &&
         grep -q "'drawn, length 3'" "$plain/attention/attention.gnuplot" &&
         grep -q '^plain,3,1,5,5,' "$plain/attention/attention.csv"
 }
 
 # Compares two cells of a folder, one of them masked, after training and before the first step; no run has stored its
 # initial state.
-similarity() {
+computes_similarity_of_traces() {
     ends_with 0 'plain *' ./longhand analyze similarity "$work/runs" --split test --length 4 --examples 2 \
-        --reference drawn --out "$work/similarity" && pictures "$work/similarity/similarity" || return
+        --reference drawn --out "$work/similarity" && are_pictures "$work/similarity/similarity" || return
     for step in trained start; do
         for run in drawn plain; do
             eval "folder=\$$run"
             checkpoint=$folder/checkpoint.safetensors
             if [ $step = start ]; then
-                "$(built "$folder")/trainer" train --out "$work/untrained" --seed 0 --steps 0 --no-eval || return
+                "$(locate_trainer "$folder")/trainer" train --out "$work/untrained" --seed 0 --steps 0 --no-eval || return
                 checkpoint=$(echo "$work/untrained/$run"/*/*/checkpoint.safetensors)
             fi
-            "$(built "$folder")/trainer" trace --checkpoint "$checkpoint" --lengths 4 --examples 2 \
+            "$(locate_trainer "$folder")/trainer" trace --checkpoint "$checkpoint" --lengths 4 --examples 2 \
                 --out "$work/of_$run.safetensors" || return
         done
         $LUA tests/support/check_similarity.lua "$work/of_drawn.safetensors" "$work/of_plain.safetensors" \
@@ -114,11 +110,11 @@ similarity() {
 }
 
 # Runs that were trained without noise are evaluated with noise; at 0 the result equals the run's own evaluation.
-noise() {
+evaluates_with_noise() {
     ends_with 0 'Accuracy in percent by noise on embeddings' ./longhand analyze noise "$work/runs" --split test \
         --length 4 --examples 8 --noise 0,0.5,40 --draws 2 --relative --out "$work/noise" &&
-        pictures "$work/noise/noise" && [ "$(wc -l <"$work/noise/noise.csv")" -eq 7 ] || return
-    "$(built "$plain")/trainer" eval --checkpoint "$plain/checkpoint.safetensors" --lengths 4 --examples 8 \
+        are_pictures "$work/noise/noise" && [ "$(wc -l <"$work/noise/noise.csv")" -eq 7 ] || return
+    "$(locate_trainer "$plain")/trainer" eval --checkpoint "$plain/checkpoint.safetensors" --lengths 4 --examples 8 \
         --out "$work/quiet" >"$work/log" || return
     accuracy=$(sed 's/.*"accuracy":\([^,]*\),.*/\1/' "$work"/quiet/eval.jsonl)
     grep -q "^,plain,0,[^,]*,relative,0,1,$accuracy,0\$" "$work/noise/noise.csv" &&
@@ -126,32 +122,32 @@ noise() {
         ends_with 1 'no such axis with several values' ./longhand analyze noise "$work/runs" --split test --axis none
 }
 
-# Prints a column of a CSV file, by its name, from the line that begins with these words.
-column() {
+# Prints the value of a column in the line of a CSV file that begins with these words: FILE COLUMN WORDS.
+read_column() {
     awk -F, -v name="$2" -v front="$3" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i }
         index($0, front) == 1 { print $at }' "$1"
 }
 
 # Three seeds of two cells: the compared quantities, the cell that generalises, and the least possible p. After so few
 # steps no seed has an exact match, so there is nothing to test.
-compare() {
+compares_seeds() {
     for run in "$drawn" "$plain"; do
-        "$(built "$run")/trainer" train --seeds 0:2 --out "$work/seeds" --threads 1 >"$work/log" || return
+        "$(locate_trainer "$run")/trainer" train --seeds 0:2 --out "$work/seeds" --threads 1 >"$work/log" || return
     done
     ends_with 0 'Accuracy in percent, length 8, beyond training' ./longhand analyze compare "$work/seeds" --above 2 \
-        --out "$work/compare" && pictures "$work/compare/compare" &&
-        [ "$(column "$work/compare/groups.csv" generalise ,plain,)" = 3 ] &&
-        [ "$(column "$work/compare/groups.csv" share_low ,plain,)" = 0.292401774 ] &&
-        [ "$(column "$work/compare/compare.csv" least_p ,drawn,plain,)" = 0.1 ] &&
-        [ "$(column "$work/compare/compare.csv" p_fisher ,drawn,plain,)" = 1 ] || return
-    ends_with 0 'Exact match in percent, length 8, beyond training' ./longhand analyze compare "$work/seeds" --metric exact_match \
-        --out "$work/exact" && [ "$(column "$work/exact/compare.csv" verdict ,drawn,plain,)" = 'no spread' ] &&
-        [ "$(column "$work/exact/compare.csv" p ,drawn,plain,)" = '' ] &&
+        --out "$work/compare" && are_pictures "$work/compare/compare" &&
+        [ "$(read_column "$work/compare/groups.csv" generalise ,plain,)" = 3 ] &&
+        [ "$(read_column "$work/compare/groups.csv" share_low ,plain,)" = 0.292401774 ] &&
+        [ "$(read_column "$work/compare/compare.csv" least_p ,drawn,plain,)" = 0.1 ] &&
+        [ "$(read_column "$work/compare/compare.csv" p_fisher ,drawn,plain,)" = 1 ] || return
+    ends_with 0 'Exact match in percent, length 8, beyond training' ./longhand analyze compare "$work/seeds" \
+        --metric exact_match --out "$work/exact" && [ "$(read_column "$work/exact/compare.csv" verdict ,drawn,plain,)" = 'no spread' ] &&
+        [ "$(read_column "$work/exact/compare.csv" p ,drawn,plain,)" = '' ] &&
         ends_with 0 'Loss in nats' ./longhand analyze compare "$work/seeds" --metric loss --out "$work/loss" &&
         ends_with 1 'a loss is no share' ./longhand analyze compare "$work/seeds" --metric loss --above 90
 }
 
-refuses() {
+refuses_wrong_arguments() {
     ends_with 2 'missing argument' ./longhand analyze pca &&
         ends_with 2 '--lengths 4: expected the length to fit on' ./longhand analyze pca "$drawn" --lengths 4 &&
         ends_with 2 '--lengths 4,4: expected different lengths' ./longhand analyze pca "$drawn" --lengths 4,4 &&
@@ -160,33 +156,30 @@ refuses() {
         ends_with 1 'max_position = 64' analyze pca --lengths 4,40 --out "$work/none" && [ ! -e "$work/none" ]
 }
 
-export_refuses() {
+refuses_another_spec() {
     ends_with 1 'no such spec' ./longhand export pytorch "$plain" --spec "$work/none.lua" &&
         ends_with 1 'plan digest' ./longhand export pytorch "$plain" --spec "$work/drawn.lua"
 }
 
-# Weights that are not finite, or too large to compute with, are reported with exit code 1, and no file is written.
-weights() { # VALUE RUN
+# Copies a run to $work/weights, with one value for all weights: VALUE RUN.
+set_weights() {
     rm -rf "$work/weights" && mkdir -p "$work/weights" && cp -r "$work/runs/$2" "$work/weights/" &&
         $LUA tests/support/set_weights.lua "$work/weights/$2"/*/*/checkpoint.safetensors "$1"
 }
 
-not_finite() {
+# Weights that are not finite, or too large to compute with, are reported with exit code 1, and no file is written.
+refuses_weights_that_are_not_finite() {
     for value in nan 3e38; do
-        weights $value drawn && set -- "$work"/weights/drawn/*/* &&
+        set_weights $value drawn && set -- "$work"/weights/drawn/*/* &&
             ends_with 1 'expected numbers that are finite' ./longhand analyze pca "$1" --trainer "$work/drawn/trainer" \
                 --lengths 4,8 --sequences 5 --out "$work/nothing" && [ ! -e "$work/nothing" ] || return
         echo '{"input":[0,1]}' >"$work/line" &&
             ends_with 1 'line 1: the logits of token 0 are not finite' "$work/drawn/trainer" predict \
                 --checkpoint "$1/checkpoint.safetensors" <"$work/line" && ! grep nan "$work/.out" || return
-        weights $value plain && ends_with 1 "finite" ./longhand export pytorch "$work"/weights/plain/*/* \
+        set_weights $value plain && ends_with 1 "finite" ./longhand export pytorch "$work"/weights/plain/*/* \
             --out "$work/nothing" && ! grep 'stack traceback' "$work/.out" && [ ! -e "$work/nothing" ] || return
     done
 }
-
-python_reads() { "$PYTHON" tests/python/test_longhand.py "$work/runs" "$work/trace.safetensors"; }
-
-python_trains() { "$PYTHON" tests/python/test_commands.py "$work/plain.lua"; }
 
 # Exports a run: RUN NAME TRAINER. The text equals the golden's except for the digest.
 exports() {
@@ -197,9 +190,7 @@ exports() {
     diff "tests/golden/export/$2.py" "$work/$2.py"
 }
 
-compiles() { "$PYTHON" -m py_compile "$work/torch_plain/model.py" "$work/torch_drawn/model.py"; }
-
-torch_agrees() {
+agrees_in_torch() {
     "$PYTHON" "$work/torch_$1/model.py" && "$PYTHON" tests/python/use_model.py "$work/torch_$1"
 }
 
@@ -212,7 +203,7 @@ render() {
 }
 
 # Models of which this test has no run, with the weights of tests/reference.
-torch_agrees_with_jax() {
+agrees_with_the_reference() {
     mkdir "$work/reference" && render parity_float64_geometric geometric && render parity_geometric_raw geometric_raw &&
         render parity_geometric_plain geometric_plain && render parity_none none.computation task.computation=2 &&
         render parity_rand_learned rand_learned.one_based 'encoding.positions.range="one_based"' &&
@@ -227,46 +218,38 @@ torch_agrees_with_jax() {
 }
 
 # A different logit is reported, and a file without logits does not agree.
-torch_disagrees() {
+finds_a_difference() {
     sed '3s/"logits":\[\[\(-*\)/"logits":[[\11/' "$work/torch_plain/stored.jsonl" >"$work/stored" &&
         cp -r "$work/torch_plain" "$work/torch_wrong" && cp "$work/stored" "$work/torch_wrong/stored.jsonl" &&
         ends_with 1 FAILED "$PYTHON" "$work/torch_wrong/model.py" && : >"$work/torch_wrong/stored.jsonl" &&
         ends_with 1 '0 sequences' "$PYTHON" "$work/torch_wrong/model.py"
 }
 
-specs
+write_specs
+# A trainer of an earlier run of this test is built again.
+rm -rf build/trainers/drawn-* build/trainers/plain-*
 expect analyze_trains_a_run_with_drawn_distances train_drawn
 expect analyze_trains_a_run_with_a_score train_plain
 drawn=$(echo "$work"/runs/drawn/*/*) plain=$(echo "$work"/runs/plain/*/*)
-trap 'rm -rf "$work" "$(built "$drawn")" "$(built "$plain")"' EXIT
+trap 'rm -rf "$work" "$(locate_trainer "$drawn")" "$(locate_trainer "$plain")"' EXIT
 expect analyze_has_a_trace_to_compare_with trace
+checks="fits_pca_on_the_first_length repeats_pca_of_outputs draws_the_largest_attention draws_runs_below_each_other
+    computes_similarity_of_traces evaluates_with_noise compares_seeds refuses_wrong_arguments"
 if command -v gnuplot >/dev/null 2>&1; then
-    expect analyze_pca_is_fitted_on_the_first_length pca
-    expect analyze_pca_of_outputs_is_repeatable pca_of_outputs
-    expect analyze_attention_is_the_maximum_over_heads attention
-    expect analyze_shows_runs_below_each_other side_by_side
-    expect analyze_similarity_is_that_of_traces similarity
-    expect analyze_noise_evaluates_what_was_trained_without noise
-    expect analyze_compares_seeds compare
-    expect analyze_refuses_with_reasons refuses
+    expect_each analyze_ $checks
 else
-    for name in pca attention side_by_side similarity noise compare refuses; do
-        echo "skip analyze_$name: gnuplot is not installed"
-    done
+    for name in $checks; do echo "skip analyze_$name: gnuplot is not installed"; done
 fi
-expect export_refuses_with_reasons export_refuses
+expect export_refuses_another_spec refuses_another_spec
 expect export_of_drawn_distances_is_the_golden exports "$drawn" drawn "$work/drawn/trainer"
-expect export_of_a_score_is_the_golden exports "$plain" plain "$(built "$plain")/trainer"
-expect analyze_weights_that_are_not_finite not_finite
-expect_python python_reads_runs_and_tensors python_reads
-expect_python python_builds_and_trains python_trains
-expect_python export_compiles compiles
-if "$PYTHON" -c 'import torch' 2>/dev/null; then
-    expect export_of_drawn_distances_agrees_in_torch torch_agrees drawn
-    expect export_of_a_score_agrees_in_torch torch_agrees plain
-    expect export_finds_a_difference torch_disagrees
-    expect export_agrees_with_the_reference_in_torch torch_agrees_with_jax
-else
-    echo "skip export_agrees_in_torch: $PYTHON has no torch (LONGHAND_PYTHON names another Python)"
-fi
+expect export_of_a_score_is_the_golden exports "$plain" plain "$(locate_trainer "$plain")/trainer"
+expect_each analyze_ refuses_weights_that_are_not_finite
+expect_python python_reads_runs_and_tensors "$PYTHON" tests/python/test_longhand.py "$work/runs" \
+    "$work/trace.safetensors"
+expect_python python_builds_and_trains "$PYTHON" tests/python/test_commands.py "$work/plain.lua"
+expect_python export_compiles "$PYTHON" -m py_compile "$work/torch_plain/model.py" "$work/torch_drawn/model.py"
+expect_torch export_of_drawn_distances_agrees_in_torch agrees_in_torch drawn
+expect_torch export_of_a_score_agrees_in_torch agrees_in_torch plain
+expect_torch export_finds_a_difference finds_a_difference
+expect_torch export_agrees_with_the_reference_in_torch agrees_with_the_reference
 finish

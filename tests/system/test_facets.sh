@@ -1,6 +1,6 @@
 # Facets of tests/facets, which are not part of the generator: a trainer with each facet has the right gradients, its
-# traces show the keys that a query sees, and it is exported to PyTorch. The emulation tests their device code with the
-# test specs.
+# traces show the keys that a query sees, and it is exported to PyTorch. The tests of the emulation run their device
+# code.
 
 . tests/system/common.sh
 
@@ -23,19 +23,14 @@ traces() {
         ${LUA:-lua5.4} tests/facets/check_trace.lua "$facet" "$work/$1/trace.safetensors"
 }
 
-# Compares predictions of the trainer, a decoder's answers symbol by symbol, with those of PyTorch on the same numbers.
 exports() {
-    longhand export pytorch "$work/$1"/runs/*/*/* --spec "$spec" --trainer "$work/$1/trainer" --out "$work/$1/torch" ||
-        return
-    if [ -n "$torch" ]; then "$PYTHON" "$work/$1/torch/model.py"; fi
+    longhand export pytorch "$work/$1"/runs/*/*/* --spec "$spec" --trainer "$work/$1/trainer" --out "$work/$1/torch"
 }
 
-compiles() { "$nvcc" -arch=sm_90 -cubin -o "$work/cubin" "$work/$1/src/device.cu"; }
+compiles_for_a_gpu() { "$nvcc" -arch=sm_90 -cubin -o "$work/cubin" "$work/$1/src/device.cu"; }
 
 toolkit=$(sh runtime/cuda/toolkit.sh --arch sm_90 --kind nvcc 2>/dev/null)
 nvcc=$(echo "$toolkit" | cut -d ' ' -f 3)
-torch=yes
-"$PYTHON" -c 'import torch' 2>/dev/null || torch=''
 for spec in tests/facets/specs/*.lua; do
     id=$(basename "$spec" .lua)
     facet=${id#emulated_}
@@ -44,10 +39,10 @@ for spec in tests/facets/specs/*.lua; do
     expect "facet_${facet}_trains" trains "$id"
     expect "facet_${facet}_is_traced" traces "$id"
     expect "facet_${facet}_is_exported" exports "$id"
-    [ -n "$torch" ] ||
-        echo "skip facet_${facet}_agrees_in_torch: $PYTHON has no torch (LONGHAND_PYTHON names another Python)"
+    # model.py compares its predictions with those of the trainer, for a decoder symbol by symbol.
+    expect_torch "facet_${facet}_agrees_in_torch" "$PYTHON" "$work/$id/torch/model.py"
     if [ -n "$nvcc" ]; then
-        expect "facet_${facet}_compiles_for_a_gpu" compiles "$id"
+        expect "facet_${facet}_compiles_for_a_gpu" compiles_for_a_gpu "$id"
     else
         echo "skip facet_${facet}_compiles_for_a_gpu: there is no nvcc for sm_90"
     fi
