@@ -82,16 +82,16 @@ compiles_for = $(if $(call accepts,$(march.$(1))),$(1))
 each_that = $(foreach level,$(2),$(call $(1),$(level)))
 COMPILER_LEVELS = $(call once,COMPILER_LEVELS,$(call each_that,compiles_for,$(KNOWN_LEVELS)))
 
-# The last of some levels that the compiler supports; levels before it are not tried.
+# The last of a list of levels that the compiler supports; levels before it are not tried.
 widest = $(if $(1),$(or $(call compiles_for,$(lastword $(1))),$(call widest,$(filter-out $(lastword $(1)),$(1)))))
 ifeq ($(LEVELS)$(LONGHAND_ISA),best)
 LINKED_LEVELS := $(call widest,$(call each_that,runs,$(KNOWN_LEVELS)))
 else ifeq ($(LEVELS),all)
 LINKED_LEVELS = $(COMPILER_LEVELS)
 else
-asked_levels := $(if $(filter best,$(LEVELS)),$(LONGHAND_ISA),$(subst $(comma), ,$(LEVELS)))
-LINKED_LEVELS := $(call each_that,compiles_for,$(filter $(asked_levels),$(KNOWN_LEVELS)))
-unknown_levels := $(filter-out $(LINKED_LEVELS),$(asked_levels))
+requested_levels := $(if $(filter best,$(LEVELS)),$(LONGHAND_ISA),$(subst $(comma), ,$(LEVELS)))
+LINKED_LEVELS := $(call each_that,compiles_for,$(filter $(requested_levels),$(KNOWN_LEVELS)))
+unknown_levels := $(filter-out $(LINKED_LEVELS),$(requested_levels))
 endif
 levels_problem = $(if $(unknown_levels),$(CC) cannot compile for: $(unknown_levels) (it can: $(COMPILER_LEVELS)),$(if \
 	$(LINKED_LEVELS),,$(CC) can compile for none of: $(LEVELS)))
@@ -99,8 +99,8 @@ check_levels = $(if $(levels_problem),echo "$(levels_problem)" >&2; exit 1,:)
 upper = $(shell echo $(1) | tr 'a-z-' 'A-Z_')
 have = $(foreach level,$(1),-DLH_HAVE_$(call upper,$(level)))
 
-# Static archives where they exist, so that a trainer needs nothing but libc on another machine. An archive that a
-# release carries comes first (make dist).
+# Libraries are static archives where they exist, so that a trainer needs nothing but libc on another machine. An archive
+# that a release carries comes first (make dist).
 CARRIED_JANSSON := $(if $(CARRIED),$(dir $(LIBRARY))libjansson.a)
 archive = $(or $(filter %/$(1),$(CARRIED_JANSSON)),$(filter /%,$(shell $(CC) -print-file-name=$(1) 2>/dev/null)))
 JANSSON = $(call once,JANSSON,$(or $(call archive,libjansson.a),-ljansson))
@@ -108,16 +108,17 @@ OPENMP = $(call once,OPENMP,$(if $(IS_CLANG),-fopenmp,$(or $(call archive,libgom
 LIBRARIES = $(JANSSON) $(if $(filter tsan,$(VARIANT)),,$(OPENMP)) -pthread -ldl -lm
 
 # With STATIC=1 a trainer is linked from archives alone, also libc; its objects are the same. GNU's OpenMP refers to
-# dlopen, see runtime/static.c. STATIC_PROBLEM: the reason why this is impossible here, or empty.
+# dlopen, see runtime/static.c. source.NAME: what has an archive, for messages. STATIC_PROBLEM: the reason why static
+# linking is impossible here, or empty.
 LINKING := $(if $(STATIC),static,dynamic)
 STATIC_OBJECTS := $(if $(STATIC),$(BUILD)/$(VARIANT)/runtime/static.o)
 LINK_FLAGS := $(if $(STATIC),-static -Wl$(comma)--wrap=dlopen)
-of.libc.a := in libc6-dev on Debian, in glibc-static on Fedora
-of.libjansson.a := in libjansson-dev on Debian, in jansson-static on Alpine
-of.libgomp.a := OpenMP of gcc
-of.libomp.a := OpenMP of clang, rarely packaged; try CC=gcc
+source.libc.a := in libc6-dev on Debian, in glibc-static on Fedora
+source.libjansson.a := in libjansson-dev on Debian, in jansson-static on Alpine
+source.libgomp.a := OpenMP of gcc
+source.libomp.a := OpenMP of clang, rarely packaged; try CC=gcc
 static_archives := libc.a libjansson.a $(if $(IS_CLANG),libomp.a,libgomp.a)
-missing_archives = $(foreach name,$(static_archives),$(if $(call archive,$(name)),,$(name) ($(of.$(name)))))
+missing_archives = $(foreach name,$(static_archives),$(if $(call archive,$(name)),,$(name) ($(source.$(name)))))
 STATIC_PROBLEM = $(if $(CHECKS),sanitizers cannot be linked statically$(comma) leave out VARIANT=$(VARIANT),$(if \
 	$(strip $(missing_archives)),static linking needs archives that $(CC) does not find: $(strip $(missing_archives))))
 
@@ -127,12 +128,12 @@ ARCHIVES = $(foreach name,$(if $(STATIC),$(static_archives),$(notdir $(filter %.
 
 RUNTIME_SOURCES := $(filter-out runtime/tools/%,$(sort $(wildcard runtime/*/*.c runtime/*/*/*.c)))
 RUNTIME_OBJECTS := $(RUNTIME_SOURCES:%.c=$(B)/%.o)
-QUESTIONS := print-levels print-levels-or-problem print-compiler print-static-problem print-archives
+QUERIES := print-levels print-levels-or-problem print-compiler print-static-problem print-archives
 
 .PHONY: all gen check test test-quick test-long test-gpu golden-update stale fmt fmt-check lint words where fields run eval \
 	clean help trainer library install uninstall dist unit emulation cuda-check cuda-all cuda-record fuzz fuzz-long \
 	bench-check bench-record bench-programs bench-peers probe print-random-specs print-unit-tests \
-	print-emulation-tests print-emulated-specs $(QUESTIONS)
+	print-emulation-tests print-emulated-specs $(QUERIES)
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -142,11 +143,15 @@ all: library $(GENERATED:%=$(BUILD)/trainers/%/trainer) ## build the runtime lib
 library: $(LIBRARY) ## build the runtime as a static archive
 
 # An output file gets its name once it is complete, since another build in this folder, perhaps on another machine, may
-# be reading it. Arguments of compile: flags. Arguments of whole: a command up to its output's name, and the rest of it.
+# be reading it. Arguments of compile: flags. Arguments of make_whole: a command up to its output's name, and the rest of
+# it.
 SELF := $(shell uname -n)-$$$$
-whole = $(1) $@.$(SELF) $(2) && mv -f $@.$(SELF) $@ || { rm -f $@.$(SELF); exit 1; }
+make_whole = $(1) $@.$(SELF) $(2) && mv -f $@.$(SELF) $@ || { rm -f $@.$(SELF); exit 1; }
 compile = $(CC) $(1) -MMD -MP -MT $@ -MF $@.$(SELF).d -c -o $@.$(SELF) $< && mv -f $@.$(SELF).d $(@:.o=.d) && \
 	mv -f $@.$(SELF) $@ || { rm -f $@.$(SELF) $@.$(SELF).d; exit 1; }
+
+# Writes a text to the target, whose time changes only if the text does. Targets that depend on it are then out of date.
+write_if_changed = @mkdir -p $(@D) && { echo "$(1)" | cmp -s - $@ || echo "$(1)" > $@; }
 
 # Objects of another compiler are out of date: their bits differ, and they may be for another machine. Objects from
 # sources of another checkout or release are out of date regardless of their times.
@@ -164,7 +169,7 @@ $(B)/runtime/cli/%.o: RUNTIME_CFLAGS += -O1
 
 $(LIBRARY): $(RUNTIME_OBJECTS) | $(CARRIED_JANSSON)
 	@mkdir -p $(@D)
-	$(call whole,ar rcs,$(filter %.o,$^))
+	$(call make_whole,ar rcs,$(filter %.o,$^))
 
 # Third-party code is compiled as it is, with its licence next to the archive, where bundles look for it.
 $(B)/third_party/%.o: RUNTIME_CFLAGS = -std=gnu11 -O2 -g1 -w -DHAVE_CONFIG_H -Ithird_party/jansson
@@ -172,16 +177,16 @@ $(B)/third_party/%.o: RUNTIME_CFLAGS = -std=gnu11 -O2 -g1 -w -DHAVE_CONFIG_H -It
 $(CARRIED_JANSSON): $(patsubst %.c,$(B)/%.o,$(wildcard third_party/jansson/*.c))
 	@mkdir -p $(@D)
 	@cp third_party/jansson/LICENSE $(@:.a=.LICENSE)
-	$(call whole,ar rcs,$^)
+	$(call make_whole,ar rcs,$^)
 
-# Programs that analyses call; LAPACK is linked to nothing else. $(LAPACK) may name another library with its functions.
+# Analyses call these programs; nothing else is linked with LAPACK. $(LAPACK) may name another library with its functions.
 LAPACK ?= -llapack -lblas
 
 TOOL_LIBRARIES.procrustes = $(LAPACK)
 
 $(BUILD)/tools/%: runtime/tools/%.c Makefile
 	@mkdir -p $(@D)
-	$(call whole,$(CC) -std=c11 -O2 -g $(WARNINGS) -o,$< $(TOOL_LIBRARIES.$*) -lm)
+	$(call make_whole,$(CC) -std=c11 -O2 -g $(WARNINGS) -o,$< $(TOOL_LIBRARIES.$*) -lm)
 
 # Symbols of generated code have a role (spec, cuda, images, text, ...) and the spec's id; see generator/plan/plan.lua.
 symbol = longhand_$(1)_$(subst __,_U,$(2))
@@ -200,9 +205,9 @@ ifneq ($(ID),)
 ifneq ($(and $(STATIC),$(STATIC_PROBLEM)),)
 $(error $(STATIC_PROBLEM))
 endif
-# A user's own sampler lies next to the generated files. It comes before the library, whose tasks it may be named after.
+# A user's own sampler lies next to the generated files. It is linked before the library, whose tasks may have its name.
 TASK_OBJECT := $(if $(wildcard $(SOURCES)/task.c),$(OUT)/obj/task.o)
-# Objects that take longest to compile come first.
+# Objects that take longest to compile are compiled first.
 TRAINER_OBJECTS := $(LINKED_LEVELS:%=$(OUT)/obj/step.%.o) $(OUT)/obj/main.o $(OUT)/obj/spec.o $(TASK_OBJECT) \
 	$(CUDA_OBJECTS)
 
@@ -212,18 +217,16 @@ $(OUT)/obj/main.o: runtime/main.c Makefile $(B)/compiler
 	@mkdir -p $(@D)
 	$(call compile,$(RUNTIME_CFLAGS) $(CHECKS) -DLH_MAIN_SPEC=$(call symbol,spec,$(ID)))
 
-# The levels, and whether there is a CUDA half, are part of spec.o: a file that changes with them makes it out of date.
+# spec.o depends on the levels, and on whether there is a CUDA half.
 $(OUT)/obj/levels: FORCE
-	@mkdir -p $(@D)
 	@$(check_levels)
-	@echo "$(LINKED_LEVELS) $(WITH_CUDA)" | cmp -s - $@ || echo "$(LINKED_LEVELS) $(WITH_CUDA)" > $@
+	$(call write_if_changed,$(LINKED_LEVELS) $(WITH_CUDA))
 
 $(OUT)/obj/spec.o: $(SOURCES)/spec.c $(OUT)/obj/levels Makefile $(B)/compiler
 	$(call compile,$(SPEC_CFLAGS) $(CHECKS) $(call have,$(LINKED_LEVELS) $(WITH_CUDA)))
 
 $(OUT)/obj/optimisation: FORCE
-	@mkdir -p $(@D)
-	@echo "$(STEP_O)" | cmp -s - $@ || echo "$(STEP_O)" > $@
+	$(call write_if_changed,$(STEP_O))
 
 $(OUT)/obj/step.%.o: $(SOURCES)/step.c $(OUT)/obj/optimisation Makefile $(B)/compiler
 	$(call compile,$(STEP_CFLAGS) $(march.$*) $(CHECKS))
@@ -232,13 +235,11 @@ $(OUT)/obj/task.o: $(SOURCES)/task.c Makefile $(B)/compiler
 	@mkdir -p $(@D)
 	$(call compile,$(RUNTIME_CFLAGS) -Werror $(CHECKS))
 
-# The trainer is out of date when the way of linking changes.
 $(OUT)/obj/linking: FORCE
-	@mkdir -p $(@D)
-	@echo "$(LINKING) $(WITH_CUDA)" | cmp -s - $@ || echo "$(LINKING) $(WITH_CUDA)" > $@
+	$(call write_if_changed,$(LINKING) $(WITH_CUDA))
 
 $(OUT)/trainer: $(TRAINER_OBJECTS) $(STATIC_OBJECTS) $(LIBRARY) $(OUT)/obj/linking
-	$(call whole,$(CC) $(CHECKS) $(LINK_FLAGS) -o,$(filter %.o %.a,$^) $(LIBRARIES))
+	$(call make_whole,$(CC) $(CHECKS) $(LINK_FLAGS) -o,$(filter %.o %.a,$^) $(LIBRARIES))
 
 -include $(TRAINER_OBJECTS:.o=.d) $(STATIC_OBJECTS:.o=.d)
 else
@@ -252,7 +253,7 @@ endif
 FORCE:
 
 # Builds of a trainer, and queries of the generator, skip the rules of tests, which take a tenth of a second to read.
-ifeq ($(ID)$(filter $(QUESTIONS),$(MAKECMDGOALS)),)
+ifeq ($(ID)$(filter $(QUERIES),$(MAKECMDGOALS)),)
 -include tests/tests.mk
 endif
 
@@ -304,7 +305,7 @@ golden-update: ## write the expected files of the Lua tests again; read the diff
 stale: ## compare generated/ with what would be written
 	@./longhand dev stale
 
-# device.cu is not in the list: most of it is the text of kernels/cuda, which is formatted there.
+# Generated device.cu is not in the list: most of it is text of kernels/cuda, which is in the list.
 FORMATTED = $(sort $(shell find include runtime kernels tests generated examples -name '*.[ch]' -o -name '*.inc' \
 	-o -name '*.cpp') $(shell find kernels tests -name '*.cu'))
 CLANG_FORMAT ?= $(or $(shell command -v clang-format-14 2>/dev/null),clang-format)
@@ -360,7 +361,7 @@ uninstall: ## PREFIX=/usr/local DESTDIR=: remove an installed copy
 		"$(PLACE)/share/bash-completion/completions/longhand" "$(PLACE)/share/zsh/site-functions/_longhand"
 
 # A release contains the last commit, regardless of other files in this folder, and the third-party code that it needs.
-# git sets owners, modes and times, so the bytes depend on the commit and on that code alone.
+# git archive sets owners, modes and times, so the bytes depend on the commit and on that code alone.
 RELEASE = longhand-$(shell cat VERSION)
 in_release = --prefix=$(RELEASE)/$(patsubst build/dist/%,%,$(dir $(1))) --add-file=$(1)
 
@@ -382,4 +383,4 @@ clean: ## remove build/
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / && !seen[$$1]++ { printf "make %-14s %s\n", $$1, $$2 }' $(filter-out %.d,$(MAKEFILE_LIST))
 
--include $(if $(filter $(QUESTIONS),$(MAKECMDGOALS)),,$(RUNTIME_OBJECTS:.o=.d))
+-include $(if $(filter $(QUERIES),$(MAKECMDGOALS)),,$(RUNTIME_OBJECTS:.o=.d))

@@ -5,8 +5,8 @@
 # JIT=1              carry the text instead, for NVRTC on the node; with ARCH, in addition to compiled images
 # CUDA_ROOT=DIR      the toolkit's folder
 #
-# nvcc compiles device code, or a program of ours that calls NVRTC: runtime/cuda/toolkit.sh finds them. TOOLKIT is the
-# output of that script, for callers that have it already.
+# Device code is compiled by nvcc, or by runtime/device_compiler.c, which calls NVRTC. runtime/cuda/toolkit.sh finds both.
+# TOOLKIT is the output of that script, for callers that have it already.
 $(foreach name,TARGETS ARCH JIT CUDA_ROOT TOOLKIT,$(if $(filter environment,$(origin $(name))),$(eval $(name) :=)))
 TARGETS := $(or $(TARGETS),cpu)
 WITH_CUDA := $(filter cuda,$(subst $(comma), ,$(TARGETS)))
@@ -20,13 +20,14 @@ ifneq ($(and $(WITH_CUDA),$(STATIC)),)
 $(error a trainer with a CUDA half cannot be static: it loads the driver's library, which only a dynamic one can)
 endif
 
-# Result: kind, version and path of the compiler, then the architectures. Empty after an error, which is printed.
+# Arguments: architectures, the least architecture. Result: kind, version and path of the compiler, then architectures;
+# empty after an error, which is printed.
 find_toolkit = $(shell CC="$(CC)" sh runtime/cuda/toolkit.sh --build "$(BUILD)" --root "$(CUDA_ROOT)" --arch "$(1)" \
 	--least "$(2)")
 least_architecture = $(shell sed -n 's/.*\.least_architecture = \([0-9]*\).*/\1/p' $(1) 2>/dev/null)
 
-# A text for one architecture, with the assembler's report on each kernel next to it. Arguments: the toolkit's words,
-# the architecture, text, result. Warnings are errors.
+# Compiles a text for one architecture, and writes the assembler's report on each kernel to RESULT.log. Arguments: the
+# toolkit's words, the architecture, text, result. Warnings are errors.
 DEVICE_FLAGS := -std=c++17 --fmad=true --ftz=false --prec-div=true --prec-sqrt=true --Werror all-warnings -Xptxas -v
 compile_device = rm -f $(4); $(if $(filter nvcc,$(firstword $(1))),\
 	$(word 3,$(1)) $(if $(filter sm_%,$(2)),-cubin,-ptx) -arch=$(2) $(DEVICE_FLAGS) -o $(4) $(3),\
@@ -35,7 +36,7 @@ compile_device = rm -f $(4); $(if $(filter nvcc,$(firstword $(1))),\
 DEVICE_COMPILER := runtime/device_compiler.c $(patsubst %,runtime/cuda/%,nvrtc.c find.c image.c) runtime/base/status.c
 $(BUILD)/host/device_compiler: $(DEVICE_COMPILER) $(patsubst %,runtime/cuda/%,nvrtc.h find.h image.h) Makefile cuda.mk
 	@mkdir -p $(@D)
-	$(call whole,$(CC) -std=gnu11 -O1 $(WARNINGS) $(INCLUDES) -o,$(DEVICE_COMPILER) -ldl)
+	$(call make_whole,$(CC) -std=gnu11 -O1 $(WARNINGS) $(INCLUDES) -o,$(DEVICE_COMPILER) -ldl)
 
 ifneq ($(and $(WITH_CUDA),$(ID)),)
 ifeq ($(TOOLKIT)$(and $(JIT),$(if $(ARCH),,yes)),)
@@ -47,10 +48,9 @@ endif
 IMAGES := $(wordlist 4,99,$(TOOLKIT))
 CUDA_OBJECTS := $(OUT)/obj/cuda.o $(OUT)/obj/images.o
 
-# Images depend on the toolkit and on JIT. This file changes with either, which makes the images out of date.
+# Images depend on the toolkit and on JIT.
 $(OUT)/obj/images/made: FORCE
-	@mkdir -p $(@D)
-	@echo "$(TOOLKIT) $(JIT)" | cmp -s - $@ || echo "$(TOOLKIT) $(JIT)" > $@
+	$(call write_if_changed,$(TOOLKIT) $(JIT))
 
 $(IMAGES:%=$(OUT)/obj/images/%): $(OUT)/obj/images/%: $(SOURCES)/device.cu $(OUT)/obj/images/made cuda.mk \
 		$(if $(filter nvrtc,$(TOOLKIT)),$(BUILD)/host/device_compiler)
@@ -69,7 +69,7 @@ $(OUT)/obj/cuda.o: $(SOURCES)/cuda.c $(OUT)/obj/images/made Makefile cuda.mk $(B
 		$(if $(JIT),-DLH_CUDA_SOURCE) -MMD -MP -c -o $@ $<
 endif
 
-# Outputs of make cuda-check and its relatives: build/cuda/<compiler>/<id>.<architecture>, each with its log.
+# make cuda-check, cuda-all and cuda-record write build/cuda/<compiler>/<id>.<architecture>, each with its log.
 # tests/cuda/check.sh sets TOOLKIT.
 ifneq ($(and $(TOOLKIT),$(if $(ID),,yes)),)
 DEVICE_OUT := build/cuda/$(firstword $(TOOLKIT))-$(word 2,$(TOOLKIT))

@@ -47,7 +47,8 @@ log=$logs/log
 trap 'rm -rf "$logs"' EXIT
 trap 'exit 130' INT TERM
 
-count() {
+# Adds to the counts of the layer: PASSED FAILED SKIPPED.
+add_counts() {
     layer_passed=$((layer_passed + $1))
     layer_failed=$((layer_failed + $2))
     layer_skipped=$((layer_skipped + $3))
@@ -56,7 +57,7 @@ count() {
 # Runs a command (arguments) with every name (standard input, one per line, no blanks) as its last argument, as many at
 # a time as there are processors. Each run writes NAME.out, NAME.errors, NAME.status and NAME.times in $logs, with _ for
 # /.
-each() {
+run_each() {
     xargs -P "${at_once:-$jobs}" -n 1 sh -c 'for name do :; done
         file=$0/$(printf %s "$name" | tr / _)
         began=$(date +%s)
@@ -65,7 +66,7 @@ each() {
         { times && echo $(($(date +%s) - began)); } >"$file.times"' "$logs" "$@"
 }
 
-# Sets the results of `each` for a name: $file, the path without its ending, and $status.
+# Sets the results of `run_each` for a name: $file, the path without its ending, and $status.
 read_results() {
     file=$logs/$(printf %s "$1" | tr / _)
     status=$(cat "$file.status" 2>/dev/null || echo 99)
@@ -85,17 +86,18 @@ check() {
     name=$1
     shift
     if "$@" >"$log" 2>&1; then
-        count 1 0 0
-        ! grep '^skipped: ' "$log" || count 0 0 1
+        add_counts 1 0 0
+        ! grep '^skipped: ' "$log" || add_counts 0 0 1
     else
-        count 0 1 0
+        add_counts 0 1 0
         echo "FAILED: $name"
         cat "$log"
     fi
 }
 
+# Counts and prints a skipped check: NAME AND REASON.
 skip() {
-    count 0 0 1
+    add_counts 0 0 1
     echo "skipped: $1"
 }
 
@@ -116,16 +118,16 @@ layer_lint() {
         sh -n "$script" || exit; done'
 }
 
-# Counts by luaunit's last lines: "Ran 5 tests in 0.1 seconds, 5 successes, 0 failures, 1 error, 2 skipped".
+# Runs the Lua tests, and counts by luaunit's last lines: "Ran 5 tests in 0.1 seconds, 5 successes, 0 failures, 1 error, 2 skipped".
 layer_lua() {
     slow=$(printf 'tests/lua/test_%s.lua\n' $SLOW_LUA)
     set -- $({ [ -n "$quick" ] || echo "$slow"; } && ls tests/lua/test_*.lua | grep -vxF -e "$slow")
-    printf '%s\n' "$@" | each env "LH_FUZZ_CASES=${LH_FUZZ_CASES:-$fuzz_cases}" "$LUA"
+    printf '%s\n' "$@" | run_each env "LH_FUZZ_CASES=${LH_FUZZ_CASES:-$fuzz_cases}" "$LUA"
     for name in "$@"; do
         read_results "$name"
         line=$(grep '^Ran [0-9]* tests in' "$file.out" | tail -1)
         if [ -z "$line" ]; then
-            count 0 1 0
+            add_counts 0 1 0
             echo "FAILED: $name stopped"
             cat "$file.out" "$file.errors"
             continue
@@ -135,7 +137,7 @@ layer_lua() {
         total=$(echo "$line" | sed 's/^Ran \([0-9]*\) .*/\1/')
         bad=$((total - ${good:-0}))
         [ "$status" -eq 0 ] || [ "$bad" -gt 0 ] || bad=1
-        count "${good:-0}" "$bad" "${skips:-0}"
+        add_counts "${good:-0}" "$bad" "${skips:-0}"
         [ "$bad" -eq 0 ] || { echo "FAILED: $name" && cat "$file.out" "$file.errors"; }
     done
 }
@@ -144,7 +146,7 @@ layer_stale() {
     check "generated/ is what would be written" ./longhand dev stale
 }
 
-# Counts the results of a cmocka binary. Its XML is parsed, because its other formats count a skipped test as failed.
+# Counts the results of a cmocka binary, by its name. Its XML is parsed, because its other formats count a skipped test as failed.
 count_unit() {
     read_results "$1"
     number='"\([0-9]*\)"'
@@ -156,7 +158,7 @@ count_unit() {
     if [ "${LH_REQUIRE_GPU:-0}" = 1 ]; then
         bad=$((bad + skips)) skips=0
     fi
-    count "$good" "$bad" "$skips"
+    add_counts "$good" "$bad" "$skips"
     if [ "$bad" -gt 0 ]; then
         echo "FAILED: $1 (exit status $status)"
         cat "$file.out" "$file.errors"
@@ -166,18 +168,18 @@ count_unit() {
     fi
 }
 
-# Builds and runs unit tests; arguments: unit or emulation, variables of make.
+# Builds and runs unit tests: unit|emulation, VARIABLES of make.
 build_and_run() {
     goal=$1
     shift
     if ! "$MAKE" -s -j"$jobs" "$goal" "$@" >"$log" 2>&1; then
-        count 0 1 0
+        add_counts 0 1 0
         echo "FAILED: the $goal tests do not compile (make $goal $*)"
         cat "$log"
         return
     fi
     binaries=$("$MAKE" -s "$@" "print-$goal-tests")
-    echo "$binaries" | each env CMOCKA_MESSAGE_OUTPUT=XML
+    echo "$binaries" | run_each env CMOCKA_MESSAGE_OUTPUT=XML
     for binary in $binaries; do
         count_unit "$binary"
     done
@@ -188,7 +190,7 @@ layer_unit() {
 }
 
 # Makes one trainer from spec to evaluation, with the library that the unit tests were linked with.
-trains() {
+make_trainer() {
     id=bucket_sort_rand_sinusoid out=$logs/quick
     ./longhand gen $id --set train.batch=16 --out "$out" &&
         "$MAKE" -s -j"$jobs" trainer VARIANT=plain LEVELS=best ID=$id SOURCES="$out" OUT="$out" &&
@@ -197,10 +199,11 @@ trains() {
             --out "$out/eval" && [ "$(grep -c '"accuracy":' "$out/eval/eval.jsonl")" -eq 2 ]
 }
 layer_trainer() {
-    check "one trainer is generated, compiled, trained and evaluated" trains
+    check "one trainer is generated, compiled, trained and evaluated" make_trainer
 }
 
-# Writes the sources of tests once: of test specs, of random ones (random_1) and by the programs of tests/expressions.
+# Writes sources for tests, once: those of test specs and random specs (random_1), and those that the programs of
+# tests/expressions write.
 write_sources() {
     [ -z "$written" ] || return 0
     written=yes
@@ -209,7 +212,7 @@ write_sources() {
     mkdir -p build/tests/expressions build/tests/specs
     formulas=$([ -n "$long" ] && echo 200 || echo 30)
     export formulas
-    printf '%s\n' "$@" | each sh -c 'case $1 in
+    printf '%s\n' "$@" | run_each sh -c 'case $1 in
         tests/expressions/generate.lua) "$0" "$1" build/tests/expressions 1 "$formulas" ;;
         tests/expressions/*) "$0" "$1" build/tests/expressions ;;
         tests/facets/*) "$0" -l tests.facets.enter generator/main.lua gen "$1" \
@@ -220,7 +223,7 @@ write_sources() {
     for name in "$@"; do
         read_results "$name"
         [ "$status" -eq 0 ] && continue
-        count 0 1 0
+        add_counts 0 1 0
         echo "FAILED: the sources of $name"
         cat "$file.out" "$file.errors"
     done
@@ -231,6 +234,7 @@ layer_generated() {
     build_and_run unit VARIANT=release "LEVELS=${long:-best}" ${long:+AS_RELEASED=%}
 }
 
+# Whether the C++ compiler works.
 has_cxx() {
     printf '#include <functional>\nint main() { return 0; }\n' |
         ${CXX:-g++} -std=c++17 -x c++ -o "$logs/probe" - 2>/dev/null
@@ -253,10 +257,10 @@ layer_cuda() {
     count_lines $? "tests/ptx/check.sh"
 }
 
-# Nearly half of the compilations of system tests repeat an earlier one, for another trainer or in a copy of the tree:
-# the results come from a cache if ccache is installed. LH_PATH is the PATH without the cache, for tests with a compiler
-# elsewhere or for another user. Other layers compile each file once, and the cache would cost time.
-compile_once() {
+# Puts ccache in front of the compilers if it is installed: nearly half of the compilations of system tests repeat an
+# earlier one, for another trainer or in a copy of the tree. LH_PATH is the PATH without the cache, for tests with a
+# compiler elsewhere or for another user. Other layers compile each file once, and the cache would cost time.
+use_compiler_cache() {
     for compilers in /usr/lib/ccache/bin /usr/lib/ccache /usr/lib64/ccache; do
         [ -x "$compilers/gcc" ] || continue
         PATH=$compilers:$PATH CCACHE_DIR=$(pwd -P)/build/tests/ccache CCACHE_DEPEND=1 CCACHE_NOHASHDIR=1
@@ -266,8 +270,8 @@ compile_once() {
 }
 
 # System tests print "ok NAME", "not ok NAME" or "skip NAME: reason", one line each, and other lines that explain them.
-# They run side by side, two more than there are processors, since many wait; objects that several of them link are made
-# before, and the longest tests begin first. Their trainers take longer to compile than to run, so they are optimised
+# They run side by side, two more than there are processors, since many of them wait; objects that several of them link
+# are compiled before, and the longest tests begin first. Their trainers take longer to compile than to run, so they are optimised
 # less; other layers test steps with the flags of a release.
 layer_system() {
     check "the runtime compiles" "$MAKE" -s -j"$jobs" library
@@ -276,35 +280,31 @@ layer_system() {
     scripts=$({ printf 'tests/system/test_%s.sh\n' $LONGEST && echo "$scripts"; } | awk '!seen[$0]++')
     at_once=$((jobs + 2)) LH_PATH=$PATH
     export LH_PATH
-    compile_once
+    use_compiler_cache
     set -- env
     [ -n "$long" ] || set -- env "STEP_O=${STEP_O:--O1}"
-    echo "$scripts" | each "$@" sh
+    echo "$scripts" | run_each "$@" sh
     at_once='' PATH=$LH_PATH
     for script in $scripts; do
         read_results "$script"
-        good=$(grep -c '^ok ' "$file.out") bad=$(grep -c '^not ok ' "$file.out")
-        skips=$(grep -c '^skip ' "$file.out")
-        [ "$status" -eq 0 ] || [ "$bad" -gt 0 ] || bad=1
-        count "$good" "$bad" "$skips"
-        grep '^skip ' "$file.out"
-        [ "$bad" -eq 0 ] || { echo "FAILED: $script (exit status $status)" && cat "$file.out" "$file.errors"; }
+        cat "$file.out" "$file.errors" >"$log"
+        count_lines "$status" "$script (exit status $status)"
     done
 }
 
-# Counts lines in $log in the form of system tests: exit status and name of the program that wrote them.
+# Counts the results in $log, in the form of system tests: STATUS NAME of the program that wrote them.
 count_lines() {
     good=$(grep -c '^ok ' "$log") bad=$(grep -c '^not ok ' "$log") skips=$(grep -c '^skip ' "$log")
     [ "$1" -eq 0 ] || [ "$bad" -gt 0 ] || bad=1
-    count "$good" "$bad" "$skips"
+    add_counts "$good" "$bad" "$skips"
     grep '^skip ' "$log"
     [ "$bad" -eq 0 ] || { echo "FAILED: $2" && cat "$log"; }
 }
 
-# This layer measures, so it runs alone on the machine.
+# This layer measures, so no other layer runs at the same time.
 layer_bench() {
     if ! "$MAKE" -s -j"$jobs" bench-programs >"$log" 2>&1; then
-        count 0 1 0
+        add_counts 0 1 0
         echo "FAILED: the bench programs do not compile"
         cat "$log"
         return

@@ -1,23 +1,23 @@
-# The programs of the test suite, part of the Makefile: unit tests, fuzzing, the bench check, and programs to compare
-# peers with. Not read when a trainer is made: ID is then not empty.
+# The programs of the test suite, part of the Makefile: unit tests, fuzzing, the bench check, and programs that compare
+# trainers with other libraries. The Makefile does not read this file for a trainer, that is, if ID is not empty.
 TEST_RULES := Makefile tests/tests.mk
 REFERENCE_OBJECTS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard kernels/ref/*.c)))
 WITH_SPECS := $(shell grep -l 'extern const lh_spec longhand_spec_parity' tests/unit/test_*.c 2>/dev/null)
-# This test links random networks, build/tests/specs/random_*: RANDOM_COUNT ordinary and RANDOM_WIDE wide ones.
+# test_random links random networks, build/tests/specs/random_*: RANDOM_COUNT ordinary and RANDOM_WIDE wide ones.
 # tests/run.sh writes them, with device code for tests/emulation/test_random.c if they have any.
 RANDOM_COUNT ?= 5
 RANDOM_WIDE ?= 0
 RANDOM_SPECS := $(patsubst %,random_%,$(shell seq $(RANDOM_COUNT))) $(patsubst %,random_wide_%,$(shell seq $(RANDOM_WIDE)))
 WITH_RANDOM := tests/unit/test_random.c
 RANDOM_WRITTEN := $(filter $(RANDOM_SPECS),$(patsubst build/tests/specs/%/spec.c,%,$(wildcard build/tests/specs/random_*/spec.c)))
-# This test links decoders, DECODED_SPECS of build/tests/specs.
+# test_decoding links decoders, DECODED_SPECS of build/tests/specs.
 WITH_DECODERS := tests/unit/test_decoding.c
 DECODED_SPECS ?= $(addprefix parity_,decoder_rope decoder_relative) $(addprefix parity_float64_,decoder_alibi \
 	encoder_decoder identity_encoder drawn_layers drawn_pair masks lines)
-# This test also compares generated code of the tests/specs/networks that MORE_PAIRS names (long_vectors.sh).
+# test_encoder_decoder also compares generated code of specs of tests/specs/networks, MORE_PAIRS (long_vectors.sh).
 WITH_PAIRS := tests/unit/test_encoder_decoder.c
 MORE_PAIRS ?=
-# These tests link generated formulas, build/tests/expressions/part_*.c, which tests/run.sh writes.
+# Two tests link generated formulas, build/tests/expressions/part_*.c, which tests/run.sh writes.
 WITH_FORMULAS := tests/unit/test_expressions.c tests/unit/test_library.c
 FORMULA_OBJECTS := $(patsubst build/tests/%.c,$(B)/%.o,$(wildcard build/tests/expressions/part_*.c))
 # Tests of kernels/cpu are compiled with sanitizers, once per level and element size, and once for the lowest level. The
@@ -33,13 +33,11 @@ UNIT_TESTS.tsan := $(patsubst %,$(B)/tests/unit/test_%,engine evaluate group loo
 	window team)
 UNIT_TESTS := $(UNIT_TESTS.$(VARIANT))
 
-
-# Unit tests: one cmocka binary per file, linked with the reference kernels. Those that run generated code link the
-# specs of tests/specs and are built as released; all others run with sanitizers. Compiling a step takes seconds, so
-# only the specs of EVERY_LEVEL are compiled for all levels, some random ones for the plainest, the others for those of
-# LEVELS, and only those of
-# AS_RELEASED (patterns) are optimised as trainers are: kernels are the same in all. The others take a third of the time
-# to compile, and compute less than that takes.
+# Unit tests are one cmocka binary per file, linked with the reference kernels. Tests of generated code link the specs of
+# tests/specs and have the flags of a release; all others run with sanitizers. Compiling a step takes seconds, so not all
+# steps are compiled for all levels, nor optimised as trainers are: specs of EVERY_LEVEL are compiled for all levels, some
+# random ones for the plainest, the others for LEVELS. Specs of AS_RELEASED (patterns) are optimised; the others compile
+# in a third of the time, which saves more than their slower steps cost. Kernels are the same in all.
 EVERY_LEVEL ?= parity_sincos parity_dropout_rand_rope
 AS_RELEASED ?= $(EVERY_LEVEL) parity_relative parity_dropout_relative parity_decoder_rope parity_float64_encoder_decoder \
 	parity_geometric_plain parity_shaw
@@ -65,9 +63,7 @@ $(TEST_OBJECTS) $(UNIT_TESTS): RUNTIME_CFLAGS += $(TEST_FLAGS)
 
 define spec_rules
 $(B)/specs/$(1)/levels: FORCE
-	@mkdir -p $$(@D)
-	@echo "$(call levels_of,$(1)) $(call cuda_half_of,$(1))" | cmp -s - $$@ || \
-		echo "$(call levels_of,$(1)) $(call cuda_half_of,$(1))" > $$@
+	$$(call write_if_changed,$(call levels_of,$(1)) $(call cuda_half_of,$(1)))
 
 $(B)/specs/$(1)/spec.o: build/tests/specs/$(1)/spec.c $(B)/specs/$(1)/levels $(TEST_RULES) $(B)/compiler
 	$$(CC) $$(SPEC_CFLAGS) $$(CHECKS) $$(call have,$(call levels_of,$(1)) $(call cuda_half_of,$(1))) -MMD -MP -c -o $$@ $$<
@@ -82,8 +78,8 @@ $(B)/specs/$(1)/step.%.o: build/tests/specs/$(1)/step.c $(TEST_RULES) $(B)/compi
 endef
 $(foreach id,$(TEST_SPECS),$(eval $(call spec_rules,$(id))))
 
-# Networks as tables, for the interpreter in double precision: those of specs, also of specs with stored vectors but
-# without code among the tests, those of random specs, and ANY_NETWORKS more.
+# Networks as tables, for the interpreter in double precision: networks of test specs, of specs with stored vectors, of
+# random specs, and ANY_NETWORKS random networks without a spec.
 ANY_NETWORKS ?= 30
 NETWORK_SPECS := $(sort $(wildcard tests/specs/parity_*.lua \
 	$(patsubst tests/reference/%.safetensors,tests/specs/networks/%.lua,$(wildcard tests/reference/*.safetensors))))
@@ -91,9 +87,7 @@ NETWORK_SOURCES := tests/support/networks.c.tpl tests/support/random_specs.lua t
 	tests/lua/networks.lua tests/lua/random.lua $(shell find generator -name '*.lua')
 
 build/tests/networks: FORCE
-	@mkdir -p $(@D)
-	@echo "$(ANY_NETWORKS) $(NETWORK_SPECS) $(RANDOM_SPECS)" | cmp -s - $@ || \
-		echo "$(ANY_NETWORKS) $(NETWORK_SPECS) $(RANDOM_SPECS)" > $@
+	$(call write_if_changed,$(ANY_NETWORKS) $(NETWORK_SPECS) $(RANDOM_SPECS))
 
 build/tests/networks.c: tests/support/render_networks.lua build/tests/networks $(NETWORK_SPECS) $(NETWORK_SOURCES)
 	$(or $(LUA),lua5.4) $< $@ $(ANY_NETWORKS) $(NETWORK_SPECS) $(RANDOM_SPECS)
@@ -109,7 +103,8 @@ $(B)/lib/libspecs.a: $(SPEC_OBJECTS) $(REFERENCE_OBJECTS) $(TEST_OBJECTS)
 
 FORMULA_CFLAGS = $(STEP_CFLAGS) $(or $(FORMULA_O),-O0 -g0) $(march.$(lastword $(LINKED_LEVELS))) $(TEST_FLAGS)
 
-# Two hundred formulas of nine tokens take longer to compile than to run; tests of the library have long sequences.
+# Formulas take longer to compile than to run on nine tokens, so they are not optimised; tests of the library have long
+# sequences.
 $(B)/expressions/part_library.o $(B)/tests/unit/test_library: FORMULA_O := -O1 -g0
 
 $(B)/expressions/%.o: build/tests/expressions/%.c $(TEST_RULES) $(B)/compiler
@@ -137,7 +132,7 @@ $(KERNEL_UNITS:%=$(B)/$(1).%): $(B)/$(1).%: $(1).c $(B)/lib/libspecs.a $(LIBRARY
 endef
 $(foreach test,$(WITH_KERNELS:.c=),$(eval $(call kernel_rules,$(test))))
 
-# Tests kernels/cuda/functions.cu with the bounds of kernels/cpu/functions.h.
+# test_functions.device tests kernels/cuda/functions.cu with the bounds of kernels/cpu/functions.h.
 $(KERNEL_UNITS:%=$(B)/tests/unit/test_functions.device.%): $(B)/tests/unit/test_functions.device.%: \
 		tests/unit/test_functions.c $(B)/lib/libspecs.a $(LIBRARY) $(TEST_RULES)
 	@mkdir -p $(@D)

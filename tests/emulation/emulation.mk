@@ -1,7 +1,8 @@
-# Device code on the host, part of the Makefile. The emulation is a library that replaces the driver's: with the kernels
-# of tests/emulation it is emulated.so, with those of a test spec (tests/specs/emulated_*.lua; of foreign facets,
-# tests/facets/specs) <id>.so, which LONGHAND_CUDA_DRIVER may name for a trainer, too. test_model.c is one program per
-# spec; it, test_reference.c and test_random.c have the flags of a release, the other tests run with sanitizers.
+# Device code on the host, part of the Makefile. The emulation is a library in the place of the CUDA driver's. It is
+# emulated.so with the kernels of tests/emulation, and <id>.so with those of a test spec: tests/specs/emulated_*.lua, or
+# specs of foreign facets in tests/facets/specs. LONGHAND_CUDA_DRIVER may name <id>.so for a trainer, too. test_model.c
+# becomes one program per spec; it, test_reference.c and test_random.c have the flags of a release, the other tests run
+# with sanitizers.
 ifeq ($(origin CXX),default)
 CXX := $(if $(IS_CLANG),clang++,g++)
 endif
@@ -29,10 +30,10 @@ EMULATION_OBJECTS := $(patsubst %.cpp,$(B)/%.o,$(filter-out $(EMULATION_PROGRAMS
 include tests/ptx/ptx.mk
 EMULATION_CXXFLAGS := -std=c++17 -O1 -g1 -fPIC -ffp-contract=off -Wall -Wextra -Werror \
 	-Wno-unknown-pragmas -Wno-psabi $(march.$(call runs,x86-64-v3)) $(INCLUDES) -Itests/emulation
-# A GPU refuses unaligned addresses, which a host accepts.
+# Unaligned addresses, which a GPU refuses and a host accepts, end the program.
 ALIGNED := -fsanitize=alignment $(if $(IS_CLANG),-fsanitize-trap,-fno-sanitize-recover)=alignment
-# The level of optimisation balances compile time and run time: wide models compute most, those of test_reference.c
-# little. Bits do not depend on this level, since no products are contracted.
+# The level of optimisation balances compile time and run time: wide models compute most, specs of test_reference.c
+# least. Bits do not depend on this level, since no products are contracted.
 emulation_O = $(if $(findstring wide,$(1)),-O1,$(if $(filter $(1),$(EMULATED_SPECS)),-Og,-O0))
 WITHOUT_ASSEMBLY := tests/emulation/without_assembly.awk
 EMULATION_DEPENDS := Makefile tests/emulation/emulation.mk $(B)/compiler
@@ -73,7 +74,7 @@ LAUNCH_MODEL := $(B)/tests/emulation/launch_model.o
 DEVICE_PARITY := $(B)/tests/emulation/device_parity.o
 $(EMULATION_UNITS) $(EMULATION_MODELS) $(EMULATION_GRADCHECKS) $(EMULATION_REFERENCE) $(LAUNCH_MODEL) $(DEVICE_PARITY): \
 	RUNTIME_CFLAGS += $(TEST_FLAGS) -Itests/emulation
-# This object multiplies matrices.
+# launch_model.c multiplies matrices, so it is optimised.
 $(LAUNCH_MODEL): RUNTIME_CFLAGS += -O3 $(march.$(call runs,x86-64-v3))
 link_emulated = $(CC) $(RUNTIME_CFLAGS) -DLH_EMULATED_LIBRARY='"$(EMULATED)"' $(CHECKS) -MMD -MP -MF $@.d \
 	-o $@ $< $(filter %.o,$^) $(B)/lib/libspecs.a $(LIBRARY) $(EMULATED) -lcmocka $(LIBRARIES)
@@ -105,7 +106,7 @@ $(EMULATION_REFERENCE): $(B)/tests/emulation/test_%: tests/emulation/test_%.c $(
 	$(call link_emulated)
 
 $(B)/expressions/device_library.o: DEVICE_O := -O1 -g0
-# Loops of device_formula.tpl define all variables that a formula may read, so some are unused.
+# Loops of device_formula.tpl define all variables that a formula may read, so some variables are unused.
 $(DEVICE_FORMULAS): $(B)/%.o: build/tests/%.cpp $(EMULATION_DEPENDS)
 	@mkdir -p $(@D)
 	$(CXX) $(EMULATION_CXXFLAGS) -Wno-unused-variable -Wno-unused-parameter $(or $(DEVICE_O),-O0 -g0) $(TEST_FLAGS) $(CHECKS) -MMD -MP -c -o $@ $<

@@ -24,8 +24,8 @@ $(B)/tests/ptx/run: tests/ptx/run.c $(B)/emulation/emulated.so
 	@mkdir -p $(@D)
 	$(CC) $(RUNTIME_CFLAGS) -Itests -o $@ $< $(CURDIR)/$(B)/emulation/emulated.so
 
-# Texts and programs of the test specs and of build/ptx/specs, which check.sh writes; the latter are whole models, whose
-# source is not emulated.
+# Texts of device code: those of test specs, and those of build/ptx/specs, which check.sh writes; the latter belong to
+# whole models, whose source is not emulated.
 PTX_ARCHITECTURE := compute_90
 PTX_OUT := build/ptx/$(firstword $(TOOLKIT))-$(word 2,$(TOOLKIT))
 PTX_MODELS := $(patsubst build/ptx/specs/%/spec.c,%,$(wildcard build/ptx/specs/*/spec.c))
@@ -42,7 +42,7 @@ endif
 $(PTX_OUT)/%.program: $(PTX_OUT)/%.ptx $(PTX_TRANSLATOR)
 	$(PTX_LUA) tests/ptx/translate.lua $< $@
 
-# Objects of whole models; their CPU halves run for a few sequences only.
+# Objects of whole models. Their CPU halves run a few sequences only, so they are not optimised.
 define ptx_model_rules
 $(B)/ptx/$(1)/spec.o: build/ptx/specs/$(1)/spec.c Makefile $(B)/compiler
 	@mkdir -p $$(@D)
@@ -64,7 +64,8 @@ $(B)/ptx/$(1)/step.o: build/ptx/specs/$(1)/step.c Makefile $(B)/compiler
 endef
 $(foreach id,$(PTX_MODELS),$(eval $(call ptx_model_rules,$(id))))
 
-# Differences of the showcase from its CPU half are 3.4 to 11.6% in tf32 (rand_relative), 24.5% in bf16.
+# Largest relative differences between device and CPU, as bounds of test_model.c. Those of the showcase are 3.4 to 11.6%
+# in tf32 (rand_relative) and 24.5% in bf16.
 PTX_BOUNDS := -DLH_TF32_BOUND=1.5e-1 -DLH_BF16_BOUND=5e-1
 PTX_LINKED := $(B)/tests/emulation/launch_model.o $(B)/tests/support/lh_test.o $(REFERENCE_OBJECTS)
 link_ptx = $(CC) $(call of_model,$(call symbol,spec,$*)) -o $@ $(filter %.o,$^) $(LIBRARY) \
