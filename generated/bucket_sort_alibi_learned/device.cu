@@ -1222,7 +1222,7 @@ typedef struct step_view {
 } step_view;
 
 /* The tables that layer l's score reads. */
-INLINE score_tables score_tables_of(const step_view *v) {
+INLINE score_tables find_score_tables(const step_view *v) {
     score_tables s;
     size_t used = 0;
     lay_out_score(&s, v->shared.score, &used, v->T);
@@ -1266,7 +1266,7 @@ INLINE void make_score(const step_view *v, const score_tables *s, int first, int
     }
 }
 
-/* The score of a pair: head h, query i, key j. */
+/* The score of the pair of query i and key j in head h, from its scaled logit. */
 INLINE real score_pair(const score_tables *s, int h, int i, int j, real logit) {
     return logit + s->by_distance[h * s->distances + i - j];
 }
@@ -1295,7 +1295,7 @@ INLINE void end_score(const step_view *v, const score_tables *d, parameters *g, 
 NOINLINE void begin_step(void) {
     const step_view *v = &block()->view;
     team *t = &block()->members;
-    const score_tables tables = score_tables_of(v);
+    const score_tables tables = find_score_tables(v);
     make_score(v, &tables, t->rank * THREADS + (int)threadIdx.x, t->blocks * THREADS);
     team_barrier(t);
 }
@@ -1369,7 +1369,7 @@ NOINLINE void attend(void) {
     const step_view *v = &block()->view;
     const layer_state *s = &block()->layer;
     const int sequences = block()->sequences, T = v->T;
-    const score_tables tables = score_tables_of(v);
+    const score_tables tables = find_score_tables(v);
     for (int task = threadIdx.x; task < sequences * HEADS * T; task += THREADS) {
         const int i = task % T, h = task / T % HEADS, sequence = task / T / HEADS;
         const head a = head_at(v, s, &tables, sequence, h);
@@ -1393,7 +1393,7 @@ NOINLINE void attend_queries(void) {
     const workspace *w = &block()->work;
     const layer_state *s = &block()->layer;
     const int sequences = block()->sequences;
-    const score_tables tables = score_tables_of(v);
+    const score_tables tables = find_score_tables(v);
     for (int task = threadIdx.x; task < sequences * HEADS * v->T; task += THREADS) {
         const int i = task % v->T, h = task / v->T % HEADS, sequence = task / v->T / HEADS;
         const head a = head_at(v, s, &tables, sequence, h);
@@ -1426,7 +1426,7 @@ NOINLINE void attend_keys(int first, int count) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const layer_state *s = &block()->layer;
-    const score_tables tables = score_tables_of(v);
+    const score_tables tables = find_score_tables(v);
     for (int task = first * HEADS * v->T + threadIdx.x; task < (first + count) * HEADS * v->T; task += THREADS) {
         const int j = task % v->T, h = task / v->T % HEADS, sequence = task / v->T / HEADS;
         const size_t column = ((size_t)(sequence - first) * HEADS + h) * v->T * v->T + j;
@@ -1458,21 +1458,21 @@ NOINLINE void attend_keys(int first, int count) {
 }
 
 /* The gradients of the layer's tables. */
-INLINE score_tables score_gradients_of(void) {
+INLINE score_tables find_score_gradients(void) {
     score_tables d;
     size_t used = 0;
     lay_out_score(&d, block()->sums.score, &used, block()->view.T);
     return d;
 }
 
-/* Sums over a shard's pairs for each query - key, from the gradients that attend_keys has stored. A thread owns an
- * entry and goes through its pairs, sequence after sequence; adjacent threads read the same queries at the same
+/* Sums the gradients of a shard's pairs, which attend_keys has stored, for each difference query - key. A thread owns
+ * a difference and goes through its pairs, sequence after sequence; adjacent threads read the same queries at the same
  * time. */
 NOINLINE void attend_by_distance(int first, int sequences) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const int T = v->T, S = v->T, count = T + S - 1, l = block()->l;
-    const score_tables gradients = score_gradients_of(), *d = &gradients;
+    const score_tables gradients = find_score_gradients(), *d = &gradients;
     for (int task = threadIdx.x; task < HEADS * count; task += THREADS) {
         const int h = task / count, o = task % count - (T - 1);
         real out[1];

@@ -112,6 +112,7 @@ enum { EMPTY_TOKEN = 6 };
 
 static int source_length(int n) { return input_length(n) + output_length(n); }
 
+/* Writes the tokens of an example. */
 static void assemble(const lh_example *example, uint16_t *const tokens[LH_MAX_STREAMS]) {
     uint16_t *source = tokens[0];
     for (int i = 0; i < example->input_length; i++) *source++ = example->input[i];
@@ -195,7 +196,7 @@ const lh_spec longhand_spec_bucket_sort_alibi_learned = {
         .id = "bucket_sort_alibi_learned",
         .plan_digest = "4d08911fea1e3261",
         .model_digest = "c30253e46fa8680c",
-        .source_digest = "122ad8ba437bf696",
+        .source_digest = "30f4e2a3ec795102",
         .defaults = defaults,
         .defaults_capacity = sizeof defaults,
         .precision = "float32",

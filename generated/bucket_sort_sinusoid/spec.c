@@ -108,6 +108,7 @@ enum { EMPTY_TOKEN = 6 };
 
 static int source_length(int n) { return input_length(n) + output_length(n); }
 
+/* Writes the tokens of an example. */
 static void assemble(const lh_example *example, uint16_t *const tokens[LH_MAX_STREAMS]) {
     uint16_t *source = tokens[0];
     for (int i = 0; i < example->input_length; i++) *source++ = example->input[i];
@@ -191,7 +192,7 @@ const lh_spec longhand_spec_bucket_sort_sinusoid = {
         .id = "bucket_sort_sinusoid",
         .plan_digest = "8d3d166119d6d9ee",
         .model_digest = "3f45150bff3ea0de",
-        .source_digest = "4b058d7f73958e1f",
+        .source_digest = "04165f7af0df5673",
         .defaults = defaults,
         .defaults_capacity = sizeof defaults,
         .precision = "float32",

@@ -226,7 +226,7 @@ static void start_block(workspace *w, const lh_cpu_step *step, const lh_cpu_bloc
 INLINE int part_start(const workspace *w, const row_set *part) { return w->all.count - part->count; }
 
 /* The part's rows of x [all tokens][width]: x itself if the part is all tokens, else copies in `rows`. */
-static const real *part_of(const workspace *w, const row_set *part, int width, const real *x, real *rows) {
+static const real *select_rows(const workspace *w, const row_set *part, int width, const real *x, real *rows) {
     if (part->count == w->all.count) return x;
     const int size = part->count * width;
     for (int s = 0; s < w->sequences; s++)
@@ -234,8 +234,8 @@ static const real *part_of(const workspace *w, const row_set *part, int width, c
     return rows;
 }
 
-/* Expands gradients of the part's rows to gradients of all tokens, in place; other tokens get zero. */
-static void spread(const workspace *w, const row_set *part, int width, real *gradient) {
+/* Expands gradients of the part's rows to gradients of all tokens, in place; those of other tokens are zero. */
+static void expand_rows(const workspace *w, const row_set *part, int width, real *gradient) {
     const int size = part->count * width, all = w->all.count * width;
     if (size == all) return;
     for (int s = w->sequences - 1; s >= 0; s--) {
@@ -285,15 +285,15 @@ static size_t shared_bytes(const lh_shape *longest) {
     return sizeof(shared);
 }
 
-/* The number of sequences with about `most` tokens together. */
-static int sequences_of(int most, const int length[LH_MAX_STREAMS]) {
+/* Returns how many sequences have about `most` tokens together; at least 1. */
+static int count_sequences(int most, const int length[LH_MAX_STREAMS]) {
     int sequences = (most + length[0] / 2) / length[0];
     return sequences > 0 ? sequences : 1;
 }
 
 /* The number of sequences in a block, and in one call of forward_block. */
-static int block_sequences(const int length[LH_MAX_STREAMS]) { return sequences_of(BLOCK_TOKENS, length); }
-static int forward_sequences(const int length[LH_MAX_STREAMS]) { return sequences_of(EVALUATION_TOKENS, length); }
+static int block_sequences(const int length[LH_MAX_STREAMS]) { return count_sequences(BLOCK_TOKENS, length); }
+static int forward_sequences(const int length[LH_MAX_STREAMS]) { return count_sequences(EVALUATION_TOKENS, length); }
 
 /* The approximate greatest number of tokens in a block. */
 static int most_tokens(lh_mode mode) {
@@ -305,7 +305,7 @@ static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
     size_t most = 0;
     for (int length = 1; length <= longest->length[0]; length++) {
         lh_shape shape = {0, {length, 0}, longest->labels};
-        shape.sequences = sequences_of(most_tokens(mode), shape.length);
+        shape.sequences = count_sequences(most_tokens(mode), shape.length);
         if (shape.sequences > longest->sequences) shape.sequences = longest->sequences;
         workspace w;
         size_t bytes = lay_out(&w, NULL, &shape, mode);

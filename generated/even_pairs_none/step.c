@@ -21,7 +21,7 @@ static const real EMBEDDING_SCALE = 8.0f; /* sqrt(WIDTH) */
 static const real BRANCH_KEEP_SCALE = 1.11111111f; /* 1 / (1 - p), p = 0.1 */
 enum { BRANCH_DROP_BELOW = 6554 }; /* elements with 16 random bits below this number are dropped */
 
-enum { VOCABULARY = TOKENS }; /* symbols, each with one row of the first layer before its attention */
+enum { VOCABULARY = TOKENS }; /* symbols: before the first attention a row is computed once per symbol, not per token */
 
 /* The weights of a layer as panels (kernels/cpu/matmul.h), and transposed for the backward pass. */
 typedef struct layer_panels {
@@ -137,13 +137,13 @@ typedef struct workspace {
     self_scratch self;
 } workspace;
 
-/* Bytes of one channel of all tokens, or of all symbols if these are more. */
-static size_t row_of(const workspace *w) {
+/* Returns the bytes of one channel of all tokens, or of all symbols if these are more. */
+static size_t count_row_bytes(const workspace *w) {
     return (size_t)(w->rows > w->vocabulary.rows ? w->rows : w->vocabulary.rows) * sizeof(real);
 }
 
 static void lay_out_layer(layer_state *s, const workspace *w, char *memory, size_t *used, lh_mode mode) {
-    size_t row = row_of(w);
+    size_t row = count_row_bytes(w);
     s->query_key_value = take(memory, used, row * 3 * WIDTH);
     s->attended = take(memory, used, row * WIDTH);
     lay_out_self_kept(&s->self, memory, used, w->sequences, w->length, mode == LH_MODE_TRAIN);
@@ -170,7 +170,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     const int labels = shape->labels, labelled = w->sequences * labels;
     w->read = (row_set){labels, labelled, round_up(labelled, TILE_ROWS)};
     w->vocabulary = (row_set){.tokens = VOCABULARY, .rows = round_up(VOCABULARY, TILE_ROWS)};
-    size_t row = row_of(w);
+    size_t row = count_row_bytes(w);
     for (int l = 0; l < (mode == LH_MODE_TRAIN ? LAYERS : 1); l++)
         lay_out_layer(&w->layer[l], w, memory, &used, mode);
     w->output = take(memory, &used, row * WIDTH);
@@ -204,7 +204,7 @@ static void start_block(workspace *w, const lh_cpu_step *step, const lh_cpu_bloc
 INLINE int part_start(const workspace *w, const row_set *part) { return w->all.count - part->count; }
 
 /* The part's rows of x [all tokens][width]: x itself if the part is all tokens, else copies in `rows`. */
-static const real *part_of(const workspace *w, const row_set *part, int width, const real *x, real *rows) {
+static const real *select_rows(const workspace *w, const row_set *part, int width, const real *x, real *rows) {
     if (part->count == w->all.count) return x;
     const int size = part->count * width;
     for (int s = 0; s < w->sequences; s++)
@@ -212,8 +212,8 @@ static const real *part_of(const workspace *w, const row_set *part, int width, c
     return rows;
 }
 
-/* Expands gradients of the part's rows to gradients of all tokens, in place; other tokens get zero. */
-static void spread(const workspace *w, const row_set *part, int width, real *gradient) {
+/* Expands gradients of the part's rows to gradients of all tokens, in place; those of other tokens are zero. */
+static void expand_rows(const workspace *w, const row_set *part, int width, real *gradient) {
     const int size = part->count * width, all = w->all.count * width;
     if (size == all) return;
     for (int s = w->sequences - 1; s >= 0; s--) {
@@ -283,15 +283,15 @@ static size_t shared_bytes(const lh_shape *longest) {
     return sizeof(shared);
 }
 
-/* The number of sequences with about `most` tokens together. */
-static int sequences_of(int most, const int length[LH_MAX_STREAMS]) {
+/* Returns how many sequences have about `most` tokens together; at least 1. */
+static int count_sequences(int most, const int length[LH_MAX_STREAMS]) {
     int sequences = (most + length[0] / 2) / length[0];
     return sequences > 0 ? sequences : 1;
 }
 
 /* The number of sequences in a block, and in one call of forward_block. */
-static int block_sequences(const int length[LH_MAX_STREAMS]) { return sequences_of(BLOCK_TOKENS, length); }
-static int forward_sequences(const int length[LH_MAX_STREAMS]) { return sequences_of(EVALUATION_TOKENS, length); }
+static int block_sequences(const int length[LH_MAX_STREAMS]) { return count_sequences(BLOCK_TOKENS, length); }
+static int forward_sequences(const int length[LH_MAX_STREAMS]) { return count_sequences(EVALUATION_TOKENS, length); }
 
 /* The approximate greatest number of tokens in a block. */
 static int most_tokens(lh_mode mode) {
@@ -303,7 +303,7 @@ static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
     size_t most = 0;
     for (int length = 1; length <= longest->length[0]; length++) {
         lh_shape shape = {0, {length, 0}, longest->labels};
-        shape.sequences = sequences_of(most_tokens(mode), shape.length);
+        shape.sequences = count_sequences(most_tokens(mode), shape.length);
         if (shape.sequences > longest->sequences) shape.sequences = longest->sequences;
         workspace w;
         size_t bytes = lay_out(&w, NULL, &shape, mode);

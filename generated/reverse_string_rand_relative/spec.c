@@ -123,6 +123,7 @@ enum { EMPTY_TOKEN = 3 };
 
 static int source_length(int n) { return input_length(n) + output_length(n); }
 
+/* Writes the tokens of an example. */
 static void assemble(const lh_example *example, uint16_t *const tokens[LH_MAX_STREAMS]) {
     uint16_t *source = tokens[0];
     for (int i = 0; i < example->input_length; i++) *source++ = example->input[i];
@@ -209,7 +210,7 @@ const lh_spec longhand_spec_reverse_string_rand_relative = {
         .id = "reverse_string_rand_relative",
         .plan_digest = "70b7b58e4804a347",
         .model_digest = "fc42114fe672df76",
-        .source_digest = "f5bc96da5d90ac4c",
+        .source_digest = "9d41a781774293a6",
         .defaults = defaults,
         .defaults_capacity = sizeof defaults,
         .precision = "float32",

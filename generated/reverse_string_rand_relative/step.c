@@ -22,7 +22,7 @@ static const real EMBEDDING_SCALE = 8.0f; /* sqrt(WIDTH) */
 static const real BRANCH_KEEP_SCALE = 1.11111111f; /* 1 / (1 - p), p = 0.1 */
 enum { BRANCH_DROP_BELOW = 6554 }; /* elements with 16 random bits below this number are dropped */
 
-enum { VOCABULARY = TOKENS }; /* symbols, each with one row of the first layer before its attention */
+enum { VOCABULARY = TOKENS }; /* symbols: before the first attention a row is computed once per symbol, not per token */
 
 /* Table values of one position; the table has a row for every position that can occur. */
 typedef struct position_row {
@@ -95,7 +95,7 @@ INLINE int drawn_distance(const int32_t *distance, int offset) {
     return offset < 0 ? -distance[-offset] : distance[offset];
 }
 
-/* The start of the self-attention's tables: after the struct shared. */
+/* The start of the self-attention's tables, after the struct shared, in bytes from the struct shared. */
 INLINE size_t self_start(void) { return (sizeof(shared) + 63) / 64 * 64; }
 
 enum { RELATIVE_WIDTH = WIDTH }; /* channels of a row: all heads side by side */
@@ -111,6 +111,7 @@ INLINE int self_row_stride(int T) { return (round_up(2 * T + LANES - 2, LANES) /
 /* Elements of a layer's rows: [RELATIVE_WIDTH][row_stride]. */
 INLINE size_t self_row_elements(int T) { return (size_t)self_row_stride(T) * RELATIVE_WIDTH; }
 
+/* The signed distance of row x in a set. */
 INLINE int self_distance(const lh_cpu_step *step, int set, int x) {
     const int32_t *drawn = ((const shared *)step->shared)->distance[set];
     return drawn_distance(drawn, step->shape.length[0] - 1 - x);
@@ -140,7 +141,7 @@ static size_t self_relative_bytes(int T) {
     return ((RELATIVE_SETS + LAYERS) * self_code_elements(T) + LAYERS * self_row_elements(T)) * sizeof(real);
 }
 
-/* The end of the self-attention's tables. */
+/* The end of the self-attention's tables, in bytes from the struct shared. */
 INLINE size_t self_end(const lh_shape *shape) {
     return (self_start() + self_relative_bytes(shape->length[0]) + 63) / 64 * 64;
 }
@@ -260,13 +261,13 @@ typedef struct workspace {
     shard_sums sums;
 } workspace;
 
-/* Bytes of one channel of all tokens, or of all symbols if these are more. */
-static size_t row_of(const workspace *w) {
+/* Returns the bytes of one channel of all tokens, or of all symbols if these are more. */
+static size_t count_row_bytes(const workspace *w) {
     return (size_t)(w->rows > w->vocabulary.rows ? w->rows : w->vocabulary.rows) * sizeof(real);
 }
 
 static void lay_out_layer(layer_state *s, const workspace *w, char *memory, size_t *used, lh_mode mode) {
-    size_t row = row_of(w);
+    size_t row = count_row_bytes(w);
     s->query_key_value = take(memory, used, row * 3 * WIDTH);
     s->attended = take(memory, used, row * WIDTH);
     lay_out_self_kept(&s->self, memory, used, w->sequences, w->length, mode == LH_MODE_TRAIN);
@@ -293,7 +294,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     const int labels = shape->labels, labelled = w->sequences * labels;
     w->read = (row_set){labels, labelled, round_up(labelled, TILE_ROWS)};
     w->vocabulary = (row_set){.tokens = VOCABULARY, .rows = round_up(VOCABULARY, TILE_ROWS)};
-    size_t row = row_of(w);
+    size_t row = count_row_bytes(w);
     if (mode == LH_MODE_TRAIN) used = lay_out_sums(&w->sums, memory, shape);
     for (int l = 0; l < (mode == LH_MODE_TRAIN ? LAYERS : 1); l++)
         lay_out_layer(&w->layer[l], w, memory, &used, mode);
@@ -328,7 +329,7 @@ static void start_block(workspace *w, const lh_cpu_step *step, const lh_cpu_bloc
 INLINE int part_start(const workspace *w, const row_set *part) { return w->all.count - part->count; }
 
 /* The part's rows of x [all tokens][width]: x itself if the part is all tokens, else copies in `rows`. */
-static const real *part_of(const workspace *w, const row_set *part, int width, const real *x, real *rows) {
+static const real *select_rows(const workspace *w, const row_set *part, int width, const real *x, real *rows) {
     if (part->count == w->all.count) return x;
     const int size = part->count * width;
     for (int s = 0; s < w->sequences; s++)
@@ -336,8 +337,8 @@ static const real *part_of(const workspace *w, const row_set *part, int width, c
     return rows;
 }
 
-/* Expands gradients of the part's rows to gradients of all tokens, in place; other tokens get zero. */
-static void spread(const workspace *w, const row_set *part, int width, real *gradient) {
+/* Expands gradients of the part's rows to gradients of all tokens, in place; those of other tokens are zero. */
+static void expand_rows(const workspace *w, const row_set *part, int width, real *gradient) {
     const int size = part->count * width, all = w->all.count * width;
     if (size == all) return;
     for (int s = w->sequences - 1; s >= 0; s--) {
@@ -374,7 +375,7 @@ static void sum_by_symbol(const workspace *w, const row_set *distinct, int width
 #include "loss.inc"
 
 /* The sinusoid of a signed distance: sines are odd, cosines even. */
-static void signed_sinusoid(const position_row *table, int distance, real *row) {
+static void write_signed_sinusoid(const position_row *table, int distance, real *row) {
     const real *from = table[distance < 0 ? -distance : distance].sinusoid;
     for (int c = 0; c < WIDTH / 2; c++) row[c] = distance < 0 ? -from[c] : from[c];
     memcpy(row + WIDTH / 2, from + WIDTH / 2, WIDTH / 2 * sizeof(real));
@@ -388,10 +389,11 @@ static void draw_self_distances(const lh_cpu_step *step, int d) {
             s->distance_scratch[d]);
 }
 
+/* Makes the sinusoids of a set's distances; returns their number. */
 static int make_self_codes(const lh_cpu_step *step, int set) {
     int count = self_distance_count(step->shape.length[0]);
     real *codes = self_codes(step, set);
-    for (int x = 0; x < count; x++) signed_sinusoid(step->tables, self_distance(step, set, x), codes + x * WIDTH);
+    for (int x = 0; x < count; x++) write_signed_sinusoid(step->tables, self_distance(step, set, x), codes + x * WIDTH);
     return count;
 }
 
@@ -399,6 +401,7 @@ NOINLINE void to_self_relative(int rows, const real *codes, const real *panels, 
     matmul(rows, WIDTH, WIDTH, codes, panels, y, FINISH_STORE, NULL);
 }
 
+/* Makes layer l's rows of distances, channel by channel, from the sinusoids. */
 static void make_self_rows(const lh_cpu_step *step, int l, int count, const real *codes) {
     const parameters *p = step->parameters;
     real *panels = ((shared *)step->shared)->layer[l].relative;
@@ -456,6 +459,7 @@ NOINLINE void self_relative_weight_grad(int rows, const real *codes, const real 
     matmul_weight_grad(rows, WIDTH, WIDTH, codes, drows, dw);
 }
 
+/* Adds the gradients of layer l's weight of distances and biases. */
 static void end_self_relative(const lh_cpu_step *step, int l, const self_sums *sums, layer_parameters *g) {
     int count = self_distance_count(step->shape.length[0]);
     self_relative_weight_grad(count, self_codes(step, l), sums->rows[l], g->relative);
@@ -487,15 +491,15 @@ static size_t shared_bytes(const lh_shape *longest) {
     return self_end(longest);
 }
 
-/* The number of sequences with about `most` tokens together. */
-static int sequences_of(int most, const int length[LH_MAX_STREAMS]) {
+/* Returns how many sequences have about `most` tokens together; at least 1. */
+static int count_sequences(int most, const int length[LH_MAX_STREAMS]) {
     int sequences = (most + length[0] / 2) / length[0];
     return sequences > 0 ? sequences : 1;
 }
 
 /* The number of sequences in a block, and in one call of forward_block. */
-static int block_sequences(const int length[LH_MAX_STREAMS]) { return sequences_of(BLOCK_TOKENS, length); }
-static int forward_sequences(const int length[LH_MAX_STREAMS]) { return sequences_of(EVALUATION_TOKENS, length); }
+static int block_sequences(const int length[LH_MAX_STREAMS]) { return count_sequences(BLOCK_TOKENS, length); }
+static int forward_sequences(const int length[LH_MAX_STREAMS]) { return count_sequences(EVALUATION_TOKENS, length); }
 
 /* The approximate greatest number of tokens in a block. */
 static int most_tokens(lh_mode mode) {
@@ -507,7 +511,7 @@ static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
     size_t most = 0;
     for (int length = 1; length <= longest->length[0]; length++) {
         lh_shape shape = {0, {length, 0}, longest->labels};
-        shape.sequences = sequences_of(most_tokens(mode), shape.length);
+        shape.sequences = count_sequences(most_tokens(mode), shape.length);
         if (shape.sequences > longest->sequences) shape.sequences = longest->sequences;
         workspace w;
         size_t bytes = lay_out(&w, NULL, &shape, mode);

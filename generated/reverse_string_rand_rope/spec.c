@@ -108,6 +108,7 @@ enum { EMPTY_TOKEN = 3 };
 
 static int source_length(int n) { return input_length(n) + output_length(n); }
 
+/* Writes the tokens of an example. */
 static void assemble(const lh_example *example, uint16_t *const tokens[LH_MAX_STREAMS]) {
     uint16_t *source = tokens[0];
     for (int i = 0; i < example->input_length; i++) *source++ = example->input[i];
@@ -191,7 +192,7 @@ const lh_spec longhand_spec_reverse_string_rand_rope = {
         .id = "reverse_string_rand_rope",
         .plan_digest = "ab7c473c3290db3c",
         .model_digest = "40353c67a9df0634",
-        .source_digest = "c57b4034cc8a2075",
+        .source_digest = "69ccbec323d1d4d9",
         .defaults = defaults,
         .defaults_capacity = sizeof defaults,
         .precision = "float32",

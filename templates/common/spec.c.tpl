@@ -85,13 +85,14 @@ enum { ${token_constants} };
 static int source_length(int n) { return ${length}; }
 
 % elseif task.data then
-static void shape_of(int input, int output, lh_shape *shape) {
+static void set_shape(int input, int output, lh_shape *shape) {
     shape->length[0] = ${length};
     shape->length[1] = output; % if streams[2]
     shape->labels = output;
 }
 
 % end
+/* Writes the tokens of an example. */
 static void assemble(const lh_example *example, uint16_t *const tokens[LH_MAX_STREAMS]) {
     uint16_t *source = tokens[0];
     for (int i = 0; i < example->input_length; i++) *source++ = example->input[i];
@@ -107,6 +108,7 @@ static void assemble(const lh_example *example, uint16_t *const tokens[LH_MAX_ST
 }
 
 % if readout == "probe" then
+/* Writes the index of the probe token to place[0]; false unless there is one probe token and one output. */
 static bool locate(const lh_example *example, uint16_t *place) {
     int found = 0;
     place[0] = 0;
@@ -126,7 +128,7 @@ static const lh_format format = {
         %   { "stream", ("{%s%s}"):format(source, streams[2] and target or "") },
         %   { "streams", #streams },
         %   { "label_stream", #streams - 1 },
-        %   { "shape", task.data and "shape_of" },
+        %   { "shape", task.data and "set_shape" },
         %   { "labels", not task.data and "output_length" },
         %   { "teacher_forced", decoder and "true" },
         %   { "assemble", "assemble" },

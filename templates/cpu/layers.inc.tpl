@@ -60,8 +60,8 @@ static void draw_${name}positions(const workspace *w) {
 % end
 
 % if linear then
-/* Channels c .. c + LANES - 1 of a token's vector. */
-INLINE vector embedded(const real *table, const real *biases, int token, int c) {
+/* Returns channels c .. c + LANES - 1 of a token's vector. */
+INLINE vector embed_channels(const real *table, const real *biases, int token, int c) {
     vector bias = load(biases + c);
 % if task.blanks > 0 then
     if (token < BLANKS) return bias;

@@ -1,6 +1,6 @@
 % local of = "w->" .. cpu.labelled .. "length"
 % local places = readout == "probe" or cpu.part
-% local row = places and "labelled_row(w, s, i)" or ("(s * %s + %s - labels + i)"):format(of, of)
+% local row = places and "find_labelled_row(w, s, i)" or ("(s * %s + %s - labels + i)"):format(of, of)
 % local tokens = cpu.part and "tokens of w->read" or "tokens"
 % local weight, bias = cpu.tied and "w->shared->output" or "p->output", cpu.tied and "NULL" or "p->output_bias"
 % include("parts/banner.tpl", { template = "cpu/loss.inc.tpl", about = about.loss })
@@ -10,11 +10,13 @@ typedef struct answer {
     int counted, correct;
 } answer;
 
-INLINE void judge(const real *logits, int label, int counts, answer *a) {
+/* Counts the answer to one label. counts: 1, or 0 if the label is masked. */
+INLINE void count_answer(const real *logits, int label, int counts, answer *a) {
     a->counted += counts;
     a->correct += counts && class_of(CLASSES, logits) == label;
 }
 
+/* Adds the counts of a sequence to sums. */
 % if task.counted then
 static void add_sequence(const answer *a, lh_sums *sums) {
     sums->positions += a->counted;
@@ -31,7 +33,7 @@ static void add_sequence(const answer *a, int labels, lh_sums *sums) {
 
 % if places then
 /* The row of x [${tokens}] from which label i of sequence s is predicted. */
-INLINE int labelled_row(const workspace *w, int s, int i) {
+INLINE int find_labelled_row(const workspace *w, int s, int i) {
 % if cpu.part and readout == "probe" then
     const int labels = w->step->shape.labels, count = w->read.count;
     return s * count + (count < w->all.count ? i : w->block->place[s * labels + i]);
@@ -61,7 +63,7 @@ static void loss_and_gradient(const workspace *w, const real *x, real *dx, param
             size_t row = (size_t)${row} * WIDTH;
             real logits[CLASS_COLUMNS];
             class_logits(WIDTH, CLASS_COLUMNS, x + row, ${weight}, ${bias}, logits);
-            judge(logits, label, ${task.counted and "1" or "block->mask[s * labels + i]"}, &a);
+            count_answer(logits, label, ${task.counted and "1" or "block->mask[s * labels + i]"}, &a);
             sums->loss += softmax_loss(CLASSES, CLASS_COLUMNS, logits, label);
             logits[label] -= 1;
             for (int v = 0; v < CLASS_COLUMNS; v++) logits[v] *= (real)block->loss_scale;
@@ -78,15 +80,15 @@ static void loss_and_gradient(const workspace *w, const real *x, real *dx, param
 }
 
 /* Computes the logits [CLASS_COLUMNS] of label i of sequence s, from x [${tokens}][WIDTH]. */
-INLINE void label_logits(const workspace *w, const real *x, int s, int i, real *logits) {
+INLINE void compute_label_logits(const workspace *w, const real *x, int s, int i, real *logits) {
     const parameters *p = w->parameters; % if not cpu.tied
     int labels = w->step->shape.labels; % if not places
     class_logits(WIDTH, CLASS_COLUMNS, x + (size_t)${row} * WIDTH, ${weight}, ${bias}, logits);
 }
 
 % if cpu.decoding then
-/* Logits [CLASS_COLUMNS] of a label from its stored logits [CLASSES]. */
-INLINE void given_logits(const real *from, real *logits) {
+/* Copies stored logits [CLASSES] of a label to logits [CLASS_COLUMNS]. */
+INLINE void copy_logits(const real *from, real *logits) {
     memcpy(logits, from, CLASSES * sizeof(real));
     for (int v = CLASSES; v < CLASS_COLUMNS; v++) logits[v] = logits[0];
 }
@@ -111,14 +113,14 @@ static void classify(const workspace *w, const real *x, lh_sums *sums) {
             real *kept = all ? all + (size_t)at * CLASSES : NULL;
             real logits[CLASS_COLUMNS];
 % if cpu.decoding then
-            if (x) label_logits(w, x, s, i, logits);
-            else given_logits(kept, logits);
+            if (x) compute_label_logits(w, x, s, i, logits);
+            else copy_logits(kept, logits);
             if (x && kept) memcpy(kept, logits, CLASSES * sizeof(real));
 % else
-            label_logits(w, x, s, i, logits);
+            compute_label_logits(w, x, s, i, logits);
             if (kept) memcpy(kept, logits, CLASSES * sizeof(real));
 % end
-            judge(logits, label, block->mask[at], &a);
+            count_answer(logits, label, block->mask[at], &a);
             if (block->answers) block->answers[at] = (uint16_t)class_of(CLASSES, logits);
             if (!block->mask[at]) continue; % if task.counted
             const double loss = softmax_loss(CLASSES, CLASS_COLUMNS, logits, label);

@@ -10,7 +10,7 @@ INLINE int part_start(const workspace *w, const row_set *part) { return ${decode
 % end
 
 /* The part's rows of x [all tokens][width]: x itself if the part is all tokens, else copies in `rows`. */
-static const real *part_of(const workspace *w, const row_set *part, int width, const real *x, real *rows) {
+static const real *select_rows(const workspace *w, const row_set *part, int width, const real *x, real *rows) {
     if (part->count == w->all.count) return x;
     const int size = part->count * width;
     for (int s = 0; s < w->sequences; s++)
@@ -18,8 +18,8 @@ static const real *part_of(const workspace *w, const row_set *part, int width, c
     return rows;
 }
 
-/* Expands gradients of the part's rows to gradients of all tokens, in place; other tokens get zero. */
-static void spread(const workspace *w, const row_set *part, int width, real *gradient) {
+/* Expands gradients of the part's rows to gradients of all tokens, in place; those of other tokens are zero. */
+static void expand_rows(const workspace *w, const row_set *part, int width, real *gradient) {
     const int size = part->count * width, all = w->all.count * width;
     if (size == all) return;
     for (int s = w->sequences - 1; s >= 0; s--) {

@@ -4,15 +4,15 @@
 % end
 % paragraph("cpu/workspace_types.tpl", { drawn = drawn[1] ~= nil })
 % if cpu.vocabulary then
-/* Bytes of one channel of all tokens, or of all symbols if these are more. */
-static size_t row_of(const workspace *w) {
+/* Returns the bytes of one channel of all tokens, or of all symbols if these are more. */
+static size_t count_row_bytes(const workspace *w) {
     return (size_t)(w->rows > w->vocabulary.rows ? w->rows : w->vocabulary.rows) * sizeof(real);
 }
 
 % end
 % for _, block in ipairs(cpu.blocks) do
 % define("static void lay_out_" .. block.name, block.name .. "_state *s", "const workspace *w", "char *memory", "size_t *used", block.requests.by_mode and "lh_mode mode")
-    size_t row = row_of(w); % if cpu.vocabulary
+    size_t row = count_row_bytes(w); % if cpu.vocabulary
     size_t row = (size_t)w->rows * sizeof(real); % elseif not streams[2]
     % include("cpu/buffer.tpl", request) % for _, request in ipairs(block.requests.always)
 % if block.requests.training[1] then
@@ -25,7 +25,8 @@ static size_t row_of(const workspace *w) {
 % local decoded = cpu.decoding and streams[cpu.decoding.stream + 1]
 % local of_decoded = decoded and streams[2] and " of the " .. decoded.name or ""
 % if streams[2] then
-static stream_size size_of(int sequences, int length) {
+/* Returns the size of a stream of `sequences` sequences. */
+static stream_size make_stream_size(int sequences, int length) {
     const int tokens = sequences * length;
     return (stream_size){.length = length, .tokens = tokens, .rows = round_up(tokens, TILE_ROWS), .to = length}; % if decoded
     return (stream_size){.length = length, .tokens = tokens, .rows = round_up(tokens, TILE_ROWS)}; % else
@@ -34,7 +35,7 @@ static stream_size size_of(int sequences, int length) {
 % end
 % if decoded then
 % local name = streams[2] and "s" or "w"
-/* Assigns the rows to tokens [from, to) of each sequence. */
+/* Restricts the rows to tokens [from, to) of each sequence. */
 % define("static void set_part", streams[2] and "stream_size *s" or "workspace *w", streams[2] ~= nil and "int sequences", "int from", "int to")
     ${name}->from = from;
     ${name}->to = to;
@@ -45,7 +46,7 @@ static stream_size size_of(int sequences, int length) {
 }
 
 /* The index of row m's token among the tokens of all sequences. */
-INLINE int token_at(const ${streams[2] and "stream_size *s" or "workspace *w"}, int m) {
+INLINE int find_token(const ${streams[2] and "stream_size *s" or "workspace *w"}, int m) {
     const int count = ${name}->to - ${name}->from;
     return m / count * ${name}->length + ${name}->from + m % count;
 }
@@ -60,7 +61,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     size_t used = 0;
 % if streams[2] then
     w->sequences = shape->sequences;
-    w->${stream.name} = size_of(w->sequences, shape->length[${stream.index}]); % for _, stream in ipairs(streams)
+    w->${stream.name} = make_stream_size(w->sequences, shape->length[${stream.index}]); % for _, stream in ipairs(streams)
     set_part(&w->${decoded.name}, w->sequences, 0, most); % if decoded
 % else
     w->length = shape->length[0];
@@ -79,7 +80,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
 % end
 % if cpu.vocabulary then
     w->vocabulary = (row_set){.tokens = VOCABULARY, .rows = round_up(VOCABULARY, TILE_ROWS)};
-    size_t row = row_of(w);
+    size_t row = count_row_bytes(w);
 % else
     size_t row = (size_t)w->rows * sizeof(real);
 % end

@@ -210,8 +210,8 @@ def name_in_file(path):
 
 
 % end
-def named_as_stored(model):
-    """(name, parameter, turned) of every parameter: its name in a checkpoint; turned: stored transposed, [in][out]."""
+def list_parameters(model):
+    """Yields name, parameter, transposed: the name in a checkpoint, and whether the checkpoint stores [in][out]."""
     for owner, module in model.named_modules():
         for name, parameter in module.named_parameters(recurse=False):
 % if norms then
@@ -226,11 +226,11 @@ def named_as_stored(model):
 def load(path=HERE / "checkpoint.safetensors"):
     """The model with the parameters of a checkpoint."""
     model, stored = ${network.name}(), read(path)
-    for name, parameter, turned in named_as_stored(model):
-        value = stored[name].T if turned else stored[name]
+    for name, parameter, transposed in list_parameters(model):
+        value = stored[name].T if transposed else stored[name]
         if value.shape != parameter.shape:
             raise ValueError(f"{path}: {name} is {list(stored[name].shape)}, expected "
-                             f"{list(parameter.T.shape if turned else parameter.shape)}")
+                             f"{list(parameter.T.shape if transposed else parameter.shape)}")
         parameter.copy_(value)
     return model.eval()
 
@@ -239,8 +239,8 @@ def load(path=HERE / "checkpoint.safetensors"):
 def save(model, path):
     """Writes the parameters to a new safetensors file, for `trainer train --init`."""
     entries, parts, end = {}, [], 0
-    for name, parameter, turned in named_as_stored(model):
-        value = parameter.T if turned else parameter
+    for name, parameter, transposed in list_parameters(model):
+        value = parameter.T if transposed else parameter
         parts.append(struct.pack(f"<{value.numel()}${float64 and "d" or "f"}", *value.flatten().tolist()))
         begin, end = end, end + len(parts[-1])
         entries[name] = {"dtype": "${float64 and "F64" or "F32"}", "shape": list(value.shape), "data_offsets": [begin, end]}

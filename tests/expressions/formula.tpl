@@ -43,7 +43,7 @@ static void evaluate(const parameters *p, const int32_t (*drawn)[TOKENS], const 
     for (int l = 0; l < LAYERS; l++) {
         for (int h = 0; h < HEADS; h++) {
             const int T = TOKENS;
-            const self_score_tables tables = self_score_tables_of(&step, l);
+            const self_score_tables tables = find_self_score_tables(&step, l);
 % if score.trains then
             const self_score_tables *dscores = &gradients[${score.per_layer and "l" or "0"}];
 % end

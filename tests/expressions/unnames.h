@@ -12,7 +12,7 @@
 #undef self_score_start
 #undef self_start
 #undef self_end
-#undef self_score_tables_of
+#undef find_self_score_tables
 #undef distances_from
 #undef make_self_score
 #undef make_self_score_set

@@ -196,7 +196,7 @@ static void check_cross(workspace *w, int T, int S) {
     /* A query on its own has the bits that it has among all. */
     for (int t = 0; t < T; t++) {
         real alone[WIDTH];
-        cross_head head = cross_head_of(w, LAYER, 1, 0, 0, NULL, NULL);
+        cross_head head = make_cross_head(w, LAYER, 1, 0, 0, NULL, NULL);
         cross_kept scratch;
         bytes = 0;
         lay_out_cross_kept(&scratch, memory, &bytes, SEQUENCES, T, S, false);

@@ -1,4 +1,4 @@
--- The content of spec.c: digests, and the parts that depend on how the spec chooses its task.
+-- The content of spec.c: digests, and the parts that only one way to choose a task has.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -26,33 +26,35 @@ end
 
 function TestSpec.test_the_source_digest_covers_code_and_kernels_only()
   local base, other = cases.get_case("none none index 0.1 float32"), cases.get_case("evaluation while training")
-  local function compute_digest(case, kernels)
+  local function digest(case, kernels)
     local _, text = gen.render_files(case.plan, cases.template, kernels)
     return text
   end
   local kernels = { { path = "kernels/cpu/a.h", text = "int a;\n" } }
-  lu.assertEquals(compute_digest(base, kernels), compute_digest(other, kernels))
-  lu.assertNotEquals(compute_digest(base, kernels), compute_digest(base, {}))
-  lu.assertNotEquals(compute_digest(base, kernels),
-    compute_digest(base, { { path = "kernels/cpu/b.h", text = "int a;\n" } }))
-  lu.assertNotEquals(compute_digest(base, kernels),
-    compute_digest(base, { { path = "kernels/cpu/a.h", text = "int b;\n" } }))
-  lu.assertNotEquals(compute_digest(base, {}), compute_digest(cases.get_case("no clipping"), {}))
+  lu.assertEquals(digest(base, kernels), digest(other, kernels))
+  lu.assertNotEquals(digest(base, kernels), digest(base, {}))
+  lu.assertNotEquals(digest(base, kernels), digest(base, { { path = "kernels/cpu/b.h", text = "int a;\n" } }))
+  lu.assertNotEquals(digest(base, kernels), digest(base, { { path = "kernels/cpu/a.h", text = "int b;\n" } }))
+  lu.assertNotEquals(digest(base, {}), digest(cases.get_case("no clipping"), {}))
 end
 
+-- Ways to choose a task: parts of each that the others lack.
 TestTasks = {}
 
 local OWN = "task.source=../tasks/own/first_repeat.c"
 local DATA = { "task.data=x.jsonl", "task.input_symbols=300", "task.output_symbols=2", "train.epochs=3" }
 
--- Renders a spec, by default plain.lua; returns the files' texts by name, the source digest and the plan. The spec of
--- dataset files is bare.lua, without lengths.
+-- Renders plain.lua or, for dataset files, the spec without lengths.
 local function render_task(sets, spec)
   local resolved, info, d = support.check(spec or SPEC, support.sets(sets))
   assert(resolved, d:text())
   local plan = plan_module.build(resolved, { task = info.task })
   local files, digest = gen.render_files(plan, cases.template, {})
-  return support.index_texts(files), digest, plan
+  local text = {}
+  for _, file in ipairs(files) do
+    text[file.path] = file.text
+  end
+  return text, digest, plan
 end
 
 local function check_words(text, present, absent)
@@ -68,7 +70,7 @@ function TestTasks.test_a_built_in_task_has_neither_source_nor_data()
   local text = render_task({})
   lu.assertNil(text["task.c"])
   check_words(text["spec.c"], { ".sample = lh_task_bucket_sort", ".labels = output_length" },
-    { ".source =", "lh_data", ".data =", "shape_of", "NULL}}" })
+    { ".source =", "lh_data", ".data =", "set_shape", "NULL}}" })
   check_words(text["defaults.inc"], { "train.steps " }, { "train.epochs " })
 end
 
@@ -83,8 +85,7 @@ function TestTasks.test_options_and_computation_tokens_are_absent_unless_request
   end
 end
 
--- The loss of a task without masks has no code for masks. A loss of all labels allows sequences without a counted
--- label.
+-- The loss of a task without masks has no masks. A loss of all labels allows for sequences without a counted label.
 function TestTasks.test_masks_are_in_the_loss_of_tasks_that_mask()
   local function find_words(sets, spec)
     local text, words = render_task(sets, spec), {}
@@ -131,7 +132,8 @@ function TestTasks.test_without_the_spare_token_the_empty_one_follows_the_input_
   check_words(render_task({ "model.spare_token=false" })["spec.c"], { "EMPTY_TOKEN = 5 }" }, {})
 end
 
--- A decoder also reads the target except its last token, so it has as many tokens as an encoder with its empty tokens.
+-- A decoder also reads the target except its last token; these are as many tokens as an encoder's empty ones.
+-- teacher_forced tells the runtime so. The code of the layers is not affected.
 function TestTasks.test_a_decoder_reads_the_target()
   local encoder = { "EMPTY_TOKEN" }
   local source_setting = render_task({ "model.kind=decoder" })["spec.c"]
@@ -144,7 +146,7 @@ function TestTasks.test_a_decoder_reads_the_target()
   local data = render_task({ "model.kind=decoder", "task.computation=3", table.unpack(DATA) },
     "tests/golden/specs/bare.lua")["spec.c"]
   check_words(data, { "enum { COMPUTATION_TOKEN = 302, FIRST_OUTPUT = 300, SEPARATOR = 303 };",
-    "shape->length[0] = 4 * input + output;", "        .shape = shape_of,\n        .teacher_forced = true,\n",
+    "shape->length[0] = 4 * input + output;", "        .shape = set_shape,\n        .teacher_forced = true,\n",
     "3 computation tokens for each of its tokens, a separator and the target without its" }, encoder)
   for line in data:gmatch("[^\n]+") do
     lu.assertTrue(#line <= COLUMNS, line)
@@ -156,16 +158,16 @@ function TestTasks.test_an_own_source_is_copied_and_covered_by_the_source_digest
   lu.assertEquals(text["task.c"], support.read("tests/golden/tasks/own/first_repeat.c")
     .. "/* Generated by Longhand; do not edit: a copy of first_repeat.c. */\n")
   check_words(text["spec.c"], { '.source = "first_repeat.c"', ".sample = lh_task_first_repeat", '"none"};' },
-    { "lh_data", ".data =", "shape_of" })
-  local function compute_digest(more)
+    { "lh_data", ".data =", "set_shape" })
+  local function digest_with(more)
     local task = lists.merge(plan.task, { text = plan.task.text .. more })
     return select(2, gen.render_files(lists.merge(plan, { task = task }), cases.template, {}))
   end
-  lu.assertEquals(compute_digest("\n/* words */\n"), digest)
-  lu.assertNotEquals(compute_digest("int more;\n"), digest)
+  lu.assertEquals(digest_with("\n/* words */\n"), digest)
+  lu.assertNotEquals(digest_with("int more;\n"), digest)
 end
 
--- Formulas of a user's own task may name its options, whose values are numbers in the code.
+-- Formulas of a user's own file with options, also with ranges: numbers in the text, and the resulting tokens.
 function TestTasks.test_an_own_source_may_name_its_options()
   local framed = "task.source=../tasks/own/framed.c"
   local text, _, plan = render_task({ framed, "task.options={ width = 9, order = 'down' }", "model.kind=decoder" })
@@ -179,16 +181,19 @@ end
 -- A task that solves a user's inputs has a second function, and no other task has one.
 function TestTasks.test_a_task_that_solves_has_its_function()
   local project = project_module.new(".")
-  local files = project:render_files(assert(project:plan("abc_addition_vanilla", {})).plan)
-  check_words(support.index_texts(files)["spec.c"], { ".solve = lh_solve_addition,\n", '.literal = "12+345",\n',
-    "lh_task_collect lh_task_addition;\nlh_task_solve lh_solve_addition;\n\n" }, {})
+  for _, file in ipairs(project:render_files(assert(project:plan("abc_addition_vanilla", {})).plan)) do
+    if file.path == "spec.c" then
+      check_words(file.text, { "lh_task_collect lh_task_addition;\nlh_task_solve lh_solve_addition;\n\n",
+        ".solve = lh_solve_addition,\n", '.literal = "12+345",\n' }, {})
+    end
+  end
   check_words(render_task({})["spec.c"], {}, { "solve", "literal" })
 end
 
 function TestTasks.test_dataset_files_have_no_sampler_and_no_lengths()
   local text = render_task(DATA, "tests/golden/specs/bare.lua")
   lu.assertNil(text["task.c"])
-  check_words(text["spec.c"], { '.train = "tests/golden/specs/x.jsonl"', ".longest = 512", ".shape = shape_of",
+  check_words(text["spec.c"], { '.train = "tests/golden/specs/x.jsonl"', ".longest = 512", ".shape = set_shape",
     ".data = &data" }, { "lh_task_sample", "input_length(int n)", ".sample", ".eval = \"", ".source =" })
   check_words(text["defaults.inc"], { "train.epochs 3\\n", "eval.lengths 1:0:1\\n" }, { "train.steps " })
   for line in text["spec.c"]:gmatch("[^\n]*") do

@@ -106,7 +106,7 @@ function M.append_before(cpu, at, records, key)
         gradient = at.w .. buffer.name })
     end
   end
-  add("spread", "spread(self, part, width, gradient)", cpu.part and cpu.part.spread[key])
+  add("spread", "expand_rows(self, part, width, gradient)", cpu.part and cpu.part.spread[key])
   add("sum", "sum_by_symbol(self, distinct, width, gradient)", symbols, "distinct")
 end
 

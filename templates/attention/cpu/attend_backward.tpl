@@ -2,7 +2,7 @@ NOINLINE void attend_${name}_backward(const ${name}_head *head, const real *rest
         const real *restrict out, const real *restrict dout, ${name}_kept kept, const ${name}_scratch *scratch,
         real *restrict dquery, real *restrict dkey) {
     const int ${of_head};
-    if (${name}_remakes(T)) { % if recomputed then
+    if (${name}_recomputes(T)) { % if recomputed then
         attend_${name}_recomputed(head, query, key, out, dout, kept, scratch, dquery, dkey);
         return;
     }

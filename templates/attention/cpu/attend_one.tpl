@@ -3,14 +3,14 @@
 % local score = not opens and shown or opens and open_score
 % local at_j, together = terms.spans and "begin + j" or "j", 1
 % while together < 8 and together * 2 <= heads do together = together * 2 end
-% local of_one_head = terms.scaled or terms.by_head
-% local of_pair = score and invoke(score, of_one_head and "&of_head" or "head", "&group", at_j, "broadcast(weight[u])")
+% local per_head = terms.scaled or terms.by_head
+% local of_pair = score and invoke(score, per_head and "&of_head" or "head", "&group", at_j, "broadcast(weight[u])")
 % local row_score = by_row and invoke(name .. "_score_row", "head->scores", "first + u", "head->from", at_j, "logits[u]")
 enum { ${PREFIX}ONE_HEADS = ${together} < LANES ? ${together} : LANES }; /* heads that are computed together for one query */
 
-/* Attention of a single query, for decoding. Logits, weights and sums over keys of several heads lie in one vector, so
- * that these sums are independent. Products and sums have the same order as with several queries, and so the same bits.
- * head: the first head; weights: workspace of one vector per key. */
+/* Attention of a single query, for decoding. Logits, weights and sums over keys of ONE_HEADS heads lie in one vector, so
+ * that sums over keys need no sums across lanes. Products and sums have the same order as with several queries, and so
+ * the same bits. head: the first head; weights: workspace of one vector per key. */
 NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict query,
         const real *restrict tiles, real *restrict out, real *restrict weights) {
     enum { H = ${PREFIX}ONE_HEADS, D = ${PREFIX}HEAD_WIDTH };
@@ -33,7 +33,7 @@ NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict 
             vector logits[H];
             dot_heads(D, H, scaled + at, tiles + tiled_elements(WIDTH, j) + at * LANES, logits);
 % if by_row and partly then
-            if (${at_j} + LANES - head->from <= head->${S}) { /* near the last key a vector would begin before the table by distance */
+            if (${at_j} + LANES - head->from <= head->${S}) { /* else a vector would begin before the table by distance */
                 UNROLL
                 for (int u = 0; u < H; u++)
                     logits[u] = ${row_score};
@@ -52,7 +52,7 @@ NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict 
             real *weight = weights + j * H;
             UNROLL
             for (int u = 0; u < H; u++) {
-% if of_one_head then
+% if per_head then
                 ${name}_head of_head = *head;
                 of_head.h = first + u;
 % end

@@ -1,5 +1,6 @@
-/* As attend_${name}_keys, for heads whose key and value fit in one vector. Lanes alternate between channels of the value
- * and of the key, and weights alternate with gradients of their logits, so that one product computes both. */
+/* Computes the same as attend_${name}_keys, for heads whose key and value fit in one vector. Lanes alternate between
+ * channels of the value and of the key, and weights alternate with gradients of their logits, so that one product
+ * computes both gradients. */
 INLINE void attend_${name}_pairs(const ${name}_head *head, ${length_words}, int j, const ${name}_scratch *scratch,
         bool more, real *restrict dkey, real *restrict dvalue) {
     vector sum[${PREFIX}KEYS];

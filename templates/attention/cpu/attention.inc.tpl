@@ -29,7 +29,7 @@
 % slot("back_to_queries")
 
 % paragraph("attention/cpu/attend_pairs.tpl") % if paired
-/* Computes gradients of KEYS keys and values, from key j on${recomputed and "; with `more` adds to stored gradients" or ""}; lanes are channels here. */
+/* Computes gradients of KEYS keys and values, from key j on${recomputed and "; with `more` adds to stored gradients" or ""}. Lanes are channels here. */
 INLINE void attend_${name}_keys(const ${name}_head *head, ${length_words}, int j, const real *restrict weights,
         const ${name}_scratch *scratch, bool more, real *restrict dkey, real *restrict dvalue) {
     if (${PREFIX}PAIRED) { % if paired then
@@ -77,7 +77,7 @@ INLINE void attend_${name}_keys(const ${name}_head *head, ${length_words}, int j
 
 % paragraph("attention/cpu/attend_backward_recomputed.tpl") % if recomputed
 % paragraph("attention/cpu/attend_backward.tpl") % if not always
-/* Advances the kept values to the next head. */
+/* Advances the pointers of kept to the next head. */
 INLINE void skip_${name}_head(${name}_kept *kept, int T) {
     int groups = round_up(T, LANES) / LANES;
     if (kept->step) kept->weights += (size_t)groups * kept->step;
@@ -95,7 +95,7 @@ INLINE void skip_${name}_head(${name}_kept *kept, int T) {
 %     or "query_key_value [sequences][%s][3 WIDTH]"):format(asked)
 % local asked_words = asks and (" %s [sequences][T][%s],"):format(asks.name, asks.constant) or ""
 /* Attention of all heads of all sequences: ${read}${also},${asked_words}
- * attended [sequences][${asked}][WIDTH]. kept->step 0: forward only.${cache_words}${layer_words}${part_words} */
+ * attended [sequences][${asked}][WIDTH]. kept->step is 0 without a backward pass.${cache_words}${layer_words}${part_words} */
 % define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", terms.drops and "uint32_t layer", name .. "_kept *kept", "real *" .. rows_at, cross and "real *key_value", asks and "const real *" .. asks.name, cached and "real *cache", tiles and "real *tiles", "real *attended")
     LH_TIMED(LH_PART_ATTENTION);
     const int T = w->${queries.at}length, S = w->${keys.at}length;
@@ -118,7 +118,7 @@ INLINE void skip_${name}_head(${name}_kept *kept, int T) {
         % include("attention/cpu/heads_tiled.tpl") % if tiles
         for (int h = 0; h < ${PREFIX}HEADS${tiles and " && !(tiles && count == 1)" or ""}; h++) {
             const int at = h * ${PREFIX}HEAD_WIDTH;
-            ${name}_head head = ${name}_head_of(w, l, h, ${forward_from}, ${forward_to}, &scores, ${asks_name});
+            ${name}_head head = make_${name}_head(w, l, h, ${forward_from}, ${forward_to}, &scores, ${asks_name});
             % slot("drop")
             attend_${name}(&head, ${rows_at} + at, ${cached and "key" or keys_at} + at, attended + at, of_head);
             skip_${name}_head(&of_head, T);

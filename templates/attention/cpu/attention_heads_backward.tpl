@@ -16,7 +16,7 @@
 % end
         for (int h = 0; h < ${PREFIX}HEADS; h++) {
             const int at = h * ${PREFIX}HEAD_WIDTH;
-            ${name}_head head = ${name}_head_of(w, l, h, ${asked_from}, ${asked_to}, &scores, ${asks_name});
+            ${name}_head head = make_${name}_head(w, l, h, ${asked_from}, ${asked_to}, &scores, ${asks_name});
             % slot("head_back")
             ${name}_head_grad(w, l, h, &head); % if terms.sums
             attend_${name}_backward(&head, ${rows_at} + at, ${keys_at} + at, attended + at, dattended + at, of_head,

@@ -1,7 +1,7 @@
 % slot("domain")
 % if terms.spans then
 
-/* The number of pairs that the groups of a head's first `queries` queries skip. */
+/* The number of pairs that a head's first `queries` queries skip, in groups of LANES queries. */
 static double ${name}_skipped_pairs(const ${name}_head *head, int queries) {
     double pairs = 0;
     for (int first = 0; first < queries; first += LANES) {

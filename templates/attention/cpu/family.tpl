@@ -40,7 +40,7 @@ enum {
     ${PREFIX}KEPT_PAIRS = ${recomputed.pairs}, /* most pairs of a sequence whose weights are stored for the backward pass */
     ${PREFIX}RECOMPUTED_QUERIES = ${recomputed.queries} /* queries whose weights are recomputed together in longer sequences */
 };
-INLINE bool ${name}_remakes(int T) { return (int64_t)T * T > ${PREFIX}KEPT_PAIRS; }
+INLINE bool ${name}_recomputes(int T) { return (int64_t)T * T > ${PREFIX}KEPT_PAIRS; }
 
 % end
 /* Values of the ${name}-attention that a layer keeps for the backward pass. */
@@ -62,7 +62,7 @@ static void lay_out_${name}_kept(${name}_kept *kept, char *memory, size_t *used,
     kept->step = 0;
     kept->weights = train ? NULL : take(memory, used, ${name}_group_weights(T) * sizeof(real));
 % else
-    const bool keeping = train && !${name}_remakes(T);
+    const bool keeping = train && !${name}_recomputes(T);
     kept->step = ${keeping} ? ${name}_group_weights(${S}) : 0;
     kept->weights = ${unless}take(memory, used, (${keeping} ? heads * groups : 1) * ${name}_group_weights(${S}) * sizeof(real));
 % end

@@ -13,7 +13,7 @@ INLINE size_t ${score_start}(const lh_shape *shape) {
 
 % end
 /* The set of tables ${scalar.per_layer and "that layer l reads" or "that all layers read"}. */
-INLINE ${name}_score_tables ${name}_score_tables_of(const lh_cpu_step *step, int l) {
+INLINE ${name}_score_tables find_${name}_score_tables(const lh_cpu_step *step, int l) {
     const int T = step->shape.length[${queries.stream}], S = step->shape.length[${keys.stream}];
     ${name}_score_tables s;
     lay_out_${name}_scores(&s, (char *)step->shared + ${score_start}(&step->shape)${of_layer}, &(size_t){0}, ${T_S});
@@ -32,7 +32,7 @@ static vector ${prefix}distances_from(const int32_t *drawn, int o, int T) {
 % if scalar.making[1] then
 /* Fills a set of tables${scalar.set_words}. */
 static void make_${name}_score_set(const lh_cpu_step *step, int l) {
-    const ${name}_score_tables tables = ${name}_score_tables_of(step, l), *s = &tables;
+    const ${name}_score_tables tables = find_${name}_score_tables(step, l), *s = &tables;
     % include("attention/cpu/scalar_reads.tpl")
     % include("attention/cpu/scalar_nest.tpl", { nest = nest }) % for _, nest in ipairs(scalar.making)
 }

@@ -39,7 +39,7 @@ INLINE void end_${name}_score_group(const ${name}_score_tables *d, int h, const 
 
 /* Adds gradients of the parameters, computed from the gradients of a set of tables. */
 static void end_${name}_score(const lh_cpu_step *step, int l, const ${name}_score_tables *d, parameters *g) {
-    const ${name}_score_tables tables = ${name}_score_tables_of(step, l);
+    const ${name}_score_tables tables = find_${name}_score_tables(step, l);
     const ${name}_score_tables *s = &tables;
     % include("attention/cpu/scalar_reads.tpl")
     % include("attention/cpu/scalar_nest.tpl", { nest = nest }) % for _, nest in ipairs(scalar.gradients)

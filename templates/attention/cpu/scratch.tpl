@@ -26,7 +26,7 @@ static void lay_out_${name}_scratch(${name}_scratch *scratch, char *memory, size
     groups = ${PREFIX}RECOMPUTED_QUERIES / LANES;
     scratch->weights = take(memory, used, groups * ${name}_group_weights(T) * sizeof(real));
 % elseif recomputed then
-    if (${name}_remakes(T)) {
+    if (${name}_recomputes(T)) {
         groups = ${PREFIX}RECOMPUTED_QUERIES / LANES;
         scratch->weights = take(memory, used, groups * ${name}_group_weights(T) * sizeof(real));
     }

@@ -1,5 +1,5 @@
 /* The sinusoid of a signed distance: sines are odd, cosines even. */
-static void signed_sinusoid(const position_row *table, int distance, real *row) {
+static void write_signed_sinusoid(const position_row *table, int distance, real *row) {
     const real *from = table[distance < 0 ? -distance : distance].sinusoid;
     for (int c = 0; c < WIDTH / 2; c++) row[c] = distance < 0 ? -from[c] : from[c];
     memcpy(row + WIDTH / 2, from + WIDTH / 2, WIDTH / 2 * sizeof(real));

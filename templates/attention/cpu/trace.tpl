@@ -3,7 +3,7 @@
 % local given = asks and ("state->%s + s * %s * %s%s"):format(of.contribution, S, PREFIX, asks.constant) or "NULL"
 % slot("trace_head")
 
-/* Traces all heads of all sequences for the last layer that used the workspace. */
+/* Traces all heads of all sequences for the layer whose queries and keys are in the workspace. */
 static void trace_attention_${name}(workspace *w, int l, const ${stack.state} *state, const lh_trace *to) {
     const real *query = state->${of.queries}, *key = ${cross and of_keys or "query + WIDTH"};
     const int T = w->${queries.at}length, S = w->${keys.at}length;
@@ -13,7 +13,7 @@ static void trace_attention_${name}(workspace *w, int l, const ${stack.state} *s
     % slot("traced")
     for (int s = 0; s < w->sequences; s++) {
         for (int h = 0; h < ${PREFIX}HEADS; h++, at += pairs) {
-            ${name}_head head = ${name}_head_of(w, l, h, 0, T, &tables, ${given});
+            ${name}_head head = make_${name}_head(w, l, h, 0, T, &tables, ${given});
             const int channel = h * ${PREFIX}HEAD_WIDTH;
             trace_${name}_head(&head, query + channel, key + channel, &state->${name},
                     scores ? scores + at : NULL, attention ? attention + at : NULL);

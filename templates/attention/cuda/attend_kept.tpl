@@ -1,6 +1,6 @@
 % local sides = { key_count = attends.keys }
-/* Sums over a shard's pairs for each query - key, from the gradients that attend_keys has stored. A thread owns an
- * entry and goes through its pairs, sequence after sequence; adjacent threads read the same queries at the same
+/* Sums the gradients of a shard's pairs, which attend_keys has stored, for each difference query - key. A thread owns
+ * a difference and goes through its pairs, sequence after sequence; adjacent threads read the same queries at the same
  * time. */
 NOINLINE void ${prefix}attend_by_distance(int first, int sequences) {
     const step_view *v = &block()->view;

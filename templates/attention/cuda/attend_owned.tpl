@@ -1,5 +1,5 @@
-/* Sums over a shard's pairs for each ${words}: a thread owns an entry and goes through its pairs, sequence
- * after sequence. */
+/* Sums the gradients of a shard's pairs for each ${words}. A thread owns an entry and goes through its pairs,
+ * sequence after sequence. */
 NOINLINE void ${prefix}attend_by_${class}(void) {
     % include("attention/cuda/opening.tpl")
     % slot("begin_owner")

@@ -1,7 +1,7 @@
-/* Geometric self-attention of a shard. A thread has one query of one head and tries its keys outwards: at every
- * distance the key to the right, then the key to the left. In the backward pass it does so again, stores the values of
- * its pairs, and goes back inwards; then a thread has one key. Every sum belongs to one thread and has a fixed
- * order. */
+/* Geometric self-attention of a shard. A thread has one query of one head and visits its keys outwards: at every
+ * distance the key to the right, then the key to the left. In the backward pass it visits them again, stores the values
+ * of its pairs, and visits them a third time, inwards; afterwards a thread has one key. Every sum belongs to one thread
+ * and has a fixed order. */
 
 % slot("constants")
 % include("attention/cuda/head.tpl")
@@ -37,7 +37,7 @@ typedef struct ${prefix}walk {
     real out[${attends.head_part}];
 } ${prefix}walk;
 
-INLINE void ${prefix}try_key(const ${prefix}head *a, const ${prefix}seeker *q, int i, int j, ${prefix}walk *m) {
+INLINE void ${prefix}visit_outwards(const ${prefix}head *a, const ${prefix}seeker *q, int i, int j, ${prefix}walk *m) {
     const chances c = ${prefix}chances_at(a, q, i, j);
     const real weight = c.match * m->unmatched;
     real value[${attends.head_part}];
@@ -55,19 +55,21 @@ NOINLINE void ${prefix}attend(void) {
         const int i = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS;
         const ${prefix}head a = ${prefix}head_at(v, l, s, NULL, sequence, h);
         ${prefix}seeker q;
-        ${prefix}walk m = {};
+        ${prefix}walk m;
         ${prefix}load_seeker(&a, i, &q);
         m.unmatched = 1;
+        % slot("begin_walk")
+        ${prefix}clear_head(m.out);
         for (int step = 2; step <= last_step(i, T); step++)
-            if (key_exists(key_at(i, step), T)) ${prefix}try_key(&a, &q, i, key_at(i, step), &m);
+            if (key_exists(key_at(i, step), T)) ${prefix}visit_outwards(&a, &q, i, key_at(i, step), &m);
         real *out = s->${attends.out} + ((size_t)sequence * T + i) * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
         % slot("end_walk")
     }
     __syncthreads();
 }
 
-/* Tries the keys of query i again, and stores the weights and 1 - P. */
-INLINE void ${prefix}note_keys(const ${prefix}head *a, int i, real *weights, real *misses) {
+/* Visits the keys of query i again, and stores weights, and 1 - P of each pair in misses. */
+INLINE void ${prefix}store_chances(const ${prefix}head *a, int i, real *weights, real *misses) {
     const int T = a->T;
     real unmatched = 1;
     ${prefix}seeker q;
@@ -83,18 +85,18 @@ INLINE void ${prefix}note_keys(const ${prefix}head *a, int i, real *weights, rea
     }
 }
 
-/* The state of a query's walk back inwards. */
+/* The state of a query's walk inwards, in the backward pass. */
 typedef struct ${prefix}return_walk {
     real dout[${attends.head_part}], dquery[${attends.head_part}];
     % slot("return_walk")
-    real dunmatched; /* gradient of the chance that reaches the keys farther out */
-    real dright, dleft; /* sums of gradients of logits */
+    real dunmatched; /* gradient of `unmatched` after the visited keys */
+    real dright, dleft; /* sums of gradients of logits of keys on each side */
 } ${prefix}return_walk;
 
-/* S is the chance that reaches the pair, S' = S (1 - P) the chance that goes on to farther keys, A = S P the weight.
- * dunmatched is dS' at first: dP = S (dA - dS'). Then it becomes dS = P dA + (1 - P) dS', for the nearer keys. pairs has
+/* Visits key j on the walk inwards. S is the chance that no key before it matches, S' = S (1 - P) the chance for
+ * farther keys, P the chance that it matches, A = S P its weight. dunmatched is dS' at first: dP = S (dA - dS'). Then it becomes dS = P dA + (1 - P) dS', for the nearer keys. pairs has
  * 1 - P of each pair and gets the gradient of its logit. */
-INLINE void ${prefix}return_key(const ${prefix}head *a, int i, int j, const real *weights, real *pairs,
+INLINE void ${prefix}visit_inwards(const ${prefix}head *a, int i, int j, const real *weights, real *pairs,
         ${prefix}return_walk *m) {
     const size_t place = pair_place(i, j, a->T);
     const real weight = weights[place], miss = pairs[place];
@@ -121,12 +123,14 @@ NOINLINE void ${prefix}attend_queries(int first, int count) {
         const size_t row = (size_t)sequence * T + i, at = row * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
         const size_t of_head = ((size_t)(sequence - first) * ${PREFIX}HEADS + h) * T * T;
         real *weights = w->${prefix}weights + of_head, *pairs = w->${prefix}pairs + of_head;
-        ${prefix}note_keys(&a, i, weights, pairs);
-        ${prefix}return_walk m = {};
+        ${prefix}store_chances(&a, i, weights, pairs);
+        ${prefix}return_walk m;
         ${prefix}load_head(m.dout, w->${attends.dout} + at);
+        ${prefix}clear_head(m.dquery);
         % slot("begin_return")
+        m.dunmatched = m.dright = m.dleft = 0;
         for (int step = last_step(i, T); step > 1; step--)
-            if (key_exists(key_at(i, step), T)) ${prefix}return_key(&a, i, key_at(i, step),
+            if (key_exists(key_at(i, step), T)) ${prefix}visit_inwards(&a, i, key_at(i, step),
                     weights, pairs, &m);
         real query[${attends.head_part}], bias[${attends.head_part}];
         ${prefix}load_head(query, a.query + i * ${PREFIX}QUERY_STRIDE);
@@ -153,7 +157,9 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
         const real *dattended = w->${attends.dout} + (size_t)sequence * T * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
         const size_t of_head = ((size_t)(sequence - first) * ${PREFIX}HEADS + h) * T * T;
         const real *weights = w->${prefix}weights + of_head, *pairs = w->${prefix}pairs + of_head;
-        real dkey[${attends.head_part}] = {}, dvalue[${attends.head_part}] = {}, bias[${attends.head_part}], sum = 0;
+        real dkey[${attends.head_part}], dvalue[${attends.head_part}], bias[${attends.head_part}], sum = 0;
+        ${prefix}clear_head(dkey);
+        ${prefix}clear_head(dvalue);
         for (int offset = 1; offset < T; offset++) {
             const int i = j < offset ? j - offset + T : j - offset;
             const size_t place = (size_t)offset * T + i;

@@ -21,7 +21,7 @@ INLINE void ${prefix}make_score(int stage, const step_view *v, int l, const ${pr
 }
 
 % end
-/* The score of a pair: head h, query i, key j. */
+/* The score of the pair of query i and key j in head h, from its scaled logit. */
 INLINE real ${prefix}score_pair(const ${prefix}score_tables *s, int T, int S, int h, int i, int j, real logit) {
     % include("parts/statements.tpl", { list = scalar.cuda.pair })
 }

@@ -1,1 +1,1 @@
-% call("const real *" .. name .. " = part_of", self, part, width, x, rows)
+% call("const real *" .. name .. " = select_rows", self, part, width, x, rows)

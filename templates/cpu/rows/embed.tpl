@@ -21,7 +21,7 @@
 % local trains = additive.kind == "learned" and not additive.frozen
 % local embed_adds = ({ none = "", sinusoid = " + sinusoid of the position",
 %     learned = " + " .. (additive.frozen and "random" or "learned") .. " vector of the position" })[additive.kind]
-% local token = linear and ("embedded(p->%s, p->%s_bias, token, c)"):format(vectors, vectors) or "load(token + c) * " .. scale
+% local token = linear and ("embed_channels(p->%s, p->%s_bias, token, c)"):format(vectors, vectors) or "load(token + c) * " .. scale
 % local what = linear and "linear map of one-hot tokens" or "scaled token embedding"
 /* x [tokens][WIDTH] = ${what}${embed_adds}. */
 static void ${routine}(const workspace *w, real *x) {
@@ -31,7 +31,7 @@ static void ${routine}(const workspace *w, real *x) {
     if (w->${of}from == 0) ${draw}(w); % if draw and decodes
     ${draw}(w); % elseif draw
     for (int m = 0; m < ${tokens}; m++) {
-        const int at = token_at(${whose}, m); % if decodes
+        const int at = find_token(${whose}, m); % if decodes
         const int token = w->block->tokens[${stream}][${at}]; % if linear
         const real *token = p->${vectors} + w->block->tokens[${stream}][${at}] * WIDTH; % else
         const real *place = table[${place_there}].${additive.member}; % if additive.kind == "sinusoid"

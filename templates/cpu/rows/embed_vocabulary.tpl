@@ -1,4 +1,4 @@
-% local of_table = linear and "embedded(p->%s, p->%s_bias, token, c)" or "load(p->%s + token * WIDTH + c) * %s"
+% local of_table = linear and "embed_channels(p->%s, p->%s_bias, token, c)" or "load(p->%s + token * WIDTH + c) * %s"
 % local made = of_table:format(vectors, linear and vectors or scale)
 /* x [VOCABULARY][WIDTH] = the vectors of all symbols, as ${routine} computes them. */
 static void ${routine}_vocabulary(const workspace *w, real *x) {

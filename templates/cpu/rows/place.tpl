@@ -9,7 +9,7 @@
 % define("NOINLINE void " .. name, "const workspace *w", draw and "const int32_t *position", "const real *x", learned and "const real *vectors", "real *output")
     const position_row *table = w->step->tables; % if not learned
     for (int m = 0; m < w->${of}tokens; m++) {
-        const int at = token_at(${whose}, m); % if decodes
+        const int at = find_token(${whose}, m); % if decodes
         const real *added = vectors + (${row}${first}) * WIDTH; % if learned
         const real *added = table[${row}].${encoding.member}; % else
         for (int c = 0; c < WIDTH; c += LANES) store(output + m * WIDTH + c, load(x + m * WIDTH + c) + load(added + c));

@@ -159,8 +159,8 @@ def read(path):
 IN_NORMS = {"weight": "scale", "bias": "offset"}  # names in a checkpoint
 
 
-def named_as_stored(model):
-    """(name, parameter, turned) of every parameter: its name in a checkpoint; turned: stored transposed, [in][out]."""
+def list_parameters(model):
+    """Yields name, parameter, transposed: the name in a checkpoint, and whether the checkpoint stores [in][out]."""
     for owner, module in model.named_modules():
         for name, parameter in module.named_parameters(recurse=False):
             word = IN_NORMS[name] if isinstance(module, nn.LayerNorm) else name
@@ -171,11 +171,11 @@ def named_as_stored(model):
 def load(path=HERE / "checkpoint.safetensors"):
     """The model with the parameters of a checkpoint."""
     model, stored = Encoder(), read(path)
-    for name, parameter, turned in named_as_stored(model):
-        value = stored[name].T if turned else stored[name]
+    for name, parameter, transposed in list_parameters(model):
+        value = stored[name].T if transposed else stored[name]
         if value.shape != parameter.shape:
             raise ValueError(f"{path}: {name} is {list(stored[name].shape)}, expected "
-                             f"{list(parameter.T.shape if turned else parameter.shape)}")
+                             f"{list(parameter.T.shape if transposed else parameter.shape)}")
         parameter.copy_(value)
     return model.eval()
 
@@ -184,8 +184,8 @@ def load(path=HERE / "checkpoint.safetensors"):
 def save(model, path):
     """Writes the parameters to a new safetensors file, for `trainer train --init`."""
     entries, parts, end = {}, [], 0
-    for name, parameter, turned in named_as_stored(model):
-        value = parameter.T if turned else parameter
+    for name, parameter, transposed in list_parameters(model):
+        value = parameter.T if transposed else parameter
         parts.append(struct.pack(f"<{value.numel()}f", *value.flatten().tolist()))
         begin, end = end, end + len(parts[-1])
         entries[name] = {"dtype": "F32", "shape": list(value.shape), "data_offsets": [begin, end]}

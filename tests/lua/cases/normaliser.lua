@@ -23,7 +23,7 @@ M.identifiers = {
   { "inverse_sum", function(case) return not geometric(case) or case.family.normaliser.normalised end },
   { "LOGIT_SCALE", function(case) return not geometric(case) end },
   { "to_direction", function(case) return case.family.normaliser.directional or false end },
-  { "self_inverse_of", function(case) return case.family.normaliser.normalised or false end },
+  { "invert_self_total", function(case) return case.family.normaliser.normalised or false end },
 }
 
 M.sections = {

@@ -38,22 +38,22 @@ M.identifiers = {
   { "self_group_dlogits", function(case) return relative(case) and case.family.relative.toeplitz end },
   { "self_pair_offset", function(case) return case.family.relative.kind == "shaw"
     and not case.family.relative.toeplitz end },
-  { "signed_sinusoid", function(case)
+  { "write_signed_sinusoid", function(case)
     return case.family.relative.kind == "transformer_xl" and case.family.relative.toeplitz
   end },
-  { "self_turned_queries", function(case) return case.family.relative.rotated end },
+  { "add_self_rotated_gradients", function(case) return case.family.relative.rotated end },
   { "position_bias", function(case) return case.family.relative.kind == "transformer_xl" end },
   { "CLIP", function(case) return case.family.relative.kind == "shaw" end },
 }
 
 M.sections = {
   { "relative.index", "relative", "attention_self.inc",
-    { "self_logits", "self_relative_queries", "self_relative_rows_grad" } },
+    { "self_logits", "add_self_row_gradients", "self_relative_rows_grad" } },
   { "relative.differences", "relative, differences", "attention_self.inc",
-    { "load_self_queries", "self_far_logits", "self_logits", "self_turned_queries" } },
-  { "relative.shaw", "shaw", "attention_self.inc", { "self_logits", "self_relative_queries" } },
+    { "load_self_queries", "self_far_logits", "self_logits", "add_self_rotated_gradients" } },
+  { "relative.shaw", "shaw", "attention_self.inc", { "self_logits", "add_self_row_gradients" } },
   { "relative.shaw_differences", "shaw, differences", "attention_self.inc",
-    { "self_pair_offset", "load_self_rows", "self_logit", "self_relative_queries", "self_relative_rows_grad" } },
+    { "self_pair_offset", "load_self_rows", "self_logit", "add_self_row_gradients", "self_relative_rows_grad" } },
   { "relative.drawn", "relative, drawn", "step.c",
     { "shared", "drawn_distance", "draw_self_distances", "begin_step", "begin_shard", "end_self_relative" } },
   { "relative.clamped", "relative, clamped", "step.c", { "drawn_distance", "begin_step" } },

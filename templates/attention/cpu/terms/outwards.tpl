@@ -69,7 +69,7 @@ static const real ${PREFIX}LEAST_TOTAL = ${least}; /* least divisor of the weigh
 
 /* The inverse of the divisor of a group's weights. A query with a tiny sum of weights keeps small weights; the weights
  * of a query without other keys are 0. */
-INLINE vector ${name}_inverse_of(vector total) { return 1 / maximum(total, broadcast(${PREFIX}LEAST_TOTAL)); }
+INLINE vector invert_${name}_total(vector total) { return 1 / maximum(total, broadcast(${PREFIX}LEAST_TOTAL)); }
 % end
 
 /* Attention of one head of one sequence. Rows of queries, keys and values are QUERY_STRIDE apart, rows of out WIDTH
@@ -84,7 +84,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
         ${total}weigh_outwards(T, first, kept.weights, kept.chances, head->along, head->across);
         weighted_rows(${PREFIX}HEAD_WIDTH, T, kept.weights, ${PREFIX}QUERY_STRIDE, key + WIDTH, o);
 % if terms.normalised then
-        vector inverse = ${name}_inverse_of(total);
+        vector inverse = invert_${name}_total(total);
         store(kept.inverse_sum + first, inverse);
         scale_columns(${PREFIX}HEAD_WIDTH, inverse, o);
 % end
@@ -127,7 +127,7 @@ static void end_${name}_numbers(const ${name}_number_sums *sums, ${stack.paramet
 for (int l = 0; l < ${stack.count}; l++) end_${name}_numbers(sums->numbers[l], &g->${stack.member}[l]);
 % section("trace_head")
 % local total = terms.normalised and "vector total = " or ""
-% local factor = terms.normalised and name .. "_inverse_of(total)" or "broadcast(1)"
+% local factor = terms.normalised and "invert_" .. name .. "_total(total)" or "broadcast(1)"
 /* Traces one head of one sequence; rows of query and key are as in attend_${name}, and kept serves as workspace.
  *
  *   scores, attention   [T][T] query by key, written; NULL: not requested. A token's score with itself is -infinity

@@ -17,7 +17,7 @@ head.rows = ${name}_rows(w->step, l)${of_head};
 head->drows = w->sums.${name}.rows[l]${dof_head}; % section("head_grad")
 % section("queries")
 const real *rows; /* the row of the first query with key 0 */
-int stride;
+int stride; /* elements from one channel of the rows to the next */
 % section("load")
 group->rows = head->rows + first + head->${S} - 1;
 group->stride = head->stride;
@@ -72,7 +72,7 @@ INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_words}
 }
 
 /* Adds to dq, before its factors are applied, the gradients of a group's queries from the terms of the rows${of_biases}. */
-INLINE void ${name}_relative_queries(const ${name}_head *head, int first, int begin, int end,
+INLINE void add_${name}_row_gradients(const ${name}_head *head, int first, int begin, int end,
         const real *restrict dlogits, vector inverse, vector *dq) {
     const int T = head->T, S = head->${S};
 % if rows.biases then
@@ -94,7 +94,7 @@ memset(scratch->dlogits, 0, ${PREFIX}KEYS * LANES * sizeof(real)); % section("qu
 % section("queries_back")
 memset(dlogits + (begin - ${PREFIX}KEYS) * LANES, 0, ${PREFIX}KEYS * LANES * sizeof(real)); % if terms.spans
 memset(dlogits + ${to_key} * LANES, 0, ${PREFIX}KEYS * LANES * sizeof(real));
-${name}_relative_queries(head, first, begin, end, dlogits, inverse, dq);
+add_${name}_row_gradients(head, first, begin, end, dlogits, inverse, dq);
 % section("rows_back")
 for (int x = 0; x < ${name}_distance_count(${T_S}); x += ${PREFIX}KEYS) ${name}_relative_rows_grad(head, ${T_S}, x,
         scratch, head->drows);
@@ -120,6 +120,7 @@ INLINE int ${name}_row_stride(${length_words}) { return (round_up(${cross and "T
 /* Elements of a layer's rows: [RELATIVE_WIDTH][row_stride]. */
 INLINE size_t ${name}_row_elements(${length_words}) { return (size_t)${name}_row_stride(${T_S}) * ${PREFIX}RELATIVE_WIDTH; }
 
+/* The signed distance of row x in a set. */
 INLINE int ${name}_distance(const lh_cpu_step *step, int set, int x) {
     const int32_t *drawn = ((const shared *)step->shared)->${prefix}distance[set]${middle};
     return ${distance};

@@ -43,7 +43,7 @@ INLINE void ${name}_logits(const int N, const ${name}_queries *group, const real
 % section("queries_grad")
 
 /* Adds to dq, before its factors are applied, the gradients of a group's queries from the terms of the rows. */
-INLINE void ${name}_relative_queries(const ${name}_head *head, int first, int begin, int end,
+INLINE void add_${name}_row_gradients(const ${name}_head *head, int first, int begin, int end,
         const real *restrict dlogits, vector *dq) {
     const int ${of_head};
     for (int j = ${from_key}; j < ${to_key}; j++) {
@@ -70,7 +70,7 @@ INLINE void ${name}_relative_rows_grad(const ${name}_head *head, int i, const ${
                     *(const ${name}_part *)(row + part * ${PREFIX}HEAD_PART) * dlogit[j * LANES];
     }
 }
-${name}_relative_queries(head, first, begin, end, dlogits, dq); % section("queries_back")
+add_${name}_row_gradients(head, first, begin, end, dlogits, dq); % section("queries_back")
 for (int i = ${from_query}; i < ${to_query}; i++) ${name}_relative_rows_grad(head, i, scratch); % section("rows_back")
 % section("rows_back_of_block")
 for (int i = block.first_query; i < block.end_query; i++) ${name}_relative_rows_grad(&block, i, scratch);

@@ -3,7 +3,7 @@
 const real *weight; /* [WIDTH][HEAD_WIDTH] maps a sinusoid to the head's channels */
 const real *codes; /* [keys][WIDTH] sinusoids of the keys' positions */
 const real *places; /* sinusoids of the queries' positions, channel by channel */
-int place_stride;
+int place_stride; /* elements from one channel of places to the next */
 const position_row *table; /* sinusoids by position */
 const int32_t *position; /* positions of queries */
 real *rotated, *far; /* workspace: a group's rotated queries, and their products with the keys */
@@ -47,7 +47,7 @@ ${name}_far_logits(head, ${from}, ${to}); % section("far")
 % local before = bounded and " + before" or ""
 /* Adds to dq, before its factors are applied, the gradients of a group's queries from the terms of distances. Also adds
  * the gradients of the biases and of the weight. */
-INLINE void ${name}_turned_queries(const ${name}_head *head, int first, int begin, int end,
+INLINE void add_${name}_rotated_gradients(const ${name}_head *head, int first, int begin, int end,
         const real *restrict dlogits, const ${name}_scratch *scratch, vector inverse, vector *dq) {
     const int ${terms.spans and "T = head->T" or of_head}, queries = ${to_query} - first < LANES ? ${to_query} - first : LANES;
     const int before = first < head->first_query ? head->first_query - first : 0;
@@ -62,7 +62,7 @@ INLINE void ${name}_turned_queries(const ${name}_head *head, int first, int begi
     % slot("biases_back")
     % call("outer_sums", bounded and "queries - before" or "queries", ("widest_divisor(%s, OUTER_ROWS)"):format(H), H, ("%d * %s"):format(rows.vectors, H), "WIDTH", "rows", bounded and "drotated + before * WIDTH" or "drotated", "head->dweight", "OUTER_ADD")
 }
-${name}_turned_queries(head, first, begin, end, dlogits, scratch, inverse, dq); % section("queries_back")
+add_${name}_rotated_gradients(head, first, begin, end, dlogits, scratch, inverse, dq); % section("queries_back")
 % section("scratch_behind")
 real *rotated; /* [WIDTH][LANES] a group's rotated queries; in the backward pass their gradients, [LANES][WIDTH] */
 real *far; /* [keys][LANES] products of rotated queries with the sinusoids of keys */

@@ -44,10 +44,11 @@ static size_t ${name}_relative_bytes(${length_words}) {
 }
 
 % section("step_functions")
+/* Makes the sinusoids of a set's distances; returns their number. */
 static int make_${name}_codes(const lh_cpu_step *step, int set) {
     int count = ${name}_distance_count(${of_step});
     real *codes = ${name}_codes(step, set);
-    for (int x = 0; x < count; x++) signed_sinusoid(step->tables, ${name}_distance(step, set, x), codes + x * WIDTH);
+    for (int x = 0; x < count; x++) write_signed_sinusoid(step->tables, ${name}_distance(step, set, x), codes + x * WIDTH);
     return count;
 }
 
@@ -55,6 +56,7 @@ NOINLINE void to_${name}_relative(int rows, const real *codes, const real *panel
     matmul(rows, WIDTH, WIDTH, codes, panels, y, FINISH_STORE, NULL);
 }
 
+/* Makes layer l's rows of distances, channel by channel, from the sinusoids. */
 static void make_${name}_rows(const lh_cpu_step *step, int l, int count, const real *codes) {
     const parameters *p = step->parameters;
     real *panels = ((shared *)step->shared)->${stack.member}[l].${prefix}relative;
@@ -81,6 +83,7 @@ NOINLINE void ${name}_relative_weight_grad(int rows, const real *codes, const re
     matmul_weight_grad(rows, WIDTH, WIDTH, codes, drows, dw);
 }
 
+/* Adds the gradients of layer l's weight of distances and biases. */
 static void end_${name}_relative(const lh_cpu_step *step, int l, const ${name}_sums *sums, ${stack.parameters} *g) {
     int count = ${name}_distance_count(${of_step});
     ${name}_relative_weight_grad(count, ${name}_codes(step, ${rows.set_of_layer}), sums->rows[l], g->${prefix}relative);

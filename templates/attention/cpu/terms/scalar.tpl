@@ -10,8 +10,8 @@ memset(&gathered, 0, sizeof gathered);
 vector dlogit = ${name}_score_pair_grad(head->scores, head->dscores, head->h, &gathered, first, j, logit,
         dscore * live_inverse, dscore);
 end_${name}_score_group(head->dscores, head->h, &gathered, ${span}, first); % section("gathered") % if scalar.gathers
-const ${name}_score_tables scores = ${name}_score_tables_of(w->step, l); % section("heads")
-const ${name}_score_tables tables = ${name}_score_tables_of(w->step, l); % section("traced")
+const ${name}_score_tables scores = find_${name}_score_tables(w->step, l); % section("heads")
+const ${name}_score_tables tables = find_${name}_score_tables(w->step, l); % section("traced")
 % section("tables")
 #include "score_${name}.inc"
 

@@ -1,7 +1,7 @@
 % section("members")
 const real *rows; /* vectors of distances, ${PREFIX}HEAD_WIDTH apart */
 const int *row; /* [keys][queries] index of each pair's row */
-a.row = ${prefix}pair_rows_of(v, l).row; % section("set_members")
+a.row = ${prefix}find_pair_rows(v, l).row; % section("set_members")
 % section("row_of_pair")
 /* The index of a pair's row, counted from a->rows. */
 INLINE int ${prefix}row_at(const ${prefix}head *a, int i, int j) { return a->row[j * a->T + i]; }
@@ -14,7 +14,7 @@ const size_t pairs = ${rows.times_sets}${prefix}lay_out_pair_rows(&r, NULL, ${at
 
 % local of_set = rows.sets > 1 and " + l * size" or ""
 /* The vectors of the pairs of layer l. */
-INLINE ${prefix}pair_rows ${prefix}pair_rows_of(const step_view *v, int l) {
+INLINE ${prefix}pair_rows ${prefix}find_pair_rows(const step_view *v, int l) {
     ${prefix}pair_rows r;
     const size_t size = ${prefix}lay_out_pair_rows(&r, NULL, ${attends.lengths_of_view});
     ${prefix}lay_out_pair_rows(&r,
@@ -23,7 +23,7 @@ INLINE ${prefix}pair_rows ${prefix}pair_rows_of(const step_view *v, int l) {
 }
 
 /* The number of vectors of layer l. */
-INLINE int ${prefix}row_count(const step_view *v, int l) { return *${prefix}pair_rows_of(v, l).count; }
+INLINE int ${prefix}row_count(const step_view *v, int l) { return *${prefix}find_pair_rows(v, l).count; }
 % section("distance_count")
 % slot("most_distances")
 
@@ -48,7 +48,7 @@ INLINE size_t ${prefix}lay_out_pair_rows(${prefix}pair_rows *r, const int *memor
 % section("distance_of_row")
 /* The signed distance of vector x of a set. */
 INLINE int ${prefix}relative_distance(const step_view *v, int set,
-        int x) { return ${prefix}pair_rows_of(v, set).distance[x]; }
+        int x) { return ${prefix}find_pair_rows(v, set).distance[x]; }
 
 % section("sum_of_row")
 for (int h = 0; h < ${PREFIX}HEADS; h++) sum += sums.${prefix}rows[(((size_t)l * ${PREFIX}HEADS + h) * ${prefix}count + row) * ${PREFIX}HEAD_WIDTH + d];

@@ -1,6 +1,6 @@
 const ${prefix}score_tables *score; % section("members")
 a.score = score; % section("set_members")
-const ${prefix}score_tables tables = ${prefix}score_tables_of(v, l); % section("tables")
+const ${prefix}score_tables tables = ${prefix}find_score_tables(v, l); % section("tables")
 ${prefix}score_pair(${a}score, ${a}T, ${a}S, ${a}h, i, ${j}, ${inner}) % section("score")
 % section("gradient_of_logit")
 const real dlogit = ${prefix}score_logit_grad(a.score, a.T, a.S, a.h, i, j, logit, dscore); % if scalar.cuda.logit_grad and dlogit
@@ -11,7 +11,7 @@ ${attends.once}w->${prefix}pair_scores[column + (size_t)i * v->${attends.S}] = d
 % local of_layer = scalar.per_layer and " + (size_t)l * " .. bytes or ""
 
 /* The tables that layer l's score reads. */
-INLINE ${prefix}score_tables ${prefix}score_tables_of(const step_view *v, int l) {
+INLINE ${prefix}score_tables ${prefix}find_score_tables(const step_view *v, int l) {
     ${prefix}score_tables s;
     size_t used = 0; % if scalar.cuda.tables[1]
     ${prefix}lay_out_score(&s, v->shared.${prefix}score${of_layer}, &used, v->${attends.T}, v->${attends.S});

@@ -3,7 +3,7 @@
 % local of_layer = scalar.per_layer and " + (size_t)block()->l * " .. bytes or ""
 
 /* The gradients of the layer's tables. */
-INLINE ${prefix}${scalar.cuda.gradient_set.type} ${prefix}score_gradients_of(void) {
+INLINE ${prefix}${scalar.cuda.gradient_set.type} ${prefix}find_score_gradients(void) {
     ${prefix}${scalar.cuda.gradient_set.type} d;
     size_t used = 0;
     ${prefix}${scalar.cuda.gradient_set.lay_out}(&d, block()->sums.${prefix}score${of_layer}, &used, block()->view.${attends.T},
@@ -25,7 +25,7 @@ sums->${prefix}score = (char *)take(memory, used,
 if (t->rank == 0) { % if scalar.sets == 1
 for (int l = t->rank; l < ${PREFIX}SCORE_SETS; l += t->blocks) { % elseif attends.end_by_layer
 for (int l = 0; t->rank == 0 && l < ${PREFIX}SCORE_SETS; l++) { % else
-    const ${prefix}score_tables tables = ${prefix}score_tables_of(v, ${set}); % if scalar.cuda.finish.uses.s
+    const ${prefix}score_tables tables = ${prefix}find_score_tables(v, ${set}); % if scalar.cuda.finish.uses.s
     ${prefix}${scalar.cuda.gradient_set.type} d;
     used = 0;
     ${prefix}${scalar.cuda.gradient_set.lay_out}(&d, sums.${prefix}score${of_set}, &used, ${attends.T_of_view}, ${attends.S_of_view});

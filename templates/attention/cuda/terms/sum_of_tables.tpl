@@ -1,6 +1,6 @@
 % local more = "first > 0 || l < " .. stack.count .. " - 1"
 % section("begin_owner")
-const ${prefix}${scalar.cuda.gradient_set.type} gradients = ${prefix}score_gradients_of(), *d = &gradients;
+const ${prefix}${scalar.cuda.gradient_set.type} gradients = ${prefix}find_score_gradients(), *d = &gradients;
 real out[${gathered.count}] = {0}; % section("clear")
 ${prefix}score_grad_${class}(a.score, a.T, a.S, a.h, i, j, logit, ${attends.dscore}, out); % section("add_pair")
 % section("store")
@@ -9,7 +9,7 @@ if (!${prefix}leads_head()) continue; % if attends.head_lanes > 1
 ${g.target} = out[${g.at}]; % if scalar.per_layer
 ${g.target} = l == ${stack.count} - 1 ? out[${g.at}] : ${g.target} + out[${g.at}]; % else
 % end
-const ${prefix}score_tables tables = ${prefix}score_tables_of(v, l); % section("begin_kept")
+const ${prefix}score_tables tables = ${prefix}find_score_tables(v, l); % section("begin_kept")
 % section("resume")
 real out[${gathered.count}];
 % for _, g in ipairs(gathered) do

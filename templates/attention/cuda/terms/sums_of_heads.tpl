@@ -5,13 +5,13 @@ ${prefix}score_grad_uniform(a.score, a.T, a.S, a.h, i, j, logit, ${attends.dscor
 ${attends.once}for (int k = 0; k < ${scalar.cuda.uniform_count}; k++) w->${prefix}head_sums[k * sequences * ${PREFIX}HEADS * v->${attends.T} + task] = gathered[k];
 % section("behind_owners")
 
-/* Gradients of tables with one number per head: sums over the queries of a shard, one warp per head, in a fixed
+/* Sums the gradients of tables with one number per head over the queries of a shard, one warp per head, in a fixed
  * order. */
 INLINE void ${prefix}attend_heads(void) {
     const workspace *w = &block()->work;
     const int T = block()->view.${attends.T}, sequences = block()->sequences;
     const int l = block()->l; % if not scalar.per_layer
-    const ${prefix}${scalar.cuda.gradient_set.type} gathered = ${prefix}score_gradients_of(), *d = &gathered;
+    const ${prefix}${scalar.cuda.gradient_set.type} gathered = ${prefix}find_score_gradients(), *d = &gathered;
     const int lane = threadIdx.x % WARP;
     for (int h = threadIdx.x / WARP; h < ${PREFIX}HEADS; h += WARPS) {
         real sum;
