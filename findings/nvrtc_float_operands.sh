@@ -1,12 +1,12 @@
 #!/bin/sh
-# A float as a tf32 operand in inline assembly compiles for new GPUs alone.
+# A float as a tf32 operand in inline assembly compiles for new GPUs only.
 #
-# Version: NVRTC 13.5.37 (pip package nvidia-cuda-nvrtc), Python 3.11; Linux on x86-64, 2026-11-29. 13.0.88 does the same.
-# Operands of tensor instructions in tf32, and results of cvt.rna.tf32.f32, are of PTX's type .b32. For sm_100 and later
-# the compiler declares registers of floats as .b32, too, so the constraint "f" gives such an operand what it wants, and
-# kernels that pass floats there without __float_as_uint compile. For sm_80 to sm_90 it declares the same registers as
-# .f32, and the assembler refuses the same source: "Arguments mismatch". So code that was written on a new GPU may not
-# compile for an older one, although it uses nothing that the older one lacks. With the constraint "r" and
+# Version: NVRTC 13.5.37 (pip package nvidia-cuda-nvrtc), Python 3.11; Linux on x86-64, 2026-11-29. 13.0.88 does the
+# same. Operands of tensor instructions in tf32, and results of cvt.rna.tf32.f32, are of PTX's type .b32. For sm_100 and
+# later the compiler declares registers of floats as .b32, too, so an operand with the constraint "f" has the right
+# type, and kernels that pass floats there without __float_as_uint compile. For sm_80 to sm_90 it declares the same
+# registers as .f32, and the assembler refuses the same source: "Arguments mismatch". So code that was written on a new
+# GPU may not compile for an older one, although it uses nothing that the older one lacks. With the constraint "r" and
 # __float_as_uint it compiles for all of them.
 #
 # Seen:

@@ -3,11 +3,10 @@
 #
 # Versions: safetensors 0.8.0, numpy 2.4.6, Python 3.11; Linux on x86-64, 2026-11-28.
 # A transposed or strided numpy array is a view: its numbers do not lie in memory in the order of its indices. save_file
-# and save of safetensors.numpy write such an array's shape beside bytes of its memory, in the order in which they lie
-# there. Nothing is raised, and the file that results is valid: it has other numbers than the array, permuted for a
-# transposed array, and for one of every second column the first numbers of the whole. Weights that are transposed on
-# the way from one framework to another are the usual case. numpy.ascontiguousarray before the call gives the numbers of
-# the array.
+# and save of safetensors.numpy write such an array's shape, but the bytes in the order of its memory. No exception is
+# raised, and the file is valid, but its numbers are not those of the array: for a transposed array they are permuted,
+# and for every second column they are the first numbers of the whole array. The usual case is a weight that is
+# transposed between two frameworks. After numpy.ascontiguousarray the numbers are right.
 #
 # Seen:
 #   transposed      wrote [[0, 3], [1, 4], [2, 5]]   read [[0, 1], [2, 3], [4, 5]]
