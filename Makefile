@@ -99,8 +99,8 @@ check_levels = $(if $(levels_problem),echo "$(levels_problem)" >&2; exit 1,:)
 upper = $(shell echo $(1) | tr 'a-z-' 'A-Z_')
 have = $(foreach level,$(1),-DLH_HAVE_$(call upper,$(level)))
 
-# Libraries are static archives where they exist, so that a trainer needs nothing but libc on another machine. An archive
-# that a release carries comes first (make dist).
+# Libraries are static archives where they exist, so that a trainer needs nothing but libc on another machine. An
+# archive that a release carries comes first (make dist).
 CARRIED_JANSSON := $(if $(CARRIED),$(dir $(LIBRARY))libjansson.a)
 archive = $(or $(filter %/$(1),$(CARRIED_JANSSON)),$(filter /%,$(shell $(CC) -print-file-name=$(1) 2>/dev/null)))
 JANSSON = $(call once,JANSSON,$(or $(call archive,libjansson.a),-ljansson))
@@ -143,8 +143,8 @@ all: library $(GENERATED:%=$(BUILD)/trainers/%/trainer) ## build the runtime lib
 library: $(LIBRARY) ## build the runtime as a static archive
 
 # An output file gets its name once it is complete, since another build in this folder, perhaps on another machine, may
-# be reading it. Arguments of compile: flags. Arguments of make_whole: a command up to its output's name, and the rest of
-# it.
+# be reading it. Arguments of compile: flags. Arguments of make_whole: a command up to its output's name, and the rest
+# of it.
 SELF := $(shell uname -n)-$$$$
 make_whole = $(1) $@.$(SELF) $(2) && mv -f $@.$(SELF) $@ || { rm -f $@.$(SELF); exit 1; }
 compile = $(CC) $(1) -MMD -MP -MT $@ -MF $@.$(SELF).d -c -o $@.$(SELF) $< && mv -f $@.$(SELF).d $(@:.o=.d) && \
@@ -179,7 +179,8 @@ $(CARRIED_JANSSON): $(patsubst %.c,$(B)/%.o,$(wildcard third_party/jansson/*.c))
 	@cp third_party/jansson/LICENSE $(@:.a=.LICENSE)
 	$(call make_whole,ar rcs,$^)
 
-# Analyses call these programs; nothing else is linked with LAPACK. $(LAPACK) may name another library with its functions.
+# Analyses call these programs; nothing else is linked with LAPACK. $(LAPACK) may name another library with its
+# functions.
 LAPACK ?= -llapack -lblas
 
 TOOL_LIBRARIES.procrustes = $(LAPACK)

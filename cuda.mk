@@ -5,8 +5,8 @@
 # JIT=1              carry the text instead, for NVRTC on the node; with ARCH, in addition to compiled images
 # CUDA_ROOT=DIR      the toolkit's folder
 #
-# Device code is compiled by nvcc, or by runtime/device_compiler.c, which calls NVRTC. runtime/cuda/toolkit.sh finds both.
-# TOOLKIT is the output of that script, for callers that have it already.
+# Device code is compiled by nvcc, or by runtime/device_compiler.c, which calls NVRTC. runtime/cuda/toolkit.sh finds
+# both. TOOLKIT is the output of that script, for callers that have it already.
 $(foreach name,TARGETS ARCH JIT CUDA_ROOT TOOLKIT,$(if $(filter environment,$(origin $(name))),$(eval $(name) :=)))
 TARGETS := $(or $(TARGETS),cpu)
 WITH_CUDA := $(filter cuda,$(subst $(comma), ,$(TARGETS)))

@@ -118,7 +118,8 @@ layer_lint() {
         sh -n "$script" || exit; done'
 }
 
-# Runs the Lua tests, and counts by luaunit's last lines: "Ran 5 tests in 0.1 seconds, 5 successes, 0 failures, 1 error, 2 skipped".
+# Runs the Lua tests, and counts by luaunit's last lines: "Ran 5 tests in 0.1 seconds, 5 successes, 0 failures, 1 error,
+# 2 skipped".
 layer_lua() {
     slow=$(printf 'tests/lua/test_%s.lua\n' $SLOW_LUA)
     set -- $({ [ -n "$quick" ] || echo "$slow"; } && ls tests/lua/test_*.lua | grep -vxF -e "$slow")
@@ -146,7 +147,8 @@ layer_stale() {
     check "generated/ is what would be written" ./longhand dev stale
 }
 
-# Counts the results of a cmocka binary, by its name. Its XML is parsed, because its other formats count a skipped test as failed.
+# Counts the results of a cmocka binary, by its name. Its XML is parsed, because its other formats count a skipped test
+# as failed.
 count_unit() {
     read_results "$1"
     number='"\([0-9]*\)"'
@@ -271,8 +273,8 @@ use_compiler_cache() {
 
 # System tests print "ok NAME", "not ok NAME" or "skip NAME: reason", one line each, and other lines that explain them.
 # They run side by side, two more than there are processors, since many of them wait; objects that several of them link
-# are compiled before, and the longest tests begin first. Their trainers take longer to compile than to run, so they are optimised
-# less; other layers test steps with the flags of a release.
+# are compiled before, and the longest tests begin first. Their trainers take longer to compile than to run, so they are
+# optimised less; other layers test steps with the flags of a release.
 layer_system() {
     check "the runtime compiles" "$MAKE" -s -j"$jobs" library
     check "the runtime compiles with sanitizers" "$MAKE" -s -j"$jobs" library VARIANT=asan

@@ -33,11 +33,11 @@ UNIT_TESTS.tsan := $(patsubst %,$(B)/tests/unit/test_%,engine evaluate group loo
 	window team)
 UNIT_TESTS := $(UNIT_TESTS.$(VARIANT))
 
-# Unit tests are one cmocka binary per file, linked with the reference kernels. Tests of generated code link the specs of
-# tests/specs and have the flags of a release; all others run with sanitizers. Compiling a step takes seconds, so not all
-# steps are compiled for all levels, nor optimised as trainers are: specs of EVERY_LEVEL are compiled for all levels, some
-# random ones for the plainest, the others for LEVELS. Specs of AS_RELEASED (patterns) are optimised; the others compile
-# in a third of the time, which saves more than their slower steps cost. Kernels are the same in all.
+# Unit tests are one cmocka binary per file, linked with the reference kernels. Tests of generated code link the specs
+# of tests/specs and have the flags of a release; all others run with sanitizers. Compiling a step takes seconds, so not
+# all steps are compiled for all levels, nor optimised as trainers are: specs of EVERY_LEVEL are compiled for all
+# levels, some random ones for the plainest, the others for LEVELS. Specs of AS_RELEASED (patterns) are optimised; the
+# others compile in a third of the time, which saves more than their slower steps cost. Kernels are the same in all.
 EVERY_LEVEL ?= parity_sincos parity_dropout_rand_rope
 AS_RELEASED ?= $(EVERY_LEVEL) parity_relative parity_dropout_relative parity_decoder_rope parity_float64_encoder_decoder \
 	parity_geometric_plain parity_shaw

@@ -3,7 +3,7 @@
 # compiler the test is skipped.
 
 trainer=$work/out/trainer
-library=$root/build/release/emulation/$SPEC.so # the emulated driver with the trainer's kernels, and an emulated cuBLASLt
+library=$root/build/release/emulation/$SPEC.so # an emulated driver with the trainer's kernels, and an emulated cuBLASLt
 
 toolkit=$(sh runtime/cuda/toolkit.sh --root "" --arch sm_90 --least 75 2>/dev/null)
 if [ -z "$toolkit" ]; then

@@ -5,8 +5,8 @@
 
 trainer=$work/out/trainer
 
-# spec FILE KIND MORE-OPTIONS EVAL
-spec() {
+# Writes a spec: FILE KIND OPTIONS EVAL, the fields after the first in the syntax of Lua.
+write_spec() {
     cat >"$work/$1.lua" <<END
 return {
   task = { kind = "$2", seed = 3, options = { numbers = 4096, $3 } },
@@ -20,23 +20,11 @@ return {
 END
 }
 
-folder() {
-    echo "$work/$1"/*/*/lr*-seed0
-}
-
-results() {
-    cksum <"$(folder "$1")/checkpoint.safetensors"
-    sed 's/,"steps_per_second":[^}]*//' "$(folder "$1")/metrics.jsonl"
-    cat "$(folder "$1")/eval.jsonl"
-}
-
-same_results() {
-    results "$1" >"$work/expected" && results "$2" >"$work/actual" && cmp "$work/expected" "$work/actual"
-}
+same_results() { have_equal_results "$(find_run "$1")" "$(find_run "$2")" metrics.jsonl eval.jsonl; }
 
 # 3584 numbers in batches of 256: 14 in an epoch.
-same_bits() {
-    spec arithmetic successor 'width = 9' \
+keeps_bits() {
+    write_spec arithmetic successor 'width = 9' \
         'novel = false, by = { digits = { 1, 6 }, carry = true }' &&
         ./longhand build "$work/arithmetic.lua" --levels best --out "$work/out" &&
         ends_with 0 'an epoch is 14 batches, 42 steps are 3 epochs' "$trainer" train --out "$work/whole" --threads 1 &&
@@ -44,7 +32,8 @@ same_bits() {
         "$trainer" train --out "$work/parts" --threads 3 --resume && same_results whole parts
 }
 
-has() {
+# Checks that as many lines of an evaluation match a pattern: COUNT PATTERN FOLDER.
+has_lines() {
     [ "$(grep -c "$2" "$3/eval.jsonl")" -eq "$1" ] && return
     echo "wanted $1 lines with $2"
     cat "$3/eval.jsonl"
@@ -53,41 +42,42 @@ has() {
 
 # There are 6 counts of digits, and for each count every length of a carry chain; all numbers of few digits are in
 # training or validation.
-lines() {
-    run=$(folder whole)
-    has 6 '"split":"test","by":{"digits":[1-6]},' "$run" &&
-        has 27 '"split":"test","by":{"digits":[1-6],"carry":[0-6]},"examples":50,' "$run" &&
-        has 1 '"by":{"digits":1},"examples":9,' "$run" &&
-        has 15 '"split":"test","by":{"digits":[56].*"beyond":\["digits".*"trained":0}' "$run" &&
-        has 1 '"by":{"digits":4,"carry":4},.*"beyond":\["carry"\],"trained":0}' "$run" &&
+writes_a_line_per_condition() {
+    run=$(find_run whole)
+    has_lines 6 '"split":"test","by":{"digits":[1-6]},' "$run" &&
+        has_lines 27 '"split":"test","by":{"digits":[1-6],"carry":[0-6]},"examples":50,' "$run" &&
+        has_lines 1 '"by":{"digits":1},"examples":9,' "$run" &&
+        has_lines 15 '"split":"test","by":{"digits":[56].*"beyond":\["digits".*"trained":0}' "$run" &&
+        has_lines 1 '"by":{"digits":4,"carry":4},.*"beyond":\["carry"\],"trained":0}' "$run" &&
         ends_with 0 'Exact match in percent by carry' ./longhand report "$work/whole" --out "$work/report" &&
         grep -q '0% of 5 to 6' "$work/report/report.txt"
 }
 
-# Only defaults differ from the first trainer, and the evaluated examples are those that were not trained on.
-novel() {
+# The trainer differs from the first one in its defaults alone. It evaluates examples that were not trained on.
+evaluates_novel_examples() {
     sed -i 's/novel = false/novel = true/' "$work/arithmetic.lua" &&
         ./longhand build "$work/arithmetic.lua" --levels best --out "$work/out" &&
-        "$trainer" eval --checkpoint "$(folder whole)/checkpoint.safetensors" --out "$work/novel" &&
-        has 0 '"trained":[^0]' "$work/novel" &&
-        has 2 '"split":"test","by":{"digits":[56]},.*"trained":0,"novel":true}' "$work/novel"
+        "$trainer" eval --checkpoint "$(find_run whole)/checkpoint.safetensors" --out "$work/novel" &&
+        has_lines 0 '"trained":[^0]' "$work/novel" &&
+        has_lines 2 '"split":"test","by":{"digits":[56]},.*"trained":0,"novel":true}' "$work/novel"
 }
 
 # Trains the other three tasks: aligned, stratified and in other bases.
-others() {
-    spec arithmetic addition 'width = 8, base = 12, input = "aligned"' 'by = { digits = { 1, 4 }, carry = true }' &&
+trains_other_tasks() {
+    write_spec arithmetic addition 'width = 8, base = 12, input = "aligned"' 'by = { digits = { 1, 4 }, carry = true }' &&
         ./longhand train "$work/arithmetic.lua" -- --out "$work/others" --steps 3 || return
-    spec arithmetic multiplication 'width = 9, split = "stratified"' 'by = { digits = { 1, 4 }, carry = { 0, 2 } }' &&
+    write_spec arithmetic multiplication 'width = 9, split = "stratified"' 'by = { digits = { 1, 4 }, carry = { 0, 2 } }' &&
         ./longhand train "$work/arithmetic.lua" -- --out "$work/others" --steps 3 || return
-    spec arithmetic parity 'width = 20, target = "last"' 'by = { digits = { list = { 6, 20 } } }' &&
+    write_spec arithmetic parity 'width = 20, target = "last"' 'by = { digits = { list = { 6, 20 } } }' &&
         ./longhand train "$work/arithmetic.lua" -- --out "$work/others" --steps 3 &&
         [ "$(cat "$work"/others/*/*/*/eval.jsonl | grep -c '"split":"test"')" -ge 20 ]
 }
 
-# Compares traces of the plain run with those of the run in a frame: FLAGS.
-traced() {
+# Compares traces of the plain run with those of the run that is tested in frames: FLAGS.
+have_equal_traces() {
     for name in plain framed; do
-        "$work/$name/trainer" trace --checkpoint "$(folder ${name}_runs)/checkpoint.safetensors" --what entropy --json \
+        "$work/$name/trainer" trace --checkpoint "$(find_run ${name}_runs)/checkpoint.safetensors" --what entropy \
+            --json \
             --examples 20 "$@" >"$work/$name.entropy" || return
     done
     cmp "$work/plain.entropy" "$work/framed.entropy"
@@ -95,23 +85,24 @@ traced() {
 
 # A model trained in one frame is tested in other frames and without padding; its parameters do not depend on these
 # tests. Frames for which the encoding has too few rows are refused before anything is trained.
-frames() {
-    spec arithmetic addition 'width = 8' 'by = { digits = { 1, 6 } }' &&
+tests_in_other_frames() {
+    write_spec arithmetic addition 'width = 8' 'by = { digits = { 1, 6 } }' &&
         ./longhand build "$work/arithmetic.lua" --levels best --out "$work/plain" &&
         "$work/plain/trainer" train --out "$work/plain_runs" --steps 20 &&
         ./longhand build "$work/arithmetic.lua" --levels best --out "$work/framed" \
             --set 'eval.by={ digits = { list = { 1, 2, 3, 4, 5, 6, 9 } }, frame = { list = { 0, 6, 12 } } }' &&
         "$work/framed/trainer" train --out "$work/framed_runs" --steps 20 &&
-        cmp "$(folder plain_runs)/checkpoint.safetensors" "$(folder framed_runs)/checkpoint.safetensors" || return
-    grep -v during "$(folder plain_runs)/eval.jsonl" >"$work/expected" &&
-        grep -v 'during\|"frame"' "$(folder framed_runs)/eval.jsonl" >"$work/actual" &&
+        cmp "$(find_run plain_runs)/checkpoint.safetensors" "$(find_run framed_runs)/checkpoint.safetensors" || return
+    grep -v during "$(find_run plain_runs)/eval.jsonl" >"$work/expected" &&
+        grep -v 'during\|"frame"' "$(find_run framed_runs)/eval.jsonl" >"$work/actual" &&
         cmp "$work/expected" "$work/actual" &&
-        has 6 '"by":{"digits":[1-6],"frame":0}' "$(folder framed_runs)" &&
-        has 5 '"by":{"digits":[1-9],"frame":6}' "$(folder framed_runs)" &&
-        has 7 '"by":{"digits":[1-9],"frame":12}' "$(folder framed_runs)" &&
-        traced && traced --split test && traced --split validation --shuffle --seed 3 &&
+        has_lines 6 '"by":{"digits":[1-6],"frame":0}' "$(find_run framed_runs)" &&
+        has_lines 5 '"by":{"digits":[1-9],"frame":6}' "$(find_run framed_runs)" &&
+        has_lines 7 '"by":{"digits":[1-9],"frame":12}' "$(find_run framed_runs)" &&
+        have_equal_traces && have_equal_traces --split test &&
+        have_equal_traces --split validation --shuffle --seed 3 &&
         ends_with 1 'made for one axis of eval.by' "$work/framed/trainer" trace --what entropy --lengths 15 \
-            --checkpoint "$(folder framed_runs)/checkpoint.safetensors" &&
+            --checkpoint "$(find_run framed_runs)/checkpoint.safetensors" &&
         ends_with 0 'Exact match in percent by frame' ./longhand report "$work/framed_runs" --out "$work/by_frame" &&
         sed 's/sinusoid" }/learned", additive = { rows = 20 } }/' "$work/arithmetic.lua" >"$work/rows.lua" &&
         ./longhand build "$work/rows.lua" --levels best --out "$work/rows" --set 'eval.by.frame={ list = { 12 } }' &&
@@ -120,8 +111,8 @@ frames() {
 }
 
 # A frame that is too narrow is reported before any example is made.
-narrow() {
-    spec arithmetic addition 'width = 4' 'by = { digits = { 1, 3 } }' &&
+reports_a_narrow_frame() {
+    write_spec arithmetic addition 'width = 4' 'by = { digits = { 1, 3 } }' &&
         ./longhand build "$work/arithmetic.lua" --levels best --out "$work/narrow" &&
         ends_with 1 'expected: a task.options.width that is 1 greater, or a smaller task.options.numbers' \
             "$work/narrow/trainer" train --out "$work/narrow" &&
@@ -129,10 +120,6 @@ narrow() {
             --set 'eval.by={ digits = { 1, 4 } }'
 }
 
-expect same_bits same_bits
-expect lines lines
-expect novel novel
-expect others others
-expect frames frames
-expect narrow narrow
+expect_each arithmetic_ keeps_bits writes_a_line_per_condition evaluates_novel_examples trains_other_tasks \
+    tests_in_other_frames reports_a_narrow_frame
 finish

@@ -16,25 +16,27 @@ fi
 commit=$(git rev-parse --verify --short=12 "$base^{commit}") || exit 2
 base_lists=build/bits/$commit-$(${CC:-cc} --version | cksum | cut -d ' ' -f 1)
 
-lists_of_base() {
+list_base() {
     mkdir -p "$work/base" && git archive "$commit" | tar -x -C "$work/base" || return
     [ -d "$work/base/tests/bits" ] || cp -r tests/bits "$work/base/tests/bits" || return
     mkdir -p "$base_lists" && (cd "$work/base" && sh tests/bits/list.sh "$root/$base_lists" "$@")
 }
 
-comparable() {
+# Prints a list in a form that can be compared: FILE.
+print_comparable() {
     ${LUA:-lua5.4} tests/bits/evaluations.lua <"$1"
 }
 
-# A spec that BASE lacks is not compared.
-same() {
+# A spec that BASE lacks is not compared: NAME of a list.
+keeps_bits() {
     [ -f "$base_lists/$1" ] || { echo "$commit has no $1" && return; }
-    comparable "$base_lists/$1" >"$work/old" && comparable "$work/lists/$1" >"$work/new" && diff "$work/old" "$work/new"
+    print_comparable "$base_lists/$1" >"$work/old" && print_comparable "$work/lists/$1" >"$work/new" &&
+        diff "$work/old" "$work/new"
 }
 
-expect "bits_of_$commit" lists_of_base "$@"
+expect "bits_of_$commit" list_base "$@"
 expect bits_of_this_tree sh tests/bits/list.sh "$work/lists" "$@"
 for list in "$work"/lists/*.cpu "$work"/lists/*.device; do
-    [ -f "$list" ] && expect "bits_${list##*/}" same "${list##*/}"
+    [ -f "$list" ] && expect "bits_${list##*/}" keeps_bits "${list##*/}"
 done
 finish

@@ -13,30 +13,30 @@ return {
 }
 END
 
-# Prints the share of exact matches on numbers of 10 digits and more; training had 1 to 5.
-far() {
+# Prints the share of exact matches on numbers of 10 digits and more, and the number of lengths; training had 1 to 5
+# digits: FOLDER of runs.
+score_long_numbers() {
     sed -n 's/.*"by":{"digits":\([0-9]*\)}.*"exact_match":\([0-9.e-]*\).*/\1 \2/p' "$work/$1"/*/*/*/eval.jsonl |
         awk '$1 >= 10 { sum += $2; n++ } END { print sum / n, n; exit n != 14 }'
 }
 
-teacher() {
+fails_on_more_digits() {
     ./longhand build "$work/teacher.lua" --levels best --out "$work/trainer" &&
         "$work/trainer/trainer" train --out "$work/teacher" --threads 2 &&
-        far teacher && [ "$(far teacher | awk '{ print ($1 < 0.1) }')" = 1 ]
+        score_long_numbers teacher && [ "$(score_long_numbers teacher | awk '{ print ($1 < 0.1) }')" = 1 ]
 }
 
-calibrates() {
+finds_its_lines() {
     ./longhand calibrate "$work"/teacher/*/*/* --trainer "$work/trainer/trainer" --spec "$work/teacher.lua" \
         --set rows=5 --set threshold.self=0
 }
 
-student() {
+solves_any_number_of_digits() {
     ./longhand build "$work/teacher_calibrated.lua" --levels best --out "$work/trainer" &&
         "$work/trainer/trainer" train --out "$work/student" --threads 2 --steps 800 &&
-        far student && [ "$(far student | awk '{ print ($1 > 0.95) }')" = 1 ]
+        score_long_numbers student && [ "$(score_long_numbers student | awk '{ print ($1 > 0.95) }')" = 1 ]
 }
 
-expect teacher_fails_on_more_digits teacher
-expect calibrate_finds_its_lines calibrates
-expect student_has_any_number_of_digits student
+expect_each teacher_ fails_on_more_digits finds_its_lines
+expect_each student_ solves_any_number_of_digits
 finish

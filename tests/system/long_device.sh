@@ -12,7 +12,8 @@ unset LONGHAND_ISA # prepare.sh and run.sh choose their levels
 base=build/test-device
 tools=$work/tools
 
-nvidia_smi() {
+# Makes a program nvidia-smi for the emulated GPU.
+make_nvidia_smi() {
     mkdir -p "$tools"
     cat >"$tools/nvidia-smi" <<'END'
 case $1 in
@@ -26,7 +27,7 @@ END
     chmod +x "$tools/nvidia-smi"
 }
 
-prepares() {
+is_prepared() {
     cat >"$work/device_shown.lua" <<END
 return {
   task = { kind = "bucket_sort" },
@@ -48,20 +49,20 @@ END
         sh tests/device/prepare.sh --arch sm_90
 }
 
-names() { cut -d ' ' -f 2 $base/manifest; }
+print_names() { cut -d ' ' -f 2 $base/manifest; }
 
 # Builds a library of each trainer's kernels. No test spec has these names.
-emulates() {
-    for name in $(names); do
+has_emulated_drivers() {
+    for name in $(print_names); do
         specs=build/tests/specs/$name
         mkdir -p "$specs" && cp "$base/trainers/$name/src/device.cu" "$specs" || return
     done
-    make -s -j2 LEVELS=best MORE_EMULATED="$(names | tr '\n' ' ')" $(names | sed 's|.*|build/release/emulation/&.so|')
+    make -s -j2 LEVELS=best MORE_EMULATED="$(print_names | tr '\n' ' ')" $(print_names | sed 's|.*|build/release/emulation/&.so|')
 }
 
-# wrap FOLDER: every trainer of a prepared folder runs over the emulated driver.
+# Puts scripts in the place of trainers, which run them over the emulated driver: FOLDER.
 wrap() {
-    for name in $(names); do
+    for name in $(print_names); do
         folder=$1/trainers/$name
         mv "$folder/trainer" "$folder/real" && cat >"$folder/trainer" <<END && chmod +x "$folder/trainer" || return
 #!/bin/sh
@@ -72,9 +73,9 @@ END
     done
 }
 
-has() { grep -qF -e "$2" "$1" || { echo "not in $1: $2" && cat "$1" && return 1; }; }
+contains() { grep -qF -e "$2" "$1" || { echo "not in $1: $2" && cat "$1" && return 1; }; }
 
-runs() {
+passes_with_real_trainers() {
     wrap "$root/$base" || return
     PATH=$tools:$PATH PREPARED=$base OUT=$work/out REPLICAS=4 ends_with 0 " 0 failed" \
         sh tests/device/run.sh --parts checks,bits,rates --limit 900 || return
@@ -82,16 +83,16 @@ runs() {
         "device_shown, killed" "device_wide, gradients" "wide_sinusoid_bf16, evaluation" \
         "wide_sinusoid_float32, resumed" "reverse_rand_relative_tf32, 50 steps" \
         "parity_rand_relative_float32, logits" "reverse_rand_relative_tf32, rate of 4"; do
-        has "$work/out/report.md" "| $name | ok |" || return
+        contains "$work/out/report.md" "| $name | ok |" || return
     done
     ! grep -e '| skipped |' "$work/out/report.md" &&
-        has "$work/out/report.md" "Emulated GPU (up to 1980 MHz), driver 1.0, toolkit" &&
-        has "$work/out/report.md" "SM clock 1,755 MHz" || return
+        contains "$work/out/report.md" "Emulated GPU (up to 1980 MHz), driver 1.0, toolkit" &&
+        contains "$work/out/report.md" "SM clock 1,755 MHz" || return
     [ "$(grep -c '"mode": "train"' "$work/out/results.json")" -eq 12 ]
 }
 
 # The other machine gets only the archive and the files that git does not ignore.
-builds_elsewhere() {
+is_built_elsewhere() {
     copy=$work/copy
     mkdir -p "$copy/bin" && git ls-files -co --exclude-standard | tar c -T - | tar x -C "$copy" || return
     tar xzf $base.tar.gz -C "$copy" || return
@@ -105,12 +106,9 @@ builds_elsewhere() {
     )
 }
 
-nvidia_smi
-expect device_prepares prepares
-expect device_emulated_drivers emulates
-expect device_real_trainers_pass runs
-expect device_builds_elsewhere builds_elsewhere
-for name in $(names); do
+make_nvidia_smi
+expect_each device_ is_prepared has_emulated_drivers passes_with_real_trainers is_built_elsewhere
+for name in $(print_names); do
     rm -rf "build/tests/specs/$name" build/release/emulation/"$name".* build/release/specs/"$name"*
 done
 rm -rf $base $base.tar.gz $base-work

@@ -14,7 +14,7 @@ SCHEMES="$SCHEMES $MORE_SCHEMES wide_geometric wide_label heads_geometric heads_
 programs=''
 for name in $SCHEMES; do
     id=${family}_$name
-    print_spec "$name"
+    write_spec "$name"
     ./longhand gen "$work/$id.lua" --out "build/tests/specs/$id" >/dev/null || expect "$id" false
     programs="$programs build/release/tests/emulation/test_gradcheck.$id"
     # test_model.c samples examples of any length, which dataset files lack.

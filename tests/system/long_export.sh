@@ -1,8 +1,9 @@
-# Exports every encoding and every form of a network to PyTorch after a few steps, and compares its logits with those of
-# the trainer; and compares LH_RANDOM=200 random networks, without a trainer, with an interpreter of their graphs. Needs
-# PyTorch (LONGHAND_PYTHON names another Python than python3). LH_EXPORT selects cases by a shell pattern. Before that,
-# without a trainer: models of every encoding on the meta device, in bfloat16, float16 and float64, by torch.export over
-# lengths, traced, and, if onnxscript and onnxruntime are installed, in ONNX.
+# Exports models to PyTorch in three ways. First, without a trainer: models of every encoding are used on the meta device,
+# in bfloat16, float16 and float64, by torch.export over lengths, traced, and, if onnxscript and onnxruntime are
+# installed, in ONNX. Second: every encoding and every form of a network is exported after a few steps, and its logits are
+# compared with those of the trainer. Third: LH_RANDOM=200 random networks are compared with an interpreter of their
+# graphs. LH_EXPORT selects cases by a shell pattern. PyTorch is needed (LONGHAND_PYTHON names another Python than
+# python3).
 
 . tests/system/common.sh
 
@@ -11,16 +12,17 @@
     exit 0
 }
 
-travel() {
+are_used_in_torch() {
     mkdir "$work/presets" && "${LUA:-lua5.4}" tests/support/render_presets.lua "$work/presets" &&
         "$PYTHON" tests/python/travel.py "$work/presets" "${LH_EXPORT:-*}.py"
 }
 
-expect models_travel_in_torch travel
+expect models_are_used_in_torch are_used_in_torch
 grep -e PyTorch -e ONNX "$work/.output"
 
-# Parameters that save() of model.py has written begin a training as the checkpoint does.
-saves() {
+# A training that begins with parameters that save() of model.py has written has the lines of one that begins with the
+# checkpoint: NAME.
+saves_parameters() {
     "$PYTHON" -c "import sys; sys.path[:0] = sys.argv[1:2]; import model; model.save(model.load(), sys.argv[2])" \
         "$work/torch/$1" "$work/saved.safetensors" || return
     for from in "$work/saved.safetensors" "$work/torch/$1/checkpoint.safetensors"; do
@@ -40,7 +42,7 @@ TRAIN_LENGTHS='lengths = { 1, 6 },' EVAL_LENGTHS='lengths = { list = { 4 } },'
 
 STACK='layers = 2'
 
-# NAME MODEL ENCODING [MORE]: fields of a spec. The export is written to $work/torch.
+# Trains and exports a model to $work/torch: NAME MODEL ENCODING [FIELDS], the last three in the syntax of a spec.
 exports() {
     spec=$work/$1.lua
     echo "return { encoding = { $3 }, model = { $STACK, heads = 2, width = 16, feedforward = 32, dropout = 0.1, $2 },
@@ -49,12 +51,13 @@ exports() {
     ./longhand build "$spec" --levels best --out "$work/trainer" >/dev/null &&
         "$work/trainer/trainer" train --out "$work/runs" --threads 1 --no-eval >/dev/null &&
         ./longhand export pytorch "$work/runs/$1"/*/* --spec "$spec" --trainer "$work/trainer/trainer" \
-            --out "$work/torch/$1" && { [ "$1" != relative ] || saves "$1"; }
+            --out "$work/torch/$1" && { [ "$1" != relative ] || saves_parameters "$1"; }
     status=$?
     rm -rf "$work/trainer" "$work/runs"
     return $status
 }
 
+# Runs the check `exports` if LH_EXPORT selects it: ARGUMENTS of exports.
 try() {
     case $1 in ${LH_EXPORT:-*}) expect "$1_is_exported" exports "$@" ;; esac
 }

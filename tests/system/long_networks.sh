@@ -6,24 +6,19 @@
 
 COUNT="RANDOM_COUNT=${LH_RANDOM:-25} RANDOM_WIDE=${LH_RANDOM_WIDE:-6}"
 
-# This test has a build folder of its own, since other tests run at the same time.
-cd "$work" || exit 4
-for name in Makefile cuda.mk longhand generator include kernels runtime templates spec tests examples generated \
-    VERSION; do
-    cp -R "$root/$name" "$name" || exit 4
-done
-mkdir -p build/tests/specs
+enter_copy || exit 4
 
-build_them() {
+# Writes the sources of random networks, and builds the tests: FOLDER of tests...
+build_tests() {
     "${LUA:-lua5.4}" tests/support/write_random.lua build/tests/specs $(make -s $COUNT print-random-specs) &&
         make -s -j2 $COUNT LEVELS=best VARIANT=release $(printf 'build/release/tests/%s/test_random ' "$@")
 }
 
 if ${CXX:-g++} --version >/dev/null 2>&1; then
-    expect "random networks build" build_them unit emulation
+    expect "random networks build" build_tests unit emulation
     expect "device code of random networks matches the interpreter" build/release/tests/emulation/test_random
 else
-    expect "random networks build" build_them unit
+    expect "random networks build" build_tests unit
     echo "skip device code of random networks: ${CXX:-g++} does not compile C++"
 fi
 expect "random networks match the interpreter at two levels" build/release/tests/unit/test_random

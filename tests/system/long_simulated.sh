@@ -16,18 +16,19 @@ return {
 END
 echo 'return { time = "1-00:00:00", replicas = 10, max_tasks = 200 }' >"$work/site.lua"
 
-without() { SIMULATED_FAILING=0 complete whole 5850; }
-failing() { SIMULATED_FAILING=30 complete failing 5850 && [ $rounds -gt 1 ]; }
+complete_without_failures() { SIMULATED_FAILING=0 complete whole 5850; }
+complete_with_failures() { SIMULATED_FAILING=30 complete failing 5850 && [ $rounds -gt 1 ]; }
 
-measured() {
+# Runs a function and prints its duration: FUNCTION.
+measure() {
     from=$(date +%s)
     "$@" && echo "$(($(date +%s) - from)) s: $*" >&3
 }
 
 exec 3>&2
 export SIMULATED_FAILING
-expect "5,850 runs of which none fails" measured without
-expect "5,850 runs of which many fail, submitted until all are done" measured failing
-expect "a sweep finds nothing to do" nothing_to_do
-expect "nothing is lost, and nothing counted twice" same
+expect "5,850 runs of which none fails" measure complete_without_failures
+expect "5,850 runs of which many fail, submitted until all are done" measure complete_with_failures
+expect "a sweep finds nothing to do" find_nothing_to_do
+expect "nothing is lost, and nothing counted twice" have_equal_files
 finish

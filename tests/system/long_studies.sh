@@ -3,7 +3,7 @@
 
 . tests/system/common.sh
 
-small() {
+runs_in_small() {
     out=$work/$1
     ./longhand sweep "$1" --scale small --out "$out" &&
         ends_with 0 " 0 to do" ./longhand sweep "$1" --scale small --out "$out" &&
@@ -33,7 +33,7 @@ return {
 STUDY
 
 # Dropout in evaluation is switched off where attention is compared; the human data has 108 puzzles, all but one solved.
-analyses() {
+passes_all_analyses() {
     out=$work/puzzles
     { echo accuracy && yes 1 | head -107 && echo 0.5; } >"$work/people.csv"
     ./longhand sweep "$work/puzzles.lua" --out "$out" &&
@@ -48,9 +48,9 @@ analyses() {
     [ "$(grep -o 'data:image/png;base64,' "$out/report-puzzles/index.html" | wc -l)" -eq 4 ]
 }
 
-expect puzzles analyses
+expect puzzles passes_all_analyses
 for file in spec/studies/*.lua; do
     study=$(basename "$file" .lua)
-    expect "$study" small "$study"
+    expect "$study" runs_in_small "$study"
 done
 finish

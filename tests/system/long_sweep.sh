@@ -1,4 +1,4 @@
-# A study of four cells under interruptions: Ctrl-C at many moments, two sweeps at once, a disk that fills up.
+# A study of four cells is swept under interruptions: Ctrl-C at many moments, two sweeps at once, a disk that fills up.
 
 . tests/system/common.sh
 
@@ -22,30 +22,14 @@ return {
 }
 EOF
 
+# Sweeps the study: FOLDER.
 sweep() { ./longhand sweep "$work/long.lua" --out "$1"; }
 
-# Prints the process numbers of the trainers in the test's folder.
-trainers() {
-    files=$(grep -lzxs "$work/[a-z]*" /proc/[0-9]*/cmdline) # grep fails if a process ends meanwhile
-    [ -n "$files" ] && grep -lzxs -e --missing $files | cut -d / -f 3 | grep .
-}
-
-results() {
-    (cd "$1" && find . -name checkpoint.safetensors -o -name eval.jsonl | sort | xargs cksum)
-    (cd "$1" && find . -name metrics.jsonl | sort | xargs sed 's/,"steps_per_second":[^}]*//')
-}
-
-same_as_whole() {
-    results "$work/whole" >"$work/expected" && results "$1" | cmp - "$work/expected"
-}
-
-whole() {
-    ends_with 0 "long: 16 of 16 runs done" sweep "$work/whole"
-}
+equals_whole() { sum_runs whole >"$work/expected" && sum_runs "$1" | cmp - "$work/expected"; }
 
 # Ctrl-C during planning or a build, then at moments of the trainings: the exit code is 130 before a trainer starts,
 # then 75, and no process is left.
-interrupted() {
+survives_interrupts() {
     rm -rf build/trainers/parity_none-* && stops=0
     for moment in 0.7 1.5 3 6 2 4 5 7 3 2 6 4; do
         ./longhand sweep "$work/long.lua" --out "$work/cut" >"$work/cut.log" 2>&1 &
@@ -53,17 +37,18 @@ interrupted() {
         (sleep $moment && kill -INT $child) 2>/dev/null &
         wait $child
         code=$?
-        ! trainers || return 1
+        ! find_trainers || return 1
         [ $code -ne 0 ] || break
         [ $code -eq 130 ] && continue
         [ $code -eq 75 ] || { cat "$work/cut.log" && return 1; }
         stops=$((stops + 1))
     done
-    ! ls -d build/trainers/*.partial* 2>/dev/null && [ $stops -gt 3 ] && sweep "$work/cut" && same_as_whole "$work/cut"
+    ! ls -d build/trainers/*.partial* 2>/dev/null && [ $stops -gt 3 ] && sweep "$work/cut" &&
+        equals_whole cut
 }
 
 # Two sweeps share the cells, and together complete each run once.
-two_at_once() {
+runs_twice_at_once() {
     sweep "$work/two" >"$work/one.log" 2>&1 &
     other=$!
     sleep 1
@@ -73,26 +58,24 @@ two_at_once() {
     codes="$code $?"
     cat "$work/one.log" "$work/other.log"
     case $codes in "0 0" | "0 75" | "75 0") ;; *) echo "exit codes $codes" && return 1 ;; esac
-    grep -q 'with another process' "$work/one.log" "$work/other.log" && same_as_whole "$work/two"
+    grep -q 'with another process' "$work/one.log" "$work/other.log" && equals_whole two
 }
 
-# The disk has space for the first runs alone.
-full_disk() {
+# The disk has space for half of the runs.
+survives_a_full_disk() {
     need=$(du -sk "$work/whole" | cut -f1)
     mount -o remount,size=$((need / 2))k "$work/disk" || return
     ends_with 4 "no further run is started" sweep "$work/disk" && grep -q 'No space left' "$work/.out" || return
     mount -o remount,size=50m "$work/disk" && ends_with 0 "long: 16 of 16 runs done" sweep "$work/disk" &&
-        same_as_whole "$work/disk"
+        equals_whole disk
 }
 
-expect long_sweep_whole whole
-expect long_sweep_interrupted interrupted
-expect long_sweep_two_at_once two_at_once
-mkdir "$work/disk"
-if mount -t tmpfs -o size=50m tmpfs "$work/disk" 2>/dev/null; then
-    expect long_sweep_full_disk full_disk
+expect long_sweep_trains_all_runs ends_with 0 "long: 16 of 16 runs done" sweep "$work/whole"
+expect_each long_sweep_ survives_interrupts runs_twice_at_once
+if mount_disk 50m; then
+    expect long_sweep_survives_a_full_disk survives_a_full_disk
     umount "$work/disk"
 else
-    echo "skip long_sweep_full_disk: a tmpfs cannot be mounted"
+    echo "skip long_sweep_survives_a_full_disk: no right to mount"
 fi
 finish

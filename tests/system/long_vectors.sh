@@ -3,13 +3,7 @@
 
 . tests/system/common.sh
 
-# This test has a build folder of its own, since other tests run at the same time.
-cd "$work" || exit 4
-for name in Makefile cuda.mk longhand generator include kernels runtime templates spec tests examples generated \
-    VERSION; do
-    cp -R "$root/$name" "$name" || exit 4
-done
-mkdir -p build/tests/specs
+enter_copy || exit 4
 
 ids=''
 for spec in tests/specs/networks/abc_*.lua tests/specs/parity_float64_encoder_decoder.lua \
@@ -20,13 +14,13 @@ for spec in tests/specs/networks/abc_*.lua tests/specs/parity_float64_encoder_de
     case $id in abc_*) ids="$ids $id" ;; esac
 done
 
-every_file_has_generated_code() {
+compares_every_file() {
     build/release/tests/unit/test_encoder_decoder >"$work/out" 2>&1 || { cat "$work/out" && return 1; }
     [ "$(grep -c 'and generated code' "$work/out")" -eq 15 ]
 }
 
 expect "encoder-decoders build" make -s -j2 LEVELS=all VARIANT=release "MORE_PAIRS=$ids" \
     build/release/tests/unit/test_encoder_decoder
-expect "generated code has the stored vectors" every_file_has_generated_code
+expect "generated code has the stored vectors" compares_every_file
 
 finish

@@ -79,8 +79,8 @@ drain() {
     done
 }
 
-# Submits the study, runs its tasks, and submits missing runs again, at most 40 times: OUT RUNS. Sets `rounds`, the number
-# of submissions.
+# Submits the study, runs its tasks, and submits missing runs again, at most 40 times: OUT RUNS. Sets `rounds`, the
+# number of submissions.
 complete() {
     rounds=1
     simulate run "$1" && drain || return

@@ -1,7 +1,7 @@
-# A simulated trainer; lines before this file set id, digest, steps, examples, lengths and spec. It writes all files of
-# a trainer at once, and may die. Of a hundred processes SIMULATED_FAILING die, chosen by the name of the attempt. It
-# reports its level, SIMULATED_LEVEL, unless SIMULATED_SILENT is set. SIMULATED_FATE, if given, is the event at the
-# quarter SIMULATED_AT of its first run, for any name of the attempt.
+# A simulated trainer; lines that simulated.lua puts before this file set id, digest, steps, examples, lengths and spec.
+# It writes all files of a trainer at once. Of a hundred processes SIMULATED_FAILING die, chosen by the name of the
+# attempt. It reports its level, SIMULATED_LEVEL, unless SIMULATED_SILENT is set. With SIMULATED_FATE that event happens
+# in its first run, after SIMULATED_AT quarters of the steps (default 2), for any name of the attempt.
 
 level=${SIMULATED_LEVEL:-x86-64-v3}
 if [ "$1" = info ]; then
@@ -20,28 +20,31 @@ while [ $# -gt 0 ]; do
     shift
 done
 
-hash_text() { # prints a number below a million that depends on TEXT alone
+# Prints a number below a million that depends on a text alone: TEXT.
+hash_text() {
     set -- $(printf %s "$1" | cksum)
     echo $(($1 % 1000000))
 }
 
 fate=$(hash_text "${out##*/} $id")
-how=$((fate / 100 % 6)) victim=$((fate / 1000 % 4)) # victim: index of the run with the event, limited to the last run
+how=$((fate / 100 % 6)) victim=$((fate / 1000 % 4)) # how: number of the event; victim: index of the run that it meets
 [ $((fate % 100)) -lt "${SIMULATED_FAILING:-0}" ] || how=none
 [ -z "${SIMULATED_FATE:-}" ] || how=$SIMULATED_FATE victim=0
 
-record() { # EXIT STEP
+# Writes run.json: EXIT STEP.
+write_record() {
     printf '{"id":"%s","digest":"%s","spec":%s,"flags":[],"seed":%s,"learning_rate":%s,"step":%s,"exit":%s}\n' \
         "$id" "$digest" "$spec" "$seed" "$rate" "$2" "$1" >run.json.partial && mv run.json.partial run.json
 }
 
-# Ends the process in the middle of training: it dies with its task or alone, is stopped, fails, or leaves a torn line.
-meet() {
+# Makes the event happen. The process dies alone (0) or with its task (1), is stopped (2), fails (3), or leaves a torn
+# line (4); `waits`: it waits for the file `go`. Event 5 is in `train`: the process dies during an evaluation.
+make_event() {
     case $how in
         0) kill -9 $$ ;;
         1) kill -9 $PPID $$ ;;
-        2) record 75 "$step" && exit 75 ;;
-        3) record 1 "$step" && exit 1 ;;
+        2) write_record 75 "$step" && exit 75 ;;
+        3) write_record 1 "$step" && exit 1 ;;
         4) printf '{"step":%s,"lo' "$((step + 1))" >>metrics.jsonl && kill -9 $$ ;;
         waits)
             : >"$SIMULATED/waits"
@@ -51,13 +54,14 @@ meet() {
     esac
 }
 
+# Trains a run, from its checkpoint if there is one: lives|dies (with the event).
 train() {
     quarter=0
     if [ -e checkpoint.safetensors ]; then
         [ "$(sed -n 's/.*"level":"\([^"]*\)".*/\1/p' checkpoint.safetensors)" = "$level" ] ||
-            { echo "cannot go on from it" && record 1 0 && return; }
+            { echo "cannot go on from it" && write_record 1 0 && return; }
         at=$(sed -n 's/.*"step":"\([0-9]*\)".*/\1/p' checkpoint.safetensors)
-        [ "$at" -le "$steps" ] || { echo "the checkpoint is of step $at" && record 1 "$at" && return; }
+        [ "$at" -le "$steps" ] || { echo "the checkpoint is of step $at" && write_record 1 "$at" && return; }
         quarter=$(sed -n 's/.*"quarter":"\([0-9]*\)".*/\1/p' checkpoint.safetensors)
         head -n "$quarter" metrics.jsonl >metrics.partial && mv metrics.partial metrics.jsonl
     fi
@@ -69,7 +73,7 @@ train() {
             "$level" "$step" "$quarter")
         { printf "\\$(printf %o ${#head})\\0\\0\\0\\0\\0\\0\\0" && printf %s "$head"; } >checkpoint.partial
         mv checkpoint.partial checkpoint.safetensors
-        [ $quarter -ne "${SIMULATED_AT:-2}" ] || [ "$1" = lives ] || meet
+        [ $quarter -ne "${SIMULATED_AT:-2}" ] || [ "$1" = lives ] || make_event
     done
     : >eval.jsonl
     for n in $lengths; do
@@ -78,7 +82,7 @@ train() {
         [ "$1" = lives ] || [ "$how" != 5 ] || kill -9 $$
         printf '"exact_match":0.25,"loss":0.5,"sd_over_draws":0}\n' >>eval.jsonl
     done
-    rm -f window.jsonl && record 0 "$steps"
+    rm -f window.jsonl && write_record 0 "$steps"
 }
 
 count=0 all=0

@@ -81,7 +81,8 @@ draws_the_largest_attention() {
 # run.json.
 draws_runs_below_each_other() {
     ./longhand analyze attention "$plain" "$drawn/checkpoint.safetensors" --lengths 3 2>"$work/building" &&
-        [ "$(grep '^building' "$work/building" | cut -d' ' -f2)" = drawn ] && [ -x "$(locate_trainer "$drawn")/trainer" ] &&
+        [ "$(grep '^building' "$work/building" | cut -d' ' -f2)" = drawn ] &&
+        [ -x "$(locate_trainer "$drawn")/trainer" ] &&
         grep -q "'drawn, length 3'" "$plain/attention/attention.gnuplot" &&
         grep -q '^plain,3,1,5,5,' "$plain/attention/attention.csv"
 }
@@ -96,7 +97,8 @@ computes_similarity_of_traces() {
             eval "folder=\$$run"
             checkpoint=$folder/checkpoint.safetensors
             if [ $step = start ]; then
-                "$(locate_trainer "$folder")/trainer" train --out "$work/untrained" --seed 0 --steps 0 --no-eval || return
+                "$(locate_trainer "$folder")/trainer" train --out "$work/untrained" --seed 0 --steps 0 \
+                    --no-eval || return
                 checkpoint=$(echo "$work/untrained/$run"/*/*/checkpoint.safetensors)
             fi
             "$(locate_trainer "$folder")/trainer" trace --checkpoint "$checkpoint" --lengths 4 --examples 2 \
@@ -141,7 +143,8 @@ compares_seeds() {
         [ "$(read_column "$work/compare/compare.csv" least_p ,drawn,plain,)" = 0.1 ] &&
         [ "$(read_column "$work/compare/compare.csv" p_fisher ,drawn,plain,)" = 1 ] || return
     ends_with 0 'Exact match in percent, length 8, beyond training' ./longhand analyze compare "$work/seeds" \
-        --metric exact_match --out "$work/exact" && [ "$(read_column "$work/exact/compare.csv" verdict ,drawn,plain,)" = 'no spread' ] &&
+        --metric exact_match --out "$work/exact" &&
+        [ "$(read_column "$work/exact/compare.csv" verdict ,drawn,plain,)" = 'no spread' ] &&
         [ "$(read_column "$work/exact/compare.csv" p ,drawn,plain,)" = '' ] &&
         ends_with 0 'Loss in nats' ./longhand analyze compare "$work/seeds" --metric loss --out "$work/loss" &&
         ends_with 1 'a loss is no share' ./longhand analyze compare "$work/seeds" --metric loss --above 90

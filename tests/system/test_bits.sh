@@ -31,7 +31,8 @@ keeps_bits_at_level() {
     done
     "$trainer" train --out "$work/group.$1" --steps $STEPS --threads 3 --seeds 0:2 --resume $FLAGS || return
     for seed in 0 1 2; do
-        have_equal_results "$(find_run "alone.$1" $seed)" "$(find_run "group.$1" $seed)" metrics.jsonl eval.jsonl || return
+        have_equal_results "$(find_run "alone.$1" $seed)" "$(find_run "group.$1" $seed)" metrics.jsonl eval.jsonl ||
+            return
     done
 }
 

@@ -1,5 +1,5 @@
-# Calibration: correctly decoded examples, sampled by a seed; lines of a teacher's attention, the student's spec; runs
-# without lines.
+# The verb calibrate: it finds lines in the attention of a trained model, the teacher, and writes the spec of a student
+# that begins with these lines. First come the flags of the verb trace that it uses.
 
 . tests/system/common.sh
 
@@ -16,7 +16,7 @@ return {
 }
 END
 
-teacher() {
+trains_a_teacher() {
     ./longhand build "$work/counts.lua" --levels best --out "$work/counts" &&
         "$work/counts/trainer" train --out "$work/runs" --threads 2 --no-eval
 }
@@ -25,8 +25,8 @@ trace() {
     "$work/counts/trainer" trace --checkpoint "$run/checkpoint.safetensors" "$@"
 }
 
-# Decodes numbers of up to 15 digits after training on 4: `calibrate` uses the numbers that greedy decoding solves.
-exact() {
+# --exact: means over the examples that greedy decoding solves. Numbers have up to 15 digits, those of training up to 4.
+averages_exact_examples() {
     trace --split test --shuffle --seed 5 --examples 60 --out "$work/kept" &&
         trace --split test --shuffle --seed 5 --examples 60 --average --exact --json --out "$work/mean" \
             >"$work/output" &&
@@ -37,22 +37,23 @@ exact() {
         grep -q "^{\"length\":18,\"outputs\":17,\"passes\":60,\"exact\":${count%/*}}$" "$work/output"
 }
 
-# Another seed samples other examples; without --shuffle they are the first ones.
-shuffled() {
+# Another seed gives other examples, with --shuffle and without it.
+shuffles_examples() {
     for seed in 5 6; do
         trace --split test --shuffle --seed $seed --examples 60 --out "$work/seed$seed" &&
             trace --split test --seed $seed --examples 60 --out "$work/chosen$seed" || return
     done
-    # The choice equals that of an evaluation with this seed.
+    # A seed gives the same examples each time.
     trace --split test --seed 5 --examples 60 --out "$work/again" || return
     cmp "$work/kept" "$work/seed5" && ! $LUA tests/support/check_trace.lua same "$work/seed5" "$work/seed6" &&
         ! $LUA tests/support/check_trace.lua same "$work/chosen5" "$work/chosen6" && cmp "$work/chosen5" "$work/again"
 }
 
-trace_refuses() {
+refuses_flags() {
     ends_with 2 '--exact: applies only to means' trace --exact --out "$work/x" &&
         ends_with 2 '--exact: applies only to examples' trace --exact --average --input x --out "$work/x" &&
-        ends_with 2 '--shuffle: applies only to sets of examples, not to --input' trace --shuffle --input x --out "$work/x" &&
+        ends_with 2 '--shuffle: applies only to sets of examples, not to --input' trace --shuffle --input x \
+            --out "$work/x" &&
         ends_with 2 'only one of the two' trace --text 1 --input x --out "$work/x" &&
         ends_with 2 '--frame: applies only to --text' trace --frame 9 --out "$work/x" &&
         ends_with 1 "'x2' is no symbol of successor, at column 2" trace --text 1x2 --out "$work/x" &&
@@ -61,9 +62,9 @@ trace_refuses() {
         ends_with 1 'a frame of at least 17' trace --text 1000000000000000 --out "$work/x" && [ ! -e "$work/x" ]
 }
 
-# Given numbers are written in the frame of training or in another frame; the answer begins like that of predict, and is
-# compared with the task's own answer.
-literals() {
+# --text: a number is padded to the width of training (the frame) or to that of --frame; the answer begins like that of
+# predict, and is compared with the task's own answer.
+answers_given_numbers() {
     far=123456789999999
     trace --text 1999 --text $far --json --out "$work/own" >"$work/output" &&
         trace --text 1999 --frame 0 --out "$work/short" >"$work/text" && cat "$work/output" "$work/text" &&
@@ -75,8 +76,8 @@ literals() {
             "$work/output"
 }
 
-# Answers are reported for every kind of trace, and the file of means has all answers.
-answers_without_maps() {
+# Answers are reported by traces of entropy too, and a file of means has all answers.
+answers_without_attention() {
     trace --text 1999 --what entropy >"$work/output" && cat "$work/output" &&
         grep -q '^answer  0002000000000000&  right$' "$work/output" &&
         trace --text 1999 --text 5 --average --out "$work/mean" | grep -q '^answer  0002000000000000&  right$' &&
@@ -86,7 +87,7 @@ answers_without_maps() {
 }
 
 # Marks are printed below wrong symbols. A symbol that does not count is in parentheses; wrong places are then listed.
-marks() {
+marks_wrong_symbols() {
     input='"input":[12,0,0,0,0,0,0,0,0,0,0,0,0,1,9,9,9,13]' target='"target":[1,0,0,3,0,0,0,0,0,0,0,0,0,0,0,0,13]'
     echo "{$input,$target}" >"$work/wrong.jsonl" &&
         echo "{$input,$target,\"mask\":[0,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]}" >"$work/masked.jsonl" || return
@@ -103,9 +104,9 @@ marks() {
         grep -qF '"target":"(1)003000000000000&","wrong":[3]}' "$work/masked.json"
 }
 
-# A correctly decoded training example has bit-identical attention whether its target is read, or decoded for a line
-# without it.
-decoded() {
+# A training example that is decoded correctly has bit-identical attention whether its target is read, or its line has
+# none and the answer is decoded.
+decodes_lines_without_targets() {
     "$work/counts/trainer" sample --length 18 --split train --count 1 >"$work/line" &&
         sed 's/,"target".*/}/' "$work/line" >"$work/bare" &&
         trace --length 18 --split train --examples 1 --out "$work/read" &&
@@ -113,7 +114,7 @@ decoded() {
         $LUA tests/support/check_trace.lua same "$work/read" "$work/with" &&
         $LUA tests/support/check_trace.lua same "$work/with" "$work/without" &&
         $LUA tests/support/check_trace.lua tensors "$work/without" | grep -q 'n18.targets	I32	1 17' || return
-    # The file of predict has numbers of outputs; a number below the task's has no known answer.
+    # A line may give its number of outputs; for fewer outputs than the task's the right answer is not known.
     sed 's/}$/,"outputs":17}/' "$work/bare" >"$work/outputs" && sed 's/17}$/9}/' "$work/outputs" >"$work/fewer" &&
         trace --input "$work/outputs" --out "$work/asked" >/dev/null &&
         $LUA tests/support/check_trace.lua same "$work/with" "$work/asked" &&
@@ -125,8 +126,8 @@ decoded() {
         ends_with 1 'cut: byte ' trace --input "$work/cut" --out "$work/x" && [ ! -e "$work/x" ]
 }
 
-# The heat maps of a run have symbols on the axes; the bias of a student is drawn from its spec.
-maps() {
+# `analyze decoding` draws attention as heat maps, with the symbols of input and answer on the axes.
+draws_symbols() {
     analyze() { ./longhand analyze decoding "$run" --trainer "$work/counts/trainer" "$@"; }
     analyze --text 1999 --text 12345678 --out "$work/maps" >"$work/output" && cat "$work/output" &&
         grep -q '^counts: 1999 -> 0002000000000000&  right$' "$work/output" &&
@@ -139,11 +140,14 @@ maps() {
 
 calibrate() { ./longhand calibrate "$run" --samples 64 --set rows=4 "$@"; }
 
-student() { calibrate --set threshold.cross=2 --trainer "$work/counts/trainer" --out "$work/out/reads_lines.lua" "$@"; }
+calibrate_student() {
+    calibrate --set threshold.cross=2 --trainer "$work/counts/trainer" --out "$work/out/reads_lines.lua" "$@"
+}
 
-# The last digits of training lie on an anti-diagonal of the cross-attention, which some head shows.
+# A head attends from each answer to the digit with the same place in the number: its cross-attention has a line on an
+# anti-diagonal.
 finds_lines() {
-    student >"$work/output" && cat "$work/output" && cat "$work/out/reads_lines.lua" &&
+    calibrate_student >"$work/output" && cat "$work/output" && cat "$work/out/reads_lines.lua" &&
         grep -q '^counts: 6[0-4] of 64 training examples answered correctly; attention of decoder layer 1' "$work/output" &&
         grep -q 'cross-attention, 17 queries and 18 keys; in the first 4 rows lines of k = 2' "$work/output" &&
         grep -q 'anti-diagonal  1 ([0-9.]*, z [0-9.]*)' "$work/output" &&
@@ -153,73 +157,77 @@ finds_lines() {
         ./longhand check "$work/out/reads_lines.lua" && grep -q '</svg>' "$run/calibration/calibration.svg"
 }
 
-# The table has every line; lines in the spec are marked with their bias.
-prints_all_lines() {
+# The table has all lines, and the bias of those that are in the spec.
+writes_all_lines() {
     table=$run/calibration/lines.csv
     [ "$(grep -c '^cross,0,-1,' "$table")" -eq 21 ] && [ "$(grep -c '^decoder,1,0,' "$table")" -eq 17 ] &&
         [ "$(awk -F, 'NR > 1 && $9 != ""' "$table" | wc -l)" -eq "$(grep -c '{ head' "$work/out/reads_lines.lua")" ]
 }
 
-# One command gives the same bytes each time; existing files are not overwritten.
-leaves_what_is_there() {
+# One command gives the same bytes each time; existing files are overwritten only with --force.
+keeps_existing_files() {
     cp "$work/out/reads_lines.lua" "$work/before" && echo '-- mine' >>"$work/out/reads_lines.lua" &&
-        ends_with 1 'exists already' student && grep -q mine "$work/out/reads_lines.lua" &&
-        student --force && cmp "$work/before" "$work/out/reads_lines.lua" || return
-    # The teacher's own spec next to the student is used unchanged; another spec of that name is not overwritten.
-    echo '-- mine, too' >>"$work/out/counts.lua" && student --force && grep -q 'mine, too' "$work/out/counts.lua" &&
+        ends_with 1 'exists already' calibrate_student && grep -q mine "$work/out/reads_lines.lua" &&
+        calibrate_student --force && cmp "$work/before" "$work/out/reads_lines.lua" || return
+    # A copy of the teacher's spec next to the student is kept as it is; another spec of that name is not overwritten.
+    echo '-- mine, too' >>"$work/out/counts.lua" && calibrate_student --force &&
+        grep -q 'mine, too' "$work/out/counts.lua" &&
         sed -i 's/batch = 64/batch = 32/' "$work/out/counts.lua" &&
-        ends_with 1 'counts.lua: exists, but is not the spec of the run' student --force &&
+        ends_with 1 'counts.lua: exists, but is not the spec of the run' calibrate_student --force &&
         grep -q 'batch = 32' "$work/out/counts.lua" && rm "$work/out/counts.lua"
 }
 
-# A student is written next to the teacher's spec if that exists, keeps its positions, and records its reading and
-# choices in the comment.
-beside_the_teacher() {
-    of_code="--trainer $work/counts/trainer --spec $work/counts.lua --reading code"
+# With --spec, a student is written next to the teacher's spec. With --positions keep it has the teacher's positions.
+# Its comment has all flags.
+writes_next_to_the_teacher() {
+    flags="--trainer $work/counts/trainer --spec $work/counts.lua --reading code"
     written=$work/counts_calibrated.lua
-    calibrate $of_code --positions keep --set threshold.cross=2 &&
+    calibrate $flags --positions keep --set threshold.cross=2 &&
         grep -q 'reading code --samples 64 --seed 1 --set rows=4 --set threshold.cross=2$' "$written" &&
         grep -q 'use = "./counts.lua"' "$written" && ! grep -q additive "$written" &&
         ends_with 0 'encoding.cross.lines.zero_corner   = "all"' ./longhand check "$written" --print &&
-        calibrate $of_code --out "$work/deep/er/reads_code.lua" &&
+        calibrate $flags --out "$work/deep/er/reads_code.lua" &&
         grep -q 'use = "../../counts.lua"' "$work/deep/er/reads_code.lua"
 }
 
-digest() { ./longhand plan "$@" --json 2>/dev/null | grep '"digest"'; }
+print_digest() { ./longhand plan "$@" --json 2>/dev/null | grep '"digest"'; }
 
-# A student begins with its teacher's parameters: its spec names the checkpoint, fits it, and is another plan.
-continues() {
+# With --init a student begins with its teacher's parameters: its spec names the checkpoint, and has another digest.
+continues_from_the_teacher() {
     written=$work/out/continues.lua
     calibrate --trainer "$work/counts/trainer" --set threshold.cross=2 --init --out "$written" &&
         grep -qF "  init = \"../runs/counts/" "$written" && grep -q -- '--init$' "$written" &&
         ! grep -q additive "$written" &&
-        ./longhand check "$written" && [ "$(digest "$written")" != "$(digest "$written" --set init=false)" ] &&
+        ./longhand check "$written" &&
+        [ "$(print_digest "$written")" != "$(print_digest "$written" --set init=false)" ] &&
         ends_with 1 'embed.token.weight has shape [15, 32] (it is of counts)' ./longhand check "$written" \
             --set model.width=64 &&
         ends_with 2 'the parameters were trained with' calibrate --init --positions none
 }
 
-# The reason why no line passes is printed: 21 lines are too few for 4.5 deviations; no spec is written.
-nothing_passes() {
+# If no line passes, no spec is written and the reason is printed: 21 lines are too few for 4.5 deviations.
+reports_why_no_line_passes() {
     ends_with 1 'no line of any head passes' calibrate --trainer "$work/counts/trainer" --out "$work/none/empty.lua" \
         --set threshold.self=3 --tables "$work/none" && [ ! -e "$work/none/empty.lua" ] &&
         [ -s "$work/none/lines.csv" ] &&
-        grep -qF '21 lines are too few: z is at most 4.47; r strong lines need K > r (k^2 + 1) = 21.25 r lines' "$work/.out"
+        grep -qF '21 lines are too few: z is at most 4.47; r strong lines need K > r (k^2 + 1) = 21.25 r lines' \
+            "$work/.out"
 }
 
-refuses() {
-    ends_with 1 'rows = 40: found a matrix of 17 rows' student --set rows=40 --force &&
-        ends_with 2 '--set row: no such field' student --set row=4 &&
-        ends_with 2 'expected: above, at_least' student --set keep=below &&
-        ends_with 2 "'--reading' must be one of" student --reading mine &&
-        ends_with 1 'no name of a spec' student --out "$work/out/9.lua" &&
-        ends_with 1 "is the teacher's spec" student --out "$work/counts.lua" --spec "$work/counts.lua" --force &&
+refuses_wrong_arguments() {
+    ends_with 1 'rows = 40: found a matrix of 17 rows' calibrate_student --set rows=40 --force &&
+        ends_with 2 '--set row: no such field' calibrate_student --set row=4 &&
+        ends_with 2 'expected: above, at_least' calibrate_student --set keep=below &&
+        ends_with 2 "'--reading' must be one of" calibrate_student --reading mine &&
+        ends_with 1 'no name of a spec' calibrate_student --out "$work/out/9.lua" &&
+        ends_with 1 "is the teacher's spec" calibrate_student --out "$work/counts.lua" --spec "$work/counts.lua" \
+            --force &&
         ends_with 1 'expected the folder of a run' ./longhand calibrate "$work" &&
         ends_with 2 'missing argument' ./longhand calibrate
 }
 
 # Runs that cannot be teachers: untrained, torn, without a decoder.
-no_teacher() {
+refuses_runs_that_are_no_teachers() {
     "$work/counts/trainer" train --out "$work/untrained" --steps 0 --no-eval || return
     ends_with 1 '0 of 64 examples have right answers' ./longhand calibrate "$work"/untrained/counts/*/* --samples 64 \
         --trainer "$work/counts/trainer" || return
@@ -229,11 +237,15 @@ no_teacher() {
         ends_with 1 'expected: a run of model.kind = "encoder_decoder"' ./longhand calibrate "$work/torn"
 }
 
-# Whether no process is left whose command names the student's file or the trainer of its teacher.
-nobody_works() { ! grep -qs -e "$work/[l]ate/student" -e "$work/[s]low" -e "$work/[c]ounts/trainer" /proc/[0-9]*/cmdline; }
+# Whether no process is left whose command has the student's file or the teacher's trainer. Brackets keep grep from
+# finding its own command.
+no_process_is_left() {
+    ! grep -qs -e "$work/[l]ate/student" -e "$work/[s]low" -e "$work/[c]ounts/trainer" /proc/[0-9]*/cmdline
+}
 
-# A signal to the launcher ends its processes, so no student is written when the trainer ends.
-ends_with_a_signal() {
+# A signal to the launcher ends its processes too, so no student is written afterwards. The script `slow` delays the
+# trainer until a file exists.
+ends_at_a_signal() {
     cat >"$work/slow" <<END
 #!/bin/sh
 [ "\$1" != trace ] || { echo \$\$ >"$work/slow.began" && until [ -e "$work/slow.on" ]; do sleep 0.1; done; }
@@ -247,29 +259,19 @@ END
     wait $pid
     status=$?
     : >"$work/slow.on"
-    until_true nobody_works || { echo "somebody goes on" && return 1; }
-    [ $status -eq 143 ] && [ ! -e "$work/late/student.lua" ] || { echo "status $status" && cat "$work/output" && return 1; }
+    until_true no_process_is_left || { echo "a process is left" && return 1; }
+    [ $status -eq 143 ] && [ ! -e "$work/late/student.lua" ] ||
+        { echo "status $status" && cat "$work/output" && return 1; }
 }
 
-expect calibrate_teacher teacher
+expect_each calibrate_ trains_a_teacher
 run=$(echo "$work"/runs/counts/*/lr0.004-seed0)
 if [ "$failures" -eq 0 ]; then
-    expect trace_exact_means exact
-    expect trace_shuffled_examples shuffled
-    expect trace_exact_and_shuffle_refused trace_refuses
-    expect trace_literals_are_padded_decoded_and_marked literals
-    expect trace_answers_without_maps answers_without_maps
-    expect trace_marks_what_is_wrong marks
-    expect trace_decodes_lines_to_the_bits_of_examples decoded
-    expect analyze_decoding_draws_symbols maps
-    expect calibrate_finds_lines finds_lines
-    expect calibrate_prints_all_lines prints_all_lines
-    expect calibrate_leaves_what_is_there leaves_what_is_there
-    expect calibrate_beside_the_teacher beside_the_teacher
-    expect calibrate_continues_from_its_teacher continues
-    expect calibrate_nothing_passes nothing_passes
-    expect calibrate_refuses refuses
-    expect calibrate_ends_with_a_signal ends_with_a_signal
-    expect calibrate_no_teacher no_teacher
+    expect_each trace_ averages_exact_examples shuffles_examples refuses_flags answers_given_numbers \
+        answers_without_attention marks_wrong_symbols decodes_lines_without_targets
+    expect_each analyze_decoding_ draws_symbols
+    expect_each calibrate_ finds_lines writes_all_lines keeps_existing_files writes_next_to_the_teacher \
+        continues_from_the_teacher reports_why_no_line_passes refuses_wrong_arguments ends_at_a_signal \
+        refuses_runs_that_are_no_teachers
 fi
 finish

@@ -6,8 +6,8 @@
 study=$work/mine.lua
 runs=$work/runs
 
-# Writes the study: feed-forward width, steps, more fields of train.
-study() {
+# Writes the study: FEEDFORWARD STEPS [FIELDS of train].
+write_study() {
     cat >"$study" <<END
 return {
   title = "mine", seeds = { 0, 1 },
@@ -24,63 +24,61 @@ END
 }
 
 sweep() { ./longhand sweep "$study${1:+:}${1:-}" --out "$runs"; }
-report() { ./longhand report "$runs" --out "$work/report" "$@"; }
-scores() { cut -d, -f 2-9 "$work/report/runs.csv" && cut -d, -f 2- "$work/report/report.csv"; }
-plans() { ls -d "$runs"/none/*/ | wc -l; }
+write_report() { ./longhand report "$runs" --out "$work/report" "$@"; }
+print_scores() { cut -d, -f 2-9 "$work/report/runs.csv" && cut -d, -f 2- "$work/report/report.csv"; }
+count_plans() { ls -d "$runs"/none/*/ | wc -l; }
 
-swept() {
-    cp examples/own_task/first_repeat.c "$work" && study 16 20 && ends_with 0 '4 of 4 runs done' sweep &&
-        ends_with 0 '4 of 4 runs have a score' report && scores >"$work/before" &&
+trains() {
+    cp examples/own_task/first_repeat.c "$work" && write_study 16 20 && ends_with 0 '4 of 4 runs done' sweep &&
+        ends_with 0 '4 of 4 runs have a score' write_report && print_scores >"$work/before" &&
         cmp "$work/first_repeat.c" "$runs"/.studies/sources/*.c
 }
 
-# The scores do not change with the spec, and the difference is reported.
-shows() {
-    ends_with 0 '4 of 4 runs have a score' report && tr -s '\n ' '  ' <"$work/.out" >"$work/words" &&
-        grep -qF "$1" "$work/words" && scores | cmp - "$work/before"
+# Checks that the scores are those of the first report, and that a text is in the new one: TEXT.
+reports_a_difference() {
+    ends_with 0 '4 of 4 runs have a score' write_report && tr -s '\n ' '  ' <"$work/.out" >"$work/words" &&
+        grep -qF "$1" "$work/words" && print_scores | cmp - "$work/before"
 }
 
-comment_in_the_sampler() {
+reports_a_changed_sampler() {
     echo '/* A remark. */' >>"$work/first_repeat.c"
-    shows 'which a sweep would train anew: none: task.source: first_repeat.c had other bytes (.studies/sources/' &&
+    reports_a_difference \
+        'which a sweep would train anew: none: task.source: first_repeat.c had other bytes (.studies/sources/' &&
         ends_with 0 'of an earlier spec: 4 runs of none, rope: task.source: first_repeat.c had other bytes' \
             ./longhand sweep status "$study" --out "$runs"
 }
 
-comment_in_the_study() {
+ignores_a_comment_in_the_study() {
     cp examples/own_task/first_repeat.c "$work" && sed -i '1i -- A remark.' "$study" &&
-        ends_with 0 '4 of 4 runs have a score' report && ! grep -q 'earlier version' "$work/.out" &&
+        ends_with 0 '4 of 4 runs have a score' write_report && ! grep -q 'earlier version' "$work/.out" &&
         ends_with 0 '4 done, 0 to do' sweep
 }
 
-another_field() { study 32 20 && shows 'model.feedforward was 16 and is 32 now'; }
-study_that_cannot_be_read() { echo 'return {' >"$study" && shows 'cannot be read now'; }
+reports_another_field() { write_study 32 20 && reports_a_difference 'model.feedforward was 16 and is 32 now'; }
+reports_an_unreadable_study() { echo 'return {' >"$study" && reports_a_difference 'cannot be read now'; }
 
-study_that_is_gone() {
-    rm "$study" && shows 'cannot be read now' && ends_with 0 '4 of 4 runs have a score' report --study mine
+reports_a_missing_study() {
+    rm "$study" && reports_a_difference 'cannot be read now' &&
+        ends_with 0 '4 of 4 runs have a score' write_report --study mine
 }
 
-# A cell never mixes two versions.
-swept_anew() {
-    study 32 20 && ends_with 0 'none: model.feedforward was 16 and is 32 now' sweep none && [ "$(plans)" -eq 2 ] &&
-        ends_with 0 '1 of 2 cells shows runs of an earlier version' report &&
+# A cell is never shown with runs of two versions.
+trains_the_new_version() {
+    write_study 32 20 && ends_with 0 'none: model.feedforward was 16 and is 32 now' sweep none &&
+        [ "$(count_plans)" -eq 2 ] &&
+        ends_with 0 '1 of 2 cells shows runs of an earlier version' write_report &&
         tr -s '\n ' '  ' <"$work/.out" | grep -qF 'Left out: 2 runs of an earlier version of none'
 }
 
 # If the learning rate falls until the last step, another number of steps makes another run.
-schedule() {
+trains_other_runs_for_other_steps() {
     runs=$work/falls
-    study 16 20 'schedule = { kind = "linear" }' && ends_with 0 '4 of 4 runs done' sweep &&
-        study 16 40 'schedule = { kind = "linear" }' && ends_with 0 \
-        'train.steps was 20 and is 40 now (the learning rate falls until the last step)' sweep && [ "$(plans)" -eq 2 ]
+    write_study 16 20 'schedule = { kind = "linear" }' && ends_with 0 '4 of 4 runs done' sweep &&
+        write_study 16 40 'schedule = { kind = "linear" }' && ends_with 0 \
+        'train.steps was 20 and is 40 now (the learning rate falls until the last step)' sweep &&
+        [ "$(count_plans)" -eq 2 ]
 }
 
-expect swept swept
-expect comment_in_the_sampler comment_in_the_sampler
-expect comment_in_the_study comment_in_the_study
-expect another_field another_field
-expect study_that_cannot_be_read study_that_cannot_be_read
-expect study_that_is_gone study_that_is_gone
-expect swept_anew swept_anew
-expect schedule schedule
+expect_each changed_spec_ trains reports_a_changed_sampler ignores_a_comment_in_the_study reports_another_field \
+    reports_an_unreadable_study reports_a_missing_study trains_the_new_version trains_other_runs_for_other_steps
 finish

@@ -1,5 +1,5 @@
-# Greedy decoding with cached keys and values on an emulated device: it has the answers of the CPU, for one model and for
-# several side by side.
+# Greedy decoding with cached keys and values on an emulated device: it has the answers of the CPU, for one model and
+# for several side by side.
 
 . tests/system/common.sh
 

@@ -1,6 +1,6 @@
 # Trainers with a CUDA half over the emulated driver: they have the numbers of the CPU, and the same bits with any other
-# replicas, with any number of multiprocessors and after a resume. Either device evaluates a checkpoint of the other, but
-# does not train it further.
+# replicas, with any number of multiprocessors and after a resume. Either device evaluates a checkpoint of the other,
+# but does not train it further.
 
 . tests/system/common.sh
 

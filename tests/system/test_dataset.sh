@@ -123,7 +123,8 @@ continues_only_with_its_file() {
     cp examples/dataset/train.jsonl "$work/same.jsonl"
     ends_with 0 'step 75' "$trainer" train --out "$work/parts" --steps 75 --resume --data "$work/same.jsonl" $FLAGS ||
         return
-    grep -q "\"train_sha256\":\"$(sha256sum <"$work/same.jsonl" | cut -d' ' -f1)\"" "$(find_run parts)/run.json" || return
+    grep -q "\"train_sha256\":\"$(sha256sum <"$work/same.jsonl" | cut -d' ' -f1)\"" "$(find_run parts)/run.json" ||
+        return
     sed '1s/3/4/' examples/dataset/train.jsonl >"$work/other.jsonl"
     mine=$(find_run parts) && mkdir "$work/before" && cp "$mine"/* "$work/before" || return
     ends_with 0 "trained on other data: $work/same.jsonl, whose SHA-256 is $(hash "$work/same.jsonl")" \
@@ -165,15 +166,18 @@ continues_in_an_older_folder() {
 # their file.
 evaluates_new_data() {
     mine=$(echo "$work"/older/*/*/lr*-seed0) && sed -i 's/,"data":"[0-9a-f]*"//' "$mine/eval.jsonl" &&
-        head -50 examples/dataset/test.jsonl >"$work/fewer.jsonl" && cksum "$mine/checkpoint.safetensors" >"$work/sum" &&
-        ends_with 0 'all test' "$trainer" train --out "$work/older" --steps 63 --missing --eval-data "$work/fewer.jsonl" &&
+        head -50 examples/dataset/test.jsonl >"$work/fewer.jsonl" &&
+        cksum "$mine/checkpoint.safetensors" >"$work/sum" &&
+        ends_with 0 'all test' "$trainer" train --out "$work/older" --steps 63 --missing \
+            --eval-data "$work/fewer.jsonl" &&
         cksum "$mine/checkpoint.safetensors" | cmp - "$work/sum" || return
     for file in examples/dataset/test.jsonl "$work/fewer.jsonl"; do
         [ "$(grep -c "\"step\":63.*\"data\":\"$(hash "$file" | cut -c 1-16)\"" "$mine/eval.jsonl")" -eq 5 ] || return
     done
     ends_with 0 '1 of 1 runs are finished' "$trainer" train --out "$work/older" --steps 63 --missing \
         --eval-data "$work/fewer.jsonl" &&
-        "$trainer" train --out "$work/older" --steps 63 --missing && [ "$(grep -c '"step":63' "$mine/eval.jsonl")" -eq 10 ] &&
+        "$trainer" train --out "$work/older" --steps 63 --missing &&
+        [ "$(grep -c '"step":63' "$mine/eval.jsonl")" -eq 10 ] &&
         [ "$(grep -c "\"eval_sha256\":\"$(hash examples/dataset/test.jsonl)\"" "$mine/run.json")" -eq 1 ]
 }
 
@@ -189,7 +193,8 @@ chooses_examples() {
     done
     sed 's/"accuracy.*,"data":"[0-9a-f]*"/X/; s/.*"examples"/"examples"/' "$work/caps/eval.jsonl" >"$work/actual" &&
         printf '%s\n' '"examples":20,"of":41,"draws":1,X}' '"examples":20,"of":41,"draws":1,X,"seed":2}' \
-            '"examples":20,"of":41,"order":"file","draws":1,X}' '"examples":41,"draws":1,X}' | cmp - "$work/actual" || return
+            '"examples":20,"of":41,"order":"file","draws":1,X}' '"examples":41,"draws":1,X}' | cmp - "$work/actual" ||
+            return
     "$trainer" sample --split test --length 5 --count 41 --order file | sed 's/,"mask.*//' >"$work/actual" &&
         awk -F'[][]' 'split($2, a, ",") == 5' examples/dataset/test.jsonl | sed 's/}$//' | cmp - "$work/actual" &&
         "$trainer" sample --split test --length 5 --count 20 >"$work/actual" &&
@@ -239,13 +244,15 @@ finds_its_files_from_elsewhere() {
         --out "$work/elsewhere") || return
     mv "$work/there" "$work/moved" &&
         (cd / && ends_with 0 "test.jsonl: read from $work/moved/examples/dataset/test.jsonl" "$trainer" trace \
-            --checkpoint "$work/moved/runs/$run/checkpoint.safetensors" --length 3 --out "$work/elsewhere/trace") || return
+            --checkpoint "$work/moved/runs/$run/checkpoint.safetensors" --length 3 \
+                --out "$work/elsewhere/trace") || return
     echo >>"$work/moved/examples/dataset/test.jsonl"
     (cd / && ends_with 1 "test.jsonl: no such file" "$trainer" eval \
         --checkpoint "$work/moved/runs/$run/checkpoint.safetensors" --out "$work/elsewhere" &&
         grep -q "in: $work/there, $work/moved/runs/$run, .*$work/moved," "$work/.out" &&
         grep -q 'hint: --eval-data FILE' "$work/.out") || return
-    (cd / && "$root/longhand" analyze attention "$(find_run whole)" --trainer "$trainer" --lengths 3 --out "$work/elsewhere/a")
+    (cd / && "$root/longhand" analyze attention "$(find_run whole)" --trainer "$trainer" --lengths 3 \
+        --out "$work/elsewhere/a")
 }
 
 # Checks that a file is refused for its last line, the third: LINE MESSAGE.
@@ -343,7 +350,8 @@ traces_inputs() {
             --input inputs.jsonl --out given) &&
         $LUA tests/support/check_trace.lua same "$work/examples" "$work/given" || return
     echo '{"input":[1,10,2],"outputs":14}' >"$work/long.jsonl"
-    ends_with 1 'long.jsonl: line 1: ' "$trainer" trace --checkpoint "$file" --input "$work/long.jsonl" --out "$work/none"
+    ends_with 1 'long.jsonl: line 1: ' "$trainer" trace --checkpoint "$file" --input "$work/long.jsonl" \
+        --out "$work/none"
 }
 
 has_right_gradients() {

@@ -61,7 +61,8 @@ refuses_sequences_beyond_the_range() {
 }
 
 runs_with_sanitizers() {
-    ./longhand gen $SPEC $DRAWN --set 'encoding.score={ use = "alibi_learned" }' --set model.layers=2 --out "$work/src" &&
+    ./longhand gen $SPEC $DRAWN --set 'encoding.score={ use = "alibi_learned" }' --set model.layers=2 \
+        --out "$work/src" &&
         make -s -j2 trainer VARIANT=asan LEVELS=best ID=$ID SOURCES="$work/src" OUT="$work/asan" &&
         "$work/asan/trainer" train --steps 25 --threads 2 --out "$work/asan-runs" &&
         "$work/asan/trainer" trace --lengths 3:5 --examples 3 --draws 2 --out "$work/asan-trace" \

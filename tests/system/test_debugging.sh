@@ -1,9 +1,9 @@
-# Messages of trainings that cannot work: failing steps, runaway runs, --overfit and its causes. All checks passed in 15
-# of 15 runs, --seed 0 to 4 at x86-64, x86-64-v3 and x86-64-v4.
+# Messages of trainings that fail: the causes that --overfit (training on a few examples) reports, with its hints, and a
+# gradient that overflows. All checks passed in 15 of 15 runs, --seed 0 to 4 at x86-64, x86-64-v3 and x86-64-v4.
 
 . tests/system/common.sh
 
-# build NAME ENCODING: sorting with a small model.
+# Builds a trainer of a small model that sorts: NAME ENCODING.
 build() {
     cat >"$work/$1.lua" <<SPEC
 return {
@@ -14,8 +14,7 @@ return {
   eval = { lengths = { 5, 6 }, examples = 10 },
 }
 SPEC
-    ./longhand gen "$work/$1.lua" --out "$work/src/$1" >/dev/null &&
-        make -s trainer LEVELS=best ID="$1" SOURCES="$work/src/$1" OUT="$work/$1"
+    ./longhand build "$work/$1.lua" --levels best --out "$work/$1"
 }
 
 build_both() {
@@ -25,7 +24,7 @@ build_both() {
     build blind none && wait $first
 }
 
-# train NAME FLAGS
+# Trains: NAME FLAGS.
 train() {
     trainer=$work/$1/trainer
     shift
@@ -38,15 +37,15 @@ overfit() {
     train "$name" --overfit 4 "$@"
 }
 
-# The message must hold both texts: CAUSE HINT COMMAND.
+# Runs a command that must fail with both texts: CAUSE HINT COMMAND.
 fails_with() {
     cause=$1 hint=$2
     shift 2
     ends_with 1 "$cause" "$@" && grep -qF -e "$hint" "$work/.out" || { cat "$work/.out" && return 1; }
 }
 
-# Hints of --overfit are right: the same training with their flags learns its data. Arguments: the largest number of
-# hints to follow, one after the other; then the flags of the training.
+# Checks that the same training with the flags of a hint learns its examples, perhaps after further hints: LARGEST
+# NUMBER OF HINTS, FLAGS of the training.
 hint_works() {
     hints=$1
     shift
@@ -61,34 +60,34 @@ hint_works() {
     return 1
 }
 
-rate_too_low() {
+reports_a_low_rate() {
     fails_with 'the learning rate is too low' '--learning-rate 0.001' overfit sorts --learning-rate 1e-7 &&
         hint_works 1
 }
 
-rate_too_high() {
+reports_a_high_rate() {
     fails_with 'the learning rate is too high' 'times that of guessing' overfit sorts --learning-rate 10 &&
         hint_works 1
 }
 
-outputs_collapse() {
+reports_equal_outputs() {
     fails_with 'different inputs now give the same output' '(at the start: all)' overfit sorts --learning-rate 0.1 &&
         hint_works 1
 }
 
-# The proposed steps are an extrapolation; with seeds 2 and 4 it is wrong, and they need the second hint.
-steps_too_few() {
+# The hint extrapolates the number of steps; with seeds 2 and 4 it is too low, and a second hint is needed.
+reports_too_few_steps() {
     fails_with 'still falling' '--steps ' overfit sorts --learning-rate 3e-5 --steps 100 &&
         hint_works 3 --learning-rate 3e-5
 }
 
-no_positions() {
+reports_missing_positions() {
     fails_with 'cannot tell apart positions' 'where a token stands' overfit blind
 }
 
-# A training warns if the first update destroys the model, and stops if the gradient overflows; the checkpoint before it
-# is usable.
-infinite_gradient() {
+# A training warns if an update has too large a norm, and stops if the gradient overflows; the last checkpoint is
+# usable.
+reports_an_infinite_gradient() {
     fails_with "the gradient's norm is inf; no update was made" 'task length ' train sorts --learning-rate 1e4 \
         --checkpoint-every 1 && grep -q 'gradient: .* in [a-z]*\.' "$work/.out" || return
     grep -q 'warning: step 1: the training may be running away: the update has a norm of' "$work/.out" || return
@@ -99,11 +98,7 @@ infinite_gradient() {
 
 expect debugging_trainers_build build_both
 if [ "$failures" -eq 0 ]; then
-    expect debugging_rate_too_low_told rate_too_low
-    expect debugging_rate_too_high_told rate_too_high
-    expect debugging_collapse_told outputs_collapse
-    expect debugging_too_few_steps_told steps_too_few
-    expect debugging_no_positions_told no_positions
-    expect debugging_infinite_gradient_told infinite_gradient
+    expect_each debugging_ reports_a_low_rate reports_a_high_rate reports_equal_outputs reports_too_few_steps \
+        reports_missing_positions reports_an_infinite_gradient
 fi
 finish

@@ -1,5 +1,5 @@
-# Another number of steps, rate, evaluation or cadence compiles nothing: ./longhand build writes it into the existing
-# trainer, completely or not at all, and copies of the trainer keep their own values.
+# Defaults of a trainer, such as the number of steps, the learning rate or evaluations: a build with other defaults
+# compiles nothing, but writes them into the existing trainer, completely or not at all.
 
 . tests/system/common.sh
 
@@ -7,7 +7,7 @@ TINY=parity_dropout_rand_rope
 out=$work/out
 build() { ./longhand build tests/specs/$TINY.lua --levels best --out "$out" "$@"; }
 
-# A compiler that records and refuses every file of a trainer.
+# This compiler records and refuses every file of the trainer.
 cat >"$work/cc" <<EOF
 #!/bin/sh
 case "\$*" in *$out*) echo "\$*" >>"$work/compiled" && exit 1 ;; esac
@@ -15,8 +15,8 @@ exec cc "\$@"
 EOF
 chmod +x "$work/cc"
 
-# Builds the spec with other fields, in the existing trainer.
-renew() {
+# Gives the existing trainer other defaults, which must compile nothing: FIELD=VALUE...
+set_defaults() {
     for field in "$@"; do
         set -- "$@" --set "$field"
         shift
@@ -26,9 +26,9 @@ renew() {
 
 builds() { ends_with 0 'built for the CPU alone' build && cp -p "$out/trainer" "$work/first"; }
 
-# Without flags the new trainer trains to the bits of the first one with flags, and also follows fields without a flag.
-follows() {
-    renew train.steps=6 train.learning_rate=0.01 train.log_every=2 train.checkpoint.every=4 \
+# Without flags the trainer has the bits of the first trainer with flags, and follows fields that have no flag.
+are_followed() {
+    set_defaults train.steps=6 train.learning_rate=0.01 train.log_every=2 train.checkpoint.every=4 \
         'train.checkpoint.keep={3,5}' 'eval.lengths={list={3,5}}' eval.examples=6 eval.batch=3 eval.draws=2 \
         'eval.during={every=3,lengths={2,4},examples=5}' || return
     "$out/trainer" train --threads 2 --out "$work/runs" &&
@@ -41,18 +41,18 @@ follows() {
         grep -q '"spec":{"encoding":.*"steps":6}}' "$run/run.json"
 }
 
-# The first trainer, the current one and a hard link to the previous one share no bytes.
-copies_keep_their_own() {
+# The first trainer, the current one and a hard link to the previous one have different defaults.
+are_kept_by_copies() {
     ends_with 0 '2000000 steps of' "$work/first" info && ends_with 0 ' 6 steps of' "$out/trainer" info &&
-        ln "$out/trainer" "$work/linked" && renew train.steps=8 &&
+        ln "$out/trainer" "$work/linked" && set_defaults train.steps=8 &&
         ends_with 0 ' 6 steps of' "$work/linked" info && ends_with 0 ' 8 steps of' "$out/trainer" info &&
         [ "$(stat -c %a "$out/trainer")" = "$(stat -c %a "$work/first")" ] &&
         ends_with 0 'up to date' build --set train.steps=8
 }
 
-# Programs kill the generator, which waits for them: when half of the trainer's copy is written, and before the copy is
-# moved.
-kills_leave_it_whole() {
+# The generator is killed by programs that it calls, in the place of cp and sync: while a copy of the trainer is
+# written, and before the copy gets the trainer's name.
+survive_kills() {
     cp "$out/trainer" "$work/before" && mkdir "$work/bin" || return
     for program in cp sync; do
         rm -f "$work/bin"/*
@@ -62,11 +62,11 @@ kills_leave_it_whole() {
         ! PATH=$work/bin:$PATH build --set train.steps=9 && [ -e "$work/killed.$program" ] &&
             cmp "$out/trainer" "$work/before" && ends_with 0 'up to date' build --set train.steps=8 || return
     done
-    renew train.steps=9 && ends_with 0 ' 9 steps of' "$out/trainer" info
+    set_defaults train.steps=9 && ends_with 0 ' 9 steps of' "$out/trainer" info
 }
 
 # The disk has space for one trainer and a half.
-full_disk() {
+survive_a_full_disk() {
     cp -a "$out" "$work/disk/out" || return
     set -- ./longhand build tests/specs/$TINY.lua --levels best --out "$work/disk/out" --set
     ends_with 4 'No space left' "$@" train.steps=10 && cmp "$work/disk/out/trainer" "$out/trainer" &&
@@ -74,17 +74,19 @@ full_disk() {
 }
 
 # A trainer with a changed byte in its text is refused; build repairs it.
-damaged_is_refused() {
+are_refused_if_damaged() {
     at=$(grep -abo 'train.steps 9' "$out/trainer" | cut -d: -f1)
-    cp -p "$out/trainer" "$work/damaged" && printf 8 | dd of="$work/damaged" bs=1 seek=$((at + 12)) conv=notrunc || return
+    cp -p "$out/trainer" "$work/damaged" &&
+        printf 8 | dd of="$work/damaged" bs=1 seek=$((at + 12)) conv=notrunc || return
     ends_with 1 'this program is damaged where it has steps' "$work/damaged" info &&
-        ends_with 1 'this program is damaged' "$work/damaged" train --out "$work/none" && [ ! -e "$work/none" ] || return
-    cp "$work/damaged" "$out/trainer" && renew train.steps=9 && ends_with 0 ' 9 steps of' "$out/trainer" info
+        ends_with 1 'this program is damaged' "$work/damaged" train --out "$work/none" &&
+        [ ! -e "$work/none" ] || return
+    cp "$work/damaged" "$out/trainer" && set_defaults train.steps=9 && ends_with 0 ' 9 steps of' "$out/trainer" info
 }
 
-# Another build changes the trainer after `train` has built it and before it runs; env, which starts the trainer, makes
-# this change.
-other_build_in_between() {
+# Another build gives the trainer other defaults after `train` has built it and before it runs. A program in the place
+# of env, by which the launcher starts the trainer, makes this change.
+of_another_build_are_refused() {
     place=build/trainers/$TINY-$("$out/trainer" info | sed -n 's/^plan *//p')
     rm -rf "$place" "$work/bin"/* && cp -a "$out" "$place" || return
     printf '#!/bin/sh\ncase $1 in LONGHAND_DEFAULTS=*) cp "%s" "%s" ;; esac\nexec %s "$@"\n' "$work/first" \
@@ -95,24 +97,21 @@ other_build_in_between() {
         ends_with 0 ' 9 steps in ' "$@"
 }
 
-sources_agree() {
-    ./longhand gen tests/specs/$TINY.lua --target cpu --set train.steps=9 --out "$work/src" && diff -r "$work/src" "$out/src"
+are_in_the_sources() {
+    ./longhand gen tests/specs/$TINY.lua --target cpu --set train.steps=9 --out "$work/src" &&
+        diff -r "$work/src" "$out/src"
 }
 
 expect defaults_trainer_builds builds
 if [ "$failures" -eq 0 ]; then
-    expect defaults_are_followed_to_the_same_bits follows
-    expect defaults_copies_keep_their_own copies_keep_their_own
-    expect defaults_kills_leave_the_trainer_whole kills_leave_it_whole
+    expect_each defaults_ are_followed are_kept_by_copies survive_kills
     kilobytes=$(du -s -k "$out" | cut -f 1)
-    if mkdir "$work/disk" && mount -t tmpfs -o size=$((kilobytes * 3 / 2))k none "$work/disk" 2>/dev/null; then
-        expect defaults_full_disk_leaves_it_whole full_disk
+    if mount_disk $((kilobytes * 3 / 2))k; then
+        expect defaults_survive_a_full_disk survive_a_full_disk
         umount "$work/disk"
     else
-        echo "skip defaults_full_disk_leaves_it_whole: no right to mount"
+        echo "skip defaults_survive_a_full_disk: no right to mount"
     fi
-    expect defaults_damaged_is_refused damaged_is_refused
-    expect defaults_sources_agree sources_agree
-    expect defaults_of_another_build_in_between other_build_in_between
+    expect_each defaults_ are_refused_if_damaged are_in_the_sources of_another_build_are_refused
 fi
 finish

@@ -28,7 +28,8 @@ evaluate() { "$trainer" eval --checkpoint "$(find_run one 1)/checkpoint.safetens
 # Evaluations in batches of 8 of 20 examples have the same results on any threads.
 evaluates_in_batches() {
     for threads in 1 3; do
-        evaluate --threads $threads --batch 8 --draws 3 --out "$work/batches$threads" --per-example "$work/each" || return
+        evaluate --threads $threads --batch 8 --draws 3 --out "$work/batches$threads" \
+            --per-example "$work/each" || return
     done
     # Two lengths of 20 examples have three draws each.
     cmp "$work/batches1/eval.jsonl" "$work/batches3/eval.jsonl" && [ "$(wc -l <"$work/each")" -eq 120 ] || return
@@ -67,19 +68,23 @@ traces() {
     echo '{"input":[1,0,4]}' >"$work/once.jsonl"
     cat "$work/once.jsonl" "$work/once.jsonl" >"$work/twice.jsonl"
     for inputs in once twice; do
-        "$trainer" trace --checkpoint "$file" --what scores --input "$work/$inputs.jsonl" --out "$work/$inputs" || return
+        "$trainer" trace --checkpoint "$file" --what scores --input "$work/$inputs.jsonl" \
+            --out "$work/$inputs" || return
     done
     tail -c 612 "$work/once" | head -c 576 >"$work/alone"
     tail -c 1224 "$work/twice" | head -c 576 | cmp - "$work/alone" &&
         ! tail -c 648 "$work/twice" | head -c 576 | cmp -s - "$work/alone" || return
     # Each answer is reported with the number of its draw.
-    trace_two_draws() { "$trainer" trace --checkpoint "$file" --what entropy --input "$work/twice.jsonl" --draws 2 "$@"; }
+    trace_two_draws() { "$trainer" trace --checkpoint "$file" --what entropy --input "$work/twice.jsonl" \
+        --draws 2 "$@"; }
     trace_two_draws --json | sed -n 's/^{"index":\([01]\),"draw":\([01]\),"input":.*/\1 \2/p' >"$work/numbers" &&
-        printf '0 0\n0 1\n1 0\n1 1\n' | cmp - "$work/numbers" && [ "$(trace_two_draws | grep -c '^draw    2 of 2$')" -eq 2 ]
+        printf '0 0\n0 1\n1 0\n1 1\n' | cmp - "$work/numbers" &&
+        [ "$(trace_two_draws | grep -c '^draw    2 of 2$')" -eq 2 ]
 }
 
 expect draws_trainer_builds ./longhand build tests/specs/$SPEC.lua --levels best --out "$work/out"
 if [ "$failures" -eq 0 ]; then
-    expect_each draws_ keeps_bits evaluates_in_batches refuses_too_many_draws refuses_overfit uses_given_positions traces
+    expect_each draws_ keeps_bits evaluates_in_batches refuses_too_many_draws refuses_overfit uses_given_positions \
+        traces
 fi
 finish

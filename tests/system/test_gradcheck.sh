@@ -11,9 +11,8 @@ seeds=4 many="none relative fire_softcap"
 [ -z "${LONG_SEEDS:-}" ] || { seeds=$LONG_SEEDS many="$SCHEMES $MORE_SCHEMES" && SCHEMES=$many; }
 
 build_one() {
-    print_spec "$1"
-    ./longhand gen "$work/gradcheck_$1.lua" --out "$work/src/$1" >/dev/null || return
-    make -s trainer LEVELS=best ID="gradcheck_$1" SOURCES="$work/src/$1" OUT="$work/$1"
+    write_spec "$1"
+    ./longhand build "$work/gradcheck_$1.lua" --levels best --out "$work/$1"
 }
 
 # Builds with two compilers at a time.

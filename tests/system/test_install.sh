@@ -3,8 +3,8 @@
 . tests/system/common.sh
 unset XDG_CACHE_HOME LONGHAND_CACHE LONGHAND_BUILD
 
-# Runs a command as a user who owns none of the installed files, with a new home folder: COMMAND.
-as_user() {
+# Runs a command as a user who owns none of the installed files, with the home folder $work/home: COMMAND.
+run_as_user() {
     setpriv --reuid=65534 --regid=65534 --clear-groups env HOME="$work/home" PATH="${LH_PATH:-$PATH}" "$@"
 }
 
@@ -42,7 +42,7 @@ completes_in_zsh() {
         timeout 600 zsh -f tests/support/complete.zsh "$work/zsh"
 }
 
-manual() {
+has_a_manual() {
     page=$work/root/usr/share/man/man1/longhand.1
     for verb in $(sed -n 's/^   \([a-z]*\)  .*/\1/p' generator/cli/help.txt); do
         [ "$verb" = help ] || grep -qx "\.SS $verb" "$page" || { echo "no $verb"; return 1; }
@@ -50,29 +50,29 @@ manual() {
     ! command -v groff >/dev/null || [ -z "$(groff -man -ww -z "$page" 2>&1)" ]
 }
 
-user_builds() {
+is_built_by_a_user() {
     mkdir "$work/home" && chown 65534:65534 "$work/home" && cd "$work/home" || return
-    as_user "$work/root/usr/bin/longhand" build parity_check_sinusoid --levels best >"$work/output" &&
+    run_as_user "$work/root/usr/bin/longhand" build parity_check_sinusoid --levels best >"$work/output" &&
         trainer=$(sed -n 's#^\(/.*/trainer\): .*#\1#p' "$work/output") &&
         case $trainer in "$work"/home/.cache/longhand/build-*/trainers/*) ;; *) cat "$work/output"; return 1 ;; esac &&
-        as_user "$trainer" train --steps 2 --no-eval --out "$work/home/runs"
+        run_as_user "$trainer" train --steps 2 --no-eval --out "$work/home/runs"
 }
 
 # The user names another folder for the output, then builds the same trainer again: nothing is compiled twice.
-user_reports_where() {
-    cd "$work/home" && as_user cp -R "$(echo "$work"/home/.cache/longhand/build-*)" mine &&
-        as_user env LONGHAND_BUILD=mine "$work/root/usr/bin/longhand" build parity_check_sinusoid --levels best \
+uses_another_build_folder() {
+    cd "$work/home" && run_as_user cp -R "$(echo "$work"/home/.cache/longhand/build-*)" mine &&
+        run_as_user env LONGHAND_BUILD=mine "$work/root/usr/bin/longhand" build parity_check_sinusoid --levels best \
             >"$work/output" && grep -q "^$work/home/mine/trainers/.*: up to date" "$work/output"
 }
 
 # An installed tree is not changed: the sources of the showcase are generated in the user's cache.
-user_generates() {
-    cd "$work/home" && as_user "$work/root/usr/bin/longhand" gen parity_check_sinusoid &&
+generates_for_a_user() {
+    cd "$work/home" && run_as_user "$work/root/usr/bin/longhand" gen parity_check_sinusoid &&
         ls "$work"/home/.cache/longhand/build-*/generated/parity_check_sinusoid/spec.c
 }
 
 # Three builds at once share objects and an archive: each reads complete files, and no temporary file is left.
-builds_meet() {
+is_built_three_times_at_once() {
     mkdir "$work/met" && cp -a build/release "$work/met" && rm "$work"/met/release/runtime/cli/*.o || return
     makes=''
     for n in 1 2 3; do
@@ -86,30 +86,32 @@ builds_meet() {
         [ "$(ar t "$work/met/lib/liblonghand.a")" = "$(ar t build/lib/liblonghand.a)" ]
 }
 
-# Objects of other sources are compiled again, although the objects' files are newer than these sources.
-other_sources() {
+# Objects of another release are compiled again, although they are newer than the sources.
+is_built_again_from_other_sources() {
     echo 'another compiler, another release' >"$work/met/release/compiler" || return
     make -n library "LONGHAND_BUILD=$work/met" | grep -q 'runtime/cli/[a-z_]*\.c'
 }
 
 # Two releases have the same bytes, for any umask.
-releases() {
+releases_the_same_bytes() {
     release=longhand-$(cat VERSION)
     cp "build/$release.tar.gz" "$work" && (umask 077 && make -s dist) &&
         cmp "build/$release.tar.gz" "$work/$release.tar.gz" && mkdir "$work/empty" &&
         tar -xzf "$work/$release.tar.gz" -C "$work/empty"
 }
 
-# A Lua without modules, on a machine where no package can be installed.
-lonely_lua() {
-    mkdir "$work/lonely" && printf '#!/bin/sh\nLUA_PATH=${LUA_PATH-none} LUA_CPATH=${LUA_CPATH-none} exec %s "$@"\n' \
-        "$(command -v "${LUA:-lua5.4}")" >"$work/lonely/lua5.4" && printf '#!/bin/sh\nexit 1\n' >"$work/lonely/apt-get" &&
+# Makes programs, to come first in PATH: a Lua without modules, and an apt-get that fails.
+make_programs_without_modules() {
+    mkdir "$work/lonely" &&
+        printf '#!/bin/sh\nLUA_PATH=${LUA_PATH-none} LUA_CPATH=${LUA_CPATH-none} exec %s "$@"\n' \
+            "$(command -v "${LUA:-lua5.4}")" >"$work/lonely/lua5.4" && printf '#!/bin/sh\nexit 1\n' >"$work/lonely/apt-get" &&
         chmod +x "$work/lonely"/*
 }
 
 # An unpacked release needs no jansson and no Lua modules, and names the third-party code in a trainer.
-release_trains() {
-    lonely_lua && cd "$work/empty/longhand-$(cat VERSION)" && ls LICENSE CITATION.cff third_party/README.md &&
+trains_from_a_release() {
+    make_programs_without_modules && cd "$work/empty/longhand-$(cat VERSION)" &&
+        ls LICENSE CITATION.cff third_party/README.md &&
         PATH=$work/lonely:$PATH && export PATH &&
         [ "$(./longhand --version)" = "longhand $(cat VERSION) (commit $(cat COMMIT))" ] &&
         ./longhand train parity_check_sinusoid -- --steps 2 --no-eval --out "$work/released" &&
@@ -119,26 +121,26 @@ release_trains() {
         cmp third_party/jansson/LICENSE "$work/licences/jansson/libjansson.LICENSE"
 }
 
-no_tests_installed() {
+has_no_tests() {
     ends_with 4 'there are no tests in' "$work/root/usr/bin/longhand" test
 }
 
-nowhere_to_build() {
+reports_a_wrong_build_folder() {
     ends_with 4 'make cannot handle this folder' env LONGHAND_BUILD="$work/a b" ./longhand plan parity_check_sinusoid &&
         ends_with 4 'cannot make the directory /proc/none' env LONGHAND_BUILD=/proc/none ./longhand build \
             parity_check_sinusoid --levels best
 }
 
-# make cannot handle a cache with a space in its name, and a checkout without write permission has no other folder.
-builds_beside_a_space() {
+# make cannot handle a folder with a space in its name, and a user who may not write to the installed copy has no other.
+reports_a_home_with_a_space() {
     mkdir "$work/a home" && chown 65534:65534 "$work/a home" && cd "$work/a home" &&
-        ends_with 4 "XDG_CACHE_HOME, HOME): make cannot handle this folder's name: $work/a home" as_user env \
+        ends_with 4 "XDG_CACHE_HOME, HOME): make cannot handle this folder's name: $work/a home" run_as_user env \
             HOME="$work/a home" "$work/root/usr/bin/longhand" build parity_check_sinusoid
 }
 
-# A build without a home is refused, and the message names a remedy.
-builds_without_home() {
-    cd "$work" && ends_with 4 'LONGHAND_BUILD names another folder for what is built' as_user env -u HOME \
+# A build without a home folder is refused, and the message names a remedy.
+reports_a_missing_home() {
+    cd "$work" && ends_with 4 'LONGHAND_BUILD names another folder for what is built' run_as_user env -u HOME \
         "$work/root/usr/bin/longhand" build parity_check_sinusoid --levels best
 }
 
@@ -146,8 +148,7 @@ uninstalls() {
     make -s uninstall PREFIX=/usr DESTDIR="$work/root" && ! find "$work/root" ! -type d | grep .
 }
 
-expect install_copies installs
-expect install_manual manual
+expect_each install_ installs has_a_manual
 if command -v bash >/dev/null; then
     expect install_completes completes
 else
@@ -159,29 +160,22 @@ else
     echo "skip install_completes_in_zsh: no zsh"
 fi
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
-    expect install_user_builds user_builds
-    expect install_user_reports_where user_reports_where
-    expect install_user_generates user_generates
-    expect install_builds_beside_a_space builds_beside_a_space
-    expect install_builds_without_home builds_without_home
+    expect_each install_ is_built_by_a_user uses_another_build_folder generates_for_a_user \
+        reports_a_home_with_a_space reports_a_missing_home
 else
-    echo "skip install_user_builds: only root can be somebody else"
+    echo "skip install_is_built_by_a_user: only root can be somebody else"
 fi
 make -s library || exit 1
-expect install_builds_meet builds_meet
-expect install_other_sources other_sources
+expect_each install_ is_built_three_times_at_once is_built_again_from_other_sources
 if ! git rev-parse -q --verify HEAD >/dev/null 2>&1; then
     echo "skip install_releases: a release is made from a clone"
 elif make -s dist >"$work/dist" 2>&1; then
-    expect install_releases releases
-    expect install_release_trains release_trains
+    expect_each install_ releases_the_same_bytes trains_from_a_release
 elif grep -e 'cannot be had here' -e 'apt knows no repository' -e 'this needs apt-get' "$work/dist"; then
     echo "skip install_releases: what a release carries cannot be fetched here"
 else
     expect install_releases cat "$work/dist" /nowhere
 fi
-expect install_no_tests no_tests_installed
-expect install_nowhere_to_build nowhere_to_build
-expect install_uninstalls uninstalls
+expect_each install_ has_no_tests reports_a_wrong_build_folder uninstalls
 
 finish

@@ -1,11 +1,11 @@
-# Masked labels in dataset files and in a user's task: labels that the loss counts, reports in run.json and evaluations,
-# and refused specs.
+# Masked labels in dataset files and in a user's task: a loss of all labels or of those that count, run.json,
+# evaluations, and refused samplers.
 
 . tests/system/common.sh
 
 LUA=${LUA:-lua5.4}
-counted=$work/counted/trainer
-all=$work/all/trainer
+counted=$work/counted/trainer # its loss has the labels that count, mask 1
+all=$work/all/trainer # its loss has all labels
 
 # Writes copies of three to six digits. masked.jsonl masks every second label, and other.jsonl has other targets at
 # these places; plain.jsonl has the same examples without masks, and ones.jsonl with masks of ones. test.jsonl masks all
@@ -58,48 +58,55 @@ builds() {
 }
 
 # Trains on a file and prints the parameters: TRAINER FILE.
-parameters() {
+train_and_print() {
     rm -rf "$work/runs"
     "$1" train --data "$work/$2.jsonl" --eval-data "$work/test.jsonl" --out "$work/runs" --threads 2 --no-eval \
         >/dev/null 2>&1 &&
         "$LUA" tests/bits/tensors.lua "$work"/runs/*/*/*/checkpoint.safetensors
 }
 
-# Checks whether a trainer learns the same parameters from two files: TRAINER yes|no FILE FILE.
-same() {
-    parameters "$1" "$3" >"$work/one" && parameters "$1" "$4" >"$work/two" && [ -s "$work/one" ] || return
+# Checks whether a trainer learns the same parameters from two files, as expected: TRAINER yes|no FILE FILE.
+learns_the_same() {
+    train_and_print "$1" "$3" >"$work/one" && train_and_print "$1" "$4" >"$work/two" && [ -s "$work/one" ] || return
     if cmp -s "$work/one" "$work/two"; then found=yes; else found=no; fi
     [ "$found" = "$2" ] || { echo "the same parameters from $3 and $4: $found, expected: $2" && return 1; }
 }
 
-# Without a masked label all labels count, with bit-identical results.
-same_without_masks() {
-    parameters "$counted" plain >"$work/one" && parameters "$all" plain >"$work/two" && cmp "$work/one" "$work/two"
+# Without masked labels both losses have the same bits.
+have_equal_losses_without_masks() {
+    train_and_print "$counted" plain >"$work/one" && train_and_print "$all" plain >"$work/two" &&
+        cmp "$work/one" "$work/two"
 }
 
-run_json_says() {
-    "$counted" train --data "$work/masked.jsonl" --eval-data "$work/test.jsonl" --out "$work/told" >"$work/screen" || return
-    grep -q '"train_masked":120' "$work"/told/*/*/*/run.json && grep -q '"eval_masked":' "$work"/told/*/*/*/run.json &&
-        grep -q '"loss":"counted","seed"' "$work"/told/*/*/*/run.json || { cat "$work"/told/*/*/*/run.json && return 1; }
-    "$all" train --data "$work/plain.jsonl" --eval-data "$work/test.jsonl" --out "$work/told_all" --no-eval >/dev/null &&
-        grep -q '"loss":"all","seed"' "$work"/told_all/*/*/*/run.json && ! grep -q 'train_masked' "$work"/told_all/*/*/*/run.json
+are_reported_in_run_json() {
+    "$counted" train --data "$work/masked.jsonl" --eval-data "$work/test.jsonl" --out "$work/counted_runs" \
+        >"$work/screen" || return
+    record=$(find_run counted_runs)/run.json
+    grep -q '"train_masked":120' "$record" && grep -q '"eval_masked":' "$record" &&
+        grep -q '"loss":"counted","seed"' "$record" || { cat "$record" && return 1; }
+    "$all" train --data "$work/plain.jsonl" --eval-data "$work/test.jsonl" --out "$work/all_runs" --no-eval \
+        >/dev/null && record=$(find_run all_runs)/run.json &&
+        grep -q '"loss":"all","seed"' "$record" && ! grep -q 'train_masked' "$record"
 }
 
 # The loss of the first steps is that of guessing, ln 5, per label that counts: a mean over all labels would be smaller.
-loss_is_per_label_that_counts() {
-    sed -n 1p "$work"/told/*/*/*/metrics.jsonl | "$LUA" -e 'local loss = tonumber(io.read("a"):match("\"loss\":([%d.e-]+)"))
+have_a_loss_per_label_that_counts() {
+    sed -n 1p "$(find_run counted_runs)/metrics.jsonl" | "$LUA" -e '
+        local loss = tonumber(io.read("a"):match("\"loss\":([%d.e-]+)"))
         assert(loss > 1.2 and loss < 2.2, "a loss of " .. loss)'
 }
 
-uncounted_condition() {
-    grep -F '"by":{"length":4}' "$work"/told/*/*/*/eval.jsonl >"$work/line" &&
+# At length 4 no label counts, so there is no score.
+have_no_score_without_a_label() {
+    results=$(find_run counted_runs)/eval.jsonl
+    grep -F '"by":{"length":4}' "$results" >"$work/line" &&
         grep -q '"counted":0' "$work/line" && ! grep -q 'accuracy\|exact_match\|loss' "$work/line" &&
-        ! grep -F '"by":{"length":3}' "$work"/told/*/*/*/eval.jsonl | grep -q '"counted"' &&
-        grep -q 'no label counts' "$work/screen" || { cat "$work"/told/*/*/*/eval.jsonl "$work/screen" && return 1; }
+        ! grep -F '"by":{"length":3}' "$results" | grep -q '"counted"' &&
+        grep -q 'no label counts' "$work/screen" || { cat "$results" "$work/screen" && return 1; }
 }
 
 # A sampler that masks labels needs a line `mask:` in its comment; without it the sampler is refused.
-own_task() {
+are_declared_by_own_tasks() {
     cat >"$work/halves.c" <<'END'
 /* Halves: the input again, of which the first half counts.
  *
@@ -135,14 +142,11 @@ END
 
 expect masked_builds builds
 if [ "$failures" -eq 0 ]; then
-    expect masked_targets_are_in_no_loss same "$counted" yes masked other
-    expect masked_targets_are_in_a_loss_of_all same "$all" no masked other
-    expect masked_labels_change_the_loss same "$counted" no masked plain
-    expect masks_of_ones_are_none same "$counted" yes plain ones
-    expect masked_loss_without_masks_has_the_bits_of_all same_without_masks
-    expect masked_run_json run_json_says
-    expect masked_loss_is_a_mean_of_labels_that_count loss_is_per_label_that_counts
-    expect masked_condition_without_a_label uncounted_condition
-    expect masked_own_task own_task
+    expect masked_targets_are_in_no_loss learns_the_same "$counted" yes masked other
+    expect masked_targets_are_in_a_loss_of_all learns_the_same "$all" no masked other
+    expect masked_labels_change_the_loss learns_the_same "$counted" no masked plain
+    expect masks_of_ones_are_none learns_the_same "$counted" yes plain ones
+    expect_each masked_labels_ have_equal_losses_without_masks are_reported_in_run_json \
+        have_a_loss_per_label_that_counts have_no_score_without_a_label are_declared_by_own_tasks
 fi
 finish

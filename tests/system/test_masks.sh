@@ -1,4 +1,4 @@
-# Masks: hidden keys have no score and no weight in any encoding; models with masks train, and work at longer lengths.
+# Masks: hidden keys have no score and no weight with any encoding; models with masks train, and work at longer lengths.
 
 . tests/system/common.sh
 
@@ -15,12 +15,11 @@ return {
   eval = { lengths = { 5, 6 }, examples = 10 },
 }
 SPEC
-    ./longhand gen "$work/$1.lua" --out "$work/src_$1" >/dev/null &&
-        make -s trainer LEVELS=best ID="$1" SOURCES="$work/src_$1" OUT="$work/$1"
+    ./longhand build "$work/$1.lua" --levels best --out "$work/$1"
 }
 
-# Trains, and checks that traces show as many keys on each side as given: NAME LEFT RIGHT.
-trace_one() {
+# Trains, and checks in traces how many keys on its left and right a query sees: NAME LEFT RIGHT.
+hides_keys() {
     "$work/$1/trainer" train --out "$work/runs" --threads 2 >/dev/null &&
         "$work/$1/trainer" trace --checkpoint "$work/runs/$1"/*/*/checkpoint.safetensors --lengths 3:21:9 \
             --what attention,scores --out "$work/$1.safetensors" >/dev/null &&
@@ -29,13 +28,15 @@ trace_one() {
 }
 
 expect causal_builds build_one causal '{ kind = "alibi_causal" }'
-expect causal_hides_later_keys trace_one causal 1000 0
+expect causal_hides_later_keys hides_keys causal 1000 0
 expect window_builds build_one window '{ kind = "relative", mask = { kind = "window", left = 3, right = 1 } }'
-expect window_hides_far_keys trace_one window 3 1
+expect window_hides_far_keys hides_keys window 3 1
 # Each head has lines on the main diagonal and on the one below.
 lines=$(for head in 0 1 2 3; do
-    printf '{ head = %d, direction = 1, line = 0, value = 1 }, { head = %d, direction = 1, line = -1, value = 2 }, ' $head $head
+    for line in 0 -1; do
+        printf '{ head = %d, direction = 1, line = %d, value = 1 }, ' $head $line
+    done
 done)
 expect lines_build build_one lines "{ lines = { $lines } }"
-expect lines_hide_what_they_do_not_meet trace_one lines 1 0
+expect lines_hide_other_keys hides_keys lines 1 0
 finish

@@ -15,32 +15,34 @@ return {
 END
 END_TOKEN=2
 
-learns() {
+are_evaluated_in_training() {
     "$work/trainer/trainer" train --out "$work/runs" --threads 2 >"$work/table" || return
-    checkpoint=$(echo "$work"/runs/ends/*/lr0.003-seed0/checkpoint.safetensors)
     grep -q '"split":"during".*"examples":150,.*"decoding":"greedy","greedy_examples":128,"accuracy":' \
-        "$(dirname "$checkpoint")/eval.jsonl" && grep -q "exact match" "$work/table" &&
+        "$(find_run runs)/eval.jsonl" && grep -q "exact match" "$work/table" &&
         grep -q "teacher-forced" "$work/table"
 }
 
 # Some answers end too early or never; their number depends on the bits of this level and compiler.
-counts() {
+are_counted() {
     own_answers_are_those_of_predict "$work/trainer/trainer" "$checkpoint" 9 80 $END_TOKEN &&
         awk '{ exit !($3 + $4 > 0) }' "$work/own/actual"
 }
 
 # The counts of lines for single examples add up to the evaluation's, and each line names its decoding.
-lines_are_of_own_answers() {
+have_lines_of_examples() {
     "$work/trainer/trainer" eval --checkpoint "$checkpoint" --lengths 9 --examples 80 --out "$work/lines" \
         --per-example "$work/each" --wrong "$work/wrong" >/dev/null || return
-    [ "$(grep -c '"decoding":"greedy"' "$work/each")" -eq 80 ] && [ "$(grep -c '"decoding":"greedy"' "$work/wrong")" -eq 20 ] &&
+    [ "$(grep -c '"decoding":"greedy"' "$work/each")" -eq 80 ] &&
+        [ "$(grep -c '"decoding":"greedy"' "$work/wrong")" -eq 20 ] &&
         sed 's/.*"correct":\([0-9]*\),"counted":\([0-9]*\),"exact":\([01]\).*/\1 \2 \3/' "$work/each" |
-        awk -v a="$(read_number accuracy "$work/lines/eval.jsonl")" -v e="$(read_number exact_match "$work/lines/eval.jsonl")" \
-            '{ c += $1; n += $2; x += $3 } END { exit !((c / n - a) ^ 2 < 1e-18 && (x / NR - e) ^ 2 < 1e-18) }'
+        awk -v a="$(read_number accuracy "$work/lines/eval.jsonl")" \
+            -v e="$(read_number exact_match "$work/lines/eval.jsonl")" '{ c += $1; n += $2; x += $3 }
+                END { exit !((c / n - a) ^ 2 < 1e-18 && (x / NR - e) ^ 2 < 1e-18) }'
 }
 
-# Lines of one decoding are not used for the other.
-decodings_are_apart() {
+# With --resume, lines of one decoding are not used for another. A line without the key "decoding", which older versions
+# wrote, is of a teacher-forced pass.
+are_not_used_for_another_decoding() {
     eval="$work/trainer/trainer eval --checkpoint $checkpoint --lengths 9 --examples 80 --resume --out $work/apart"
     mkdir -p "$work/apart" && $eval --decoding teacher_forced >/dev/null && $eval >/dev/null || return
     [ "$(wc -l <"$work/apart/eval.jsonl")" -eq 2 ] || return
@@ -50,21 +52,21 @@ decodings_are_apart() {
         "$(echo "$first" | sed 's/.*"accuracy_teacher_forced":\([0-9.]*\).*/\1/')" ] || return
     [ "$(read_number exact_match "$work/apart/eval.jsonl")" = \
         "$(echo "$first" | sed 's/.*"exact_match":\([0-9.]*\).*/\1/')" ] || return
-    $eval --decoding teacher_forced >/dev/null && $eval >/dev/null && [ "$(wc -l <"$work/apart/eval.jsonl")" -eq 2 ]
+    echo "$first" | sed 's/"decoding":"teacher_forced",//; s/accuracy_teacher_forced/accuracy/' >"$work/apart/eval.jsonl"
+    $eval --decoding teacher_forced >/dev/null && [ "$(wc -l <"$work/apart/eval.jsonl")" -eq 1 ] || return
+    $eval >/dev/null && [ "$(wc -l <"$work/apart/eval.jsonl")" -eq 2 ]
 }
 
-names_are_known() {
+need_a_known_decoding() {
     "$work/trainer/trainer" eval --checkpoint "$checkpoint" --decoding beam 2>"$work/message"
     [ $? -eq 2 ] && grep -q "expected: greedy or teacher_forced" "$work/message"
 }
 
 expect own_answers_trainer ./longhand build "$work/ends.lua" --levels best --out "$work/trainer"
 if [ "$failures" -eq 0 ]; then
-    expect own_answers_on_the_way learns
-    checkpoint=$(echo "$work"/runs/ends/*/lr0.003-seed0/checkpoint.safetensors)
-    expect_python own_answers_are_counted counts
-    expect own_answers_line_by_line lines_are_of_own_answers
-    expect own_answers_are_no_others decodings_are_apart
-    expect own_answers_have_names names_are_known
+    expect_each own_answers_ are_evaluated_in_training
+    checkpoint=$(find_run runs)/checkpoint.safetensors
+    expect_python own_answers_are_counted are_counted
+    expect_each own_answers_ have_lines_of_examples are_not_used_for_another_decoding need_a_known_decoding
 fi
 finish

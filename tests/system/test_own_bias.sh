@@ -7,7 +7,7 @@ SPEC=examples/own_bias/own_bias.lua
 digest=$(./longhand check $SPEC --json | sed 's/.*"digest":"\([0-9a-f]*\)".*/\1/')
 trainer=build/trainers/own_bias-$digest/trainer
 
-plan_names_the_table() {
+is_planned() {
     ./longhand plan $SPEC >"$work/plan" && grep -q 'score table by_distance .* goes to x\.left, x\.slope$' "$work/plan"
 }
 
@@ -25,26 +25,24 @@ evaluates() {
 }
 
 # The formula of another spec cannot read this checkpoint.
-another_formula_refuses_the_checkpoint() {
+refuses_a_checkpoint_of_another_formula() {
     sed 's/log1p(abs(x.distance))/abs(x.distance)/' $SPEC >"$work/linear.lua" || return
     ./longhand build "$work/linear.lua" --levels best --out "$work/linear" >/dev/null || return
     ends_with 1 "model digest" "$work/linear/trainer" eval --checkpoint "$work/checkpoint.safetensors" --lengths 40:40
 }
 
 # The notebook writes the same spec in Python, which trains with the existing trainer.
-notebook_runs() {
+runs_in_a_notebook() {
     mkdir "$work/notebook" && (cd "$work/notebook" && PYTHONPATH=$root/python MPLBACKEND=Agg "$PYTHON" \
         "$root/tests/python/run_notebook.py" "$root/examples/notebook/own_bias.ipynb" steps=2 examples=1) &&
         grep -q 'exit":0}' "$work"/notebook/runs/own_bias/$digest/lr0.001-seed1/run.json
 }
 
 expect own_bias_is_checked ./longhand check $SPEC
-expect own_bias_plan_names_its_table plan_names_the_table
+expect_each own_bias_ is_planned
 expect own_bias_builds ./longhand build $SPEC --levels best
 if [ "$failures" -eq 0 ]; then
-    expect own_bias_trains trains
-    expect own_bias_evaluates_longer_sequences evaluates
-    expect_python own_bias_notebook_runs notebook_runs
-    expect own_bias_checkpoint_is_of_its_formula another_formula_refuses_the_checkpoint
+    expect_each own_bias_ trains evaluates refuses_a_checkpoint_of_another_formula
+    expect_python own_bias_runs_in_a_notebook runs_in_a_notebook
 fi
 finish

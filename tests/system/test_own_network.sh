@@ -46,7 +46,8 @@ exports() {
 is_refused() {
     cp examples/own_network/*.lua "$work" &&
         sed -i "s/^  local gated = .*/  $1/" "$work/parallel_block.lua" &&
-        ends_with 1 "parallel_block.lua:22:" ./longhand build "$work/own_network.lua" --levels best --out "$work/none" &&
+        ends_with 1 "parallel_block.lua:22:" ./longhand build "$work/own_network.lua" --levels best \
+            --out "$work/none" &&
         grep -qF -e "$2" "$work/.out" && [ ! -e "$work/none" ]
 }
 

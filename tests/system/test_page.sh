@@ -5,14 +5,14 @@
 
 LUA=${LUA:-lua5.4}
 
-pages() {
+are_written() {
     "$LUA" tests/browser/write_runs.lua "$work/runs" &&
         ends_with 1 "1 run is damaged" "$LUA" generator/main.lua report "$work/runs" --out "$work/report" &&
         one=$work/runs/bucket_sort_rope/0123456789abcdef/lr0.001-seed &&
         "$LUA" generator/main.lua report "${one}0" "${one}1" --out "$work/two" >/dev/null || [ $? -eq 4 ]
 }
 
-expect "pages of a study and of two runs" pages
+expect pages_are_written are_written
 if ! command -v "$PYTHON" >/dev/null 2>&1; then
     echo "skip pages in a browser: $PYTHON is not installed"
 else

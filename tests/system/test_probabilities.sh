@@ -2,7 +2,8 @@
 
 . tests/system/common.sh
 
-spec() {
+# Prints a spec: ENCODING MODEL.
+print_spec() {
     cat <<END
 return {
   task = { kind = "parity_check" },
@@ -14,50 +15,51 @@ return {
 END
 }
 
-# Prints a checkpoint's tensors: the bytes after its header, whose length is in its first eight bytes.
-tensors() {
+# Prints the tensors of a checkpoint, the bytes after its header: FILE. The file's first eight bytes are the length of
+# the header.
+print_tensors() {
     tail -c "+$(($(od -A n -t d8 -N 8 "$1") + 9))" "$1"
 }
 
-# Prints the tensors after six steps of batches of either length, on one thread and on two: NAME [--set ...].
-trained() {
+# Prints checksums of the tensors after six steps of batches of either length, on one thread and on two:
+# NAME [--set FIELD=VALUE].
+train_and_sum() {
     name=$1
     shift
-    ./longhand gen "$work/spec.lua" --out "$work/$name" "$@" >/dev/null &&
-        make -s -j2 trainer LEVELS=best ID=spec SOURCES="$work/$name" OUT="$work/$name.out" || return
+    ./longhand build "$work/spec.lua" --levels best --out "$work/$name" "$@" >/dev/null || return
     for threads in 1 2; do
         rm -rf "$work/runs"
-        "$work/$name.out/trainer" train --out "$work/runs" --steps 6 --no-eval --threads $threads >/dev/null &&
-            tensors "$(echo "$work"/runs/*/*/*/checkpoint.safetensors)" | cksum || return
+        "$work/$name/trainer" train --out "$work/runs" --steps 6 --no-eval --threads $threads >/dev/null &&
+            print_tensors "$(echo "$work"/runs/*/*/*/checkpoint.safetensors)" | cksum || return
     done
     cat "$work"/runs/*/*/*/metrics.jsonl >&2
 }
 
-# Trains with probabilities that are always cached, and as the plan decides, which does not cache them at the longer
-# length: ENCODING MODEL.
-same_bits() {
-    spec "$1" "$2" >"$work/spec.lua"
+# Compares a trainer that always caches probabilities with one that follows the plan, which does not cache them at the
+# longer length: ENCODING MODEL.
+keeps_bits() {
+    print_spec "$1" "$2" >"$work/spec.lua"
     ./longhand plan "$work/spec.lua" | grep -q 'attention  *kept up to 362 tokens' || return
-    trained kept --set train.keep_probabilities=true >"$work/bits" && trained planned >>"$work/bits" || return
-    grep -q KEPT_PAIRS "$work/planned/step.c" && ! grep -q KEPT_PAIRS "$work/kept/step.c" || return
+    train_and_sum kept --set train.keep_probabilities=true >"$work/bits" &&
+        train_and_sum planned >>"$work/bits" || return
+    grep -q KEPT_PAIRS "$work/planned/src/step.c" && ! grep -q KEPT_PAIRS "$work/kept/src/step.c" || return
     cat "$work/bits"
     [ "$(sort -u "$work/bits" | wc -l)" -eq 1 ]
 }
 
-# Trains with probabilities that are always recomputed.
-made_again_same_bits() {
-    cp "$work/bits" "$work/bits.kept" && trained made --set train.keep_probabilities=false >"$work/bits" &&
-        ! grep -q KEPT_PAIRS "$work/made/step.c" && sort -u "$work/bits" "$work/bits.kept" | wc -l | grep -qx 1
+# Compares with a trainer that always recomputes probabilities.
+keeps_bits_of_recomputed() {
+    cp "$work/bits" "$work/bits.kept" && train_and_sum recomputed --set train.keep_probabilities=false >"$work/bits" &&
+        ! grep -q KEPT_PAIRS "$work/recomputed/src/step.c" &&
+        sort -u "$work/bits" "$work/bits.kept" | wc -l | grep -qx 1
 }
 
-expect encoder_same_bits same_bits 'kind = "none"' ruoss_encoder
-expect encoder_made_again_same_bits made_again_same_bits
-expect decoder_with_learned_scores_same_bits same_bits 'kind = "alibi_learned"' ruoss_decoder
-
-expect vectors_of_drawn_differences_same_bits same_bits \
+expect encoder_keeps_bits keeps_bits 'kind = "none"' ruoss_encoder
+expect encoder_keeps_bits_of_recomputed keeps_bits_of_recomputed
+expect decoder_with_learned_scores_keeps_bits keeps_bits 'kind = "alibi_learned"' ruoss_decoder
+expect vectors_of_sampled_differences_keep_bits keeps_bits \
     'kind = "relative", positions = { kind = "randomized", max_position = 512, reading = "difference" }' ruoss_encoder
-
-expect dropped_probabilities_are_kept ends_with 1 'expected: true, or nothing' ./longhand plan \
+expect dropped_probabilities_are_cached ends_with 1 'expected: true, or nothing' ./longhand plan \
     tests/specs/parity_none.lua --set model.attention_dropout=0.1 --set train.keep_probabilities=false
 
 finish

@@ -89,7 +89,8 @@ reports_usage() {
 # predict and eval have equally many right answers on the same examples.
 predict_agrees_with_eval() {
     checkpoint=$(find_run whole)/checkpoint.safetensors
-    "$trainer" eval --checkpoint "$checkpoint" --lengths 9 --examples 20 --draws 1 --out "$work/eval" >/dev/null || return
+    "$trainer" eval --checkpoint "$checkpoint" --lengths 9 --examples 20 --draws 1 \
+        --out "$work/eval" >/dev/null || return
     "$trainer" sample --length 9 --count 20 >"$work/samples" &&
         "$trainer" predict --checkpoint "$checkpoint" <"$work/samples" >"$work/answers" || return
     sed 's/.*"target":\[\([^]]*\)\].*/\1/' "$work/samples" | tr , '\n' >"$work/targets"

@@ -5,10 +5,9 @@
 
 SCALINGS="linear ntk yarn"
 
-# build NAME SCALING: a trainer of the tiny rope model.
+# Builds a trainer of the tiny rope model: NAME SCALING.
 build() {
-    ./longhand gen tests/specs/parity_rope.lua --set "encoding.rotation.scaling=$2" --out "$work/src/$1" >/dev/null &&
-        make -s trainer LEVELS=best ID=parity_rope SOURCES="$work/src/$1" OUT="$work/$1"
+    ./longhand build tests/specs/parity_rope.lua --set "encoding.rotation.scaling=$2" --levels best --out "$work/$1"
 }
 
 # The scaling `unit` divides positions by one, so it has no effect.
@@ -26,23 +25,23 @@ trains() {
     cp "$work"/runs/*/*/*/checkpoint.safetensors "$work/checkpoint.safetensors"
 }
 
-# Evaluates beyond the 36 tokens of training; each trainer's eval.jsonl has its own folder.
+# Evaluates at lengths beyond the 18 of training, in a folder of the trainer: NAME.
 evaluate() {
     "$work/$1/trainer" eval --checkpoint "$work/checkpoint.safetensors" --lengths 20:60:20 --examples 8 \
         --out "$work/eval/$1"
 }
 
-# Other angles give other losses at every length.
-scaling_takes_the_checkpoint() {
-    evaluate $1 && [ "$(wc -l <"$work/eval/$1/eval.jsonl")" -eq 3 ] &&
+# Other angles give other losses at every length: NAME.
+takes_a_plain_checkpoint() {
+    evaluate "$1" && [ "$(wc -l <"$work/eval/$1/eval.jsonl")" -eq 3 ] &&
         ! grep -qxFf "$work/eval/plain/eval.jsonl" "$work/eval/$1/eval.jsonl"
 }
 
-factor_one_is_no_scaling() {
+has_no_effect_by_one() {
     evaluate unit && cmp "$work/eval/plain/eval.jsonl" "$work/eval/unit/eval.jsonl"
 }
 
-training_continues_with_a_scaling() {
+trains_further() {
     "$work/yarn/trainer" train --init "$work/checkpoint.safetensors" --steps 5 --no-eval --out "$work/tuned"
 }
 
@@ -50,10 +49,10 @@ expect scaling_trainers_build build_all
 if [ "$failures" -eq 0 ]; then
     expect scaling_none_trains trains
     expect scaling_none_evaluates evaluate plain
-    expect scaling_factor_one_is_none factor_one_is_no_scaling
+    expect scaling_has_no_effect_by_one has_no_effect_by_one
     for kind in $SCALINGS; do
-        expect "scaling_${kind}_takes_a_plain_checkpoint" scaling_takes_the_checkpoint $kind
+        expect "scaling_${kind}_takes_a_plain_checkpoint" takes_a_plain_checkpoint $kind
     done
-    expect scaling_yarn_trains_on training_continues_with_a_scaling
+    expect scaling_yarn_trains_further trains_further
 fi
 finish

@@ -82,7 +82,8 @@ keeps_bits_of_replicas() {
 
 # The length is more than twice the 36 tokens of training; no table limits it.
 evaluates_at_longer_lengths() {
-    "$trainer" eval --checkpoint "$(find_run whole)/checkpoint.safetensors" --lengths 40:80:20 --examples 4 --out "$work/eval" || return
+    "$trainer" eval --checkpoint "$(find_run whole)/checkpoint.safetensors" --lengths 40:80:20 --examples 4 \
+        --out "$work/eval" || return
     [ "$(grep -c '"loss":[0-9]' "$work/eval/eval.jsonl")" -eq 3 ]
 }
 

@@ -19,18 +19,18 @@ return {
 END
 echo 'return { time = "1:00:00", replicas = 6, max_tasks = 20 }' >"$work/site.lua"
 
-without() { SIMULATED_FAILING=0 complete whole 200; }
-failing() { SIMULATED_FAILING=30 complete failing 200 && [ $rounds -gt 1 ]; }
+complete_without_failures() { SIMULATED_FAILING=0 complete whole 200; }
+complete_with_failures() { SIMULATED_FAILING=30 complete failing 200 && [ $rounds -gt 1 ]; }
 
-report() {
+reports_all() {
     ./longhand report "$work/failing" --study "$work/grid.lua" --no-cache >"$work/output" 2>&1
     grep -q '^200 of 200 runs have a score' "$work/output"
 }
 
 export SIMULATED_FAILING
-expect "200 runs of which none fails" without
-expect "200 runs of which many fail, submitted until all are done" failing
-expect "a sweep finds nothing to do" nothing_to_do
-expect "nothing is lost, and nothing counted twice" same
-expect "all have a score" report
+expect "200 runs of which none fails" complete_without_failures
+expect "200 runs of which many fail, submitted until all are done" complete_with_failures
+expect "a sweep finds nothing to do" find_nothing_to_do
+expect "nothing is lost, and nothing counted twice" have_equal_files
+expect "all have a score" reports_all
 finish

@@ -1,6 +1,6 @@
-# A study on a cluster: one node on loopback, with a controller, a daemon and credentials of this test. 24 runs are
-# packed into tasks; one is preempted, a trainer and a whole task are killed; missing runs are submitted again, and the
-# report equals that of the same study swept here without a failure. Common mistakes of users follow.
+# A study on a cluster of Slurm, which the test starts: one node on the loopback interface. 24 runs are packed into
+# tasks; a task is preempted, a trainer and a whole task are killed; missing runs are submitted again. The report must
+# equal that of the same study swept without Slurm and without a failure. Common mistakes of users follow.
 
 . tests/system/common.sh
 
@@ -31,7 +31,7 @@ stop_cluster() {
             sleep 0.1
         done
     done
-    left=$(processes "$work/") && kill -9 $left 2>/dev/null
+    left=$(find_processes "$work/") && kill -9 $left 2>/dev/null
     rm -rf "$work"
 }
 trap stop_cluster EXIT
@@ -95,54 +95,49 @@ return {
 END2
 
 level=$(make -s print-levels LEVELS=best)
-site() { # NAME FIELDS
+# Writes a description of the cluster: NAME FIELDS.
+write_site() {
     echo "return { time = \"0:10:00\", levels = { \"$level\" }, memory = \"10M\", $2 }" >"$work/$1.lua"
 }
-site here 'partition = "main", replicas = 2, min_tasks = 4'
-site nowhere 'partition = "nowhere"'
-site held 'partition = "main", options = { "--hold" }'
+write_site here 'partition = "main", replicas = 2, min_tasks = 4'
+write_site nowhere 'partition = "nowhere"'
+write_site held 'partition = "main", options = { "--hold" }'
 
-# Runs the verb sweep in a folder of `work`: FOLDER ARGUMENTS.
+# Runs the verb sweep for a folder of $work: FOLDER ARGUMENTS.
 sweep() {
     where=$1
     shift
     ./longhand sweep "$@" --out "$work/$where"
 }
 
-results() {
-    (cd "$work/$1" && find . -path ./.slurm -prune -o \( -name checkpoint.safetensors -o -name eval.jsonl \) -print |
-        sort | xargs cksum)
-    (cd "$work/$1" && find . -path ./.slurm -prune -o -name metrics.jsonl -print | sort |
-        xargs sed 's/,"steps_per_second":[^}]*//')
-}
-
 # Whether squeue answers, and lists no task.
-idle() { tasks=$(squeue -h) && [ -z "$tasks" ]; }
+is_idle() { tasks=$(squeue -h) && [ -z "$tasks" ]; }
 
-# Prints the process numbers of commands that contain a path, without the searching process: ABSOLUTE_PATH.
-processes() { grep -lzs -e "[/]${1#/}" /proc/[0-9]*/cmdline | cut -d / -f 3; }
+# Prints the process numbers of commands that have a path as a part: ABSOLUTE_PATH. The brackets keep grep from finding
+# itself.
+find_processes() { grep -lzs -e "[/]${1#/}" /proc/[0-9]*/cmdline | cut -d / -f 3; }
 
-# Prints the process numbers of training processes; other trainer processes only print their description. A zombie has
-# no command.
-trainers() {
-    for one in $(processes "$work/$1/.slurm/trainers/"); do
+# Prints the process numbers of trainers with the flag --missing, which train; others only describe themselves. A
+# process that has ended, but was not waited for, has no command: FOLDER.
+find_trainers() {
+    for one in $(find_processes "$work/$1/.slurm/trainers/"); do
         ! grep -qzxs -e --missing "/proc/$one/cmdline" || echo "$one"
     done | grep .
 }
-one_waits() { [ "$(squeue -h -r -t PENDING | grep -c .)" -eq 1 ]; }
+one_task_waits() { [ "$(squeue -h -r -t PENDING | grep -c .)" -eq 1 ]; }
 get_parent() { cut -d ' ' -f 4 "/proc/$1/stat"; }
 
-local_runs() { ends_with 0 "grid: 24 of 24 runs done" sweep local "$work/grid.lua"; }
+sweeps_without_slurm() { ends_with 0 "grid: 24 of 24 runs done" sweep local "$work/grid.lua"; }
 
 # --dry-run prints the script and writes nothing.
-dry_run() {
+prints_its_script() {
     sweep none "$work/grid.lua" --slurm "$work/here.lua" --dry-run >"$work/job.sh" 2>"$work/output" || return
     [ ! -e "$work/none" ] && sh -n "$work/job.sh" && grep -q '^#SBATCH --array=1-4$' "$work/job.sh" &&
         grep -q '24 runs, 2 at a time in a task: 4 tasks (at most 10)' "$work/output"
 }
 
-# An older run has fewer steps: its folder is replaced.
-trained_before() {
+# A run that was trained here before has fewer steps: a task replaces its folder.
+trains_before() {
     ./longhand train "$work/grid.lua:sort" -- --steps 3000 --seed 1 --learning-rate 1e-3 --no-eval \
         --out "$work/cluster" && ends_with 0 "1 to train on" sweep cluster status "$work/grid.lua"
 }
@@ -153,44 +148,45 @@ submits() {
 }
 
 # A second call has nothing to do: tasks in the queue are left alone.
-submits_once() {
+submits_nothing_twice() {
     ends_with 0 " 0 to submit, " sweep cluster "$work/grid.lua" --slurm "$work/here.lua" &&
         [ ! -e "$work/cluster/.slurm/2" ]
 }
 
-goes_back_by_itself() { grep -h 'back into the queue' "$work"/cluster/.slurm/1/logs/*.txt; }
+returns_to_the_queue() { grep -h 'back into the queue' "$work"/cluster/.slurm/1/logs/*.txt; }
 
-# Trainers are halted, so that they do not finish before the test stops them.
-halted() {
-    for one in $(trainers cluster); do
+# Prints the process numbers of halted trainers. The test halts them, so that none finishes before it is killed.
+find_halted() {
+    for one in $(find_trainers cluster); do
         ! grep -q '^State:[[:space:]]*T' "/proc/$one/status" || echo "$one"
     done
 }
-all_are_halted() { kill -STOP $(trainers cluster) && [ "$(halted | grep -c .)" -eq 4 ]; }
-two_are_halted() { [ "$(halted | grep -c .)" -eq 2 ]; }
+all_are_halted() { kill -STOP $(find_trainers cluster) && [ "$(find_halted | grep -c .)" -eq 4 ]; }
+two_are_halted() { [ "$(find_halted | grep -c .)" -eq 2 ]; }
 is_gone() { [ ! -s "/proc/$1/cmdline" ]; }
 
-# Whether the trainers of a task have received SIGTERM: PROCESSES of the task. Sets own, their numbers.
-task_is_reported() {
+# Whether the trainers of a task have received SIGTERM: PROCESSES of the task. Sets `own`, their process numbers.
+task_got_signal() {
     own=''
-    for one in $(trainers cluster); do
+    for one in $(find_trainers cluster); do
         case " $(echo $1) " in *" $(get_parent "$one") "*) own="$own $one" ;; esac
     done
     got_signal $own
 }
 
-# One task (the one with the number of the array) reaches its time limit and another is preempted; then the trainer of
-# one task and all processes of another task are killed.
-strikes() {
-    until_true all_are_halted && script=$(processes "$work/etc/d/job00001/") && kill -TERM $script &&
-        until_true task_is_reported "$script" && kill -CONT $own && until_true goes_back_by_itself &&
-        until_true one_waits && scontrol requeue "$(squeue -h -t RUNNING -o %i | head -1)" &&
+# One task reaches its time limit, for which its script receives SIGTERM, and another is preempted; then the trainer of
+# one task and all processes of another are killed. Slurm keeps the script of the task in a folder with the job's
+# number.
+survives_kills() {
+    until_true all_are_halted && script=$(find_processes "$work/etc/d/job00001/") && kill -TERM $script &&
+        until_true task_got_signal "$script" && kill -CONT $own && until_true returns_to_the_queue &&
+        until_true one_task_waits && scontrol requeue "$(squeue -h -t RUNNING -o %i | head -1)" &&
         until_true two_are_halted || return
-    first=$(halted | head -1) last=$(halted | tail -1)
-    kill -9 "$first" && until_true is_gone "$first" && kill -9 "$(get_parent "$last")" "$last" && until_true idle
+    first=$(find_halted | head -1) last=$(find_halted | tail -1)
+    kill -9 "$first" && until_true is_gone "$first" && kill -9 "$(get_parent "$last")" "$last" && until_true is_idle
 }
 
-reports_what_is_missing() {
+reports_missing_runs() {
     ends_with 0 "in no task of the queue: ./longhand sweep resubmit" sweep cluster status "$work/grid.lua" || return
     cp "$work/.out" "$work/status" && ! grep -q '24 of 24' "$work/status"
 }
@@ -199,19 +195,19 @@ reports_what_is_missing() {
 resubmits() {
     sweep cluster watch "$work/grid.lua" --seconds 0.5 >"$work/watched" 2>&1 &
     watcher=$!
-    ends_with 0 "tasks, " sweep cluster resubmit "$work/grid.lua" && until_true idle &&
+    ends_with 0 "tasks, " sweep cluster resubmit "$work/grid.lua" && until_true is_idle &&
         ends_with 0 "grid: 24 of 24 runs done" sweep cluster status "$work/grid.lua" && wait $watcher &&
         grep -q ' [1-9][0-9]* running' "$work/watched" && grep -q '24 of 24 runs done' "$work/watched" ||
         { cat "$work/watched" "$work"/cluster/.slurm/2/logs/*.txt && return 1; }
 }
 
-same_bits() {
-    results local >"$work/expected" && results cluster | cmp - "$work/expected" &&
+keeps_bits() {
+    sum_runs local >"$work/expected" && sum_runs cluster | cmp - "$work/expected" &&
         [ "$(grep -c . "$work/expected")" -gt 100 ]
 }
 
 # Compares reports without times, and without the width of columns that have them.
-same_report() {
+gives_the_same_report() {
     for where in local cluster; do
         ./longhand report "$work/$where" --study "$work/grid.lua" --out "$work/report-$where" >/dev/null 2>&1
         sed -e '/[0-9] s\|[0-9] h\|[0-9] min/d' "$work/report-$where/report.txt" | sed "s|$where||g" | tr -s ' -' \
@@ -220,115 +216,122 @@ same_report() {
     diff "$work/local.txt" "$work/cluster.txt" && grep -q '12 of 12' "$work/cluster.txt"
 }
 
-nothing_is_left() {
-    [ -z "$(find "$work/cluster" -path '*/.attempts/*' -name '*.safetensors')" ] && [ -z "$(trainers cluster)" ]
+leaves_nothing() {
+    [ -z "$(find "$work/cluster" -path '*/.attempts/*' -name '*.safetensors')" ] && [ -z "$(find_trainers cluster)" ]
 }
 
-# Another build gives a trainer other defaults after it was built and before it is copied next to the runs; cp, which
-# copies it, does this once. Tasks get their own defaults.
-other_build_in_between() {
+# Another build gives a trainer other defaults after it was built and before it is copied next to the runs: a program in
+# the place of cp, which copies it, does this once. Tasks have their own defaults nevertheless.
+keeps_its_defaults() {
     sed 's/"parity"/"between"/' "$work/grid.lua" >"$work/between.lua" # no other test has trainers of this name
     ./longhand train "$work/between.lua:between" -- --steps 7 --no-eval --out "$work/short" || return
     place=$(ls -td build/trainers/between-????????????????/ | head -1) && cp -a "$place" "$work/fresh" &&
         ./longhand train "$work/between.lua:between" --set train.steps=7 -- --no-eval --out "$work/seven" &&
-        mv "${place}trainer" "$work/other" && rm -r "$place" && mv "$work/fresh" "$place" && mkdir "$work/shim" || return
-    printf '#!/bin/sh\ncase "$*" in *"%strainer "*)\n    [ -e "%s" ] || %s "%s" "%strainer"; touch "%s" ;; esac\nexec %s "$@"\n' \
-        "$place" "$work/swapped" "$(command -v cp)" "$work/other" "$place" "$work/swapped" "$(command -v cp)" >"$work/shim/cp"
+        mv "${place}trainer" "$work/other" && rm -r "$place" && mv "$work/fresh" "$place" &&
+        mkdir "$work/shim" || return
+    cat >"$work/shim/cp" <<END4
+#!/bin/sh
+case "\$*" in *"${place}trainer "*)
+    [ -e "$work/swapped" ] || $(command -v cp) "$work/other" "${place}trainer"
+    touch "$work/swapped" ;;
+esac
+exec $(command -v cp) "\$@"
+END4
     chmod +x "$work/shim/cp"
     ends_with 0 "12 runs" env PATH="$work/shim:$PATH" ./longhand sweep "$work/between.lua" --only task=between \
         --slurm "$work/held.lua" --out "$work/between" && [ -e "$work/swapped" ] || return
     # shellcheck disable=SC2046
     set -- $(head -1 "$work/between/.slurm/1/runs.txt" | tr -d "'") # TASK new ID DIGEST DEFAULTS TRAINER ...
     LONGHAND_DEFAULTS=$5 "$work/between/.slurm/trainers/$6" info >/dev/null &&
-        ends_with 0 "cancelled: job" sweep between cancel "$work/between.lua" && until_true idle
+        ends_with 0 "cancelled: job" sweep between cancel "$work/between.lua" && until_true is_idle
 }
 
 # ---- mistakes of users, and their messages ----
 
-no_such_partition() {
+reports_a_missing_partition() {
     ends_with 1 "sbatch failed" sweep bad "$work/grid.lua" --slurm "$work/nowhere.lua" &&
         grep -q 'invalid partition' "$work/.out" && [ -z "$(ls -A "$work"/bad/.slurm/[0-9]*)" ]
 }
 
-nothing_of_this_study() {
+reports_another_study() {
     cp "$work/grid.lua" "$work/other.lua" &&
         ends_with 1 "expected: one of the studies that were: grid" sweep cluster resubmit "$work/other.lua" &&
         ends_with 1 "no run of " sweep bad cancel "$work/grid.lua"
 }
 
-two_at_once() {
+refuses_a_second_sweep() {
     other=$work/held/.slurm/submitting
     mkdir -p "$other" && touch "$other/$(uname -n).$$-1.$(cut -c 1-8 /proc/sys/kernel/random/boot_id).1" &&
         ends_with 4 "another sweep is submitting jobs for this folder ($(uname -n), process $$)" sweep held \
             "$work/grid.lua" --slurm "$work/held.lua" && rm -r "$other"
 }
 
-waits_in_the_queue() {
+reports_waiting_tasks() {
     ends_with 0 "1 task, 24 runs" sweep held "$work/grid.lua" --slurm "$work/held.lua" &&
         ends_with 0 "24 queued" sweep held status "$work/grid.lua" >"$work/output" 2>&1 ||
         ends_with 0 "12 queued" sweep held status "$work/grid.lua" || return
     ends_with 1 "tasks of Slurm work in this folder" sweep held "$work/grid.lua"
 }
 
-edited_study() {
+reports_an_edited_study() {
     sed 's/batch = 4/batch = 5/' "$work/grid.lua" >"$work/edited" && cp "$work/grid.lua" "$work/kept" &&
         cp "$work/edited" "$work/grid.lua" &&
         ends_with 0 "24 runs of job" sweep held status "$work/grid.lua" && grep -q 'it was edited' "$work/.out" &&
         cp "$work/kept" "$work/grid.lua"
 }
 
-cancels() {
-    ends_with 0 "cancelled: job" sweep held cancel "$work/grid.lua" && until_true idle &&
+cancels_waiting_tasks() {
+    ends_with 0 "cancelled: job" sweep held cancel "$work/grid.lua" && until_true is_idle &&
         ends_with 0 "no task of" sweep held cancel "$work/grid.lua"
 }
 
 # Whether the trainers of four endless tasks have begun their runs and handle signals.
 four_have_begun() {
-    set -- $(for one in $(trainers "$1"); do tr '\0' '\n' <"/proc/$one/cmdline" | sed -n '/^--out$/{n;p;}'; done)
+    set -- $(for one in $(find_trainers "$1"); do tr '\0' '\n' <"/proc/$one/cmdline" | sed -n '/^--out$/{n;p;}'; done)
     [ $# -eq 4 ] || return
     for out; do find "$out" -name run.json | grep -q . || return; done
 }
 
 # Running tasks are cancelled: their trainers write checkpoints, and no task returns to the queue.
-cancels_what_runs() {
+cancels_running_tasks() {
     long="--set train.steps=100000000"
     ends_with 0 "12 runs" sweep running "$work/grid.lua" $long --only task=sort --slurm "$work/here.lua" &&
         until_true four_have_begun running &&
-        ends_with 0 "cancelled: job" sweep running cancel "$work/grid.lua" $long && until_true idle &&
-        [ -z "$(trainers running)" ] || return
+        ends_with 0 "cancelled: job" sweep running cancel "$work/grid.lua" $long && until_true is_idle &&
+        [ -z "$(find_trainers running)" ] || return
     for run in "$work"/running/sort/*/.attempts/*/sort/*/*; do
         [ -s "$run/checkpoint.safetensors" ] && grep -q '"exit":75}$' "$run/run.json" || { ls "$run" && return 1; }
     done
     ends_with 0 " stopped" sweep running status "$work/grid.lua" $long --only task=sort
 }
 
-# The script of one task runs twice at once, by hand, with a shortened list: each run exists once, with the same bits.
-twice_at_once() {
+# The script of one task, with a shortened list, is run twice at once: each run exists once, with the same bits.
+runs_a_task_twice() {
     script=$work/held/.slurm/1
     sed -i '3,$d' "$script/runs.txt"
     SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_JOB_ID=77 sh "$script/job.sh" >"$work/first" 2>&1 &
     first=$!
     SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_JOB_ID=77 sh "$script/job.sh" >"$work/second" 2>&1 && wait $first || return
-    results held >"$work/actual" && [ "$(grep -c eval.jsonl "$work/actual")" -eq 2 ] &&
+    sum_runs held >"$work/actual" && [ "$(grep -c eval.jsonl "$work/actual")" -eq 2 ] &&
         ! grep -vxF -f "$work/expected" "$work/actual" &&
         [ "$(cat "$work/first" "$work/second" | grep -c ': done$')" -eq 2 ]
 }
 
-# The controller accepts a job, but answers too late.
-late_answer() {
+# The controller accepts a job, but sbatch fails before its answer: the sweep finds the job in the queue.
+finds_a_job_without_an_answer() {
     mkdir -p "$work/late"
     printf '#!/bin/sh\n%s "$@" >/dev/null\necho "sbatch: error: Socket timed out" >&2\nexit 1\n' \
         "$(command -v sbatch)" >"$work/late/sbatch" && chmod +x "$work/late/sbatch" &&
         ends_with 0 'of that name is in the queue' env PATH="$work/late:$PATH" ./longhand sweep "$work/grid.lua" \
             --slurm "$work/held.lua" --out "$work/unheard" && ends_with 0 "24 queued" sweep unheard status \
             "$work/grid.lua" || ends_with 0 "12 queued" sweep unheard status "$work/grid.lua" || return
-    ends_with 0 "cancelled: job" sweep unheard cancel "$work/grid.lua" && until_true idle
+    ends_with 0 "cancelled: job" sweep unheard cancel "$work/grid.lua" && until_true is_idle
 }
 
 # Another user's unfinished folder is in a run's place: it is kept, and so is the attempt with the trained run.
-foreign_folder() {
+keeps_a_foreign_folder() {
     ends_with 0 "24 runs" sweep foreign "$work/grid.lua" --slurm "$work/held.lua" &&
-        ends_with 0 "cancelled: job" sweep foreign cancel "$work/grid.lua" && until_true idle || return
+        ends_with 0 "cancelled: job" sweep foreign cancel "$work/grid.lua" && until_true is_idle || return
     script=$work/foreign/.slurm/1
     sed -i '2,$d' "$script/runs.txt"
     # shellcheck disable=SC2046
@@ -341,7 +344,7 @@ foreign_folder() {
 
 # A student and its teacher are submitted by one call: the second job makes and submits the student once the first is
 # done.
-continues_with_stages() {
+submits_stages() {
     cat >"$work/stages.lua" <<'END3'
 return {
   title = "teacher and student",
@@ -363,45 +366,25 @@ return {
   },
 }
 END3
-    ends_with 0 "once all of these are done, submits the runs that wait for them" sweep staged "$work/stages.lua" \
-        --slurm "$work/here.lua" && until_true idle || return
+    ends_with 0 "once all of these are done, submits what waits for them" sweep staged "$work/stages.lua" \
+        --slurm "$work/here.lua" && until_true is_idle || return
     ends_with 0 "3 of 3 runs done" sweep staged status "$work/stages.lua" ||
         { cat "$work"/staged/.slurm/*/logs/*.txt && return 1; }
 }
 
 # Cancelling a stage also cancels the jobs that would continue it.
 cancels_stages() {
-    ends_with 0 "submits the runs that wait" sweep again "$work/stages.lua" --slurm "$work/held.lua" &&
+    ends_with 0 "submits what waits" sweep again "$work/stages.lua" --slurm "$work/held.lua" &&
         [ "$(squeue -h | grep -c .)" -eq 2 ] && ends_with 0 "cancelled: job" sweep again cancel "$work/stages.lua" &&
-        until_true idle
+        until_true is_idle
 }
 
 expect slurm_cluster_starts start_cluster
 if [ "$failures" -eq 0 ]; then
-    expect slurm_local_runs local_runs
-    expect slurm_dry_run dry_run
-    expect slurm_trained_before trained_before
-    expect slurm_submits submits
-    expect slurm_submits_once submits_once
-    expect slurm_strikes strikes
-    expect slurm_goes_back_by_itself goes_back_by_itself
-    expect slurm_reports_what_is_missing reports_what_is_missing
-    expect slurm_resubmits resubmits
-    expect slurm_same_bits same_bits
-    expect slurm_same_report same_report
-    expect slurm_nothing_is_left nothing_is_left
-    expect slurm_other_build_in_between other_build_in_between
-    expect slurm_no_such_partition no_such_partition
-    expect slurm_nothing_of_this_study nothing_of_this_study
-    expect slurm_two_at_once two_at_once
-    expect slurm_waits_in_the_queue waits_in_the_queue
-    expect slurm_edited_study edited_study
-    expect slurm_cancels cancels
-    expect slurm_cancels_what_runs cancels_what_runs
-    expect slurm_twice_at_once twice_at_once
-    expect slurm_late_answer late_answer
-    expect slurm_foreign_folder foreign_folder
-    expect slurm_continues_with_stages continues_with_stages
-    expect slurm_cancels_stages cancels_stages
+    expect_each slurm_ sweeps_without_slurm prints_its_script trains_before submits submits_nothing_twice \
+        survives_kills returns_to_the_queue reports_missing_runs resubmits keeps_bits gives_the_same_report \
+        leaves_nothing keeps_its_defaults reports_a_missing_partition reports_another_study refuses_a_second_sweep \
+        reports_waiting_tasks reports_an_edited_study cancels_waiting_tasks cancels_running_tasks runs_a_task_twice \
+        finds_a_job_without_an_answer keeps_a_foreign_folder submits_stages cancels_stages
 fi
 finish

@@ -1,4 +1,5 @@
-# A study with stages: a student waits for its teacher's run, one command trains both, and failures are reported.
+# A study with stages: cells of a later stage (students) are calibrated from runs of an earlier one (teachers). One
+# command trains all stages, and failures are reported.
 
 . tests/system/common.sh
 
@@ -33,27 +34,27 @@ END
 sweep() { ./longhand sweep "$work/stages.lua" --out "$work/runs" "$@"; }
 status() { ./longhand sweep status "$work/stages.lua" --out "$work/runs"; }
 
-estimates() {
-    ends_with 0 'not counted: 4 runs that wait for other runs' sweep --dry-run && grep -q '^bias teacher  *1  *1 ' "$work/.out"
+estimate_known_runs() {
+    ends_with 0 'not counted: 4 runs that wait for others' sweep --dry-run &&
+        grep -q '^bias teacher  *1  *1 ' "$work/.out"
 }
 
 # The number of steps in an epoch is known only after the examples are made, which takes a while; nothing is built for
 # it.
-epochs_are_not_known() {
+do_not_estimate_epochs() {
     sed 's/steps = 400/epochs = 2/' "$work/stages.lua" >"$work/epochs.lua" &&
         ends_with 0 'not counted: 1 cell trained for epochs' ./longhand sweep "$work/epochs.lua" --out "$work/none" \
             --dry-run && grep -q '^bias teacher  *1  *1  *not known  *not known$' "$work/.out" &&
         ! grep -q -e 'on this machine' -e 'measured' -e 'building' "$work/.out"
 }
 
-waits() {
+wait_for_each_other() {
     status >"$work/output" && grep -q '^taught .* 0 of   2 done, 2 waiting for teacher$' "$work/output" &&
         grep -q '^beyond .* 1 waiting for strict$' "$work/output" &&
-        ends_with 1 'the cell taught waits for teacher' \
-            ./longhand plan "$work/stages.lua:taught"
+        ends_with 1 'the cell taught waits for teacher' ./longhand plan "$work/stages.lua:taught"
 }
 
-one_command() {
+are_trained_by_one_command() {
     ends_with 1 'stages: 3 of 5 runs done, 2 waiting' sweep || return
     cp "$work/.out" "$work/first"
     grep -q 'taught: calibrate of teacher/' "$work/first" &&
@@ -64,36 +65,37 @@ one_command() {
 
 # The student's spec is written with its tables next to it, and the runs of its cell begin with the teacher's
 # parameters.
-student_is_a_spec() {
+write_a_spec_of_the_student() {
     grep -q '"init_checksum":"' "$work"/runs/taught/*/lr0.004-seed3/run.json || return
     made=$(ls "$work"/runs/taught/calibrate_*/taught.lua) && ./longhand check "$made" &&
         [ -s "${made%/*}/tables/lines.csv" ] && ./longhand plan "$made" | grep -q 'lines' && [ -s "${made%/*}/log.txt" ]
 }
 
 # A second sweep neither builds nor trains finished runs again, and tries failed runs once more.
-second_call() {
-    find "$work/runs" -name '*.safetensors' -o -path '*/calibrate_*/*.lua' | sort | xargs cksum >"$work/before"
+train_nothing_twice() {
+    sum_files() { find "$work/runs" -name '*.safetensors' -o -path '*/calibrate_*/*.lua' | sort | xargs cksum; }
+    sum_files >"$work/before"
     ends_with 1 '3 done, 2 to do' sweep && ! grep -q 'building\|taught: calibrate' "$work/.out" &&
-        find "$work/runs" -name '*.safetensors' -o -path '*/calibrate_*/*.lua' | sort | xargs cksum | cmp - "$work/before"
+        sum_files | cmp - "$work/before"
 }
 
 # A student's cell alone uses its teacher's run, which must exist.
-student_alone() {
+train_a_student_alone() {
     rm -r "$work"/runs/taught/calibrate_* &&
         ends_with 0 'stages: 2 of 2 runs of 1 of 4 cells done' sweep --only bias=taught &&
         grep -q 'taught: calibrate of teacher/' "$work/.out" &&
-        ends_with 75 'made from runs of cells that are not selected' ./longhand sweep "$work/stages.lua:taught" \
+        ends_with 75 'made of runs of cells that are not among these' ./longhand sweep "$work/stages.lua:taught" \
             --out "$work/none"
 }
 
-reports() {
+are_reported() {
     ./longhand report "$work/runs" --out "$work/report" >"$work/output" 2>&1 || [ $? -eq 4 ] || return
     grep -q '(2 waiting)' "$work/output" && grep -q '^taught  *2 of 2 ' "$work/report/report.txt" &&
         grep -q '^stages,taught,3,.*,test,2,12,1,' "$work/report/report.csv"
 }
 
 # A bundle contains the teacher's run of this machine; the student is made and trained elsewhere.
-bundled() {
+are_bundled() {
     rm -r "$work"/runs/taught/calibrate_* && ends_with 0 '1 of 4 cells, 2 runs' ./longhand bundle "$work/stages.lua" \
         --only bias=taught --runs "$work/runs" --levels best --out "$work/taught.tar.gz" &&
         tar xzf "$work/taught.tar.gz" -C "$work" && ends_with 0 '2 of 2 runs done' sh "$work/taught/run.sh" || return
@@ -103,19 +105,13 @@ bundled() {
     done
 }
 
-expect stages_estimate_what_does_not_wait estimates
-expect stages_estimate_no_epochs epochs_are_not_known
-expect stages_wait waits
-expect stages_one_command one_command
+expect_each stages_ estimate_known_runs do_not_estimate_epochs wait_for_each_other are_trained_by_one_command
 if [ "$failures" -eq 0 ]; then
-    expect stages_student_is_a_spec student_is_a_spec
-    expect stages_second_call second_call
-    expect stages_of_one_cell student_alone
-    expect stages_reports reports
+    expect_each stages_ write_a_spec_of_the_student train_nothing_twice train_a_student_alone are_reported
     if [ -z "$(make -s print-static-problem)" ]; then
-        expect stages_bundled bundled
+        expect stages_are_bundled are_bundled
     else
-        echo "skip stages_bundled: $(make -s print-static-problem)"
+        echo "skip stages_are_bundled: $(make -s print-static-problem)"
     fi
 fi
 finish

@@ -10,7 +10,7 @@ plainest=$([ "$machine" = x86_64 ] && echo x86-64 || echo "$machine")
 best=$(make -s print-levels LEVELS=best)
 
 # The launcher builds it, without a message of the linker.
-static_builds() {
+builds_statically() {
     ./longhand build tests/specs/$TINY.lua --static --levels "$plainest,$best" --out "$work/static" >"$work/output" 2>&1
     status=$?
     cat "$work/output"
@@ -18,35 +18,35 @@ static_builds() {
 }
 
 # The trainer is built again only if a build requests other options.
-static_is_kept() {
+is_kept() {
     ends_with 0 'up to date' ./longhand build tests/specs/$TINY.lua --static --levels "$best" --out "$work/static"
 }
 
 # A build with another number of steps keeps both levels and static linking.
-static_is_given_other_defaults() {
+takes_other_defaults() {
     ends_with 0 'new defaults, nothing compiled' ./longhand build tests/specs/$TINY.lua --static --levels "$best" \
         --set train.steps=17 --out "$work/static" && ends_with 0 ' 17 steps of' "$work/static/trainer" info &&
         [ "$(cut -d ' ' -f 2- "$work/static/stamp" | head -1)" = "static $(echo "$plainest $best" | tr ' ' '\n' | uniq |
             paste -s -d ' ')" ]
 }
 
-needs_nothing() {
+needs_no_library() {
     ldd "$work/static/trainer" 2>&1 | grep -qE 'not a dynamic executable|statically linked'
 }
 
-reports_how_it_is_linked() {
+reports_its_linking() {
     ends_with 0 'linked: static' "$work/static/trainer" info && ends_with 0 '"linked":"static"' \
         "$work/static/trainer" info --json && ends_with 0 'linked: dynamic' "$work/dynamic/trainer" info &&
         ends_with 0 '"least_glibc":null' "$work/static/trainer" info --json
 }
 
-reports_which_glibc_it_needs() {
+reports_its_least_glibc() {
     least=$(objdump -T "$work/dynamic/trainer" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -1)
     ends_with 0 "linked: dynamic, needs glibc ${least#GLIBC_} or later" "$work/dynamic/trainer" info
 }
 
 # OpenMP must have read the settings that the trainer made before OpenMP started.
-threads_wait_passively() {
+waits_passively() {
     for how in static dynamic; do
         env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT OMP_DISPLAY_ENV=verbose "$work/$how/trainer" info >"$work/shown" 2>&1
         grep -q "OMP_WAIT_POLICY = 'PASSIVE'" "$work/shown" && grep -q "GOMP_SPINCOUNT = '1000'" "$work/shown" ||
@@ -54,8 +54,8 @@ threads_wait_passively() {
     done
 }
 
-# Runs a copy in an empty folder: no /proc, no /sys, no /tmp, no environment.
-alone() {
+# Runs the trainer in an empty folder and without environment variables, if possible as the root folder: FLAGS.
+run_alone() {
     if [ -n "$caged" ]; then
         env -i "$(command -v chroot)" "$work/empty" /trainer "$@"
     else
@@ -66,31 +66,31 @@ alone() {
 # Trains half of the steps, resumes, evaluates.
 trains_alone() {
     mkdir "$work/empty" && cp "$work/static/trainer" "$work/empty" || return
-    alone train --steps $((STEPS / 2)) --threads 2 --no-eval --out runs || return
-    ends_with 0 'resuming at step' alone train --steps $STEPS --threads 2 --resume --out runs || return
+    run_alone train --steps $((STEPS / 2)) --threads 2 --no-eval --out runs || return
+    ends_with 0 'resuming at step' run_alone train --steps $STEPS --threads 2 --resume --out runs || return
     checkpoint=$(cd "$work/empty" && echo runs/*/*/*/checkpoint.safetensors)
-    ends_with 0 accuracy alone eval --checkpoint "$checkpoint" --lengths 1:20 --out asked || return
-    ends_with 0 'linked: static' alone info
+    ends_with 0 accuracy run_alone eval --checkpoint "$checkpoint" --lengths 1:20 --out asked || return
+    ends_with 0 'linked: static' run_alone info
 }
 
-same_bits_as_dynamic() {
+has_the_bits_of_a_dynamic_one() {
     "$work/dynamic/trainer" train --steps $STEPS --out "$work/runs" || return
     for file in checkpoint.safetensors eval.jsonl; do
         cmp "$work"/runs/*/*/*/$file "$work"/empty/runs/*/*/*/$file || return
     done
 }
 
-# Makes a compiler that does not find an archive of this name.
-compiler_without() {
+# Makes $work/cc, a compiler that does not find an archive: NAME.
+make_compiler_without() {
     printf '#!/bin/sh\ncase $1 in -print-file-name=%s) echo "%s" ;; *) exec cc "$@" ;; esac\n' "$1" "$1" >"$work/cc"
     chmod +x "$work/cc"
 }
 
-reports_what_is_missing() {
-    compiler_without libjansson.a
+reports_missing_archives() {
+    make_compiler_without libjansson.a
     ends_with 4 'does not find: libjansson.a (in libjansson-dev on Debian' env CC="$work/cc" \
         ./longhand build tests/specs/$TINY.lua --static --out "$work/none" || return
-    compiler_without libc.a
+    make_compiler_without libc.a
     ends_with 4 'does not find: libc.a (in libc6-dev on Debian' env CC="$work/cc" \
         ./longhand build tests/specs/$TINY.lua --static --out "$work/none" && [ ! -e "$work/none" ] || return
     set -- make -s trainer RUN=even_pairs_none STATIC=1 OUT="$work/none"
@@ -99,7 +99,7 @@ reports_what_is_missing() {
 }
 
 # One file has two levels: it uses the widest by default, the other on request, and the run records the level.
-level_is_chosen_and_printed() {
+uses_the_widest_or_the_named_level() {
     trainer=$work/static/trainer
     set -- train --steps 1 --no-eval --out "$work/level"
     ends_with 0 "; here: $best" "$trainer" info && ends_with 0 "level $best," "$trainer" "$@" || return
@@ -108,7 +108,7 @@ level_is_chosen_and_printed() {
     grep -q "\"level\":\"$plainest\"" "$work"/level/*/*/*-seed2/run.json
 }
 
-wrong_level_is_refused() {
+refuses_a_wrong_level() {
     ends_with 2 'LONGHAND_ISA=native: this program has no such level, expected one of: ' env LONGHAND_ISA=native \
         "$work/static/trainer" train --out "$work/no" && [ ! -e "$work/no" ] &&
         ends_with 4 'cannot compile for: native (it can: ' ./longhand build tests/specs/$TINY.lua \
@@ -118,31 +118,26 @@ wrong_level_is_refused() {
 
 problem=$(make -s print-static-problem)
 if [ -n "$problem" ]; then
-    echo "skip static_builds and what follows: $problem"
+    echo "skip static_builds_statically and all that follow: $problem"
     finish
 fi
+# caged: whether chroot is permitted; its status is 125 if not.
 caged=''
 mkdir "$work/root" && chroot "$work/root" / 2>/dev/null
 [ $? -ne 125 ] && caged=yes || echo "skip static_in_empty_root: chroot is not permitted; run in an empty folder instead"
-expect static_builds static_builds
-expect static_is_kept static_is_kept
-expect static_is_given_other_defaults static_is_given_other_defaults
+expect_each static_ builds_statically is_kept takes_other_defaults
 make -s trainer LEVELS="$best" ID=$TINY SOURCES="$work/static/src" OUT="$work/dynamic" || failures=1
 if command -v ldd >/dev/null 2>&1; then
-    expect static_needs_nothing needs_nothing
+    expect static_needs_no_library needs_no_library
 else
-    echo "skip static_needs_nothing: no ldd"
+    echo "skip static_needs_no_library: no ldd"
 fi
-expect static_reports_how_it_is_linked reports_how_it_is_linked
-expect static_reports_which_glibc_it_needs reports_which_glibc_it_needs
+expect_each static_ reports_its_linking reports_its_least_glibc
 if cc --version | grep -qi clang; then
-    echo "skip threads_wait_passively: not GNU's OpenMP"
+    echo "skip static_waits_passively: not GNU's OpenMP"
 else
-    expect threads_wait_passively threads_wait_passively
+    expect static_waits_passively waits_passively
 fi
-expect static_trains_alone trains_alone
-expect static_same_bits_as_dynamic same_bits_as_dynamic
-expect static_reports_what_is_missing reports_what_is_missing
-expect level_is_chosen_and_printed level_is_chosen_and_printed
-expect level_wrong_name_refused wrong_level_is_refused
+expect_each static_ trains_alone has_the_bits_of_a_dynamic_one reports_missing_archives \
+    uses_the_widest_or_the_named_level refuses_a_wrong_level
 finish

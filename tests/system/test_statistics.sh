@@ -4,8 +4,8 @@
 
 . tests/system/common.sh
 
-# spec NAME ENCODING: sorting with a small model.
-spec() {
+# Writes the spec of a small model that sorts: NAME ENCODING.
+write_spec() {
     cat >"$work/$1.lua" <<SPEC
 return {
   task = { kind = "bucket_sort" },
@@ -17,16 +17,15 @@ return {
 SPEC
 }
 
-# Trains NAME and writes its evaluation to $work/NAME.jsonl.
-outcome() {
-    ./longhand gen "$work/$1.lua" --out "$work/src/$1" >/dev/null &&
-        make -s trainer LEVELS=best ID="$1" SOURCES="$work/src/$1" OUT="$work/$1" &&
+# Trains a model and writes its evaluation to $work/NAME.jsonl: NAME.
+train() {
+    ./longhand build "$work/$1.lua" --levels best --out "$work/$1" &&
         "$work/$1/trainer" train --seed 1 --out "$work/runs/$1" &&
         cp "$work/runs/$1"/*/*/*/eval.jsonl "$work/$1.jsonl"
 }
 
-# Checks that the mean accuracy of a split lies between two bounds: NAME SPLIT FROM TO.
-accuracy_between() {
+# Checks that the mean accuracy of a split lies between two bounds: NAME SPLIT LEAST MOST.
+is_accuracy_between() {
     awk -v split_name="\"split\":\"$2\"" -v from="$3" -v to="$4" '
         index($0, split_name) {
             sub(/.*"accuracy":/, ""); sub(/[,}].*/, ""); sum += $0; n++
@@ -40,14 +39,14 @@ accuracy_between() {
 
 # Without positions all outputs of a sequence are equal, so the best prediction is its most frequent token: 0.43 at
 # length 5, 0.35 at 10, 0.29 at 20. Means of 15 runs: 0.411 to 0.416.
-spec sorts_without_positions '{ kind = "none" }'
-expect statistics_no_positions_trains outcome sorts_without_positions
-expect statistics_no_positions_stays_at_majority accuracy_between sorts_without_positions in_distribution 0.25 0.45
+write_spec sorts_without_positions '{ kind = "none" }'
+expect statistics_no_positions_trains train sorts_without_positions
+expect statistics_no_positions_stays_at_majority is_accuracy_between sorts_without_positions in_distribution 0.25 0.45
 
 # With randomized positions the model learns and generalises to twice the length. Means of 15 runs: at least 0.748 at
 # the lengths of training, 0.665 beyond.
-spec sorts_with_random_positions '{ kind = "sinusoid", positions = { kind = "randomized", max_position = 64 } }'
-expect statistics_random_positions_trains outcome sorts_with_random_positions
-expect statistics_random_positions_learns accuracy_between sorts_with_random_positions in_distribution 0.6 1
-expect statistics_random_positions_holds_beyond accuracy_between sorts_with_random_positions beyond 0.55 1
+write_spec sorts_with_random_positions '{ kind = "sinusoid", positions = { kind = "randomized", max_position = 64 } }'
+expect statistics_random_positions_trains train sorts_with_random_positions
+expect statistics_random_positions_learns is_accuracy_between sorts_with_random_positions in_distribution 0.6 1
+expect statistics_random_positions_holds_beyond is_accuracy_between sorts_with_random_positions beyond 0.55 1
 finish

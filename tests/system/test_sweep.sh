@@ -3,8 +3,8 @@
 
 . tests/system/common.sh
 
-# Writes a study of two cells with two seeds: steps, learning rates.
-study() {
+# Writes a study of two cells with two seeds: STEPS LEARNING_RATES [NAME [EXAMPLES]].
+write_study() {
     cat >"$work/${3:-sweep}.lua" <<EOF
 return {
   title = "two cells",
@@ -30,66 +30,56 @@ EOF
 sweep() { ./longhand sweep "$work/sweep.lua" --out "$work/$1" ${2:+"$2"}; }
 status() { ./longhand sweep status "$work/sweep.lua" --out "$work/$1"; }
 
-# Prints the results of all runs of a sweep, without their rates: OUT.
-results() {
-    (cd "$work/$1" && find . -name checkpoint.safetensors -o -name eval.jsonl | sort | xargs cksum)
-    (cd "$work/$1" && find . -name metrics.jsonl | sort | xargs sed 's/,"steps_per_second":[^}]*//')
-}
+kill_one() { kill -9 $(find_trainers | head -1); }
+halt_all() { halt $(find_trainers); }
 
-# Prints the process numbers of the trainers in the test's folder.
-trainers() {
-    files=$(grep -lzxs "$work/[a-z]*" /proc/[0-9]*/cmdline) # grep fails if a process ends meanwhile
-    [ -n "$files" ] && grep -lzxs -e --missing $files | cut -d / -f 3 | grep .
-}
+has_begun() { ls "$work/$1"/*/*/*/metrics.jsonl; }
+no_trainer_is_left() { ! find_trainers; }
+trainers_got_signal() { got_signal $(find_trainers); }
 
-kill_one() { kill -9 $(trainers | head -1); }
-halt_all() { halt $(trainers); }
-
-trains() { ls "$work/$1"/*/*/*/metrics.jsonl; }
-nobody_trains() { ! trainers; }
-trainers_got_signal() { got_signal $(trainers); }
-
-dry_run_prints_hours() {
+prints_an_estimate() {
     ends_with 0 "in total                                2      4" sweep none --dry-run && [ ! -e "$work/none" ]
 }
 
-whole_study() {
+trains_all_runs() {
     ends_with 0 "sweep: 4 of 4 runs done" sweep whole && status whole | grep -q '^sort .* 2 of   2 done$' &&
         grep -q '"study":"sweep"' "$work/whole/sweep.json"
 }
 
-second_call_does_nothing() {
-    results whole >"$work/before" && cp -r "$work/whole" "$work/copy" &&
-        ends_with 0 "4 done, 0 to do" sweep whole && results whole | cmp - "$work/before" &&
+does_nothing_twice() {
+    sum_runs whole >"$work/before" && cp -r "$work/whole" "$work/copy" &&
+        ends_with 0 "4 done, 0 to do" sweep whole && sum_runs whole | cmp - "$work/before" &&
         diff -r -x sweep.json "$work/whole" "$work/copy"
 }
 
-from_python() {
+is_reported_by_python() {
     cp -r "$work/whole" "$work/python" && "$PYTHON" tests/python/test_studies.py "$work/sweep.lua" "$work/python"
 }
 
 # A study that was swept by a relative path is found from another folder.
-reported_from_elsewhere() {
+is_reported_from_elsewhere() {
     (cd "$work" && "$root/longhand" sweep sweep.lua --out whole) &&
         (cd / && "$root/longhand" report "$work/whole" --no-cache --out "$work/elsewhere") >"$work/output" 2>&1
     grep -q '4 of 4 runs have a score' "$work/output" && ! grep 'cannot be read now' "$work/output"
 }
 
 # A run with damaged files is named, set aside, and trained again to the same bits.
-damaged_run_is_trained_anew() {
-    cp -r "$work/whole" "$work/damaged" && set -- "$work"/damaged/sort/*/lr0.001-seed1 && echo '{"step":' >"$work/line" &&
+trains_a_damaged_run_anew() {
+    cp -r "$work/whole" "$work/damaged" && set -- "$work"/damaged/sort/*/lr0.001-seed1 &&
+        echo '{"step":' >"$work/line" &&
         cat "$work/line" "$1/eval.jsonl" >"$work/lines" && cp "$work/lines" "$1/eval.jsonl" || return
     ends_with 1 "damaged: $1/eval.jsonl: line 1: " status damaged &&
         ends_with 0 "eval.jsonl: line 1: " sweep damaged && grep -q '4 of 4 runs done' "$work/.out" &&
         grep -q "set aside as ${1%/*}/.damaged/lr0.001-seed1-1, and trained anew" "$work/.out" &&
-        cmp "$work/lines" "${1%/*}/.damaged/lr0.001-seed1-1/eval.jsonl" && results whole >"$work/expected" &&
-        rm -r "${1%/*}/.damaged" && results damaged | cmp - "$work/expected"
+        cmp "$work/lines" "${1%/*}/.damaged/lr0.001-seed1-1/eval.jsonl" && sum_runs whole >"$work/expected" &&
+        rm -r "${1%/*}/.damaged" && sum_runs damaged | cmp - "$work/expected"
 }
 
 # No run is trained or logged through a link to another user's files: a link at a run's folder, then at a cell's.
-nothing_through_links() {
+trains_nothing_through_links() {
     mkdir -p "$work/linked" && cp -r "$work/whole/parity" "$work/linked/" && cp -r "$work/whole/sort" "$work/theirs" &&
-        for run in "$work"/theirs/*/lr*; do rm "$run"/[!m]* || return; done && cp -r "$work/theirs" "$work/kept" || return
+        for run in "$work"/theirs/*/lr*; do rm "$run"/[!m]* || return; done &&
+        cp -r "$work/theirs" "$work/kept" || return
     cp -r "$work/whole/sort" "$work/linked/" && set -- "$work"/linked/sort/*/lr0.001-seed1 && rm -r "$1" &&
         ln -s "$work"/theirs/*/lr0.001-seed1 "$1" && ends_with 1 "$1: found a link; expected a folder" sweep linked &&
         grep -q '3 of 4 runs done, 1 behind links' "$work/.out" && diff -r "$work/theirs" "$work/kept" &&
@@ -99,59 +89,60 @@ nothing_through_links() {
 }
 
 # Another study of the same cells trains and compiles nothing, and has its own evaluation.
-other_study_of_the_cells() {
-    study 40000 1e-3 other 8 && cp -r "$work/whole" "$work/both" || return
+shares_runs_of_another_study() {
+    write_study 40000 1e-3 other 8 && cp -r "$work/whole" "$work/both" || return
     ends_with 0 '0 trainers to build' ./longhand sweep "$work/other.lua" --out "$work/both" --dry-run &&
-        study 40000 1e-3 other 9 || return
-    ends_with 0 '2 trainers given new defaults, nothing compiled' ./longhand sweep "$work/other.lua" --out "$work/both" &&
+        write_study 40000 1e-3 other 9 || return
+    ends_with 0 '2 trainers given new defaults, nothing compiled' ./longhand sweep "$work/other.lua" \
+        --out "$work/both" &&
         ! grep -q building "$work/.out" && grep -q '"examples":9,' "$work/both"/sort/*/*/eval.jsonl &&
         grep -q '"examples":16,' "$work/both"/sort/*/*/eval.jsonl
 }
 
 # After a kill of the sweep the trainers write checkpoints. They are halted until then, since they could end earlier.
-killed_sweep_leaves_checkpoints() {
+leaves_checkpoints_if_killed() {
     ./longhand sweep "$work/sweep.lua" --out "$work/cut" >"$work/cut.log" 2>&1 &
-    until_true trains cut && until_true halt_all && kill -9 $! && wait $!
-    [ $? -eq 137 ] && until_true trainers_got_signal && kill -CONT $(trainers) && until_true nobody_trains &&
+    until_true has_begun cut && until_true halt_all && kill -9 $! && wait $!
+    [ $? -eq 137 ] && until_true trainers_got_signal && kill -CONT $(find_trainers) && until_true no_trainer_is_left &&
         grep -q '"exit":75}' "$work"/cut/*/*/*/run.json
 }
 
-killed_trainer_is_reported() {
+reports_a_killed_trainer() {
     ./longhand sweep "$work/sweep.lua" --out "$work/cut" >"$work/cut.log" 2>&1 &
     until_true kill_one && wait $!
     [ $? -eq 1 ] && grep -q 'failed (killed by signal 9)' "$work/cut.log"
 }
 
 continues_to_the_same_bits() {
-    ends_with 0 "sweep: 4 of 4 runs done" sweep cut && results whole >"$work/expected" &&
-        results cut | cmp - "$work/expected"
+    ends_with 0 "sweep: 4 of 4 runs done" sweep cut && sum_runs whole >"$work/expected" &&
+        sum_runs cut | cmp - "$work/expected"
 }
 
 # Each failure is reported once in each of the two cells.
-each_failure_is_reported() {
+reports_each_failure() {
     for seed in 0 1; do
         [ "$(grep -c "seed $seed: error: step 2: " "$work/.out")" -eq 2 ] || { cat "$work/.out" && return 1; }
     done
 }
 
 # With one thread for each cell seed 0 fails before seed 1 starts, warns and fails.
-failed_run_is_reported() {
-    study 40000 "1e-3, 1e6" && ends_with 1 "sweep: 4 of 8 runs done, 4 failed" sweep whole --jobs=9 &&
-        each_failure_is_reported && ends_with 1 "sweep: 4 of 8 runs done, 4 failed" sweep whole &&
-        each_failure_is_reported &&
+reports_failed_runs() {
+    write_study 40000 "1e-3, 1e6" && ends_with 1 "sweep: 4 of 8 runs done, 4 failed" sweep whole --jobs=9 &&
+        reports_each_failure && ends_with 1 "sweep: 4 of 8 runs done, 4 failed" sweep whole &&
+        reports_each_failure &&
         status whole | grep -q '^parity  *2 of   4 done, 2 failed' &&
         ends_with 0 'failed: parity lr1e+06-seed1: step 2: ' ./longhand sweep watch "$work/sweep.lua" \
             --out "$work/whole" --once
 }
 
-# Sweeps a spec by flags that make a study of it, below $work: folder, seeds, more arguments.
-from_flags() {
+# Sweeps a study that flags make of a spec: FOLDER of $work, SEEDS, ARGUMENTS of sweep.
+sweep_by_flags() {
     out=$work/$1 seeds=$2
     shift 2
     ./longhand sweep "$@" "$work/flags.lua" --axis encoding=alibi,none --seeds "$seeds" --out "$out"
 }
 
-flags_spec() {
+write_spec() {
     cat >"$work/flags.lua" <<EOF
 return {
   task = { kind = "parity_check" },
@@ -162,27 +153,29 @@ return {
 EOF
 }
 
-# No run begins after the time limit of two seconds: of 256 runs, as many train at a time as there are processors. On a
-# terminal lines are redrawn.
-budget() {
-    flags_spec
-    from_flags budget 0:255 status >"$work/output" && grep -q '^flags_alibi .* 0 of 256 done, 256 absent' "$work/output" || return
+# No run begins after the time limit of two seconds, 0.0006 hours; 256 runs take longer. The output goes to a terminal,
+# on which lines are redrawn, if the program script can make one.
+ends_after_its_hours() {
+    write_spec
+    sweep_by_flags budget 0:255 status >"$work/output" &&
+        grep -q '^flags_alibi .* 0 of 256 done, 256 absent' "$work/output" || return
     set -- --only encoding=alibi --hours 0.0006 --jobs 1
     if command -v script >/dev/null 2>&1; then
         words="$work/flags.lua --axis encoding=alibi,none --seeds 0:255 --out $work/budget $*"
         TERM=xterm script -qec "stty rows 24 cols 80; ./longhand sweep $words" "$work/tty" >/dev/null </dev/null
     else
-        from_flags budget 0:255 "$@" >"$work/tty" 2>&1
+        sweep_by_flags budget 0:255 "$@" >"$work/tty" 2>&1
     fi
-    [ $? -eq 75 ] && grep -q 'hours are over, and no further run was started' "$work/tty" && [ ! -e "$work/budget/flags_none" ] &&
-        ! grep -q '256 of 256 runs' "$work/tty" || { cat -v "$work/tty" && return 1; }
+    [ $? -eq 75 ] && grep -q 'hours are over, and no further run was started' "$work/tty" &&
+        [ ! -e "$work/budget/flags_none" ] && ! grep -q '256 of 256 runs' "$work/tty" || { cat -v "$work/tty" &&
+        return 1; }
 }
 
-# A watcher in another folder follows the sweep to its end. A study from flags has a name there, by which other commands
-# find it.
-watched() {
-    from_flags flags 0:3 watch --seconds 1 >"$work/watched" 2>&1 &
-    ends_with 0 ": 8 of 8 runs done" from_flags flags 0:3 || return
+# sweep watch follows the sweep to its end. A study from flags has a name in the folder of its runs, by which other
+# commands find it.
+is_watched() {
+    sweep_by_flags flags 0:3 watch --seconds 1 >"$work/watched" 2>&1 &
+    ends_with 0 ": 8 of 8 runs done" sweep_by_flags flags 0:3 || return
     name=$(basename "$work"/flags/flags-encoding-*.lua .lua)
     wait $! && grep -q '8 of 8 runs done' "$work/watched" &&
         ./longhand sweep watch "$name" --out "$work/flags" --once >"$work/output" &&
@@ -191,20 +184,17 @@ watched() {
 }
 
 # A study would train a renamed cell anew, so its runs keep their name.
-keeps_names() {
+of_a_study_keep_their_names() {
     ends_with 1 'the study flags-encoding-' ./longhand runs rename "$work/flags/flags_alibi" other &&
         [ -d "$work/flags/flags_alibi" ] && [ ! -e "$work/flags/other" ]
 }
 
 # Runs are not removed while a trainer holds their lock, and are afterwards.
-keeps_running() {
+are_not_removed_in_training() {
     ./longhand build "$work/flags.lua" --levels best --out "$work/built" >/dev/null || return
     "$work/built/trainer" train --steps 2000000000 --no-eval --out "$work/held" >"$work/log" 2>&1 &
     trainer=$!
-    for _ in $(seq 300); do
-        [ ! -s "$(echo "$work"/held/*/*/*/metrics.jsonl)" ] || break
-        sleep 0.1
-    done
+    until_true has_begun held
     ends_with 1 'a trainer is running there' ./longhand runs remove --yes "$work/held"
     refused=$?
     kill "$trainer" && wait "$trainer"
@@ -212,29 +202,18 @@ keeps_running() {
         [ ! -e "$work/held/flags" ]
 }
 
-some_cells() {
+selects_cells() {
     ends_with 0 "2 of 2 runs of 1 of 2 cells done" ./longhand sweep status "$work/sweep.lua:sort" --out "$work/whole" &&
         ends_with 0 "2 of 2 runs of 1 of 2 cells done" ./longhand sweep status "$work/sweep.lua" --only task=sort \
             --out "$work/whole" &&
         ends_with 1 "did you mean parity?" ./longhand sweep "$work/sweep.lua:sort,party" --out "$work/whole"
 }
 
-study 40000 1e-3
-expect sweep_dry_run_prints_hours dry_run_prints_hours
-expect sweep_whole_study whole_study
-expect sweep_second_call_does_nothing second_call_does_nothing
-expect sweep_of_some_cells some_cells
-expect_python sweep_reports_and_exports_from_python from_python
-expect sweep_is_reported_from_elsewhere reported_from_elsewhere
-expect sweep_trains_a_damaged_run_anew damaged_run_is_trained_anew
-expect sweep_trains_nothing_through_links nothing_through_links
-expect sweep_other_study_of_the_cells other_study_of_the_cells
-expect sweep_killed_leaves_checkpoints killed_sweep_leaves_checkpoints
-expect sweep_killed_trainer_is_reported killed_trainer_is_reported
-expect sweep_continues_to_the_same_bits continues_to_the_same_bits
-expect sweep_failed_run_is_reported failed_run_is_reported
-expect sweep_begins_nothing_after_its_hours budget
-expect sweep_is_watched watched
-expect runs_of_a_study_keep_their_name keeps_names
-expect runs_in_training_are_not_removed keeps_running
+write_study 40000 1e-3
+expect_each sweep_ prints_an_estimate trains_all_runs does_nothing_twice selects_cells
+expect_python sweep_is_reported_by_python is_reported_by_python
+expect_each sweep_ is_reported_from_elsewhere trains_a_damaged_run_anew trains_nothing_through_links \
+    shares_runs_of_another_study leaves_checkpoints_if_killed reports_a_killed_trainer continues_to_the_same_bits \
+    reports_failed_runs ends_after_its_hours is_watched
+expect_each runs_ of_a_study_keep_their_names are_not_removed_in_training
 finish

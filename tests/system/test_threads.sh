@@ -14,11 +14,11 @@ if command -v setarch >/dev/null 2>&1 && setarch -R true 2>/dev/null; then
     plain='setarch -R'
 fi
 
-race_is_compiled() {
+compile_a_race() {
     "${CC:-cc}" -std=gnu11 -g1 -O1 -fsanitize=thread -o "$work/race" tests/tsan/race.c -pthread
 }
 
-race_is_reported() {
+reports_a_race() {
     ends_with 66 "$REPORT: data race" $plain "$work/race"
 }
 
@@ -29,40 +29,41 @@ build() {
 }
 
 # Runs a command that must succeed without any report: COMMAND.
-silent() {
+runs_silently() {
     $plain "$@" >"$work/output" 2>&1 && ! grep "$REPORT" "$work/output" && return
     cat "$work/output"
     return 1
 }
 
-units_silent() {
+test_units() {
     for test in $(make -s VARIANT=tsan print-unit-tests); do
-        silent "$test" || return
+        runs_silently "$test" || return
     done
 }
 
-trainings_silent() {
+train_alone() {
     for threads in 2 3; do
-        silent $trainer train --steps 4 --log-every 1 --checkpoint-every 2 --threads $threads --out "$work/runs$threads" ||
-            return
+        runs_silently $trainer train --steps 4 --log-every 1 --checkpoint-every 2 --threads $threads \
+            --out "$work/runs$threads" || return
     done
     cmp "$work"/runs2/*/*/*/checkpoint.safetensors "$work"/runs3/*/*/*/checkpoint.safetensors
 }
 
-group_silent() {
-    silent $trainer train --steps 4 --log-every 1 --checkpoint-every 2 --threads 3 --seeds 0:4 --out "$work/group" &&
+train_replicas() {
+    runs_silently $trainer train --steps 4 --log-every 1 --checkpoint-every 2 --threads 3 --seeds 0:4 \
+        --out "$work/group" &&
         cmp "$work"/group/*/*/*-seed0/checkpoint.safetensors "$work"/runs2/*/*/*-seed0/checkpoint.safetensors
 }
 
-if ! (race_is_compiled) 2>/dev/null; then
+if ! (compile_a_race) 2>/dev/null; then
     echo "skip threads_no_races: ${CC:-cc} has no thread sanitizer"
     exit
 fi
-expect threads_race_on_purpose_is_reported race_is_reported
+expect threads_race_on_purpose_is_reported reports_a_race
 expect threads_build_with_sanitizer build
 if [ "$failures" -eq 0 ]; then
-    expect threads_units_no_races units_silent
-    expect threads_trainings_no_races trainings_silent
-    expect threads_group_no_races group_silent
+    expect threads_units_have_no_races test_units
+    expect threads_trainings_have_no_races train_alone
+    expect threads_replicas_have_no_races train_replicas
 fi
 finish

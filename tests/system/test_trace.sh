@@ -1,4 +1,4 @@
-# trainer trace: files for other readers, examples and inputs of the user's, means, refused requests.
+# The verb trace of a trainer: its files, examples and given inputs, means, and refused requests.
 
 . tests/system/common.sh
 
@@ -15,72 +15,71 @@ return {
   eval = { lengths = { 5, 6 }, examples = 10 },
 }
 SPEC
-    ./longhand gen "$work/sorts.lua" --out "$work/src" >/dev/null &&
-        make -s trainer LEVELS=best ID=sorts SOURCES="$work/src" OUT="$work/sorts" &&
+    ./longhand build "$work/sorts.lua" --levels best --out "$work/sorts" &&
         "$TRAINER" train --out "$work/runs" --threads 1 --no-eval
 }
 
 trace() { "$TRAINER" trace --checkpoint "$checkpoint" "$@"; }
 
-look() { $LUA tests/support/check_trace.lua "$@"; }
+check() { $LUA tests/support/check_trace.lua "$@"; }
 
 ALL=attention,scores,activations,entropy
 
-defaults() {
+writes_one_example_by_default() {
     trace --out "$work/plain.safetensors" >"$work/output" || return
-    look tensors "$work/plain.safetensors" >"$work/tensors"
+    check tensors "$work/plain.safetensors" >"$work/tensors"
     printf '%s\t%s\t%s\n' n5.layers.0.attention F32 '1 4 10 10' n5.layers.1.attention F32 '1 4 10 10' \
         n5.tokens I32 '1 10' | cmp - "$work/tensors" || return
     grep -q 'n5.layers.0.attention .* 1600 bytes .*\[1\]\[4\]\[10\]\[10\]' "$work/output" &&
-        [ "$(look meta "$work/plain.safetensors" id)" = sorts ] &&
-        [ "$(look meta "$work/plain.safetensors" checkpoint)" = "$checkpoint" ] &&
-        [ "$(look meta "$work/plain.safetensors" step)" = 30 ]
+        [ "$(check meta "$work/plain.safetensors" id)" = sorts ] &&
+        [ "$(check meta "$work/plain.safetensors" checkpoint)" = "$checkpoint" ] &&
+        [ "$(check meta "$work/plain.safetensors" step)" = 30 ]
 }
 
-everything() {
+writes_all_kinds() {
     trace --what $ALL --lengths 3:7:4 --examples 3 --draws 2 --out "$work/all.safetensors" &&
-        look attention "$work/all.safetensors" && look tensors "$work/all.safetensors" | grep -F '2 3 4 14 14'
+        check attention "$work/all.safetensors" && check tensors "$work/all.safetensors" | grep -F '2 3 4 14 14'
 }
 
 averages() {
     trace --what $ALL --lengths 3:7:4 --examples 3 --draws 2 --average --out "$work/mean.safetensors" &&
-        look mean "$work/all.safetensors" "$work/mean.safetensors" &&
-        [ "$(look meta "$work/mean.safetensors" examples)" = 3 ] &&
-        [ "$(look meta "$work/mean.safetensors" draws)" = 2 ]
+        check mean "$work/all.safetensors" "$work/mean.safetensors" &&
+        [ "$(check meta "$work/mean.safetensors" examples)" = 3 ] &&
+        [ "$(check meta "$work/mean.safetensors" draws)" = 2 ]
 }
 
 # Inputs that equal the examples of a length have the same bits in a trace.
-inputs_are_examples() {
+gives_inputs_the_bits_of_examples() {
     "$TRAINER" sample --length 6 --count 3 >"$work/inputs.jsonl" &&
         trace --what $ALL --length 6 --examples 3 --out "$work/examples.safetensors" &&
         trace --what $ALL --input "$work/inputs.jsonl" --out "$work/given.safetensors" &&
-        look same "$work/examples.safetensors" "$work/given.safetensors"
+        check same "$work/examples.safetensors" "$work/given.safetensors"
 }
 
-entropy_lines() {
+prints_entropy() {
     trace --what entropy --lengths 5:6 --json >"$work/lines" && [ "$(wc -l <"$work/lines")" -eq 4 ] &&
         grep -q '^{"length":6,"layer":"layers.1","uniform":2.48490664978800[0-9]*,"mean":[0-9.]*,"entropy":\[' "$work/lines"
 }
 
-refuses() {
+refuses_wrong_requests() {
     ends_with 2 'attention, scores, activations, entropy' trace --what heat --out "$work/x" &&
         ends_with 2 '--out: missing' trace --what entropy,scores &&
         ends_with 2 'only one of the two' trace --length 5 --lengths 5:6 --out "$work/x" &&
         ends_with 2 'leave out --examples' trace --input "$work/inputs.jsonl" --examples 2 --out "$work/x" &&
         ends_with 1 'max_position = 64' trace --length 40 --out "$work/x" &&
-        ends_with 1 'bad.jsonl: line 2: input[1] is 9' bad_input &&
+        ends_with 1 'bad.jsonl: line 2: input[1] is 9' trace_bad_input &&
         ends_with 4 'none/x: cannot make a file next to it' trace --out "$work/none/x" &&
         [ ! -e "$work/x" ]
 }
 
-bad_input() {
+trace_bad_input() {
     printf '{"input":[1,2]}\n{"input":[1,9]}\n' >"$work/bad.jsonl"
     trace --input "$work/bad.jsonl" --out "$work/x"
 }
 
 # A checkpoint with one flipped bit in the length, a name, the metadata, the parameters or the optimiser's state is
 # refused by every verb.
-damaged_checkpoints_are_refused() {
+refuses_damaged_checkpoints() {
     echo '{"input":[1,2]}' >"$work/line.jsonl"
     for place in 1 '"dtype"' '"step":"' last middle; do
         flip "$place" <"$checkpoint" >"$work/flipped" && ! cmp -s "$work/flipped" "$checkpoint" || return
@@ -100,14 +99,14 @@ flip() {
 }
 
 # The error comes before the computation: 32 x 4 x 64 x 64 x 100,000 floats do not fit in 300 MB of address space.
-too_large() {
+refuses_more_than_memory() {
     (ulimit -v 300000 && ends_with 4 'MB of memory,' trace --length 32 --examples 100000 --out "$work/x") &&
         (ulimit -v 300000 && trace --length 32 --examples 20 --average --out "$work/small")
 }
 
 # Dropout in an evaluation depends on the number of the line, in the same way in predict and in trace; a repeated line
 # has other masks.
-masks_are_those_of_lines() {
+drops_out_as_predict_does() {
     cat >"$work/dropped.lua" <<'SPEC'
 return {
   task = { kind = "reverse_string" },
@@ -119,27 +118,21 @@ return {
 SPEC
     ./longhand build "$work/dropped.lua" --levels best --out "$work/dropped" >/dev/null 2>&1 &&
         "$work/dropped/trainer" train --out "$work/runs" --threads 1 --no-eval >/dev/null || return
-    of=$(echo "$work"/runs/dropped/*/*/checkpoint.safetensors)
+    dropped=$(echo "$work"/runs/dropped/*/*/checkpoint.safetensors)
     for line in 0110 011 0110 0110 0110 011 0110 0110; do
         echo "{\"input\":[$(echo $line | sed 's/./&,/g; s/,$//')]}"
     done >"$work/lines"
-    "$work/dropped/trainer" predict --checkpoint "$of" <"$work/lines" |
+    "$work/dropped/trainer" predict --checkpoint "$dropped" <"$work/lines" |
         sed 's/.*"argmax":.\(.*\)]}/\1/; s/,//g' >"$work/predicted"
-    "$work/dropped/trainer" trace --checkpoint "$of" --what entropy --json --input "$work/lines" 2>/dev/null |
+    "$work/dropped/trainer" trace --checkpoint "$dropped" --what entropy --json --input "$work/lines" 2>/dev/null |
         sed -n 's/.*"index":\([0-9]*\).*"answer":"\([01]*\)".*/\1 \2/p' | sort -n | cut -d' ' -f2 >"$work/traced"
     cmp "$work/predicted" "$work/traced" && [ "$(grep -c . "$work/traced")" -eq 8 ] &&
         [ "$(grep '....' "$work/traced" | sort -u | grep -c .)" -gt 1 ]
 }
 
 expect trace_trainer_is_built build
-checkpoint=$(echo "$work"/runs/sorts/*/*/checkpoint.safetensors)
-expect trace_defaults_write_one_example defaults
-expect trace_everything_is_consistent everything
-expect trace_average_is_the_mean averages
-expect trace_inputs_give_the_bits_of_examples inputs_are_examples
-expect trace_and_predict_drop_the_same masks_are_those_of_lines
-expect trace_entropy_prints_json_lines entropy_lines
-expect trace_refuses_with_reasons refuses
-expect trace_and_others_refuse_damaged_checkpoints damaged_checkpoints_are_refused
-expect trace_larger_than_memory_is_refused too_large
+checkpoint=$(find_run runs)/checkpoint.safetensors
+expect_each trace_ writes_one_example_by_default writes_all_kinds averages gives_inputs_the_bits_of_examples \
+    drops_out_as_predict_does prints_entropy refuses_wrong_requests refuses_damaged_checkpoints \
+    refuses_more_than_memory
 finish

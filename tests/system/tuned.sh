@@ -4,7 +4,7 @@ LEVELS=${LEVELS:-best}
 
 # Prints the results of a trainer at each of its levels: checksums after five steps, and evaluations of 150 examples on
 # one thread and on two, at lengths with blocks of all sizes.
-bits() {
+print_bits() {
     for level in $(make -s print-levels LEVELS="$LEVELS"); do
         export LONGHAND_ISA="$level"
         "$work/out/trainer" bench --seconds 0.01 --lengths 1 --windows 1 >/dev/null 2>&1 || continue
@@ -19,8 +19,9 @@ bits() {
     done
 }
 
-# Compares the bits of the first N values of every choice with those of the first value: N SPEC [--set a.b=v]...
-same_over() {
+# Builds trainers with the first, second, ... value of every choice of tuned.h, and compares their bits: COUNT SPEC
+# [--set FIELD=VALUE]...
+keeps_bits() {
     count=$1 spec=$2
     shift 2
     rm -rf "$work/out"
@@ -28,13 +29,13 @@ same_over() {
     for n in $(seq "$count"); do
         ${LUA:-lua5.4} tests/support/write_tuned.lua "$work/$spec" "$n" "tests/specs/$spec.lua" $sets &&
             make -s -j2 trainer LEVELS="$LEVELS" ID="$spec" SOURCES="$work/$spec" OUT="$work/out" &&
-            bits >"$work/bits.$n" && [ -s "$work/bits.$n" ] && cmp "$work/bits.1" "$work/bits.$n" || return
+            print_bits >"$work/bits.$n" && [ -s "$work/bits.$n" ] && cmp "$work/bits.1" "$work/bits.$n" || return
         cmp -s "$work/$spec/tuned.h" "$work/tuned.h" && return 1 # equals the previous one: nothing to compare
         cp "$work/$spec/tuned.h" "$work/tuned.h"
     done
 }
 
-carries() {
+reports_its_choices() {
     "$work/out/trainer" info | grep -q 'evaluation_tokens 252 (tuned 2026-11-23)' &&
         "$work/out/trainer" info --json | grep -q '"evaluation_tokens":"252"'
 }
