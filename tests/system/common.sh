@@ -83,8 +83,8 @@ are_halted() {
     done
 }
 
-# Whether SIGTERM is pending for each of these halted processes, of which there is one or more: PROCESS... SIGTERM is
-# bit 14 of a hexadecimal number.
+# Whether SIGTERM is pending for each of these halted processes, one or more: PROCESS... SIGTERM has the number 15, so
+# it is bit 14 of the mask in ShdPnd, a hexadecimal number.
 got_signal() {
     for process in "$@"; do
         case $(sed -n 's/^ShdPnd:[[:space:]]*//p' "/proc/$process/status") in *[4567cdef]???) ;; *) return 1 ;; esac

@@ -1,7 +1,7 @@
-# Exports models to PyTorch in three ways. First, without a trainer: models of every encoding are used on the meta device,
-# in bfloat16, float16 and float64, by torch.export over lengths, traced, and, if onnxscript and onnxruntime are
-# installed, in ONNX. Second: every encoding and every form of a network is exported after a few steps, and its logits are
-# compared with those of the trainer. Third: LH_RANDOM=200 random networks are compared with an interpreter of their
+# Exports models to PyTorch in three ways. First, without a trainer: models of every encoding are used on the meta
+# device, in bfloat16, float16 and float64, by torch.export over lengths, traced, and, if onnxscript and onnxruntime are
+# installed, in ONNX. Second: every encoding and every form of a network is exported after a few steps, and its logits
+# are compared with those of the trainer. Third: LH_RANDOM=200 random networks are compared with an interpreter of their
 # graphs. LH_EXPORT selects cases by a shell pattern. PyTorch is needed (LONGHAND_PYTHON names another Python than
 # python3).
 

@@ -1,6 +1,6 @@
-# Small specs in float64 for every encoding, by name, with every dropout; sourced. `family`, set before, is the prefix of
-# their ids. SCHEMES has the names of the suite, MORE_SCHEMES those of the long suite. Together they have every scheme,
-# every score of the library and every reading (of sampled positions).
+# Small specs in float64 for every encoding, by name, with every dropout; sourced. `family`, set before, is the prefix
+# of their ids. SCHEMES has the names of the suite, MORE_SCHEMES those of the long suite. Together they have every
+# scheme, every score of the library and every reading (of sampled positions).
 
 SCHEMES="none learned rand_rope relative rand_shaw rand_alibi_learned fire_softcap geometric"
 MORE_SCHEMES="sinusoid rope rand_learned rand_rope_ntk rope_yarn rand_relative rand_relative_difference shaw alibi_learned
@@ -58,10 +58,10 @@ print_facets() {
     esac
 }
 
-# Writes the spec of an encoding to $work, by its name: rand_<scheme> has random positions, rand_<scheme>_<reading> also a reading
-# or a draw; sums_<scheme> adds numbers, whose digits are aligned, in an encoder-decoder; wide_<scheme> has the width of
-# a model whose products a library computes on a GPU; heads_<scheme> and wide_heads_<scheme> have heads too wide for a
-# thread, of 36 and 72 channels.
+# Writes the spec of an encoding to $work, by its name: rand_<scheme> has random positions, rand_<scheme>_<reading> also
+# a reading or a draw; sums_<scheme> adds numbers, whose digits are aligned, in an encoder-decoder; wide_<scheme> has
+# the width of a model whose products a library computes on a GPU; heads_<scheme> and wide_heads_<scheme> have heads too
+# wide for a thread, of 36 and 72 channels.
 write_spec() {
     positions='' way='' scheme=$1 stack='layers = 2' sizes='heads = 4, width = 32, feedforward = 48'
     task='kind = "bucket_sort"' train='lengths = { 1, 20 }' eval=$train

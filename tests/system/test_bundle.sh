@@ -39,14 +39,14 @@ run_in() (
 
 # Prints the process numbers of the trainers below $work/there. The status of the first grep is ignored: it fails if a
 # process ends meanwhile.
-find_trainers() {
+find_bundle_trainers() {
     for file in $(grep -lzxs -e --missing /proc/[0-9]*/cmdline); do
         case $(readlink "${file%/cmdline}/cwd") in "$work/there"/*) echo "$file" | cut -d / -f 3 ;; esac
     done | grep .
 }
 
-no_trainer_is_left() { ! find_trainers; }
-trainers_got_signal() { got_signal $(find_trainers); }
+no_trainer_is_left() { ! find_bundle_trainers; }
+trainers_got_signal() { got_signal $(find_bundle_trainers); }
 both_cells_train() { ls "$there"/runs/parity/*/*seed1/metrics.jsonl "$there"/runs/own/*/*seed1*/metrics.jsonl; }
 
 is_made() {
@@ -73,13 +73,13 @@ is_complete() {
 # the signal. $! is the number of the process of run.sh.
 start_and_halt() {
     env -i PATH="$work/bin" sh "$there/run.sh" --threads 4 >"$work/output" 2>&1 &
-    until_true both_cells_train && halt $(find_trainers) || { cat "$work/output" && return 1; }
+    until_true both_cells_train && halt $(find_bundle_trainers) || { cat "$work/output" && return 1; }
 }
 
 # If run.sh receives SIGTERM, it passes it on to the trainers, which write checkpoints and end. Its trap is the same for
 # SIGINT (Ctrl-C).
 stops_at_a_signal() {
-    start_and_halt && kill -TERM $! && until_true trainers_got_signal && kill -CONT $(find_trainers) && wait $!
+    start_and_halt && kill -TERM $! && until_true trainers_got_signal && kill -CONT $(find_bundle_trainers) && wait $!
     [ $? -eq 75 ] && no_trainer_is_left && grep -q 'exit":75}' "$there"/runs/own/*/*seed1*/run.json || return
     grep -q '^cells: 2, at a time: 2, threads of each: 2$' "$work/output" && grep -q '^stopped; ' "$work/output" &&
         grep -q '^\[2/2\] [a-z]*: 0 of 2 runs done, stopped$' "$work/output"
@@ -88,7 +88,8 @@ stops_at_a_signal() {
 # After run.sh is killed, no process is left to stop the trainers: they stop by themselves.
 leaves_checkpoints_if_killed() {
     rm -r "$there"/runs/*/*/ && start_and_halt && kill -9 $! && wait $!
-    [ $? -eq 137 ] && until_true trainers_got_signal && kill -CONT $(find_trainers) && until_true no_trainer_is_left &&
+    [ $? -eq 137 ] && until_true trainers_got_signal && kill -CONT $(find_bundle_trainers) &&
+        until_true no_trainer_is_left &&
         grep -q 'exit":75}' "$there"/runs/parity/*/*seed1/run.json
 }
 

@@ -153,30 +153,21 @@ writes_nothing_if_refused() {
     (cd "$(find_run finished 1)" && ls -l --time-style=full-iso && cksum ./*) | cmp - "$work/before.txt"
 }
 
-# A folder from before runs were named after their files: neither its name nor its lines have a hash of a file.
-continues_in_an_older_folder() {
-    "$trainer" train --out "$work/older" --steps 42 --log-every 10 && mine=$(find_run older) || return
-    mv "$mine" "${mine%-data*}" && sed -i 's/,"data":"[0-9a-f]*"//' "${mine%-data*}/eval.jsonl" &&
-        ends_with 0 '1 of 1 runs are finished' "$trainer" train --out "$work/older" --steps 42 --missing &&
-        "$trainer" train --out "$work/older" --steps 63 --resume --log-every 10 &&
-        [ "$(ls "${mine%/*}")" = lr0.001-seed0 ]
-}
-
 # With another file for evaluation, the run is evaluated again but not trained; lines of the previous evaluation name
 # their file.
 evaluates_new_data() {
-    mine=$(echo "$work"/older/*/*/lr*-seed0) && sed -i 's/,"data":"[0-9a-f]*"//' "$mine/eval.jsonl" &&
+    "$trainer" train --out "$work/evaluated" --steps 63 --log-every 10 && mine=$(find_run evaluated) &&
         head -50 examples/dataset/test.jsonl >"$work/fewer.jsonl" &&
         cksum "$mine/checkpoint.safetensors" >"$work/sum" &&
-        ends_with 0 'all test' "$trainer" train --out "$work/older" --steps 63 --missing \
+        ends_with 0 'all test' "$trainer" train --out "$work/evaluated" --steps 63 --missing \
             --eval-data "$work/fewer.jsonl" &&
         cksum "$mine/checkpoint.safetensors" | cmp - "$work/sum" || return
     for file in examples/dataset/test.jsonl "$work/fewer.jsonl"; do
         [ "$(grep -c "\"step\":63.*\"data\":\"$(hash "$file" | cut -c 1-16)\"" "$mine/eval.jsonl")" -eq 5 ] || return
     done
-    ends_with 0 '1 of 1 runs are finished' "$trainer" train --out "$work/older" --steps 63 --missing \
+    ends_with 0 '1 of 1 runs are finished' "$trainer" train --out "$work/evaluated" --steps 63 --missing \
         --eval-data "$work/fewer.jsonl" &&
-        "$trainer" train --out "$work/older" --steps 63 --missing &&
+        "$trainer" train --out "$work/evaluated" --steps 63 --missing &&
         [ "$(grep -c '"step":63' "$mine/eval.jsonl")" -eq 10 ] &&
         [ "$(grep -c "\"eval_sha256\":\"$(hash examples/dataset/test.jsonl)\"" "$mine/run.json")" -eq 1 ]
 }
@@ -372,7 +363,7 @@ expect dataset_builds builds
 if [ "$failures" -eq 0 ]; then
     expect_each dataset_ keeps_bits survives_kills trains_for_epochs reads_names_as_ids evaluates evaluates_other_sets \
         evaluates_training_examples continues_only_with_its_file writes_nothing_if_refused \
-        continues_in_an_older_folder evaluates_new_data chooses_examples finds_its_files_from_elsewhere reports_overlaps
+        evaluates_new_data chooses_examples finds_its_files_from_elsewhere reports_overlaps
     expect dataset_bad_json refuses_a_line '{"input":[1,10,2],"target":[3}\n' '3:30: '
     expect dataset_torn_last_line refuses_a_line '{"input":[1,10,2],"tar' '3:22: the last line is torn'
     expect dataset_token_out_of_range refuses_a_line '{"input":[1,10,11],"target":[3]}\n' '3: input[2] is 11'

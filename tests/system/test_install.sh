@@ -104,7 +104,8 @@ releases_the_same_bytes() {
 make_programs_without_modules() {
     mkdir "$work/lonely" &&
         printf '#!/bin/sh\nLUA_PATH=${LUA_PATH-none} LUA_CPATH=${LUA_CPATH-none} exec %s "$@"\n' \
-            "$(command -v "${LUA:-lua5.4}")" >"$work/lonely/lua5.4" && printf '#!/bin/sh\nexit 1\n' >"$work/lonely/apt-get" &&
+            "$(command -v "${LUA:-lua5.4}")" >"$work/lonely/lua5.4" &&
+            printf '#!/bin/sh\nexit 1\n' >"$work/lonely/apt-get" &&
         chmod +x "$work/lonely"/*
 }
 

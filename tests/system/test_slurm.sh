@@ -119,7 +119,7 @@ find_processes() { grep -lzs -e "[/]${1#/}" /proc/[0-9]*/cmdline | cut -d / -f 3
 
 # Prints the process numbers of trainers with the flag --missing, which train; others only describe themselves. A
 # process that has ended, but was not waited for, has no command: FOLDER.
-find_trainers() {
+find_task_trainers() {
     for one in $(find_processes "$work/$1/.slurm/trainers/"); do
         ! grep -qzxs -e --missing "/proc/$one/cmdline" || echo "$one"
     done | grep .
@@ -157,18 +157,18 @@ returns_to_the_queue() { grep -h 'back into the queue' "$work"/cluster/.slurm/1/
 
 # Prints the process numbers of halted trainers. The test halts them, so that none finishes before it is killed.
 find_halted() {
-    for one in $(find_trainers cluster); do
+    for one in $(find_task_trainers cluster); do
         ! grep -q '^State:[[:space:]]*T' "/proc/$one/status" || echo "$one"
     done
 }
-all_are_halted() { kill -STOP $(find_trainers cluster) && [ "$(find_halted | grep -c .)" -eq 4 ]; }
+all_are_halted() { kill -STOP $(find_task_trainers cluster) && [ "$(find_halted | grep -c .)" -eq 4 ]; }
 two_are_halted() { [ "$(find_halted | grep -c .)" -eq 2 ]; }
 is_gone() { [ ! -s "/proc/$1/cmdline" ]; }
 
 # Whether the trainers of a task have received SIGTERM: PROCESSES of the task. Sets `own`, their process numbers.
 task_got_signal() {
     own=''
-    for one in $(find_trainers cluster); do
+    for one in $(find_task_trainers cluster); do
         case " $(echo $1) " in *" $(get_parent "$one") "*) own="$own $one" ;; esac
     done
     got_signal $own
@@ -217,7 +217,8 @@ gives_the_same_report() {
 }
 
 leaves_nothing() {
-    [ -z "$(find "$work/cluster" -path '*/.attempts/*' -name '*.safetensors')" ] && [ -z "$(find_trainers cluster)" ]
+    [ -z "$(find "$work/cluster" -path '*/.attempts/*' -name '*.safetensors')" ] &&
+        [ -z "$(find_task_trainers cluster)" ]
 }
 
 # Another build gives a trainer other defaults after it was built and before it is copied next to the runs: a program in
@@ -287,7 +288,7 @@ cancels_waiting_tasks() {
 
 # Whether the trainers of four endless tasks have begun their runs and handle signals.
 four_have_begun() {
-    set -- $(for one in $(find_trainers "$1"); do tr '\0' '\n' <"/proc/$one/cmdline" | sed -n '/^--out$/{n;p;}'; done)
+    set -- $(for one in $(find_task_trainers "$1"); do tr '\0' '\n' <"/proc/$one/cmdline" | sed -n '/^--out$/{n;p;}'; done)
     [ $# -eq 4 ] || return
     for out; do find "$out" -name run.json | grep -q . || return; done
 }
@@ -298,7 +299,7 @@ cancels_running_tasks() {
     ends_with 0 "12 runs" sweep running "$work/grid.lua" $long --only task=sort --slurm "$work/here.lua" &&
         until_true four_have_begun running &&
         ends_with 0 "cancelled: job" sweep running cancel "$work/grid.lua" $long && until_true is_idle &&
-        [ -z "$(find_trainers running)" ] || return
+        [ -z "$(find_task_trainers running)" ] || return
     for run in "$work"/running/sort/*/.attempts/*/sort/*/*; do
         [ -s "$run/checkpoint.safetensors" ] && grep -q '"exit":75}$' "$run/run.json" || { ls "$run" && return 1; }
     done

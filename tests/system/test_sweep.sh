@@ -167,8 +167,8 @@ ends_after_its_hours() {
         sweep_by_flags budget 0:255 "$@" >"$work/tty" 2>&1
     fi
     [ $? -eq 75 ] && grep -q 'hours are over, and no further run was started' "$work/tty" &&
-        [ ! -e "$work/budget/flags_none" ] && ! grep -q '256 of 256 runs' "$work/tty" || { cat -v "$work/tty" &&
-        return 1; }
+        [ ! -e "$work/budget/flags_none" ] && ! grep -q '256 of 256 runs' "$work/tty" ||
+        { cat -v "$work/tty" && return 1; }
 }
 
 # sweep watch follows the sweep to its end. A study from flags has a name in the folder of its runs, by which other
