@@ -1311,7 +1311,7 @@ typedef struct head {
     int T;
 } head;
 
-INLINE head head_at(const step_view *v, const layer_state *s, const score_tables *score, int sequence, int h) {
+INLINE head make_head(const step_view *v, const layer_state *s, const score_tables *score, int sequence, int h) {
     head a;
     a.T = v->T;
     a.query = s->query_key_value + (size_t)sequence * v->T * QUERY_STRIDE + h * HEAD_WIDTH;
@@ -1372,7 +1372,7 @@ NOINLINE void attend(void) {
     const score_tables tables = find_score_tables(v);
     for (int task = threadIdx.x; task < sequences * HEADS * T; task += THREADS) {
         const int i = task % T, h = task / T % HEADS, sequence = task / T / HEADS;
-        const head a = head_at(v, s, &tables, sequence, h);
+        const head a = make_head(v, s, &tables, sequence, h);
         const int end = T;
         int j = 0;
         real query[HEAD_WIDTH];
@@ -1396,7 +1396,7 @@ NOINLINE void attend_queries(void) {
     const score_tables tables = find_score_tables(v);
     for (int task = threadIdx.x; task < sequences * HEADS * v->T; task += THREADS) {
         const int i = task % v->T, h = task / v->T % HEADS, sequence = task / v->T / HEADS;
-        const head a = head_at(v, s, &tables, sequence, h);
+        const head a = make_head(v, s, &tables, sequence, h);
         const size_t row = (size_t)sequence * v->T + i, at = row * WIDTH + h * HEAD_WIDTH;
         const real largest = s->largest[task], inverse = s->inverse_sum[task];
         real query[HEAD_WIDTH], dout[HEAD_WIDTH], out[HEAD_WIDTH], dquery[HEAD_WIDTH] = {};
@@ -1430,7 +1430,7 @@ NOINLINE void attend_keys(int first, int count) {
     for (int task = first * HEADS * v->T + threadIdx.x; task < (first + count) * HEADS * v->T; task += THREADS) {
         const int j = task % v->T, h = task / v->T % HEADS, sequence = task / v->T / HEADS;
         const size_t column = ((size_t)(sequence - first) * HEADS + h) * v->T * v->T + j;
-        const head a = head_at(v, s, &tables, sequence, h);
+        const head a = make_head(v, s, &tables, sequence, h);
         const real *dattended = w->dattended + (size_t)sequence * v->T * WIDTH + h * HEAD_WIDTH;
         real key[HEAD_WIDTH], value[HEAD_WIDTH];
         real dkey[HEAD_WIDTH] = {}, dvalue[HEAD_WIDTH] = {};

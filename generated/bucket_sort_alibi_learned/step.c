@@ -66,7 +66,7 @@ INLINE size_t self_end(const lh_shape *shape) {
     return self_start(shape) + self_score_bytes(shape->length[0]);
 }
 
-/* Sums of the self-attentions over the blocks of a shard, which end_self_sums reads. */
+/* Sums of the self-attentions of all layers over the blocks of a shard, which end_self_sums reads. */
 typedef struct self_sums {
     self_score_tables score;
 } self_sums;

@@ -28,6 +28,7 @@ typedef struct position_row {
     real sinusoid[WIDTH]; /* sines, then cosines */
 } position_row;
 
+/* The number of positions that can occur. */
 static int position_rows(const int longest[LH_MAX_STREAMS]) {
     return longest[0];
 }

@@ -1161,7 +1161,7 @@ typedef struct head {
     int T;
 } head;
 
-INLINE head head_at(const step_view *v, const layer_state *s, int sequence, int h) {
+INLINE head make_head(const step_view *v, const layer_state *s, int sequence, int h) {
     head a;
     a.T = v->T;
     a.query = s->query_key_value + (size_t)sequence * v->T * QUERY_STRIDE + h * HEAD_WIDTH;
@@ -1219,7 +1219,7 @@ NOINLINE void attend(void) {
     const int sequences = block()->sequences, T = v->T;
     for (int task = threadIdx.x; task < sequences * HEADS * T; task += THREADS) {
         const int i = task % T, h = task / T % HEADS, sequence = task / T / HEADS;
-        const head a = head_at(v, s, sequence, h);
+        const head a = make_head(v, s, sequence, h);
         const int end = T;
         int j = 0;
         real query[HEAD_WIDTH];
@@ -1242,7 +1242,7 @@ NOINLINE void attend_queries(void) {
     const int sequences = block()->sequences;
     for (int task = threadIdx.x; task < sequences * HEADS * v->T; task += THREADS) {
         const int i = task % v->T, h = task / v->T % HEADS, sequence = task / v->T / HEADS;
-        const head a = head_at(v, s, sequence, h);
+        const head a = make_head(v, s, sequence, h);
         const size_t row = (size_t)sequence * v->T + i, at = row * WIDTH + h * HEAD_WIDTH;
         const real largest = s->largest[task], inverse = s->inverse_sum[task];
         real query[HEAD_WIDTH], dout[HEAD_WIDTH], out[HEAD_WIDTH], dquery[HEAD_WIDTH] = {};
@@ -1274,7 +1274,7 @@ NOINLINE void attend_keys(void) {
     const int sequences = block()->sequences;
     for (int task = threadIdx.x; task < sequences * HEADS * v->T; task += THREADS) {
         const int j = task % v->T, h = task / v->T % HEADS, sequence = task / v->T / HEADS;
-        const head a = head_at(v, s, sequence, h);
+        const head a = make_head(v, s, sequence, h);
         const real *dattended = w->dattended + (size_t)sequence * v->T * WIDTH + h * HEAD_WIDTH;
         real key[HEAD_WIDTH], value[HEAD_WIDTH];
         real dkey[HEAD_WIDTH] = {}, dvalue[HEAD_WIDTH] = {};

@@ -168,6 +168,7 @@ typedef struct position_row {
     real sinusoid[WIDTH]; /* sines, then cosines */
 } position_row;
 
+/* The number of positions that can occur. */
 static int position_rows(void) {
     return MAX_POSITION;
 }

@@ -1347,7 +1347,7 @@ typedef struct head {
     int T;
 } head;
 
-INLINE head head_at(const step_view *v, int l, const layer_state *s, int sequence, int h) {
+INLINE head make_head(const step_view *v, int l, const layer_state *s, int sequence, int h) {
     head a;
     a.T = v->T;
     a.query = s->query_key_value + (size_t)sequence * v->T * QUERY_STRIDE + h * HEAD_WIDTH;
@@ -1368,12 +1368,12 @@ INLINE void add_head(real *x, real factor, const real *y) { add_channels(HEAD_WI
 INLINE real dot_head(const real *x, const real *y) { return dot_channels(HEAD_WIDTH, x, y); }
 
 /* The index of a pair's row, counted from a->rows. */
-INLINE int row_at(int i, int j) { return i - j; }
+INLINE int find_row(int i, int j) { return i - j; }
 
 /* The scaled logit of a pair: the product of the query with the sum of the key and the row of their distance. */
 INLINE real pair_logit(const head *a, const real query[HEAD_WIDTH], const real key[HEAD_WIDTH], int i, int j) {
     real row[HEAD_WIDTH];
-    const int x = row_at(i, j);
+    const int x = find_row(i, j);
     load_head(row, a->rows + x * HEAD_WIDTH);
     add_head(row, 1, key);
     return dot_head(query, row) * LOGIT_SCALE + (a->key_bias[j] + a->row_bias[x]);
@@ -1437,7 +1437,7 @@ NOINLINE void attend(void) {
     bias_keys();
     for (int task = threadIdx.x; task < sequences * HEADS * T; task += THREADS) {
         const int i = task % T, h = task / T % HEADS, sequence = task / T / HEADS;
-        const head a = head_at(v, l, s, sequence, h);
+        const head a = make_head(v, l, s, sequence, h);
         const int end = T;
         int j = 0;
         real query[HEAD_WIDTH];
@@ -1461,7 +1461,7 @@ NOINLINE void attend_queries(void) {
     const int l = block()->l;
     for (int task = threadIdx.x; task < sequences * HEADS * v->T; task += THREADS) {
         const int i = task % v->T, h = task / v->T % HEADS, sequence = task / v->T / HEADS;
-        const head a = head_at(v, l, s, sequence, h);
+        const head a = make_head(v, l, s, sequence, h);
         const size_t row = (size_t)sequence * v->T + i, at = row * WIDTH + h * HEAD_WIDTH;
         const real largest = s->largest[task], inverse = s->inverse_sum[task];
         real query[HEAD_WIDTH], dout[HEAD_WIDTH], out[HEAD_WIDTH], dquery[HEAD_WIDTH] = {};
@@ -1479,7 +1479,7 @@ NOINLINE void attend_queries(void) {
             const real weight = exp_negative(logit - largest) * inverse;
             const real dlogit = weight * (dot_head(dout, value) - delta);
             add_head(dquery, dlogit, key);
-            load_head(key, a.rows + row_at(i, j) * HEAD_WIDTH);
+            load_head(key, a.rows + find_row(i, j) * HEAD_WIDTH);
             add_head(dquery, dlogit, key);
         }
         store_head(dquery, LOGIT_SCALE, w->dquery_key_value + row * QUERY_STRIDE + h * HEAD_WIDTH);
@@ -1497,7 +1497,7 @@ NOINLINE void attend_keys(int first, int count) {
     for (int task = first * HEADS * v->T + threadIdx.x; task < (first + count) * HEADS * v->T; task += THREADS) {
         const int j = task % v->T, h = task / v->T % HEADS, sequence = task / v->T / HEADS;
         const size_t column = ((size_t)(sequence - first) * HEADS + h) * v->T * v->T + j;
-        const head a = head_at(v, l, s, sequence, h);
+        const head a = make_head(v, l, s, sequence, h);
         const real *dattended = w->dattended + (size_t)sequence * v->T * WIDTH + h * HEAD_WIDTH;
         real key[HEAD_WIDTH], value[HEAD_WIDTH];
         real dkey[HEAD_WIDTH] = {}, dvalue[HEAD_WIDTH] = {}, sum = 0;

@@ -29,6 +29,7 @@ typedef struct position_row {
     real sinusoid[WIDTH]; /* sines, then cosines */
 } position_row;
 
+/* The number of positions that can occur. */
 static int position_rows(void) {
     return MAX_POSITION;
 }
@@ -146,7 +147,7 @@ INLINE size_t self_end(const lh_shape *shape) {
     return (self_start() + self_relative_bytes(shape->length[0]) + 63) / 64 * 64;
 }
 
-/* Sums of the self-attentions over the blocks of a shard, which end_self_sums reads. */
+/* Sums of the self-attentions of all layers over the blocks of a shard, which end_self_sums reads. */
 typedef struct self_sums {
     real *rows[LAYERS]; /* [rows][RELATIVE_WIDTH] gradients of the rows of distances */
     real *biases[LAYERS]; /* [HEADS][content, position][HEAD_WIDTH][LANES] gradients of the biases by lane */

@@ -117,6 +117,7 @@ typedef struct position_row {
     real rotation[2 * ROTATION_PERIOD]; /* cosines, then signed sines */
 } position_row;
 
+/* The number of positions that can occur. */
 static int position_rows(void) {
     return MAX_POSITION;
 }

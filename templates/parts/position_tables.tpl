@@ -1,5 +1,6 @@
 % include("parts/position_row.tpl")
 
+/* The number of positions that can occur. */
 static int position_rows(const int longest[LH_MAX_STREAMS]) {
 % if attentions[2] then
     int rows = longest[0] > longest[1] ? longest[0] : longest[1];

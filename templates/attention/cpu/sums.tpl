@@ -1,5 +1,5 @@
 % slot("sums_types")
-/* Sums of the ${name}-attentions over the blocks of a shard, which end_${name}_sums reads. */
+/* Sums of the ${name}-attentions of all layers over the blocks of a shard, which end_${name}_sums reads. */
 typedef struct ${name}_sums {
     % slot("sums")
 } ${name}_sums;

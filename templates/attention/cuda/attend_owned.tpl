@@ -11,7 +11,7 @@ NOINLINE void ${prefix}attend_by_${class}(void) {
         % slot("clear")
         % slot("place")
         for (int sequence = 0; sequence < sequences; sequence++) {
-            const ${prefix}head a = ${prefix}head_at(v, l, s, &tables, sequence, h);
+            const ${prefix}head a = ${prefix}make_head(v, l, s, &tables, sequence, h);
             const size_t rows = (size_t)sequence * v->${attends.T};
             % slot("each_pair")
                 % slot("skip_pair", { key_count = "v->" .. attends.S })

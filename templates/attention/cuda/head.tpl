@@ -10,7 +10,7 @@ typedef struct ${prefix}head {
 } ${prefix}head;
 
 % paragraph("attention/cuda/head_lanes.tpl") % if attends.head_lanes > 1
-INLINE ${prefix}head ${prefix}head_at(const step_view *v, int l, const ${attends.state} *s,
+INLINE ${prefix}head ${prefix}make_head(const step_view *v, int l, const ${attends.state} *s,
         const ${prefix}score_tables *score, int sequence, int h) {
     ${prefix}head a;
     a.T = v->${attends.T};

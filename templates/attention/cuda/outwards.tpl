@@ -9,22 +9,22 @@
 % include("attention/cuda/head_vectors.tpl")
 
 /* A query, prepared for logits with any key. */
-typedef struct ${prefix}seeker {
+typedef struct ${prefix}prepared_query {
     real query[${attends.head_part}]; /* with the content bias, times the scale */
-    % slot("seeker")
-} ${prefix}seeker;
+    % slot("prepared_query")
+} ${prefix}prepared_query;
 
-INLINE void ${prefix}load_seeker(const ${prefix}head *a, int i, ${prefix}seeker *q) {
+INLINE void ${prefix}load_prepared_query(const ${prefix}head *a, int i, ${prefix}prepared_query *q) {
     real bias[${attends.head_part}];
     ${prefix}load_head(q->query, a->query + i * ${PREFIX}QUERY_STRIDE);
     ${prefix}load_head(bias, a->content_bias);
     ${prefix}add_head(q->query, 1, bias);
 #pragma unroll
     for (int d = 0; d < ${attends.head_part}; d++) q->query[d] *= a->numbers.scale;
-    % slot("load_seeker")
+    % slot("load_prepared_query")
 }
 
-INLINE chances ${prefix}chances_at(const ${prefix}head *a, const ${prefix}seeker *q, int i, int j) {
+INLINE chances ${prefix}compute_chances(const ${prefix}head *a, const ${prefix}prepared_query *q, int i, int j) {
     real key[${attends.head_part}];
     ${prefix}load_head(key, a->key + j * ${PREFIX}QUERY_STRIDE);
     return chances_of(${prefix}dot_head(q->query, key) + ${inline("offset", "")});
@@ -37,8 +37,8 @@ typedef struct ${prefix}walk {
     real out[${attends.head_part}];
 } ${prefix}walk;
 
-INLINE void ${prefix}visit_outwards(const ${prefix}head *a, const ${prefix}seeker *q, int i, int j, ${prefix}walk *m) {
-    const chances c = ${prefix}chances_at(a, q, i, j);
+INLINE void ${prefix}visit_outwards(const ${prefix}head *a, const ${prefix}prepared_query *q, int i, int j, ${prefix}walk *m) {
+    const chances c = ${prefix}compute_chances(a, q, i, j);
     const real weight = c.match * m->unmatched;
     real value[${attends.head_part}];
     m->unmatched *= c.miss;
@@ -53,10 +53,10 @@ NOINLINE void ${prefix}attend(void) {
     const int T = v->${attends.T};
     for (int task = ${attends.first_task}; task < sequences * ${PREFIX}HEADS * T; task += ${attends.tasks}) {
         const int i = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS;
-        const ${prefix}head a = ${prefix}head_at(v, l, s, NULL, sequence, h);
-        ${prefix}seeker q;
+        const ${prefix}head a = ${prefix}make_head(v, l, s, NULL, sequence, h);
+        ${prefix}prepared_query q;
         ${prefix}walk m;
-        ${prefix}load_seeker(&a, i, &q);
+        ${prefix}load_prepared_query(&a, i, &q);
         m.unmatched = 1;
         % slot("begin_walk")
         ${prefix}clear_head(m.out);
@@ -72,12 +72,12 @@ NOINLINE void ${prefix}attend(void) {
 INLINE void ${prefix}store_chances(const ${prefix}head *a, int i, real *weights, real *misses) {
     const int T = a->T;
     real unmatched = 1;
-    ${prefix}seeker q;
-    ${prefix}load_seeker(a, i, &q);
+    ${prefix}prepared_query q;
+    ${prefix}load_prepared_query(a, i, &q);
     for (int step = 2; step <= last_step(i, T); step++) {
         const int j = key_at(i, step);
         if (!key_exists(j, T)) continue;
-        const chances c = ${prefix}chances_at(a, &q, i, j);
+        const chances c = ${prefix}compute_chances(a, &q, i, j);
         const size_t place = pair_place(i, j, T);
         weights[place] = c.match * unmatched;
         misses[place] = c.miss;
@@ -119,7 +119,7 @@ NOINLINE void ${prefix}attend_queries(int first, int count) {
     const int T = v->${attends.T}, numbers = sequences * ${PREFIX}HEADS * T;
     for (int task = first * ${PREFIX}HEADS * T + ${attends.first_task}; task < (first + count) * ${PREFIX}HEADS * T; task += ${attends.tasks}) {
         const int i = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS;
-        const ${prefix}head a = ${prefix}head_at(v, l, s, NULL, sequence, h);
+        const ${prefix}head a = ${prefix}make_head(v, l, s, NULL, sequence, h);
         const size_t row = (size_t)sequence * T + i, at = row * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
         const size_t of_head = ((size_t)(sequence - first) * ${PREFIX}HEADS + h) * T * T;
         real *weights = w->${prefix}weights + of_head, *pairs = w->${prefix}pairs + of_head;
@@ -153,7 +153,7 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
     const int T = v->${attends.T};
     for (int task = first * ${PREFIX}HEADS * T + ${attends.first_task}; task < (first + count) * ${PREFIX}HEADS * T; task += ${attends.tasks}) {
         const int j = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS;
-        const ${prefix}head a = ${prefix}head_at(v, l, s, NULL, sequence, h);
+        const ${prefix}head a = ${prefix}make_head(v, l, s, NULL, sequence, h);
         const real *dattended = w->${attends.dout} + (size_t)sequence * T * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
         const size_t of_head = ((size_t)(sequence - first) * ${PREFIX}HEADS + h) * T * T;
         const real *weights = w->${prefix}weights + of_head, *pairs = w->${prefix}pairs + of_head;
@@ -182,7 +182,7 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
 }
 
 /* Computes the gradients of the layer's learned numbers: sums over a shard's queries, in a fixed order. */
-INLINE void ${prefix}number_grads(${attends.gradients_type} *g) {
+INLINE void ${prefix}add_number_gradients(${attends.gradients_type} *g) {
     const workspace *w = &block()->work;
     const int rows = block()->sequences * block()->view.${attends.T};
     column_sums(rows, WIDTH, ${PREFIX}QUERY_STRIDE, w->${attends.dq}, g->${prefix}content_bias);
@@ -204,5 +204,5 @@ INLINE void ${prefix}attend_backward(${attends.gradients_type} *g) {
     ${prefix}attend_queries(0, block()->sequences);
     ${prefix}attend_keys(0, block()->sequences);
 % end
-    ${prefix}number_grads(g);
+    ${prefix}add_number_gradients(g);
 }

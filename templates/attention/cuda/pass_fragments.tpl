@@ -12,7 +12,7 @@ NOINLINE void ${prefix}${pass} {
         int ${lane}[2 * ${PREFIX}GROUPS];
 #pragma unroll
         for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) ${lane}[r] = min(row + r * GROUP_ROWS / 2, ${rows} - 1);
-        ${constant}${prefix}head a = ${prefix}head_at(v, l, s, &tables, sequence, h);
+        ${constant}${prefix}head a = ${prefix}make_head(v, l, s, &tables, sequence, h);
         % include(body)
     }
     __syncthreads();

@@ -5,7 +5,7 @@ NOINLINE void ${prefix}attend_queries(void) {
     for (int task = ${attends.first_task}; task < sequences * ${PREFIX}HEADS * v->${attends.T}; task += ${attends.tasks}) {
         const int i = task % v->${attends.T}, h = task / v->${attends.T} % ${PREFIX}HEADS,
                 sequence = task / v->${attends.T} / ${PREFIX}HEADS;
-        const ${prefix}head a = ${prefix}head_at(v, l, s, &tables, sequence, h);
+        const ${prefix}head a = ${prefix}make_head(v, l, s, &tables, sequence, h);
         const size_t row = (size_t)sequence * v->${attends.T} + i,
                 at = row * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
         const real largest = s->${prefix}largest[task], inverse = s->${prefix}inverse_sum[task];

@@ -23,7 +23,7 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
         const int j = task % v->${attends.S}, h = task / v->${attends.S} % ${PREFIX}HEADS,
                 sequence = task / v->${attends.S} / ${PREFIX}HEADS;
         const size_t column = ((size_t)(sequence - first) * ${PREFIX}HEADS + h) * v->${attends.T} * v->${attends.S} + j;
-        const ${prefix}head a = ${prefix}head_at(v, l, s, &tables, sequence, h);
+        const ${prefix}head a = ${prefix}make_head(v, l, s, &tables, sequence, h);
         const real *dattended = w->${attends.dout} + (size_t)sequence * v->${attends.T} * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
         real key[${attends.head_part}], value[${attends.head_part}];
         real dkey[${attends.head_part}] = {}, dvalue[${attends.head_part}] = {}${inline("sums_of_key", "")};

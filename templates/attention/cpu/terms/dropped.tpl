@@ -3,7 +3,7 @@ keep_source masks; /* masks of the weights: element (h * T + query) * ${S} + key
 int8_t *keep; /* buffer for the masks of a group; NULL: no dropout */
 % section("functions")
 
-/* Sets the dropout masks of a head, from those of a sequence and a layer. */
+/* Sets where a head's dropout masks come from: its sequence and layer. */
 INLINE void drop_${name}_weights(const workspace *w, uint32_t layer, int sequence, ${name}_head *head) {
     const lh_cpu_step *step = w->step;
     % include("cpu/drop_site.tpl", { place = site })

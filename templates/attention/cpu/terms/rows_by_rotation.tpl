@@ -6,7 +6,7 @@ const real *places; /* sinusoids of the queries' positions, channel by channel *
 int place_stride; /* elements from one channel of places to the next */
 const position_row *table; /* sinusoids by position */
 const int32_t *position; /* positions of queries */
-real *rotated, *far; /* workspace: a group's rotated queries, and their products with the keys */
+real *rotated, *far; /* workspace: a group's rotated queries, and their products with codes */
 real *dweight; /* [HEAD_WIDTH][WIDTH] */
 % section("head")
 head.weight = w->shared->${stack.member}[l].${prefix}relative + h * WIDTH * ${PREFIX}HEAD_WIDTH;
@@ -95,8 +95,8 @@ static size_t ${name}_relative_bytes(${length_words}) {
 }
 
 % section("step_functions")
-/* Makes the sinusoids of a set of positions, for keys and, channel by channel, for queries; also packs, head by head,
- * the weights of the layers that share the set. */
+/* Makes the sinusoids of a set of positions, row by row for keys and channel by channel for queries. Also packs, head by
+ * head, the weights of the layers that share the set. */
 static void make_${name}_relative(const lh_cpu_step *step, int set) {
     const parameters *p = step->parameters;
     shared *s = step->shared;

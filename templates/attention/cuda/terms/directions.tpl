@@ -8,8 +8,8 @@ real right_bias, left_bias;
 a.direction = s->${attends.contribution} + (size_t)sequence * v->${attends.T} * ${PREFIX}DIRECTION_WIDTH + 2 * h;
 a.right_bias = v->p->${attends.block}[l].${attends.contribution_bias}[2 * h];
 a.left_bias = v->p->${attends.block}[l].${attends.contribution_bias}[2 * h + 1];
-real right, left; /* terms added to the logits of keys on each side */ % section("seeker")
-% section("load_seeker")
+real right, left; /* terms added to the logits of keys on each side */ % section("prepared_query")
+% section("load_prepared_query")
 const real *direction = a->direction + i * ${PREFIX}DIRECTION_WIDTH;
 q->right = (direction[0] + a->right_bias) * a->numbers.direction_scale + a->numbers.offset;
 q->left = (direction[1] + a->left_bias) * a->numbers.direction_scale + a->numbers.offset;

@@ -1,6 +1,6 @@
 % section("work")
 enum { ${PREFIX}QUERY_SUMS = 2 };
 
-real offset; /* term added to all logits */ % section("seeker")
-q->offset = a->numbers.offset; % section("load_seeker")
+real offset; /* term added to all logits */ % section("prepared_query")
+q->offset = a->numbers.offset; % section("load_prepared_query")
 q->offset % section("offset")

@@ -4,10 +4,10 @@ enum { ${PREFIX}RELATIVE_SETS = ${rows.sets} }; /* sets of distances in one pass
 : the product of the query with the sum of the key and the row of their distance % section("about_logit")
 % section("add_row")
 real row[${attends.head_part}];
-const int x = ${prefix}row_at(a, i, j);
+const int x = ${prefix}find_row(a, i, j);
 ${prefix}load_head(row, a->rows + x * ${PREFIX}HEAD_WIDTH);
 ${prefix}add_head(row, 1, key);
 row % section("key_and_row")
 % section("add_to_query")
-${prefix}load_head(key, a.rows + ${prefix}row_at(&a, i, j) * ${PREFIX}HEAD_WIDTH);
+${prefix}load_head(key, a.rows + ${prefix}find_row(&a, i, j) * ${PREFIX}HEAD_WIDTH);
 ${prefix}add_head(dquery, dlogit, key);

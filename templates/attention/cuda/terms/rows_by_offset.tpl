@@ -2,7 +2,7 @@ const real *rows; /* the row of query - key = 0; rows are ${PREFIX}HEAD_WIDTH ap
  + v->${attends.S} - 1 % section("middle")
 % section("row_of_pair")
 /* The index of a pair's row, counted from a->rows. */
-INLINE int ${prefix}row_at(const ${prefix}head *a, int i, int j) { return i - j; }
+INLINE int ${prefix}find_row(const ${prefix}head *a, int i, int j) { return i - j; }
 
 % section("view") % if terms.biases
 

@@ -4,7 +4,7 @@ const int *row; /* [keys][queries] index of each pair's row */
 a.row = ${prefix}find_pair_rows(v, l).row; % section("set_members")
 % section("row_of_pair")
 /* The index of a pair's row, counted from a->rows. */
-INLINE int ${prefix}row_at(const ${prefix}head *a, int i, int j) { return a->row[j * a->T + i]; }
+INLINE int ${prefix}find_row(const ${prefix}head *a, int i, int j) { return a->row[j * a->T + i]; }
 
 % section("count_pairs")
 ${prefix}pair_rows r;

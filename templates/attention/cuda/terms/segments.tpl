@@ -15,7 +15,7 @@ INLINE int ${prefix}next_query(int h, int i, int j, int S, int T) {
     return i;
 }
 
-/* The term that lines add to the score of a visible pair. */
+/* The term that lines add to the score of a pair that the query sees. */
 INLINE real ${prefix}line_value(int h, int i, int j, int S) { return value_of_lines(${lines}); }
 ${prefix}next_key(${h}, i, -1, ${key_count}) % section("first_key")
 j = ${prefix}next_key(${h}, i, j, ${key_count}) % section("next_key")
