@@ -153,8 +153,9 @@ count_unit() {
     read_results "$1"
     number='"\([0-9]*\)"'
     pattern=".*<testsuite .*tests=$number failures=$number errors=$number skipped=$number.*"
-    counts=$(sed -n "s/$pattern/\1 \2 \3 \4/p" "$file.out" | awk '{ t += $1; f += $2 + $3; s += $4 } END { print t + 0, f + 0, s + 0 }')
-    set -- "$1" $counts
+    counts=$(sed -n "s/$pattern/\1 \2 \3 \4/p" "$file.out" |
+        awk '{ t += $1; f += $2 + $3; s += $4 } END { print t + 0, f + 0, s + 0 }')
+    set -- "$1" $counts # name, tests, failures, skipped tests
     bad=$3 skips=$4 good=$(($2 - $3 - $4))
     [ "$status" -eq 0 ] || [ "$bad" -gt 0 ] || bad=1
     if [ "${LH_REQUIRE_GPU:-0}" = 1 ]; then

@@ -9,7 +9,8 @@ family=emulate
 . tests/system/schemes.sh
 
 SCHEMES="$SCHEMES $MORE_SCHEMES wide_geometric wide_label heads_geometric heads_geometric_plain heads_alibi_learned
-    heads_fire_softcap heads_shaw heads_rand_relative_difference heads_rand_rope wide_heads_geometric wide_heads_relative"
+    heads_fire_softcap heads_shaw heads_rand_relative_difference heads_rand_rope wide_heads_geometric
+    wide_heads_relative"
 
 programs=''
 for name in $SCHEMES; do
