@@ -367,7 +367,7 @@ return {
   },
 }
 END3
-    ends_with 0 "once all of these are done, submits what waits for them" sweep staged "$work/stages.lua" \
+    ends_with 0 "once all of these are done, submits the runs that wait for them" sweep staged "$work/stages.lua" \
         --slurm "$work/here.lua" && until_true is_idle || return
     ends_with 0 "3 of 3 runs done" sweep staged status "$work/stages.lua" ||
         { cat "$work"/staged/.slurm/*/logs/*.txt && return 1; }
@@ -375,7 +375,7 @@ END3
 
 # Cancelling a stage also cancels the jobs that would continue it.
 cancels_stages() {
-    ends_with 0 "submits what waits" sweep again "$work/stages.lua" --slurm "$work/held.lua" &&
+    ends_with 0 "submits the runs that wait" sweep again "$work/stages.lua" --slurm "$work/held.lua" &&
         [ "$(squeue -h | grep -c .)" -eq 2 ] && ends_with 0 "cancelled: job" sweep again cancel "$work/stages.lua" &&
         until_true is_idle
 }

@@ -35,7 +35,7 @@ sweep() { ./longhand sweep "$work/stages.lua" --out "$work/runs" "$@"; }
 status() { ./longhand sweep status "$work/stages.lua" --out "$work/runs"; }
 
 estimate_known_runs() {
-    ends_with 0 'not counted: 4 runs that wait for others' sweep --dry-run &&
+    ends_with 0 'not counted: 4 runs that wait for other runs' sweep --dry-run &&
         grep -q '^bias teacher  *1  *1 ' "$work/.out"
 }
 
@@ -84,7 +84,7 @@ train_a_student_alone() {
     rm -r "$work"/runs/taught/calibrate_* &&
         ends_with 0 'stages: 2 of 2 runs of 1 of 4 cells done' sweep --only bias=taught &&
         grep -q 'taught: calibrate of teacher/' "$work/.out" &&
-        ends_with 75 'made of runs of cells that are not among these' ./longhand sweep "$work/stages.lua:taught" \
+        ends_with 75 'made from runs of cells that are not selected' ./longhand sweep "$work/stages.lua:taught" \
             --out "$work/none"
 }
 

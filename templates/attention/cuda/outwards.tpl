@@ -55,11 +55,9 @@ NOINLINE void ${prefix}attend(void) {
         const int i = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS;
         const ${prefix}head a = ${prefix}make_head(v, l, s, NULL, sequence, h);
         ${prefix}prepared_query q;
-        ${prefix}walk m;
+        ${prefix}walk m = {};
         ${prefix}load_prepared_query(&a, i, &q);
         m.unmatched = 1;
-        % slot("begin_walk")
-        ${prefix}clear_head(m.out);
         for (int step = 2; step <= last_step(i, T); step++)
             if (key_exists(key_at(i, step), T)) ${prefix}visit_outwards(&a, &q, i, key_at(i, step), &m);
         real *out = s->${attends.out} + ((size_t)sequence * T + i) * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
@@ -93,9 +91,10 @@ typedef struct ${prefix}return_walk {
     real dright, dleft; /* sums of gradients of logits of keys on each side */
 } ${prefix}return_walk;
 
-/* Visits key j on the walk inwards. S is the chance that no key before it matches, S' = S (1 - P) the chance for
- * farther keys, P the chance that it matches, A = S P its weight. dunmatched is dS' at first: dP = S (dA - dS'). Then it becomes dS = P dA + (1 - P) dS', for the nearer keys. pairs has
- * 1 - P of each pair and gets the gradient of its logit. */
+/* Visits key j on the walk inwards. S is the chance that no key before it matches, P the chance that it matches, A = S P
+ * its weight, S' = S (1 - P) the chance for farther keys. dunmatched is dS' at first, and dP = S (dA - dS'). Then it
+ * becomes dS = P dA + (1 - P) dS', for the nearer keys. pairs has 1 - P of each pair and gets the gradient of its
+ * logit. */
 INLINE void ${prefix}visit_inwards(const ${prefix}head *a, int i, int j, const real *weights, real *pairs,
         ${prefix}return_walk *m) {
     const size_t place = pair_place(i, j, a->T);
@@ -124,11 +123,9 @@ NOINLINE void ${prefix}attend_queries(int first, int count) {
         const size_t of_head = ((size_t)(sequence - first) * ${PREFIX}HEADS + h) * T * T;
         real *weights = w->${prefix}weights + of_head, *pairs = w->${prefix}pairs + of_head;
         ${prefix}store_chances(&a, i, weights, pairs);
-        ${prefix}return_walk m;
+        ${prefix}return_walk m = {};
         ${prefix}load_head(m.dout, w->${attends.dout} + at);
-        ${prefix}clear_head(m.dquery);
         % slot("begin_return")
-        m.dunmatched = m.dright = m.dleft = 0;
         for (int step = last_step(i, T); step > 1; step--)
             if (key_exists(key_at(i, step), T)) ${prefix}visit_inwards(&a, i, key_at(i, step),
                     weights, pairs, &m);
@@ -157,9 +154,7 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
         const real *dattended = w->${attends.dout} + (size_t)sequence * T * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
         const size_t of_head = ((size_t)(sequence - first) * ${PREFIX}HEADS + h) * T * T;
         const real *weights = w->${prefix}weights + of_head, *pairs = w->${prefix}pairs + of_head;
-        real dkey[${attends.head_part}], dvalue[${attends.head_part}], bias[${attends.head_part}], sum = 0;
-        ${prefix}clear_head(dkey);
-        ${prefix}clear_head(dvalue);
+        real dkey[${attends.head_part}] = {}, dvalue[${attends.head_part}] = {}, bias[${attends.head_part}], sum = 0;
         for (int offset = 1; offset < T; offset++) {
             const int i = j < offset ? j - offset + T : j - offset;
             const size_t place = (size_t)offset * T + i;
