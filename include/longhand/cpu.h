@@ -61,9 +61,8 @@ typedef struct lh_cpu_step {
 } lh_cpu_step;
 
 typedef struct lh_sums {
-    double
-        loss; /* sum of the cross-entropy in nats over all label positions, or over those with mask 1 (lh_task.loss) */
-    int64_t positions; /* label positions in the sum of `loss` */
+    double loss;       /* sum of the cross-entropy in nats over the label positions in the loss (lh_task.loss) */
+    int64_t positions; /* number of label positions in the loss */
     int64_t counted;   /* label positions with mask 1 */
     int64_t correct;   /* counted positions whose arg max is the label; the first index wins a tie */
     int64_t sequences; /* sequences with any counted position */

@@ -38,6 +38,8 @@ typedef struct lh_cli_model {
     lh_engine *engine;
 } lh_cli_model;
 
+/* Opens the model. LH_ERR_USAGE: checkpoint is NULL. Other errors: those of lh_target_open, of opening an engine and of
+ * lh_checkpoint_read_parameters. */
 lh_status lh_cli_open_checkpoint(lh_cli_model *model, const lh_spec *spec, const char *checkpoint, const char *device,
                                  int64_t threads, lh_error *error);
 void lh_cli_close_checkpoint(lh_cli_model *model);
@@ -56,14 +58,20 @@ typedef struct lh_progress {
 
 void lh_progress_start(lh_progress *progress);
 double lh_progress_get_seconds(const lh_progress *progress); /* seconds since the start */
+
 /* Whether a line is due: several times a second when live, otherwise every `seconds`. */
 bool lh_progress_is_due(const lh_progress *progress, double seconds);
+
 /* Prints a line; when live it overwrites the line before. */
 void lh_progress_print(lh_progress *progress, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Erases the live line. */
 void lh_progress_wipe(lh_progress *progress);
-/* "[####....]" of 20 characters. */
+
+/* Writes "[####....]" of 20 characters. Returns text. */
 const char *lh_progress_write_bar(double share, char text[32]);
-/* "1 h 05 min", "3 min 10 s", "12 s". */
+
+/* Writes "1 h 05 min", "3 min 10 s" or "12 s". Returns text. */
 const char *lh_write_duration(double seconds, char text[32]);
 
 /* Progress callback for lh_eval_request; context is an lh_progress. */
@@ -80,7 +88,7 @@ void lh_print_guessing(const lh_spec *spec);
 
 /* --- signals.c -------------------------------------------------------------------------------------------------- */
 
-/* Installs signal handlers and returns the flag that they set: for SIGTERM, SIGUSR1, SIGINT and, unless it is ignored
+/* Installs signal handlers, and returns the flag that they set: for SIGTERM, SIGUSR1, SIGINT and, unless it is ignored
  * (nohup), SIGHUP. A second SIGINT kills the process. */
 const volatile sig_atomic_t *lh_catch_signals(void);
 

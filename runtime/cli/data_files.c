@@ -39,6 +39,7 @@ static bool take_flag(const lh_cli *cli, int *i, const char *paths[OPTIONS]) {
     return false;
 }
 
+/* Refuses flags without a value. */
 static lh_status check_paths(const char *paths[OPTIONS], lh_error *error) {
     for (int o = 0; o < OPTIONS; o++)
         if (paths[o] != NULL && paths[o][0] == 0)
@@ -187,6 +188,7 @@ lh_status lh_cli_read_order(const lh_spec *spec, const char *word, bool *in_orde
                    "--order: %.40s\n  expected: hash (chosen by the seed) or file (the first examples)", word);
 }
 
+/* Finds the shape that stands for an input length. */
 static lh_status name_shape(const lh_corpus *corpus, int length, int32_t *shape, lh_error *error) {
     *shape = lh_corpus_find_shape(corpus, length);
     if (*shape > 0) return LH_OK;
@@ -194,19 +196,18 @@ static lh_status name_shape(const lh_corpus *corpus, int length, int32_t *shape,
                    length);
 }
 
-lh_status lh_data_files_choose_shapes(const lh_spec *spec, lh_option_lengths *requested, bool spec_paths,
-                                      lh_error *error) {
+lh_status lh_data_files_choose_shapes(const lh_spec *spec, lh_option_lengths *requested, bool given, lh_error *error) {
     const lh_corpus *corpus = spec->corpus;
     if (corpus == NULL) return LH_OK;
     lh_option_lengths shapes;
     int count = lh_lengths_count(&requested->lengths);
     lh_status status = LH_OK;
-    if (spec_paths && count > LH_OPTION_MOST_LENGTHS)
+    if (given && count > LH_OPTION_MOST_LENGTHS)
         return lh_fail(error, LH_ERR_USAGE, "--lengths: %d lengths\n  expected: at most %d", count,
                        LH_OPTION_MOST_LENGTHS);
-    for (int i = 0; spec_paths && status == LH_OK && i < count; i++)
+    for (int i = 0; given && status == LH_OK && i < count; i++)
         status = name_shape(corpus, lh_lengths_get(&requested->lengths, i), &shapes.list[i], error);
-    if (!spec_paths) {
+    if (!given) {
         shapes.list[0] = corpus->trained[0];
         shapes.list[1] = corpus->trained[corpus->trained_count - 1];
         count = shapes.list[0] == shapes.list[1] ? 1 : 2;

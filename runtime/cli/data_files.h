@@ -1,4 +1,4 @@
-/* Finite data of a verb. Every verb that reads examples has the flags --data, --eval-data and --validation. The
+/* Opens the dataset of a verb. Every verb that reads examples has the flags --data, --eval-data and --validation. The
  * examples are read from files, or the task makes them while a progress bar is shown. */
 #ifndef LONGHAND_DATA_FILES_H
 #define LONGHAND_DATA_FILES_H
@@ -11,7 +11,7 @@ typedef struct lh_data_files {
     lh_corpus corpus;
     char path[LH_SETS][LH_PATH_MAX]; /* paths of the files */
     char **argv;                     /* remaining arguments, for free() */
-    bool open;
+    bool open;                       /* the corpus is open */
 } lh_data_files;
 
 /* For a cli->spec with a fixed set of examples: removes the data flags from cli's arguments, reads or makes the
@@ -30,12 +30,12 @@ void lh_data_files_print_help(FILE *out, const lh_spec *spec);
 /* The dataset that the value of --split names; NULL: the flag is absent. LH_ERR_USAGE: there is no such set. */
 lh_status lh_data_files_find_set(const lh_spec *spec, const char *name, const lh_dataset **set, lh_error *error);
 
-/* With a dataset, replaces the task lengths in `wanted` by shapes. given: the lengths come from a flag, and are
- * replaced by the shapes with these input lengths; otherwise by the shortest and the longest shape. LH_ERR_INPUT: there
+/* With a dataset, replaces the requested task lengths by shapes. given: the lengths come from a flag, and are replaced
+ * by the shapes with these input lengths; otherwise by the shortest and the longest shape. LH_ERR_INPUT: there
  * is no training example of a given length. */
 lh_status lh_data_files_choose_shapes(const lh_spec *spec, lh_option_lengths *requested, bool given, lh_error *error);
 
-/* With a dataset, reduces the input lengths in `wanted` to those of the set; set NULL: of the sets that the spec
+/* With a dataset, reduces the requested input lengths to those of the set; set NULL: of the sets that the spec
  * evaluates. LH_ERR_INPUT: no length is left. */
 lh_status lh_data_files_select(const lh_spec *spec, const lh_dataset *set, lh_lengths *requested, lh_error *error);
 

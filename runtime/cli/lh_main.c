@@ -10,14 +10,15 @@
 #include "cli/verbs/verbs.h"
 #include "training/defaults.h"
 
+/* The data that a verb reads. */
 typedef enum reading { NOTHING, EXAMPLES, UNLESS_INPUT /* examples, unless inputs are given */ } reading;
 
 static const struct {
     const char *name;
     lh_verb_function *run;
     const char *summary;
-    reading data;      /* the dataset that the verb reads, if the spec has it */
-    const char *going; /* advice to continue after a signal; NULL: a signal ends the verb at once */
+    reading data;       /* the dataset that the verb reads, if the spec has it */
+    const char *advice; /* on how to continue after a signal; NULL: a signal ends the verb at once */
 } verbs[] = {
     {"info", lh_verb_info, "the spec and targets of this trainer, and its choices on this machine", NOTHING, NULL},
     {"train", lh_verb_train, "train, then evaluate", EXAMPLES, "the same command with --resume continues"},
@@ -51,7 +52,7 @@ static int find_verb(const char *name) {
 
 static void report(const char *program, int verb, lh_status status, const lh_error *error) {
     if (error->text[0] != 0) fprintf(stderr, "%s: error: %s\n", program, error->text);
-    else if (status == LH_STOPPED) fprintf(stderr, "%s: stopped by a signal; %s\n", program, verbs[verb].going);
+    else if (status == LH_STOPPED) fprintf(stderr, "%s: stopped by a signal; %s\n", program, verbs[verb].advice);
 }
 
 static bool is_flag(const char *word, const char *flag) {

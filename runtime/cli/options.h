@@ -1,4 +1,4 @@
-/* Flags of a verb as a table, by which arguments are parsed and checked, and --help is printed. */
+/* Parses and checks the flags of a verb by a table, and prints --help. */
 #ifndef LONGHAND_OPTIONS_H
 #define LONGHAND_OPTIONS_H
 
@@ -50,11 +50,11 @@ typedef struct lh_option_numbers {
 typedef struct lh_option {
     const char *name; /* "--steps" */
     lh_option_kind kind;
-    void *value; /* destination; unchanged if the flag is absent */
-    double least, most;
-    bool *given;      /* set if the flag is present; may be NULL */
-    const char *word; /* "N" */
-    const char *help;
+    void *value;        /* destination, unchanged if the flag is absent */
+    double least, most; /* range of numbers */
+    bool *given;        /* set if the flag is present; NULL: not requested */
+    const char *word;   /* stands for the value in help and messages: "N"; NULL: no value */
+    const char *help;   /* one line of text */
 } lh_option;
 
 typedef struct lh_verb {

@@ -1,4 +1,4 @@
-/* Signal handlers: a clean stop, and the end of a live progress line before other output. */
+/* Handles signals: a clean stop, and the end of a live progress line before other output. */
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
@@ -6,7 +6,8 @@
 
 #include "cli/cli.h"
 
-static volatile sig_atomic_t stop, interrupted;
+static volatile sig_atomic_t stop;         /* a signal has requested a stop */
+static volatile sig_atomic_t interrupted;  /* SIGINT has occurred */
 static volatile sig_atomic_t line_is_open; /* a live line is on the screen, with the cursor at its end */
 
 void lh_set_line_open(bool open) { line_is_open = open; }
@@ -16,6 +17,7 @@ static void break_line(void) {
     if (line_is_open && write(STDERR_FILENO, "\n", 1) == 1) line_is_open = 0;
 }
 
+/* Lets the signal kill the process. */
 static void end_by_signal(int number) {
     break_line();
     signal(number, SIG_DFL);

@@ -10,7 +10,10 @@
 static const double UPDATE_SHARE = 0.5;    /* norm of an update, relative to the parameters' norm */
 static const double GRADIENT_RATIO = 1000; /* gradient norm, relative to the usual gradient norm */
 static const double LOSS_RATIO = 2;        /* loss, relative to the loss of guessing */
-enum { USUAL_STEPS = 100, LOSS_STEPS = 200 };
+enum {
+    USUAL_STEPS = 100, /* steps of the running mean of gradient norms */
+    LOSS_STEPS = 200   /* consecutive steps with a loss that is too large */
+};
 
 void lh_alarm_open(lh_alarm *alarm, const lh_spec *spec) {
     *alarm = (lh_alarm){
@@ -26,6 +29,7 @@ static void update_usual_norm(lh_alarm *alarm, double norm) {
     alarm->usual += (log(norm) - alarm->usual) / (double)alarm->steps;
 }
 
+/* The rule that applies to a step; LH_ALARM_NONE: no rule applies. */
 static lh_alarm_kind find_alarm_kind(const lh_alarm *alarm, const lh_step_metrics *metrics) {
     double norm = metrics->gradient_norm;
     if (metrics->update_norm > UPDATE_SHARE * metrics->parameter_norm) return LH_ALARM_UPDATE;
@@ -49,6 +53,7 @@ bool lh_alarm_add(lh_alarm *alarm, int64_t step, const lh_step_metrics *metrics)
     return false;
 }
 
+/* Writes what the alarm found. */
 static void put_finding(const lh_alarm *alarm, char *text, size_t size) {
     const lh_step_metrics *m = &alarm->metrics;
     if (alarm->kind == LH_ALARM_UPDATE)

@@ -18,11 +18,11 @@ typedef struct lh_alarm {
     double least_norm;  /* least gradient norm of a warning */
     int64_t steps;      /* number of steps in `usual` */
     double usual;       /* running mean over about 100 steps of the logarithm of the gradient norm */
-    int64_t bad_losses; /* consecutive steps */
-    /* The detected alarm. */
+    int64_t bad_losses; /* number of consecutive steps, up to the last, whose loss is too large */
+    /* The detected alarm: */
     lh_alarm_kind kind;
-    int64_t step;
-    lh_step_metrics metrics; /* metrics of the step */
+    int64_t step;            /* step of the alarm */
+    lh_step_metrics metrics; /* metrics of this step */
 } lh_alarm;
 
 void lh_alarm_open(lh_alarm *alarm, const lh_spec *spec);

@@ -1,4 +1,4 @@
-/* See overfit.h: finds the cause from the facts, and writes the message. */
+/* Finds the cause from the facts, and writes the message; see overfit.h. */
 #include "diagnosis/overfit.h"
 
 #include <math.h>
@@ -14,8 +14,8 @@ static const double FAR_AWAY = 10.0;      /* norm of the parameters, relative to
 static const double ABOVE_GUESSING = 1.5; /* loss, relative to the loss of guessing */
 static const double STILL_FALLING = 0.98; /* recent loss, relative to the earlier loss */
 static const double DROPOUT_COSTS = 0.1;  /* gain in accuracy with dropout off */
-static const double TARGET_OF_GUESS =
-    0.1; /* loss, relative to the loss of guessing, at which a model usually answers all examples correctly */
+/* Loss, relative to the loss of guessing, at which a model usually answers all examples correctly. */
+static const double TARGET_OF_GUESS = 0.1;
 static const double LONGEST_FORECAST = 1e9; /* most steps of a forecast */
 
 lh_overfit_cause lh_overfit_judge(const lh_overfit_facts *f) {

@@ -31,13 +31,14 @@ typedef struct lh_overfit_facts {
     /* Facts of the model. */
     int64_t steps;
     double start_norm; /* norm of the initial parameters */
-    double start_attainable,
-        end_attainable; /* highest accuracy if equal outputs stay equal, with the initial and the current parameters */
+    /* Highest accuracy if positions with equal outputs get equal answers, with the initial and the current
+     * parameters. */
+    double start_attainable, end_attainable;
     double accuracy, loss; /* current values, dropout off */
     double guess_loss;     /* loss of equally likely classes */
 } lh_overfit_facts;
 
-enum { LH_OVERFIT_EXAMPLES = 4096 };
+enum { LH_OVERFIT_EXAMPLES = 4096 /* most examples that are compared */ };
 
 typedef enum lh_overfit_cause {
     LH_OVERFIT_NOTHING_COUNTED,   /* the mask is all zero */
@@ -56,7 +57,7 @@ typedef enum lh_overfit_cause {
 /* The task length of the examples: the longest training length. */
 int lh_overfit_get_length(const lh_spec *spec);
 
-/* Sums over the examples, with dropout off and fixed positions. LH_ERR_INPUT: as the engine's evaluate. */
+/* Computes sums over the examples, with dropout off and fixed positions. LH_ERR_INPUT: as the engine's evaluate. */
 lh_status lh_overfit_evaluate(const lh_overfit_run *run, lh_engine *engine, lh_sums *sums, lh_error *error);
 
 /* Measures all facts. engine: memory must be reserved for these examples at this length; its parameters do not change.
@@ -66,9 +67,11 @@ lh_status lh_overfit_measure(const lh_overfit_run *run, lh_engine *engine, lh_ov
 /* Reads the facts of metrics.jsonl; a missing file has no windows. */
 lh_status lh_overfit_read_metrics(const char *path, lh_overfit_facts *facts, lh_error *error);
 
+/* Finds the likely cause. */
 lh_overfit_cause lh_overfit_judge(const lh_overfit_facts *facts);
 
-/* Steps until the loss reaches a tenth of the loss of guessing, if it keeps falling at the current rate. */
+/* Estimates the steps until the loss reaches a tenth of the loss of guessing, if it keeps falling at the current
+ * rate. */
 double lh_overfit_estimate_steps(const lh_overfit_facts *facts);
 
 /* Writes the message: accuracy, cause, facts, hint. Returns LH_ERR_INPUT. */

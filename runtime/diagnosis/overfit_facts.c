@@ -1,4 +1,4 @@
-/* See overfit.h: facts measured after training on fixed examples. */
+/* Measures the facts after training on fixed examples; see overfit.h. */
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,14 +13,19 @@
 
 /* --- Metrics ---------------------------------------------------------------------------------------------------- */
 
+/* Values of a window, with their keys in metrics.jsonl. */
+enum { LOSS, ACCURACY, GRADIENT_NORM, CLIPPED, PARAMETER_NORM, UPDATE_NORM, VALUES };
+static const char *const keys[VALUES] = {"loss",          "accuracy",       "grad_norm",
+                                         "clipped_share", "parameter_norm", "update_norm"};
+
 typedef struct window {
-    double steps, loss, accuracy, gradient_norm, clipped, parameter_norm, update_norm;
+    double steps, value[VALUES];
 } window;
 
-/* The accuracy of a line; for a generative model that of the teacher-forced pass. */
-static double read_accuracy(const json_t *line) {
+/* The accuracy of a generative model is that of the teacher-forced pass. */
+static double read_value(const json_t *line, int i) {
     const json_t *forced = json_object_get(line, "accuracy_teacher_forced");
-    return json_number_value(forced != NULL ? forced : json_object_get(line, "accuracy"));
+    return json_number_value(i == ACCURACY && forced != NULL ? forced : json_object_get(line, keys[i]));
 }
 
 /* Reads the windows of the file, for free(); *count: their number. */
@@ -33,17 +38,12 @@ static window *read_windows(char *text, int *count) {
     for (char *rest = text, *line_text; windows != NULL && (line_text = strsep(&rest, "\n")) != NULL;) {
         json_t *line = json_loads(line_text, 0, NULL);
         double step = json_number_value(json_object_get(line, "step"));
-        if (step > previous_step)
-            windows[(*count)++] = (window){
-                .steps = step - previous_step,
-                .loss = json_number_value(json_object_get(line, "loss")),
-                .accuracy = read_accuracy(line),
-                .gradient_norm = json_number_value(json_object_get(line, "grad_norm")),
-                .clipped = json_number_value(json_object_get(line, "clipped_share")),
-                .parameter_norm = json_number_value(json_object_get(line, "parameter_norm")),
-                .update_norm = json_number_value(json_object_get(line, "update_norm")),
-            };
-        previous_step = step > previous_step ? step : previous_step;
+        if (step > previous_step) {
+            window *next = &windows[(*count)++];
+            next->steps = step - previous_step;
+            for (int i = 0; i < VALUES; i++) next->value[i] = read_value(line, i);
+            previous_step = step;
+        }
         json_decref(line);
     }
     return windows;
@@ -54,35 +54,31 @@ static window compute_mean(const window *windows, int count) {
     window mean = {0};
     for (int i = 0; i < count; i++) {
         mean.steps += windows[i].steps / count;
-        mean.loss += windows[i].loss / count;
-        mean.accuracy += windows[i].accuracy / count;
-        mean.gradient_norm += windows[i].gradient_norm / count;
-        mean.clipped += windows[i].clipped / count;
-        mean.parameter_norm += windows[i].parameter_norm / count;
-        mean.update_norm += windows[i].update_norm / count;
+        for (int j = 0; j < VALUES; j++) mean.value[j] += windows[i].value[j] / count;
     }
     return mean;
 }
 
+/* Computes the facts of some windows. */
 static void take_windows(const window *windows, int count, lh_overfit_facts *facts) {
     int quarter = (count + 3) / 4;
     facts->windows = count;
     if (count < 2) quarter = count;
     window recent = compute_mean(windows + count - quarter, quarter);
-    window previous_step = count < 2 ? recent : compute_mean(windows + count - 2 * quarter, quarter);
-    facts->first_loss = compute_mean(windows, quarter).loss;
-    facts->before_loss = previous_step.loss;
-    facts->recent_loss = recent.loss;
+    window before = count < 2 ? recent : compute_mean(windows + count - 2 * quarter, quarter);
+    facts->first_loss = compute_mean(windows, quarter).value[LOSS];
+    facts->before_loss = before.value[LOSS];
+    facts->recent_loss = recent.value[LOSS];
     facts->steps_between = recent.steps * quarter;
-    facts->before_accuracy = previous_step.accuracy;
-    facts->recent_accuracy = recent.accuracy;
-    facts->recent_gradient_norm = recent.gradient_norm;
-    facts->clipped = recent.clipped;
-    facts->update_norm = recent.update_norm;
-    facts->parameter_norm = recent.parameter_norm;
+    facts->before_accuracy = before.value[ACCURACY];
+    facts->recent_accuracy = recent.value[ACCURACY];
+    facts->recent_gradient_norm = recent.value[GRADIENT_NORM];
+    facts->clipped = recent.value[CLIPPED];
+    facts->update_norm = recent.value[UPDATE_NORM];
+    facts->parameter_norm = recent.value[PARAMETER_NORM];
     for (int i = 0; i < count; i++) {
-        facts->gradient_norm = fmax(facts->gradient_norm, windows[i].gradient_norm);
-        facts->moved += windows[i].update_norm * windows[i].steps;
+        facts->gradient_norm = fmax(facts->gradient_norm, windows[i].value[GRADIENT_NORM]);
+        facts->moved += windows[i].value[UPDATE_NORM] * windows[i].steps;
     }
 }
 
@@ -101,8 +97,7 @@ lh_status lh_overfit_read_metrics(const char *path, lh_overfit_facts *facts, lh_
     return status;
 }
 
-/* --- Bounds by equal inputs and outputs
- * ------------------------------------------------------------------------------------ */
+/* --- Bounds by equal inputs and outputs ------------------------------------------------------------------------- */
 
 static int compare_labels(const void *a, const void *b) { return *(const uint16_t *)a - *(const uint16_t *)b; }
 
@@ -149,6 +144,7 @@ static int64_t count_best_of_equal_inputs(const example *group, int64_t count, u
     return best;
 }
 
+/* Finds how many positions count, and the highest accuracy of any model on these examples. */
 static lh_status measure_data(const lh_batch *batch, const lh_spec *spec, lh_overfit_facts *facts, lh_error *error) {
     int count = batch->shape.sequences;
     size_t labels = (size_t)batch->shape.labels;
@@ -188,9 +184,9 @@ static const double EQUAL_OUTPUTS = 1e-5; /* difference of logits, relative to t
 /* Outputs of some counted positions. */
 typedef struct points {
     int count, classes;
-    double *logits; /* [MOST_POINTS][classes] */
-    uint16_t labels[MOST_POINTS];
-    double largest;
+    double *logits;               /* [MOST_POINTS][classes] */
+    uint16_t labels[MOST_POINTS]; /* right answers */
+    double largest;               /* largest logit by magnitude */
 } points;
 
 static bool are_equal(const points *p, int a, int b) {
@@ -200,6 +196,7 @@ static bool are_equal(const points *p, int a, int b) {
     return true;
 }
 
+/* The highest accuracy if positions with equal outputs get equal answers. */
 static double compute_attainable(const points *p) {
     bool taken[MOST_POINTS] = {false};
     int64_t best = 0;

@@ -11,13 +11,14 @@ typedef struct decoding {
     lh_engine *engine;
     const lh_query *query;
     const lh_answers *results;
-    int count;
-    size_t labels, inputs, classes;
+    int count;                      /* number of sequences */
+    size_t labels, inputs, classes; /* labels and input tokens of a sequence */
     lh_decode_passes passes;
-    uint16_t *input, *target, *answers; /* [rows][inputs], twice [rows][labels] */
+    uint16_t *input, *target, *answers; /* of a pass: [rows][inputs], [rows][labels], [rows][labels] */
     double *logits;                     /* logits of a pass over one sequence; NULL: not requested */
 } decoding;
 
+/* Writes the inputs and targets of the rows of the next pass. */
 static void put_rows(decoding *d, int rows) {
     for (int row = 0; row < rows; row++) {
         memcpy(d->input + (size_t)row * d->inputs, lh_decode_passes_get_input(&d->passes, row),

@@ -1,4 +1,4 @@
-/* Greedy decoding: a model's own answers to inputs. */
+/* Decodes greedily: computes a model's own answers to inputs. */
 #ifndef LONGHAND_DECODE_H
 #define LONGHAND_DECODE_H
 

@@ -1,4 +1,4 @@
-/* See trace.h: runs the passes and writes the file. trace_plan.c decides what to compute. */
+/* Runs the passes and writes the file; see trace.h. trace_plan.c decides what to compute. */
 #include "eval/trace.h"
 
 #include <inttypes.h>

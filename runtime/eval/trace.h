@@ -1,4 +1,4 @@
-/* Traces: intermediate values of forward passes, on examples of the task or a user's own inputs, as tensors of a file.
+/* Writes intermediate values of forward passes, on examples of the task or a user's own inputs, as tensors of a file.
  *
  * Tensors of task length n, one sequence after another (docs/trace.md):
  *
@@ -16,9 +16,9 @@
  *
  * With several position draws, reals and answers get a first dimension [draws], and so do tokens of a stream that holds
  * decoded answers. With averaging, the mean over draws and examples replaces both dimensions, and there are no tokens;
- * with `exact` the mean is over passes with every answer right. Answers and targets are never averaged. With finite
- * data n in a name is the input length; if the traced examples of one input length have different output lengths, the
- * name begins with n<n>o<outputs>.
+ * with `exact` the mean is over passes with every answer right. Answers and targets are never averaged. With a dataset
+ * n in a name is the input length; if the traced examples of one input length have different output lengths, the name
+ * begins with n<n>o<outputs>.
  *
  * A model with several streams has tokens n<n>.tokens.<stream>. A site has the lengths of its streams; scores are
  * [queries][keys]. A stream that holds the target has the example's target or, for a user's own input, the model's
@@ -48,18 +48,18 @@ typedef struct lh_right_answer {
 } lh_right_answer;
 
 typedef struct lh_trace_request {
-    bool kinds[LH_TRACE_KINDS];
-    bool average;
+    bool kinds[LH_TRACE_KINDS]; /* requested kinds */
+    bool average;               /* write means over draws and examples */
     bool exact;   /* take means only over passes with every counted answer right; not for values of single examples, and
                    * not with inputs */
     bool shuffle; /* dataset: take the first examples of each shape in a random order */
     int draws;    /* draws per input; 1 if the model draws nothing */
     uint64_t seed;
-    lh_lengths lengths;    /* lengths with `examples` examples each: the first ones of an evaluation; dataset: input
+    lh_lengths lengths;     /* lengths with `examples` examples each: the first ones of an evaluation; dataset: input
                             * lengths, with the examples that an evaluation would choose (data/datasets/pick.h) */
-    const lh_dataset *set; /* dataset: set of the examples; NULL: the set of an evaluation */
-    int examples;
-    const lh_query *inputs;       /* a user's inputs instead of lengths, grouped by length, without draws; NULL: none */
+    const lh_dataset *set;  /* dataset: set of the examples; NULL: the set of an evaluation */
+    int examples;           /* most examples per length */
+    const lh_query *inputs; /* a user's inputs instead of lengths, grouped by length, without draws; NULL: none */
     const lh_right_answer *right; /* [input_count]; NULL: unknown */
     int input_count;
     void (*watch)(void *context, int n, int64_t done, int64_t count); /* progress callback, counts passes; NULL: none */
@@ -70,14 +70,14 @@ typedef struct lh_trace_request {
 typedef struct lh_traced {
     char name[80];
     lh_trace_kind kind;
-    int n;            /* task length */
-    int group;        /* index in lh_traces.groups */
-    int site;         /* index in lh_spec.sites; -1: tokens */
-    int stream;       /* stream of tokens; tokens, answers and targets are 32-bit integers */
-    bool mean;        /* mean over draws and examples */
-    int64_t elements; /* elements per pass */
-    lh_st_tensor file;
-    void *data; /* as in the file; during the computation of a mean: [each] double */
+    int n;             /* task length */
+    int group;         /* index in lh_traces.groups */
+    int site;          /* index in lh_spec.sites; -1: tokens */
+    int stream;        /* stream of tokens; tokens, answers and targets are 32-bit integers */
+    bool mean;         /* mean over draws and examples */
+    int64_t elements;  /* elements per pass */
+    lh_st_tensor file; /* the tensor in the file */
+    void *data;        /* elements as in the file; during the computation of a mean: [elements] double */
 } lh_traced;
 
 /* The passes of one task length. */
@@ -92,8 +92,8 @@ typedef struct lh_traces {
     const lh_spec *spec;
     lh_trace_request request;
     int real_bytes;
-    int64_t passes;
-    lh_traced *tensors;
+    int64_t passes;     /* number of passes of all groups */
+    lh_traced *tensors; /* [count] */
     int count;
     lh_trace_group *groups; /* in the order of lengths, or of the first input of each length */
     int group_count;
@@ -125,13 +125,13 @@ int lh_find_trace_input(const lh_trace_request *request, int n, int i);
 /* Element i of a computed tensor. */
 double lh_read_traced(const lh_traced *tensor, int64_t i);
 
-/* Mean over queries of -sum over keys of p ln p, in nats; weights [queries][keys] real; terms with p = 0 are 0. */
+/* The mean over queries of -sum over keys of p ln p, in nats; weights [queries][keys] real; terms with p = 0 are 0. */
 double lh_compute_entropy(const void *weights, int real_bytes, int64_t queries, int64_t keys);
 
-/* Bytes that one pass writes at a site: activation, scores or attention. 0: not requested. */
+/* The number of bytes that one pass writes at a site for activation, scores or attention; 0: not requested. */
 size_t lh_count_trace_scratch(const lh_traces *traces, int n, int site, lh_trace_kind kind);
 
-/* "attention", "scores", "activations", "entropy" */
+/* The name of a kind: "attention", "scores", "activations", "entropy", ... */
 const char *lh_get_trace_kind_name(lh_trace_kind kind);
 
 #endif

@@ -11,7 +11,7 @@
 #include "base/sha256.h"
 #include "data/datasets/example_groups.h"
 
-enum { DIGEST = 16, HEAD = 96, MOST_INTEGER = INT32_MAX };
+enum { DIGEST = 16 /* digits */, HEAD = 96 /* most bytes of the first line */, MOST_INTEGER = INT32_MAX };
 
 typedef enum value_kind { INTEGER, LONG, NUMBER, SWITCH, LENGTHS, STEPS, BY, NOISE, SETS, TEXT } value_kind;
 
@@ -60,7 +60,7 @@ static lh_status fail_damaged(lh_error *error, const lh_spec *spec, const char *
                    shown < 80 ? shown : 80, found, expected, spec->id);
 }
 
-/* Reads an integer from 0 to `most` at *at, and moves *at past it; false: there is no integer. */
+/* Reads an integer from 0 to `most` at *cursor, and moves *cursor past it; false: there is no such integer. */
 static bool take_integer(char **cursor, int64_t most, int64_t *value) {
     if (**cursor < '0' || **cursor > '9') return false;
     errno = 0;
@@ -78,14 +78,20 @@ static bool take_range(char *text, lh_lengths *lengths) {
     return step > 0;
 }
 
-/* Parses integers separated by commas, int32_t or int64_t by their bytes; NULL if the text is invalid. */
-static void *take_list(lh_defaults *d, char *text, size_t bytes, int *count) {
+/* Opens a list for the values of a text, which are separated by commas; NULL: there are too many lists, or no memory. */
+static void *open_list(lh_defaults *d, const char *text, size_t bytes, int *count) {
     *count = 1;
-    for (const char *cursor = text; *cursor != 0; cursor++) *count += *cursor == ',';
+    for (; *text != 0; text++) *count += *text == ',';
     void *list = d->lists < LH_DEFAULTS_LISTS ? calloc((size_t)*count, bytes) : NULL;
-    if (list == NULL) return NULL;
-    d->list[d->lists++] = list;
-    for (int i = 0; i < *count; i++) {
+    if (list != NULL) d->list[d->lists++] = list;
+    return list;
+}
+
+/* Parses integers separated by commas to a list of int32_t or int64_t, whose size is `bytes`; NULL: the text is
+ * invalid. */
+static void *take_list(lh_defaults *d, char *text, size_t bytes, int *count) {
+    void *list = open_list(d, text, bytes, count);
+    for (int i = 0; list != NULL && i < *count; i++) {
         int64_t value = 0;
         bool small = bytes == sizeof(int32_t);
         if (!take_integer(&text, small ? MOST_INTEGER : INT64_MAX, &value)) return NULL;
@@ -132,20 +138,16 @@ static bool take_by(lh_defaults *d, char *text, lh_by *by) {
 
 /* Parses "0,0.5,1". */
 static bool take_noise(lh_defaults *d, char *text, lh_noise *noise) {
-    noise->count = 1;
-    for (const char *cursor = text; *cursor != 0; cursor++) noise->count += *cursor == ',';
-    double *list = d->lists < LH_DEFAULTS_LISTS ? calloc((size_t)noise->count, sizeof *list) : NULL;
-    if (list == NULL) return false;
-    d->list[d->lists++] = list;
+    double *list = open_list(d, text, sizeof *list, &noise->count);
     noise->deviation = list;
-    for (int i = 0; i < noise->count; i++) {
+    for (int i = 0; list != NULL && i < noise->count; i++) {
         char *end = text;
         list[i] = strtod(text, &end);
         if (end == text || !(list[i] >= 0 && list[i] < HUGE_VAL) || (i > 0 && !(list[i] > list[i - 1]))) return false;
         if (*end != (i + 1 < noise->count ? ',' : 0)) return false;
         text = end + 1;
     }
-    return true;
+    return list != NULL;
 }
 
 static bool take_steps(lh_defaults *d, char *text, lh_train_defaults *train) {
@@ -158,21 +160,22 @@ static bool take_number(char *text, double *value) {
     return *text == 0 && *value >= 0;
 }
 
-static bool take_value(lh_defaults *d, value_kind kind, void *offset, char *text) {
+/* Parses the text of a value to `field`, a field of this kind. */
+static bool take_value(lh_defaults *d, value_kind kind, void *field, char *text) {
     int64_t integer = 0;
     switch (kind) {
-    case TEXT: *(const char **)offset = text; return true;
-    case SWITCH: return *(bool *)offset = strcmp(text, "true") == 0;
-    case NUMBER: return take_number(text, offset);
-    case LENGTHS: return take_lengths(d, text, offset);
-    case STEPS: return take_steps(d, text, offset);
-    case BY: return take_by(d, text, offset);
-    case NOISE: return take_noise(d, text, offset);
-    case SETS: return (*(unsigned *)offset = lh_sets_parse(text)) != 0;
-    case LONG: return take_integer(&text, INT64_MAX, offset) && *text == 0;
+    case TEXT: *(const char **)field = text; return true;
+    case SWITCH: return *(bool *)field = strcmp(text, "true") == 0;
+    case NUMBER: return take_number(text, field);
+    case LENGTHS: return take_lengths(d, text, field);
+    case STEPS: return take_steps(d, text, field);
+    case BY: return take_by(d, text, field);
+    case NOISE: return take_noise(d, text, field);
+    case SETS: return (*(unsigned *)field = lh_sets_parse(text)) != 0;
+    case LONG: return take_integer(&text, INT64_MAX, field) && *text == 0;
     case INTEGER:
         if (!take_integer(&text, MOST_INTEGER, &integer) || *text != 0) return false;
-        *(int *)offset = (int)integer;
+        *(int *)field = (int)integer;
         return true;
     }
     return false;
@@ -200,7 +203,7 @@ static lh_status check_expected(const char *digest, lh_error *error) {
                    expected, digest);
 }
 
-/* Compares the first line with the version, size and digest of the following lines, *body. */
+/* Compares the first line with the version, size and digest of the following lines; *body: these lines. */
 static lh_status check_head(lh_defaults *d, const lh_spec *spec, char **body, lh_error *error) {
     char digest[LH_SHA256_TEXT], head[HEAD];
     *body = d->text + strcspn(d->text, "\n");

@@ -1,6 +1,6 @@
-/* Defaults of a trainer's flags: a text in the program, from defaults.inc of its sources. The text does not affect the
- * code, so ./longhand build overwrites it in the program if nothing else has changed. It has one line for each value,
- * by its name in lh_spec:
+/* Parses the defaults of a trainer's flags: a text in the program, from defaults.inc of its sources. The text does not
+ * affect the code, so ./longhand build overwrites it in the program if nothing else has changed. It has one line for
+ * each value, by its name in lh_spec:
  *
  *     longhand defaults 1 16384 0123456789abcdef
  *     train.steps 2000000
@@ -22,9 +22,9 @@
 enum { LH_DEFAULTS_VERSION = 1, LH_DEFAULTS_LISTS = 5 + 2 * LH_MOST_AXES };
 
 typedef struct lh_defaults {
-    lh_spec spec; /* a copy of the given spec with the values of the text */
-    char *text;   /* resolved points into it */
-    void *list[LH_DEFAULTS_LISTS];
+    lh_spec spec;                  /* a copy of the given spec with the values of the text */
+    char *text;                    /* a copy of the text, into which fields of spec point */
+    void *list[LH_DEFAULTS_LISTS]; /* [lists] lists to which fields of spec point */
     int lists;
 } lh_defaults;
 

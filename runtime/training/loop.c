@@ -17,24 +17,25 @@
 #include "eval/evaluate.h"
 
 enum {
-    STEPS_AT_ONCE = 256,
-    CHANCE_WINDOWS = 10 /* consecutive windows with an accuracy near chance after which this is reported */
+    STEPS_AT_ONCE = 256, /* most steps of a call of the engine */
+    CHANCE_WINDOWS = 10  /* consecutive windows with an accuracy near chance after which this is reported */
 };
-static const double SECONDS_AT_ONCE = 0.1;
-static const double ABOVE_CHANCE = 0.02; /* least accuracy above guessing that counts as learning */
+static const double SECONDS_AT_ONCE = 0.1; /* most seconds of a call, approximately */
+static const double ABOVE_CHANCE = 0.02;   /* least accuracy above guessing that counts as learning */
 
 struct lh_loop {
     lh_training training;
     const lh_spec *spec;
     lh_engine *engine;
     lh_window *window;
-    int64_t batches;           /* batches of an epoch; 0: the data is not finite, or only a part of it is used */
+    int64_t batches;           /* batches of an epoch; 0: there is no dataset, or only a part of it is used */
     double seconds;            /* time of the window's steps */
     int64_t timed_steps;       /* number of timed steps; fewer than window->steps after a resume */
     double rate;               /* recent steps per second */
     double checkpoint_time;    /* clock at the last checkpoint */
     int64_t last_above_chance; /* step of the last line above chance */
-    bool started, logged_once;
+    bool started;              /* start() was called */
+    bool logged_once;          /* a metrics line was written in this process */
     lh_alarm alarm;
     lh_training_view view;
     lh_step_metrics metrics[STEPS_AT_ONCE];
@@ -47,6 +48,7 @@ static int64_t find_next_multiple(int64_t step, int64_t every, int64_t latest) {
     return next < latest ? next : latest;
 }
 
+/* Whether the checkpoint of a step is kept. */
 static bool is_kept(const lh_spec *spec, int64_t step) {
     for (int i = 0; i < spec->train.keep_steps_count; i++)
         if (lh_get_kept_step(&spec->train, i) == step) return true;
@@ -67,6 +69,7 @@ static int64_t find_next_event(const lh_loop *loop) {
     return next;
 }
 
+/* Calls the progress callback. */
 static void show(lh_loop *loop, bool logged) {
     lh_training_view *view = &loop->view;
     if (loop->training.watch == NULL) return;
@@ -77,6 +80,7 @@ static void show(lh_loop *loop, bool logged) {
     loop->training.watch(loop->training.context, view);
 }
 
+/* Shows the means of the current window. */
 static void view_window(lh_loop *loop) {
     if (loop->window->steps > 0) {
         loop->view.loss = lh_window_compute_mean(loop->window, loop->window->loss);
@@ -84,6 +88,7 @@ static void view_window(lh_loop *loop) {
     }
 }
 
+/* Appends to the error of a failed step what is known of the last checkpoint. done: index of the failed step. */
 static lh_status explain_failure(const lh_loop *loop, lh_status status, int done, lh_error *error) {
     lh_error first = *error;
     const lh_run *run = loop->training.run;
@@ -110,6 +115,7 @@ static void warn(lh_loop *loop) {
     loop->view.warning = NULL;
 }
 
+/* Runs steps up to step `until`, or fewer. */
 static lh_status run_steps(lh_loop *loop, int64_t until, lh_error *error) {
     int64_t remaining = until - loop->engine->step, most_steps = (int64_t)(loop->rate * SECONDS_AT_ONCE);
     int count = (int)(remaining < STEPS_AT_ONCE ? remaining : STEPS_AT_ONCE), done = 0;
@@ -133,6 +139,7 @@ static lh_status run_steps(lh_loop *loop, int64_t until, lh_error *error) {
     return LH_OK;
 }
 
+/* Updates since which step the accuracy has been that of guessing. */
 static void watch_chance(lh_loop *loop, double accuracy) {
     int64_t step = loop->engine->step;
     if (accuracy > loop->spec->task->chance + ABOVE_CHANCE) loop->last_above_chance = step;
@@ -161,7 +168,8 @@ static const char *choose_during_split(const lh_spec *spec, const lh_eval_result
     return strcmp(split, "in_distribution") == 0 ? "validation" : split;
 }
 
-/* Computes means by split, in the order of the results; conditions without counted labels are left out. */
+/* Shows the means of an evaluation by split, in the order of the results, without conditions that have no counted
+ * label. */
 static void view_during(lh_loop *loop, const lh_eval_result *results, int count) {
     lh_training_view *view = &loop->view;
     int counts[LH_MOST_DURING] = {0};

@@ -1,4 +1,4 @@
-/* The training loop: steps, metrics, evaluation during training, checkpoints, and a clean stop. */
+/* Runs training: steps, metrics, evaluation during training, checkpoints, and a clean stop. */
 #ifndef LONGHAND_LOOP_H
 #define LONGHAND_LOOP_H
 

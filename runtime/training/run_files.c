@@ -24,6 +24,7 @@ static lh_status join_path(char *path, size_t size, const char *directory, const
     return LH_OK;
 }
 
+/* Writes the current time in UTC. */
 static void write_now(char text[32]) {
     time_t seconds = time(NULL);
     struct tm utc;
@@ -116,6 +117,7 @@ static void put_ending(const ending *end, lh_json *json) {
     lh_json_integer(json, "exit", end->exit_code);
 }
 
+/* Writes the content of run.json. */
 static void put_facts(const lh_run *run, FILE *out, const ending *end) {
     const lh_spec *spec = run->spec;
     const lh_engine *engine = run->engine;
@@ -235,6 +237,7 @@ static lh_status refuse_trained(const lh_run *run, lh_error *error) {
                    run->directory);
 }
 
+/* Refuses symbolic links in the path below the root. */
 static lh_status refuse_links(lh_run *run, lh_error *error) {
     char path[sizeof run->directory];
     struct stat found;
@@ -305,6 +308,7 @@ static const char *get_log_path(const lh_run *run, int log) {
     return log == METRICS ? run->metrics : log == EVALUATIONS ? run->evaluations : run->windows;
 }
 
+/* Truncates the logs to step `last`. */
 static lh_status cut_logs(const lh_run *run, int64_t last, lh_cut cuts[LOGS], lh_error *note, lh_error *error) {
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < LOGS; i++) {
@@ -315,6 +319,7 @@ static lh_status cut_logs(const lh_run *run, int64_t last, lh_cut cuts[LOGS], lh
     return status;
 }
 
+/* Notes how many lines of a log are lost. */
 static void note_lost_lines(const lh_run *run, int log, const lh_cut *cut, int64_t expected_lines, int64_t step,
                             lh_error *note) {
     if (cut->kept_lines >= expected_lines) return;
@@ -350,6 +355,7 @@ static lh_status load_window(const lh_run *run, lh_window *window, int64_t step,
     return LH_OK;
 }
 
+/* Checks that the checkpoint is of this run, and of an allowed step. */
 static lh_status check_facts(const lh_run *run, const lh_run_facts *facts, lh_error *error) {
     char found[LH_NUMBER_TEXT], expected[LH_NUMBER_TEXT];
     if (facts->seed != run->seed)
@@ -388,8 +394,8 @@ lh_status lh_run_resume(lh_run *run, lh_engine *engine, lh_window *window, bool 
     return status;
 }
 
-/* Syncs the logs before a checkpoint, which relies on their lines. Their directory entries are synced with the
- * checkpoint's, at the latest before its rename. */
+/* Syncs the logs, before a checkpoint relies on their lines. Their directory entries are synced with the checkpoint's,
+ * at the latest before its rename. */
 static lh_status sync_logs(const lh_run *run, lh_error *error) {
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < LOGS; i++) status = lh_sync_file(get_log_path(run, i), error);

@@ -1,5 +1,5 @@
-/* The folder of one run: RUNS/<id>/<plan digest>/lr<rate>-seed<seed>/, followed by -data<8 digits of the SHA-256> if
- * training examples are in a file, and by -overfit<K> for --overfit K.
+/* Manages the folder of one run: RUNS/<id>/<plan digest>/lr<rate>-seed<seed>/, followed by -data<8 digits of the
+ * SHA-256> if training examples are in a file, and by -overfit<K> for --overfit K.
  *
  *     run.json                          what ran, where, and how it ended
  *     metrics.jsonl  eval.jsonl         one line per window, one per evaluated condition
@@ -15,9 +15,9 @@
 #include "training/window.h"
 
 typedef enum lh_run_start {
-    LH_RUN_FRESH,    /* refuse a folder with a checkpoint */
-    LH_RUN_RESUME,   /* continue from the folder's checkpoint, if any */
-    LH_RUN_OVERWRITE /* remove the files in the folder */
+    LH_RUN_FRESH,    /* a folder with a checkpoint is refused */
+    LH_RUN_RESUME,   /* the run continues from the folder's checkpoint, if there is one */
+    LH_RUN_OVERWRITE /* the files of an earlier run in the folder are removed */
 } lh_run_start;
 
 typedef struct lh_run {
@@ -28,13 +28,13 @@ typedef struct lh_run {
     uint64_t seed;
     double learning_rate;
     int overfit;             /* number of training examples of --overfit; 0: an ordinary run */
-    int64_t refused_from;    /* refuse to resume a checkpoint of this step or later; 0: no limit */
+    int64_t refused_from;    /* a checkpoint of this step or later is refused; 0: no limit */
     const lh_engine *engine; /* for run.json; must exist until lh_run_close */
     /* Fields set by lh_run_claim: */
     char directory[LH_PATH_MAX];
-    char metrics[LH_PATH_MAX + 64], evaluations[LH_PATH_MAX + 64], windows[LH_PATH_MAX + 64];
-    char started[32];
-    int lock;
+    char metrics[LH_PATH_MAX + 64], evaluations[LH_PATH_MAX + 64], windows[LH_PATH_MAX + 64]; /* paths of these files */
+    char started[32];        /* time at which lh_run_begin was called */
+    int lock;                /* handle of the lock */
     bool alone;              /* false: the file system has no locks, and other processes may use the folder */
     bool linked;             /* the path below `root` has a symbolic link, and the folder was not claimed */
     int64_t checkpoint_step; /* step of the newest checkpoint; -1: none */

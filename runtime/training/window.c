@@ -25,8 +25,11 @@ static const struct {
     {"update_norm", offsetof(lh_window, update_norm)},
     {"seconds", offsetof(lh_window, seconds)},
 };
-enum { LABEL_FIELDS = 3 /* the first fields; steps without a counted label add nothing to them */ };
-enum { FIELDS = sizeof fields / sizeof *fields, MEANS = FIELDS - 1 /* seconds are not a sum over the window */ };
+enum {
+    FIELDS = sizeof fields / sizeof *fields,
+    LABEL_FIELDS = 3,  /* the first fields, to which steps without a counted label add nothing */
+    MEANS = FIELDS - 1 /* the fields with a mean: seconds are not a sum over the window */
+};
 
 static double *get_field(lh_window *window, int index) {
     return (double *)(void *)((char *)window + fields[index].offset);
@@ -59,7 +62,7 @@ void lh_window_add_to_epoch(lh_window *window, const lh_step_metrics *metrics, i
     epoch->sum += divide(metrics->sums.correct, metrics->sums.counted);
     if (step % batches != 0) return;
     if (epoch->steps == batches &&
-        epoch->masked < batches) { /* otherwise the start of the epoch was not recorded, or no label counts */
+        epoch->masked < batches) { /* else the start of the epoch was not recorded, or no label of it counts */
         epoch->last = step / batches;
         epoch->accuracy = epoch->sum / (double)(batches - epoch->masked);
     }
@@ -82,6 +85,7 @@ static void put_epoch(lh_json *line, const lh_window_epoch *epoch) {
     lh_json_number(line, "epoch_accuracy", epoch->accuracy);
 }
 
+/* Appends a line of text to a file, and frees the text. */
 static lh_status append(lh_text *text, const char *path, lh_error *error) {
     lh_status status = lh_text_close(text, error);
     if (status == LH_OK) status = lh_append_line(path, text->text, error);
@@ -89,8 +93,8 @@ static lh_status append(lh_text *text, const char *path, lh_error *error) {
     return status;
 }
 
-/* The name of a mean in metrics.jsonl. A teacher-forced accuracy has a name of its own, because each answer was
- * predicted from the right tokens before it, not from the model's own answers. */
+/* The key of a mean in metrics.jsonl. A teacher-forced accuracy has a key of its own, because each answer was predicted
+ * from the right tokens before it, not from the model's own answers. */
 static const char *get_metric_key(int index, bool teacher_forced) {
     bool accuracy = fields[index].offset == offsetof(lh_window, accuracy);
     return teacher_forced && accuracy ? "accuracy_teacher_forced" : fields[index].key;
@@ -122,7 +126,7 @@ lh_status lh_window_save(const lh_window *window, const char *path, int64_t step
     lh_text text;
     lh_status status = lh_text_open(&text, error);
     if (status != LH_OK) return status;
-    lh_window sums = *window; /* get_field needs a window that is not const */
+    lh_window sums = *window; /* a copy, since get_field needs a window that is not const */
     lh_json line;
     lh_json_begin(&line, text.out);
     lh_json_integer(&line, "step", step);
@@ -141,7 +145,7 @@ lh_status lh_window_save(const lh_window *window, const char *path, int64_t step
     return append(&text, path, error);
 }
 
-/* The count that a line has under this key; -1: the key is missing, or its value is no count. */
+/* The count at a key of a line; -1: the key is missing, or its value is not an integer of 0 or more. */
 static int64_t read_count(const json_t *line, const char *key) {
     const json_t *value = json_object_get(line, key);
     return json_is_integer(value) && json_integer_value(value) >= 0 ? json_integer_value(value) : -1;
@@ -165,7 +169,8 @@ static lh_window_epoch read_epoch(const json_t *line) {
     return epoch;
 }
 
-/* Takes the window of a complete line of this step; a later line replaces an earlier one. */
+/* Reads the window in a line of this step; false: the line is of another step or incomplete, and *window is
+ * unchanged. */
 static bool take_line(lh_window *window, const char *text, int64_t step) {
     lh_window read = {0};
     json_t *line = json_loads(text, JSON_REJECT_DUPLICATES, NULL);

@@ -1,4 +1,4 @@
-/* The window of a metrics line: sums over the steps since the previous line. Every checkpoint saves the window, so that
+/* Sums metrics over a window: the steps since the previous metrics line. Every checkpoint saves the window, so that
  * a resumed run writes the same lines as an uninterrupted run, continues the count of seconds, and can check the lines
  * in its files.
  */
@@ -7,8 +7,7 @@
 
 #include "engine/engine.h"
 
-/* Accuracies of the batches of an epoch of a dataset, each before its update. All batches have the same weight.
- */
+/* Accuracies of the batches of an epoch of a dataset, each before its update. All batches have the same weight. */
 typedef struct lh_window_epoch {
     int64_t steps;   /* steps of the current epoch so far */
     int64_t masked;  /* of these, steps without a label that counts */
@@ -18,7 +17,7 @@ typedef struct lh_window_epoch {
 } lh_window_epoch;
 
 typedef struct lh_window {
-    int64_t steps;
+    int64_t steps;  /* number of steps in the window */
     int64_t masked; /* steps without a counted label, which are in no mean of loss, accuracy and exact_match */
     /* Sums over steps. */
     double loss, accuracy, exact_match, gradient_norm, clipped, parameter_norm, update_norm;
@@ -28,6 +27,7 @@ typedef struct lh_window {
     lh_window_epoch epoch; /* all 0 without a dataset */
 } lh_window;
 
+/* Adds the metrics of one step. */
 void lh_window_add(lh_window *window, const lh_step_metrics *metrics);
 
 /* Adds step number `step`, from 1, to its epoch; batches: batches per epoch. */

@@ -1,5 +1,5 @@
-/* The message of `train --resume` if there is nothing to resume. It lists other runs of the same id, and how each
- * differs from the requested run. */
+/* Prints a message if `train --resume` finds nothing to resume: other runs of the same id, and how each differs from
+ * the requested run. */
 #ifndef LONGHAND_FRESH_START_H
 #define LONGHAND_FRESH_START_H
 

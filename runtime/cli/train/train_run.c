@@ -8,8 +8,8 @@
 #include "diagnosis/overfit.h"
 #include "eval/eval_data.h"
 
-static const double SECONDS_AT_ONCE =
-    0.5; /* longest time for which a thread works on one run; a change of the run refills the processor's caches */
+/* Longest time for which a thread works on one run; after a change of the run, the processor's caches are refilled. */
+static const double SECONDS_AT_ONCE = 0.5;
 
 static lh_run_start make_start(const lh_train_flags *flags) {
     if (flags->overfit > 0) return LH_RUN_OVERWRITE;
@@ -89,6 +89,7 @@ lh_status lh_train_runs_load_init(lh_train_run *train_runs, int count, lh_error 
     return status;
 }
 
+/* Loads the checkpoint of a resumed run, and prints notes about it. */
 static lh_status load_state(lh_train_run *train_run, lh_error *error) {
     bool found = false;
     lh_error note = {""};
@@ -182,6 +183,7 @@ lh_status lh_train_run_is_finished(const lh_train_run *train_run, bool *finished
     return lh_evaluation_is_complete(train_run->spec, &request, finished, error);
 }
 
+/* Evaluates on the validation stream, if the spec requests it, and then on all lengths. */
 static lh_status evaluate(lh_train_run *train_run, lh_error *error) {
     lh_eval_request validation = make_validation_request(train_run, train_run->engine->step),
                     request = make_evaluation_request(train_run, train_run->engine->step);

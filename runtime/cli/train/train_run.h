@@ -1,5 +1,5 @@
-/* One run of `train`: its folder, its engine and its progress. A command trains one run, or a group of runs that differ
- * in seed and learning rate. */
+/* Trains one run of `train`, with its folder, its engine and its progress. A command trains one run, or a group of runs
+ * that differ in seed and learning rate. */
 #ifndef LONGHAND_TRAIN_RUN_H
 #define LONGHAND_TRAIN_RUN_H
 
@@ -29,7 +29,7 @@ typedef struct lh_train_run {
     int64_t first_step, last_step; /* first and last step in this process */
     lh_eval_result *results;       /* [conditions], validation first; NULL before the evaluation */
     int conditions, validated;     /* number of conditions; number of validation conditions among them */
-    bool over;
+    bool over;                     /* the run has ended, with the following status and error */
     lh_status status;
     lh_error error;
 } lh_train_run;

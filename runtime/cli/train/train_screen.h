@@ -1,4 +1,4 @@
-/* The display of `train`: progress and results of one run or of a group. Training threads call these functions; each
+/* Displays progress and results of `train`, for one run or a group. Training threads call these functions; each
  * call locks the screen. */
 #ifndef LONGHAND_TRAIN_SCREEN_H
 #define LONGHAND_TRAIN_SCREEN_H
@@ -34,7 +34,7 @@ void lh_screen_print_note(lh_train_screen *screen, const lh_train_run *train_run
 void lh_screen_update(void *context, const lh_training_view *view);
 void lh_screen_update_evaluation(void *context, const lh_eval_result *result, int done, int count);
 
-/* Report that the run starts, has trained, starts its evaluation, is finished. */
+/* These functions report, in this order, that the run starts, has trained, starts its evaluation, and is finished. */
 void lh_screen_show_start(lh_train_screen *screen, const lh_train_run *train_run);
 void lh_screen_show_trained(lh_train_screen *screen, const lh_train_run *train_run);
 void lh_screen_show_evaluation(lh_train_screen *screen, const lh_train_run *train_run);

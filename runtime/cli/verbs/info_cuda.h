@@ -1,4 +1,4 @@
-/* The part of `info` on the CUDA half: its images, and their use on this machine. */
+/* Prints the part of `info` on the CUDA half: its images, and their use on this machine. */
 #ifndef LONGHAND_INFO_CUDA_H
 #define LONGHAND_INFO_CUDA_H
 

@@ -1,4 +1,4 @@
-/* The C library that a trainer needs on another machine. */
+/* Finds the C library that a trainer needs on another machine. */
 #ifndef LONGHAND_CLI_INFO_LIBC_H
 #define LONGHAND_CLI_INFO_LIBC_H
 

@@ -1,4 +1,4 @@
-/* Keys that a line of input may have, for input.c alone. */
+/* Checks the keys of a line of input, for input.c alone. */
 #ifndef LONGHAND_INPUT_KEYS_H
 #define LONGHAND_INPUT_KEYS_H
 

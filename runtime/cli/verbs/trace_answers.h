@@ -1,4 +1,4 @@
-/* Output of trace for a user's inputs: the model's answers, and which of them are wrong. */
+/* Prints the answers of trace to a user's inputs, and which of them are wrong. */
 #ifndef LONGHAND_TRACE_ANSWERS_H
 #define LONGHAND_TRACE_ANSWERS_H
 

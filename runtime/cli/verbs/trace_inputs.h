@@ -1,4 +1,4 @@
-/* Inputs of trace: a file of JSON lines as predict reads them, or literals. */
+/* Reads inputs of trace: a file of JSON lines as predict reads them, or literals. */
 #ifndef LONGHAND_TRACE_INPUTS_H
 #define LONGHAND_TRACE_INPUTS_H
 

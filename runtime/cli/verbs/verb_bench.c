@@ -32,6 +32,7 @@ static double compute_share_of_limit(const lh_bench_result *r) {
     return r->flops_per_second / r->peak + r->parts[LH_PART_EXPONENTIALS];
 }
 
+/* Prints the shares of parts as a JSON object. */
 static void print_parts(const lh_bench_result *r) {
     lh_json parts;
     printf(",\"parts\":");

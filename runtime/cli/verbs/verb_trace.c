@@ -147,7 +147,7 @@ static lh_status check_means(const lh_spec *spec, const flags *f, const bool *ki
     return LH_OK;
 }
 
-/* Makes the request from flags; refuses contradictory ones. */
+/* Makes the request from the flags; refuses contradictory flags. */
 static lh_status make_request(const lh_spec *spec, const flags *f, lh_trace_request *request, lh_error *error) {
     *request = (lh_trace_request){.average = f->average,
                                   .exact = f->exact,
@@ -230,7 +230,7 @@ static void print_exact(const lh_traces *traces, bool json) {
 
 /* ---- the file ---- */
 
-/* Names as a JSON list, for free(). */
+/* Writes names as a JSON list, for free(); NULL: out of memory. */
 static char *write_names_json(const char *const *names, int count) {
     json_t *list = json_array();
     for (int i = 0; i < count; i++) json_array_append_new(list, json_string(names[i]));
@@ -315,7 +315,7 @@ static double compute_mean(const lh_traced *t) {
     return sum / (double)t->elements;
 }
 
-/* Entropy of uniform attention. */
+/* The entropy of uniform attention, in nats. */
 static double compute_uniform_entropy(const lh_traces *traces, const lh_traced *t) {
     lh_shape shape = lh_make_shape(traces->spec, t->n, 1);
     return log(shape.length[traces->spec->sites[t->site].key]);
