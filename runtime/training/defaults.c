@@ -78,7 +78,7 @@ static bool take_range(char *text, lh_lengths *lengths) {
     return step > 0;
 }
 
-/* Opens a list for the values of a text, which are separated by commas; NULL: there are too many lists, or no memory. */
+/* Opens a list for the values of a text, separated by commas; NULL: there are too many lists, or no memory. */
 static void *open_list(lh_defaults *d, const char *text, size_t bytes, int *count) {
     *count = 1;
     for (; *text != 0; text++) *count += *text == ',';
