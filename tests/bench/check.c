@@ -17,7 +17,7 @@
 extern const lh_spec CHECK_SPEC;
 
 static lh_spec spec;     /* CHECK_SPEC, or a copy with a small batch */
-static lh_corpus corpus; /* examples of the spec, if they are finite */
+static lh_corpus corpus; /* examples of a spec with a data set */
 
 enum { ROUNDS = 9 };
 static const double WINDOW = 0.08; /* seconds; a step takes 10 to 40 ms */
@@ -48,7 +48,7 @@ static lh_engine *open_engine(lh_mode mode, int length) {
     return engine;
 }
 
-static double generated_step(lh_engine *engine, lh_mode mode, int length) {
+static double make_generated_step(lh_engine *engine, lh_mode mode, int length) {
     int done;
     lh_error error;
     lh_sums sums;
@@ -68,7 +68,7 @@ static double time_steps(lh_engine *engine, lh_mode mode, int length) {
     int steps = 0;
     double start = read_clock(), loss = 0;
     do {
-        if (engine != NULL) loss += generated_step(engine, mode, length);
+        if (engine != NULL) loss += make_generated_step(engine, mode, length);
         else loss += mode == LH_MODE_TRAIN ? plain_train() : plain_forward();
         steps++;
     } while (read_clock() - start < WINDOW);
@@ -119,7 +119,7 @@ static int count_step(lh_mode mode, int length, int sequences) {
         length = lh_corpus_find_shape(&corpus, length);
     }
     lh_engine *engine = open_engine(mode, length);
-    double loss = generated_step(engine, mode, length);
+    double loss = make_generated_step(engine, mode, length);
     engine->ops->close(engine);
     if (spec.data != NULL) lh_corpus_close(&corpus);
     return isfinite(loss) ? 0 : LH_ERR_INPUT;

@@ -36,14 +36,14 @@ AXES = {
 MODES = {"train": "training", "eval": "forward"}
 
 
-def longhand(*words):
+def run_longhand(*words):
     done = subprocess.run([ROOT / "longhand", *words], capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"scaling.py: ./longhand {' '.join(words)}\n{done.stderr}")
     return done.stdout
 
 
-def settings(point):
+def list_settings(point):
     tokens = point["length"] - 1  # parity has one output token, the last one
     values = {"train.lengths": f"{{{tokens},{tokens}}}", "train.batch": point["batch"], "model.width": point["width"],
               "model.feedforward": 4 * point["width"], "model.layers": point["layers"]}
@@ -51,14 +51,14 @@ def settings(point):
 
 
 def build(point):
-    """The trainer of a point, and the operations of its step by `plan`."""
-    words = ["parity_check_sinusoid", *settings(point)]
-    printed, plan = longhand("build", *words, "--levels", "best"), longhand("plan", *words, "--json")
+    """Returns the trainer of a point, and the operations of its step by `plan`."""
+    words = ["parity_check_sinusoid", *list_settings(point)]
+    printed, plan = run_longhand("build", *words, "--levels", "best"), run_longhand("plan", *words, "--json")
     return re.search(r"^(\S+/trainer)", printed, re.M).group(1), json.loads(plan)["flops_per_step"]
 
 
-def rates(trainer, point, axis, seconds):
-    """Steps per second by mode."""
+def measure_rates(trainer, point, axis, seconds):
+    """Returns steps per second by mode."""
     words = ["bench", "--lengths", str(point["length"] - 1), "--seconds", str(seconds), "--windows", "3", "--json"]
     words += ["--threads", str(point["replicas"] if axis == "replicas" else point["threads"])]
     words += ["--replicas", str(point["replicas"])] if axis == "replicas" else []
@@ -78,7 +78,7 @@ def measure(axis, rounds, seconds):
     for turn in range(rounds):
         for at, (point, (trainer, _)) in enumerate(zip(points, built)):
             print(f"\r{axis}: round {turn + 1} of {rounds}, {at + 1} of {len(points)} ", end="", file=sys.stderr)
-            for mode, rate in rates(trainer, point, axis, seconds).items():
+            for mode, rate in measure_rates(trainer, point, axis, seconds).items():
                 seen[at][mode].append(rate)
     print(file=sys.stderr)
     rows = [{"value": point[axis], "operations": operations,
@@ -100,7 +100,7 @@ def describe_machine():
 
 
 def load_results(path, here):
-    """Earlier measurements of this machine, by axis."""
+    """Returns earlier measurements of this machine, by axis."""
     try:
         found = json.loads(path.read_text())
         return found["axes"] if found["machine"] == here else {}
@@ -108,7 +108,7 @@ def load_results(path, here):
         return {}
 
 
-def table(results):
+def format_table(results):
     for axis, rows in results.items():
         yield f"{axis:>10}" + "".join(f"  {name:>10} {'predicted':>10} {'ratio':>6}" for name in MODES.values())
         for row in rows:
@@ -118,11 +118,11 @@ def table(results):
         yield ""
 
 
-def spread(values):
-    """Values whose labels do not overlap on a logarithmic axis, from the last one down."""
-    chosen, room = [], (values[-1] / values[0]) ** 0.12
+def choose_labels(values):
+    """Returns values whose labels do not overlap on a logarithmic axis, from the last one down."""
+    chosen, ratio = [], (values[-1] / values[0]) ** 0.12
     for value in reversed(values):
-        if not chosen or chosen[-1] >= value * room:
+        if not chosen or chosen[-1] >= value * ratio:
             chosen.append(value)
     return chosen
 
@@ -133,7 +133,7 @@ def draw(results, out):
              "set key bottom left reverse Left samplen 2", "set format y '%g'", "set ylabel 'steps per second'"]
     for axis, rows in results.items():
         values = [row["value"] for row in rows]
-        ticks = ", ".join(str(value) for value in spread(values))
+        ticks = ", ".join(str(value) for value in choose_labels(values))
         lines += [f"set xlabel '{axis}'", f"set xtics ({ticks})", f"set xrange [{values[0] / 1.15}:{values[-1] * 1.15}]",
                   f"$data_{axis} << EOD"]
         for row in rows:
@@ -167,7 +167,7 @@ def main():
     for axis in axes:
         results[axis] = measure(axis, given.rounds, given.seconds)
     results = {axis: results[axis] for axis in AXES if axis in results}
-    text = "\n".join(table(results))
+    text = "\n".join(format_table(results))
     print(text)
     (out / "scaling.txt").write_text(text)
     (out / "scaling.json").write_text(json.dumps({"date": time.strftime("%Y-%m-%d"), "machine": here, "axes": results}, indent=1))

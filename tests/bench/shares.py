@@ -58,7 +58,7 @@ def run(trainer, level, mode, length, given):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def table(rows):
+def format_table(rows):
     yield "| level | model | pass | T | steps/s | share | nominal | of the limit |"
     yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
     for (level, model, mode, _, _), seen in rows.items():
@@ -93,7 +93,7 @@ def main():
     print(file=sys.stderr)
     out = ROOT / "build" / "bench"
     out.mkdir(parents=True, exist_ok=True)
-    text = "\n".join(table(rows)) + "\n"
+    text = "\n".join(format_table(rows)) + "\n"
     print(f"{given.threads} threads, medians of {given.rounds} rounds, {time.strftime('%Y-%m-%d')}\n\n{text}", end="")
     (out / "shares.md").write_text(text)
     (out / "shares.json").write_text(json.dumps([{"case": key[:4], "runs": seen} for key, seen in rows.items()], indent=1))

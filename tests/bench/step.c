@@ -2,8 +2,7 @@
  * 21 tokens, one sequence at a time on one thread, with Adam; no dropout, no sampling, a linear loss on the last row.
  *
  * Deliberately simple: vectors of eight floats, tiles in registers, constants everywhere. Weights are [in][out]; each
- * has a transposed copy for the backward pass, made once per step.
- * */
+ * has a transposed copy for the backward pass, made once per step. */
 #include "bench/step.h"
 
 #include <math.h>
@@ -102,14 +101,14 @@ INLINE vec exponential(vec x) {
     return (vec)((ints)p + ((ints)shifted << 23));
 }
 
-/* Columns of one head: turn[d][t] = rows[t][d]; zero after T. */
+/* Columns of one head: transposed[d][t] = rows[t][d]; zero after T. */
 INLINE void transpose_head(const float *restrict rows, const int stride, float transposed[D][PAD]) {
     memset(transposed, 0, sizeof(float) * D * PAD);
     for (int t = 0; t < T; t++)
         for (int d = 0; d < D; d++) transposed[d][t] = rows[t * stride + d];
 }
 
-/* weight[T][PAD] = softmax(q k^T / sqrt(D)), keys in the lanes, zero after T; mixed = weight v. */
+/* weight[T][PAD] = softmax(q k^T / sqrt(D)), keys in the lanes, zero after T; attended = weight v. */
 static void attend(const float *restrict q, float *restrict weight, float *restrict attended) {
     float keys[D][PAD];
     const float *v = q + 2 * C;
@@ -131,8 +130,8 @@ static void attend(const float *restrict q, float *restrict weight, float *restr
     }
 }
 
-/* dq, dk, dv of one head, in the layout of q, from dmixed. */
-static void attend_grad(const float *restrict q, const float *restrict weight, const float *restrict dmixed,
+/* dq, dk, dv of one head, in the layout of q, from dattended. */
+static void attend_grad(const float *restrict q, const float *restrict weight, const float *restrict dattended,
                         float *restrict dq) {
     float values[D][PAD], logits[PAD];
     vec dk[T], dv[T];
@@ -141,7 +140,7 @@ static void attend_grad(const float *restrict q, const float *restrict weight, c
     memset(dv, 0, sizeof dv);
     for (int i = 0; i < T; i++) {
         vec part[3] = {{0}, {0}, {0}}, sum = {0}, d_of_q = {0};
-        vec row = load(q + i * 3 * C), d_of_row = load(dmixed + i * C);
+        vec row = load(q + i * 3 * C), d_of_row = load(dattended + i * C);
         for (int d = 0; d < D; d++)
             for (int j = 0; j < 3; j++) part[j] += load(&values[d][j * V]) * d_of_row[d];
         for (int j = 0; j < 3; j++) sum += part[j] * load(weight + i * PAD + j * V);
@@ -161,7 +160,7 @@ static void attend_grad(const float *restrict q, const float *restrict weight, c
     }
 }
 
-/* y = norm(a + b). */
+/* y = norm(a + b); saves xhat and inverse_sd for the backward pass. */
 static void norm(const float *a, const float *b, const float *scale, const float *offset, float *xhat,
                  float *inverse_sd, float *y) {
     for (int t = 0; t < T; t++) {
@@ -226,7 +225,7 @@ static void layer_forward(const layer_weights *w, activations *s, float *y) {
 /* d [T][C]: gradient of the layer's output on entry, of its input on return. */
 static void layer_backward(const layer_weights *w, const transposed *wt, layer_weights *g, const activations *s,
                            float *d) {
-    static float dhidden[T * F], dqkv[T * 3 * C], dmixed[T * C];
+    static float dhidden[T * F], dqkv[T * 3 * C], dattended[T * C];
     norm_grad(d, w->scale[1], s->xhat[1], s->inverse_sd[1], g->scale[1], g->offset[1]);
     product_grad(F, C, s->hidden, d, g->down);
     bias_grad(C, d, g->down_bias);
@@ -237,8 +236,8 @@ static void layer_backward(const layer_weights *w, const transposed *wt, layer_w
     product(F, C, dhidden, wt->up, d, 1);
     norm_grad(d, w->scale[0], s->xhat[0], s->inverse_sd[0], g->scale[0], g->offset[0]);
     product_grad(C, C, s->attended, d, g->out);
-    product(C, C, d, wt->out, dmixed, 0);
-    for (int h = 0; h < HEADS; h++) attend_grad(s->qkv + h * D, s->weight[h], dmixed + h * D, dqkv + h * D);
+    product(C, C, d, wt->out, dattended, 0);
+    for (int h = 0; h < HEADS; h++) attend_grad(s->qkv + h * D, s->weight[h], dattended + h * D, dqkv + h * D);
     product_grad(C, 3 * C, s->in, dqkv, g->qkv);
     product(3 * C, C, dqkv, wt->qkv, d, 1);
 }
@@ -272,7 +271,7 @@ static void update(void) {
     }
 }
 
-static double gradients(void) {
+static double compute_gradients(void) {
     double loss = 0;
     memset(&gradient, 0, sizeof gradient);
     for (int l = 0; l < LAYERS; l++) {
@@ -289,7 +288,7 @@ static double gradients(void) {
 }
 
 double plain_train(void) {
-    double loss = gradients();
+    double loss = compute_gradients();
     update();
     return loss;
 }
@@ -346,7 +345,7 @@ double plain_gradient_error(void) {
     };
     double worst = 0;
     for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
-        gradients();
+        compute_gradients();
         float before = *some[i].weight, size = 0.02f;
         double analytic = (double)*some[i].gradient;
         *some[i].weight = before + size;

@@ -1,4 +1,4 @@
--- A folder with the runs of a whole study, with made-up numbers, to measure the time of `report`.
+-- Writes a folder with the runs of a whole study, with made-up numbers, to measure the time of `report`.
 --
 --     lua5.4 tests/bench/study_tree.lua STUDY DIR LOGGED
 --
@@ -23,7 +23,7 @@ local function join_lines(lines)
   return table.concat(lines, "\n") .. "\n"
 end
 
-local function evaluation(eval, step)
+local function make_evaluation(eval, step)
   local lines, level = {}, 0.5 + math.random() / 2
   local lengths = eval.lengths
   for n = lengths.first, lengths.last, lengths.step or 1 do
@@ -33,7 +33,7 @@ local function evaluation(eval, step)
   return join_lines(lines)
 end
 
-local function metrics(steps, rate, logged)
+local function make_metrics(steps, rate, logged)
   local lines = {}
   for i = 1, logged do
     lines[i] = METRICS:format(steps * i // logged, i, 1 / i, 1 - 1 / i, rate)
@@ -52,8 +52,8 @@ local function write_run(root, cell, run, logged)
   local dir = root .. "/" .. run.dir
   assert(write.make_directory(dir))
   for name, text in pairs({ ["run.json"] = canonical.format(facts) .. "\n",
-    ["eval.jsonl"] = evaluation(resolved.eval, resolved.train.steps),
-    ["metrics.jsonl"] = metrics(resolved.train.steps, run.learning_rate, logged) }) do
+    ["eval.jsonl"] = make_evaluation(resolved.eval, resolved.train.steps),
+    ["metrics.jsonl"] = make_metrics(resolved.train.steps, run.learning_rate, logged) }) do
     local file = assert(io.open(dir .. "/" .. name, "wb"))
     assert(file:write(text))
     assert(file:close())

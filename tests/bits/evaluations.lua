@@ -1,12 +1,12 @@
--- Reduces the evaluations in a list of bits (standard input) to what a commit computed, in one form for lines of all
--- ages: level, step, condition, examples, draws, accuracy (teacher-forced where a model answers by itself), exact
--- match, loss. All other lines pass through.
+-- Reduces the evaluations in a list of bits (standard input) to numbers in one form, which lists of two commits share:
+-- level, step, condition, examples, draws, accuracy (teacher-forced where a model answers by itself), exact match,
+-- loss. All other lines pass through.
 --
 --     lua5.4 tests/bits/evaluations.lua <LIST
 
 local json = require("dkjson")
 
-local function number(value)
+local function format_number(value)
   return value and ("%.17g"):format(value) or "-"
 end
 
@@ -15,7 +15,8 @@ for line in io.lines() do
   local row = text and json.decode(text)
   if row then
     print(level, row.step, text:match('"by":(%b{})'), row.examples, row.draws,
-      number(row.accuracy_teacher_forced or row.accuracy), number(row.exact_match), number(row.loss))
+      format_number(row.accuracy_teacher_forced or row.accuracy), format_number(row.exact_match),
+      format_number(row.loss))
   else
     print(line)
   end

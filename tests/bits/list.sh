@@ -31,8 +31,8 @@ print_levels() {
     done
 }
 
-# Writes the results of a trainer at a level: TRAINER LEVEL RUNS.
-at_level() {
+# write_results TRAINER LEVEL RUNS: prints what the trainer computes at a level; RUNS: a folder for its files.
+write_results() {
     export LONGHAND_ISA="$2"
     "$1" train --out "$3" --steps $STEPS --seed 3 --threads 1 --no-eval >/dev/null &&
         "$1" eval --checkpoint "$3"/*/*/*/checkpoint.safetensors $(print_lengths "$1" 3,10) \
@@ -42,17 +42,17 @@ at_level() {
         find "$3/eval" -name eval.jsonl -exec cat {} + | sed "s/^/$2 /"
 }
 
-cpu_bits() {
+write_cpu_bits() {
     work=$out/$1.work
     rm -rf "$work"
     ./longhand gen "$(find_spec "$1")" --out "$work/src" >/dev/null &&
         make -s trainer LEVELS=all ID="$1" SOURCES="$work/src" OUT="$work" || return
     for level in $(print_levels "$work/trainer"); do
-        at_level "$work/trainer" "$level" "$work/runs.$level" || return
+        write_results "$work/trainer" "$level" "$work/runs.$level" || return
     done
 }
 
-device_bits() {
+write_device_bits() {
     ./longhand gen "tests/specs/$1.lua" --out "build/tests/specs/$1" >/dev/null &&
         flock "$out" make -s LEVELS=best "build/release/tests/emulation/test_model.$1" && # builds share a library
         LONGHAND_BITS=1 "build/release/tests/emulation/test_model.$1" 2>&1 | grep '^bits '
@@ -71,16 +71,16 @@ list() {
     fi
 }
 
-one() {
+list_spec() {
     status=0
-    list "$1.cpu" cpu_bits "$1" || status=1
+    list "$1.cpu" write_cpu_bits "$1" || status=1
     rm -rf "${out:?}/$1.work"
-    case $1 in emulated_*) list "$1.device" device_bits "$1" || status=1 ;; esac
+    case $1 in emulated_*) list "$1.device" write_device_bits "$1" || status=1 ;; esac
     return $status
 }
 
 if [ "${ONE:-}" ]; then
-    one "$1"
+    list_spec "$1"
     exit
 fi
 [ $# -gt 0 ] || set -- $(ls spec/runs/*.lua tests/specs/*.lua | sed 's|.*/||; s|\.lua$||' | grep -vx "$HUGE")

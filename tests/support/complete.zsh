@@ -1,4 +1,5 @@
-# What lines become in zsh when Tab is pressed: zsh -f complete.zsh FOLDER, that of _longhand; called in the clone.
+# Checks what zsh makes of lines when Tab is pressed: zsh -f complete.zsh FOLDER, with _longhand in FOLDER. It runs in
+# the clone.
 zmodload zsh/zpty || exit 3
 export ZDOTDIR=$1 LONGHAND_BIN=$PWD
 cat >$ZDOTDIR/.zshrc <<'END'

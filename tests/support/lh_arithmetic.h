@@ -13,6 +13,7 @@ enum { DIGITS = 0, CARRY = 1, TRAINED = 2, FRAME = 3 };
 
 lh_task_collect lh_task_successor, lh_task_addition, lh_task_multiplication, lh_task_parity;
 
+/* An example in a collection: the words from which its task expands it, its lengths, its values on the axes. */
 typedef struct lh_kept {
     lh_set set;
     uint16_t word[16];
@@ -31,7 +32,8 @@ typedef struct lh_collected {
     int count, capacity;
 } lh_collected;
 
-/* An empty collection that requests 1 to `most` digits; lh_collect_all calls the task; the caller frees `item`. */
+/* Makes an empty collection that requests 1 to `most` digits; lh_collect_all calls the task; the caller frees
+ * `item`. */
 lh_collected lh_make_collected(const int *options, uint64_t seed, int most, bool by_carry);
 void lh_collect_all(lh_collected *s, lh_task_collect *task);
 
@@ -44,19 +46,19 @@ typedef struct lh_text {
 
 void lh_write_symbols(char *text, const uint16_t *tokens, int count);
 
-/* The input and target of an example, from its words; checks that the task writes no other token. */
+/* Write the input and target that the task makes of these words; they check that it writes no other token. */
 lh_text lh_write_example(const lh_collected *s, const uint16_t *word, int inputs, int outputs);
 lh_text lh_write_kept(const lh_collected *s, const lh_kept *k);
 
-/* The number whose digits, highest first, are text[from .. to - 1], and the number of a target: its digits, lowest
- * first, precede the end symbol. */
+/* Return the number whose digits, highest first, are text[from .. to - 1], and the number of a target, whose digits,
+ * lowest first, precede the end symbol. */
 uint64_t lh_read_digits(const char *text, int from, int to, int base);
 uint64_t lh_read_reversed(const char *target, int base);
 
 int lh_count_digits(int base, uint64_t n);
 
-/* The length of the longest chain of carries in x + y or x * y, by the definition of carries: a place makes a carry by
- * itself, or because of the incoming carry. */
+/* Returns the length of the longest chain of carries in x + y or x * y, by the definition of carries: a place makes
+ * a carry by itself, or because of the incoming carry. */
 int lh_find_defined_chain(int base, bool product, uint64_t x, uint64_t y, int digits);
 
 #endif

@@ -4,16 +4,16 @@
 
 #include <stdint.h>
 
-/* Tolerances, relative + absolute. */
+/* Tolerances for both the relative and the absolute error. */
 static const double EXACT = 1e-14;     /* a handful of operations in double */
 static const double SIX_DIGITS = 6e-7; /* values published with six decimals */
 
-/* Fixed values in (-1, 1), different for each seed. */
+/* Fills x with fixed values in (-1, 1), which differ for each seed. */
 void lh_test_fill_values(uint64_t seed, int count, double *x);
 
 double lh_test_compute_weighted_sum(int count, const double *weight, const double *x);
 
-/* Compares analytic d(objective)/dx with central differences of step 1e-5. */
+/* Compares analytic, the derivatives of the objective by x, with central differences of step 1e-5. */
 void lh_test_check_gradient(double (*objective)(void *), void *context, int count, double *x, const double *analytic);
 
 #endif

@@ -31,10 +31,12 @@ enum { TILE_ROWS = 5, TILE_COLUMNS = 3, OUTER_ROWS = 4, OUTER_COLUMNS = 3, PREFE
 static const double ROUNDING = REAL_BYTES == 8 ? 0x1p-53 : 0x1p-24;
 enum { AROUND = 16 };
 
+/* Returns the tolerance for a sum of this number of terms. */
 INLINE double sum_tolerance(int terms) { return (terms + AROUND) * ROUNDING; }
 
 /* ---- arrays ---- */
 
+/* Allocates elements without values. */
 INLINE real *make_reals(int count) {
     real *x = malloc((size_t)count * sizeof *x);
     assert_non_null(x);

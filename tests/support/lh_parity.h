@@ -15,9 +15,9 @@ typedef struct lh_parity_case {
     const lh_spec *spec;
 } lh_parity_case;
 
-/* Largest error of an element, relative to the largest element of its tensor (gradients: at least a hundredth of the
- * largest gradient of the model, since a tensor's gradient may cancel completely, as that of queries at T = 1; a
- * thirtieth for a single number, which sums all pairs of all heads). */
+/* Largest allowed errors of an element, relative to the largest element of its tensor. A tensor of gradients counts as
+ * at least a hundredth of the model's largest gradient, since its terms may cancel, as those of queries at T = 1; a
+ * single number, which sums all pairs of all heads, as at least a thirtieth. */
 typedef struct lh_parity_tolerance {
     double logits, loss, gradient;
 } lh_parity_tolerance;
@@ -75,7 +75,7 @@ typedef struct lh_parity_counts {
 lh_parity_counts lh_parity_count(const lh_ref_batch *batch, const lh_spec *spec, const double *logits,
                                  const uint8_t *mask);
 
-/* Sizes of a batch in addition to the stored ones. */
+/* Sizes of the batches that tests make in addition to the stored ones. */
 enum {
     LH_PARITY_SEQUENCES = 5,
     LH_PARITY_LONGEST = 37, /* tokens */

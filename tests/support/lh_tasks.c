@@ -68,7 +68,7 @@ void lh_check_worked(const lh_task_case *task, const char *input, const char *ta
     assert_false(task->rule(&drawn));
 }
 
-/* By Wilson and Hilferty: the cube root is nearly normal. */
+/* The approximation is by Wilson and Hilferty: the cube root of chi-square is nearly normal. */
 double lh_compute_chi_limit(int freedom) {
     double part = 2.0 / (9.0 * freedom), root = 1.0 - part + 4.265 * sqrt(part);
     return freedom * root * root * root;
@@ -132,10 +132,10 @@ lh_score lh_score_guess(const lh_task_case *task, lh_task_guess *guess, int firs
     return (lh_score){mean, sqrt(variance > 0 ? variance / lengths : 0)};
 }
 
-void lh_check_score(const lh_task_case *task, lh_task_guess *guess, int step, double expected, double sheet_error) {
+void lh_check_score(const lh_task_case *task, lh_task_guess *guess, int step, double expected, double own_error) {
     const char *given = getenv("LH_TASK_EXAMPLES");
     lh_score actual = lh_score_guess(task, guess, 41, 500, given ? 1 : step, given ? atoi(given) : EXAMPLES);
-    if (fabs(actual.mean - expected) > 4 * actual.error + sheet_error)
+    if (fabs(actual.mean - expected) > 4 * actual.error + own_error)
         fail_msg("score %.3f with standard error %.3f, expected %.2f", actual.mean, actual.error, expected);
 }
 

@@ -22,12 +22,12 @@ typedef bool lh_task_rule(const lh_drawn *drawn);
 typedef struct lh_task_case {
     lh_task_sample *sample;
     lh_task_rule *rule;
-    int (*inputs)(int n), (*outputs)(int n);
-    int symbols, classes;
+    int (*inputs)(int n), (*outputs)(int n); /* numbers of tokens of an example of task length n */
+    int symbols, classes;                    /* sizes of the alphabets of inputs and outputs */
     const int *options;
 } lh_task_case;
 
-/* Formulas of lengths: n, 1, n + 1. */
+/* These formulas of lengths return n, 1 and n + 1. */
 int lh_keep_length(int n);
 int lh_get_one(int n);
 int lh_add_one(int n);
@@ -43,7 +43,7 @@ void lh_check_every_length(const lh_task_case *task);
  * and no other target or number of counted outputs. */
 void lh_check_worked(const lh_task_case *task, const char *input, const char *target);
 
-/* 1 - 1e-5 points of chi-square with this number of degrees of freedom; tests have fixed draws. */
+/* Returns the 1 - 1e-5 point of chi-square with this number of degrees of freedom. Tests sample fixed examples. */
 double lh_compute_chi_limit(int freedom);
 
 /* Checks that every position of the input has all symbols with equal frequencies, and so does every pair of
@@ -53,7 +53,7 @@ void lh_check_uniform(const lh_task_case *task);
 /* Fails unless all categories are equally frequent. */
 void lh_check_equal(const long *seen, int categories);
 
-/* The prediction for an output of an example. */
+/* Predicts one token for all outputs of an example. */
 typedef int lh_task_guess(const lh_task_case *task, const lh_drawn *drawn);
 int lh_guess_0(const lh_task_case *task, const lh_drawn *drawn);
 int lh_guess_1(const lh_task_case *task, const lh_drawn *drawn);
@@ -68,9 +68,9 @@ lh_score lh_score_guess(const lh_task_case *task, lh_task_guess *guess, int firs
 
 /* Checks the score over lengths 41..500, at every `step`th, against a published or derived number: within four
  * standard errors and the number's own error. LH_TASK_EXAMPLES: examples of every length, default 40. */
-void lh_check_score(const lh_task_case *task, lh_task_guess *guess, int step, double expected, double sheet_error);
+void lh_check_score(const lh_task_case *task, lh_task_guess *guess, int step, double expected, double own_error);
 
-/* The mean number of counted outputs per input token over lengths 41..500. */
+/* Computes the mean number of counted outputs per input token over lengths 41..500. */
 double lh_compute_counted_share(const lh_task_case *task, int examples);
 
 #endif

@@ -14,9 +14,11 @@
 /* ---- arrays ---- */
 
 typedef struct comparison {
-    size_t worst, failures;
-    double excess, absolute, relative; /* the element whose error exceeds its allowance most */
-    double actual, expected;
+    size_t worst;              /* the element with the largest `excess` */
+    double excess;             /* its error divided by the allowed error */
+    double actual, expected;   /* its values */
+    double absolute, relative; /* largest errors of all elements */
+    size_t failures;           /* number of elements whose error is not allowed */
 } comparison;
 
 static void compare(comparison *c, size_t i, double actual, double expected, double rtol, double atol) {

@@ -23,7 +23,7 @@ void lh_test_assert_close(const double *actual, const double *expected, size_t n
 void lh_test_assert_close_float(const float *actual, const float *expected, size_t n, double rtol, double atol,
                                 const char *file, int line);
 
-/* Fails unless status is LH_OK; reports the error's text. */
+/* Fails unless the call returns LH_OK; reports the error's text. */
 #define lh_assert_ok(call, error) lh_test_assert_ok((call), (error), __FILE__, __LINE__)
 
 /* Fails unless the call returns the given status and the error's text contains part. */
@@ -40,17 +40,17 @@ int lh_test_remove_directory(void **state);
 #define lh_test_in_directory(test) \
     cmocka_unit_test_setup_teardown(test, lh_test_make_directory, lh_test_remove_directory)
 
-/* directory/name in a static buffer; the last eight results stay valid. */
+/* Returns directory/name in a static buffer; the last eight results stay valid. */
 const char *lh_test_path(const char *directory, const char *name);
 
-/* Write and read whole files, for files that the code under test reads; any error fails the test. */
+/* These functions write and read whole files; an error fails the running test. */
 void lh_test_write(const char *path, const void *data, size_t bytes);
 const char *lh_test_write_text(const char *directory, const char *name, const char *text); /* returns the path */
 char *lh_test_read(const char *path, size_t *bytes); /* malloc'ed, with a 0 after the last byte */
 int lh_test_exists(const char *path);
 int lh_test_count_files(const char *directory); /* entries except . and .. */
 
-/* The sum over categories of (seen - expected)^2 / expected with equal expectations. */
+/* Returns chi-square for equal expected counts: the sum over categories of (seen - expected)^2 / expected. */
 double lh_test_compute_chi_square(const long *seen, int categories);
 
 #endif

@@ -28,39 +28,39 @@ static size_t shared_bytes(const lh_shape *longest) {
     return (size_t)(longest->labels + POSITION_ROWS) * sizeof(int32_t);
 }
 
-/* Given rows of the shape's last stream, which replace random ones. */
-static const int32_t *given_rows(const lh_cpu_step *step) { return step->positions[step->shape.length[1] > 0]; }
+/* Returns the caller's rows of the shape's last stream, which replace random ones; NULL: there are none. */
+static const int32_t *get_given_rows(const lh_cpu_step *step) { return step->positions[step->shape.length[1] > 0]; }
 
 /* Each part writes its share of the rows, so that a missing barrier is detected. */
 static void begin_plain(const lh_cpu_step *step, int part, int parts) {
     int32_t *rows = step->shared;
     int labels = step->shape.labels;
     for (int j = labels * part / parts; j < labels * (part + 1) / parts; j++)
-        rows[j] = given_rows(step) != NULL ? given_rows(step)[j] : j;
+        rows[j] = get_given_rows(step) != NULL ? get_given_rows(step)[j] : j;
 }
 
 static void begin_drawn(const lh_cpu_step *step, int part, int parts) {
     int32_t *rows = step->shared;
     int labels = step->shape.labels;
-    if (given_rows(step) != NULL) begin_plain(step, part, parts);
+    if (get_given_rows(step) != NULL) begin_plain(step, part, parts);
     else if (part == 0) lh_draw_positions(&step->draw, 0, 0, POSITION_ROWS, labels, true, rows, rows + labels);
 }
 
 static int get_row(const lh_cpu_step *step, int label) { return ((const int32_t *)step->shared)[label]; }
 
-/* The number of input tokens: with one stream those before the labels', with two the first stream's. */
+/* Counts input tokens: with one stream those before the labels' tokens, with two those of the first stream. */
 static int count_inputs(const lh_shape *shape) {
     return shape->length[1] > 0 ? shape->length[0] : shape->length[0] - shape->labels;
 }
 
-/* Index of a label's token in the last stream. */
+/* Returns the index of a label's token in the last stream. */
 static int find_token_index(const lh_cpu_step *step, const lh_cpu_block *block, int s, int label) {
     const int *length = step->shape.length, labels = step->shape.labels;
     if (block->place != NULL) return block->place[s * labels + label];
     return length[length[1] > 0] - labels + label;
 }
 
-/* The token of a label in the second stream; -1: there is none. */
+/* Returns the token of a label in the second stream; -1: there is no such stream. */
 static int find_token(const lh_cpu_step *step, const lh_cpu_block *block, int s, int label) {
     int T = step->shape.length[1];
     if (T == 0) return -1;

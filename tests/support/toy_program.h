@@ -6,7 +6,7 @@
  *     h = dropout(m * scale + P[row of j])            P: embed.position.weight, constant; rows are drawn or j
  *     logits = h W + b                                cross-entropy, Adam
  *
- * With two streams (lh_toy_pair) h also has E[token of the second stream at the place of j], before dropout.
+ * With two streams (lh_toy_make_pair) h also has E[token of the second stream at the place of j], before dropout.
  *
  * It sums the gradient of b per shard in the workspace, so that end_shard is needed, and its blocks hold two sequences,
  * so that shards end with short blocks.

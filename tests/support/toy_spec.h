@@ -1,8 +1,9 @@
 /* A hand-made spec that is small enough to check by eye: bucket sort, two tokens per number, eight tensors in two
  * chunks.
  *
- * The vector has every feature of the storage: three interleaved (fused) products, a bias, a constant table, gaps, and
- * tensors on both sides of a chunk's border. It describes no real model; tests add the functions that they need.
+ * The vector of parameters has every feature of the storage: three interleaved (fused) products, a bias, a constant
+ * table, gaps, and tensors on both sides of a chunk's border. It describes no real model; tests add the functions
+ * that they need.
  */
 #ifndef LH_TOY_SPEC_H
 #define LH_TOY_SPEC_H
@@ -35,14 +36,14 @@ enum { /* index in lh_toy_spec.tensors */
 /* The spec without engines: cpu is NULL. */
 extern const lh_spec lh_toy_spec;
 
-/* The toy's spec with these programs. */
+/* Returns the toy spec with these programs for the CPU; NULL: none. */
 lh_spec lh_toy_make_spec(const lh_cpu_program *const *cpu);
 
 enum { TOY_PAIR_SOURCE, TOY_PAIR_TARGET, TOY_PAIR_CROSS, TOY_PAIR_SITES, TOY_PAIR_HEADS = 2 };
 
-/* Two streams: source is the input, of n tokens; target, of n + 3, is the start, the example's target and two empty
- * tokens. A label belongs to the token before its own in the target stream, so labels are not at the last tokens.
- * Sites: both streams' vectors, and an attention from the target to the source. */
+/* Returns the toy spec with two streams: source is the input, of n tokens; target, of n + 3, is the start, the
+ * example's target and two empty tokens. A label belongs to the token before its own in the target stream, so labels
+ * are not at the last tokens. Sites: both streams' vectors, and an attention from the target to the source. */
 lh_spec lh_toy_make_pair(const lh_cpu_program *const *cpu);
 
 /* The format of dataset files in these streams, by the lengths of an input and an output. */

@@ -16,8 +16,8 @@ enum { COLUMN_ROWS = 2 * LANES + 3, COLUMN_STRIDE = 70 };
 /* Checks columns of every group of rows, and the conversion back to rows; values between the rows do not change. */
 INLINE void check_columns(const int D) {
     real *rows = make_random_reals(1, COLUMN_ROWS * COLUMN_STRIDE, COLUMN_ROWS * COLUMN_STRIDE + LANES);
-    real *back = make_random_reals(2, COLUMN_ROWS * COLUMN_STRIDE, COLUMN_ROWS * COLUMN_STRIDE), *was = make_reals(0);
-    was = realloc(was, COLUMN_ROWS * COLUMN_STRIDE * sizeof(real));
+    real *back = make_random_reals(2, COLUMN_ROWS * COLUMN_STRIDE, COLUMN_ROWS * COLUMN_STRIDE),
+         *was = make_reals(COLUMN_ROWS * COLUMN_STRIDE);
     memcpy(was, back, COLUMN_ROWS * COLUMN_STRIDE * sizeof(real));
     for (int first = 0; first < COLUMN_ROWS; first += LANES) {
         vector column[64];

@@ -90,13 +90,13 @@ static bool compile_and_check(const char *source, lh_error *error, char *cache_f
 static void test_nvrtc_open_none_lists_searched_folders(void **state) {
     lh_nvrtc nvrtc;
     lh_error error;
-    char words[600];
+    char line[600];
     set("LONGHAND_CUDA_ROOT", lh_test_path(*state, "nowhere"));
     set("CUDA_HOME", lh_test_path(*state, "root13")); /* the other variable is not used */
     lh_assert_error(lh_nvrtc_open(90, 13000, &nvrtc, &error), LH_ERR_ENVIRONMENT, &error,
                     "no NVRTC on this machine that compiles the device code for sm_90");
-    snprintf(words, sizeof words, "looked in: %s/nowhere/lib64, %s/nowhere/lib\n", (char *)*state, (char *)*state);
-    assert_non_null(strstr(error.text, words));
+    snprintf(line, sizeof line, "looked in: %s/nowhere/lib64, %s/nowhere/lib\n", (char *)*state, (char *)*state);
+    assert_non_null(strstr(error.text, line));
     assert_non_null(strstr(error.text, "LONGHAND_CUDA_ROOT"));
 }
 

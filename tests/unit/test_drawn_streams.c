@@ -29,7 +29,7 @@ typedef struct batch_data {
     lh_draw draw;
     bool given;
     int32_t positions[STREAMS][LONGEST], distances[STREAMS][LONGEST]; /* given by the caller */
-    int32_t input[STREAMS][LONGEST];
+    int32_t input[STREAMS][LONGEST]; /* positions of the vectors that are added to the input */
     placed placed[FAMILIES];
     lh_ref_places places[FAMILIES];
 } batch_data;

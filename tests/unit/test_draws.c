@@ -176,7 +176,7 @@ static void test_predict_has_the_logits_of_an_evaluation(void **state) {
 
 /* ---- distances by side ---- */
 
-/* The middle of the pass's distances. */
+/* Samples the distances of a pass to both sides; returns the distance 0, in the middle of `buffer`. */
 static int32_t *sample_sides(lh_mode mode, int tokens, int32_t buffer[2 * LH_PARITY_LONGEST]) {
     int32_t scratch[RANGE + 1];
     lh_draw draw = lh_trainer_make_draw(mode);

@@ -48,6 +48,7 @@ static int count_logs(const char *folder) {
     return there;
 }
 
+/* Replaces the system's function: also records the file. */
 int fsync(int file) {
     char name[64], path[PATH_MAX];
     struct stat found;
@@ -80,6 +81,7 @@ static void check_folder(const char *folder) {
     }
 }
 
+/* Replaces the system's function: also checks the folder of a renamed checkpoint. */
 int rename(const char *from, const char *to) {
     const char *name = "/checkpoint.safetensors";
     if (strlen(to) > strlen(name) && strcmp(to + strlen(to) - strlen(name), name) == 0) {

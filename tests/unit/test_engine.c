@@ -75,8 +75,8 @@ static void test_step_training_loss_falls(void **state) {
 /* Adds one number per shard; only the left fold over shards 0, 1, 2, 3 gives 1 in float. */
 static void train_in_order(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
                            lh_sums *sums) {
-    static const float of_shard[] = {1e8f, 1.0f, -1e8f, 1.0f};
-    if (block->first_example % 2 == 0) ((float *)gradient)[TOY_STORAGE - 1] += of_shard[block->first_example / 2];
+    static const float summands[] = {1e8f, 1.0f, -1e8f, 1.0f};
+    if (block->first_example % 2 == 0) ((float *)gradient)[TOY_STORAGE - 1] += summands[block->first_example / 2];
     sums->positions += 1;
 }
 
@@ -132,7 +132,7 @@ static void overflow_update(const lh_update *update, size_t first, size_t count,
     if (update->step == 4 && first == 0) ((float *)update->parameters)[0] = INFINITY, sums->parameters = INFINITY;
 }
 
-/* A checkpoint never contains such parameters. */
+/* A checkpoint never contains parameters that are infinite. */
 static void test_step_infinite_update_stops(void **state) {
     lh_error error;
     lh_step_metrics metrics[5];
@@ -283,7 +283,7 @@ static void test_step_distinct_repeats_examples(void **state) {
 enum { SHARERS = 5 };
 
 static const void *workspaces[8];
-static int workspace_count, spoilt; /* number of workspaces, and of those that contain NaN */
+static int workspace_count, spoilt; /* number of workspaces, and of blocks whose workspace contained NaN */
 
 enum { BEHIND = 4096 }; /* an offset that begin_shard does not reach in a workspace */
 
@@ -300,7 +300,7 @@ static void count_workspaces(const lh_cpu_step *step, const lh_cpu_block *block,
     float *behind = (float *)((char *)workspace + BEHIND);
     spoilt += isnan(*behind);
     toy_float.train_block(step, block, workspace, gradient, sums);
-    if (isnan(sums->loss)) *behind = NAN; /* like old activations after a shorter sequence */
+    if (isnan(sums->loss)) *behind = NAN; /* as activations that no later sequence overwrites */
 }
 
 static void break_bias(lh_engine *engine) {

@@ -48,11 +48,9 @@ static void test_evaluate_draws_mean_and_spread(void **state) {
     engine->ops->close(engine);
 }
 
-static void test_evaluate_with_drawn_distances_makes_every_draw(void **state) {
+static void check_every_draw(const lh_spec *spec, const lh_cpu_program *program) {
     lh_error error;
-    lh_spec spec = lh_toy_spec;
-    spec.distance_range[0] = 64;
-    lh_engine *engine = open_engine(&spec, &toy_drawn);
+    lh_engine *engine = open_engine(spec, program);
     lh_eval_request request = make_request(6, 6, 3);
     lh_eval_result result;
     lh_assert_ok(lh_evaluate(engine, &request, &result, &error), &error);
@@ -60,17 +58,17 @@ static void test_evaluate_with_drawn_distances_makes_every_draw(void **state) {
     engine->ops->close(engine);
 }
 
+static void test_evaluate_with_drawn_distances_makes_every_draw(void **state) {
+    lh_spec spec = lh_toy_spec;
+    spec.distance_range[0] = 64;
+    check_every_draw(&spec, &toy_drawn);
+}
+
 /* Dropout makes an evaluation random, so each draw is evaluated. */
 static void test_evaluate_with_dropout_makes_every_draw(void **state) {
-    lh_error error;
     lh_spec spec = lh_toy_spec;
     spec.eval.dropout = true;
-    lh_engine *engine = open_engine(&spec, &toy_float);
-    lh_eval_request request = make_request(6, 6, 3);
-    lh_eval_result result;
-    lh_assert_ok(lh_evaluate(engine, &request, &result, &error), &error);
-    assert_int_equal(result.draws, 3);
-    engine->ops->close(engine);
+    check_every_draw(&spec, &toy_float);
 }
 
 static void test_evaluate_without_draws_makes_one_pass(void **state) {

@@ -44,13 +44,15 @@ static double compute_ulp(long double expected) {
 
 static double draw_uniform(lh_rng *rng) { return (lh_rng_word(rng) + 0.5) * 0x1p-32; }
 
-/* Points spread evenly over (low, high), with jitter; every second one is moved towards 0 by up to 2^-24. */
+/* Returns point i of POINTS that are spread evenly over (low, high), with jitter. Every second one is multiplied by a
+ * power of 2, at least 2^-24. */
 static real draw_point(lh_rng *rng, int i, double low, double high) {
     double x = low + (high - low) * ((i + draw_uniform(rng)) / POINTS);
     return (real)(i % 2 ? ldexp(x, -(int)(25 * draw_uniform(rng))) : x);
 }
 
-/* Checks the largest error over points of (low, high), in units of absolute, or in ulps if that is 0. */
+/* Checks that no error over points of (low, high) is above `allowed`, in units of `absolute`, or in ulps if that is
+ * 0. */
 static void check(const char *name, function *f, wanted *expected, double low, double high, double absolute,
                   double allowed) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(1), 0, 0, 0);
@@ -84,6 +86,7 @@ static int is_everywhere(vector x, real y) { /* the sign of 0 must match */
     return 1;
 }
 
+/* The value of a function whose argument is x in every lane. */
 #define at(f, x) f(broadcast((real)(x)))
 #define at2(f, x, y) f(broadcast((real)(x)), broadcast((real)(y)))
 

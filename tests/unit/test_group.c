@@ -28,14 +28,14 @@ typedef struct piecework {
     int pieces, done;
     atomic_int holders; /* threads inside the job */
     bool shared;        /* more than one thread was inside */
-    int *order, *at;    /* numbers of the advanced jobs, in order; NULL for several threads */
-    int name;
+    int *order, *turns; /* numbers of the jobs that had a turn, in order, and their number; NULL for several threads */
+    int number;
 } piecework;
 
 static bool do_piece(void *job) {
     piecework *p = job;
     if (atomic_fetch_add(&p->holders, 1) > 0) p->shared = true;
-    if (p->order) p->order[(*p->at)++] = p->name;
+    if (p->order) p->order[(*p->turns)++] = p->number;
     usleep(100);
     p->done++;
     bool more = p->done < p->pieces;
@@ -63,18 +63,18 @@ static void test_group_every_job_by_one_thread_at_a_time(void **state) {
 
 static void test_group_jobs_take_turns(void **state) {
     lh_error error;
-    int order[6], at = 0;
+    int order[6], turns = 0;
     piecework work[3] = {{.pieces = 3}, {.pieces = 1}, {.pieces = 2}};
     void *jobs[3];
     for (int i = 0; i < 3; i++) {
         work[i].order = order;
-        work[i].at = &at;
-        work[i].name = i;
+        work[i].turns = &turns;
+        work[i].number = i;
         jobs[i] = &work[i];
     }
     lh_assert_ok(lh_group_run(1, jobs, 3, do_piece, &error), &error);
     static const int expected[] = {0, 1, 2, 0, 2, 0};
-    assert_int_equal(at, 6);
+    assert_int_equal(turns, 6);
     assert_memory_equal(order, expected, sizeof expected);
     lh_assert_ok(lh_group_run(2, jobs, 0, do_piece, &error), &error);
 }

@@ -178,8 +178,8 @@ static int evaluate(const toy_files *f, const lh_groups *groups, const char *pat
     return lh_count_eval_conditions(&request);
 }
 
-/* The sum over conditions of a measure times its examples. */
-static double compute_weighted_mean(const lh_eval_result *results, int count, bool loss) {
+/* Sums the loss, or the accuracy, of every condition times its number of examples. */
+static double compute_weighted_sum(const lh_eval_result *results, int count, bool loss) {
     double sum = 0;
     for (int i = 0; i < count; i++) sum += results[i].examples * (loss ? results[i].loss : results[i].accuracy);
     return sum;
@@ -197,9 +197,9 @@ static void test_evaluation_by_axes_adds_up_to_that_by_length(void **state) {
     assert_int_equal(axes, 4);
     assert_int_equal(by_length[0].n, 1);
     assert_int_equal(by_axes[3].n, 2);
-    assert_true(compute_weighted_mean(by_length, lengths, false) == compute_weighted_mean(by_axes, axes, false));
-    double expected = compute_weighted_mean(by_length, lengths, true),
-           actual = compute_weighted_mean(by_axes, axes, true);
+    assert_true(compute_weighted_sum(by_length, lengths, false) == compute_weighted_sum(by_axes, axes, false));
+    double expected = compute_weighted_sum(by_length, lengths, true),
+           actual = compute_weighted_sum(by_axes, axes, true);
     lh_assert_close(&actual, &expected, 1, 1e-6, 0);
     lh_groups_close(&both);
     lh_corpus_close(&f.corpus);

@@ -17,6 +17,7 @@ static const lh_tensor large_tensors[] = {
     {"uniform", 2, {ROWS, COLUMNS}, 200, 300, LH_INIT_UNIFORM, 0.3, true},
 };
 
+/* Returns the initial values of one of large_tensors. */
 static const double *initialise_large(int tensor) {
     static double vector[3 * COUNT], values[COUNT];
     lh_spec spec = lh_toy_spec;
@@ -28,7 +29,8 @@ static const double *initialise_large(int tensor) {
     return values;
 }
 
-/* Mean, standard deviation and kurtosis; for 50,000 values their standard errors are below 0.005, 0.004 and 0.03. */
+/* Computes mean, standard deviation and kurtosis; for 50,000 values their standard errors are below 0.005, 0.004 and
+ * 0.03. */
 static void compute_moments(const double *x, double result[3]) {
     double mean = 0, second = 0, fourth = 0;
     for (int i = 0; i < COUNT; i++) mean += x[i] / COUNT;

@@ -145,7 +145,7 @@ static void test_task_has_the_same_examples_for_the_same_seed(void **state) {
     lh_corpus_close(&b);
 }
 
-static int progress_calls; /* number of calls */
+static int progress_calls; /* number of reports of progress */
 
 static void count_call(void *context, double share) {
     assert_true(share >= *(double *)context && share < 1);
@@ -168,7 +168,7 @@ static void test_task_reports_progress(void **state) {
 
 /* ---- files ---- */
 
-/* Three lines for each number of vectors; a reader accepts copies that are not rotated. */
+/* Lines of a file: one puzzle for each number of vectors. A reader accepts equal lines in place of rotated copies. */
 #define NAMES "id,vectors,grid_rowmajor,answer\n"
 #define ONE "0,1,123?............,4\n"
 #define TWO "1,2,12.?...3........,4\n"

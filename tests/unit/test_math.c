@@ -7,9 +7,9 @@
 #include "longhand/math.h"
 #include "longhand/rng.h"
 
-/* Fixed values in (low, high), one every step of about (high - low) / 20000, jittered. */
 enum { POINTS = 20000 };
 
+/* Returns point i of POINTS fixed points that are spread evenly over (low, high), with jitter. */
 static double draw_point(int i, double low, double high) {
     uint32_t counter[4] = {(uint32_t)i, 0, 0, 0}, out[4];
     lh_philox(counter, lh_key_of_seed(1), out);

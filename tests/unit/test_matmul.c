@@ -49,7 +49,7 @@ NOINLINE void multiply_wide(int rows, const real *a, const real *w, real *y, enu
     }
 }
 
-/* Applies `finish` to the matrix product y[rows][N]. */
+/* Applies `finish` to the matrix product y [rows][N]; other: its bias [N], or its second operand [rows][N]. */
 static void finish_reference(int rows, int N, enum finish finish, const real *other, double *y) {
     for (int m = 0; m < rows; m++) {
         for (int n = 0; n < N; n++) {
@@ -84,9 +84,7 @@ static void check_matmul(int rows, int K, int N, enum finish finish, int fixed) 
     if (fixed) multiply_fixed(rows, a, panels, y, other);
     else if (is_wide(K, N)) multiply_wide(rows, a, panels, y, finish, other);
     else multiply_any(N / LANES, rows, K, a, panels, y, finish, other);
-    double *a_wide = to_doubles(a, rows * K), *w_wide = to_doubles(w, K * N), *expected = to_doubles(y, 0);
-    expected = realloc(expected, (size_t)rows * (size_t)N * sizeof *expected);
-    assert_non_null(expected);
+    double *a_wide = to_doubles(a, rows * K), *w_wide = to_doubles(w, K * N), *expected = to_doubles(y, rows * N);
     lh_ref_matmul(rows, K, N, a_wide, w_wide, NULL, expected);
     finish_reference(rows, N, finish, other, expected);
     check_close(y, expected, rows * N, sum_tolerance(K));

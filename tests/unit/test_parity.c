@@ -1,5 +1,5 @@
 /* Generated CPU trainers (tests/specs/parity_*.lua) compared with the stored vectors of an independent
- * implementation and with kernels/ref, at every compiled instruction-set level (EVERY_LEVEL in the Makefile) that
+ * implementation and with kernels/ref, at every compiled instruction-set level (EVERY_LEVEL in tests/tests.mk) that
  * this machine runs. */
 #include "support/lh_test.h"
 
@@ -215,12 +215,12 @@ static void test_cases_cover_the_eleven_encodings_of_the_paper(void **state) {
                                         "rand_rope", "rand_relative", "rand_alibi"};
     int covered = 0;
     for (size_t i = 0; i < sizeof paper / sizeof *paper; i++) {
-        bool there = false;
+        bool found = false;
         for (int c = 0; c < CASE_COUNT; c++)
-            there = there ||
+            found = found ||
                     (strcmp(CASES[c].vectors, paper[i]) == 0 && !lh_network_drops(lh_network_get(CASES[c].spec->id)) &&
                      CASES[c].spec->cpu[0]->real_bytes == 4 && !lh_parity_learns_slopes(CASES[c].spec));
-        covered += there;
+        covered += found;
     }
     assert_int_equal(covered, 11);
 }
@@ -278,7 +278,7 @@ static void test_forward_block_all_lengths_and_blocks_match_reference(void **sta
     for_each_program(check_evaluation);
 }
 
-/* Evaluates a program with stored weights and without masks; logits for free(). */
+/* Evaluates a program without dropout; returns the logits, for free(), and their number of bytes. */
 static void *evaluate_batch(const lh_spec *spec, const lh_cpu_program *program, lh_ref_model *model,
                             lh_parity_batch *data, size_t *bytes) {
     *bytes = (size_t)(SEQUENCES * data->batch.labels * spec->classes) * (size_t)program->real_bytes;

@@ -61,8 +61,8 @@ static double measure_difference(lh_ref_model *model, const lh_ref_batch *batch,
     return (above - below) / (2 * step);
 }
 
-/* Compares two slopes of the objective along the direction, by gradients and by differences. They would differ if the
- * input of a ReLU changed its sign within the step; values are the same each time, and no such input is near 0. The
+/* Compares two slopes of the objective along the direction, by gradients and by differences. A
+ * ReLU whose input changed its sign within the step would make them differ; the fixed values have no such input. The
  * error of a difference is proportional to the square of its step, and a network without norms may be steep.
  * Richardson's mean of two steps reduces the error to the fourth power. */
 static void check_direction(lh_ref_model *model, const lh_ref_batch *batch, lh_ref_tensor *tensors, int count) {
@@ -81,8 +81,8 @@ static void check_direction(lh_ref_model *model, const lh_ref_batch *batch, lh_r
 
 enum { NETWORK_TOKENS = 5, NETWORK_TARGETS = 4, NETWORK_LABELS = 2, NETWORK_DRAWS = 64 /* at least one per layer */ };
 
-/* A batch with dropout, positions for each layer, odd T, and fewer labels than tokens. The positions of layer l are 0,
- * 1, ..., without the two after number l modulo T. */
+/* A batch with dropout, positions for each layer, odd T, and fewer labels than tokens. The positions of layer l
+ * ascend from 0 by 1, with a gap of two numbers after token l modulo T. */
 static lh_ref_batch make_batch(void) {
     static const uint16_t token[] = {0, 3, 2, 3, 3, 1, 1, 0, 3, 4}, target[] = {2, 0, 4, 1, 1, 3, 3, 0};
     static const uint16_t label[] = {0, 2, 1, 1};
@@ -106,7 +106,8 @@ static lh_ref_batch make_batch(void) {
                           .backward = true};
 }
 
-/* The number of symbols that all embeddings of a network know; blanks are symbols without a row in the table. */
+/* Counts the kinds of tokens that every embedding of a network accepts: rows of its table, and blank tokens, which have
+ * no row. */
 static int count_known_tokens(const lh_ref_network *network) {
     const lh_ref_scope *scope = network->scopes;
     int least = UINT16_MAX;
@@ -119,17 +120,17 @@ static int count_known_tokens(const lh_ref_network *network) {
     return least;
 }
 
-static void copy_within(int count, int known, const uint16_t *from, uint16_t *to) {
+static void copy_known_tokens(int count, int known, const uint16_t *from, uint16_t *to) {
     for (int i = 0; i < count; i++) to[i] = (uint16_t)(from[i] % known);
 }
 
-/* Checks gradients along a direction of all tensors at once; by_tensor: and along a direction of each tensor. */
+/* Checks gradients along a direction of all tensors at once and, if by_tensor is set, of each tensor alone. */
 static void check_network_gradients(const lh_ref_network *network, bool by_tensor) {
     lh_ref_model *model = lh_ref_model_new(network);
     lh_ref_batch batch = make_batch();
     uint16_t token[2 * NETWORK_TOKENS], target[2 * NETWORK_TARGETS];
-    copy_within(2 * NETWORK_TOKENS, count_known_tokens(network), batch.token, token);
-    copy_within(2 * NETWORK_TARGETS, count_known_tokens(network), batch.target, target);
+    copy_known_tokens(2 * NETWORK_TOKENS, count_known_tokens(network), batch.token, token);
+    copy_known_tokens(2 * NETWORK_TARGETS, count_known_tokens(network), batch.target, target);
     batch.token = token;
     batch.target = target;
     for (int i = 0; i < model->tensor_count; i++) {

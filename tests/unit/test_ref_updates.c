@@ -78,7 +78,8 @@ static void close_updates(stored_updates *s) {
     lh_st_free(s->file);
 }
 
-static void read_update(const char *name, int step, double rate, const double *gradient, stored_updates *s) {
+/* Applies one update of this optimiser to the stored parameter. */
+static void apply_update(const char *name, int step, double rate, const double *gradient, stored_updates *s) {
     const lh_ref_adam adam = {.learning_rate = rate, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
     const lh_ref_sgd sgd = {.learning_rate = rate};
     double *p = s->parameter, *first = s->state[0], *second = s->state[1];
@@ -96,7 +97,7 @@ static void check_updates(const char *optimizer, const char *rates, const char *
     stored_updates s = open_updates();
     double *rate = rates ? stored_doubles(s.file, rates, STORED_STEPS) : NULL;
     for (int step = 1; step <= STORED_STEPS; step++) {
-        read_update(optimizer, step, rate ? rate[step - 1] : STORED_RATE, s.gradient + (step - 1) * STORED_SIZE, &s);
+        apply_update(optimizer, step, rate ? rate[step - 1] : STORED_RATE, s.gradient + (step - 1) * STORED_SIZE, &s);
         snprintf(name, sizeof name, "%s.%d", stored, step);
         if (!lh_st_find(s.file, name)) continue;
         double *expected = stored_doubles(s.file, name, STORED_SIZE);

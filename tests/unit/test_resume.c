@@ -25,15 +25,14 @@ static void rotate(const char *directory, const toy_state *v, int64_t step) {
     lh_assert_ok(lh_checkpoint_rotate(directory, &lh_toy_spec, &v->state, &now, &error), &error);
 }
 
-static lh_run_facts toy_run_facts(void) {
-    lh_run_facts current_facts = {.level = toy_facts.level, .compiler = toy_facts.compiler};
-    return current_facts;
+static lh_run_facts make_run_facts(void) {
+    return (lh_run_facts){.level = toy_facts.level, .compiler = toy_facts.compiler};
 }
 
 /* Checks that a resume gives this state at this step, with a note that contains part (NULL: no note). */
 static void check_resumes(const char *directory, const toy_state *expected, int64_t step, const char *part) {
     lh_error error, note;
-    lh_run_facts current_facts = toy_run_facts();
+    lh_run_facts current_facts = make_run_facts();
     int found;
     toy_state *actual = toy_make_state();
     memset(actual->values, 0xff, sizeof actual->values);
@@ -78,7 +77,7 @@ static void flip_bit(const char *path, size_t from_end) {
 
 static void test_resume_empty_directory_not_found(void **state) {
     lh_error error, note;
-    lh_run_facts current_facts = toy_run_facts();
+    lh_run_facts current_facts = make_run_facts();
     int found = 1;
     toy_state *v = toy_make_state();
     lh_assert_ok(lh_checkpoint_resume(*state, &lh_toy_spec, &v->state, &current_facts, &found, &note, &error), &error);
@@ -88,7 +87,7 @@ static void test_resume_empty_directory_not_found(void **state) {
 
 static void test_resume_after_rotate_same_bits(void **state) {
     lh_error error, note;
-    lh_run_facts current_facts = toy_run_facts();
+    lh_run_facts current_facts = make_run_facts();
     int found;
     toy_state *v = toy_make_filled_state(0.5f);
     rotate(*state, v, 10);
@@ -103,22 +102,22 @@ static void test_resume_other_origin_refused_naming_both(void **state) {
     rotate(*state, v, 10);
     lh_spec other = lh_toy_spec;
     other.plan_digest = "aaaaaaaaaaaaaaaa";
-    check_resume_refused(*state, &other, toy_run_facts(),
+    check_resume_refused(*state, &other, make_run_facts(),
                          "plan_digest is \"0123456789abcdef\" there, \"aaaaaaaaaaaaaaaa\"");
     other = lh_toy_spec;
     other.source_digest = "bbbbbbbbbbbbbbbb";
-    check_resume_refused(*state, &other, toy_run_facts(), "source_digest is \"fedcba9876543210\" there, \"bbbb");
+    check_resume_refused(*state, &other, make_run_facts(), "source_digest is \"fedcba9876543210\" there, \"bbbb");
     other = lh_toy_spec;
     other.plan_digest = "1111111111111111"; /* another optimiser is another plan, too */
     other.optimizer = (lh_optimizer){.kind = "sgd", .states = 1, .state_name = {"momentum"}};
-    check_resume_refused(*state, &other, toy_run_facts(), "its optimiser is \"adam\", this run's is \"sgd\"");
+    check_resume_refused(*state, &other, make_run_facts(), "its optimiser is \"adam\", this run's is \"sgd\"");
     other = lh_toy_spec;
     other.precision = "float64";
-    check_resume_refused(*state, &other, toy_run_facts(), "precision is \"float32\" there, \"float64\" here");
-    lh_run_facts current_facts = toy_run_facts();
+    check_resume_refused(*state, &other, make_run_facts(), "precision is \"float32\" there, \"float64\" here");
+    lh_run_facts current_facts = make_run_facts();
     current_facts.level = "x86-64-v4";
     check_resume_refused(*state, &lh_toy_spec, current_facts, "level is \"x86-64-v3\" there, \"x86-64-v4\" here");
-    current_facts = toy_run_facts();
+    current_facts = make_run_facts();
     current_facts.compiler = "clang 14.0.6";
     check_resume_refused(*state, &lh_toy_spec, current_facts,
                          "compiler is \"gcc 12.2.0\" there, \"clang 14.0.6\" here");
@@ -153,17 +152,17 @@ static void test_resume_both_damaged_refused_naming_both(void **state) {
     rotate(*state, v, 20);
     flip_bit(name_current(*state), 1);
     flip_bit(name_previous(*state), 1);
-    check_resume_refused(*state, &lh_toy_spec, toy_run_facts(), "/checkpoint.safetensors: damaged");
-    check_resume_refused(*state, &lh_toy_spec, toy_run_facts(), "/checkpoint.previous.safetensors: damaged");
+    check_resume_refused(*state, &lh_toy_spec, make_run_facts(), "/checkpoint.safetensors: damaged");
+    check_resume_refused(*state, &lh_toy_spec, make_run_facts(), "/checkpoint.previous.safetensors: damaged");
     unlink(name_current(*state));
-    check_resume_refused(*state, &lh_toy_spec, toy_run_facts(), "/checkpoint.safetensors: is missing");
+    check_resume_refused(*state, &lh_toy_spec, make_run_facts(), "/checkpoint.safetensors: is missing");
     free(v);
 }
 
 /* A checkpoint that cannot be read, but may be valid, is not skipped, since the next checkpoint would replace it. */
 static void test_resume_unreadable_current_is_an_environment_error(void **state) {
     lh_error error, note;
-    lh_run_facts current_facts = toy_run_facts();
+    lh_run_facts current_facts = make_run_facts();
     struct rlimit before, none;
     int found;
     toy_state *v = toy_make_filled_state(0);
@@ -183,7 +182,7 @@ static void test_resume_unreadable_current_is_an_environment_error(void **state)
 /* Parameters alone are enough for an evaluation, but not for a resume. */
 static void test_resume_parameters_alone_refused(void **state) {
     toy_write_parameters(name_current(*state), -1, -1, NULL);
-    check_resume_refused(*state, &lh_toy_spec, toy_run_facts(), "checksum");
+    check_resume_refused(*state, &lh_toy_spec, make_run_facts(), "checksum");
 }
 
 /* ---- rotating ---- */
@@ -252,7 +251,7 @@ static void test_rotate_killed_any_time_resumes(void **state) {
     toy_state *v = toy_make_filled_state(0), *actual = toy_make_state();
     rotate(*state, v, 0);
     for (unsigned i = 0; i < 20; i++) {
-        lh_run_facts current_facts = toy_run_facts();
+        lh_run_facts current_facts = make_run_facts();
         assert_int_equal(lh_disk_run_killed(*state, 4000 + 617 * i, rotate_for_ever, v), 0);
         lh_assert_ok(lh_checkpoint_resume(*state, &lh_toy_spec, &actual->state, &current_facts, &found, &note, &error),
                      &error);
@@ -275,11 +274,11 @@ static int rotate_on_full_disk(void *argument, const char *directory) {
     while (rotations < 3 && lh_checkpoint_rotate(directory, &lh_toy_spec, &v->state, &now, &error) == LH_OK)
         rotations++;
     if (rotations != 2 || !strstr(error.text, "No space left")) return 1;
-    lh_run_facts current_facts = toy_run_facts();
+    lh_run_facts current_facts = make_run_facts();
     int found = 0;
     lh_status status = lh_checkpoint_resume(directory, &lh_toy_spec, &v->state, &current_facts, &found, NULL, &error);
-    return status == LH_OK && found && current_facts.step == toy_facts.step && lh_test_count_files(directory) == 2 ? 0
-                                                                                                                   : 2;
+    bool whole = status == LH_OK && found && current_facts.step == toy_facts.step;
+    return whole && lh_test_count_files(directory) == 2 ? 0 : 2;
 }
 
 static void test_rotate_full_disk_old_stays(void **state) {

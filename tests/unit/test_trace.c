@@ -172,6 +172,7 @@ static void check_softmax(const lh_engine *engine, int T, const lh_trace *to) {
 
 /* ---- one pass ---- */
 
+/* The trace of one sequence, which the reference's layers are compared with. */
 typedef struct observed {
     const lh_engine *engine;
     const lh_trace *to;
@@ -179,7 +180,7 @@ typedef struct observed {
     bool geometric, normalised;
 } observed;
 
-static void see_layer(void *context, int sequence, int layer, const lh_ref_seen *seen) {
+static void check_layer(void *context, int sequence, int layer, const lh_ref_seen *seen) {
     observed *o = context;
     const lh_trace *at = &o->to[2 * layer];
     size_t activations = (size_t)o->tokens * WIDTH, pairs = (size_t)o->tokens * (size_t)o->tokens * HEADS;
@@ -218,7 +219,7 @@ static void check_sequence(const lh_parity_case *c, lh_engine *engine, lh_ref_mo
 
     const lh_ref_family *family = model->network->families;
     observed o = {engine, to, T, 0, family->geometric, family->normalised};
-    lh_ref_observer observer = {see_layer, &o};
+    lh_ref_observer observer = {check_layer, &o};
     lh_ref_batch one = *batch;
     one.sequences = 1;
     one.token = batch->token + s * T;

@@ -2,12 +2,12 @@
  * that runtime/cuda/driver.c looks up, and computes nothing. Environment variables, read at every call, choose its
  * results; its variables fake_..., read with dlsym, record the calls.
  *
- * FAKE_CUDA_INIT         result of cuInit; FAKE_CUDA_RETAIN, _LOAD, _FUNCTION, _ATTRIBUTE: of the calls of these names
- * FAKE_CUDA_VERSION      of cuDriverGetVersion, 13000 unless given
- * FAKE_CUDA_COUNT        devices, 1 unless given
- * FAKE_CUDA_ARCHITECTURE of all of them, 90 unless given
- * FAKE_CUDA_BLOCK_MEMORY, FAKE_CUDA_COOPERATIVE, FAKE_CUDA_RESIDENT (blocks of a multiprocessor)
- * Compiled with -DFAKE_CUDA_OLD it lacks cuLaunchCooperativeKernel.
+ * FAKE_CUDA_INIT         result of cuInit; FAKE_CUDA_RETAIN, _LOAD, _FUNCTION, _ATTRIBUTE: of the calls of these
+ * names FAKE_CUDA_VERSION      of cuDriverGetVersion, 13000 unless given FAKE_CUDA_COUNT        devices, 1 unless
+ * given FAKE_CUDA_ARCHITECTURE of all of them, 90 unless given FAKE_CUDA_BLOCK_MEMORY bytes of shared memory of a
+ * block; FAKE_CUDA_COOPERATIVE: 0 without cooperative launches FAKE_CUDA_RESIDENT     blocks of a multiprocessor, 2
+ * unless given; FAKE_CUDA_CARVED: with a share of shared memory set Compiled with -DFAKE_CUDA_OLD it lacks
+ * cuLaunchCooperativeKernel.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -65,12 +65,12 @@ CUresult cuDeviceGetName(char *name, int length, int device) {
 CUresult cuDeviceGetAttribute(int *value, int attribute, int device) {
     int architecture = read_setting("FAKE_CUDA_ARCHITECTURE", 90);
     switch (attribute) {
-    case 16: *value = device == 8 ? 4 : 10; return 0;
-    case 17: *value = 0; return 0;
-    case 75: *value = architecture / 10; return 0;
-    case 76: *value = architecture % 10; return 0;
-    case 95: *value = read_setting("FAKE_CUDA_COOPERATIVE", 1); return 0;
-    case 97: *value = read_setting("FAKE_CUDA_BLOCK_MEMORY", 232448); return 0;
+    case 16: /* multiprocessors */ *value = device == 8 ? 4 : 10; return 0;
+    case 17: /* time limit of kernels */ *value = 0; return 0;
+    case 75: /* compute capability, major */ *value = architecture / 10; return 0;
+    case 76: /* compute capability, minor */ *value = architecture % 10; return 0;
+    case 95: /* cooperative launches */ *value = read_setting("FAKE_CUDA_COOPERATIVE", 1); return 0;
+    case 97: /* most shared memory of a block */ *value = read_setting("FAKE_CUDA_BLOCK_MEMORY", 232448); return 0;
     default: return 1;
     }
 }
