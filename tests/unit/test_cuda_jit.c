@@ -222,9 +222,8 @@ static void test_jit_compile_error_has_the_log(void **state) {
 static void test_jit_compile_damaged_file_replaced(void **state) {
     lh_error error;
     size_t bytes;
-    const char *path = lh_test_path(lh_test_path(*state, "cache"), KEPT);
     char file[600];
-    snprintf(file, sizeof file, "%s", path);
+    snprintf(file, sizeof file, "%s/cache/%s", (char *)*state, KEPT);
     assert_false(compile_and_check("source", &error, NULL));
     char *good = lh_test_read(file, &bytes);
     for (size_t i = 0; i < bytes; i += i < 40 ? 3 : 11) {
@@ -314,6 +313,16 @@ static void compile_in_child(int process, int rounds) {
     _exit(0);
 }
 
+/* Waits until all children have ended; fails unless each has exit status 0. */
+static void wait_for_children(const pid_t *children, int count) {
+    for (int i = 0; i < count; i++) {
+        int status;
+        assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+    }
+}
+
 /* Processes start at once, each reading or compiling one file after another, and some truncating it: each always has
  * the right code, and one complete file is left. */
 static void test_jit_compile_many_processes_at_once(void **state) {
@@ -328,12 +337,7 @@ static void test_jit_compile_many_processes_at_once(void **state) {
         assert_true(children[i] >= 0);
         if (children[i] == 0) compile_in_child(i, ROUNDS);
     }
-    for (int i = 0; i < PROCESSES; i++) {
-        int status;
-        assert_int_equal(waitpid(children[i], &status, 0), children[i]);
-        assert_true(WIFEXITED(status));
-        assert_int_equal(WEXITSTATUS(status), 0);
-    }
+    wait_for_children(children, PROCESSES);
     unsetenv("CUT");
     assert_int_equal(lh_test_count_files(lh_test_path(*state, "cache")), 1);
     assert_false(compile_and_check("the last one", &error, NULL));
@@ -422,12 +426,7 @@ static void test_jit_compile_real_many_processes_at_once(void **state) {
         lh_status status = lh_cuda_compile(text, DIGEST, 80, 99000, &code, NULL);
         _exit(status != LH_OK || code.cache_failure[0] || memcmp(code.data, "\177ELF", 4) != 0);
     }
-    for (int i = 0; i < PROCESSES; i++) {
-        int status;
-        assert_int_equal(waitpid(children[i], &status, 0), children[i]);
-        assert_true(WIFEXITED(status));
-        assert_int_equal(WEXITSTATUS(status), 0);
-    }
+    wait_for_children(children, PROCESSES);
     assert_int_equal(lh_test_count_files(lh_test_path(*state, "cache")), 1);
     free(text);
 }
