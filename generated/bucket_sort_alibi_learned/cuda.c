@@ -198,7 +198,7 @@ extern const lh_cuda_image longhand_images_bucket_sort_alibi_learned[];
 
 extern const lh_cuda_program longhand_cuda_bucket_sort_alibi_learned;
 const lh_cuda_program longhand_cuda_bucket_sort_alibi_learned = {
-        .source_digest = "efb71af80bccdec2",
+        .source_digest = "fde06072765b4009",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_bucket_sort_alibi_learned",

@@ -166,7 +166,7 @@ extern const lh_cuda_image longhand_images_bucket_sort_sinusoid[];
 
 extern const lh_cuda_program longhand_cuda_bucket_sort_sinusoid;
 const lh_cuda_program longhand_cuda_bucket_sort_sinusoid = {
-        .source_digest = "44e63e5dc7b27d66",
+        .source_digest = "c2a3186d1632fcc9",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_bucket_sort_sinusoid",

@@ -133,7 +133,7 @@ extern const lh_cuda_image longhand_images_even_pairs_none[];
 
 extern const lh_cuda_program longhand_cuda_even_pairs_none;
 const lh_cuda_program longhand_cuda_even_pairs_none = {
-        .source_digest = "0dc8f666fcd96f6a",
+        .source_digest = "37708fac8db646e3",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_even_pairs_none",

@@ -1577,22 +1577,6 @@ INLINE void enter_layer(int l) {
     __syncthreads();
 }
 
-INLINE void forward_layers(void) {
-#pragma unroll 1
-    for (int l = 0; l < LAYERS; l++) {
-        enter_layer(l);
-        layer_forward(true);
-    }
-}
-
-INLINE void backward_layers(void) {
-#pragma unroll 1
-    for (int l = LAYERS - 1; l >= 0; l--) {
-        if (l + 1 < LAYERS) enter_layer(l);
-        layer_backward();
-    }
-}
-
 /* Runs all layers in evaluation: they share one state, and work in place. */
 INLINE void evaluate_layers(void) {
     block_state *b = block();
@@ -1650,11 +1634,19 @@ INLINE void train_shard(int shard) {
     __syncthreads();
     draw_masks();
     embed();
-    forward_layers();
+    #pragma unroll 1
+    for (int l = 0; l < LAYERS; l++) {
+        enter_layer(l);
+        layer_forward(true);
+    }
     classify(b->layer.output, true);
     add_up(b->replica.shard_sums + shard);
     classify_backward(b->layer.output, b->gradient);
-    backward_layers();
+    #pragma unroll 1
+    for (int l = LAYERS - 1; l >= 0; l--) {
+        if (l + 1 < LAYERS) enter_layer(l);
+        layer_backward();
+    }
     embed_backward(b->gradient);
 }
 

@@ -1,5 +1,5 @@
 % local asks = forward_reads.training
-% local flag, passed = asks and "const bool training" or "void", asks and "true" or ""
+% local flag = asks and "const bool training" or "void"
 % include("cuda/block_names.tpl")
 
 /* ${comment}
@@ -35,28 +35,6 @@ INLINE void enter_${name}(int ${index}) {
 % end
     }
     __syncthreads();
-}
-
-INLINE void forward_${name}s(void) {
-#pragma unroll 1
-    for (int ${index} = 0; ${index} < ${uses}; ${index}++) {
-        enter_${name}(${index});
-        ${name}_forward(${passed});
-    }
-}
-
-INLINE void backward_${name}s(void) {
-#pragma unroll 1
-    for (int ${index} = ${uses} - 1; ${index} >= 0; ${index}--) {
-        enter_${name}(${index}); % if #device.blocks > 1
-        if (${index} + 1 < ${uses}) enter_${name}(${index}); % else
-        ${name}_backward();
-% if loops > 1 then
-        if (use < ${first_use})
-            add_numbers(sizeof(${parameters_type}) / sizeof(real), block()->work.${name}_more,
-                    (real *)(block()->gradient->${name} + block()->l));
-% end
-    }
 }
 
 % if decoding then

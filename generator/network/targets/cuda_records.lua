@@ -7,6 +7,7 @@
 
 local calls = require("network.targets.calls")
 local embeddings = require("network.targets.embeddings")
+local lists = require("base.lists")
 local names = require("network.targets.cuda_names")
 local warp_products = require("network.targets.warp_products")
 
@@ -96,9 +97,9 @@ end
 
 local forward = {
   chain = warp_products.make_chain,
-  block = function(_, at, op, training)
-    return { call = "routine()", routine = ("%s_%ss"):format(at.decodes and "decode" or training and "forward"
-      or "evaluate", op.block.name) }
+  block = function(device, at, op, training)
+    return training and lists.merge(device.made[op.block], { template = "cuda/op/block_forward.tpl" })
+      or { call = "routine()", routine = ("%s_%ss"):format(at.decodes and "decode" or "evaluate", op.block.name) }
   end,
   classify = function(_, at, _, training)
     return { call = at.decodes and "make_logits_one(x, rows)", x = at.x, training = training }
@@ -230,7 +231,9 @@ end
 local back = {
   chain_grad = warp_products.make_chain_grad,
   classify_grad = function() return { call = "classify_backward(x, gradients)" } end,
-  block_grad = function(_, _, b) return { call = "routine()", routine = ("backward_%ss"):format(b.op.block.name) } end,
+  block_grad = function(device, _, b)
+    return lists.merge(device.made[b.op.block], { template = "cuda/op/block_backward.tpl" })
+  end,
   embed_grad = function(device, _, b)
     return { call = "routine(gradients)", routine = embeddings.name_routine(device.net, b.op) .. "_backward" }
   end,
