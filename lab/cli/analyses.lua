@@ -11,7 +11,6 @@ local M = {}
 
 local positive = converters.read_positive
 
--- Converts an integer from 0 on.
 local function read_count(text)
   local number = math.tointeger(tonumber(text))
   return number and number >= 0 and number or nil, ("%s: not an integer from 0 on"):format(text)
@@ -48,7 +47,6 @@ end
 
 local LARGEST_GRID = 4096 -- cells
 
--- Converts a grid, ROWSxCOLUMNS.
 local function read_grid(text)
   local down, across = text:match("^(%d+)x(%d+)$")
   down, across = positive(down), positive(across)
@@ -64,21 +62,18 @@ local function read_deviation(word, list)
   return number and number >= 0 and number <= LOUDEST and number > (list[#list] or -1) and number + 0.0 or nil
 end
 
--- Makes the option --seed.
 local function make_seed(noun)
   return { "--seed S", "seed of the " .. noun, default = "1", convert = positive }
 end
 
 local LENGTH = { "--length N", "task length of the examples", default = "16", convert = positive }
 
--- Makes the option --examples.
 local function make_examples(text, default)
   return { "--examples K", text .. "; with a dataset, the first K of the split, or all if it has fewer",
     default = default, convert = positive }
 end
 
--- Analyses of traced runs: name, summary, options. lengths: the least number of task lengths; nil if the analysis has
--- no --lengths.
+-- Analyses of traced runs: name, summary, options. lengths: the least number of task lengths; nil: no --lengths.
 local OF_TRACES = {
   { "pca", "find principal components of activations at the first length", lengths = 2, {
     { "--sequences N", "number of sequences of each length", default = "30", convert = positive },

@@ -1,7 +1,6 @@
 -- The command lines of the verbs of the lab: plans, the demo, reports, runs, sweeps, analyses, exports and tuning.
 --
--- Input: the parser of cli.lua, or its result. Output: the verbs are added to the parser; M.settle completes the result
--- and returns a problem, or nil.
+-- Input: the parser of cli.lua, or its result. Output: the parser gets the verbs; M.settle completes a result.
 
 local analyses = require("lab.cli.analyses")
 local converters = require("cli.converters")

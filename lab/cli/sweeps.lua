@@ -20,7 +20,6 @@ local function read_device(text)
     ("--device %s: expected cpu, cuda or cuda:N"):format(text)
 end
 
--- Converts a number of hours or seconds.
 local function read_span(text)
   local number = tonumber(text)
   return number and number > 0 and number < 1e6 and number or nil, ("%s: not a number above 0"):format(text)

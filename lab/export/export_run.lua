@@ -1,8 +1,7 @@
 -- Exports a trained run: the steps from its folder to files for another tool.
 --
--- Input: { project, run, spec, trainer, out, say, provide }: run is the folder of a run, or a checkpoint in it; spec
--- and trainer are optional. Output: an exit code and, if it is not 0, a message. Either all files of the folder `out`
--- are written or none.
+-- Input: { project, run, spec, trainer, out, say, provide }: run: its folder, or a checkpoint in it; spec and trainer
+-- are optional. Output: an exit code and, if it is not 0, a message. All files of `out` are written or none.
 
 local input = require("base.input")
 local json = require("dkjson")
@@ -49,8 +48,7 @@ function M.choose_lengths(resolved)
   return wanted
 end
 
--- Returns an example as a line for `trainer predict`, with sampled positions and distances; nil if the sequence is too
--- long for the model.
+-- Returns an example as a line for `trainer predict`, with sampled positions; nil if the sequence is too long.
 function M.make_request(plan, symbols, outputs)
   local count = #symbols * (plan.computation and plan.computation.all or 1)
     + (plan.readout == "outputs" and outputs or 0)

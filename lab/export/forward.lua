@@ -15,7 +15,6 @@ local LINE = 112 -- most characters of a line, without the class's indentation
 local Pass = {}
 Pass.__index = Pass
 
--- Returns the expression of an item, with the expressions of inner values.
 function Pass:format_item(item)
   return item.text(function(i, rank)
     local value = item.reads[i]

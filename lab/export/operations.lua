@@ -3,8 +3,7 @@
 -- Input: an operation of the graph (builder.lua) and the class that contains it (classes.lua), which provides modules.
 -- Output of M.make: { out, reads, text, rank }. text(of) returns the expression; the caller's of(i, rank) returns the
 -- expression of reads[i], in parentheses if its own rank is lower. A rank is the precedence of an expression's
--- outermost operator. An operation without an equivalent in PyTorch here, or with a field that is not listed below,
--- stops (lab/stop.lua).
+-- outermost operator. An operation without an equivalent here, or with an unlisted field, stops (stop.lua).
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")

@@ -59,7 +59,6 @@ local function derive_sizes(plan, level)
   return sizes
 end
 
--- Returns the numbers of queries and keys of a family.
 local function get_sides(family, size)
   return size[family.queries.stream + 1], size[family.keys.stream + 1]
 end
@@ -168,16 +167,14 @@ function M.count_workspace(plan, size, sequences, level)
   return lists.sum(M.list_buffers(plan, size, sequences, level), function(buffer) return buffer.bytes end)
 end
 
--- Returns the number of sequences that pass through all layers together: block_sequences of step.c.tpl, at most those
--- of a shard.
+-- Returns the number of sequences that pass through all layers together, as block_sequences of step.c.tpl.
 local function count_block_sequences(plan, size)
   local train, tokens = plan.resolved.train, size[1] + (size[2] or 0)
   local shard = (train.batch + train.shards - 1) // train.shards
   return math.min(shard, math.max(1, (plan.block_tokens + tokens // 2) // tokens))
 end
 
--- Returns the length of the longest sequence whose attention weights are stored, if longer sequences recompute theirs;
--- else 0.
+-- Returns the length of the longest sequence with stored attention weights, if longer ones recompute them; else 0.
 local function find_last_kept(plan, longest)
   return lists.max(plan.attentions, function(family)
     local weights = family.recomputed
@@ -274,7 +271,6 @@ local function list_sizes(plan)
   return list
 end
 
--- Sets kept_bytes and scratch_bytes of the operations.
 local function add_bytes(plan, block)
   local kept, scratch = {}, {}
   for _, buffer in ipairs(M.list_buffers(plan, block.size, block.sequences)) do

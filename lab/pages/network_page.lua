@@ -76,8 +76,7 @@ function M.format_lines(plan)
   return lines
 end
 
--- Returns the table of operations as data: bytes and flops cover all `times` repetitions; parameters are the parameters
--- of one of the `count` copies.
+-- Returns the table of operations as data: bytes and flops of all `times` repetitions, parameters of one copy.
 function M.list_operations(plan)
   local list = {}
   memory.derive(plan)

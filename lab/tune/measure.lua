@@ -31,8 +31,7 @@ function M.compute_median(list)
   return n % 2 == 1 and sorted[n // 2 + 1] or (sorted[n // 2] + sorted[n // 2 + 1]) / 2
 end
 
--- Summarises the ratios of rounds: { gain (their median), noise (its standard error, from the ratios' distances to it),
--- rounds }.
+-- Summarises the ratios of rounds: { gain (their median), noise (its standard error, from the deviations), rounds }.
 function M.summarise(ratios)
   local gain = M.compute_median(ratios)
   local far = lists.map(ratios, function(ratio) return math.abs(ratio - gain) end)
@@ -68,8 +67,7 @@ end
 -- start = { name = value }, choices = { { name, values, modes } }, floor, compare, accepted, tell, is_over }.
 -- compare(best, candidate, modes, left) measures two sets of values and returns { gain, noise }, or nil if time has run
 -- out; `left` is the number of candidates that share the remaining time. accepted(values) is called for every new best
--- set, tell(choice, best, value, result) for every candidate. floor: gains up to it are ignored. Returns the best
--- values.
+-- set, tell(choice, best, value, result) for every candidate. Gains up to `floor` are ignored. Returns the best values.
 function M.search(request)
   local best, changed = request.start, true
   while changed and not request.is_over() do
@@ -84,8 +82,7 @@ function M.search(request)
   return best
 end
 
--- Makes a folder of variants of one plan: { project, spec, dir, made (trainers by values), count, level, job }; or nil
--- and a message.
+-- Makes a folder of variants of a plan: { project, spec, dir, made, count, level, job }; or nil and a message.
 function M.open(project, spec, levels, dir)
   local made, message = lfs.mkdir(dir)
   return made and { project = project, spec = spec, dir = dir, made = {}, count = 0, level = levels,

@@ -1,9 +1,8 @@
 -- The verb tune: searches choices that cannot change a rounding on this machine, stores the best values, and proposes
 -- values of choices that can change a rounding.
 --
--- Input: { project, spec, set, seconds, lengths, level, threads, say }. Output: an exit code, and a message. Only
--- better values are stored, in place of the values of an earlier search; a search that is stopped keeps the values
--- found so far.
+-- Input: { project, spec, set, seconds, lengths, level, threads, say }. Output: an exit code, and a message. Better
+-- values alone are stored, in place of those of an earlier search; a search that is stopped keeps its values so far.
 
 local build = require("render.builds.build")
 local json = require("dkjson")
@@ -78,7 +77,6 @@ local function remember(job, values, gain)
   job.path, job.failure = path or job.path, not path and message or nil
 end
 
--- Reports why nothing is stored.
 local function keep(job, why)
   local earlier = job.earlier
   job.say(why .. (earlier and ("; the result of %s is kept"):format(earlier.date) or "; nothing is written"))

@@ -190,7 +190,6 @@ local function format_p(p)
   return not p and sheets.MISSING or p < 0.0001 and "< 0.0001" or ("%.4f"):format(p)
 end
 
--- Puts the name of a group's set before a text.
 local function format_titled(group, text)
   return group.set.name ~= "" and ("%s: %s"):format(group.set.name, text) or text
 end

@@ -106,7 +106,6 @@ local function list_attentions(source, trace, front, streams, layers)
     :format(source.run.dir))
 end
 
--- Returns the requested layers that have no attention in the list.
 local function find_absent_layers(list, layers)
   local present = lists.map(list, function(attention) return attention.layer end)
   local numbers = lists.map(layers or {}, function(number) return not lists.has(present, number) and number or nil end)
@@ -114,14 +113,12 @@ local function find_absent_layers(list, layers)
   return lists.drop_repeats(numbers)
 end
 
--- Returns the text of an answer, and a verdict.
 local function describe_answer(answer)
   local text = table.concat(lists.map(answer, function(symbol) return symbol.text end))
   return text, not answer.known and "right answer unknown" or answer.wrong == 0 and "right"
     or ("%d of %d wrong"):format(answer.wrong, answer.count)
 end
 
--- Traces a model while it answers a text.
 local function analyze(source, text, options)
   local trace = source:trace("attention", { "--text=" .. text, options.frame and "--frame=" .. options.frame })
   local front -- of all names of tensors: the length, and the outputs if they can differ
@@ -136,8 +133,7 @@ local function analyze(source, text, options)
     streams = streams }
 end
 
--- Returns masks of lines, windows and anti-diagonals in the form of attentions: the open cells, with the bias that the
--- encoding adds to them.
+-- Returns masks of lines, windows and anti-diagonals as attentions: the open cells, with the encoding's bias.
 local function list_biases(one, project, given)
   local list = {}
   local spec, message = trained_run.with_spec(project, one.source.run, given, function(spec)

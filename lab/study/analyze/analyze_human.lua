@@ -1,8 +1,7 @@
 -- Accuracies of models compared with those of humans, puzzle by puzzle (docs/analyses.md).
 --
 -- Input: a study with its cells read, whose runs were evaluated by puzzle, and { split, human, column, trials, without,
--- copies, resamples, seed }. Output: as in analyze.lua, with the files human.csv (a cell per line), puzzles.csv,
--- vectors.csv.
+-- copies, resamples, seed }. Output: as in analyze.lua, with human.csv (a cell per line), puzzles.csv, vectors.csv.
 
 local correlation = require("lab.study.analyze.mathematics.correlation")
 local cell_groups = require("lab.study.analyze.cell_groups")
@@ -119,8 +118,7 @@ local function compare_halves(participants, puzzles, options)
 end
 
 -- Returns people or a cell as { name, count, vectors }, a list by the numbers of vectors: { who, vectors, values }; the
--- values are the accuracies of the participants or seeds on puzzles with so many vectors. shares: their lists of shares
--- by puzzle.
+-- values are the accuracies of the participants or seeds on puzzles with so many vectors. shares: theirs by puzzle.
 local function summarise_by_vectors(name, shares, result)
   return { name = name, count = #shares, vectors = lists.map(result.vectors, function(puzzles)
     return { who = name, vectors = puzzles.key, values = lists.map(shares, function(accuracy)

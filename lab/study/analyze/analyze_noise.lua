@@ -29,8 +29,7 @@ local function make_noise_settings(options)
 end
 
 -- Evaluates the runs of a group. Sets group.by_run, the lines of noise.csv of each run, one for every deviation; and
--- group.drops if evaluation applies dropout. The spec of a run needs no noise: a trainer of the same model with noise
--- evaluates its checkpoint.
+-- group.drops if evaluation applies dropout. A trainer of the same model with noise evaluates a checkpoint.
 local function evaluate(group, options)
   local from = source.open_group(group, options, make_noise_settings(options))
   group.drops = from.run.info.spec.eval.dropout == true
@@ -49,7 +48,6 @@ local function evaluate(group, options)
   options.say(("%s: %s evaluated"):format(group.name, wording.count(#group.runs, "run")))
 end
 
--- Returns the accuracies of a group's runs at the i-th deviation, in percent.
 local function list_percents(group, i)
   return lists.map(group.by_run, function(list) return 100 * list[i].accuracy end)
 end
@@ -73,7 +71,6 @@ local function tabulate_accuracy(set, options, notes)
     function(deviation) return ("%g"):format(deviation) end)), rows = rows, notes = notes })
 end
 
--- Adds a bold curve of a group's means, and a faint curve of each run.
 local function add_curves(panel, group, style, options)
   local function add(title, get_accuracy)
     table.insert(panel.curves, { style = style, title = title, faint = not title, points = lists.map(options.noise,

@@ -72,7 +72,6 @@ local function describe_shape(maps)
     maps.queries, maps.keys)
 end
 
--- Traces the runs of a group at a step, and appends their maps to models.
 local function trace_runs(group, from, step, options, models)
   for _, run in ipairs(group.runs) do
     from.run = source.open_run(run.dir)
@@ -90,8 +89,7 @@ local function trace_runs(group, from, step, options, models)
   end
 end
 
--- Writes a file with uniform attention under a mask, in one layer; returns its maps. left, right: as describe_mask
--- returns them.
+-- Writes a file with uniform attention under a mask, in one layer; returns its maps. left, right: of describe_mask.
 local function write_uniform(like, left, right, path)
   local width, rows = WIDTHS[like.kind], {}
   for query = 0, like.queries - 1 do

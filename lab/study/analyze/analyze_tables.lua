@@ -30,8 +30,7 @@ end)
 local FILES = { start = "checkpoint-0.safetensors", trained = "checkpoint.safetensors" }
 
 -- Returns the series of a run at a step: { group, run, accuracy (of the trained run), step, table ... }, with the
--- tables of position_tables.lua; nil without tables. Tables that training does not change are read from the last
--- checkpoint.
+-- tables of position_tables.lua; nil without tables. Fixed tables are read from the last checkpoint.
 local function read_series(group, i, step, options)
   local run = group.runs[i]
   local spec = run.facts.spec
@@ -107,8 +106,7 @@ local function filter_series(result, group, step)
   return lists.filter(result.series, function(series) return series.group == group and series.step == step end)
 end
 
--- Returns a group's values of a measure at a step, and its accuracies, by run: { x, y }. block: the number of a table,
--- or "mean".
+-- Returns a group's values of a measure at a step, and accuracies, by run: { x, y }. block: a table's number or "mean".
 local function list_values(result, group, step, measure, block)
   local with = lists.filter(filter_series(result, group, step), function(series)
     return series[block] and series[block][measure]
@@ -133,9 +131,8 @@ local function correlate_at(result, at)
   return lists.map(list, function(one) return lists.update(one, at) end)
 end
 
--- Returns correlations of measures with accuracy over learned tables: over all runs, over the means of groups, and over
--- the seeds within each group; a list of { over, step, block, measure, points, pearson, spearman }, at first for the
--- means over the blocks.
+-- Returns correlations of measures with accuracy over learned tables: over all runs, the means of groups, and the seeds
+-- within each group; lists of { over, step, block, measure, points, pearson, spearman }.
 local function correlate_all(result)
   local blocks = lists.max(result.series, function(series) return #series end)
   local list = {}

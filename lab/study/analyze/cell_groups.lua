@@ -3,8 +3,7 @@
 -- Input: a study with its cells read (cells.lua). Output: sets { name, groups }. The groups of a set are cells that
 -- differ along one axis alone; the set's name is their values on the other axes. group = { set, value, name, cell,
 -- asked, rate, rates, runs, scores }: its set; the cell's value on the axis, and its label; the cell; its number of
--- requested runs; its learning rate, chosen as in reports; the number of rates with a score; the runs with a score at
--- that rate, by seed.
+-- requested runs; its chosen learning rate; the number of rates with a score; the scored runs at that rate, by seed.
 
 local captions = require("lab.study.report.tables.captions")
 local lists = require("base.lists")

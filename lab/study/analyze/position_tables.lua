@@ -76,8 +76,7 @@ local function compute_table(spec, rows, across)
   return { { block = additive.at or "input", values = values, rows = rows, columns = width } }
 end
 
--- Returns the position tables of a run. path: that of the checkpoint; across: the cells in a row of the grid, if
--- positions are cells.
+-- Returns the position tables of a run. path: that of the checkpoint; across: the cells in a row of the grid.
 function M.read(path, spec, rows, across)
   local file = stop.must(1, safetensors.open(path))
   local list = lists.map(list_tables(file), function(item) return read_stored(file, item, rows) end)

@@ -3,8 +3,7 @@
 -- Input of M.open: a run from trained_run.open, and { project, trainer, provide, seed, folder, label, sets, spec, cell
 -- }: trainer, the trainer that the user names, or nil; provide, a function that builds one; seed, that of examples and
 -- samples; folder, for temporary files; sets, settings of the spec for the trainer, or nil; spec, the run's spec if the
--- user names it; cell, a cell of a study that provides the run's spec. Output: see each method. Invariant: an error
--- ends the analysis (stop.lua).
+-- user names it; cell, a cell of a study that provides the run's spec. An error ends the analysis (stop.lua).
 
 local input = require("base.input")
 local lfs = require("lfs")
@@ -25,7 +24,6 @@ local must, stop = stops.must, stops.exit
 local Source = {}
 Source.__index = Source
 
--- Runs a verb of the trainer and returns its output.
 function Source:call(verb, words)
   local log = self.folder .. "/log"
   local code = shell.run(lists.append(lists.join({ self.trainer, verb }, words), self.files),
@@ -45,8 +43,7 @@ function Source:count_parts(length, tokens)
   return #example.input, #example.target
 end
 
--- Traces kinds of values and the tokens, with further words for the trainer; returns the open file. more: nil, or other
--- values of { checkpoint, path }.
+-- Traces kinds of values and the tokens, with further words for the trainer; opens the file.
 function Source:trace(kinds, words, more)
   local path = more and more.path or self.folder .. "/trace.safetensors"
   self:call("trace", lists.append({ "--checkpoint", more and more.checkpoint or self.run.checkpoint, "--what", kinds,
@@ -152,8 +149,7 @@ function M.open(run, options)
     folder = options.folder, seed = options.seed }, Source)
 end
 
--- Opens a source for the models of a group (cell_groups.lua), on its first run. sets: settings in addition to those of
--- the study.
+-- Opens a source for the models of a group (cell_groups.lua), on its first run. sets: settings beside the study's.
 function M.open_group(group, options, sets)
   local study = options.study
   local cell = not study.found and ("%s:%s%s"):format(study.path, study.scale and study.scale .. ":" or "",
@@ -175,8 +171,7 @@ function M.build_tool(project, folder, name, need)
   return path
 end
 
--- Calls work(options, folder) with a temporary folder, which is always removed. Returns an exit code, and the message
--- of a stop.
+-- Calls work(options, folder) with a temporary folder, then removes it. Returns an exit code, and a stop's message.
 function M.call_in_folder(work, options)
   local folder, message = shell.make_temporary_folder()
   if not folder then

@@ -4,8 +4,7 @@
 -- Input: the options of the verb, completed by requested_study.lua: project, study, scale, set, choice, given, out (the
 -- folder of runs here), levels, device, target, arch, cuda_root, archive. Output: an exit code. The archive is written
 -- under another name and renamed; its trainers also stay in the folder of builds. Trainers for processors are linked
--- statically. Trainers for GPUs cannot be, since they load the driver's library; they need no other libraries than
--- those of libc.
+-- statically. Trainers for GPUs cannot be, since they load the driver's library; they need libc alone.
 
 local grid = require("lab.study.grid.grid")
 local hand_over = require("lab.study.run.hand_over")
@@ -75,8 +74,7 @@ local function list_archives(project, linking)
     "STATIC=" .. (linking == "static" and "1" or "")))), "%S+")
 end
 
--- Fills folder/licences. Returns the text of NOTICE, and the static libraries without a known licence; or nil and a
--- message.
+-- Fills folder/licences. Returns the text of NOTICE, and the libraries without a known licence; or nil and a message.
 local function make_notice(project, archives, folder)
   local script = project:path("lab/study/bundle/licences.sh")
   local said, code = shell.ask({ "sh", script, folder .. "/licences", table.unpack(archives) })
@@ -105,8 +103,7 @@ Cells train one after another on the first GPU, the runs of a cell side by side.
 for each GPU, with different cells: CUDA_VISIBLE_DEVICES=1 sh run.sh CELL...]],
 }
 
--- Returns the flags of a cell's trainer, with the names of data files in the bundle; adds the data files to `files`, by
--- their paths on this machine.
+-- Returns the flags of a cell's trainer, with names of data files in the bundle; adds these to `files`, by their path.
 local function make_flags(cell, files)
   local words = trainer_flags.list_training(cell.spec.data_files)
   for i, word in ipairs(words) do
@@ -231,8 +228,7 @@ local function find_lost_file(cells)
   end)
 end
 
--- Returns the study, and the cells with a spec, some of them made from finished runs here; nil if making these specs
--- was stopped.
+-- Returns the study, and the cells with a spec, some made from finished runs here; nil if making them was stopped.
 local function find_cells(options)
   local study, worst = overview.must(INPUT, hand_over.expand(options))
   if worst == AGAIN then

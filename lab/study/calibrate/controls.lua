@@ -31,8 +31,7 @@ local function change_lines(list, change)
   return changed
 end
 
--- Returns the first and the last line of a direction with allowed cells: self-attention does not see keys after the
--- query.
+-- Returns the first and the last line of a direction with allowed cells: self-attention sees no keys after the query.
 local function find_range(direction, matrix, family)
   if direction == 0 then
     return 0, matrix.columns - 1

@@ -126,9 +126,8 @@ function M.find(matrix, choices)
   return head
 end
 
--- Returns the bias of a matrix with these rows and columns from the kept lines: row-major, -inf where no line runs, the
--- larger value where two lines meet. If a matrix or a row has no open cell, all of it is 0. causal: keys after a query
--- are always closed.
+-- Returns the bias of a matrix with these rows and columns: row-major, -inf where no kept line runs, the larger value
+-- where two meet. Without open cells, a matrix or a row is all 0. causal: keys after a query are closed.
 function M.extend(kept, rows, columns, choices, causal)
   local at, values = { [1] = {}, [-1] = {}, [0] = {} }, {}
   local corner = choices.corner == "all" or choices.corner == "lines" and #kept > 0
@@ -225,13 +224,11 @@ local function format_part(part)
   return out
 end
 
--- Formats parts as lines of text. A part is that of a family: { family, words, rows, columns, choices, heads (M.find)
--- }.
+-- Formats parts as lines of text. A part is a family's: { family, words, rows, columns, choices, heads (M.find) }.
 function M.format_lines(parts)
   return lists.collect(parts, format_part)
 end
 
--- Makes lines.csv, with every line of every direction.
 function M.make_csv(parts)
   local rows = {}
   for _, part in ipairs(parts) do

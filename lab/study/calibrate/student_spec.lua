@@ -3,9 +3,8 @@
 -- Input: { base, init, lines, encoding, masks, comment }. base: path of the teacher's spec file, relative to the
 -- student's ("./name.lua"). init: path of the student's initial checkpoint, in the same form; nil without one; false to
 -- override the teacher's. lines: for the families "decoder" and "cross" { list, choices }, where list has { head,
--- direction, line, value }. encoding: the teacher's resolved encoding, whose facets of positions the student leaves
--- out; nil to keep all facets. masks: that encoding, for the masks that lines replace. comment: lines of text. Output:
--- the text of a spec file.
+-- direction, line, value }. encoding: the teacher's resolved encoding, whose facets of positions are left out; nil to
+-- keep all. masks: that encoding, for masks that lines replace. comment: lines. Output: the text of a spec file.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")

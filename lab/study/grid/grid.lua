@@ -35,8 +35,7 @@ local M = {}
 
 local MOST_CELLS = 4096
 
--- Returns the shortest text that reads back as the same number, for names of run folders; lh_write_shortest of the
--- runtime writes the same text.
+-- Returns the shortest text that reads back as the same number, for run folders; equals lh_write_shortest's text.
 function M.format_shortest(x)
   for digits = 1, 17 do
     local text = ("%." .. digits .. "g"):format(x)
@@ -56,8 +55,7 @@ local function is_file(path)
   return lfs.attributes(path, "mode") == "file"
 end
 
--- Finds the file of a study: a path, the name of a file in spec/studies, or that of a file from flags in the folder of
--- runs.
+-- Finds the file of a study: a path, the name of a file in spec/studies, or of a file from flags in the runs' folder.
 local function find(project, argument, out, d)
   local path = project:path("spec/studies/" .. argument .. ".lua")
   local from_flags = ("%s/%s.lua"):format(out, argument)

@@ -15,7 +15,6 @@ local M = {}
 local LARGEST_SEED = 1 << 53 -- runtime/cli/options.h
 local MOST_RUNS = 4096 -- most runs of a cell: runtime/cli/train/verb_train.c
 
--- Adds an error at a node.
 function M.report(context, node, field, what, expected, hint)
   context.diagnostics:add({ at = node.origin, field = field, what = what, expected = expected, hint = hint })
 end
@@ -144,7 +143,6 @@ function M.has_values(axes, point, values)
   return true
 end
 
--- Converts a node to a plain table or value.
 function M.to_plain(node)
   if not tree.is_table(node) then
     return node.value

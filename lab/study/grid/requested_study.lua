@@ -52,8 +52,7 @@ local function split_values(text)
   return depth == 0 and not quote and parts or nil
 end
 
--- Returns the integers of "1:4" or "1:9:2", both ends included; an empty list for a text that is no range; nil and a
--- message for an invalid range.
+-- Returns the integers of "1:4" or "1:9:2", with both ends; {} for other texts; nil, message for an invalid range.
 local function parse_range(text)
   local first, last, step = text:match("^%s*(%-?%d+):(%-?%d+):?(%d*)%s*$")
   local list = {}
@@ -170,8 +169,7 @@ local function read_axis(work, text)
   return axis
 end
 
--- Returns a word of --set with its path relative to the folder of runs. --set must not set an axis, whose values it
--- would override.
+-- Returns a word of --set with its path relative to the folder of runs. It may not set an axis.
 local function read_set(work, text)
   local field, value = text:match("^%s*([%w_.]+)%s*=(.*)$")
   local covers = field and field:gsub("%.use$", ""):gsub("%.kind$", "")
@@ -247,7 +245,6 @@ local function make_origin(work, spec)
   end
 end
 
--- Returns the path and the text of the study's file.
 local function make_file(work, out, loaded, spec)
   local names = name_axes(work.axes)
   local start = table.concat({ loaded.id, table.unpack(names) }, "-"):sub(1, LONGEST_NAME)

@@ -61,7 +61,6 @@ end
 local read_axis_name = make_name_reader(is_name, "name for an axis", NAME_TEXT)
 local read_prefix = make_name_reader(load_module.is_id, "first part of a cell's name", load_module.ID_TEXT)
 
--- Reads a field of a node if it exists, by `read`.
 local function read_optional(context, node, path, name, read)
   local inner = node.fields[name]
   return inner and read(context, inner, locate.join(path, name)) or nil

@@ -101,11 +101,10 @@ local function choose_set(list, scored)
 end
 
 -- Describes how a cell's learning rate is chosen: { set, beyond, scored, named, rates }. list: the runs that have a
--- score. set: the name of the evaluation that decides (runs.get_evaluation). beyond: whether some of its examples are
--- beyond training. scored: whether scores are on this set, too. named: whether the study names the set, in `select`.
--- rates: the number of rates with a score. Without `select`, the set is the first of the following sets on which all
--- runs were evaluated: validation (a separate stream or a set of dataset files), in_distribution (a part of the test),
--- the scored set.
+-- score. set: the name of the evaluation that decides (runs.get_evaluation). beyond: whether some examples are beyond
+-- training. scored: whether scores are on this set, too. named: whether the study names the set, in `select`. rates:
+-- the number of rates with a score. Without `select`, the set is the first of these on which all runs were evaluated:
+-- validation (a separate stream or a set of dataset files), in_distribution (a part of the test), the scored set.
 local function describe_choice(list, scored)
   local set = choose_set(list, scored)
   local choice = { set = set, named = scored.select ~= nil, beyond = false, scored = false,

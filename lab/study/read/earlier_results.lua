@@ -2,8 +2,7 @@
 -- runs, those of the newest earlier version of the cell that has some.
 --
 -- Input: a study from grid.lua, or from M.restore of a sweep's snapshot (snapshots.lua); the folder of all runs.
--- Output: the runs to show for a cell, never of two versions; cells that the study no longer has; texts on omitted
--- versions.
+-- Output: the runs to show for a cell, never of two versions; former cells; texts on omitted versions.
 
 local canonical = require("base.canonical")
 local evaluations = require("lab.study.read.evaluations")
@@ -57,8 +56,7 @@ local function has_axes(entry, axes)
   return #names == #axes and not lists.find(names, function(name) return not lists.has(axes, name) end)
 end
 
--- Returns the cells in the snapshot that the study no longer has: { id, key, runs }, each once; and the number of such
--- cells with other axes.
+-- Returns the snapshot's cells that the study lacks now, { id, key, runs }, and the number of those with other axes.
 function M.find_lost_cells(study)
   local known, names = lists.to_set(study.ids or {}), lists.get_names(study.axes)
   local lost = lists.filter(study.snapshot and study.snapshot.cells or {}, function(entry)

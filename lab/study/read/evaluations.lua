@@ -29,9 +29,8 @@ local function is_alone(by)
   return next(by, next(by)) == nil
 end
 
--- Adds a row to the evaluation of its split in `evaluations`, a table { axis, [split] = evaluation }, where axis is the
--- first axis of the run's evaluations. A line is stored as { n (the number on that axis), place, by, row }; by is nil
--- for a line by length alone.
+-- Adds a row to the evaluation of its split in `evaluations`, { axis, [split] = evaluation }; axis: the first of the
+-- run's evaluations. A line is stored as { n (its number on that axis), place, by (nil: length), row }.
 function M.add(evaluations, row)
   local axis, evaluation = evaluations.axis, evaluations[row.split]
   local n = row.by and row.by[axis] or axis == "length" and row.length
@@ -52,8 +51,7 @@ function M.add(evaluations, row)
   evaluation.lines[place] = { n = n or 0, place = place, by = by, row = row }
 end
 
--- Joins lines that share a number on the first axis into one line: the mean over the examples of the lines for which
--- is_own returns true.
+-- Joins lines that share a number on the first axis: the mean over the examples of the lines that is_own accepts.
 local function average_lines(group, is_own)
   local row, sums, weights = { examples = 0, of = 0, counted = 0 }, {}, {}
   for _, line in ipairs(group) do
@@ -148,7 +146,6 @@ local function make_parts(evaluation, axis)
     axes = #several > 1 and several or nil }
 end
 
--- Returns which lists of values the evaluation of these lines has, { [name] = true }.
 local function find_lists(lines)
   local has = { accuracy = true, exact_match = true, loss = true }
   for _, line in ipairs(lines) do

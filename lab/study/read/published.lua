@@ -64,8 +64,7 @@ function M.read(project, name)
   return parsed
 end
 
--- Whether a row has the values of `key`, { <column> = <value> }, compared as text. Columns that the file lacks are
--- ignored.
+-- Whether a row has the values of `key`, { <column> = <value> }, as text, where the file has the column.
 function M.fits(row, key)
   for name, value in pairs(key) do
     if row[name] ~= nil and row[name] ~= tostring(value) then
@@ -75,8 +74,7 @@ function M.fits(row, key)
   return true
 end
 
--- Returns the number in the first row that fits the key (M.fits), and the number of such rows; nil if the paper has no
--- such number.
+-- Returns the number in the first row that fits the key (M.fits), and the number of such rows; nil without one.
 function M.find_number(published, key, column)
   local rows = lists.filter(published.rows, function(row) return M.fits(row, key) end)
   return rows[1] and tonumber(rows[1][column]), #rows

@@ -85,8 +85,7 @@ function M.list(run)
   end)
 end
 
--- Returns the readings of many runs as a list of { question, text }. The text has each answer with its number of runs,
--- the most frequent answer first.
+-- Returns the readings of many runs as { question, text }: the answers by descending frequency, with numbers of runs.
 function M.count_answers(list)
   local all = lists.collect(list, M.list)
   return lists.map(QUESTIONS, function(question)

@@ -163,8 +163,7 @@ local function add_sets(list, want, have, path)
   end
 end
 
--- Returns the words of --set that turn the resolved spec `have` into `want`, as far as --set can express the
--- differences.
+-- Returns the words of --set that turn the resolved spec `have` into `want`, as far as --set can express them.
 function M.list_settings(want, have)
   local list = {}
   add_sets(list, want, have, "")

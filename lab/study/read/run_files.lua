@@ -34,9 +34,8 @@ local function decode(text, shape)
   return not problem and value or nil, problem
 end
 
--- Reads and checks a JSON file. Returns its value; nil and a line on the damage; or nil alone if the file does not
--- exist. shown: the name of the file in the line; largest: bytes; check: nil, or a function of the value that returns a
--- further problem or nil.
+-- Reads and checks a JSON file. Returns its value; nil and a line on the damage; or nil alone without a file. shown:
+-- the name of the file in the line; largest: bytes; check: nil, or a function that returns a problem or nil.
 function M.read_json(path, shown, largest, shape, check)
   local text, problem = input.read(path, largest)
   local value
@@ -166,8 +165,7 @@ function M.read_evaluations(dir, notes, take)
   return read_rows(dir, "eval.jsonl", notes, take, evaluation_lines.read)
 end
 
--- Calls take(row) for every line of metrics.jsonl: numbers by name, always with `step`. Returns nil, or a description
--- of the damage.
+-- Calls take(row) for every line of metrics.jsonl: numbers by name, always with `step`. Returns damage as text, or nil.
 function M.read_metrics(dir, notes, take)
   return read_rows(dir, "metrics.jsonl", notes, take, function(line)
     local row = line:sub(1, 1) == "{" and evaluation_lines.parse_pairs(line, 2, run_shapes.metrics, {})

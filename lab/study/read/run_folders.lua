@@ -12,8 +12,7 @@ local write = require("base.write")
 
 local M = {}
 
--- Returns the existing runs of a name, on any file, as { name, facts }. listed: the names in folders, by the folder, of
--- earlier calls.
+-- Returns the existing runs of a name, on any file, as { name, facts }. listed: names by folder, from earlier calls.
 local function find_runs(root, plan, name, listed)
   local folder, pattern = root .. "/" .. plan, "^%-data" .. ("[0-9a-f]"):rep(run_files.DATA_DIGITS) .. "$"
   listed[folder] = listed[folder] or write.list_names(folder)

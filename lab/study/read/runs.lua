@@ -38,8 +38,7 @@ end
 
 M.FRAME = axes.FRAME -- for reports, which may not require spec
 
--- Splits a line with noise on embeddings into a line without noise, and the noise's deviation; returns a line without
--- noise unchanged.
+-- Returns a line without its noise on embeddings, and the noise's deviation; a line without noise as it is.
 local function split_noise(row)
   local noise = row.by and row.by[axes.NOISE]
   if not noise then
@@ -80,9 +79,8 @@ local function has_own_data(run, row)
   end) ~= nil
 end
 
--- Chooses the evaluations of a generative model, which are either on its own answers or teacher-forced: the evaluations
--- with the spec's decoding, or the others if there are none. by_decoding: all evaluations; those of other models have
--- the key "". Sets run.decoding.
+-- Chooses the evaluations of a generative model, on its own answers or teacher-forced: those with the spec's decoding,
+-- or else the others. by_decoding: all evaluations; those of other models at "". Sets run.decoding.
 local function choose_decoding(run, by_decoding)
   if by_decoding[""] then
     return by_decoding[""]
@@ -97,8 +95,7 @@ local function choose_decoding(run, by_decoding)
 end
 
 -- Reads eval.jsonl, except lines of evaluations with another seed than the standard seed, of files that run.json does
--- not name, and lines that treat trained examples in another way than the spec. Returns the evaluations, and a text on
--- damage or nil.
+-- not name, and lines that treat trained examples unlike the spec. Returns the evaluations and a text on damage.
 local function read_evaluations(run)
   local by_decoding, novel = {}, lists.get(run.facts, "spec.eval.novel") ~= false
   local noises = lists.get(run.facts, "spec.eval.by.noise.list") or {}
@@ -138,8 +135,7 @@ local function count_untrained_lengths(run)
   return lists.count(M.get_lengths(run, "eval"), function(n) return not trained[n] end)
 end
 
--- Completes evaluations and copies them into `holder`, the run or one level of its noise; `test` becomes the scored
--- evaluation.
+-- Completes evaluations and copies them into `holder`, the run or a level of its noise; `test` is the scored one then.
 local function complete_evaluations(run, holder, found)
   evaluations.complete(found, M.is_finite(run), has_data(run))
   found.test, found.train = found.test or found.beyond or found.between, found.train or found.in_distribution
@@ -181,8 +177,7 @@ local function make_damaged(dir, damage)
   return { dir = dir, notes = { damage }, during = {}, facts = {}, state = "damaged", damaged = true }
 end
 
--- Reads one folder; nil if it has no run.json. place: the names of its parent folders, from run_files.split_path; nil
--- if they may have any names.
+-- Reads one folder; nil without run.json. place: names of its parents, from run_files.split_path; nil: any names.
 function M.read(dir, place)
   local facts, damage = run_files.read_facts(dir, place)
   if not facts then
@@ -278,8 +273,7 @@ local function describe_grid(run, evaluation)
   return { text = text, key = ("%s %s"):format(run.axis, table.concat(evaluation.lengths, ",")) }
 end
 
--- Returns the most frequent grid of the runs' evaluations on a set; of equally frequent grids, the first. nil without
--- runs.
+-- Returns the most frequent grid of the runs' evaluations on a set, the first of several; nil without runs.
 function M.find_usual_grid(list, set)
   local grids = lists.map(list, function(run)
     local evaluation = M.get_evaluation(run, set)

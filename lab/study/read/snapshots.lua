@@ -40,8 +40,7 @@ end
 
 local ENDINGS = { ["task.source"] = ".c", ["model.source"] = ".lua" }
 
--- Returns the path, below the folder of all runs, of the copy of a file that a field names; nil for files that are not
--- copied.
+-- Returns the path, below the folder of all runs, of the copy of a file in a field; nil for files that are not copied.
 function M.get_copy(field, digest)
   return ENDINGS[field] and ("%s/sources/%s%s"):format(M.FOLDER, digest, ENDINGS[field])
 end
@@ -51,8 +50,7 @@ function M.read(root, study, scale)
   return run_files.read_json(path, path, LARGEST, SHAPE)
 end
 
--- Returns the files whose bytes are part of a spec's plan, by the field that names them: { name, digest, text (only of
--- copied files) }.
+-- Returns the files whose bytes are part of a spec's plan, by their field: { name, digest, text (of copied files) }.
 function M.list_files(spec)
   local resolved, plan, files = spec.resolved, spec.plan, {}
   local function add(field, name, digest, text)

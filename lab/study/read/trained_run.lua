@@ -95,9 +95,8 @@ function M.plan_spec(project, info)
   return spec and spec.plan.digest == info.digest and spec.plan or nil
 end
 
--- Calls use(spec, path, sets) with the run's spec: `given`, a spec or a cell of a study, with the changes of its --set;
--- or the spec in spec/runs if it is still equal; or else run.json's spec in a temporary file. Returns use's results, or
--- nil and a message.
+-- Calls use(spec, path, sets) with the run's spec: `given`, a spec or a cell of a study, with its --set; or the spec in
+-- spec/runs if it is still equal; or else run.json's in a temporary file. Returns its results, or nil and a message.
 function M.with_spec(project, run, given, use)
   local info = run.info
   local path, spec, more = given or project:path("spec/runs/" .. info.id .. ".lua"), nil, nil
@@ -131,8 +130,7 @@ end
 
 -- Finds a trainer for the run: `given`, which must be of the run's digest; an existing trainer; or a new trainer from
 -- provide(path of a spec, sets), which returns a folder, or nil and an exit code. sets: further settings, which do not
--- change the model; with settings, provide is always called. own: the run's spec, if the user names a spec. Returns the
--- trainer's path.
+-- change the model; with settings, provide is always called. own: the run's spec, if the user names it. Returns a path.
 function M.find_trainer(project, run, given, provide, sets, own)
   local digest = run.info.digest
   if given then

@@ -3,8 +3,7 @@
 -- Input: the folder of all runs; a study { name, scale, snapshot (snapshots.lua, or nil) }; a cell from grid.lua, or {
 -- id } of a former cell. Output: M.find returns a list, the newest first, of { digest, data (SHA-256 of the training
 -- file, or nil), dirs, facts, started }; M.describe returns a list of texts, the differences from the current spec. A
--- run of another plan belongs to the cell if the snapshot lists it, or if run.json names the study and the cell. Writes
--- nothing.
+-- run of another plan belongs to the cell if the snapshot lists it, or if run.json names the study and the cell.
 
 local canonical = require("base.canonical")
 local features = require("spec.rules.features")
@@ -130,8 +129,7 @@ function M.describe(study, cell, version)
   return list
 end
 
--- Whether the spec of a run was the cell `id` of the study: run.json then names its source as PATH/<study>.lua:<id>, or
--- PATH/<study>.lua:<scale>:<id>.
+-- Whether a run's spec was the cell `id` of the study: run.json then has its source, PATH/<study>.lua:[<scale>:]<id>.
 local function names_study(facts, study, id)
   local source, back = facts.spec.source or "", (":%s%s"):format(study.scale and study.scale .. ":" or "", id)
   local front = source:sub(-#back) == back and source:sub(1, -#back - 1) or ""

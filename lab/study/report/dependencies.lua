@@ -3,9 +3,8 @@
 -- Input: a function. Output: M.observe returns the dependencies, { [path] = state }, and the function's results. A
 -- state is a text: for a file its device, inode, size and times of change; for a listed folder the names in it; for
 -- other entries their kind; for a missing entry ABSENT. Other functions compare such states with the present ones.
--- Invariants: everything that passes through io.open, lfs.attributes and lfs.dir is observed, except files that are
--- written. Files that are read as modules are not observed; M.add_modules adds them. Each state is taken before the
--- function sees the file.
+-- Invariant: all that passes through io.open, lfs.attributes and lfs.dir is observed, except files that are written.
+-- M.add_modules adds the files of modules. States are taken before the function sees them.
 
 local lfs = require("lfs")
 local lists = require("base.lists")
@@ -76,7 +75,6 @@ function M.observe(work, ...)
   return found, work(...)
 end
 
--- Adds the files of all loaded modules.
 function M.add_modules(found)
   for name in pairs(package.loaded) do
     local path = package.searchpath(name, package.path) or package.searchpath(name, package.cpath)

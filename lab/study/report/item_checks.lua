@@ -57,8 +57,7 @@ end
 local checks = { value = make_word_check("no value of a table", { "hours", "max", "mean", "median" }),
   show = make_word_check("nothing to show", { "median", "max" }), set = make_word_check("no set", study_module.SPLITS) }
 
--- Makes a check of a list, whose values are checked by check(study, item, value). scaled: in a scale, the list may be
--- empty.
+-- Makes a check of a list with check(study, item, value) for its values. scaled: in a scale, the list may be empty.
 local function make_list_check(check, what, expected, scaled)
   return function(study, item, value)
     for _, one in ipairs(type(value) == "table" and value or {}) do

@@ -38,8 +38,7 @@ local COMMON = { kind = "", where = "", pages = "", over = "", title = "title?",
   labels = "labels?", width = "width?" }
 local AXES = { axis = true, numbers = true } -- kinds of fields that name an axis
 
--- Returns which field of the item uses each axis, { [axis] = field }; or nil, the field at fault, the problem and the
--- expected value.
+-- Returns { [axis] = the item's field that uses it }; or nil, the field at fault, the problem and the expected value.
 local function find_uses(study, item)
   local uses, spread = {}, {}
   for _, field in ipairs(keys(KINDS[item.kind])) do
@@ -64,8 +63,7 @@ local function find_uses(study, item)
   return spread
 end
 
--- Checks that every axis that no field of the item uses has a single value or is fixed by `where`: results as those of
--- find_problem.
+-- Checks that each axis that no field of the item uses has one value or is fixed by `where`; results: of find_problem.
 local function check_where(study, item, spread)
   local where = item.where or {}
   if not is_named(where) then

@@ -93,8 +93,7 @@ local function read(options, expanded)
   return study
 end
 
--- Makes a function that returns the plan of a cell, or, for runs found in a folder, of the spec in their run.json; nil
--- if the plan is unknown.
+-- Makes a function that returns the plan of a cell, or of the run.json of runs in a folder; nil if it is unknown.
 local function make_planner(project)
   local known = {}
   return function(cell)
@@ -109,7 +108,6 @@ local function make_planner(project)
   end
 end
 
--- Adds facts about the task, such as its chance, to each cell.
 local function add_tasks(project, study)
   local facts = project:read_tasks() or {}
   for _, cell in ipairs(study.cells) do

@@ -89,8 +89,7 @@ local TABLES = { table = score_tables.tabulate, best = score_tables.tabulate_bes
 local FIGURES = { curves = figures.make_by_length, time = figures.make_by_time, axis = figures.make_along_axis,
   progress = figures.make_by_epoch }
 
--- Returns the part of a study that an item shows. `only` is applied before `over`, since it may name values of the axis
--- that `over` joins.
+-- Returns the part of a study that an item shows: first `only`, which may name values of the axis that `over` joins.
 local function select_cells(study, item)
   local shown = study.found and study or cells.select(study, nil, item.only)
   shown = item.over and cells.merge_axis(shown, item.over) or shown
@@ -102,7 +101,6 @@ end
 local UNNAMED = lists.split_set("kind place title setting published names titles labels width pages")
 local LONGEST, KEPT = 64, 48 -- bytes of a name, and of its readable part if it would be longer
 
--- Returns the words of a value, those of a table in a fixed order.
 local function list_words(value)
   if type(value) ~= "table" then
     return { tostring(value) }
@@ -134,8 +132,7 @@ local function make_part(model)
   return { title = model.title, table = model }
 end
 
--- Makes the tables and figures in the order of the items, each with a name for its files; and a sentence on each item
--- that fits no cell.
+-- Makes the tables and figures of the items, in order, named for files; and a sentence on each item that fits no cell.
 local function make_parts(study, list, papers)
   local parts, fitted, taken = {}, {}, {}
   for _, item in ipairs(list) do
@@ -180,8 +177,7 @@ local function make_command_formatter(options, study)
   end
 end
 
--- Makes the paragraphs below the title, each { text, flagged }: on the scores, and flagged remarks that limit their
--- comparison.
+-- Makes the paragraphs below the title, { text, flagged }: on the scores, and flagged limits of their comparison.
 local function make_lead(report, study)
   local asked, counts = 0, { evaluated = 0 }
   for _, run in lists.iterate_nested(study.cells, "runs") do
@@ -275,8 +271,7 @@ local function describe_damage(report, out)
     open_study.format(report.damaged, MOST_DAMAGED_ON_SCREEN)) or nil
 end
 
--- Writes either all files or none. Returns an exit code, a message or nil, and the files if all pictures are among
--- them.
+-- Writes all files or none. Returns an exit code, a message or nil, and the files if all pictures are among them.
 local function write_report(options, report, out)
   local files = make_files(report)
   local drawn = lists.filter(report.parts, function(part) return not part.table end)
@@ -307,7 +302,6 @@ local function make_key(options)
     scale = options.scale, out = options.out, metric = options.metric, max = options.max })
 end
 
--- Makes a report and caches it under a key.
 local function make(options, key)
   local began, said = os.time(), {}
   local function say(text)

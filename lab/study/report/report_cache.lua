@@ -77,8 +77,7 @@ local function measure_clock_lag(path)
   return math.max(0, os.time() - (lfs.attributes(path, "modification") or 0))
 end
 
--- Returns the states of the written files, after setting their times to the time of reading, so that any later change
--- alters the time.
+-- Returns the states of the written files, with their times set to the time of reading: any later change alters these.
 local function stamp_files(report)
   local states = {}
   for _, file in ipairs(report.files) do
@@ -89,9 +88,8 @@ local function stamp_files(report)
   return states
 end
 
--- Stores a report { said, code, message, began, out, files }, where began is the time when reading began, and files are
--- in the form of write.files. read: the dependencies. Nothing is stored if a dependency was changed shortly before it
--- was read, or afterwards.
+-- Stores a report { said, code, message, began, out, files }, began: the time when reading began; files: as for
+-- write.files. read: the dependencies. Nothing is stored if a dependency was changed shortly before or since.
 function M.keep(key, report, read)
   local place = find_record(key)
   if not place then

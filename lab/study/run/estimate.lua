@@ -4,8 +4,7 @@
 -- encoding and model share a measurement; the speed of cells without a measurement is scaled by their operations from
 -- the mean of the measured cells. Cells that train for epochs of examples that a task makes are not measured: only the
 -- trainer knows their number of steps, and making the examples would take minutes. For dataset files, a step takes a
--- constant time plus a time for its operations, both fitted at two lengths; steps and operations are counted from the
--- lengths in the files.
+-- constant time plus a time for its operations, both fitted at two lengths; both are counted from the files' lengths.
 
 local canonical = require("base.canonical")
 local costs = require("plan.deriving.costs")
@@ -43,8 +42,7 @@ local function find_middle(lengths)
   return lengths.list and lengths.list[(#lengths.list + 1) // 2] or (lengths.first + lengths.last) // 2
 end
 
--- Fits { step (constant seconds of a step), operation (seconds) } to points { operations, seconds } at one or two
--- lengths.
+-- Fits { step (constant seconds), operation (seconds) } to points { operations, seconds } at one or two lengths.
 local function fit_line(points)
   table.sort(points, function(a, b) return a.operations < b.operations end)
   local short, long = points[1], points[#points]

@@ -73,7 +73,6 @@ function M.format_errors(path, from, most, runs)
   return list[1] and table.concat(list, "\n")
 end
 
--- Returns the last error of a run in lines of a log.
 function M.find_error(lines, run)
   for i = #lines, 1, -1 do
     local rate, seed, words = parse_error(lines[i])

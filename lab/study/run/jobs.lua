@@ -34,7 +34,6 @@ local function send_signal(pid, name)
   end
 end
 
--- Starts no further command.
 function Jobs:drain()
   self.drained = true
   send_signal(self.runner, "USR1")

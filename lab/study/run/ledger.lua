@@ -66,8 +66,7 @@ local function belongs_to(line, set)
 end
 
 -- Reads the lines of the last step, { [split] = { [condition] = line } }; or returns nil and a text on damage. Of
--- several lines, the last that fits the request counts, or else the last line: lines of a file that was restored need
--- not be the last ones.
+-- several lines, the last that fits the request counts, or else the last line: a restored file's lines may be older.
 local function read_lines(dir, wanted, step)
   local lines, sets = {}, lists.index_by(wanted.sets, function(set) return set.split end)
   local damage = run_files.read_evaluations(dir, {}, function(row)

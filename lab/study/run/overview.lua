@@ -1,8 +1,7 @@
--- Steps that all kinds of sweeps share: selecting cells and the states of their runs, counting, the note on the
--- folder's content, the lines of `sweep status`.
+-- Steps that all kinds of sweeps share: selecting cells and states of runs, counting, the lines of `sweep status`.
 --
--- Input: the options of sweep.lua. Output: studies from ledger.survey, counts, text; messages go to stderr, requested
--- output to stdout.
+-- Input: the options of sweep.lua. Output: studies from ledger.survey, counts, text; messages on stderr, output on
+-- stdout.
 
 local grid = require("lab.study.grid.grid")
 local json = require("dkjson")
@@ -113,8 +112,7 @@ function M.format_part(study)
   return #study.cells < #study.ids and " of " .. M.format_cell_count(study) or ""
 end
 
--- Returns a cell's entry in the snapshot; adds the texts of the users' own files to `sources`, by the path of their
--- copy.
+-- Returns a cell's entry in the snapshot; adds texts of the user's files to `sources`, by the path of their copy.
 local function make_entry(cell, sources)
   local files = {}
   for field, file in pairs(snapshots.list_files(cell.spec)) do

@@ -65,7 +65,6 @@ local function list_shown_axes(study, depth)
   return axes[1] and axes or { study.axes[1] }
 end
 
--- Groups the cells by their values on the first `depth` axes.
 local function group_cells(study, depth)
   local axes = list_shown_axes(study, depth)
   local groups = lists.group(study.cells, function(cell)
@@ -184,8 +183,7 @@ local function format_header(study, depth, width)
     (" "):rep(BAR + 2), "done", "running", "failed", "steps/s", "best", "left")
 end
 
--- Returns the most active of too many groups, in their order, and a line on the others; both together have `most`
--- lines.
+-- Returns the most active of too many groups, in order, and a line on the others: together `most` lines.
 local function shorten_groups(groups, most)
   local ranked = {}
   for i, group in ipairs(groups) do
@@ -215,8 +213,7 @@ local function choose_width(study, groups, columns)
   return math.max(8, math.min(longest, columns - #COUNTS:format("", "", "", "", "", "") - BAR - 5))
 end
 
--- Returns the lines of the text and the sums of all cells. options: title, seconds_left(total), failures, lines,
--- columns.
+-- Returns the lines of the text and the sums of all cells. options: title, seconds_left, failures, lines, columns.
 function M.format(study, options)
   local columns = math.min(options.columns or WIDEST, WIDEST)
   local failures = format_failures(options.failures, options.lines and FAILURES or math.huge)
@@ -267,7 +264,6 @@ function Display:get_size()
   return lines > 0 and lines or 24, columns > 0 and columns or 80
 end
 
--- Removes the redrawn lines from the terminal.
 function Display:wipe()
   if self.height > 0 then
     self.stream:write(("\27[%dA\27[J"):format(self.height))
@@ -281,7 +277,6 @@ function Display:say(text)
   self.stream:flush()
 end
 
--- Whether it is time to show new lines.
 function Display:is_due()
   return self.live or os.time() - self.shown >= PLAIN_SECONDS
 end

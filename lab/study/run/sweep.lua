@@ -3,8 +3,7 @@
 -- Input: { project, action, study, scale, set, choice, given, jobs, hours, out, device, target, arch, jit, cuda_root,
 -- hooks }. hooks: nil, or functions for unfinished runs in other folders (slurm.lua), { take_on, tidy }. Output: an
 -- exit code; results on stdout, other messages on stderr. The folders of the runs are the only record of progress: the
--- same command continues after any interruption. Two sweeps of one study share the work, since trainers lock their
--- folders.
+-- same command continues after any interruption. Two sweeps share the work: trainers lock folders.
 
 local build = require("render.builds.build")
 local defaults = require("plan.deriving.defaults")
@@ -52,13 +51,11 @@ local function share_processors(options, cells)
   return math.max(1, processors // threads), threads
 end
 
--- Returns the words of a command of an item's trainer.
 local function make_words(item, ...)
   return { "env", defaults.make_environment(item.job.defaults), item.dir .. "/trainer", ... }
 end
 
--- Splits the missing runs of a cell into processes of at most `most` runs, { seeds = { first, last }, learning_rates,
--- runs }.
+-- Splits a cell's missing runs into processes of at most `most`: { seeds = { first, last }, learning_rates, runs }.
 local function split_cell(cell, most)
   local list, rates, seeds = {}, cell.learning_rates, cell.seeds
   local across = math.min(most, #rates)
@@ -77,8 +74,7 @@ local function split_cell(cell, most)
   return list
 end
 
--- Makes a job { cell, runs, log, log_from (byte), line (the command) } that trains a part of a cell; or nil and a
--- message.
+-- Makes a job { cell, runs, log, log_from (byte), line (the command) } for a part of a cell; or nil and a message.
 local function make_job(options, item, part, threads)
   local cell = item.cell
   local log = ("%s/%s/%s/log.txt"):format(options.out, cell.id, cell.spec.plan.digest)
@@ -99,13 +95,11 @@ local function read_progress(job, locks)
   end
 end
 
--- Whether the hours of --hours are over.
 local function is_over(options)
   return options.deadline ~= nil and os.time() >= options.deadline
 end
 
--- One round of training: { options, study, display, jobs, failed, ended (numbers of runs and of jobs), code,
--- estimate_seconds_left }.
+-- One round of training: { options, study, display, jobs, failed, ended (both numbers), code, estimate_seconds_left }.
 local Sweep = {}
 Sweep.__index = Sweep
 
@@ -141,7 +135,6 @@ local function describe_failure(job, failed, status)
     words and "; from " .. job.log .. ":\n" or "; there is no reason in " .. job.log, words or "")
 end
 
--- Handles the end of job i.
 function Sweep:finish(i, status, runner)
   local job, locks, undone = self.jobs[i], ledger.read_locks(), 0
   local cell = job.cell

@@ -1,9 +1,8 @@
 -- The trainers of a study's cells: lists existing trainers, and builds the missing ones, several at a time.
 --
--- Input: a project, cells, their targets. Output: items, for each cell { cell, dir, job, linking (if it is required),
--- fresh, compiled, code (of a failed build) }. A trainer with the defaults of another study is compiled but not fresh,
--- and gets the defaults of its cell. Of the trainers that are not compiled, the first is built alone, because all share
--- the runtime's objects.
+-- Output: for each cell { cell, dir, job, linking (if it is required), fresh, compiled, code (of a failed build) }. A
+-- trainer with the defaults of another study is compiled but not fresh, and gets the defaults of its cell. The first
+-- trainer to compile is built alone, because all share the runtime's objects.
 
 local build = require("render.builds.build")
 local claim = require("base.claim")
@@ -120,8 +119,7 @@ function M.build(project, items)
   return how == "done" and #stale > 0 and build_together(project, stale, state, 1) or how
 end
 
--- Lists the trainers of cells and builds them. Ends the command with a message, which begins with `undone`, if some
--- cannot be built.
+-- Lists the trainers of cells and builds them. Ends the command with `undone` and a message if some cannot be built.
 function M.build_all(project, cells, request, undone)
   local items = M.list(project, cells, request)
   M.build(project, items)

@@ -50,7 +50,6 @@ local function exists(path)
   return lfs.attributes(path, "mode") ~= nil
 end
 
--- Whether the spec of a waiting cell exists by now.
 local function has_new_spec(options, study)
   return lists.find(study.cells, function(cell)
     local file = not cell.spec and cell.source and cell.source.file

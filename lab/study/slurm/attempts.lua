@@ -95,8 +95,7 @@ function M.find_error(out, run, dir)
   end
 end
 
--- Moves files that the user has put next to a run, selected as in task.sh, to the run's own folder, unless that folder
--- has a file of the same name.
+-- Moves the user's files next to a run, selected as in task.sh, to the run's folder, except names that it has.
 local function move_user_files(out, from, to)
   for _, name in ipairs(list_visible(from)) do
     if not OWN[name] and not name:find("^checkpoint") and not lfs.attributes(to .. "/" .. name, "mode") then
@@ -163,7 +162,6 @@ function M.adopt(out, runs, trainer, device)
   return adopted, kept
 end
 
--- Removes the attempts at runs that are done.
 function M.tidy(study, out)
   for _, cell in ipairs(study.cells) do
     for _, run in ipairs(cell.spec and cell.runs or {}) do

@@ -1,8 +1,7 @@
 -- The texts of a job array: the script for sbatch, and the list of its runs.
 --
 -- Input: a site (site.lua), tasks (packing.lua), names and folders. Output: text. The script is a header with the
--- values of the site and the study, followed by the unchanged task.sh; the list has a line for each group, in the form
--- that task.sh describes.
+-- values of the site and the study, followed by the unchanged task.sh; the list has a line for each group (task.sh).
 
 local grid = require("lab.study.grid.grid")
 local lists = require("base.lists")

@@ -9,8 +9,7 @@ local lists = require("base.lists")
 
 local M = {}
 
--- Groups the runs with this `again` into rectangles: lists of seeds in ascending order, each with the learning rates
--- that lack exactly these seeds.
+-- Groups the runs with this `again` into rectangles: ascending seeds, and the learning rates that lack exactly these.
 local function make_rectangles(cell, again)
   local missing = lists.filter(cell.missing, function(run) return (run.again or false) == again end)
   local by_rate = lists.group(missing, function(run) return run.learning_rate end)
@@ -40,7 +39,6 @@ local function cut_range(count, most, breaks)
   return list
 end
 
--- Cuts a rectangle into groups of at most `replicas` runs.
 local function add_groups(groups, cell, rectangle, again, replicas)
   local seeds, rates = rectangle.seeds, rectangle.rates
   local wide = math.min(#rates, replicas)
@@ -71,8 +69,7 @@ function M.make_groups(cells, replicas)
   return groups
 end
 
--- Distributes the groups in order over `count` tasks, each to the least loaded task. Returns the tasks and the largest
--- load.
+-- Distributes the groups in order over `count` tasks, each to the least loaded. Returns the tasks and the largest load.
 local function distribute(groups, count, weight)
   local tasks, loads, heaviest = {}, {}, 0
   for i = 1, count do

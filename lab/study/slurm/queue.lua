@@ -56,8 +56,7 @@ function M.list_tasks()
   return text and M.parse(text), message, absent
 end
 
--- Environment variables that override fields of the script; and SBATCH_WAIT, which would make sbatch wait until all
--- tasks have ended.
+-- Environment variables that override fields of the script; and SBATCH_WAIT, with which sbatch waits for all tasks.
 local OVERRULING = { "SBATCH_ACCOUNT", "SBATCH_ARRAY_INX", "SBATCH_CPUS_PER_TASK", "SBATCH_GRES", "SBATCH_JOB_NAME",
   "SBATCH_MEM_PER_CPU", "SBATCH_MEM_PER_GPU", "SBATCH_MEM_PER_NODE", "SBATCH_NO_REQUEUE", "SBATCH_OPEN_MODE",
   "SBATCH_OUTPUT", "SBATCH_PARTITION", "SBATCH_QOS", "SBATCH_REQUEUE", "SBATCH_SIGNAL", "SBATCH_TIMELIMIT",
@@ -74,8 +73,7 @@ local function run_sbatch(words)
   return nil, (describe_failure("sbatch", code, (out or text) .. (said or "")))
 end
 
--- Submits a script and returns the number of its job. after: an array whose tasks must all succeed first, or Slurm
--- removes the job.
+-- Submits a script and returns its job number. after: an array; Slurm removes the job unless all its tasks succeed.
 function M.submit(script, after)
   local words = lists.join({ "env" }, lists.collect(OVERRULING, function(name) return { "-u", name } end))
   lists.append(words, { "sbatch", "--parsable" })

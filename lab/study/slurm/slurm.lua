@@ -69,7 +69,6 @@ local function set_states(study, out, live)
   end
 end
 
--- Reports runs in the queue that the study does not have.
 local function report_strangers(study, live)
   local known, jobs, count = lists.to_set(lists.map(overview.list_runs(study), function(run) return run.dir end)), {}, 0
   for dir, at in pairs(live) do
@@ -84,7 +83,6 @@ local function report_strangers(study, live)
   end
 end
 
--- Reports runs that are neither done nor in the queue.
 local function report_lost(options, counts, own)
   local lost = counts.left - counts.running - counts.queued - counts.waiting
   if lost > 0 then

@@ -201,7 +201,6 @@ local function find_accepted(name)
   end
 end
 
--- Reverses the preparation of an array that was not submitted.
 local function take_back(options, plan, folder)
   for _, group in ipairs(plan.groups) do
     set_aside.put_back(options.out, group.runs, "nothing was submitted")

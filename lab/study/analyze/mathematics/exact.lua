@@ -106,8 +106,7 @@ end
 
 -- Returns results of the permutation test of two means: p, the share of all splits of the scores into groups of these
 -- sizes whose means differ at least as much as those of a and b; the number of splits; the least possible p. With more
--- than MOST_SPLITS splits, p is the share among `samples` random splits and the observed split. drawing(n) returns a
--- random integer from 1 to n.
+-- than MOST_SPLITS splits, p is the share among the observed and `samples` random splits. drawing(n): random in 1..n.
 function M.test_permutation(a, b, samples, drawing)
   local values, total, largest = lists.join(a, b), 0.0, 0.0
   for _, value in ipairs(values) do

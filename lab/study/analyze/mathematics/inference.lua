@@ -69,8 +69,7 @@ function M.make_random(seed)
 end
 
 -- Returns `count` values of statistic(list), where each list has #items items that are sampled from `items` with
--- replacement. Values that belong together form one item, such as the list of the puzzles of one base. All calls of
--- `statistic` get the same table.
+-- replacement. Values that belong together form one item, such as a base's puzzles. All calls get the same table.
 function M.resample(items, statistic, count, drawing)
   local values, list = {}, {}
   for i = 1, count do

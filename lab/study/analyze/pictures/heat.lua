@@ -46,7 +46,6 @@ function M.draw(values, rows, title, range, names)
   } }
 end
 
--- Draws weights; the title states the largest.
 function M.draw_weights(values, rows, title)
   local _, peak = scales.find_range({ values })
   return M.draw(values, rows, ("%s, to %.2g"):format(title, peak), { 0, math.max(peak, 1e-9) })

@@ -10,8 +10,7 @@ local lists = require("base.lists")
 local scales = require("lab.study.report.figures.scales")
 
 local WIDTH, ROW, LETTER = 640, 32, 7 -- pixels: width of a panel; height of a group; a letter of its name
--- Vertical offsets of the first point, the last point and the bar in a group's row, whose middle is at 0 and whose
--- lower end is at 0.5.
+-- Vertical offsets of the first point, the last point and the bar in a group's row, which extends from -0.5 to 0.5.
 local FIRST, LAST, BAR = -0.35, 0.1, 0.28
 
 local SETTINGS = { "set border 1 lw 1 lc rgb '#444444'", "set tics in font ',10' textcolor rgb '#222222'",

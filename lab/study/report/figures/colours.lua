@@ -81,8 +81,7 @@ function M.choose_style(name)
   return M.choose_styles({ name })[name]
 end
 
--- Returns the colour at a share of the way along SHADES shades, from the end of the palette for dark backgrounds or
--- from the other.
+-- Returns the colour at a share of SHADES shades, from the palette's end for dark backgrounds or from the other.
 local function mix_shade(share, dark)
   local at = 1 + (SHADES - 1) * share
   local low = math.min(math.floor(at), SHADES - 1)
@@ -93,8 +92,7 @@ local function mix_shade(share, dark)
   end)
 end
 
--- Returns styles of the names of an axis; if all are numbers, shades in ascending order from the one that stands out
--- most.
+-- Returns styles of the names of an axis; if all are numbers, shades in ascending order, the most visible first.
 function M.choose_styles_along(names)
   local order, styles = lists.map(names, function(name) return tonumber(name) end), {}
   if #names < 2 or #order < #names then

@@ -19,8 +19,7 @@ local quote, number = gnuplot.quote, gnuplot.format_number
 M.POINTS = 100 -- the most points of a curve; curves with more points are averaged in groups of neighbours
 
 local WIDTH, HEIGHT = 430, 320 -- size of one of several panels, in pixels of the SVG
--- In a figure of a given width: least pixels of a panel's width, pixels of the font (8 points), of a line of the
--- legend.
+-- In a figure of a given width: least pixels of a panel's width, of the font (8 points), of a line of the legend.
 local LEAST, PAPER_FONT, LINE = 200, 11, 14
 local MARKS = 8 -- roughly the most symbols on a curve
 
@@ -71,8 +70,7 @@ local function format_style(style, faint, every)
     style.dash, faint and "" or (" pt %d ps 0.8 pi %d"):format(style.point, every or 1), colour)
 end
 
--- Returns the lines that set the scale of the y axis. Every panel sets it, since gnuplot retains that of the last
--- panel.
+-- Returns the lines that set the scale of the y axis, in every panel, since gnuplot retains that of the last panel.
 local function format_scale(axis)
   if axis.zoom then
     local beyond = number(100 + scales.REST)
@@ -165,7 +163,6 @@ local function has_levels(figure)
   return lists.find(figure.panels, function(panel) return panel.levels and #panel.levels > 0 end) ~= nil
 end
 
--- Returns the lines that draw a figure, and its width and height in pixels.
 local function format_drawing(figure)
   local wide = figure.width and figure.width / 25.4 * 96
   local lines = { FRAME, ("set lmargin 10\nset rmargin %d"):format(has_levels(figure) and 17 or 3) }

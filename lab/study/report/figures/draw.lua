@@ -14,8 +14,7 @@ local M = {}
 
 local REST = "; everything but the pictures is written; to install it: apt-get install gnuplot-nox"
 
--- Returns a message on what is missing on this machine for drawing, or nil. With -d gnuplot ignores the user's settings
--- and any .gnuplot file.
+-- Returns a message on what this machine lacks for drawing, or nil. With -d gnuplot ignores the user's settings.
 local function find_missing()
   local text, code = shell.ask({ "sh", "-c", 'gnuplot -d -e "print GPVAL_TERMINALS"' })
   local terminal = lists.find({ "svg", "pdfcairo", "pngcairo" }, function(name)

@@ -48,8 +48,7 @@ local function make_sample_band(run, scored)
   return #band > 0 and band or nil
 end
 
--- Returns the levels of chance and of a task's analytic baseline, if the metric is an accuracy. The names of close
--- levels are shifted apart.
+-- Returns the levels of chance and of a task's baseline, for an accuracy; names of close levels are moved apart.
 function M.make_levels(task, metric)
   if not task or not task.chance or not metrics.of[metric or "accuracy"].guessed then
     return {}

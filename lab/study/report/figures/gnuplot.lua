@@ -10,8 +10,7 @@ local M = {}
 
 M.quote = escape.gnuplot
 
--- Terminals: the ending of their files, the command, and the size of a pixel of the SVG in their unit. A PDF has 96
--- pixels per inch.
+-- Terminals: the ending of their files, the command, and the SVG's pixel in their unit. A PDF has 96 pixels per inch.
 M.TERMINALS = {
   { "svg", "set terminal svg noenhanced size %.0f,%.0f dynamic font 'Helvetica,%d' background rgb 'white'", 1 },
   { "pdf", "set terminal pdfcairo noenhanced size %.2fcm,%.2fcm font 'Helvetica,%d' fontscale 0.75 linewidth 0.75 "

@@ -23,8 +23,7 @@ local function make_head_row(model)
     model.columns, function(column) return ('<th scope="col">%s</th>'):format(M.escape_name(column.title)) end)))
 end
 
--- Makes the cell of the i-th text of an entry. The first text, our own value, links to its runs. A line break within a
--- cell never splits a deviation.
+-- Makes the i-th cell of an entry. The first, our value, links to its runs. No line break splits a deviation.
 local function make_cell(cell, i)
   local text = escape.html(cell.texts[i] or ""):gsub("± ", "±\u{A0}")
   if i > 1 then
@@ -38,7 +37,6 @@ local function make_cell(cell, i)
   return ("<td%s>%s%s</td>"):format(class, text, detail)
 end
 
--- Makes the lines of a row, one for each of the table's subs.
 local function make_row(model, row)
   local count = #model.subs
   return table.concat(lists.map(model.subs, function(sub, i)

@@ -23,8 +23,7 @@ local function make_code_block(text)
   return ("<p><code>%s</code></p>"):format(escape(text))
 end
 
--- Makes a table in a box with a name. rows: lists of HTML for cells, each a whole <td> or the content of one. class: of
--- the table, or nil.
+-- Makes a table in a box with a name. rows: lists of cells, each a <td> or its content. class: the table's, or nil.
 local function make_sheet(name, caption, heads, rows, class)
   local titles = lists.map(heads, function(head) return ('<th scope="col">%s</th>'):format(head) end)
   local lines = lists.map(rows, function(row)
@@ -60,7 +59,6 @@ local function make_run_row(run)
     ("<code>%s</code>"):format(escape(table.concat(run.facts.flags or {}, " "))) }
 end
 
--- Makes the part of the page on a cell's runs, folded.
 local function make_cell(report, cell)
   local rows, summary = lists.map(cell.runs, make_run_row), cell.summary
   local facts = lists.map(summary.differences, function(difference)

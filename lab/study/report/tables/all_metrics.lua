@@ -1,8 +1,7 @@
 -- A table of a report: every cell on every set that it was evaluated on, in all metrics.
 --
 -- Input: a study with its cells read (cells.lua). Output: a table as in score_tables.lua: rows are cells, columns are
--- sets, and each entry has a value for each metric, the median over the seeds at the chosen learning rate; nil if
--- nothing has a score.
+-- sets; a value for each metric, the median over the seeds at the chosen learning rate; nil without scores.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")

@@ -1,8 +1,7 @@
 -- Captions of tables and figures of scores: the lengths or conditions of a mean, the decoding of answers, and the
 -- examples on which the learning rate was chosen.
 --
--- Input: a study with its cells read (cells.lua), or a part of a study. Output: sentences, or texts in lower case that
--- become part of a sentence.
+-- Input: a study with its cells read (cells.lua), or a part of a study. Output: sentences, or parts of sentences.
 
 local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
@@ -24,8 +23,7 @@ function M.name_examples(run, evaluation)
   return texts[evaluation.split] or "on " .. evaluation.split
 end
 
--- Joins the different texts that describe(run, cell) returns for the runs with a score into one text; nil without a
--- text.
+-- Joins the different texts that describe(run, cell) returns for the runs with a score; nil without a text.
 local function join_scored(study, describe)
   local texts = {}
   for cell, run in lists.iterate_nested(study.cells, "runs") do
@@ -34,8 +32,7 @@ local function join_scored(study, describe)
   return texts[1] and table.concat(lists.drop_repeats(texts), " or ") or nil
 end
 
--- Returns a text such as "mean over 9 lengths 60..500, beyond training", with a remark if some cells have another grid;
--- nil if nothing has a score.
+-- Returns a text such as "mean over 9 lengths 60..500, beyond training", remarks on other grids; nil without scores.
 function M.name_grid(study)
   local usual, others = study.grid, false
   local place = join_scored(study, function(run, cell)
@@ -77,8 +74,7 @@ local function describe_choice(cell)
     and ", beyond training" or "")
 end
 
--- Returns the set by which a cell's learning rate was chosen, marked if the set is beyond training or is the scored
--- set; nil without a choice.
+-- Returns the set that chose a cell's learning rate, marked if it is beyond training or the scored set; nil: no choice.
 function M.name_chosen(cell)
   local choice, evaluation = cell.summary.choice, find_choosing(cell)
   return evaluation and evaluation.split .. (choice.beyond and evaluation.split ~= "beyond" and " (beyond training)"
@@ -91,8 +87,7 @@ function M.name_rates(study)
     or lists.find(study.cells, function(cell) return cell.summary.top end) and "one learning rate for each cell" or nil
 end
 
--- Joins texts as sentences, with a capital and a full stop; texts that are nil, false or empty are left out. nil
--- without a text.
+-- Joins texts, except nil, false and empty ones, as sentences with a capital and a full stop; nil without a text.
 function M.join(...)
   local parts = {}
   for i = 1, select("#", ...) do
@@ -102,8 +97,7 @@ function M.join(...)
   return #parts > 0 and table.concat(parts, " ") or nil
 end
 
--- Returns all sentences on a table of scores; rated: the scores are at the chosen learning rate. nil if nothing has a
--- score.
+-- Returns all sentences on a table of scores; nil without scores. rated: the scores are at the chosen learning rate.
 function M.describe(study, rated)
   return M.join(M.name_grid(study), M.name_answers(study), rated and M.name_rates(study))
 end

@@ -90,8 +90,7 @@ local function is_included(one, axis, frame)
   return not lists.find(canonical.sort_keys(one.by), function(name) return name ~= axis and name ~= one.axis end)
 end
 
--- Returns the exact matches of a cell by the number on an axis, as lists of shares; and which numbers are beyond
--- training.
+-- Returns lists of a cell's shares of exact matches by the number on an axis; and which numbers are beyond training.
 local function list_matches(study, cell, axis, frame)
   local matches, beyond = {}, {}
   for _, one in ipairs(list_conditions(study, cell)) do

@@ -16,14 +16,12 @@ local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
--- Returns the axis of the evaluations' numbers, from the first run of the page that has a score, or else of the study;
--- nil if no run has a score.
+-- Returns the axis of the numbers, from the first run of the page that has a score, or else of the study; or nil.
 function M.find_axis(study)
   local run = cells.list_scored_runs(study)[1] or cells.list_scored_runs(study.whole)[1]
   return run and run.axis
 end
 
--- Returns the score of a run at the number n of its first axis.
 local function find_score(run, scored, n)
   for _, evaluation in ipairs(runs.get_curve(run, scored.split)) do
     for i, length in ipairs(evaluation[scored.metric] and evaluation.lengths or {}) do

@@ -2,8 +2,7 @@
 --
 -- Input: a study with its cells read (cells.lua), an item (items.lua), the paper's numbers (published.lua). Output: a
 -- table { title, about, corner, subs, columns, rows, notes } for the renderers: columns = { { title }, ... }; subs are
--- the titles of the values in each cell; rows = { { title, last, cells } }, where cells are entries of
--- table_entries.lua.
+-- the titles of the values in each cell; rows = { { title, last, cells (table_entries.lua) } }.
 
 local canonical = require("base.canonical")
 local captions = require("lab.study.report.tables.captions")
@@ -43,13 +42,11 @@ function M.list_panels(study, item)
   return item.panels and M.list_values(study, item.panels) or { false }
 end
 
--- Returns the name of a value without context: its label in the study's report, or else the value, a number after the
--- name of its axis.
+-- Returns the name of a value without context: its label in the report, or the value, a number after its axis's name.
 function M.label(study, axis, value)
   return study.labels and study.labels[value] or tonumber(value) and ("%s %s"):format(axis, value) or value
 end
 
--- Returns the title of a row, whose axis the corner of the table names.
 local function label_row(study, value)
   return study.labels and study.labels[value] or value
 end
@@ -63,7 +60,6 @@ end
 M.SETS = { epoch = "last epoch, while it was trained", train = "training", test = "held out",
   validation = "validation", in_distribution = "in_distribution", between = "between", beyond = "beyond" }
 
--- Marks the best number of each column.
 local function mark_columns(rows, columns, metric)
   for column in ipairs(columns) do
     entries.mark_best(lists.map(rows, function(row) return row.cells[column] end), metric)
@@ -81,8 +77,7 @@ function M.make_title(item, default)
   return (item.title or default:gsub("^%l", string.upper)) .. format_where(item.where)
 end
 
--- Makes the table of an item. what: a description of its numbers, which is the title if the item has none; details:
--- further sentences.
+-- Makes the table of an item. what: its numbers in words, the title if the item has none; details: further sentences.
 function M.complete(item, what, details, published, columns, rows, notes)
   return { title = M.make_title(item, what), about = captions.join(item.title and what, details), corner = item.rows,
     subs = published and { "ours", "paper", "diff" } or { "" }, columns = columns, rows = rows,

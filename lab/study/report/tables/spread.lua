@@ -15,8 +15,7 @@ local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
--- Returns { mean, within, between, groups, runs } of a list of lists of scores; groups and runs are numbers, within and
--- between are nil if undefined.
+-- Returns { mean, within, between, groups, runs (numbers) } of lists of scores; within and between: nil if undefined.
 function M.compute(lists_of_scores)
   local groups = lists.filter(lists_of_scores, function(list) return #list > 0 end)
   local all = lists.collect(groups, function(list) return list end)

@@ -210,8 +210,7 @@ function M.make_set_entry(cell, item, split, published, key, metric)
   return made
 end
 
--- Makes an entry with a statistic of a column's values, and of the paper's values. The entry is empty if a row has no
--- value, unless `some` is true.
+-- Makes an entry with a statistic of a column's values, and of the paper's; empty if a row has no value, unless `some`.
 function M.make_summary(rows, column, statistic, some, form, published, difference_form)
   local function take(name)
     local values = lists.map(rows, function(row) return row.cells[column][name] end)
@@ -251,7 +250,6 @@ function M.mark_best(cells, metric)
   end
 end
 
--- Returns the cautions of all entries, each after its row and column.
 function M.collect_notes(rows, columns)
   local notes = {}
   for _, row in ipairs(rows) do

@@ -39,8 +39,7 @@ local function measure_widest(texts)
   return lists.max(texts, measure_width)
 end
 
--- Returns the left column as lines: the corner, an empty line next to titles of values, and the titles of rows; and its
--- width.
+-- Returns the left column as lines: the corner, a line beside the values' titles, the titles of rows; and its width.
 local function format_left(model)
   local titles = lists.map(model.rows, function(row) return row.title end)
   local lines = lists.join({ model.corner, #model.subs > 1 and "" or nil }, titles)
@@ -48,8 +47,7 @@ local function format_left(model)
   return lists.map(lines, function(text) return pad(text, width, true) end), width
 end
 
--- Returns a column as lines: its title, the titles of its values if there are several, and the values in each row; and
--- its width.
+-- Returns a column as lines: its title, those of its values if there are several, the values by row; and its width.
 local function format_column(model, column)
   local title, values = model.columns[column].title, lists.map(model.rows, function(row)
     return row.cells[column].texts

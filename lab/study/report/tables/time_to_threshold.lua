@@ -3,8 +3,7 @@
 -- Input: a study with its cells read, an item { rows, threshold, split }. Output: a table as in score_tables.lua, with
 -- a row for each value of an axis. A row has the mean and deviation, over the runs at a cell's chosen learning rate
 -- that reached the threshold (in percent), of the step of the first evaluation at or above the threshold, and of the
--- seconds of training until then. A row is blank if no run reached it. M.interpolate_seconds and M.find_first serve
--- figures over time.
+-- seconds of training until then. A row is blank if no run reached it.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
@@ -16,8 +15,7 @@ local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
--- Returns the seconds of training at a step, interpolated in a clock from runs.read_clock; nil if they are not
--- recorded.
+-- Returns the seconds of training at a step, interpolated in a clock from runs.read_clock; nil if not recorded.
 function M.interpolate_seconds(clock, step)
   local before = { 0, 0 }
   for _, mark in ipairs(clock) do
