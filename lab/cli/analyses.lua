@@ -97,8 +97,7 @@ local OF_TRACES = {
 local SETS = { "test", "train", "validation" }
 local SPLITS = { "test", "in_distribution", "between", "beyond", "train", "validation" }
 
--- Analyses of all runs in a folder: name, summary, options. splits: those that an analysis can analyze, by default
--- SETS; split: the usual one, by default "validation".
+-- Analyses of all runs in a folder: name, summary, options. splits: by default SETS; split: by default "validation".
 local OF_STUDIES = {
   { "compare", "compare the cells of a study, or any runs, by statistical tests over their seeds", split = "test",
     splits = SPLITS, {

@@ -1,7 +1,6 @@
 -- The command line of `runs`.
 --
--- Input: the parser of cli.lua, or its result. Output: the verb is added to the parser; the result is settled: {
--- action, paths, name, where, ... }.
+-- Adds the verb to the parser of cli.lua; settles its result: { action, paths, name, where, ... }.
 
 local converters = require("cli.converters")
 local measures = require("spec.measures")

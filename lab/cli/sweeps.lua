@@ -57,8 +57,7 @@ function M.add(parser)
   options.add(sweep, {
     { "--jobs N", "number of cells at a time; default: as many as keep all processors busy",
       convert = converters.read_positive },
-    { "--hours N", "start no run after N hours; runs in training continue to their end",
-      convert = read_span },
+    { "--hours N", "start no run after N hours; runs in training continue to their end", convert = read_span },
     { "--out DIR", "folder of the runs", default = "runs" },
     { "--device DEVICE", "device that computes: cpu, cuda or cuda:N; default: cpu", convert = read_device },
     { "--arch LIST", AS_IN .. "train", convert = converters.read_architectures },

@@ -1,5 +1,4 @@
--- Checks the words of a command, and only that: exit 0 if they are valid, otherwise 2 and a message. The launcher runs
--- this check before it installs what the command needs.
+-- Checks the words of a command: exit 0 if they are valid, else 2 and a message. The launcher runs this check first.
 
 local root = arg[0]:match("^(.*)/lab/cli/usage%.lua$") or "."
 package.path = ("%s/generator/?.lua;%s/?.lua;%s"):format(root, root, package.path)

@@ -128,8 +128,7 @@ function Class:add_position(encoding, rows, stream, like)
   return ("%s(%s%s)"):format(self:add_table(rows), place, self.state.one_based and " - 1" or "")
 end
 
--- Finishes a class. Each block has its own class; composites with equal texts share a class. The class gets the first
--- of the words that is not the name of another class.
+-- Finishes a class; composites with equal texts share one. It gets the first of the words that names no other class.
 local function add_class(state, class, ...)
   local key = canonical.format({ class.modules, class.lines or {}, class.attention or {}, class.arguments })
   if not class.is_block and state.same[key] then
@@ -194,8 +193,7 @@ local function add_terms(terms, texts)
   lists.append(terms, lists.map(texts, function(text) return { page = text } end))
 end
 
--- Names the terms of an attention that the file does not contain yet, each once. The first terms keep their own names;
--- later terms get the name of the attention as a prefix.
+-- Names the terms of an attention that the file lacks. Terms after the first get the attention's name as a prefix.
 local function name_parts(state, class)
   local attention = class.attention
   attention.terms, attention.new_terms, attention.part = {}, {}, {}

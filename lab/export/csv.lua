@@ -1,8 +1,7 @@
 -- Exports runs and their evaluations as two flat CSV files: runs.csv with a line per run, equal to that of a report;
 -- and evaluations.csv with a line per run and condition, and a column for each axis of any evaluation.
 --
--- Input: { project, runs, study, scale, out, say }. Output: an exit code and, if it is not 0, a message. Writes only
--- below `out`, both files or none.
+-- Input: { project, runs, study, scale, out, say }. Output: an exit code, and a message if it is not 0.
 
 local canonical = require("base.canonical")
 local csv = require("lab.study.report.tables.csv")
@@ -64,17 +63,13 @@ local function format_run(study, axes, cell, run)
   return table.concat(lines)
 end
 
-local function list_columns(axes)
-  local names = lists.append(lists.join(FRONT, lists.map(axes, csv.format_field)), VALUES)
-  names[#names], names[#names + 1] = "evaluation_seed", "folder"
-  return names
-end
-
 function M.run(options)
   local study = must(INPUT, open_study.open(options, ""))
   local out = must(INPUT, write.choose_folder(options.runs, "csv", options.out))
   local axes = list_axes(study)
-  local evaluations = report_csv.make_file("evaluations.csv", report_csv.make_head(study, list_columns(axes)), study,
+  local columns = lists.append(lists.join(FRONT, lists.map(axes, csv.format_field)), VALUES)
+  columns[#columns], columns[#columns + 1] = "evaluation_seed", "folder"
+  local evaluations = report_csv.make_file("evaluations.csv", report_csv.make_head(study, columns), study,
     function(cell, run)
       return format_run(study, axes, cell, run)
     end)

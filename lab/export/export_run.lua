@@ -59,8 +59,7 @@ function M.make_request(plan, symbols, outputs)
   return {
     input = symbols,
     outputs = plan.task.data and outputs or nil,
-    positions = drawn.position_range > 0 and spread_positions(count, drawn.first_position, drawn.position_range)
-      or nil,
+    positions = drawn.position_range > 0 and spread_positions(count, drawn.first_position, drawn.position_range) or nil,
     distances = drawn.distance_range > 0 and spread_distances(count, drawn.distance_range) or nil,
   }
 end

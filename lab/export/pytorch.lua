@@ -83,12 +83,6 @@ function M.find_problem(spec)
   end
 end
 
-local function find_input_encoding(net)
-  return lists.any(net.ops, function(op)
-    return op.kind == "embed" and op.encoding and op.encoding.kind ~= "none" and op.encoding.kind
-  end)
-end
-
 local function find_block_encoding(net)
   for _, op in lists.iterate_nested(net.scopes, "ops") do
     if op.kind == "place" then
@@ -150,8 +144,7 @@ local function write_places(positions, needs, additive)
   return facts
 end
 
--- Lines for positions and distances in a network of two streams, whose positions are token numbers. made: variables
--- that the network's forward pass reads (classes.lua).
+-- Lines for positions (token numbers) and distances in a network of two streams. made: variables that it reads.
 local function write_stream_places(streams, made)
   local lines, distances = {}, {}
   for i, stream in ipairs(streams) do
@@ -273,8 +266,7 @@ local function derive_file_facts(spec, run)
   local about = {
     ("Trained by Longhand on %s: plan %s, seed %s, learning rate %s, step %s."):format(plan.task.kind, plan.digest,
       run.info.seed, run.info.learning_rate, escape.python(run.metadata.step or "unknown")),
-    ("%d parameters; %s %s%s."):format(plan.parameters, wording.choose_article(model.kind),
-      (model.kind:gsub("_", "-")),
+    ("%d parameters; %s %s%s."):format(plan.parameters, wording.choose_article(model.kind), (model.kind:gsub("_", "-")),
       model.source and ", whose network is " .. escape.python(model.source:match("[^/]*$")) or ""),
   }
   return {
@@ -286,7 +278,10 @@ local function derive_file_facts(spec, run)
 end
 
 local function add_network(facts, spec, net, attentions, facets)
-  local additive, in_blocks, two = find_input_encoding(net), find_block_encoding(net), net.streams[2] ~= nil
+  local in_blocks, two = find_block_encoding(net), net.streams[2] ~= nil
+  local additive = lists.any(net.ops, function(op)
+    return op.kind == "embed" and op.encoding and op.encoding.kind ~= "none" and op.encoding.kind
+  end)
   local family = attentions[1] and attentions[1].family or spec.plan.first
   if not two then
     local needs = lists.merge({ positions = in_blocks and true or nil },
@@ -337,8 +332,7 @@ local function derive(spec, run, net)
   return facts
 end
 
--- Returns the facts for the template; or nil and the part that cannot be exported. run: { info, metadata }, the content
--- of run.json and the metadata of the checkpoint.
+-- Returns the facts for the template; or nil and a message. run: { info (run.json), metadata (of the checkpoint) }.
 function M.derive_facts(spec, run, net)
   local problem = M.find_problem(spec)
   if problem then

@@ -1,5 +1,4 @@
--- Exports runs as event files of TensorBoard. Python writes them with a package that Longhand caches
--- (python/longhand/events.py).
+-- Exports runs as event files of TensorBoard. Python writes them (python/longhand/events.py).
 --
 -- Input: { project, runs, out }. Output: an exit code and, for an error found here, a message.
 

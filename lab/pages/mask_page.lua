@@ -1,9 +1,8 @@
 -- Masks of a plan, pair by pair, and as a picture: the output of `plan --mask`.
 --
 -- Input: an attention of a plan (encoding_facets.lua), its queries and keys; or a plan. Output of M.list_cells: for
--- each head { rows }: for each query, the values that the head adds to the scores of all keys, false for hidden keys;
--- if heads are equal, one head represents all. Output of M.draw: the text of an SVG at the longest lengths of training,
--- up to 400 tokens; it is deterministic.
+-- each head { rows }, by query the values that it adds to the scores of keys, false if hidden; if heads are equal, one
+-- head represents all. Output of M.draw: the text of an SVG at the longest lengths of training, up to 400 tokens.
 
 local lists = require("base.lists")
 local pages = require("facets.pages")

@@ -1,5 +1,4 @@
--- Memory of a trainer on the CPU, in bytes: the buffers of the network (buffers.lua), memory of attention, tables of
--- positions and packed weights.
+-- Memory of a trainer on the CPU, in bytes: the network's buffers (buffers.lua), attention, tables, packed weights.
 --
 -- Input: a plan with its network (plan.cpu); a size, the tokens of every stream, { T } or { S, T }; a number of
 -- sequences; a level of levels.lua, by default the widest. Output: bytes, counted as lay_out, shared_bytes and

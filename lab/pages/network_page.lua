@@ -15,14 +15,11 @@ function M.format_count(n)
   return (tostring(n):reverse():gsub("(%d%d%d)", "%1,"):gsub(",$", ""):reverse())
 end
 
--- Returns "5 times"; with loops over the same parameters "5 times, 3 loops".
-local function format_times(scope)
-  local loops = scope.times // scope.count
-  return wording.count(scope.count, "time") .. (loops > 1 and (", %d loops"):format(loops) or "")
-end
-
+-- Returns "block, 5 times"; with loops over the same parameters "block, 5 times, 3 loops".
 local function format_title(scope, i)
-  return i == 1 and "the network" or ("%s, %s"):format(scope.name, format_times(scope))
+  local loops = scope.times // scope.count
+  return i == 1 and "the network" or ("%s, %s"):format(scope.name, wording.count(scope.count, "time"))
+    .. (loops > 1 and (", %d loops"):format(loops) or "")
 end
 
 local function format_measure(number, unit, format)
@@ -31,8 +28,7 @@ end
 
 local function make_row(operation)
   local reads = #operation.reads > 0 and ": " .. table.concat(operation.reads, ", ") or ""
-  return { operation.name,
-    operation.shape and ("[%s][%s]"):format(operation.shape[1], operation.shape[2]) or "",
+  return { operation.name, operation.shape and ("[%s][%s]"):format(operation.shape[1], operation.shape[2]) or "",
     operation.parameters > 0 and M.format_count(operation.parameters) or "", format_measure(operation.kept_bytes, 1e3,
     "%.1f"), format_measure(operation.scratch_bytes, 1e3, "%.1f"), format_measure(operation.flops, 1e9, "%.3f"),
       operation.words .. reads }

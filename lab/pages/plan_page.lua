@@ -18,8 +18,7 @@ local M = {}
 
 local format_count = network_page.format_count
 
--- Returns the choices that change no bit, by level; levels with equal choices share an entry. These choices depend on
--- the machine, so generated files do not contain them.
+-- Returns the machine's choices that change no bit, by level; levels with equal choices share an entry.
 local function list_tuned_choices(plan)
   local list = {}
   for i, choice in ipairs(plan.tuned[1].choices) do
@@ -187,8 +186,7 @@ local function draw_network(spec, options)
   return DONE
 end
 
--- The verb `plan`. options: { open, say, out, graph, mask, json }, the arguments of the verb (verbs.lua). Returns an
--- exit code, and a message if the code is not 0.
+-- The verb `plan`. options: { open, say, out, graph, mask, json } (verbs.lua). Returns an exit code and a message.
 function M.run(options)
   if options.out and not options.graph and not options.mask then
     return USAGE, "longhand plan: --out FILE: is for the pictures of --graph and --mask"

@@ -44,8 +44,7 @@ local function find_study(root, id)
   return study and study.study
 end
 
--- Returns the text of a run.json with another name of its spec, which is at the beginning of the file and in the spec;
--- nil if the text has another form.
+-- Returns the text of a run.json with another name at its beginning and in its spec; nil if it has another form.
 local function rename_text(text, id, name)
   local old, new = ('"id":"%s"'):format(id), ('"id":"%s"'):format(name)
   local changed = text:gsub("^{" .. old, "{" .. new):gsub('("spec":)(%b{})', function(key, spec)
@@ -87,8 +86,7 @@ local function find_refusal(root, list, id, name)
     .. id, study) or find_running(list)
 end
 
--- Renames the runs of a spec, as if the spec's file had had that name. A rename that was interrupted is completed by
--- the same command: run.json may have either name.
+-- Renames the runs of a spec. The same command completes an interrupted rename: run.json may have either name.
 function M.rename(root, list, id, name)
   local message = find_refusal(root, list, id, name)
   local done = not message

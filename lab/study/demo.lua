@@ -37,8 +37,7 @@ local function compute_mean(run, field, from, to)
   end))
 end
 
--- Returns the number of steps that fits the time, and the expected time, with evaluation included; sequences longer
--- than average cost more than in proportion.
+-- Returns the number of steps that fits the time, and the expected time, evaluation included.
 local function decide_steps(options, rate, wanted)
   local function estimate_seconds(steps)
     return #RUNS * steps / rate * 1.15 + 10

@@ -1,5 +1,4 @@
--- The verb tune: searches choices that cannot change a rounding on this machine, stores the best values, and proposes
--- values of choices that can change a rounding.
+-- The verb tune: searches and stores choices that change no rounding on this machine, and proposes others.
 --
 -- Input: { project, spec, set, seconds, lengths, level, threads, say }. Output: an exit code, and a message. Better
 -- values alone are stored, in place of those of an earlier search; a search that is stopped keeps its values so far.
@@ -64,8 +63,7 @@ function M.write(key, entry)
   return written and path, message
 end
 
--- Stores values in an entry with today's date. An entry with equal values keeps its date: builds depend on the entry,
--- so a new date would rebuild every trainer.
+-- Stores values in an entry with today's date. Equal values keep their date: a new one would rebuild trainers.
 local function remember(job, values, gain)
   local earlier = job.earlier
   if earlier and tuning.format(earlier.values) == tuning.format(values) then

@@ -206,7 +206,7 @@ function TestPlaces.test_entries_that_are_not_regular_files()
     lu.assertEquals({ run.damaged, #list }, { true, name == "metrics.jsonl" and 0 or 1 })
     lu.assertEquals(run.notes[1]:match("^[^;]*"), name .. ": found a named pipe")
     lu.assertEquals(#run_files.find(run_files.find_root(dir)), 1)
-    lu.assertNil(run_files.read_last_metrics(dir) and name == "metrics.jsonl" or nil)
+    lu.assertNil(run_files.read_last_line(dir, "metrics.jsonl") and name == "metrics.jsonl" or nil)
     support.clean()
   end
   local dir = write_run("device", "rr", 1, 0.1, { exit = 0 })

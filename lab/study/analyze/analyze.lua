@@ -2,8 +2,7 @@
 --
 -- Input: { project, what, runs, out, seed, say } and the options of the analysis: see cli.lua; say prints a line. runs
 -- is a folder of runs, or, for analyses of traces, a list of runs. These analyses also take { lengths, trainer, spec,
--- provide }: provide builds a spec and returns its folder. Output: an exit code and, if it is not 0, a message; the
--- files are in `out`. Temporary files are removed.
+-- provide }: provide builds a spec and returns its folder. Output: an exit code and a message; files in `out`.
 --
 -- An analysis is a module with run(opened, options): opened is a list of sources (source.lua) or a study; its options
 -- also have `folder`, for temporary files, and `study`. The result is a list of files with `picture`, a picture of

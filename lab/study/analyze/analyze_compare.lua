@@ -26,8 +26,7 @@ local number = sheets.format_number
 local MOST_NAMED = 12 -- cells in a message
 local APART = 0.05 -- least gap between two clumps of seeds, as a share of the metric's full scale
 
--- Whether a group's seeds form two clumps: those that generalise and the others, with a gap wider than each clump.
--- passed: whether each seed generalises.
+-- Whether the seeds that generalise and the others form two clumps, with a gap wider than each. passed: by seed.
 local function is_clumped(group, passed)
   local function find_range(is_good)
     return scales.find_range({ lists.map(group.scores, function(score, i)
@@ -109,8 +108,7 @@ local function test_pairs(sets, reference)
   return list
 end
 
--- Returns the verdict on a pair. A test that is not significant shows nothing: only the test of equivalence can show
--- that two means are nearly equal.
+-- Returns the verdict on a pair. Only the test of equivalence can show that two means are nearly equal.
 local function choose_verdict(pair)
   if not pair.raw then
     return "no spread"
@@ -154,8 +152,7 @@ end
 -- describes the conditions of most scores (runs.lua), answers the decoding (captions.lua).
 --   sets and groups are those of cell_groups.lua. Each group also has mean, sd, error (of the mean); low, high: the
 -- bootstrap's interval of the mean; judged: the number of seeds that have a score of the criterion (metrics.lua);
--- generalise: how many of them generalise; share_low, share_high: the exact interval of their share; clumped: whether
--- the seeds form two clumps.
+-- generalise: how many do; share_low, share_high: the exact interval of their share; clumped: in two clumps.
 --   A pair has a, b (groups of a set); test: that of a - b (inference.test_welch); method: the deciding test, "Welch"
 -- or "permutation"; raw, p: its p before and after Holm's correction; these are nil if all seeds of both groups have
 -- one score; low, high: the bootstrap's interval of a - b; least: the least p of a permutation test with these numbers
@@ -217,14 +214,11 @@ local function format_share(group)
   return group.judged > 0 and ("%d of %d"):format(group.generalise, group.judged) or sheets.MISSING
 end
 
-local function list_notes(result)
-  return lists.append(lists.map(result.groups, function(group)
+local function tabulate_groups(result, options)
+  local clumped = lists.map(result.groups, function(group)
     return group.clumped and ("%s: two clumps of seeds; %s seeds generalise; the mean describes neither clump"):format(
       cell_groups.format_title(group), format_share(group)) or nil
-  end), result.notes)
-end
-
-local function tabulate_groups(result, options)
+  end)
   local form = metrics.of[result.metric].factor == 100 and "%.2f" or "%.4f"
   return sheets.tabulate({ name = "groups", title = format_scored(result, options) .. ", at the last step",
     about = (result.answers and result.answers .. "; " or "") .. ("over seeds; sd has n - 1 in its denominator; "
@@ -236,7 +230,7 @@ local function tabulate_groups(result, options)
         group.mean), number(form, group.sd), number(form, group.error), number(form .. " to " .. form, group.low,
         group.high), format_share(group), group.share_low and ("%.1f%% to %.1f%%"):format(100 * group.share_low,
           100 * group.share_high) or sheets.MISSING, ("%g"):format(group.rate) }
-    end), notes = list_notes(result) })
+    end), notes = lists.append(clumped, result.notes) })
 end
 
 local function tabulate_pairs(result, options)

@@ -1,5 +1,4 @@
--- Attention weights of every head while a model answers a given input, and the bias that its encoding adds to scores
--- (heat maps as in Duan and Shi 2024; docs/analyses.md).
+-- Attention weights of every head while a model answers an input, and the bias on scores (as in Duan and Shi 2024).
 --
 -- Input: runs as analyze.lua opens them, and texts, frame, layers (layer indices; nil: all), spec (the runs' spec; nil:
 -- the spec in run.json). Output: the files decoding.csv (a line for each symbol of an answer), trace-N.safetensors (the
@@ -40,9 +39,8 @@ local function make_answer(answers, targets, names)
   return answer
 end
 
--- Returns a stream { reads, writes }: lists of the symbols that it reads and that its queries write, up to the end of
--- the answer. first: the token, from 1 on, whose query writes the answer's first symbol, or nil; forced: whether the
--- stream reads the symbols of the answer.
+-- Returns a stream { reads, writes }: the symbols that it reads and that its queries write, up to the answer's end.
+-- first: the token, from 1 on, whose query writes the answer's first symbol, or nil; forced: it reads the answer.
 local function make_stream(tokens, names, first, answer, forced)
   local reads, writes = {}, {}
   for i, text in ipairs(name_symbols(tokens, names)) do
@@ -56,8 +54,7 @@ local function make_stream(tokens, names, first, answer, forced)
   return { reads = reads, writes = writes, tokens = #tokens }
 end
 
--- Returns the streams { reads, writes, tokens } of a trace, where tokens is their number; and the answer. front: the
--- beginning of the names of its tensors.
+-- Returns the streams { reads, writes, tokens (number) } of a trace, and the answer. front: of the tensors' names.
 local function read_streams(source, trace, front)
   local function read_integers(name)
     return trace.entries[front .. name] and source:read(trace, front .. name)
@@ -75,8 +72,7 @@ local function read_streams(source, trace, front)
   return { make_stream(single, inputs, first, answer, model.kind == "decoder") }, answer
 end
 
--- Returns the streams of an attention's queries and keys, by its site; if the length of one of them does not agree with
--- the attention's shape, the other stream.
+-- Returns the streams of an attention's queries and keys, by its site; the other if the shape requires it.
 local function find_sides(site, streams, shape)
   local source, target = streams[1], streams[2]
   local function choose_side(stream, count)

@@ -132,8 +132,7 @@ end
 -- by puzzle as means over seeds, and similarity: { cosine, spearman, composite }, each { value, low, high }. compared:
 -- halves of the participants, a model that is always right, which is also `perfect`, and the cells as { name, count,
 -- similarity }. vectors: lists of included puzzles with equal numbers of vectors, which are their keys, 0 for all if
--- runs were not evaluated by vectors. everybody: people and cells, as summarise_by_vectors returns them. Copies of a
--- base puzzle are resampled together.
+-- runs were not evaluated by vectors. everybody: people and cells, as summarise_by_vectors returns them.
 local function compare_all(groups, options)
   local puzzles = find_puzzles(groups, options.split)
   local participants = options.trials and human_data.read_trials(options.trials, puzzles)

@@ -23,15 +23,12 @@ local function choose_sets(study, options)
   return cell_groups.list_sets(study, axis and cell_groups.choose_axis(study, axis), options.split)
 end
 
-local function make_noise_settings(options)
-  local words = lists.map(options.noise, function(deviation) return ("%.17g"):format(deviation) end)
-  return { ("eval.by.noise={ list = { %s } }"):format(table.concat(words, ", ")), "eval.noise=" .. options.mode }
-end
-
 -- Evaluates the runs of a group. Sets group.by_run, the lines of noise.csv of each run, one for every deviation; and
 -- group.drops if evaluation applies dropout. A trainer of the same model with noise evaluates a checkpoint.
 local function evaluate(group, options)
-  local from = source.open_group(group, options, make_noise_settings(options))
+  local words = lists.map(options.noise, function(deviation) return ("%.17g"):format(deviation) end)
+  local from = source.open_group(group, options, { "eval.by.noise={ list = { " .. table.concat(words, ", ") .. " } }",
+    "eval.noise=" .. options.mode })
   group.drops = from.run.info.spec.eval.dropout == true
   group.by_run = lists.map(group.runs, function(run)
     from.run = source.open_run(run.dir)

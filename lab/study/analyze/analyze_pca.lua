@@ -1,8 +1,7 @@
 -- Principal components of activations at two lengths (figure 5 of Ruoss et al. 2023; docs/analyses.md).
 --
--- Input: runs as analyze.lua opens them, and lengths, sequences, part. Output: the files pca.csv (a point per line),
--- summary.csv; the picture. The mean and two components of each run and site are fitted at the first length and applied
--- at the other lengths, not whitened.
+-- Input: runs as analyze.lua opens them, and lengths, sequences, part. Output: pca.csv, summary.csv, the picture. The
+-- mean and two components of each run and site are fitted at the first length and applied, not whitened, at others.
 
 local lists = require("base.lists")
 local pca = require("lab.study.analyze.mathematics.pca")
@@ -17,8 +16,7 @@ local M = {}
 local FAINT, COLOURED = 600, 1500 -- most grey and coloured points of a panel; the file has all points
 local INSIDE = 0.99 -- share of the fitted points within the radius that defines `outside`
 
--- Returns the activations of a part of every sequence: a list for each channel. Ends the analysis if an activation is
--- NaN or infinite: nothing can be fitted to it.
+-- Returns the activations of a part of every sequence, by channel. Ends the analysis if one is not finite.
 local function read_points(source, file, site, length, part)
   local name, channels = ("n%d.%s"):format(length, site), {}
   local sequences, tokens, width = table.unpack(file.entries[name].shape)
@@ -54,8 +52,7 @@ local function compute_radii(projected, fitted)
   end)
 end
 
--- Returns { site, fitted (pca.lua), lengths }; `lengths` has for each length { length, x, y, count, first, drift,
--- outside, spread }, which say_results explains.
+-- Returns { site, fitted (pca.lua), lengths }; lengths: { length, x, y, count, first, drift, outside, spread } of each.
 local function analyze_site(source, file, site, options, parts)
   local result, limit = { site = site, lengths = {} }, nil
   for i, length in ipairs(options.lengths) do

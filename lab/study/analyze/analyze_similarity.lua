@@ -168,9 +168,8 @@ local function compare(groups, models, options)
   return step
 end
 
--- Returns a list of steps { step, layers, shape, similarities, of_run }; find_similarities reads similarities. of_run:
--- by run, its cosines over all layers with other runs, a list of { group, cosine }. Groups get `mask`, a text, and
--- `without_dropout` if their evaluation applies dropout.
+-- Returns steps { step, layers, shape, similarities (for find_similarities), of_run }. of_run: by run, its cosines over
+-- all layers with other runs, a list of { group, cosine }. Groups get `mask`, a text, and `without_dropout`.
 local function compare_steps(groups, options)
   local sources, steps = lists.map(groups, function(group) return open_group(group, options) end), {}
   for _, step in ipairs(options.trained_only and { "trained" } or { "trained", "start" }) do

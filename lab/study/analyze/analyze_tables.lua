@@ -155,8 +155,7 @@ local function compute_similarity(a, b)
   return statistics.mean(values)
 end
 
--- Returns the cosines between tables of each pair of groups, over all pairs of their seeds; within a group, over pairs
--- of different seeds: a list of { a, b, step, values }.
+-- Returns { a, b, step, values }: cosines between tables of each pair of groups, for all pairs of different runs.
 local function compare_groups(result)
   return lists.collect(STEPS, function(step)
     return lists.map(cell_groups.list_pairs(result.groups), function(pair)

@@ -115,8 +115,7 @@ function M.find_usual_grid(groups, split)
   return runs.find_usual_grid(lists.collect(groups, function(group) return group.runs end), split)
 end
 
--- Returns notes on rates: for each set of examples that chose rates among several, the number of cells, and a caution
--- if it is the set of the compared examples.
+-- Returns notes: by set that chose among rates, the number of cells; and a caution if the scores are of that set.
 local function note_rates(groups, split)
   local chosen = lists.map(groups, function(group)
     local run = group.cell.summary.top

@@ -3,8 +3,7 @@
 -- Input: tables as flat lists, row-major, all with the same rows and columns. Output of M.measure: for each table A and
 -- the reference B { norm, nuclear, plain, distance, unit, cosine, rotated }: the norm of A; the nuclear norm of A^T B;
 -- |A - B|; the least |A Q - B| over orthogonal Q; the same with A and B at unit norm; the cosine of A and B; on
--- request, A Q. unit and cosine are nil for a table of zeros. LAPACK does the algebra, in runtime/tools/procrustes.c,
--- which is compiled at the first call.
+-- request, A Q. unit and cosine are nil for a table of zeros. runtime/tools/procrustes.c calls LAPACK.
 
 local correlation = require("lab.study.analyze.mathematics.correlation")
 local lists = require("base.lists")

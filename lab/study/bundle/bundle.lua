@@ -62,16 +62,7 @@ Add it to the folder licences: some licences require that their text accompanies
 
 -- Returns the software of a static library, as NOTICE names it. package: the name of the library's package, or "-".
 local function name_part(name, package)
-  if name == "libc.a" then
-    return package:find("^musl") and MUSL or GLIBC
-  end
-  return PARTS[name] or name
-end
-
--- Lists the static libraries whose code a trainer with this linking ("static" or "dynamic") contains.
-local function list_archives(project, linking)
-  return lists.find_all((shell.capture(shell.make_command(project.root, project:build_setting(), "print-archives",
-    "STATIC=" .. (linking == "static" and "1" or "")))), "%S+")
+  return name == "libc.a" and (package:find("^musl") and MUSL or GLIBC) or PARTS[name] or name
 end
 
 -- Fills folder/licences. Returns the text of NOTICE, and the libraries without a known licence; or nil and a message.
@@ -132,8 +123,7 @@ local function run_in(folder, script, ...)
   must_succeed(code == 0, said)
 end
 
--- Returns the requirements of the trainers, which are all linked in the same way, as a text; or nil and a message if
--- they need more than libc and a driver.
+-- Returns the requirements of the trainers as a text; or nil and a message if they need more than libc and a driver.
 local function find_needs(items)
   local trainer, strange = paths.resolve(items[1].dir) .. "/trainer", {}
   local info = json.decode((shell.capture({ trainer, "info", "--json" })))
@@ -253,7 +243,9 @@ local function finish(options, study, cells, items, linking)
   local name = archive:match("[^/]*$"):gsub("%.tar%.gz$", ""):gsub("%.tgz$", "")
   local needs, problem = find_needs(items)
   local bundle = { out = paths.resolve(archive), name = name ~= "" and name or title, needs = needs }
-  local parts = { items = items, files = {}, archives = list_archives(options.project, linking) }
+  local parts = { items = items, files = {}, archives = lists.find_all((shell.capture(shell.make_command(
+    options.project.root, options.project:build_setting(), "print-archives",
+    "STATIC=" .. (linking == "static" and "1" or "")))), "%S+") }
   local runs
   if needs then
     parts.own, runs = make_texts(options, study, items, cells, packing.make_groups(cells, SIDE_BY_SIDE), parts.files,

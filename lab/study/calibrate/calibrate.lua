@@ -37,8 +37,7 @@ local FAMILIES = {
   { name = "cross", choices = "cross", ending = ".cross", words = "cross-attention" },
 }
 
--- Traces the average attention over correctly answered examples. job: { run, resolved (its spec), options, choices,
--- source, kind ("attention" or "scores"), length }.
+-- Traces the average attention over correct examples. job: { run, resolved, options, choices, source, kind, length }.
 local function trace_average(job)
   local split = job.run.info.data and { "--split", "train", "--shuffle" } or {}
   return job.source:trace(job.kind, lists.join({ "--lengths", job.length, "--examples", job.options.samples,

@@ -1,8 +1,7 @@
 -- Controls for a calibrated bias: each bias here has one wrong property, to show how much of the effect remains.
 --
 -- Input: the lines of a family, { list = { { head, direction, line, value } }, choices }, the teacher's matrix { rows,
--- columns }, the family's name, `drawing` of inference.lua. Output: the lines of the control, in the same form; the
--- input lists are not changed.
+-- columns }, the family's name, `drawing` of inference.lua. Output: the lines of the control, in the same form.
 --   values    the same lines with the value 0: only the mask remains
 --   heads     each head's lines at another head, shifted by the same number of heads. Heads of one attention are
 --             equivalent before training, so a difference from the calibrated bias is chance; a single head keeps

@@ -97,8 +97,7 @@ function M.make_words(choice, study)
     lists.collect(choice.only or {}, function(one) return { "--only", one.word } end))
 end
 
--- Reports cells that do not exist, and an empty selection. ids: those of all cells; scales: the names of the study's
--- scales; count: the number of selected cells.
+-- Reports unknown cells and an empty selection. ids: of all cells; scales: their names; count: of selected cells.
 function M.check(choice, study, ids, count, d)
   for _, id in ipairs(choice.cells or {}) do
     if not lists.has(ids, id) then

@@ -89,9 +89,8 @@ local function list_points(axes)
   return lists.filter(list, function(point) return is_combination(axes, point) end)
 end
 
--- Returns the id of a cell from the names of its values. After a study's prefix, the axis' name precedes a number, as
--- in sort_width_64, unless the id would be too long. Without a prefix, the first axis' name precedes if the values give
--- no valid id, such as 16 and 0.5.
+-- Returns a cell's id from its values' names. After a prefix, the axis' name precedes a number, as in sort_width_64,
+-- unless the id would be too long. Else the first axis' name precedes values such as 16 and 0.5.
 local function make_id(study, point)
   local function join(first, is_long)
     return table.concat(lists.join(first, lists.map(point, function(value, i)
@@ -315,8 +314,7 @@ function M.expand(project, argument, options)
     axes = axes, cells = cells, ids = work.all, warnings = lists.drop_repeats(work.warnings) }
 end
 
--- Returns the spec of STUDY:CELL or STUDY:SCALE:CELL, as project:plan returns it; or nil and the errors as text. out:
--- the folder of all runs, by default runs.
+-- Returns the spec of STUDY:CELL or STUDY:SCALE:CELL, as project:plan does; or nil and errors. out: the folder of runs.
 function M.plan_cell(project, text, sets, out)
   local argument, scale, id = choice.split(text)
   local study, message = M.expand(project, argument, { scale = scale, choice = { cells = { id } }, set = sets,

@@ -1,5 +1,4 @@
--- Arguments of `sweep` and `bundle`: a study at a scale, some of its cells, or a grid from flags, --axis FIELD=VALUES
--- over a spec, as the text of a study.
+-- Arguments of `sweep` and `bundle`: a study at a scale, some cells, or a grid from flags, --axis FIELD=VALUES.
 --
 -- Input: the options of the verb, with project and `out`, the folder of all runs. Output: none; errors end the command.
 -- Sets options.study, scale and choice. A grid from flags becomes a study file in the folder of runs: options.study is

@@ -4,9 +4,8 @@
 -- below, seeds, learning_rates, stages, report, scored, scales }: prefix, the first part of all cells' names or nil;
 -- axes, a list of { name, values = { { name, fragment, learning_rates, seeds, with } } }; below, the fragments that
 -- values override; stages, from stages.lua; report, plain data or nil; scored, { split, select, metric, generalises },
--- each nil unless the file sets it, or nil. Or nil, with the errors in the diagnostics.
--- Invariants: reads files, writes none; reports all errors that it finds in one run; the content of fragments is
--- checked later, when a cell is resolved.
+-- each nil unless the file sets it, or nil. Or nil, with the errors in the diagnostics. Invariants: reads files, writes
+-- none; reports all errors that it finds in one run; fragments are checked when a cell is resolved.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -27,8 +26,7 @@ local NUMBER = "^%-?%d+%.?%d*[e+%-%d]*$" -- in the form that canonical writes
 local FIELDS = { "title", "prefix", "base", "axes", "seeds", "learning_rates", "scales", "report", "stages" }
 local AXIS_FIELDS = { "name", "values", "use", "only" }
 local SCALE_FIELDS = { "base", "seeds", "learning_rates", "axes" }
-M.SECTIONS = { task = true, encoding = true, model = true, train = true, eval = true, precision = true,
-  init = true }
+M.SECTIONS = { task = true, encoding = true, model = true, train = true, eval = true, precision = true, init = true }
 local MOST_RATES = 64 -- runtime/cli/options.h
 
 -- Sets that an evaluation can have.
@@ -294,8 +292,7 @@ local function read_criterion(context, node, path)
     above = percent }
 end
 
--- Reads { split, select, metric, generalises }: the set and the metric whose mean is a score, the set that selects the
--- learning rate, and the criterion.
+-- Reads { split, select, metric, generalises }: set and metric of scores, the set that chooses the rate, the criterion.
 local function read_scored(context, node)
   local scored = { split = "test" }
   for name, inner in tree.iterate(node) do
@@ -341,8 +338,7 @@ local function read_fields(context)
   return study
 end
 
--- options: root, diagnostics, scale, names(folder, ending) -> base names of the files in a folder, given: a replacement
--- for the file, in the form of load.lua.
+-- options: root, diagnostics, scale, names(folder, ending) -> base names, given: a replacement for the file (load.lua).
 function M.read(path, options)
   local d = options.diagnostics
   local before = d:count()

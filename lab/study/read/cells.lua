@@ -78,8 +78,7 @@ function M.list_scored_runs(study)
   return filter_scored(lists.collect(study.cells, function(cell) return cell.runs end))
 end
 
--- Returns the statistics of the runs of each learning rate, in ascending order of rates. rate: the learning rate;
--- asked: the number of its requested runs.
+-- Returns statistics of the runs of each learning rate, ascending: { rate, asked (its requested runs), ... }.
 local function group_by_rate(list)
   local groups = lists.group(list, function(run) return run.learning_rate or 0 end)
   table.sort(groups, function(a, b) return a.key < b.key end)
@@ -227,8 +226,7 @@ function M.select(study, where, only)
   return setmetatable({ cells = kept, axes = axes }, { __index = study })
 end
 
--- Removes the evaluations of runs with another decoding than that of the cell's spec (greedy, if the spec is unknown),
--- if some runs of the cell have the decoding of the spec.
+-- Removes evaluations with another decoding than the spec's (greedy if unknown), if some runs of the cell have that.
 local function drop_other_decodings(cell)
   local wanted = lists.get(cell.spec, "resolved.eval.decoding") or "greedy"
   local others = lists.filter(cell.runs, function(run) return run.decoding and run.decoding ~= wanted end)
@@ -353,8 +351,7 @@ local function make_key(group, spec)
   return { task = name, encoding = name_encoding(group.id, name) }, spec and spec.task.data ~= nil and name == group.id
 end
 
--- Returns the axes of groups of runs, from their keys. nameless: all tasks have only the names of specs, so that an
--- axis of encodings is not needed.
+-- Returns the axes of groups of runs, from their keys. nameless: no axis of encodings, as tasks are names of specs.
 local function make_axes(groups, nameless)
   local axes = lists.map({ "task", not nameless and "encoding" or nil }, function(name)
     return { name = name, values = lists.drop_repeats(lists.map(groups, function(group) return group.key[name] end)) }

@@ -16,10 +16,7 @@ local known = {} -- results of earlier calls
 -- Returns the number of items in a JSON list of numbers and names, from the text between its brackets.
 local function count_items(text)
   local plain = text:gsub('"[^"]*"', "0")
-  if not plain:find("%d") then
-    return 0
-  end
-  return select(2, plain:gsub(",", "")) + 1
+  return plain:find("%d") and select(2, plain:gsub(",", "")) + 1 or 0
 end
 
 -- Returns the numbers of input and output tokens of a line, nil if it lacks a list; parses unusual lines as JSON.

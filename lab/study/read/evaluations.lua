@@ -74,8 +74,7 @@ local function average_lines(group, is_own)
 end
 
 -- Merges lines that share a number on the first axis. Conditions with another frame than in training are reported
--- separately and excluded from all means. If the number alone is also a condition, finer conditions consist of other
--- examples and are excluded from its mean.
+-- separately and excluded from all means. If the number alone is a condition, finer ones are excluded from its mean.
 local function join_lines(lines, axis)
   local whole = lists.index_by(lists.filter(lines, function(line)
     return not line.by or line.by[axis] ~= nil and is_alone(line.by)
@@ -184,8 +183,7 @@ end
 
 -- Summarises evaluations during training (eval.during): from the rows of their lines and the run's spec, a list of {
 -- step, mean, sets }. mean: the means { accuracy, accuracy_teacher_forced, exact_match, loss } over all held-out
--- examples, or over training examples if none are held out. sets: the same means over the examples of each set of
--- dataset files, by the set's name.
+-- examples, or over training examples if none are held out. sets: the same means by set of dataset files.
 function M.summarise_training(rows, spec)
   local splits = lists.get(spec, "eval.during.splits")
   local only = splits and #splits == 1 and splits[1] -- lines omit the name if there is a single set

@@ -1,7 +1,7 @@
 -- SHA-256 of a data file, by the system's program if there is one: sha256.lua takes a hundred times as long.
 --
--- Input: a path. Output: 64 hexadecimal digits in lower case, or nil if the file cannot be read. A file is read only
--- once while its inode, size and times stay the same.
+-- Output: 64 hexadecimal digits in lower case, or nil for an unreadable file. It is read once per inode, size and
+-- times.
 
 local lfs = require("lfs")
 local sha256 = require("base.sha256")

@@ -37,9 +37,8 @@ local function choose_criterion(study, metric)
   return { metric = "exact_match", above = EXACT }
 end
 
--- Returns a study's `scored`, { split, select, metric, generalises }, with defaults filled in; select stays nil if the
--- study names no set (cells.lua). given: the fields that the study sets. requested: a metric that replaces the study's,
--- whose criterion is kept; or nil.
+-- Returns a study's `scored`, { split, select, metric, generalises }, with defaults; select stays nil if the study
+-- names no set. given: the fields that the study sets. requested: a metric instead of the study's, or nil.
 function M.complete_scored(study, given, requested)
   local scored = { split = given.split or "test", select = given.select, metric = given.metric }
   -- papers print accuracy; without a paper, models that answer token by token are scored by exact match

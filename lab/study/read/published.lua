@@ -1,7 +1,7 @@
 -- Numbers that papers print: CSV files under spec/published, some of them with the settings of the measurements.
 --
--- Input: a project and a name such as "ruoss_2023/table1". Output: { name, path, columns, rows }, where a row maps
--- column names to texts; or nil and a message.
+-- Input: a project and a name such as "ruoss_2023/table1". Output: { name, path, columns, rows (texts by column) }; or
+-- nil and a message.
 
 local lists = require("base.lists")
 local write = require("base.write")

@@ -77,10 +77,8 @@ local QUESTIONS = {
 function M.list(run)
   local spec = run.facts.spec
   return lists.map(spec and QUESTIONS or {}, function(question)
-    local answer = question[2](spec, run.facts)
-    if question[1] == "training steps" and run.test then
-      answer = ("%d"):format(run.test.step)
-    end
+    local answer = question[1] == "training steps" and run.test and ("%d"):format(run.test.step)
+      or question[2](spec, run.facts)
     return answer and { question = question[1], answer = answer } or nil
   end)
 end

@@ -52,8 +52,7 @@ function M.split_path(dir)
   return { id = id, digest = digest, name = name }
 end
 
--- Returns the parts of a run folder's name, as texts: { rate, seed, data }. data: the first digits of the SHA-256 of
--- the training file; absent for runs without a file.
+-- Returns the parts of a run folder's name, as texts: { rate, seed, data (of the training file's SHA-256, or nil) }.
 function M.parse_name(name)
   local rate, seed, rest = name:match("^lr(.-)%-seed(%d+)(.*)$")
   return { rate = rate, seed = seed, data = rest and rest:match("^%-data(" .. ("[0-9a-f]"):rep(M.DATA_DIGITS) .. ")") }
@@ -176,21 +175,14 @@ function M.read_metrics(dir, notes, take)
   end)
 end
 
--- Returns the last complete line of a file, decoded; nil without a valid line. The search runs from the end, since a
--- pattern that is anchored at the end would be tried at every earlier byte.
-local function read_last_line(path, shape)
-  local text = (input.read_end(path, TAIL) or ""):reverse()
+-- Returns the last complete line of metrics.jsonl or eval.jsonl, decoded; nil without a valid line. The search runs
+-- from the end, since a pattern that is anchored at the end would be tried at every earlier byte.
+function M.read_last_line(dir, name)
+  local shape = name == "eval.jsonl" and run_shapes.evaluation or run_shapes.metrics
+  local text = (input.read_end(dir .. "/" .. name, TAIL) or ""):reverse()
   local close = text:find("\n", 1, true)
   local line = close and text:sub(close + 1, (text:find("\n", close + 1, true) or #text + 1) - 1):reverse()
   return line and (decode(line, shape)) or nil
-end
-
-function M.read_last_metrics(dir)
-  return read_last_line(dir .. "/metrics.jsonl", run_shapes.metrics)
-end
-
-function M.read_last_evaluation(dir)
-  return read_last_line(dir .. "/eval.jsonl", run_shapes.evaluation)
 end
 
 local function has_run(dir)

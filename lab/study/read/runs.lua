@@ -52,8 +52,7 @@ local function split_noise(row)
   return quiet, noise
 end
 
--- Adds one line to `to`, the evaluations of one decoding. Levels of noise are stored separately; the lines of the least
--- level are also lines of the run itself.
+-- Adds a line to `to`, the evaluations of one decoding, by level of noise. The run itself has the least level's lines.
 local function add_row(run, to, row, least)
   local quiet, noise = split_noise(row)
   if row.split == "during" then
@@ -286,8 +285,7 @@ function M.find_usual_grid(list, set)
   return best[1]
 end
 
--- Returns the evaluations by length that make up a curve: for sampled tasks all of the last step; for dataset files the
--- named evaluation, by default test.
+-- Returns the evaluations of a curve by length: all of sampled tasks; of dataset files the named one, by default test.
 function M.get_curve(run, name)
   local last = M.get_evaluation(run, name or "test")
   if not last or M.is_finite(run) or last == run.validation then
@@ -305,8 +303,7 @@ function M.is_beyond(run, name)
     and evaluation.parts.beyond ~= nil)
 end
 
--- Returns the score of an evaluated run in the unit of its metric: the mean (M.compute_mean) of the named evaluation,
--- by default test. nil for a run without that evaluation.
+-- Returns a run's score in the unit of its metric, the mean of the named evaluation, by default test; nil without it.
 function M.get_score(run, name, metric)
   return run.state == "evaluated" and M.compute_mean(M.get_evaluation(run, name or "test"), metric) or nil
 end

@@ -140,8 +140,7 @@ end
 -- range: { min, max, above, below }, each optional.
 function M.number(range)
   local words = lists.map({ "min", "above", "max", "below" }, function(name)
-    return range[name] and ("%s %s"):format(({ min = "from", max = "to" })[name] or name,
-      diagnostics.show(range[name]))
+    return range[name] and ("%s %s"):format(({ min = "from", max = "to" })[name] or name, diagnostics.show(range[name]))
   end)
   return { type = "number", min = range.min or -LARGEST, max = range.max or LARGEST, above = range.above,
     below = range.below, expected = "a number " .. (#words > 0 and table.concat(words, " ") or "that is finite") }
@@ -157,8 +156,7 @@ function M.list(of, most, ascending)
     :format(most, of.expected, ascending and ", ascending" or "") }
 end
 
--- fields: shapes by name; more: { required = list of names, others = a shape of all other fields, names = pattern of
--- names, check = function(value, path) -> problem }.
+-- fields: shapes by name; more: { required (names), others (a shape), names (pattern), check(value, path) -> problem }.
 function M.object(fields, more)
   more = more or {}
   return { type = "object", fields = fields, required = more.required or {}, others = more.others, names = more.names,

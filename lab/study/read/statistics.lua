@@ -1,7 +1,6 @@
 -- Statistics of a list of numbers for the tables of a report.
 --
--- Input: a list of numbers in any order, which is not changed. Output: a number, or nil if the list is too short. sd is
--- the standard deviation with the divisor n - 1.
+-- Output: a number, or nil if the list is too short. sd: the standard deviation with the divisor n - 1.
 
 local lists = require("base.lists")
 
@@ -34,10 +33,7 @@ function M.quantile(values, share)
   end
   local place = 1 + share * (#sorted - 1)
   local below = math.floor(place)
-  if place == below then
-    return sorted[below]
-  end
-  return sorted[below] + (place - below) * (sorted[below + 1] - sorted[below])
+  return place == below and sorted[below] or sorted[below] + (place - below) * (sorted[below + 1] - sorted[below])
 end
 
 function M.share_above(values, threshold)

@@ -5,8 +5,7 @@
 
 local TOKENS = { tokens = true, answers = true, targets = true }
 
--- Returns the site and the kind of the tensor `name`; nil for tokens, and for names that do not begin with `front`,
--- that is, tensors of other lengths.
+-- Returns the site and the kind of the tensor `name`; nil for tokens, and for names that do not begin with `front`.
 local function parse_name(name, front)
   local rest = name:sub(1, #front) == front and name:sub(#front + 1) or ""
   local site, kind = rest:match("^(.+)%.(%a+)$")

@@ -46,8 +46,7 @@ function M.make_labels(runs)
   end)
 end
 
--- Finds a spec of the run's digest, either unchanged or with the values of run.json that differ. Returns the spec and
--- the words of --set for these values.
+-- Finds a spec of the run's digest. Returns it and the words of --set for values of run.json that differ from it.
 local function find_plan(project, path, info)
   local spec, message = project:find(path, {})
   if not spec then

@@ -89,8 +89,7 @@ local function list_differences(a, b)
   return lists.append(filter(false), filter(true))
 end
 
--- Returns the first step at which the runs logged different numbers, apart from times, as { step, keys, a, b }, or nil;
--- and the number of steps that both runs logged.
+-- Returns the first step with different logged numbers, { step, keys, a, b }, or nil; and the count of common steps.
 local function find_first_difference(a, b)
   local others, common = lists.index_by(b.metrics, function(row) return row.step end), 0
   for _, row in ipairs(a.metrics) do
@@ -192,11 +191,6 @@ local function make_figure(pair)
   return { name = pair.name, title = pair.title, panels = { panel } }
 end
 
-local function tabulate_differences(list)
-  return entries.tabulate({ title = "What differs", heads = { "field", "A", "B" },
-    rows = lists.map(list, function(item) return { item.field, item.a, item.b } end) })
-end
-
 local function format_differences(list)
   local lines = { "What differs" }
   for _, item in ipairs(list) do
@@ -235,8 +229,10 @@ local function make_csv(result)
 end
 
 local function make_page(result, pictures)
-  local sections = { { title = "What differs", body = #result.differences > 0
-    and html.make_table(tabulate_differences(result.differences)) or "<p>Nothing in run.json but times.</p>" } }
+  local differences = entries.tabulate({ title = "What differs", heads = { "field", "A", "B" },
+    rows = lists.map(result.differences, function(item) return { item.field, item.a, item.b } end) })
+  local sections = { { title = "What differs", body = #result.differences > 0 and html.make_table(differences)
+    or "<p>Nothing in run.json but times.</p>" } }
   lists.append(sections, lists.map(result.pairs, function(pair)
     return { title = pair.title, body = figure.make_body(pair.figure, pictures)
       .. html.make_table(tabulate_samples(pair)) }

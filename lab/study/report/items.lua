@@ -122,9 +122,9 @@ local function has_several(axis)
   return #axis.values > 1
 end
 
--- Returns the default items: medians, and with `max` the best of all runs, in tables whose rows and columns are the
--- first two axes with several values, with a page for each value of the other axes; then curves by length and during
--- training, and the score along an axis of numbers.
+-- Returns the default items: medians, and with `max` the best run, in tables over the first two axes with several
+-- values, by page for the other axes; then curves by length and during training, and the score along an axis of
+-- numbers.
 local function make_defaults(study, max)
   local single = lists.filter(study.axes, function(axis) return not has_several(axis) end)
   local order = lists.join(lists.filter(study.axes, has_several), single)

@@ -23,8 +23,7 @@ local function get_base_name(path)
   return (path:match("([^/]*)$"):gsub("%.lua$", ""))
 end
 
--- Returns a substitute for a study that cannot be read: the snapshot of its sweep. Without a snapshot: nil, and a
--- message if the user named the study.
+-- Returns the snapshot of an unreadable study; without one nil, and a message if the user named the study.
 local function replace_study(options, name, scale, message, problems)
   local snapshot, problem = snapshots.read(options.runs, get_base_name(name), scale)
   local why = ("the study %s cannot be read now: %s"):format(name, (message:match("error: ([^\n]*)")

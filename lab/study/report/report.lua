@@ -1,5 +1,4 @@
--- The verb `report`: tables and curves of a study's runs, or of any runs, as text, CSV, LaTeX, pictures and one page;
--- for two runs, their differences (compare.lua).
+-- The verb `report`: tables and curves of a study's runs, or of any runs, as text, CSV, LaTeX, pictures and one page.
 --
 -- Input: { project, runs, other, study, scale, metric, max, out, say }. Output: an exit code, and a message if the code
 -- is not 0. Writes only below `out`; does not change the runs.
@@ -222,8 +221,7 @@ local function format_settings(report)
   local names = lists.max(report.settings, function(item) return #item.what end)
   return table.concat(lists.map(report.settings, function(item)
     local gap = (" "):rep(math.max(0, math.min(widest, 30) - #item.ours) + 2)
-    local paper = item.paper and ("%spaper: %s%s"):format(gap, item.paper,
-      item.differs and "  (differs)" or "") or ""
+    local paper = item.paper and ("%spaper: %s%s"):format(gap, item.paper, item.differs and "  (differs)" or "") or ""
     return ("  %s%s  %s"):format(item.what, (" "):rep(names - #item.what), escape.plain(item.ours .. paper))
   end), "\n")
 end
@@ -296,12 +294,6 @@ local function read_report(options)
   return make_report(options, study, list, read_published(options.project, study, list))
 end
 
--- Returns the key of a cached report: everything that the report depends on, except for files.
-local function make_key(options)
-  return canonical.format({ folder = lfs.currentdir(), runs = options.runs, study = options.study,
-    scale = options.scale, out = options.out, metric = options.metric, max = options.max })
-end
-
 local function make(options, key)
   local began, said = os.time(), {}
   local function say(text)
@@ -325,7 +317,9 @@ function M.run(options)
   if options.other then
     return compare.run(options)
   end
-  local key = make_key(options)
+  -- The key of a cached report has everything that the report depends on, except for files.
+  local key = canonical.format({ folder = lfs.currentdir(), runs = options.runs, study = options.study,
+    scale = options.scale, out = options.out, metric = options.metric, max = options.max })
   local record = not options.no_cache and report_cache.recall(key)
   if not record then
     return stop.catch(make, options, key)

@@ -42,8 +42,7 @@ local function format_options(run)
   return texts[1] and table.concat(texts, ", ")
 end
 
--- Settings: a name and the value of an evaluated run. optional: runs that lack the setting are ignored; unless: the
--- setting is omitted if an axis has this name.
+-- Settings: name, value of an evaluated run. optional: some runs lack it; unless: omitted with this axis.
 local PICKS = {
   { "task", function(run) return cells.name_task(run.facts.spec, run.id) end, unless = "task" },
   { "task options", format_options, optional = true },

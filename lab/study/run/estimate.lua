@@ -36,20 +36,17 @@ local function count_operations(plan, row)
 end
 
 local function find_middle(lengths)
-  if not lengths then
-    return nil
-  end
-  return lengths.list and lengths.list[(#lengths.list + 1) // 2] or (lengths.first + lengths.last) // 2
+  local list = lengths and lengths.list
+  return list and list[(#list + 1) // 2] or lengths and (lengths.first + lengths.last) // 2
 end
 
 -- Fits { step (constant seconds), operation (seconds) } to points { operations, seconds } at one or two lengths.
 local function fit_line(points)
   table.sort(points, function(a, b) return a.operations < b.operations end)
   local short, long = points[1], points[#points]
-  local slope = long.seconds / long.operations
-  if long.operations > 1.2 * short.operations and long.seconds > short.seconds then
-    slope = (long.seconds - short.seconds) / (long.operations - short.operations)
-  end
+  local rises = long.operations > 1.2 * short.operations and long.seconds > short.seconds
+  local slope = rises and (long.seconds - short.seconds) / (long.operations - short.operations)
+    or long.seconds / long.operations
   return { step = math.max(0, long.seconds - slope * long.operations), operation = slope }
 end
 
@@ -281,8 +278,7 @@ function M.make_timer(items, options)
   end or nil
 end
 
--- Returns the lines of the estimate. options: threads, replicas (the most concurrent runs), device. nil if times could
--- be estimated, but no trainer could be measured.
+-- Returns the lines of the estimate, nil if no trainer could be measured. options: threads, replicas, device.
 function M.format(study, items, options)
   study = setmetatable({ cells = lists.filter(study.cells, function(cell) return cell.spec end) }, { __index = study })
   local known, list = measure_groups(items, options)

@@ -15,12 +15,6 @@ local function is_message(line)
   return not line:find("^%[[#.]+%] ")
 end
 
--- Returns the lines of a log from a byte offset on, without lines of progress, of which any number may follow an error.
-local function read_log(path, from)
-  local text = input.read_end(path, (lfs.attributes(path, "size") or 0) - from) or ""
-  return lists.filter(lists.find_all(text, "[^\n]+"), is_message)
-end
-
 local function parse_error(line)
   local rate, seed, words = line:match("^learning rate (%S+), seed (%d+): error: (.*)$")
   return tonumber(rate), tonumber(seed), words
@@ -56,7 +50,8 @@ end
 -- a line for each failed run of a group, the first with the rest of its message. Without such lines, it has the lines
 -- from the first error on, or the last lines. most: lines of a message; runs: only their errors count; nil: all errors.
 function M.format_errors(path, from, most, runs)
-  local lines, list = read_log(path, from), {}
+  local text = input.read_end(path, (lfs.attributes(path, "size") or 0) - from) or ""
+  local lines, list = lists.filter(lists.find_all(text, "[^\n]+"), is_message), {}
   local function take(first, last)
     for i = first, math.min(last, first + most - 1) do
       list[#list + 1] = "    " .. lines[i]

@@ -108,8 +108,7 @@ function M.run(options, study, refused)
   return how, code, made > 0 and how == "done"
 end
 
--- Makes all possible specs. Returns the study with the states of its runs, and the worst exit code of the verbs, AGAIN
--- if they were stopped; or nil and a message.
+-- Makes all possible specs. Returns the surveyed study and the worst exit code, AGAIN if stopped; or nil, message.
 function M.expand(options)
   local refused, worst = {}, DONE
   local study, message, how, code, again

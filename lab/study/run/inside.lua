@@ -1,9 +1,7 @@
--- Makes, moves and deletes entries inside a folder that others may have written to, but never through a link: a link
--- there may lead to somebody else's files.
+-- Makes, moves and deletes entries inside a folder, never through a link, which may lead to somebody else's files.
 --
 -- Input: the folder, and a path that begins with it. Output: true; or nil and a message, which names the link if a link
--- is in the way. The folder itself may be a link, since the user named the folder. The last entry of a path may also be
--- a link: then the link itself is moved or deleted.
+-- is in the way. The folder itself may be a link. A link at a path's end is itself moved or deleted.
 
 local lfs = require("lfs")
 local escape = require("base.escape")

@@ -103,8 +103,7 @@ local function find_set_problem(set, lines, wanted, facts)
   end
 end
 
--- Returns a text on what the evaluation at the last step lacks, or nil; and a text on damage, or nil. If the file of a
--- set does not exist, lines of any file count.
+-- Returns texts on what the last evaluation lacks and on damage, or nil. Without a set's file, lines of any file count.
 local function find_files_problem(dir, wanted, facts)
   local lines, damage = read_lines(dir, wanted, facts.step)
   return lists.map(lines and wanted.sets or {}, function(set)
@@ -178,13 +177,11 @@ end
 
 -- Returns the set of inodes that processes of this machine have locked.
 function M.read_locks()
-  local inodes = lists.find_all(write.read("/proc/locks") or "",
-    "FLOCK%s+ADVISORY%s+WRITE%s+%-?%d+%s+%x+:%x+:(%d+)")
+  local inodes = lists.find_all(write.read("/proc/locks") or "", "FLOCK%s+ADVISORY%s+WRITE%s+%-?%d+%s+%x+:%x+:(%d+)")
   return lists.to_set(lists.map(inodes, function(inode) return math.tointeger(tonumber(inode)) end))
 end
 
--- Returns the number of requested conditions that eval.jsonl lacks at the last step, and whether it has all of them in
--- another decoding; or nil and a text on damage.
+-- Returns the number of missing conditions at the last step, and whether another decoding has all; or nil and damage.
 local function count_missing(dir, wanted, facts)
   local missing, others, has_lines, has_decoding = lists.copy(wanted.conditions), {}, false, false
   local damage = run_files.read_evaluations(dir, {}, function(row)
@@ -205,8 +202,7 @@ local function count_missing(dir, wanted, facts)
   return not damage and #left, damage or has_lines and not has_decoding and not is_lost
 end
 
--- For a run with all steps, returns its missing evaluations as a text, or nil; whether it was evaluated in another way
--- than requested; and a message on damaged files, or nil.
+-- For a run with all steps, returns the missing evaluations as a text, whether others were made, and damage or nil.
 local function find_missing(dir, wanted, facts)
   if wanted.files then
     local problem, damage = find_files_problem(dir, wanted.files, facts)
@@ -222,13 +218,12 @@ local function find_missing(dir, wanted, facts)
     and " is" or " are")) or nil, false
 end
 
--- Returns the last step of a run that has ended, or else that of its checkpoint, which is read only if the last logged
--- step exceeds `total`; 0 if it is not read.
+-- Returns the last step of an ended run, or of its checkpoint if the last logged step exceeds `total`, else 0.
 local function find_step(dir, facts, total)
   if facts.step then
     return facts.step
   end
-  local row = run_files.read_last_metrics(dir)
+  local row = run_files.read_last_line(dir, "metrics.jsonl")
   local checkpoint = row and row.step > total and safetensors.open(dir .. "/checkpoint.safetensors")
   return checkpoint and math.tointeger(tonumber((checkpoint.metadata or {}).step)) or 0
 end
@@ -297,7 +292,7 @@ end
 
 -- Returns the number of evaluated lengths up to the last line of eval.jsonl; 0 if this line is not of the last step.
 local function count_evaluated(dir, wanted)
-  local row = run_files.read_last_evaluation(dir)
+  local row = run_files.read_last_line(dir, "eval.jsonl")
   local final = row and row.split ~= "during" and row.split ~= "validation" and row.step == wanted.total
   for i, n in ipairs(final and wanted.lengths or {}) do
     if n == row.by.length then
@@ -310,7 +305,7 @@ end
 -- Reads the progress of a run from the ends of its files: { step, accuracy, rate (steps per second; accuracy and rate
 -- are nil before the first line), evaluated (lengths; nil before the first), work (operations) }.
 function M.read_progress(dir, wanted)
-  local row = run_files.read_last_metrics(dir) or { step = 0 }
+  local row = run_files.read_last_line(dir, "metrics.jsonl") or { step = 0 }
   local step, total = row.step, wanted.total
   local progress = { step = step, accuracy = row.accuracy or row.accuracy_teacher_forced, rate = row.steps_per_second,
     work = 0 }
@@ -351,9 +346,8 @@ local function survey_cell(cell, out, locks)
 end
 
 -- Reads every run of a study below `out`. Sets run.state ("waiting" if the cell depends on another cell's run),
--- run.words (the text of M.read_state), run.damage (a message on damaged files), run.link (a link in the path of a run
--- that is not done), cell.wanted, cell.lost_files (missing files of its task, { field, shown }) and cell.missing (the
--- runs that a trainer can continue or start).
+-- run.words (the text of M.read_state), run.damage (a message on damaged files), run.link (in the path of a run that is
+-- not done), cell.wanted, cell.lost_files { field, shown } and cell.missing (runs that a trainer can train).
 function M.survey(study, out)
   local locks = M.read_locks()
   for _, cell in ipairs(study.cells) do

@@ -52,8 +52,7 @@ function M.list_runs(study)
   return lists.collect(study.cells, function(cell) return cell.runs end)
 end
 
--- For cells with absent runs that have runs of another plan, sets cell.earlier = { runs, words }: the number of those
--- runs, and texts on how their plan differs.
+-- For cells that lack runs, sets cell.earlier = { runs (of other plans, a number), words (how their plans differ) }.
 local function find_earlier_runs(study, out)
   study.snapshot = snapshots.read(out, study.name, study.scale)
   for _, cell in ipairs(study.cells) do
@@ -166,8 +165,7 @@ function M.write_snapshot(out, study)
   return write.file(out .. "/" .. snapshots.get_path(study.name, study.scale), text)
 end
 
--- Writes OUT/<study>.json, which describes the folder's content; next to it, a study that was given by flags; and the
--- snapshot of the cells. nil and a message after an error.
+-- Writes OUT/<study>.json, next to it a study from flags, and the cells' snapshot. nil and a message after an error.
 function M.write_note(options, study)
   local kept, message = M.write_snapshot(options.out, study)
   if not kept then
@@ -221,8 +219,7 @@ local function list_cell_decisions(cell)
   return list
 end
 
--- Returns lines on a sweep's decisions on existing runs: whether it trains, evaluates or skips them, and why. Equal
--- decisions in several cells share a line.
+-- Returns lines on a sweep's decisions on existing runs, and the reasons. Equal decisions in several cells share one.
 function M.list_decisions(study)
   local all = lists.collect(study.cells, function(cell) return cell.spec and list_cell_decisions(cell) or {} end)
   return lists.map(lists.group(all, function(one) return one.state .. "\0" .. one.words end), function(equal)

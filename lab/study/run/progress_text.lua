@@ -19,12 +19,6 @@ local M = {}
 local COUNTED = { done = "done", running = "running", failed = "failed", waiting = "waiting",
   ["trained further"] = "done" } -- a sweep skips such a run
 
--- Returns initial sums. Operations are floats, since those of a study can exceed the largest integer.
-local function make_sums()
-  return { runs = 0, done = 0, further = 0, running = 0, failed = 0, waiting = 0, left = 0, ["to train on"] = 0,
-    ["to evaluate"] = 0, gone = 0.0, work = 0.0, rate = 0.0, pace = 0.0, unknown = 0, unknown_done = 0 }
-end
-
 local function add_run(sums, cell, run)
   local wanted, progress = cell.wanted, run.progress
   local state = COUNTED[run.state] or "left"
@@ -74,7 +68,9 @@ local function group_cells(study, depth)
 end
 
 local function sum_runs(cells)
-  local sums = make_sums()
+  -- Operations are floats, since those of a study can exceed the largest integer.
+  local sums = { runs = 0, done = 0, further = 0, running = 0, failed = 0, waiting = 0, left = 0, ["to train on"] = 0,
+    ["to evaluate"] = 0, gone = 0.0, work = 0.0, rate = 0.0, pace = 0.0, unknown = 0, unknown_done = 0 }
   for cell, run in lists.iterate_nested(cells, "runs") do
     add_run(sums, cell, run)
   end
@@ -243,15 +239,12 @@ Display.__index = Display
 
 local PLAIN_SECONDS = 30 -- between two lines if the display is not redrawn
 
-local function is_terminal(descriptor)
-  local kind = os.getenv("TERM") or "dumb"
-  return kind ~= "dumb" and kind ~= "" and shell.run({ "test", "-t", descriptor }) == 0
-end
-
 -- Opens a display on stdout (1) or stderr (2).
 function M.open_display(descriptor)
-  return setmetatable({ stream = descriptor == 1 and io.stdout or io.stderr, live = is_terminal(descriptor),
-    height = 0, shown = os.time() }, Display)
+  local kind = os.getenv("TERM") or "dumb"
+  local live = kind ~= "dumb" and kind ~= "" and shell.run({ "test", "-t", descriptor }) == 0
+  return setmetatable({ stream = descriptor == 1 and io.stdout or io.stderr, live = live, height = 0,
+    shown = os.time() }, Display)
 end
 
 -- Returns the terminal's current number of lines and columns; nil if the display is not redrawn.

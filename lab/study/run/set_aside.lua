@@ -3,9 +3,8 @@
 --
 -- Input: the folder of all runs; a cell and some of its runs, from ledger.survey. Output: moved runs are "absent" and
 -- have their new path in run.aside; messages on stderr. true, or nil and a message if a run cannot be moved. put_back
--- reverses the move, for a caller that does not train the runs after all.
--- Each run is examined once more before it is moved: between the survey and this call, while trainers are built,
--- another sweep may have set the run aside and begun to train it anew.
+-- reverses the move. Each run is examined once more before it is moved: between the survey and this call, while
+-- trainers are built, another sweep may have set the run aside and begun to train it anew.
 
 local inside = require("lab.study.run.inside")
 local ledger = require("lab.study.run.ledger")

@@ -318,8 +318,7 @@ local function dry_run(options, study)
   local most, threads = share_processors(options, cells)
   announce(study, counts, options, #cells > 0 and most, threads)
   if counts.waiting > 0 then
-    io.stdout:write(("not counted: %s that wait for other runs\n"):format(
-      wording.count(counts.waiting, "run")))
+    io.stdout:write(("not counted: %s that wait for other runs\n"):format(wording.count(counts.waiting, "run")))
   end
   if #cells == 0 then
     return DONE

@@ -22,8 +22,7 @@ local must, say = overview.must, overview.print
 
 local MOST_BUILDS = 3 -- the most attempts to build a trainer and copy it
 
--- Lists the trainers. request: { target, arch, jit, cuda_root } as in the verb train, levels as in build or nil,
--- linking "static" if it is required.
+-- Lists the trainers. request: { target, arch, jit, cuda_root, levels (or nil), linking ("static" or nil) }.
 function M.list(project, cells, request)
   local levels = must(ENVIRONMENT, build.find_levels(project, request.levels or "best"))
   local with_cuda, cuda = request.target == "cpu,cuda", {} -- cuda: words of CUDA by the least architecture
@@ -128,9 +127,8 @@ function M.build_all(project, cells, request, undone)
   return items
 end
 
--- Copies an item's trainer to a path, with the item's defaults. Builds of the same sources share a folder, and a
--- concurrent build may change the trainer's defaults or its linking: the copy then gets the defaults again, or the
--- trainer is built again. true, or nil and a message.
+-- Copies an item's trainer to a path, with the item's defaults. A concurrent build in the same folder may change its
+-- defaults or its linking: the copy is then mended or built again. true, or nil and a message.
 function M.copy(project, item, path)
   for _ = 1, MOST_BUILDS do
     local done, message = trainer_defaults.write(item.dir .. "/trainer", path, item.job.defaults)

@@ -56,8 +56,7 @@ function M.find_best(out, run)
   return best
 end
 
--- Returns the state of a run that has only attempts: "failed" if the one with the most progress ended in an error, else
--- "stopped"; nil without attempts.
+-- Returns "failed" if a run's attempt with the most progress ended in an error, else "stopped"; nil without attempts.
 function M.read_state(out, run)
   local best = M.find_best(out, run)
   local facts = best and run_files.read_facts(best.dir, {})

@@ -91,8 +91,7 @@ local function format_group(task, group, site)
   return shell.join(lists.append(lists.append(words, grid.make_flags(group, device)), group.flags))
 end
 
--- Returns the text of runs.txt. Each group has `defaults`, the digest of its trainer's defaults, `item`, whose `copy`
--- is the trainer's name, and `flags`.
+-- Returns the text of runs.txt. A group has `defaults` (digest), `item` (`copy`: the trainer's name), `flags`.
 function M.make_list(site, tasks)
   local lines = {}
   for task, groups in ipairs(tasks) do

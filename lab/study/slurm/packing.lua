@@ -2,8 +2,8 @@
 --
 -- Input: cells with their missing runs, limits. Output: groups { cell, learning_rates, seeds = { first, last }, runs,
 -- again, seconds }, each of which is one process whose runs train side by side; and tasks, which are lists of groups.
--- again: the runs of the group had folders before, which the new runs replace; it is equal for all runs of a group.
--- Invariants: pure; every run is in one group and every group in one task; equal input gives equal tasks.
+-- again: all runs of the group replace earlier folders. Invariants: pure; every run is in one group and every group in
+-- one task; equal input gives equal tasks.
 
 local lists = require("base.lists")
 
@@ -87,9 +87,8 @@ local function distribute(groups, count, weight)
   return tasks, heaviest
 end
 
--- Makes as few tasks as fit into limits.seconds each, but at least limits.least if there are enough groups, and at most
--- limits.most. If the seconds of a group are unknown, the runs are spread evenly over limits.most tasks. The second
--- result is the seconds of the longest task, or nil.
+-- Makes as few tasks as fit into limits.seconds each: from limits.least, if there are enough groups, to limits.most. If
+-- the seconds of a group are unknown, runs are spread over limits.most tasks. Returns the longest task's seconds, too.
 function M.make_tasks(groups, limits)
   local sorted, total, longest, place = {}, 0, 0, {}
   local known = not lists.find(groups, function(group) return not group.seconds end)

@@ -51,8 +51,7 @@ end
 -- Returns the user's running and waiting tasks; or nil, a message, and whether Slurm is missing here.
 function M.list_tasks()
   local user = shell.capture({ "id", "-un" }):gsub("%s+$", "")
-  local text, message, absent = ask("squeue", "--noheader", "--array", "--user=" .. user,
-    "--format=%j|%F|%K|%T|%N|%r")
+  local text, message, absent = ask("squeue", "--noheader", "--array", "--user=" .. user, "--format=%j|%F|%K|%T|%N|%r")
   return text and M.parse(text), message, absent
 end
 
@@ -81,8 +80,7 @@ function M.submit(script, after)
   words[#words + 1] = script
   local out, said = run_sbatch(words)
   local job = out and ("\n" .. out .. "\n"):match("\n(%d+)[;\n]")
-  return job, not out and said or not job and ("sbatch printed no number of a job:\n  %s\n"):format(out .. said)
-    or nil
+  return job, not out and said or not job and ("sbatch printed no number of a job:\n  %s\n"):format(out .. said) or nil
 end
 
 function M.cancel(jobs)

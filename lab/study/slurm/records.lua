@@ -5,9 +5,9 @@
 --     logs/                  output of tasks and trainers
 --     cancelled              exists once the job array was cancelled
 --
--- The folder .slurm also holds trainers/, which all arrays share, and submitting/, which exists while a sweep prepares
--- an array (base/claim.lua). mkdir gives each numbered folder to a single caller. Only the queue knows whether a job is
--- still active; the job's name identifies it there.
+-- The folder .slurm also holds trainers/, shared by all arrays, and submitting/, while a sweep prepares one
+-- (base/claim.lua). mkdir gives each number to one caller. Only the queue knows whether a job is still active; the
+-- job's name identifies it there.
 
 local claim = require("base.claim")
 local input = require("base.input")
@@ -60,8 +60,7 @@ function M.filter_study(list, name)
   return lists.filter(list, function(record) return record.study == name end)
 end
 
--- Whether the name of a record's job is the name that this folder gives to its array. A record that was copied here, or
--- written by another user, may name any job.
+-- Whether a record's job has the name of this folder's array. A record that was copied here may name any job.
 function M.is_own(record, out)
   return record.name == M.make_job_name(out, { name = record.study }, record.n)
 end

@@ -208,8 +208,7 @@ local function make_hooks(options)
   }
 end
 
--- Prepares a sweep on this machine: sets options.hooks, by which the sweep gets the unfinished runs of tasks. Ends the
--- command if tasks in the queue work in the folder of runs.
+-- Sets options.hooks, by which a sweep here gets the unfinished runs of tasks. Ends if queued tasks use its folder.
 function M.prepare_local_sweep(options)
   local tasks, message, absent = queue.list_tasks()
   must(ENVIRONMENT, tasks or absent, ("%swhether tasks of Slurm work in %s is not known: nothing is started\n"):format(

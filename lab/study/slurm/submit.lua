@@ -1,5 +1,4 @@
--- Submits a study as a job array: builds the trainers of missing runs, copies them into the folder of runs, packs the
--- runs into tasks and passes the script to sbatch.
+-- Submits a study as a job array: builds and copies the trainers, packs missing runs into tasks, calls sbatch.
 --
 -- Input: the options of the verb sweep with `slurm`, a site. Output: an exit code; on stdout a summary of the
 -- submission, or the script with --dry-run; other messages on stderr. No process waits for the tasks: the same command,
@@ -55,12 +54,6 @@ local function list_to_do(study, live)
     cells[#cells + 1] = #missing > 0 and setmetatable({ missing = missing }, { __index = cell }) or nil
   end
   return cells, count
-end
-
-local function make_request(options, site)
-  return { target = site.gpus > 0 and "cpu,cuda" or "cpu", levels = table.concat(site.levels or { "all" }, " "),
-    arch = site.architectures and table.concat(site.architectures, ","), cuda_root = options.cuda_root,
-    device = site.gpus > 0 and "cuda" or "cpu" }
 end
 
 -- Estimates the seconds of each group from measurements on this machine, if it can run the trainers.
@@ -125,7 +118,9 @@ local function describe_plan(plan, site, most)
 end
 
 local function make_plan(options, site, cells, most)
-  local request = make_request(options, site)
+  local request = { target = site.gpus > 0 and "cpu,cuda" or "cpu",
+    levels = table.concat(site.levels or { "all" }, " "), device = site.gpus > 0 and "cuda" or "cpu",
+    arch = site.architectures and table.concat(site.architectures, ","), cuda_root = options.cuda_root }
   local items
   if options.action == "dry_run" then
     items = trainers.list(options.project, cells, request)

@@ -50,16 +50,14 @@ local function find_share(count, n, probability)
   return bisect(0.0, 1.0, function(share) return compute_tail(count, n, share) < probability end)
 end
 
--- Returns low and high of Clopper and Pearson's interval for `count` successes in n trials: it contains the true share
--- in all but a share `error` of samples.
+-- Returns low and high of Clopper and Pearson's interval for `count` successes in n trials, with this error.
 function M.compute_interval(count, n, error)
   local low = count == 0 and 0.0 or find_share(count, n, error / 2)
   local high = count == n and 1.0 or find_share(count + 1, n, 1 - error / 2)
   return low, high
 end
 
--- Returns p of Fisher's exact test of two shares, a of n_a and b of n_b: the probability of all tables with these
--- margins that are at most as likely as the observed table.
+-- Returns p of Fisher's exact test of two shares, a of n_a and b of n_b.
 function M.test_fisher(a, n_a, b, n_b)
   local successes, all = a + b, compute_log_choices(n_a + n_b, a + b)
   local function probability(i)

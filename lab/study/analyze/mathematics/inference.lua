@@ -1,5 +1,4 @@
--- Statistical inference from two samples: Welch's test, its confidence interval, the test of equivalence, Holm's
--- correction, the bootstrap.
+-- Inference from two samples: Welch's test, its interval, the test of equivalence, Holm's correction, the bootstrap.
 --
 -- Input: lists of at least two numbers each, in any order, which are not changed. Output: see each function.
 -- Sources: Welch, Biometrika 34 (1947) 28; Schuirmann, J. Pharmacokinet. Biopharm. 15 (1987) 657 (two one-sided tests);
@@ -21,8 +20,7 @@ function M.varies(values)
 end
 
 -- Returns Welch's test of the difference of means, a - b: { difference, error (standard error), freedom (degrees of
--- freedom), t, p (two-sided, against 0), low, high (the interval) }. If neither sample varies, there is no test: the
--- result is { difference, error }.
+-- freedom), t, p (two-sided, against 0), low, high (the interval) }. If neither sample varies: { difference, error }.
 function M.test_welch(a, b)
   local variance_a, variance_b = statistics.sd(a) ^ 2 / #a, statistics.sd(b) ^ 2 / #b -- of the means
   local mean_a, mean_b = statistics.mean(a), statistics.mean(b)
@@ -59,8 +57,7 @@ function M.correct_holm(values)
   return corrected
 end
 
--- Returns a function drawing(n) that returns a random integer from 1 to n. It seeds Lua's only generator, so that only
--- the latest of these functions can be used.
+-- Returns a function drawing(n): a random integer from 1 to n. Only the latest works: it seeds Lua's only generator.
 function M.make_random(seed)
   math.randomseed(seed)
   return function(n)

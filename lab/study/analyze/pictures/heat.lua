@@ -51,8 +51,7 @@ function M.draw_weights(values, rows, title)
   return M.draw(values, rows, ("%s, to %.2g"):format(title, peak), { 0, math.max(peak, 1e-9) })
 end
 
--- Returns a panel of a matrix { rows, values }. Closed cells, which are -inf, stay white; the title states the
--- least and the largest value of open cells.
+-- Returns a panel of a matrix { rows, values }. Closed cells (-inf) stay white; the title states the others' range.
 function M.draw_open(title, matrix)
   local values = lists.map(matrix.values, function(value) return value > -math.huge and value or NAN end)
   local least, largest = scales.find_range({ values })
@@ -75,8 +74,7 @@ local function add_symbol(lines, symbol, place, offsets, font)
   lines[#lines + 1] = symbol.wrong and format_label(CROSS, place, offsets[2], font, WRONG) or nil
 end
 
--- Replaces the numbers on a panel's axes by symbols: sides = { writes, reads }, lists of { text, wrong } for rows and
--- for columns. A wrong symbol is red and has a cross.
+-- Replaces the numbers of rows and columns by sides = { writes, reads }, lists of { text, wrong (red, with a cross) }.
 function M.add_symbols(panel, sides, font)
   table.insert(panel.lines, "unset xtics\nunset ytics")
   for i, symbol in ipairs(sides.writes) do

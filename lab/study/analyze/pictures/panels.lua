@@ -21,8 +21,7 @@ local LEFT, RIGHT, TOP, BOTTOM = 52, 84, 100, 36 -- margins around all panels in
 local ACROSS, DOWN = 42, 74 -- space between panels in pixels
 
 local function find_corner(picture, row, column)
-  return picture.left + (column - 1) * (picture.wide + picture.across),
-    TOP + (row - 1) * (picture.panel + picture.down)
+  return picture.left + (column - 1) * (picture.wide + picture.across), TOP + (row - 1) * (picture.panel + picture.down)
 end
 
 local function format_margins(picture, row, column)
@@ -37,8 +36,7 @@ local function format_label(picture, number, text, y, size)
     LEFT / picture.width, 1 - y / picture.height, size)
 end
 
--- Returns the plot command of a panel, and adds its data to the picture's. Layers without data are left out, since
--- gnuplot reports an error on an empty block.
+-- Returns the plot command of a panel, and adds its data to the picture's. Layers without data are errors for gnuplot.
 local function format_plot(picture, panel)
   local parts = lists.map(panel.layers, function(layer)
     local name = ("block%d"):format(#picture.data + 1)

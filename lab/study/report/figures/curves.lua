@@ -84,8 +84,7 @@ local function format_ranges(panel)
   local x = panel.x
   local tics = x.ticks and ("(%s)"):format(table.concat(x.ticks, ", ")) or x.log and "autofreq"
     or number(scales.choose_step(x[2] - x[1]))
-  return table.concat({ format_scale(panel.y),
-    ("set xrange [%s:%s]"):format(number(x[1]), number(x[2])),
+  return table.concat({ format_scale(panel.y), ("set xrange [%s:%s]"):format(number(x[1]), number(x[2])),
     ("set yrange [%s:%s]"):format(number(panel.y[1]), number(panel.y[2])),
     x.log and ("set logscale x %d"):format(x.log) or "unset logscale x", "set xtics nomirror " .. tics,
     panel.percent and "set format y '%g%%'" or "set format y '%g'",

@@ -70,9 +70,8 @@ function M.add(files, names, pages)
   return not drawn and on_page or nil, drawn and on_page or {}
 end
 
--- Writes files, the scripts and pictures of figures, and index.html, whose text make_page(pictures) returns, into a
--- folder: either all or none. Adds all files to `files`. Returns nil and a message if nothing was written, else true,
--- nil and a message on missing pictures or nil.
+-- Writes all or none of: files, scripts and pictures of figures, and index.html, whose text make_page(pictures)
+-- returns. Adds all files to `files`. Returns nil and a message, else true, nil and a message on missing pictures.
 function M.write(out, files, figures, make_page)
   lists.append(files, lists.map(figures, function(figure)
     return { path = figure.name .. ".gnuplot", text = curves.make_script(figure) }

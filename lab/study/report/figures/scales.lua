@@ -39,8 +39,7 @@ local function is_crowded(curves)
   return near > far and high - low > APART
 end
 
--- Returns the least and the largest number in several lists of numbers, or of items whose number get_number returns;
--- math.huge and -math.huge if all lists are empty.
+-- Returns the range of several lists of numbers, or of items with get_number; math.huge and -math.huge for empty lists.
 function M.find_range(several, get_number)
   local low, high = math.huge, -math.huge
   for _, list in ipairs(several) do
@@ -64,8 +63,7 @@ function M.fit_axis(letter, several)
 end
 
 -- Sets the y axis of a panel to fit its curves. Percentages are zoomed if most are near 100. Other numbers have a
--- logarithmic axis if they differ much; else the axis begins just below the smallest number if the range is smaller
--- than this number; else it begins at 0.
+-- logarithmic axis if they differ much; else it begins just below a smallest number that exceeds the range; else at 0.
 function M.fit_panel(panel)
   if panel.percent then
     panel.y = is_crowded(panel.curves) and { 0, 100, zoom = true } or { 0, 100 }

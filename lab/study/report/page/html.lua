@@ -94,9 +94,8 @@ local function drop_repeated_symbols(text)
   end))
 end
 
--- Makes a page that needs no other files and no script, with light and dark colours, for screen and print. page: {
--- title, lead, sections = { { title, body } } }, where lead and bodies are HTML. The style is page.css and the script
--- page.js, in the folder of this module.
+-- Makes a page that needs no other files, with light and dark colours, for screen and print. page: { title, lead,
+-- sections = { { title, body } } }, where lead and bodies are HTML. page.css and page.js are beside this module.
 function M.make_page(page)
   local style = read_file("page.css"):gsub("LIGHT", colours.LIGHT):gsub("DARK", colours.DARK)
   local script = read_file("page.js")

@@ -1,8 +1,7 @@
 -- The HTML page of a report.
 --
 -- Input: report = { study, title, lead, settings, paper, parts, every_cell, analyses, readings, problems, command,
--- format_command }, from report.lua; the SVG texts of the pictures, by name (curves.lua). Output: the page's text.
--- Every number in a table links to its runs.
+-- format_command }, from report.lua; the pictures' SVG, by name. Output: the page, whose numbers link to runs.
 
 local study_analyses = require("lab.study.report.page.study_analyses")
 local figure = require("lab.study.report.page.figure")
@@ -74,8 +73,7 @@ local function make_cell(report, cell)
     table.concat(facts), make_sheet("Runs of " .. name, "Runs of " .. name, heads, rows))
 end
 
--- Makes the text and the picture of an analysis. The picture is embedded as an image, which cannot run scripts, since
--- its file may come from an untrusted author.
+-- Makes the text and the picture of an analysis. As an image, an untrusted picture runs no scripts.
 local function make_analysis(analysis)
   local picture = analysis.png and ('<figure><img src="data:image/png;base64,%s" alt="%s"/></figure>'):format(
     study_analyses.encode_base64(analysis.png), escape(analysis.what)) or make_paragraph("no picture", "flag")

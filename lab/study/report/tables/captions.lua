@@ -1,5 +1,4 @@
--- Captions of tables and figures of scores: the lengths or conditions of a mean, the decoding of answers, and the
--- examples on which the learning rate was chosen.
+-- Captions of scores: the lengths or conditions of a mean, the decoding, the examples that chose the learning rate.
 --
 -- Input: a study with its cells read (cells.lua), or a part of a study. Output: sentences, or parts of sentences.
 

@@ -45,8 +45,7 @@ local function make_entry(study, item, cell, key, n, published)
     or entry
 end
 
--- Makes rows of results that the paper quotes, for which there are no runs here. about: their source, and their numbers
--- without a column, such as a mean over all.
+-- Makes rows of results that the paper quotes. about: their source, and numbers without a column, such as a mean.
 local function make_quoted_rows(study, item, axis, published)
   local where, metric = entries.translate(item.where or {}, item.names), study.scored.metric
   local quoted = lists.filter(published and published.rows or {}, function(line)

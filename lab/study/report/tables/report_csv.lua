@@ -33,8 +33,7 @@ function M.make_head(study, columns)
   return table.concat(lists.join(front, columns), ",") .. "\n"
 end
 
--- Returns the fields of a run's score, only the metric without a score. chosen: whether the run has the chosen rate;
--- chosen_on: the set by which the rate was chosen.
+-- Returns the fields of a run's score, or the metric alone. chosen: at the chosen rate; chosen_on: the choosing set.
 local function list_score(study, cell, run)
   local best = cell.summary.best
   if not run.score then

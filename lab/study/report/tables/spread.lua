@@ -1,5 +1,4 @@
--- A table of a report: the spread of scores within the values of an axis, that is, between seeds, and between these
--- values, such as between the students of several teachers.
+-- A table of a report: the spread of scores between the seeds of a value of an axis, and between these values.
 --
 -- Input: a study with its cells read, an item { rows, of }. Output: a table as in score_tables.lua, with a row for each
 -- value of the axis `rows`. Within is the root of the pooled variance of scores around the means of each value of the

@@ -226,8 +226,7 @@ function M.make_columns(titles)
 end
 
 -- Makes a table with one text in each cell. model: { name, title, about, notes, heads, rows }; heads and each row are
--- lists of texts, the first for the left column; `cell` of a row is the cell of the study that its texts link to;
--- `missing`: none of its values is known.
+-- texts, the first for the left column; `cell` of a row: the study's cell that its texts link to; `missing`: no value.
 function M.tabulate(model)
   local rows = lists.map(model.rows, function(row)
     return { title = row[1], cells = lists.map({ table.unpack(row, 2) }, function(text)

@@ -19,8 +19,7 @@ local function pad(text, width, behind)
   return behind and escape.plain(text) .. gap or gap .. escape.plain(text)
 end
 
--- Breaks a text at blanks into lines of at most `width` columns. All lines but the first are indented by `indent`,
--- which does not count towards `width`.
+-- Breaks a text at blanks into lines of at most `width` columns. Later lines get `indent`, beyond `width`.
 function M.wrap(text, width, indent)
   local lines, line = {}, nil
   for raw in text:gmatch("%S+") do

@@ -34,8 +34,8 @@ function M.find_first(points, threshold)
   return found and found[1]
 end
 
--- Returns points { step, score } of a run's evaluations during training on a set. In sampled tasks, which have no sets,
--- they are on held-out examples, and belong to the set test.
+-- Returns points { step, score } of a run's evaluations during training on a set. Sampled tasks have the set test
+-- alone.
 function M.list_points(run, split, metric)
   return lists.map(run.during, function(point)
     local mean = point.sets and point.sets[split] or not point.sets and split == "test" and point.mean or nil
