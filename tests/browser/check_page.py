@@ -1,6 +1,6 @@
 """Tests pages of `longhand report` in a real browser: python3 tests/browser/check_page.py PAGE...
 
-Prints "ok NAME" or "not ok NAME" for each check, and what is wrong below; ends with 1 where anything is, with 2 where
+Prints "ok NAME" or "not ok NAME" for each check, with its errors below. The exit status is 1 after an error, and 2 if
 there is no Chromium.
 """
 
@@ -26,31 +26,31 @@ def report(check, wrong):
 
 
 def run(check, page, name, *more):
-    """Runs a check; one that raises an error has failed."""
+    """Runs a check; it fails if it raises an error."""
     try:
         check(page, name, *more)
     except RuntimeError as error:
         report(f"{name}: {check.__name__}", str(error).splitlines())
 
 
-def each_look():
+def list_looks():
     for scheme in ("light", "dark"):
         for width in WIDTHS:
             yield width, scheme
 
 
 def check_looks(page, name):
-    """No content is cut off, folded and unfolded."""
+    """No content is cut off, with all details closed or open; texts and curves have enough contrast."""
     cut, pale = [], []
-    for width, scheme in each_look():
+    for width, scheme in list_looks():
         page.show(width, scheme)
         for unfolded in ("false", "true"):
             page.evaluate(f"unfold({unfolded})")
-            look = f"{width} {scheme}: "
+            prefix = f"{width} {scheme}: "
             if scheme == "light":
-                cut += [look + text for text in page.evaluate("[...overflows(false), ...clashes()]")]
+                cut += [prefix + text for text in page.evaluate("[...find_overflows(false), ...find_clashes()]")]
         if width == WIDTHS[0]:
-            pale += [look + text for text in page.evaluate("[...pale_texts(), ...pale_curves()]")]
+            pale += [prefix + text for text in page.evaluate("[...find_pale_texts(), ...find_pale_curves()]")]
     page.evaluate("unfold(false)")
     report(f"{name}: nothing is cut at {' and '.join(map(str, WIDTHS))} pixels", cut)
     report(f"{name}: text and curves stand out, light and dark", pale)
@@ -59,17 +59,17 @@ def check_looks(page, name):
 def check_paper(page, name):
     page.show(PAPER, "dark", "print")
     page.evaluate("unfold(true)")
-    wrong = page.evaluate("[...overflows(true), ...clashes(), ...pale_texts(), ...pale_curves()]")
+    wrong = page.evaluate("[...find_overflows(true), ...find_clashes(), ...find_pale_texts(), ...find_pale_curves()]")
     page.evaluate("unfold(false)")
     page.show(WIDTHS[0])
-    if not page.pdf().startswith(b"%PDF"):
+    if not page.print_pdf().startswith(b"%PDF"):
         wrong.append("no PDF")
     report(f"{name}: nothing is cut or pale on paper", wrong)
 
 
 def check_tree(page, name):
     """Elements in the browser's tree for screen readers have names."""
-    wrong = page.evaluate("structure()")
+    wrong = page.evaluate("find_structure_errors()")
     for node in page.send("Accessibility.getFullAXTree")["nodes"]:
         role = node.get("role", {}).get("value")
         if not node["ignored"] and role in ("image", "button", "link", "columnheader", "rowheader",
@@ -80,8 +80,9 @@ def check_tree(page, name):
 
 STOP = """(() => { const one = document.activeElement, style = getComputedStyle(one);
   one.reached = true;
-  return one === document.body ? null : [name(one), style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2
-    && contrast(channels(style.outlineColor), ground(one.parentElement)) >= 3]; })()"""
+  return one === document.body ? null : [describe(one), style.outlineStyle !== "none"
+    && parseFloat(style.outlineWidth) >= 2
+    && get_contrast(get_channels(style.outlineColor), find_ground(one.parentElement)) >= 3]; })()"""
 
 
 def check_keyboard(page, name):
@@ -94,11 +95,11 @@ def check_keyboard(page, name):
         if stop is None:
             break
         if not stop[1]:
-            wrong.append("focus is not seen: " + stop[0])
+            wrong.append("the focus is not visible: " + stop[0])
     wrong += ["not reached: " + one for one in page.evaluate(
         "[...document.querySelectorAll('a, button, summary, .wide')]"
-        ".filter(one => shown(one) && !one.reached).map(name)")]
-    report(f"{name}: Tab reaches everything, and is seen", wrong)
+        ".filter(one => is_shown(one) && !one.reached).map(describe)")]
+    report(f"{name}: Tab reaches everything, and the focus is visible", wrong)
 
 
 def check_toggles(page, name):
@@ -125,7 +126,7 @@ def check_toggles(page, name):
 
 
 READ = """(() => { const panel = document.querySelector('.panel'), box = panel.querySelector('.readout');
-  return [shown(box), box.innerText, document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  return [is_shown(box), box.innerText, document.documentElement.scrollWidth - document.documentElement.clientWidth,
     [...panel.querySelectorAll('tbody tr')].map(row => `${panel.dataset.axis} ${row.cells[0].textContent}`),
     [...panel.querySelectorAll('tbody tr')].map(row => row.cells[1].textContent)]; })()"""
 
@@ -146,13 +147,13 @@ def check_pointer(page, name):
                 wrong.append(f"{width} pixels, {share}: {visible}, {text!r}, {beyond}")
         page.move(left + across / 2, 0 if top > 40 else top + down + 200)
         if page.evaluate(READ)[0]:
-            wrong.append(f"{width} pixels: stays behind the pointer")
+            wrong.append(f"{width} pixels: the values stay after the pointer has left")
     page.show(WIDTHS[0])
     report(f"{name}: values under the pointer", wrong)
 
 
 def check_links(page, name):
-    """A number links to its runs, unfolded, with their seeds and their command."""
+    """A number links to its runs, whose details are then open, with their seeds and their command."""
     wrong = []
     for place in ("td a[href^='#cell-']", ".numbers th a[href^='#cell-']"):
         page.evaluate(f"unfold(false); document.querySelector(\"{place}\").click()")
@@ -162,7 +163,7 @@ def check_links(page, name):
         if opened != [True, True, True]:
             wrong.append(f"{place}: {opened}")
     page.evaluate("unfold(false); history.replaceState(null, '', ' ')")
-    report(f"{name}: numbers lead to runs, seeds and the command", wrong)
+    report(f"{name}: numbers link to runs, seeds and the command", wrong)
 
 
 def check_silence(page, name, path, measure):
@@ -177,18 +178,18 @@ def check_silence(page, name, path, measure):
                   "{ textContent: 'window.ran = 1' }))")
     if page.evaluate("window.ran"):
         wrong.append("another script is run")
-    with_script = page.evaluate("visible_text()")
+    with_script = page.evaluate("get_text()")
     page.send("Emulation.setScriptExecutionDisabled", value=True)
     page.open(path)
     page.evaluate(measure)
-    if page.evaluate("visible_text()") != with_script or page.evaluate("document.querySelector('button') !== null"):
-        wrong.append("the page says something else without its script")
+    if page.evaluate("get_text()") != with_script or page.evaluate("document.querySelector('button') !== null"):
+        wrong.append("the page has another text without its script")
     page.send("Emulation.setScriptExecutionDisabled", value=False)
     report(f"{name}: no requests, nothing on the console, the same text without scripts", wrong)
 
 
 def main(paths):
-    if not chromium.program():
+    if not chromium.find_program():
         return 2
     here = os.path.dirname(os.path.abspath(__file__))
     with open(os.path.join(here, "measure.js"), encoding="utf-8") as file:

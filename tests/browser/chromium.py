@@ -1,4 +1,4 @@
-"""A headless Chromium, driven over a pipe with the protocol of its developer tools; needs nothing but Python."""
+"""A headless Chromium, controlled over a pipe by the protocol of its developer tools; needs only Python."""
 
 import base64
 import fcntl
@@ -11,15 +11,15 @@ import tempfile
 import time
 
 PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-# No sandbox, which many containers do not support: the pages are our own.
+# Many containers do not support the sandbox; the pages are our own.
 FLAGS = ("--headless", "--no-sandbox", "--remote-debugging-pipe", "--disable-gpu", "--hide-scrollbars",
          "--no-first-run", "--disable-extensions", "--disable-background-networking", "--disable-component-update",
          "--disable-sync", "--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND")
 SECONDS = 30  # time limit of one answer
 
 
-def program():
-    """The path of a Chromium on this machine, or None."""
+def find_program():
+    """Returns the path of a Chromium on this machine, or None."""
     return next((path for path in map(shutil.which, PROGRAMS) if path), None)
 
 
@@ -32,7 +32,7 @@ class Page:
         self.read_end, from_browser = os.pipe()
         flags = [*FLAGS, "--user-data-dir=" + self.folder.name]
         ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (to_browser, from_browser)]
-        self.process = subprocess.Popen([program(), *flags, "about:blank"], pass_fds=(3, 4),
+        self.process = subprocess.Popen([find_program(), *flags, "about:blank"], pass_fds=(3, 4),
                                         preexec_fn=lambda: (os.dup2(ends[0], 3), os.dup2(ends[1], 4)),
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                         env={**os.environ, "HOME": self.folder.name})
@@ -54,7 +54,7 @@ class Page:
         os.close(self.read_end)
         self.folder.cleanup()
 
-    def message(self, deadline):
+    def read_message(self, deadline):
         while b"\0" not in self.unread:
             ready, _, _ = select.select([self.read_end], [], [], max(0, deadline - time.monotonic()))
             part = os.read(self.read_end, 1 << 20) if ready else b""
@@ -73,7 +73,7 @@ class Page:
         os.write(self.write_end, json.dumps(command).encode() + b"\0")
         deadline = time.monotonic() + SECONDS
         while True:
-            reply = self.message(deadline)
+            reply = self.read_message(deadline)
             if reply.get("id") == self.last:
                 if "error" in reply:
                     raise RuntimeError(f"{method}: {reply['error']['message']}")
@@ -83,7 +83,7 @@ class Page:
     def wait_for(self, method):
         deadline = time.monotonic() + SECONDS
         while not any(name == method for name, _ in self.events):
-            reply = self.message(deadline)
+            reply = self.read_message(deadline)
             self.events.append((reply.get("method"), reply.get("params")))
 
     def open(self, path):
@@ -92,14 +92,14 @@ class Page:
         self.wait_for("Page.loadEventFired")
 
     def evaluate(self, script):
-        """The value of a JavaScript expression, as JSON."""
+        """Returns the value of a JavaScript expression, converted from JSON."""
         reply = self.send("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in reply:
             raise RuntimeError(reply["exceptionDetails"]["exception"].get("description", "an exception"))
         return reply["result"].get("value")
 
     def show(self, width, scheme="light", media="screen", height=900):
-        """Sets the width of the window in pixels, light or dark, screen or print."""
+        """Sets width and height of the window in pixels, the scheme (light or dark), the medium (screen or print)."""
         self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.send("Emulation.setEmulatedMedia", media=media,
                   features=[{"name": "prefers-color-scheme", "value": scheme}])
@@ -114,8 +114,5 @@ class Page:
     def move(self, x, y):
         self.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
-    def picture(self, **options):
-        return base64.b64decode(self.send("Page.captureScreenshot", format="png", **options)["data"])
-
-    def pdf(self):
+    def print_pdf(self):
         return base64.b64decode(self.send("Page.printToPDF", printBackground=True, preferCSSPageSize=True)["data"])
