@@ -24,7 +24,7 @@ requeue() {
         [ ! -e "$folder/cancelled" ] || break
         if state=$(squeue -h -j "$job" -o %T 2>/dev/null); then
             [ "$state" = RUNNING ] || break
-            say "continues later: back into the queue"
+            say "continues later; returns to the queue"
             ! scontrol requeue "$job" || break
         fi
         sleep 5
@@ -98,20 +98,20 @@ open_attempt() {
 }
 
 # Prints the value of a key in a JSON text: KEY TEXT.
-value() {
+print_value() {
     printf '%s\n' "$2" | LC_ALL=C sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p"
 }
 
 # Prints the facts in which a trainer and a checkpoint must agree, so that the trainer can continue it: KEYS TEXT.
-origin() {
+print_origin() {
     for key in $1; do
-        value "$key" "$2"
+        print_value "$key" "$2"
     done
 }
 
 # Prints the metadata of a run's checkpoint in a folder, from the checkpoint's header; of two checkpoints, the newer
 # one's.
-checkpoint_facts() {
+print_checkpoint_facts() {
     newer=$1/checkpoint.safetensors
     is_file "$newer" || newer=$1/checkpoint.previous.safetensors
     is_file "$newer" && head -c 4096 "$newer" 2>/dev/null | tr -d '\000\n' | LC_ALL=C sed 's/}.*//'
@@ -119,19 +119,19 @@ checkpoint_facts() {
 
 # Reads the facts of a group's trainer; arguments: its flags. The trainer continues only checkpoints with the same
 # facts, up to its own last step. The level and compiler of a GPU trainer are known only while it trains.
-know_trainer() {
+read_trainer() {
     case " $* " in
         *' --device cuda '*) keys=source_digest ;;
         *) keys='source_digest level compiler' ;;
     esac
     facts=$("$trainers/$trainer" info --json </dev/null 2>/dev/null 9<&-)
-    own=$(origin "$keys" "$facts")
-    last=$(value steps "$facts")
+    own=$(print_origin "$keys" "$facts")
+    last=$(print_value steps "$facts")
     [ "${last:-x}" -ge 0 ] 2>/dev/null || last=9000000000000 # a trainer with epochs checks them itself
 }
 
 # Prints the step of a run in a list "RUN:STEP ..."; if the run occurs several times, the last step.
-step_in() {
+print_step() {
     for pair in $1; do
         [ "${pair%:*}" != "$2" ] || echo "${pair##*:}"
     done | tail -n 1
@@ -139,12 +139,12 @@ step_in() {
 
 # Prints the progress of the run in a folder, if this trainer can continue it: the step of its last checkpoint, then the
 # number of its evaluations.
-reach() { # DIR RUN
-    is_inside "$1/any" && facts=$(checkpoint_facts "$1") || return
-    step=$(value step "$facts")
+print_progress() { # DIR RUN
+    is_inside "$1/any" && facts=$(print_checkpoint_facts "$1") || return
+    step=$(print_value step "$facts")
     [ "$step" -ge 0 ] 2>/dev/null && [ "$step" -le "$last" ] || return
-    [ -z "$own" ] || [ "$(origin "$keys" "$facts")" = "$own" ] || return
-    below=$(step_in "$refused" "$2")
+    [ -z "$own" ] || [ "$(print_origin "$keys" "$facts")" = "$own" ] || return
+    below=$(print_step "$refused" "$2")
     [ -z "$below" ] || [ "$step" -lt "$below" ] || return
     lines=0
     ! is_file "$1/eval.jsonl" || lines=$(cat "$1/eval.jsonl" 2>/dev/null | wc -l)
@@ -153,10 +153,10 @@ reach() { # DIR RUN
 
 # Continues the attempt at a run with the most progress, which may still be running. Checkpoints are replaced and never
 # modified, so that a hard link to a checkpoint is a copy.
-take() {
+continue_run() {
     best='' furthest=-1
     for from in "$cell/$1" "$cell"/.attempts/*/"$id/$digest/$1" "$cell"/.attempts/*/"replaced/$1"; do
-        far=$(reach "$from" "$1")
+        far=$(print_progress "$from" "$1")
         [ "${far:--1}" -le "$furthest" ] || { best=$from furthest=$far; }
     done
     [ -n "$best" ] || return 0
@@ -174,7 +174,7 @@ take() {
 }
 
 # Copies files that a user has put next to a run, such as an export, into the run that replaces it.
-carry() { # RUN
+copy_user_files() { # RUN
     for file in "$cell/$1"/* "$cell"/.attempts/*/replaced/"$1"/*; do
         case ${file##*/} in
             checkpoint* | metrics.jsonl | eval.jsonl | window.jsonl | run.json | lock) continue ;;
@@ -188,7 +188,7 @@ publish() {
     from=$attempt/$id/$digest/$1
     is_finished "$from" || return 0
     ! is_done "$1" || return 0
-    carry "$1" || { say "$id $1: other files of its folder cannot be copied; it stays in $from" && return; }
+    copy_user_files "$1" || { say "$id $1: other files of its folder cannot be copied; it stays in $from" && return; }
     if [ "$how" = again ] && [ -e "$cell/$1" ]; then
         mkdir -p "$attempt/replaced" && move "$cell/$1" "$attempt/replaced/$1"
     fi
@@ -206,12 +206,12 @@ remove() {
 }
 
 # Removes a run of an attempt. Renaming it first keeps other tasks from continuing an incompletely removed run.
-drop() {
+remove_run() {
     delete "${1%/*}/.$run" && move "$1" "${1%/*}/.$run" 2>/dev/null && remove "${1%/*}/.$run"
 }
 
-# Removes runs of attempts once they are done. An attempt that still trains such a run then ends; see taken_away.
-tidy() {
+# Removes runs of attempts once they are done. An attempt that still trains such a run then ends; see report_taken.
+remove_done() {
     for run in $members; do
         is_done "$run" || continue
         for old in "$cell"/.attempts/*/"$id/$digest/$run" "$cell"/.attempts/*/"$id/$digest/.$run" \
@@ -225,24 +225,23 @@ tidy() {
 
 # Removes runs of attempts whose trainers have recorded their end, if the runs have no more progress than this attempt,
 # and the same level, compiler and source. Attempts without a recorded end may be running.
-drop_older() {
+remove_older() {
     every='source_digest level compiler'
     for run in $members; do
         ours=$attempt/$id/$digest/$run
-        far=$(reach "$ours" "$run") || continue
-        origin=$(origin "$every" "$(checkpoint_facts "$ours")")
+        far=$(print_progress "$ours" "$run") || continue
+        origin=$(print_origin "$every" "$(print_checkpoint_facts "$ours")")
         for old in "$cell"/.attempts/*/"$id/$digest/$run"; do
             [ "$old" != "$ours" ] && has_ended "$old" '[1-9][0-9]*' || continue
-            theirs=$(reach "$old" "$run") && [ "$theirs" -le "$far" ] || continue
-            [ "$(origin "$every" "$(checkpoint_facts "$old")")" = "$origin" ] || continue
-            drop "$old"
+            theirs=$(print_progress "$old" "$run") && [ "$theirs" -le "$far" ] || continue
+            [ "$(print_origin "$every" "$(print_checkpoint_facts "$old")")" = "$origin" ] || continue
+            remove_run "$old"
         done
     done
 }
 
-# Prints runs that disappeared from this attempt's folder without being published: other tasks have finished and removed
-# them.
-taken_away() {
+# Reports runs that disappeared from this attempt's folder without being published: other tasks have finished them.
+report_taken() {
     for run in $members; do
         [ ! -e "$attempt/$id/$digest/$run" ] && is_finished "$cell/$run" || continue
         case " $published " in *" $run "*) continue ;; esac
@@ -257,25 +256,25 @@ taken_away() {
 # and its copy is deleted.
 find_refused() {
     for run in $members; do
-        step=$(step_in "$taken" "$run")
+        step=$(print_step "$taken" "$run")
         facts=$attempt/$id/$digest/$run/run.json
         ended=$(sed -n 's/.*"step":\([0-9]*\),.*"exit":1}$/\1/p' "$facts" 2>/dev/null)
         [ -e "$facts" ] || [ "$status" -ne 1 ] || ended=0
         [ -n "$step" ] && [ -n "$ended" ] && [ "$ended" -le "$step" ] || continue
-        say "$id $run: does not go on from the checkpoint of step $step; the one before it is tried, or none"
+        say "$id $run: its trainer refuses the checkpoint of step $step; an earlier one is tried, if there is one"
         refused="$refused $run:$step" more=yes
-        drop "$attempt/$id/$digest/$run"
+        remove_run "$attempt/$id/$digest/$run"
     done
 }
 
 # Trains the runs of a group in a new attempt; arguments: flags. Sets status to the exit code.
 train() {
     taken=''
-    open_attempt || { say "no folder can be made in $cell"; exit 4; }
+    open_attempt || { say "cannot make a folder in $cell"; exit 4; }
     for run in $members; do
         # If another task moves a run away meanwhile, the run is done, or exists under its next name.
-        take "$run" || is_done "$run" || take "$run" || is_done "$run" || take "$run" ||
-            { say "$attempt: what is there of $run cannot be taken on"; exit 4; }
+        continue_run "$run" || is_done "$run" || continue_run "$run" || is_done "$run" || continue_run "$run" ||
+            { say "$attempt: the earlier progress of $run cannot be copied"; exit 4; }
     done
     LONGHAND_DEFAULTS=$defaults "$trainers/$trainer" train --missing --out "$attempt" "$@" </dev/null 9<&- &
     pid=$!
@@ -288,32 +287,32 @@ train() {
     pid=''
 }
 
-group() {
+train_group() {
     how=$1 id=$2 digest=$3 defaults=$4 trainer=$5 members=$6
     shift 6
     cell=$runs/$id/$digest refused=''
     ! all_done || return 0
     if ! is_inside "$cell/.attempts/any"; then
-        say "$id: $upper is a link; nothing is trained through one"
+        say "$id: $upper is a link, through which nothing is trained"
         failed=1
         return
     fi
-    know_trainer "$@"
+    read_trainer "$@"
     until all_done; do
         more='' published=''
         train "$@"
         for run in $members; do
             publish "$run"
         done
-        taken_away
+        report_taken
         find_refused
-        tidy
+        remove_done
         ! all_done || return 0
-        drop_older
+        remove_older
         [ -z "$told" ] && [ "$status" -ne 75 ] || requeue
         [ -z "$more" ] || continue
         say "$id: not all of $members is done (the trainer's exit code: $status)"
-        [ "$status" -ne 4 ] || { say "the others would meet the same: nothing more is started"; exit 4; }
+        [ "$status" -ne 4 ] || { say "other groups would fail in the same way: none is started"; exit 4; }
         failed=1
         return
     done
@@ -322,7 +321,7 @@ group() {
 exec 9<"$folder/runs.txt" || exit 4
 while read -r number line <&9; do
     [ "$number" = "$task" ] || continue
-    eval "group $line"
+    eval "train_group $line"
     [ -z "$told" ] || requeue
 done
 exit $failed
