@@ -48,6 +48,8 @@ void lh_json_raw(lh_json *json, const char *key, const char *text) {
 
 void lh_json_end(lh_json *json) { putc('}', json->out); }
 
+void lh_json_end_line(lh_json *json) { fputs("}\n", json->out); }
+
 /* The length in bytes of the UTF-8 character at c; 0: no valid character begins there. Source: the Unicode Standard,
  * table 3-7. */
 static int get_character_bytes(const unsigned char *c) {

@@ -25,6 +25,7 @@ void lh_json_integer(lh_json *json, const char *key, int64_t value);
 void lh_json_string(lh_json *json, const char *key, const char *text);
 void lh_json_raw(lh_json *json, const char *key, const char *text); /* text must be valid JSON */
 void lh_json_end(lh_json *json);                                    /* } */
+void lh_json_end_line(lh_json *json);                               /* } and a newline */
 
 /* Writes one string in quotes. Each byte that is not valid UTF-8, as paths may have, becomes U+FFFD. */
 void lh_json_quote(FILE *out, const char *text);

@@ -39,8 +39,7 @@ static void write_examples(FILE *out, const lh_eval_result *result, const lh_con
         lh_json_integer(&line, "counted", sequence_sums[i].counted);
         lh_json_integer(&line, "exact", sequence_sums[i].exact);
         lh_json_number(&line, "loss", sequence_sums[i].loss);
-        lh_json_end(&line);
-        putc('\n', out);
+        lh_json_end_line(&line);
     }
 }
 

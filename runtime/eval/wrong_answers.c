@@ -36,8 +36,7 @@ static lh_status write_line(FILE *out, const wrong *w, const lh_spec *spec, cons
     if (status == LH_OK)
         status = write_symbols(&line, "answer", task->output_symbol, task->output_symbols, w->answers, NULL, w->length,
                                error);
-    lh_json_end(&line);
-    putc('\n', out);
+    lh_json_end_line(&line);
     return status;
 }
 

@@ -150,8 +150,7 @@ static void put_facts(const lh_run *run, FILE *out, const ending *end) {
     lh_json_string(&json, "machine", machine);
     lh_json_string(&json, "started", run->started);
     put_ending(end, &json);
-    lh_json_end(&json);
-    putc('\n', out);
+    lh_json_end_line(&json);
 }
 
 static lh_status write_facts(const lh_run *run, const ending *end, lh_error *error) {

@@ -103,8 +103,7 @@ static void print_json(const trace_answer *a, char *const text[TEXTS]) {
             if (is_wrong(a, i)) printf("%s%d", printed++ > 0 ? "," : "", i);
         printf("]");
     }
-    lh_json_end(&line);
-    putchar('\n');
+    lh_json_end_line(&line);
 }
 
 static lh_status print_one(const trace_answer *a, bool json, lh_error *error) {

@@ -57,8 +57,7 @@ static void print_json(const lh_bench_result *r) {
     lh_json_number(&json, "share_of_peak_nominal", r->peak > 0 ? r->nominal_per_second / r->peak : NAN);
     lh_json_number(&json, "share_of_limit", r->peak > 0 ? compute_share_of_limit(r) : NAN);
     print_parts(r);
-    lh_json_end(&json);
-    printf("\n");
+    lh_json_end_line(&json);
 }
 
 static void print_head(const lh_target *target) {
@@ -100,8 +99,7 @@ static void print_decoding(const lh_bench_decoding *r, bool json) {
     lh_json_number(&line, "answers_per_second", r->batch);
     lh_json_number(&line, "answers_per_second_alone", r->alone);
     lh_json_number(&line, "answers_per_second_by_passes", r->passes);
-    lh_json_end(&line);
-    printf("\n");
+    lh_json_end_line(&line);
 }
 
 static lh_status bench_decoding(const lh_bench_request *request, bool json, lh_error *error) {

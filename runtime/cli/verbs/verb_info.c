@@ -87,8 +87,7 @@ static void print_json(const lh_spec *spec, const char *level) {
     else lh_json_raw(&json, "least_glibc", "null");
     lh_json_integer(&json, "threads", lh_team_count_processors());
     lh_json_integer(&json, "shards", spec->train.shards);
-    lh_json_end(&json);
-    putchar('\n');
+    lh_json_end_line(&json);
 }
 
 static void print_lengths(const char *name, const lh_lengths *lengths) {

@@ -223,8 +223,7 @@ static void print_exact(const lh_traces *traces, bool json) {
             lh_json_integer(&line, "outputs", lh_get_output_length(traces->spec, group->n));
         lh_json_integer(&line, "passes", passes);
         lh_json_integer(&line, "exact", group->counted);
-        lh_json_end(&line);
-        putchar('\n');
+        lh_json_end_line(&line);
     }
 }
 
@@ -302,8 +301,7 @@ static void print_tensors_json(const lh_traces *traces) {
         lh_json_raw(&line, "shape", "");
         put_shape(t, "[", ",", "]");
         lh_json_integer(&line, "bytes", (int64_t)t->file.bytes);
-        lh_json_end(&line);
-        putchar('\n');
+        lh_json_end_line(&line);
     }
 }
 
@@ -341,8 +339,7 @@ static void print_entropy_json(const lh_traces *traces, const lh_traced *t) {
     for (int64_t h = 0; h < t->elements; h++)
         printf("%s%s", h > 0 ? "," : "", lh_write_shortest(lh_read_traced(t, h), text));
     printf("]");
-    lh_json_end(&line);
-    putchar('\n');
+    lh_json_end_line(&line);
 }
 
 static void print_entropy(const lh_traces *traces, bool json) {
