@@ -76,6 +76,7 @@ $WARPS"
 
 find_device_text() { ls "generated/$1/device.cu" "$texts/$1/device.cu" 2>/dev/null | head -1; }
 
+# Prints the least architecture, such as 75, that a run's device code supports.
 read_least() { sed -n 's/.*\.least_architecture = \([0-9]*\).*/\1/p' "$(dirname "$(find_device_text "$1")")/cuda.c"; }
 
 # Prints the architectures to compile a run for, out of those in $known.
@@ -106,18 +107,19 @@ compile_all() {
             cat "$goal.log"
         else
             say ok "device code of ${name%.*} for ${name##*.} compiles"
-            rows "${name%.*}" "${name##*.}" <"$goal.log" >>"$work/rows"
-            spilling=$(attention_spills <"$goal.log")
+            print_rows "${name%.*}" "${name##*.}" <"$goal.log" >>"$work/rows"
+            spilling=$(print_attention_spills <"$goal.log")
             [ -z "$spilling" ] || say not ok "attention of ${name%.*} for ${name##*.} spills no register: $spilling"
         fi
     done
 }
 
-rows() { awk -v run="$1" -v architecture="$2" -f tests/cuda/rows.awk; }
+# Prints the rows of a log of the assembler.
+print_rows() { awk -v run="$1" -v architecture="$2" -f tests/cuda/rows.awk; }
 
 # Prints functions of attention that spill, with their bytes. Their names begin with the name of a family; they are
 # compiled apart from the kernels that call them.
-attention_spills() {
+print_attention_spills() {
     awk '
         /Function properties for/ { name = $NF }
         /bytes stack frame/ && name ~ /^_Z.*[0-9]([a-z0-9_]*_)?attend/ && !/ 0 bytes spill stores, 0 bytes spill loads/ {
@@ -129,7 +131,7 @@ attention_spills() {
 }
 
 # Prints the largest value of each column over the architectures of a class: 75, 80 to 89, 90 and up.
-by_class() {
+print_maxima_by_class() {
     awk '{
         number = substr($3, 4) + 0
         key = $1 " " $2 " " (number < 80 ? 75 : number < 90 ? 80 : 90)
@@ -140,17 +142,19 @@ by_class() {
     }' "$work/rows" | LC_ALL=C sort
 }
 
+# Writes resources.txt for a version of the toolkit ($1).
 record() {
     {
         echo "# What each kernel of the compiled runs may need; stack and spills: bytes of a thread. Written by make cuda-record."
         echo "# run kernel class registers stack spill_stores spill_loads shared"
         echo "toolkit $1"
-        by_class
+        print_maxima_by_class
     } >$TABLE.partial && mv $TABLE.partial $TABLE && echo "written: $TABLE"
 }
 
+# Compares the rows with resources.txt, if that was recorded with the same version of the toolkit ($1).
 compare() {
-    [ -f $TABLE ] || { say not ok "$TABLE: there is none (make cuda-record)" && return; }
+    [ -f $TABLE ] || { say not ok "there is no $TABLE (make cuda-record)" && return; }
     recorded=$(sed -n 's/^toolkit //p' $TABLE)
     if [ "$recorded" != "$1" ]; then
         for run in $showcase; do
@@ -158,7 +162,7 @@ compare() {
         done
         return
     fi
-    by_class | awk -v table=$TABLE -v runs="$showcase" '
+    print_maxima_by_class | awk -v table=$TABLE -v runs="$showcase" '
         BEGIN {
             split("registers,bytes of stack,bytes of spill stores,bytes of spill loads,bytes shared", name, /,/)
             for (n = split(runs, run, "[ \n]"); n > 0; n--) asked[run[n]] = 1
@@ -197,7 +201,7 @@ compile_with_headers() {
     ${CC:-cc} -std=gnu11 -Werror -Wcast-function-type -Iinclude -Iruntime -I. -isystem "$headers" "$@"
 }
 
-compares_names() {
+compare_names() {
     compile_with_headers -o "$work/names" tests/cuda/driver.c runtime/base/status.c -ldl -pthread && "$work/names"
 }
 
@@ -243,7 +247,7 @@ case $mode in
         ;;
     *)
         compare "$version"
-        check_declarations 'the driver' cuda.h compares_names
+        check_declarations 'the driver' cuda.h compare_names
         check_declarations NVRTC nvrtc.h compile_with_headers -fsyntax-only tests/cuda/nvrtc.c
         check_declarations cuBLASLt cublasLt.h compile_with_headers -fsyntax-only tests/cuda/cublaslt.c
         check_counts

@@ -2,9 +2,9 @@
 
     python compare.py parameters A B START BOUND   checkpoints: ||A - B|| over ||A - START|| is at most BOUND
     python compare.py metrics A B LOSS NORM        metrics.jsonl: relative difference of losses and gradient norms
-    python compare.py eval A B LOSS SHARE          eval.jsonl: of losses, relative; of accuracies, as they are
+    python compare.py eval A B LOSS SHARE          eval.jsonl: relative difference of losses, absolute of accuracies
     python compare.py logits A B BOUND             lines of predict: ||A - B|| over ||A||
-    python compare.py bits A B                     two run folders: checkpoints byte for byte, metrics but for the rates
+    python compare.py bits A B                     run folders: bytes of checkpoints, metrics except rates and times
 
 Prints the differences in one line; exit status 1 if one exceeds its bound.
 """
@@ -16,8 +16,8 @@ import pathlib
 import sys
 
 
-def tensors(path):
-    """Reads a safetensors file: name -> numbers, without the optimiser's state."""
+def read_tensors(path):
+    """Returns the tensors of a safetensors file by name, each as an array of numbers, without the optimiser's state."""
     data = pathlib.Path(path).read_bytes()
     end = 8 + int.from_bytes(data[:8], "little")
     found = {}
@@ -28,77 +28,82 @@ def tensors(path):
     return found
 
 
-def lines(path):
+def read_lines(path):
+    """Returns the objects of a file of JSON lines, which must not be empty."""
     found = [json.loads(line) for line in pathlib.Path(path).read_text().splitlines()]
     if not found:
         raise SystemExit(f"{path} is empty")
     return found
 
 
-def paired(a, b, what):
+def pair_up(a, b, what):
     if len(a) != len(b):
         raise SystemExit(f"{len(a)} and {len(b)} {what}")
     return list(zip(a, b))
 
 
-def distance(a, b):
-    """The norm of a difference; NaN if it contains one."""
+def measure_distance(a, b):
+    """Returns the Euclidean norm of a - b; NaN if a number of either is NaN."""
     return math.sqrt(math.fsum((x - y) ** 2 for x, y in zip(a, b)))
 
 
-def within(value, bound):
+def is_within(value, bound):
     return value <= bound  # false for NaN
 
 
 def compare_parameters(a, b, start, bound):
-    one, two, zero = tensors(a), tensors(b), tensors(start)
+    one, two, zero = read_tensors(a), read_tensors(b), read_tensors(start)
     if one.keys() != two.keys() or one.keys() != zero.keys():
         raise SystemExit("the checkpoints have different tensors")
-    apart = math.hypot(*(distance(one[name], two[name]) for name in one))
-    moved = math.hypot(*(distance(one[name], zero[name]) for name in one))
-    worst = max(one, key=lambda name: distance(one[name], two[name]))
+    apart = math.hypot(*(measure_distance(one[name], two[name]) for name in one))
+    moved = math.hypot(*(measure_distance(one[name], zero[name]) for name in one))
+    worst = max(one, key=lambda name: measure_distance(one[name], two[name]))
     ratio = apart / moved if moved > 0 else math.inf
     print(f"parameters moved by {moved:.4g}, apart by {apart:.3g}: {ratio:.2e} (bound {bound:g}), most in {worst}")
-    return within(ratio, bound)
+    return is_within(ratio, bound)
 
 
-def relative(a, b):
+def divide_change(a, b):
+    """Returns |a - b| / |a|, where |a| counts as at least 1e-30."""
     return abs(a - b) / max(abs(a), 1e-30)
 
 
 def compare_metrics(a, b, loss_bound, norm_bound):
-    pairs = paired(lines(a), lines(b), "lines of metrics")
+    pairs = pair_up(read_lines(a), read_lines(b), "lines of metrics")
     if any(x["step"] != y["step"] for x, y in pairs):
-        raise SystemExit("the lines are of different steps")
-    loss = max((relative(x["loss"], y["loss"]) for x, y in pairs), key=lambda v: math.inf if math.isnan(v) else v)
-    norm = max((relative(x["grad_norm"], y["grad_norm"]) for x, y in pairs),
+        raise SystemExit("the lines of metrics.jsonl are of different steps")
+    loss = max((divide_change(x["loss"], y["loss"]) for x, y in pairs),
+               key=lambda v: math.inf if math.isnan(v) else v)
+    norm = max((divide_change(x["grad_norm"], y["grad_norm"]) for x, y in pairs),
                key=lambda v: math.inf if math.isnan(v) else v)
     print(f"{len(pairs)} lines to step {pairs[-1][0]['step']}: loss {loss:.2e} (bound {loss_bound:g}), "
           f"gradient norm {norm:.2e} (bound {norm_bound:g})")
-    return within(loss, loss_bound) and within(norm, norm_bound)
+    return is_within(loss, loss_bound) and is_within(norm, norm_bound)
 
 
 def compare_eval(a, b, loss_bound, share_bound):
-    pairs = paired(lines(a), lines(b), "lines of eval")
+    pairs = pair_up(read_lines(a), read_lines(b), "lines of eval")
     if any(x["by"] != y["by"] for x, y in pairs):
-        raise SystemExit("the lines are of different conditions")
-    loss = max(relative(x["loss"], y["loss"]) for x, y in pairs)
+        raise SystemExit("the lines of eval.jsonl are of different conditions")
+    loss = max(divide_change(x["loss"], y["loss"]) for x, y in pairs)
     share = max(abs(x["accuracy"] - y["accuracy"]) for x, y in pairs)
     print(f"{len(pairs)} conditions: loss {loss:.2e} (bound {loss_bound:g}), "
           f"accuracy {share:.2e} (bound {share_bound:g})")
-    return all(within(relative(x["loss"], y["loss"]), loss_bound) for x, y in pairs) and within(share, share_bound)
+    losses_agree = all(is_within(divide_change(x["loss"], y["loss"]), loss_bound) for x, y in pairs)
+    return losses_agree and is_within(share, share_bound)
 
 
 def compare_logits(a, b, bound):
-    flat = lambda path: [v for line in lines(path) for row in line["logits"] for v in row]
-    pairs = paired(flat(a), flat(b), "logits")
+    flat = lambda path: [v for line in read_lines(path) for row in line["logits"] for v in row]
+    pairs = pair_up(flat(a), flat(b), "logits")
     one, two = zip(*pairs)
-    ratio = distance(one, two) / distance(one, [0.0] * len(one))
+    ratio = measure_distance(one, two) / measure_distance(one, [0.0] * len(one))
     print(f"{len(pairs)} logits: {ratio:.2e} (bound {bound:g})")
-    return within(ratio, bound)
+    return is_within(ratio, bound)
 
 
-def only(folder, name):
+def find_only_file(folder, name):
+    """Returns the path of the one file of that name below a folder."""
     found = sorted(pathlib.Path(folder).rglob(name))
     if len(found) != 1:
         raise SystemExit(f"{folder}: {len(found)} files {name}, expected one")
@@ -106,13 +111,14 @@ def only(folder, name):
 
 
 def compare_bits(a, b):
-    variants = [json.loads(only(folder, "run.json").read_text())["variant"] for folder in (a, b)]
+    variants = [json.loads(find_only_file(folder, "run.json").read_text())["variant"] for folder in (a, b)]
     if variants[0] != variants[1]:
         raise SystemExit(f"variants {variants[0]} and {variants[1]}: their bits need not agree")
-    same = only(a, "checkpoint.safetensors").read_bytes() == only(b, "checkpoint.safetensors").read_bytes()
+    checkpoints = [find_only_file(folder, "checkpoint.safetensors").read_bytes() for folder in (a, b)]
+    same = checkpoints[0] == checkpoints[1]
     times = ("steps_per_second", "seconds")
-    metrics = [[{k: v for k, v in line.items() if k not in times} for line in lines(only(f, "metrics.jsonl"))]
-               for f in (a, b)]
+    metrics = [[{k: v for k, v in line.items() if k not in times}
+                for line in read_lines(find_only_file(folder, "metrics.jsonl"))] for folder in (a, b)]
     differ = next((x["step"] for x, y in zip(*metrics) if x != y), None)
     alike = metrics[0] == metrics[1]
     last = metrics[0][-1]["step"]

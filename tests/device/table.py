@@ -32,8 +32,8 @@ GOALS = {
 LATENCY_FLOOR = {21: 110, 41: 170, 80: 300}
 
 
-def nominal_flops(encoding, tokens):
-    """Floating-point operations of a training step of one model."""
+def count_nominal_flops(encoding, tokens):
+    """Returns the floating-point operations of a training step of one model."""
     pairs = 18 if encoding.endswith("relative") else 12
     return 6 * BLOCK_WEIGHTS * tokens * BATCH + pairs * tokens**2 * WIDTH * BATCH * LAYERS
 
@@ -67,7 +67,7 @@ def join(first, second):
     return {"machine": first["machine"]} | joined
 
 
-def best(lines):
+def find_fastest(lines):
     return max(lines, key=lambda line: line["model_steps_per_second"], default=None)
 
 
@@ -85,25 +85,25 @@ class Results:
         return [check for check in self.all["checks"] if check["ok"] is False]
 
     def rates(self, mode):
-        """The lines of Longhand's trainers in reading order."""
+        """Returns the lines of Longhand's trainers by precision, number of models, encoding and tokens."""
         order = {"tf32": 0, "bf16": 1, "float32": 2}
         found = [line for line in self.all["rates"] if line.get("mode") == mode]
         place = lambda r: (order.get(r["precision"], 3), r["replicas"] > 1, r["encoding"], r["tokens"])
         return sorted(found, key=place)
 
     def peer(self, rate, name=None, variant=None):
-        """The fastest line of the peers at the same sizes and precision."""
-        return best([line for line in self.peers if
-                     all(line[k] == rate[k] for k in ("encoding", "tokens", "precision", "replicas")) and
-                     name in (None, line["peer"]) and variant in (None, line["variant"])])
+        """Returns the fastest line of the peers at the same sizes and precision, or None."""
+        return find_fastest([line for line in self.peers if
+                             all(line[k] == rate[k] for k in ("encoding", "tokens", "precision", "replicas")) and
+                             name in (None, line["peer"]) and variant in (None, line["variant"])])
 
     def share(self, rate):
-        """Nominal FLOPs relative to the measured matrix product in the same precision; None without a measurement."""
+        """Returns nominal FLOPs per second relative to the measured matrix product in the same precision, or None."""
         peak = self.peaks.get(rate["precision"])
-        return nominal_flops(rate["encoding"], rate["tokens"]) * rate["steps_per_second"] / peak if peak else None
+        return count_nominal_flops(rate["encoding"], rate["tokens"]) * rate["steps_per_second"] / peak if peak else None
 
     def errors(self):
-        """The last error of each case of a peer that has no rate."""
+        """Returns the last error of each case of a peer that has no rate."""
         case = lambda line: tuple(line.get(k) for k in ("peer", "version", "device", "variant", "form", "precision",
                                                         "encoding", "tokens", "replicas"))
         known = set(map(case, self.peers))
@@ -111,7 +111,7 @@ class Results:
 
     @staticmethod
     def goal(rate, of=None):
-        """The goal of a rate, or of a ratio to the peers ("best" or "step")."""
+        """Returns the goal of a rate, or of its ratio to the peers ("best" or "step"); None without one."""
         many = "one" if rate["replicas"] == 1 else "many"
         if of == "best":
             return GOALS[f"best {many}"]
@@ -120,72 +120,75 @@ class Results:
         return GOALS[many].get(rate["tokens"]) if rate["precision"] == "tf32" else None
 
 
-def verdict(value, goal):
-    """The name of a value's range: below the floor, floor, target or stretch."""
+def name_range(value, goal):
+    """Returns what a value reaches: "floor", "target", "stretch" or "below the floor"; "" without a goal."""
     if value is None or goal is None:
         return ""
     names = ("below the floor", "floor", "target", "stretch")
     return names[sum(value >= bound for bound in goal)]
 
 
-def number(value, form="{:,.0f}", nothing="-"):
+def format_number(value, form="{:,.0f}", nothing="-"):
     return nothing if value is None else form.format(value)
 
 
-def ratio(rate, line):
+def divide_rates(rate, line):
+    """Returns the rate of Longhand relative to that of a peer's line; None without a line."""
     return rate["steps_per_second"] / line["model_steps_per_second"] if line else None
 
 
-def table(head, rows):
+def format_table(head, rows):
     rows = [list(map(str, row)) for row in rows]
     return "\n".join(["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)] +
                      ["| " + " | ".join(row) + " |" for row in rows])
 
 
-def rate_row(results, rate):
+def make_rate_row(results, rate):
     def named(line):
-        return f"{number(line['model_steps_per_second'])} ({line['variant']})" if line else "-"
+        return f"{format_number(line['model_steps_per_second'])} ({line['variant']})" if line else "-"
 
     def over(line, of):
-        value = ratio(rate, line)
-        return f"{number(value, '{:.2f}')} {verdict(value, results.goal(rate, of))}".strip()
+        value = divide_rates(rate, line)
+        return f"{format_number(value, '{:.2f}')} {name_range(value, results.goal(rate, of))}".strip()
 
     step = results.peer(rate, "jax", "step") if rate["replicas"] == 1 else None
     floor = LATENCY_FLOOR.get(rate["tokens"]) if rate["replicas"] == 1 else None
-    return [rate["precision"], rate["encoding"], rate["tokens"], rate["replicas"], number(rate["steps_per_second"]),
-            verdict(rate["steps_per_second"], results.goal(rate)), number(results.share(rate), "{:.1%}"),
-            number(floor and floor * 1e-6 * rate["steps_per_second"], "{:.0%}"), named(results.peer(rate, "jax")),
-            named(results.peer(rate, "pytorch")), over(results.peer(rate), "best"), over(step, "step")]
+    return [rate["precision"], rate["encoding"], rate["tokens"], rate["replicas"],
+            format_number(rate["steps_per_second"]), name_range(rate["steps_per_second"], results.goal(rate)),
+            format_number(results.share(rate), "{:.1%}"),
+            format_number(floor and floor * 1e-6 * rate["steps_per_second"], "{:.0%}"),
+            named(results.peer(rate, "jax")), named(results.peer(rate, "pytorch")),
+            over(results.peer(rate), "best"), over(step, "step")]
 
 
 RATE_HEAD = ["precision", "encoding", "T", "models", "steps/s", "goal", "share of peak", "share of latency floor",
              "JAX", "PyTorch", "Longhand / best", "Longhand / JAX by step", "registers"]
 
 
-def check_table(results):
+def format_checks(results):
     words = {True: "ok", False: "FAILED"}
     rows = [[c["check"], words.get(c["ok"], "skipped"), c["detail"].replace("|", "/")] for c in results.all["checks"]]
-    return table(["check", "", "found"], rows)
+    return format_table(["check", "", "found"], rows)
 
 
-def peer_table(results):
+def format_peers(results):
     rows = sorted(results.peers, key=lambda p: (p["precision"], p["replicas"], p["encoding"], p["tokens"], p["peer"],
                                                 p["variant"], p["form"]))
-    return table(["peer", "variant", "form", "precision", "encoding", "T", "models", "steps/s of all models",
-                  "compile, s", "measured"],
-                 [[f"{p['peer']} {p['version']}", p["variant"], p["form"], p["precision"], p["encoding"], p["tokens"],
-                   p["replicas"], number(p["model_steps_per_second"]), number(p["compile_seconds"], "{:.1f}"),
-                   p["measured"]] for p in rows])
+    return format_table(["peer", "variant", "form", "precision", "encoding", "T", "models", "steps/s of all models",
+                         "compile, s", "measured"],
+                        [[f"{p['peer']} {p['version']}", p["variant"], p["form"], p["precision"], p["encoding"],
+                          p["tokens"], p["replicas"], format_number(p["model_steps_per_second"]),
+                          format_number(p["compile_seconds"], "{:.1f}"), p["measured"]] for p in rows])
 
 
-def peak_line(results):
+def describe_peaks(results):
     title = {"small": "a product of 10240 x 64 x 256 in tf32"}
     words = [f"{title.get(name, name)} {value / 1e12:.1f} {'TB/s' if name == 'copy' else 'TFLOP/s'}"
              for name, value in results.peaks.items()]
     return "Peaks, measured by PyTorch: " + (", ".join(words) if words else "none") + "."
 
 
-def machine_line(results):
+def describe_machine(results):
     m = results.machine
     up_to = ", ".join(m[k] for k in ("sm_clock", "power_limit") if m.get(k))
     return f"{m.get('device') or 'unknown device'}{f' (up to {up_to})' if up_to else ''}, " \
@@ -193,34 +196,36 @@ def machine_line(results):
            f"{m.get('date') or '-'}, commit {m.get('commit') or '-'}."
 
 
-def clock_line(results):
+def describe_clocks(results):
     return " ".join(f"While {c['part']} were measured: SM clock {c['sm_mhz']:,} MHz (median; {c['lowest']:,} to "
                     f"{c['highest']:,}), {c['watts']} W (mean)." for c in results.all["clocks"])
 
 
-def text(*sentences):
+def wrap(*sentences):
     return textwrap.fill(" ".join(filter(None, sentences)), 120, break_on_hyphens=False)
 
 
 def report(results):
     checks, failed = results.all["checks"], results.failed()
     skipped = sum(c["ok"] is None for c in checks)
-    blocks = [text("`sh tests/device/run.sh`:", machine_line(results), peak_line(results), clock_line(results))]
+    blocks = [wrap("`sh tests/device/run.sh`:", describe_machine(results), describe_peaks(results),
+                   describe_clocks(results))]
     if results.rates("train"):
-        blocks += [text("Training: complete steps. `steps/s`: the sum over all models that train at the same time. "
+        blocks += [wrap("Training: complete steps. `steps/s`: the sum over all models that train at the same time. "
                         "`share of peak`: nominal FLOPs relative to the measured matrix product in the same precision. "
                         "`JAX`, `PyTorch`: the fastest variant of each. `Longhand / best`: rate of Longhand relative "
                         "to the faster of the two; `Longhand / JAX by step`: relative to JAX with one call per step. "
                         "Words next to a number: the goal for one H200 that it reaches (floor, target or stretch). "
                         "`registers`: registers of a thread of the training kernel."),
-                   table(RATE_HEAD, [rate_row(results, rate) + [results.registers.get(rate["name"], "-")]
-                                     for rate in results.rates("train")])]
+                   format_table(RATE_HEAD, [make_rate_row(results, rate) + [results.registers.get(rate["name"], "-")]
+                                            for rate in results.rates("train")])]
     if results.rates("eval"):
-        blocks += ["Forward only:", table(["precision", "encoding", "T", "models", "batches/s"],
-                                          [[r["precision"], r["encoding"], r["tokens"], r["replicas"],
-                                            number(r["steps_per_second"])] for r in results.rates("eval")])]
+        blocks += ["Forward only:", format_table(["precision", "encoding", "T", "models", "batches/s"],
+                                                 [[r["precision"], r["encoding"], r["tokens"], r["replicas"],
+                                                   format_number(r["steps_per_second"])]
+                                                  for r in results.rates("eval")])]
     if results.peers:
-        blocks += ["Every variant of the peers:", peer_table(results)]
+        blocks += ["Every variant of the peers:", format_peers(results)]
     errors = [f"- {p['peer']} {p['variant']} {p['form']} {p['encoding']} T={p['tokens']} {p['precision']} "
               f"x{p['replicas']}: {p['error'][:200]}" for p in results.errors()]
     if errors:
@@ -228,18 +233,18 @@ def report(results):
     if results.all["profile"]:
         blocks += ["One launch of the training kernel under Nsight Compute:",
                    "\n".join(f"- {p['name']}: {p['value']}" for p in results.all["profile"])]
-    blocks += [f"{len(checks)} checks, {len(failed)} failed, {skipped} skipped.", check_table(results)]
+    blocks += [f"{len(checks)} checks, {len(failed)} failed, {skipped} skipped.", format_checks(results)]
     return "\n\n".join(blocks) + "\n"
 
 
 def short(results):
-    """Aligns columns for a terminal."""
-    lines = [machine_line(results), peak_line(results)]
+    """Returns the summary for a terminal, in aligned columns."""
+    lines = [describe_machine(results), describe_peaks(results)]
     form = "{:<10} {:<13} {:>3} {:>3} {:>8} {:<15} {:>6} {:>5}  {:<16} {:<22} {:<20} {}"
     if results.rates("train"):
         lines.append(form.format("", "encoding", "T", "x", "steps/s", "goal", "share", "floor", "JAX", "PyTorch",
                                  "Longhand / best", "Longhand / JAX by step"))
-    lines += [form.format(*rate_row(results, rate)) for rate in results.rates("train")]
+    lines += [form.format(*make_rate_row(results, rate)) for rate in results.rates("train")]
     checks = results.all["checks"]
     bad = [f"not ok {c['check']}: {c['detail']}" for c in results.failed()]
     bad += [f"skip {c['check']}: {c['detail']}" for c in checks if c["ok"] is None]
