@@ -267,9 +267,9 @@ local function prepare(project, case)
   if not spec then
     return nil, message
   end
-  case.positions_plan = parts.positions_plan(case.positions, LAYERS)
-  case.score = score_facet.derive(spec.score, parts.family(case.positions_plan, HEADS, LAYERS), "float64")
-  case.terms = parts.settled(case.positions_plan, HEADS, LAYERS, case.score).terms
+  case.positions_plan = parts.make_positions(case.positions, LAYERS)
+  case.score = score_facet.derive(spec.score, parts.make_family(case.positions_plan, HEADS, LAYERS), "float64")
+  case.terms = parts.settle_family(case.positions_plan, HEADS, LAYERS, case.score).terms
   expectations(case)
   gradient_lists(case)
   case.drawn_text = drawn_text(case)
@@ -280,7 +280,7 @@ end
 local function part_text(template, part, cases)
   return parts.render(root, template, { part = part, cases = cases, tokens = TOKENS, heads = HEADS,
     layers = LAYERS, max_position = MAX_POSITION, logits = hexadecimal(LOGITS), weights = hexadecimal(WEIGHTS),
-    family = parts.settled(nil, HEADS, LAYERS), source = "a random formula",
+    family = parts.settle_family(nil, HEADS, LAYERS), source = "a random formula",
     command = "lua5.4 tests/expressions/generate.lua", about = { score = { self = {} } } })
 end
 

@@ -66,10 +66,10 @@ local function entry(name, reading, number)
   if not spec.score then
     return nil
   end
-  local positions = parts.positions_plan(reading, LAYERS)
-  local score = score_facet.derive(spec.score, parts.family(positions, HEADS, LAYERS), "float64")
+  local positions = parts.make_positions(reading, LAYERS)
+  local score = score_facet.derive(spec.score, parts.make_family(positions, HEADS, LAYERS), "float64")
   local out = { name = name, number = number, drawn = tostring(reading == "drawn"), score = score,
-    positions = positions, terms = parts.settled(positions, HEADS, LAYERS, score).terms,
+    positions = positions, terms = parts.settle_family(positions, HEADS, LAYERS, score).terms,
       members = list_members(score.learned), parameters = {} }
   for i, p in ipairs(score.learned) do
     out.parameters[i] = { name = p.name, layers = p.per_layer and LAYERS or 1, count = p.count,
@@ -85,7 +85,7 @@ for _, name in ipairs(project:list_names("spec/encodings", ".lua")) do
   end
 end
 local plan = { entries = entries, tokens = TOKENS, heads = HEADS, layers = LAYERS, max_position = MAX_POSITION,
-  family = parts.settled(nil, HEADS, LAYERS), source = "a preset",
+  family = parts.settle_family(nil, HEADS, LAYERS), source = "a preset",
   command = "lua5.4 tests/expressions/library.lua", about = { score = { self = {} } } }
 assert(write.files(folder, { { path = "part_library.c", text = parts.render(root, "library.c.tpl", plan) },
   { path = "device_library.cpp", text = parts.render(root, "device_library.cpp.tpl", plan) } }))

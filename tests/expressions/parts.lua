@@ -7,25 +7,28 @@ local terms = require("attention.terms")
 
 local M = {}
 
--- The plan of a reading of distances (index, drawn, difference, clamped), sampled for each of this number of layers.
-function M.positions_plan(reading, layers)
+-- The plan of a reading of distances (index, drawn, difference, clamped) in a model with this number of layers, each
+-- with its own draw.
+function M.make_positions(reading, layers)
   local drawn = reading == "drawn" or reading == "clamped"
   return { kind = reading == "difference" and "randomized" or "index",
     layer_index = reading == "difference" and "l" or nil, per_layer = reading == "difference",
-    distance = { kind = reading, layer_index = drawn and "l" or nil, per_layer = drawn, draws = drawn and layers or nil } }
+    distance = { kind = reading, layer_index = drawn and "l" or nil, per_layer = drawn,
+      draws = drawn and layers or nil } }
 end
 
 -- A single family in the form that templates and the facet of scores read.
-function M.family(positions, heads, layers)
+function M.make_family(positions, heads, layers)
   return { name = "self", prefix = "", PREFIX = "", heads = heads, layers = layers, positions = positions,
     relative = { behind = false }, queries = { stream = 0 }, keys = { stream = 0 }, cross = false,
-    behind_previous = false, ranged = false, tiles = false, attends = { T = "T", S = "T", keys = "T" }, stack = { member = "layer", count = "LAYERS" },
-    mask = { kind = "none" }, rotation = { kind = "none" }, normaliser = { kind = "softmax" }, drops = false }
+    behind_previous = false, ranged = false, tiles = false, attends = { T = "T", S = "T", keys = "T" },
+    stack = { member = "layer", count = "LAYERS" }, mask = { kind = "none" }, rotation = { kind = "none" },
+      normaliser = { kind = "softmax" }, drops = false }
 end
 
 -- The family with its terms and the names of their bounds; score: the facet's plan.
-function M.settled(positions, heads, layers, score)
-  local family = M.family(positions or M.positions_plan("index", layers), heads, layers)
+function M.settle_family(positions, heads, layers, score)
+  local family = M.make_family(positions or M.make_positions("index", layers), heads, layers)
   family.score = score or { kind = "none" }
   terms.settle({ attentions = { family } })
   return family

@@ -151,21 +151,25 @@ local WRITTEN = {
     .. "* sin(x.b + 0.3 * m + 0.2 * n * x.key_index) end) end)",
   "x.score + sum(5, function(m) return lookup(x.w, mod(m, 3)) * max(0, lookup(x.u, m) * sin(x.b * x.distance "
     .. "+ 0.1 * x.query_index) + 0.1 * m) end)",
-  "x.score + x.d * tanh(sum(5, function(m) return lookup(x.u, m) * sin(0.02 * x.c * x.distance * x.key_index + m) end))",
+  "x.score + x.d * tanh(sum(5, function(m) return lookup(x.u, m) * sin(0.02 * x.c * x.distance * x.key_index "
+    .. "+ m) end))",
   "x.score + exp(x.a) * tanh(exp(0.3 * x.b) * x.query_index) * sin(x.b * x.key_index) * cos(x.c * x.distance)",
   "x.score + x.d * sin(x.b * x.query_index) * sin(0.1 * x.c * x.query_index * x.key_index) "
     .. "+ x.a * tanh(x.b * x.query_index) * cos(x.query_index * x.key_index)",
   "x.score * tanh(x.b * x.query_index) + sin(tanh(x.b * x.query_index) * x.key_index)",
   "x.score * sin(x.a * x.key_index) + cos(sin(x.a * x.key_index) + x.query_index)",
   "x.score * sin(x.c * x.distance) + tanh(sin(x.c * x.distance) * x.key_index)",
-  "max(x.score, exp(x.a)) * exp(x.b) + tanh(0.1 * exp(x.a) * x.query_index * x.key_index) * tanh(exp(x.b) * x.key_index)",
+  "max(x.score, exp(x.a)) * exp(x.b) + tanh(0.1 * exp(x.a) * x.query_index * x.key_index) * tanh(exp(x.b) "
+    .. "* x.key_index)",
   "x.score + x.b * lookup(x.u, x.head - (x.layer - 2)) + lookup(x.u, mod(x.key_index, 2) + 3 - (x.head - x.layer))",
   "sin(x.score) + x.score * x.score",
   -- Graphs that are large as trees: 256 factors, shared parts after a minus, a chain that is too long for a line.
   "(function() local s = 1 + 0.004 * x.score for i = 1, 8 do s = s * s end return s end)()",
   "(function() local s = x.score for i = 1, 9 do s = s + 0.1 * sin(s + 0.02 * x.b * x.distance) end return s end)()",
-  "x.score + (function() local s = 0.1 * x.score + x.a for i = 1, 12 do s = -(sin(s) * cos(0.5 * s)) end return s end)()",
-  "x.score + (function() local s = x.a for i = 1, 12 do s = -(s * cos(0.5 * s + 0.02 * x.distance)) end return s end)()",
+  "x.score + (function() local s = 0.1 * x.score + x.a for i = 1, 12 do s = -(sin(s) * cos(0.5 "
+    .. "* s)) end return s end)()",
+  "x.score + (function() local s = x.a for i = 1, 12 do s = -(s * cos(0.5 * s + 0.02 "
+    .. "* x.distance)) end return s end)()",
   "(function() local s = x.score for i = 1, 60 do s = 0.97 * sin(s) + 0.01 * x.d * i end return s end)()",
 }
 

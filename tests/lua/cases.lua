@@ -11,11 +11,11 @@
 
 local families = require("spec.families")
 local gen = require("render.templates.gen")
-local lfs = require("lfs")
 local lists = require("base.lists")
 local plan_module = require("plan.plan")
 local schema = require("spec.schema")
 local support = require("support")
+local write = require("base.write")
 
 local M = {}
 
@@ -29,7 +29,7 @@ M.PATHS = {
 
 local templates = {}
 
-function M.template(name, folder)
+function M.read_template(name, folder)
   local path = (folder or "templates") .. "/" .. name
   templates[path] = templates[path] or support.read(path)
   return templates[path]
@@ -40,14 +40,10 @@ local function render_case(row)
   local resolved, info, d = support.check(row.spec or M.SPEC, support.sets({ table.unpack(row, 2) }))
   assert(resolved, d:text())
   local plan = plan_module.build(resolved, { task = info.task, score = info.score })
-  local rendered_files, err = gen.render_files(plan, M.template, {})
+  local rendered_files, err = gen.render_files(plan, M.read_template, {})
   assert(rendered_files, type(err) == "table" and ("%s:%d: %s"):format(err.path, err.line, err.what) or err)
-  local case = { name = row[1], resolved = resolved, plan = plan, family = plan.attentions[1], files = rendered_files,
-    text = {} }
-  for _, file in ipairs(rendered_files) do
-    case.text[file.path] = file.text
-  end
-  return case
+  return { name = row[1], resolved = resolved, plan = plan, family = plan.attentions[1], files = rendered_files,
+    text = support.index_texts(rendered_files) }
 end
 
 local POSITIONS = {
@@ -56,7 +52,7 @@ local POSITIONS = {
   { "randomized", "encoding.positions.draw=layer", "encoding.positions.sorted=false" },
 }
 
-local function combinations(visit)
+local function visit_combinations(visit)
   for _, added in ipairs({ "none", "sinusoid", "learned" }) do
     for _, rotation in ipairs({ "none", "rope" }) do
       for _, where in ipairs(POSITIONS) do
@@ -76,49 +72,36 @@ end
 
 M.rows, M.identifiers, M.sections = {}, {}, {}
 
-local row_of, case_by_name = {}, {}
+local row_by_name, case_by_name = {}, {}
 
 local function add_row(row)
-  assert(not row_of[row[1]], row[1] .. " is there twice")
-  M.rows[#M.rows + 1], row_of[row[1]] = row, row
-end
-
-local function append(list, more)
-  table.move(more or {}, 1, #(more or {}), #list + 1, list)
+  assert(not row_by_name[row[1]], row[1] .. " is there twice")
+  M.rows[#M.rows + 1], row_by_name[row[1]] = row, row
 end
 
 local function add_facets()
-  local names = {}
-  for name in lfs.dir("tests/lua/cases") do
-    names[#names + 1] = name:match("^([%w_]+)%.lua$")
-  end
-  table.sort(names)
-  for _, name in ipairs(names) do
-    local facet = require("cases." .. name)
+  for _, name in ipairs(write.list_names("tests/lua/cases")) do
+    local facet = require("cases." .. name:match("^([%w_]+)%.lua$"))
     for _, row in ipairs(facet.cases or {}) do
       add_row(row)
     end
-    append(M.identifiers, facet.identifiers)
-    append(M.sections, facet.sections)
+    lists.append(M.identifiers, facet.identifiers or {})
+    lists.append(M.sections, facet.sections or {})
   end
 end
 
-combinations(function(name, sets)
+visit_combinations(function(name, sets)
   add_row({ name, table.unpack(sets) })
 end)
 add_facets()
 
 function M.get_case(name)
-  case_by_name[name] = case_by_name[name] or render_case(assert(row_of[name], name .. " is no case"))
+  case_by_name[name] = case_by_name[name] or render_case(assert(row_by_name[name], name .. " is no case"))
   return case_by_name[name]
 end
 
-function M.all()
-  local list = {}
-  for i, row in ipairs(M.rows) do
-    list[i] = M.get_case(row[1])
-  end
-  return list
+function M.list_all()
+  return lists.map(M.rows, function(row) return M.get_case(row[1]) end)
 end
 
 -- Calls visit(line, number) for every line.
@@ -132,15 +115,15 @@ end
 
 local distinct_files, distinct_lines
 
--- Collects different files and lines, since most cases share most of their lines. Each has the first case and place
--- where it occurs.
+-- Collects the distinct files and lines of all cases: most cases share most of their lines. An entry names the first
+-- case and place where the file or line occurs.
 local function collect()
   if distinct_files then
     return
   end
   distinct_files, distinct_lines = {}, {}
   local seen = {}
-  for _, case in ipairs(M.all()) do
+  for _, case in ipairs(M.list_all()) do
     for _, file in ipairs(case.files) do
       if not seen[file.path .. file.text] then
         seen[file.path .. file.text] = true
@@ -159,12 +142,14 @@ local function collect()
   end
 end
 
-function M.files()
+-- Iterates over distinct files { case, path, text, map, place }.
+function M.iterate_files()
   collect()
   return ipairs(distinct_files)
 end
 
-function M.lines()
+-- Iterates over distinct lines { path, text, quotes_spec, place }.
+function M.iterate_lines()
   collect()
   return ipairs(distinct_lines)
 end

@@ -3,7 +3,7 @@
 
 local numbers = require("machine_numbers")
 
-local ACTIVATIONS, apart, each_pair = numbers.ACTIVATIONS, numbers.apart, numbers.each_pair
+local ACTIVATIONS, check_apart, visit_pairs = numbers.ACTIVATIONS, numbers.check_apart, numbers.visit_pairs
 
 -- Stores a value in an element of a buffer, or adds it.
 local function write_value(to, i, value, adds)
@@ -54,7 +54,7 @@ end
 function back.input_grad(m, b, use, buffer_of)
   local dy, to, p = m:get_gradient_buffer(b.dy), m:get_gradient_buffer(b.to), m:get_parameter(b.op, use)
   local rectified = b.relu and buffer_of(b.relu).data
-  apart(b, dy, to)
+  check_apart(b, dy, to)
   for t = 0, dy.rows - 1 do
     for k = 1, to.width do
       local sum, i = 0, t * to.width + k
@@ -82,7 +82,7 @@ end
 
 function back.gate_grad(m, b, _, buffer_of)
   local x, dy, to = buffer_of(b.op.x).data, m:get_gradient_buffer(b.dy), m:get_gradient_buffer(b.to)
-  apart(b, dy, to)
+  check_apart(b, dy, to)
   local C = dy.width
   for t = 0, dy.rows - 1 do
     for c = 1, C do
@@ -118,7 +118,7 @@ function back.norm_grad(m, b, use)
   if b.dbranch then
     local dbranch, mask = m:get_gradient_buffer(b.dbranch),
       m:get_saved_buffer(op.scope, use, op.keep, op.out.width, op.out.stream).data
-    apart(b, dbranch, to)
+    check_apart(b, dbranch, to)
     for i = 1, #mask do
       dbranch.data[i] = to.data[i] * mask[i]
     end
@@ -172,11 +172,11 @@ function back.attention_grad(m, b, use, buffer_of)
     end
     return sum * mask[(h * q.rows + i) * kv.rows + j + 1]
   end
-  each_pair(op, q, kv, function(h, i, j, _, _, value)
+  visit_pairs(op, q, kv, function(h, i, j, _, _, value)
     local row = h * q.rows + i
     along[row] = (along[row] or 0) + weights[row * kv.rows + j + 1] * compute_weight_gradient(h, i, j, value)
   end)
-  each_pair(op, q, kv, function(h, i, j, query, key, value, way)
+  visit_pairs(op, q, kv, function(h, i, j, query, key, value, way)
     local pair = (h * q.rows + i) * kv.rows + j + 1
     local dlogit = weights[pair] * (compute_weight_gradient(h, i, j, value) - along[h * q.rows + i])
     for d = 1, D do

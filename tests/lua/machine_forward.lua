@@ -4,7 +4,7 @@
 local numbers = require("machine_numbers")
 
 local EPSILON = 1e-5
-local ACTIVATIONS, apart, each_pair = numbers.ACTIVATIONS, numbers.apart, numbers.each_pair
+local ACTIVATIONS, check_apart, visit_pairs = numbers.ACTIVATIONS, numbers.check_apart, numbers.visit_pairs
 
 local forward = {}
 
@@ -43,7 +43,7 @@ end
 
 function forward.product(m, op, use, buffer_of)
   local x, out, p = buffer_of(op.x), buffer_of(op.out), m:get_parameter(op, use)
-  apart(op, x, out)
+  check_apart(op, x, out)
   for t = 0, out.rows - 1 do
     for c = 1, out.width do
       local sum = p.bias and p.bias[c] or 0
@@ -66,7 +66,7 @@ end
 
 function forward.gate(m, op, use, buffer_of)
   local x, out, f = buffer_of(op.x), buffer_of(op.out), ACTIVATIONS[op.activation]
-  apart(op, x, out)
+  check_apart(op, x, out)
   local C = out.width
   for t = 0, out.rows - 1 do
     for c = 1, C do
@@ -127,7 +127,7 @@ end
 -- The attention weights of all pairs, [heads][queries][keys] as a list.
 local function compute_weights(op, q, kv, direction)
   local family, D, logits, most, sums = op.family, op.out.width.count // op.family.heads, {}, {}, {}
-  each_pair(op, q, kv, function(h, i, j, query, key, _, way)
+  visit_pairs(op, q, kv, function(h, i, j, query, key, _, way)
     local logit = (way and direction.data[way] or 0) - (family.slope or 0) * math.abs(i - j)
     for d = 1, D do
       logit = logit + q.data[query + d] * kv.data[key + d] / math.sqrt(D)
@@ -150,8 +150,8 @@ end
 
 function forward.attention(m, op, use, buffer_of)
   local q, kv, out = buffer_of(op.q), buffer_of(op.kv), buffer_of(op.out)
-  apart(op, q, out)
-  apart(op, kv, out)
+  check_apart(op, q, out)
+  check_apart(op, kv, out)
   local weights = compute_weights(op, q, kv, op.contribution and buffer_of(op.contribution))
   local D, C = out.width // op.family.heads, out.width
   m.weights[op.out] = m.weights[op.out] or {}
@@ -160,7 +160,7 @@ function forward.attention(m, op, use, buffer_of)
   for i = 1, #out.data do
     out.data[i] = 0
   end
-  each_pair(op, q, kv, function(h, i, j, _, _, value)
+  visit_pairs(op, q, kv, function(h, i, j, _, _, value)
     local pair = (h * q.rows + i) * kv.rows + j + 1
     local weight = weights[pair] * mask[pair]
     for d = 1, D do

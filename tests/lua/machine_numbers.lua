@@ -6,8 +6,8 @@ local function sigmoid(x)
   return 1 / (1 + math.exp(-x))
 end
 
--- The normal distribution: Abramowitz and Stegun 26.2.11.
-local function phi(x)
+-- The distribution function of the normal distribution: Abramowitz and Stegun 26.2.11.
+local function compute_normal(x)
   if math.abs(x) > 8 then
     return x > 0 and 1 or 0
   end
@@ -31,7 +31,7 @@ M.ACTIVATIONS = {
     return x > 0 and x or 0, x > 0 and 1 or 0
   end,
   gelu = function(x)
-    return x * phi(x), phi(x) + x * math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+    return x * compute_normal(x), compute_normal(x) + x * math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
   end,
   gelu_tanh = function(x)
     local t = 2 * sigmoid(2 * tanh_argument(x)) - 1
@@ -44,22 +44,22 @@ M.ACTIVATIONS = {
 }
 
 -- Refuses an operation that a real machine cannot do in place.
-function M.apart(op, a, b)
+function M.check_apart(op, a, b)
   if a == b then
     error(("%s reads and writes %s"):format(op.kind, a.name), 0)
   end
 end
 
 -- The first columns of queries, keys and values in their rows.
-local function packing(op)
+local function find_columns(op)
   local C = op.out.width.count
   return op.q == op.kv and { key = C, value = 2 * C } or { key = 0, value = C }
 end
 
 -- Calls f(h, i, j, q, k, v, d) for every pair: q, k, v are the first indices of query, key and value minus 1, d the
 -- direction's index or nil.
-function M.each_pair(op, q, kv, f)
-  local family, at, C = op.family, packing(op), op.out.width.count
+function M.visit_pairs(op, q, kv, f)
+  local family, at, C = op.family, find_columns(op), op.out.width.count
   local D = C // family.heads
   for h = 0, family.heads - 1 do
     for i = 0, q.rows - 1 do

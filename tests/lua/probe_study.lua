@@ -38,7 +38,7 @@ return {
   },
 }]]
 
-function probes.probe()
+function probes.write_small()
   return support.write("probe.lua", probes.SMALL)
 end
 

@@ -3,6 +3,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local compare = require("lab.study.report.compare")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local reports = require("reports")
 local stop = require("lab.stop")
@@ -37,7 +38,7 @@ end
 
 -- Four digits are shown if they distinguish the two values, otherwise all.
 function TestCompare.test_digits_of_the_first_difference()
-  local function first(b)
+  local function find_first(b)
     local runs = {}
     for i, loss in ipairs({ "0.40979325806673", b }) do
       runs[i] = write_run("digits" .. #b, "run" .. i, i, 0.1, { exit = 0, eval = make_scored_lines(50),
@@ -45,17 +46,13 @@ function TestCompare.test_digits_of_the_first_difference()
     end
     return assert(compare.compare(runs[1], runs[2])).first
   end
-  lu.assertEquals(first("0.24606984702725"), "The first logged step that differs is 10: loss 0.4098 and 0.2461.")
-  lu.assertEquals(first("0.40979"),
+  lu.assertEquals(find_first("0.24606984702725"), "The first logged step that differs is 10: loss 0.4098 and 0.2461.")
+  lu.assertEquals(find_first("0.40979"),
     "The first logged step that differs is 10: loss 0.409793258 and 0.40979.")
 end
 
 local function list_curves(result)
-  local names = {}
-  for i, pair in ipairs(result.pairs) do
-    names[i] = pair.title
-  end
-  return names
+  return lists.map(result.pairs, function(pair) return pair.title end)
 end
 
 function TestCompare.test_one_metric_alone()

@@ -60,7 +60,7 @@ local OUTSIDE = { "train.steps=7", "train.learning_rate=0.5", "train.log_every=3
 -- Values outside of the digest change only the loose files, in both halves.
 function TestFiles.test_values_outside_the_digest_are_in_loose_files_alone()
   local function files(sets)
-    local list = gen.render_files(plan_with(sets), cases.template, {}, true)
+    local list = gen.render_files(plan_with(sets), cases.read_template, {}, true)
     local fixed, loose = {}, {}
     for _, file in ipairs(list) do
       table.insert(file.loose and loose or fixed, file.path .. "\n" .. file.text)

@@ -80,8 +80,7 @@ end
 
 -- A trainer that takes 1 ms for a step and 1 ns for each of its operations.
 local function with_bench(cell, use)
-  local real = estimate.run_bench
-  function estimate.run_bench(_, words)
+  local function run_bench(_, words)
     lu.assertStrContains(table.concat(words, " "), "--data=")
     local rows = {}
     for _, mode in ipairs({ "train", "eval" }) do
@@ -93,10 +92,7 @@ local function with_bench(cell, use)
     end
     return rows
   end
-  local results = table.pack(pcall(use))
-  estimate.run_bench = real
-  assert(results[1], results[2])
-  return table.unpack(results, 2, results.n)
+  return support.replace_fields({ { estimate, "run_bench", run_bench } }, use)
 end
 
 -- Short lines with a task.longest of 512: two runs of seconds, in one task of an array.

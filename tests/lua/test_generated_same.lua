@@ -59,7 +59,7 @@ end
 
 function TestSame.test_rendering_twice_gives_the_same_bytes()
   local first = cases.get_case("learned rope layer 0.1 float32")
-  for i, file in ipairs((gen.render_files(first.plan, cases.template, {}))) do
+  for i, file in ipairs((gen.render_files(first.plan, cases.read_template, {}))) do
     lu.assertEquals(file.text, first.files[i].text)
   end
 end

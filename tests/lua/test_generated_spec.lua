@@ -15,7 +15,7 @@ TestSpec = {}
 
 function TestSpec.test_digests_are_in_spec_c_alone()
   local case = cases.get_case("no clipping")
-  local _, digest = gen.render_files(case.plan, cases.template, {})
+  local _, digest = gen.render_files(case.plan, cases.read_template, {})
   for _, name in ipairs({ case.plan.digest, case.plan.model_digest, digest }) do
     lu.assertStrContains(case.text["spec.c"], '"' .. name .. '"')
     for i = 2, #PATHS - 1 do
@@ -27,7 +27,7 @@ end
 function TestSpec.test_the_source_digest_covers_code_and_kernels_only()
   local base, other = cases.get_case("none none index 0.1 float32"), cases.get_case("evaluation while training")
   local function compute_digest(case, kernels)
-    local _, text = gen.render_files(case.plan, cases.template, kernels)
+    local _, text = gen.render_files(case.plan, cases.read_template, kernels)
     return text
   end
   local kernels = { { path = "kernels/cpu/a.h", text = "int a;\n" } }
@@ -51,7 +51,7 @@ local function render_task(sets, spec)
   local resolved, info, d = support.check(spec or SPEC, support.sets(sets))
   assert(resolved, d:text())
   local plan = plan_module.build(resolved, { task = info.task })
-  local files, digest = gen.render_files(plan, cases.template, {})
+  local files, digest = gen.render_files(plan, cases.read_template, {})
   return support.index_texts(files), digest, plan
 end
 
@@ -159,7 +159,7 @@ function TestTasks.test_an_own_source_is_copied_and_covered_by_the_source_digest
     { "lh_data", ".data =", "set_shape" })
   local function compute_digest(more)
     local task = lists.merge(plan.task, { text = plan.task.text .. more })
-    return select(2, gen.render_files(lists.merge(plan, { task = task }), cases.template, {}))
+    return select(2, gen.render_files(lists.merge(plan, { task = task }), cases.read_template, {}))
   end
   lu.assertEquals(compute_digest("\n/* words */\n"), digest)
   lu.assertNotEquals(compute_digest("int more;\n"), digest)

@@ -7,7 +7,7 @@ local lfs = require("lfs")
 local lu = require("luaunit")
 
 -- A folder with a run, and a link in it to another user's runs, which have a file.
-local function folders(name)
+local function make_folders(name)
   local out = support.write(name .. "/out/a/run/mine", "m"):match("^(.*)/a/run/mine$")
   local theirs = support.write(name .. "/theirs/run/file", "precious"):match("^(.*)/run/file$")
   assert(lfs.link(theirs, out .. "/link", true))
@@ -17,7 +17,7 @@ end
 TestInside = {}
 
 function TestInside.test_the_first_link_of_a_path_is_found()
-  local out = folders("way")
+  local out = make_folders("way")
   lu.assertNil(inside.find_link(out, out .. "/a/run"))
   lu.assertNil(inside.find_link(out, out .. "/a/none/deeper"))
   lu.assertEquals(inside.find_link(out, out .. "/link"), out .. "/link")
@@ -27,7 +27,7 @@ function TestInside.test_the_first_link_of_a_path_is_found()
 end
 
 function TestInside.test_nothing_goes_through_a_link()
-  local out, theirs = folders("through")
+  local out, theirs = make_folders("through")
   for _, call in ipairs({
     function() return inside.remove(out, out .. "/link/run") end,
     function() return inside.remove_empty(out, out .. "/link/run") end,
@@ -46,7 +46,7 @@ function TestInside.test_nothing_goes_through_a_link()
 end
 
 function TestInside.test_a_link_at_the_end_is_removed_itself()
-  local out, theirs = folders("ends")
+  local out, theirs = make_folders("ends")
   lu.assertTrue(inside.move(out, out .. "/link", out .. "/a/link"))
   lu.assertTrue(inside.remove(out, out .. "/a/link"))
   lu.assertTrue(inside.remove(out, out .. "/a/run"))
@@ -55,7 +55,7 @@ function TestInside.test_a_link_at_the_end_is_removed_itself()
 end
 
 function TestInside.test_other_entries_are_removed_before_a_file_is_written()
-  local out, theirs = folders("clear")
+  local out, theirs = make_folders("clear")
   assert(lfs.link(theirs .. "/run/file", out .. "/a/log.txt", true))
   lu.assertNotNil(inside.make_parent(out, out .. "/a/log.txt"))
   lu.assertNil(lfs.symlinkattributes(out .. "/a/log.txt", "mode"))

@@ -11,7 +11,7 @@ local lu = require("luaunit")
 local probes = require("probe_study")
 local project = require("project").new(".")
 
-local expand, probe, SMALL = probes.expand, probes.probe, probes.SMALL
+local expand, write_small, SMALL = probes.expand, probes.write_small, probes.SMALL
 
 TestGrid = {}
 
@@ -28,7 +28,7 @@ local function refuse(text, expected)
 end
 
 function TestGrid.test_cells_are_the_product()
-  local study = expand(probe())
+  local study = expand(write_small())
   lu.assertEquals({ study.name, study.title, study.cells[1].seeds }, { "probe", "probe", { 2, 3, 4 } })
   lu.assertEquals(study.axes, { { name = "task", values = { "reverse_string", "parity_check" } },
     { name = "encoding", values = { "tilted", "rand-rope" } } })
@@ -41,7 +41,7 @@ function TestGrid.test_cells_are_the_product()
 end
 
 function TestGrid.test_fragments_are_merged_in_order()
-  local cells = expand(probe()).cells
+  local cells = expand(write_small()).cells
   local tilted, rope = cells[1].spec, cells[2].spec
   lu.assertEquals(tilted.resolved.model.layers, 3)
   lu.assertEquals({ tilted.resolved.model.width, tilted.resolved.train.steps, tilted.resolved.train.batch },
@@ -53,13 +53,13 @@ function TestGrid.test_fragments_are_merged_in_order()
 end
 
 function TestGrid.test_runs_have_the_folders_of_the_trainer()
-  local cell = expand(probe(), { scale = "short" }).cells[2]
+  local cell = expand(write_small(), { scale = "short" }).cells[2]
   local digest = cell.spec.plan.digest
   lu.assertEquals(cell.runs, {
     { seed = 0, learning_rate = 1e-4, dir = ("parity_check_rand_rope/%s/lr0.0001-seed0"):format(digest) },
     { seed = 0, learning_rate = 5e-3, dir = ("parity_check_rand_rope/%s/lr0.005-seed0"):format(digest) },
   })
-  lu.assertEquals(expand(probe()).cells[1].runs[3].dir:match("[^/]*$"), "lr0.004-seed4")
+  lu.assertEquals(expand(write_small()).cells[1].runs[3].dir:match("[^/]*$"), "lr0.004-seed4")
 end
 
 -- A value may be combined with only some values of another axis (with).
@@ -134,7 +134,7 @@ function TestGrid.test_scored_sets_of_a_report()
   local function expand_with(report)
     return expand(support.write("scored.lua", make_text(report)))
   end
-  lu.assertEquals(expand(probe()).scored, { split = "test" })
+  lu.assertEquals(expand(write_small()).scored, { split = "test" })
   local study = expand_with('{ split = "validation" }')
   lu.assertEquals(study.scored, { split = "validation" })
   lu.assertNil(study.report)
@@ -171,11 +171,11 @@ function TestGrid.test_rates_in_names()
 end
 
 function TestGrid.test_scales_apply_between_base_and_axes()
-  local study = expand(probe(), { scale = "short" })
+  local study = expand(write_small(), { scale = "short" })
   lu.assertEquals({ #study.cells, study.scale, study.cells[2].learning_rates }, { 2, "short", { 1e-4, 5e-3 } })
   local resolved = study.cells[1].spec.resolved
   lu.assertEquals({ resolved.model.layers, resolved.train.steps, resolved.train.batch }, { 5, 5, 12 })
-  lu.assertEquals(#expand(probe(), { scale = "other" }).cells, 4)
+  lu.assertEquals(#expand(write_small(), { scale = "other" }).cells, 4)
 end
 
 -- A base without a task may have options of the tasks of an axis.
@@ -186,18 +186,18 @@ function TestGrid.test_options_are_kept_if_an_axis_has_the_task()
 end
 
 function TestGrid.test_set_overrides_all_fragments()
-  local cells = expand(probe(), { set = { "train.batch=20", "encoding.kind=alibi" } }).cells
+  local cells = expand(write_small(), { set = { "train.batch=20", "encoding.kind=alibi" } }).cells
   for _, cell in ipairs(cells) do
     lu.assertEquals(cell.spec.resolved.train.batch, 20)
     lu.assertStrContains(cell.spec.plan.attentions[1].score_text, "slope")
   end
-  local study, message = grid.expand(project, probe(), { set = { "train.batch=none" } })
+  local study, message = grid.expand(project, write_small(), { set = { "train.batch=none" } })
   lu.assertNil(study)
   lu.assertStrContains(message, "--set train.batch=none")
 end
 
 function TestGrid.test_one_cell_as_a_spec()
-  local path = probe()
+  local path = write_small()
   local whole = expand(path).cells[3].spec
   local spec = grid.plan_cell(project, path .. ":parity_check_tilted", {})
   lu.assertEquals(spec.plan.digest, whole.plan.digest)

@@ -14,7 +14,7 @@ local project = require("project").new(".")
 local reports = require("reports")
 local shell = require("base.shell")
 
-local expand, probe = probes.expand, probes.probe
+local expand, write_small = probes.expand, probes.write_small
 
 TestLedger = {}
 
@@ -43,7 +43,7 @@ local function read_state(cell, files)
 end
 
 function TestLedger.test_a_run_is_done_if_nothing_is_missing()
-  local cell = expand(probe()).cells[2]
+  local cell = expand(write_small()).cells[2]
   local all = ""
   for _, n in ipairs({ 3, 6, 9 }) do
     all = all .. LINE:format(70, "in_distribution", n, 2, "")
@@ -75,7 +75,7 @@ end
 
 -- Greedy evaluations are requested for a decoder. If it has only teacher-forced ones and no checkpoint, these count.
 function TestLedger.test_answers_of_generative_models()
-  local file = probe()
+  local file = write_small()
   local cell = expand(file, { set = { "model.kind='decoder'" } }).cells[2]
   local given = expand(file, { set = { "model.kind='decoder'", "eval.decoding=teacher_forced" } }).cells[2]
   local lines, greedy = "", ""
@@ -104,7 +104,7 @@ end
 
 -- Training lengths end at 40; a model without random positions has one draw.
 function TestLedger.test_requested_evaluations_by_length()
-  local cell = expand(probe(), { set = { "eval.lengths={ 39, 42 }" } }).cells[1]
+  local cell = expand(write_small(), { set = { "eval.lengths={ 39, 42 }" } }).cells[1]
   lu.assertEquals(ledger.derive_wanted(cell).conditions, { ["in_distribution 39 8 1"] = true,
     ["in_distribution 40 8 1"] = true, ["beyond 41 8 1"] = true, ["beyond 42 8 1"] = true })
 end
@@ -112,21 +112,21 @@ end
 -- The validation stream is evaluated first and takes time, but a run without its lines is done.
 function TestLedger.test_validation_takes_time_but_is_not_required()
   local function derive_wanted(examples)
-    return ledger.derive_wanted(expand(probe(), { set = { "eval.validation.examples=" .. examples } }).cells[2])
+    return ledger.derive_wanted(expand(write_small(), { set = { "eval.validation.examples=" .. examples } }).cells[2])
   end
   local without, with = derive_wanted(0), derive_wanted(5)
   lu.assertEquals(with.conditions, without.conditions)
   local more = with.eval_work[1] - without.eval_work[1]
   lu.assertTrue(more > 0)
   lu.assertEquals(with.eval_work[3] - without.eval_work[3], more)
-  local cell = expand(probe()).cells[2]
+  local cell = expand(write_small()).cells[2]
   local _, _, dir = read_state(cell, { ["metrics.jsonl"] = '{"step":70,"accuracy":0.75}\n',
     ["eval.jsonl"] = LINE:format(70, "validation", 9, 2, "") })
   lu.assertNil(ledger.read_progress(dir, ledger.derive_wanted(cell)).evaluated)
 end
 
 function TestLedger.test_progress_is_counted_in_operations()
-  local cell = expand(probe()).cells[2]
+  local cell = expand(write_small()).cells[2]
   local wanted = ledger.derive_wanted(cell)
   local _, _, dir = read_state(cell,
     { ["metrics.jsonl"] = '{"step":35,"accuracy":0.75}\n{"step":7', ["eval.jsonl"] = "" })
