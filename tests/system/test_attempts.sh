@@ -56,7 +56,7 @@ are_complete() {
 # A task that is requeued on a node of another level begins anew, although an attempt of the first level exists.
 begin_anew_at_another_level() {
     submit level && SIMULATED_LEVEL=x86-64-v4 stop_after 3 && run_task 1 0 && are_complete &&
-        [ "$(read_level $first)" = x86-64-v3 ] && ! grep 'does not go on' "$work/output"
+        [ "$(read_level $first)" = x86-64-v3 ] && ! grep 'refuses the checkpoint' "$work/output"
 }
 
 # A trainer that cannot report its level refuses the furthest attempt, and continues the next one.
@@ -64,14 +64,14 @@ continue_the_next_attempt_after_a_refusal() {
     submit refused && stop_after 2 || return
     cp -R "$cell/.attempts/1_1-1" "$cell/.attempts/7_1-1" && from=$cell/.attempts/7_1-1/$place/$first &&
         sed -i 's/x86-64-v3/x86-64-v4/; s/"step":"[0-9]*"/"step":"390"/' "$from/checkpoint.safetensors" || return
-    SIMULATED_SILENT=yes run_task 1 0 && are_complete && [ "$(grep -c 'does not go on' "$work/output")" -eq 1 ] &&
-        grep -q "$first: its trainer refuses the checkpoint of step 390" "$work/output"
+    SIMULATED_SILENT=yes run_task 1 0 && are_complete &&
+        [ "$(grep -c 'refuses the checkpoint' "$work/output")" -eq 1 ] && grep -q "$first: its trainer refuses the checkpoint of step 390" "$work/output"
 }
 
 # The steps of a study become fewer while its tasks run: attempts beyond the new number are not continued.
 are_not_used_beyond_the_steps() {
     submit fewer && stop_after 3 && write_study 100 && submit fewer && run_task 2 0 && are_complete &&
-        grep -q '"step":100,"exit":0' "$cell/$first/run.json" && ! grep 'does not go on' "$work/output"
+        grep -q '"step":100,"exit":0' "$cell/$first/run.json" && ! grep 'refuses the checkpoint' "$work/output"
     code=$?
     write_study 400
     return $code
@@ -114,7 +114,7 @@ are_continued_by_a_sweep() {
 # Runs start again if no attempt fits.
 are_replaced_by_a_sweep() {
     submit anew && SIMULATED_LEVEL=x86-64-v4 stop_after 3 && rm "$SIMULATED"/queue/* &&
-        ends_with 0 'of 1 run is of another level, compiler or source' simulate sweep anew && are_complete &&
+        ends_with 0 'left 1 run of another level, compiler or source' simulate sweep anew && are_complete &&
         [ "$(read_level $first)" = x86-64-v3 ]
 }
 
@@ -216,7 +216,7 @@ cancel_no_foreign_job() {
         seventh=$work/records/.slurm/7 && mkdir "$seventh" && cp "$script/runs.txt" "$seventh/" &&
         sed "s/$name/thesis/" "$script/record.json" >"$seventh/record.json" &&
         echo "RUNNING thesis" >"$SIMULATED/queue/99_1" &&
-        ends_with 1 'names the job thesis, which is none that grid is given' simulate cancel records &&
+        ends_with 1 'names the job thesis, which grid does not have in this folder' simulate cancel records &&
         [ ! -e "$SIMULATED/cancelled" ] && echo "RUNNING $name" >"$SIMULATED/queue/5_1" &&
         ends_with 0 'cancelled: job 5, 1 task' simulate cancel records && [ "$(cat "$SIMULATED/cancelled")" = 5 ]
 }
