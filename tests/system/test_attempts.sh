@@ -65,7 +65,8 @@ continue_the_next_attempt_after_a_refusal() {
     cp -R "$cell/.attempts/1_1-1" "$cell/.attempts/7_1-1" && from=$cell/.attempts/7_1-1/$place/$first &&
         sed -i 's/x86-64-v3/x86-64-v4/; s/"step":"[0-9]*"/"step":"390"/' "$from/checkpoint.safetensors" || return
     SIMULATED_SILENT=yes run_task 1 0 && are_complete &&
-        [ "$(grep -c 'refuses the checkpoint' "$work/output")" -eq 1 ] && grep -q "$first: its trainer refuses the checkpoint of step 390" "$work/output"
+        [ "$(grep -c 'refuses the checkpoint' "$work/output")" -eq 1 ] &&
+        grep -q "$first: its trainer refuses the checkpoint of step 390" "$work/output"
 }
 
 # The steps of a study become fewer while its tasks run: attempts beyond the new number are not continued.
