@@ -1,11 +1,11 @@
 -- Applies the schema to a loaded spec, then the rules between fields.
 --
 -- Input: the result of load.load, diagnostics, the tasks. Output: the resolved spec, a plain nested table with id,
--- source and every field that applies to its kinds, and info = { origins, warnings, task, files, score, network }: the
--- origin of each value, by path, as text ("spec/runs/x.lua:4:12", "--set a.b=v", "default"); warnings, which stop
+-- source and every field that applies to it, and info = { origins, warnings, task, files, score, network, init }:
+-- the origin of each value, by path, as text ("spec/runs/x.lua:4:12", "--set a.b=v", "default"); warnings, which stop
 -- nothing; the task's facts; the places of the files that the trainer reads; the formula { root, builder, parameters }
 -- of the score (spec/score/score.lua), { families } for several formulas, or nil without a score; the file { path, text
--- } of a user's own network, or nil.
+-- } of a user's own network, or nil; the checkpoint that runs begin with (first_checkpoint.lua), or nil.
 -- Invariants: reports every error it can find in one run; pure apart from diagnostics; integers come out as integers,
 -- other numbers as floats, lengths as { first, last, step } or { list }; the same spec gives the same table.
 
@@ -142,6 +142,7 @@ end
 local function read_children(context, path, node, into)
   local kind
   node = name_items(node, path)
+  -- partial: a preset of this table, or of one above it, is missing (load.lua); it may have set fields that are absent.
   local partial = node.partial or context.partial[path:match("^(.*)%.[^%.]*$") or ""]
   context.partial[path] = partial
   local kind_field = schema.at[path == "" and "kind" or path .. ".kind"]
@@ -150,7 +151,7 @@ local function read_children(context, path, node, into)
     kind = (node.fields.kind or not partial) and into.kind or false -- a missing preset may have set the kind
   end
   if kind_field and kind_field.of then
-    kind = nil -- a task has no fields of its own
+    kind = nil -- all kinds of tasks have the same fields
   end
   check_names(context, node, path, kind)
   for _, child in ipairs(schema.children[path]) do
@@ -196,7 +197,7 @@ function M.resolve(loaded, d, given)
   settle.check_model(context)
   settle_encoding.settle_sides(context)
   context.init = checkpoint.read(context, context.root.fields.init)
-  local known = next(context.partial) == nil -- otherwise rules would report defaults instead of the intended values
+  local known = next(context.partial) == nil -- otherwise rules would report defaults of missing presets
   context.score = known and settle_encoding.settle_score(context, loaded.texts) or nil
   context.good = d:count() == 0
   local warnings = known and rules.apply(context)

@@ -200,11 +200,11 @@ class Runs(list):
                     for run in self)
 
     def evaluations(self):
-        """A row per run and evaluated condition; see rows()."""
+        """A row per run and evaluated condition; see the function longhand.rows()."""
         return rows(self)
 
     def metrics(self):
-        """A row per run and logging window; see rows()."""
+        """A row per run and logging window; see the function longhand.rows()."""
         return rows(self, "metrics")
 
     def to_pandas(self):
@@ -246,14 +246,14 @@ def _convert_numbers(names):
 
 
 def _select_study_runs(found, root, study, scale):
-    """The runs of a study, with their axes, from `export csv`: only the generator expands studies."""
+    """The runs of a study, with their axes, from `export csv`: only ./longhand expands studies."""
     words = ["export", "csv", root, "--study", specs.get_argument(study)] + (["--scale", scale] if scale else [])
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "runs.csv")
         try:
             launcher.call([*words, "--out", folder], launcher.ignore_line)
         except InputError as error:
-            if not os.path.exists(path):  # otherwise some runs are damaged, and the caller knows them already
+            if not os.path.exists(path):  # else the error is about damaged runs, which the file leaves out
                 raise
             warnings.warn(str(error), LonghandWarning, stacklevel=4)
         with open(path, encoding="utf-8", newline="") as file:

@@ -62,8 +62,8 @@ function TestParameters.test_counts_are_the_paper_s()
   end
 end
 
--- Published counts of parameters of the base model and with relative encoding, first with an embedding of the empty
--- token, then without it, and the tasks with these counts.
+-- Published counts of parameters of the base model and with relative encoding, first with the spare row
+-- of the token embedding (model.spare_token), then without it, and the tasks with these counts.
 local TASK_COUNTS = {
   { 249026, 270146, 248962, 270082, "even_pairs", "parity_check", "reverse_string", "duplicate_string", "odds_first",
     "compute_sqrt" },

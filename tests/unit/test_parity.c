@@ -135,7 +135,8 @@ static void check_stored(const lh_parity_case *c, const lh_cpu_program *program)
 
 static void test_forward_block_stored_batches_give_stored_logits(void **state) { for_each_program(check_stored); }
 
-/* float64 programs are compared with kernels/ref alone: the stored gradients are rounded to float32. */
+/* Stored gradients are rounded to float32 and computed without dropout: those of float64 programs and of networks with
+ * dropout are compared with kernels/ref alone. */
 static void check_stored_gradient(const lh_parity_case *c, const lh_cpu_program *program) {
     if (lh_network_drops(lh_network_get(c->spec->id)) || program->real_bytes == 8) return;
     lh_st_file *file = lh_vectors_open(c->vectors);
@@ -157,7 +158,8 @@ static void test_train_block_stored_batch_gives_stored_gradients(void **state) {
     for_each_program(check_stored_gradient);
 }
 
-/* Checks that sequences have the stored lengths and layout of inputs and targets; labels have their tokens. */
+/* Checks that sequences have the stored lengths and layout of inputs and targets, and that the format locates
+ * the token of each label at its stored place. */
 static void check_assembled(const lh_spec *spec, const lh_vectors_case *stored) {
     const lh_ref_batch *batch = &stored->batch;
     const lh_format *format = spec->format;

@@ -2,7 +2,8 @@
 --
 -- Input: a network (builder.lua), its lists, and the choices of cuda_half.lua. Output, pure data:
 --   blocks     { name, comment, count, loops, uses, state, members, first, in_place, mask, forward, backward, ... } in
---              order; with loops, gradients are stored from use first_use on, and earlier uses add to them
+--              order; with loops, the backward pass goes from the last use to the first: uses from first_use on
+--              store gradients, and lower uses add to them
 --   pass       the work of a block of threads on its examples: { train, evaluate }
 --   rows       functions over rows, each compiled once: { template, name, kernel, width }
 --   always     members of the workspace (cuda_buffers.lua) in both modes; training: members that only training has
@@ -11,26 +12,29 @@
 --              parameters
 --   place_sums sums of the rows of learned position tables, which are added over shards: { member, block, count }
 --   masks      groups of dropout sites of the model's width: { first, places, layer, places_of, below_text, stream_text
---              }; places_of: their places in the counter, if different; sites: their number; places: the most of a
---              layer, of any width
+--              }; first: number of the first site; places: sites in one repetition; places_of: their places in the
+--              counter of random words, false for 0, 1, ...
+--   sites      the number of these sites in all layers and repetitions
+--   places     the most dropout sites that a layer has, of any width
 --   bits       masks of another width, and of attention's weights, an array each: { name, uses, bytes, about, layer,
 --              place, below }; bytes: the bytes of a sequence; drops: whether there are masks of either kind
 --   attends, embeddings   the names of their values: cuda_names.lua
 --   streams    the variables of each stream (cuda_buffers.lua); lengths: the type of the argument T, a number with one
---              stream, a struct with several; row_words, most_rows, tokens, and row_words of blocks: their
---              declarations; labelled: the T of the labelled stream
+--              stream, a struct with several; row_words, also of blocks: declarations of the streams'
+--              rows; most_rows: { text, about }, the rows of the longer stream; tokens: the names of the arrays of
+--              tokens; labelled: the T of the labelled stream
 --   phases     names of a wide model's phases (launches.lua), most_launches: of a step; false for a narrow model
 --   tied       the table of tokens that is the output layer's weight, or false
---   decoding   if a stream is decoded with cached keys and values, else false: each, records of a pass over a token
---              of each sequence, and decoding.list of blocks; caches
+--   decoding   false, or, if a stream is decoded with cached keys and values, { each, caches, tokens, index }; each:
+--              the network's records for one token of each sequence (a block has its own in decoding.list); caches:
 --              { block, name, uses, T, own, width }; own: a pass adds a row; tokens, index: of the decoded stream
 --   chained    whether pairs of products are chains (chains.lua); blocks have them in `chains`
 --   biased     whether products of a wide model have biases
 -- Lists are records (cuda_records.lua). Lists of a wide model are { list, phases, reads }: the host's list of launches,
 -- phases with their records, and the arguments that the host's list reads.
 -- A layer reads the output of the previous layer, which the previous layer stores. Between blocks values lie in the
--- workspace by their names; in evaluation a block works in place if only it takes its input. A network without device
--- code is an error { problem = true, what, line } of the description.
+-- workspace by their names; in evaluation a block works in place if no other operation reads its input. A network
+-- without device code is an error { problem = true, what, line } of the description.
 
 local buffers = require("network.lists.buffers")
 local builder = require("network.graph.builder")

@@ -70,7 +70,7 @@ function M.find_rounded_values(device)
     if family.attends.in_fragments and family.rotation.kind ~= "rope" and alone and find_only_product(makers[q])
       and find_only_product(makers[kv]) then
       device.rounded_values[kv] = {}
-      device.rounded_values[q] = { scaled = "WIDTH", scale = family.PREFIX .. "LOGIT_SCALE" .. family.attends.to_bits }
+      device.rounded_values[q] = { scaled = "WIDTH", scale = family.PREFIX .. "LOGIT_SCALE" .. family.attends.to_log2 }
     end
     local reader = find_only_product(readers[attended])
     local activated = reader and lists.any(readers[reader.out] or {}, function(one) return ACTIVATIONS[one.kind] end)

@@ -22,14 +22,14 @@ M.list = {
   { 120, "RTX 5090", 170 },
 }
 
--- The largest number of shards that fits one round, with the fewest possible sequences for each block.
+-- The least number of shards that needs one round and whose largest shard is as small as one round allows.
 function M.count_shards(batch, multiprocessors)
   local sequences = (batch + multiprocessors - 1) // multiprocessors
   return (batch + sequences - 1) // sequences
 end
 
 -- The chips on which `shards` shards need several rounds, grouped by the number of shards that needs one round, largest
--- first: { key = shards, name of a chip with its multiprocessors... }.
+-- first: { key = that number, rows of M.list... }.
 function M.advise(batch, shards, least_architecture)
   local small = lists.filter(M.list, function(chip) return chip[1] >= least_architecture and chip[3] < shards end)
   local advice = lists.group(small, function(chip) return M.count_shards(batch, chip[3]) end)

@@ -245,7 +245,7 @@ local function derive_attends(plan, family, library)
   attends.unroll = family.head_width <= 16 and not changes and 4 or false
   attends.keys_at_once = family.head_width > 16 and 2 or 4
   attends.asks = family.drops and not plan.eval_dropout
-  attends.to_bits = terms.scaled and "" or " * LOG2E"
+  attends.to_log2 = terms.scaled and "" or " * LOG2E"
   attends.keys = family.cross and "S" or "T"
   attends.key_stride = family.PREFIX .. (family.cross and "KEY_STRIDE" or "QUERY_STRIDE")
   attends.to_keys = family.cross and "" or " + WIDTH"

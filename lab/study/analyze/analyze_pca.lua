@@ -122,8 +122,9 @@ local function say_results(results, options)
       end
     end
   end
-  options.say(("drift: mean squared distance from the fitted mean in the plane, 1 at length %d; outside: share beyond "
-    .. "%.0f%% of the fitted points; spread: as drift, over all channels"):format(options.lengths[1], 100 * INSIDE))
+  options.say(("drift: mean squared distance from the fitted mean in the plane, 1 at length %d; outside: share of "
+    .. "points farther from it than %.0f%% of the fitted points; spread: as drift, over all channels"):format(
+    options.lengths[1], 100 * INSIDE))
 end
 
 -- Returns a block of data, "x y position": every k-th point, at most `most` points.

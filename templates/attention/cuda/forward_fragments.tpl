@@ -1,4 +1,5 @@
-% local scale = attends.rounded == "true" and "1" or PREFIX .. "LOGIT_SCALE" .. attends.to_bits
+% local is_scaled = attends.rounded == "true" -- the product that stores rounded queries scales them
+% local scale = is_scaled and "1" or PREFIX .. "LOGIT_SCALE" .. attends.to_log2
 % slot("unless_training")
 const real *queries = computed(a.query + part_channel()), *keys = ${cross and "computed(a.key + part_channel())" or "queries + WIDTH"},
         *values = computed(a.value + tile_row());
@@ -22,11 +23,11 @@ for (int at = begin; at < end; at += TILE_COLUMNS) {
 #pragma unroll
     for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) largest[e / 2] = fmax(largest[e / 2], score[e / 4][e % 4]);
 }
-real first_score[2 * ${PREFIX}GROUPS]; % if not terms.scaled
+real start_score[2 * ${PREFIX}GROUPS]; % if not terms.scaled
 #pragma unroll
 for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
     largest[r] = tile_row_largest(largest[r]);
-    first_score[r] = -largest[r]; % if not terms.scaled
+    start_score[r] = -largest[r]; % if not terms.scaled
 }
 #pragma unroll 1
 for (int first = begin; first < end; first += STEP) {
@@ -36,7 +37,7 @@ for (int first = begin; first < end; first += STEP) {
         const int at = first + n * TILE_COLUMNS;
         real score[${PREFIX}GROUPS][4];
         begin_with_zero(${PREFIX}GROUPS, score); % if terms.scaled
-        begin_with_rows(${PREFIX}GROUPS, first_score, score); % else
+        begin_with_rows(${PREFIX}GROUPS, start_score, score); % else
         % include("attention/cuda/scores_fragments.tpl", { masks = true })
 #pragma unroll
         for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) {

@@ -1,5 +1,5 @@
 % local is_scaled = attends.rounded == "true"
-% local scale = is_scaled and "1" or PREFIX .. "LOGIT_SCALE" .. attends.to_bits
+% local scale = is_scaled and "1" or PREFIX .. "LOGIT_SCALE" .. attends.to_log2
 % local scale_of_gradient = not is_scaled and PREFIX .. "LOGIT_SCALE" or terms.scaled and "1" or "1 / LOG2E"
 const real *dout_rows = row_of(w->${attends.dout} + h * ${PREFIX}HEAD_WIDTH, sequence * T, WIDTH);
 const real *douts = computed(dout_rows + part_channel()), *dout_channels = computed(dout_rows + tile_row());

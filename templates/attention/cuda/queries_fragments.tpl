@@ -1,4 +1,4 @@
-% local scale = attends.rounded == "true" and "1" or PREFIX .. "LOGIT_SCALE" .. attends.to_bits
+% local scale = attends.rounded == "true" and "1" or PREFIX .. "LOGIT_SCALE" .. attends.to_log2
 const int channel = h * ${PREFIX}HEAD_WIDTH + part_channel();
 const real *douts = row_of(w->${attends.dout} + channel, sequence * T, WIDTH),
         *outs = row_of(s->${attends.out} + channel, sequence * T, WIDTH);
