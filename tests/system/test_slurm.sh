@@ -153,7 +153,7 @@ submits_nothing_twice() {
         [ ! -e "$work/cluster/.slurm/2" ]
 }
 
-returns_to_the_queue() { grep -h 'back into the queue' "$work"/cluster/.slurm/1/logs/*.txt; }
+returns_to_the_queue() { grep -h 'returns to the queue' "$work"/cluster/.slurm/1/logs/*.txt; }
 
 # Prints the process numbers of halted trainers. The test halts them, so that none finishes before it is killed.
 find_halted() {
