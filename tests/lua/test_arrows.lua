@@ -21,7 +21,7 @@ local ROOMS = {
   { "kernels/ref", "" },
   { "templates", "kernels/cpu" },
   { "runtime/base", "" },
-  { "runtime/data/symbols", "" },
+  { "runtime/data/symbols", "base" },
   { "runtime/data/lengths", "" },
   { "runtime/data/datasets", "base data/symbols data/lengths" },
   { "runtime/data", "base data/lengths data/datasets" },
