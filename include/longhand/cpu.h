@@ -39,8 +39,8 @@ typedef struct lh_shape {
 typedef struct lh_draw {
     lh_key key;
     uint32_t step, example, domain;
-    uint32_t
-        first; /* only on a device: index in the batch of the shape's first sequence, as lh_cpu_block.first_example */
+    /* Only on a device: index in the batch of the shape's first sequence, as lh_cpu_block.first_example. */
+    uint32_t first;
 } lh_draw;
 
 /* Values that stay constant during one training step or one evaluation batch. */

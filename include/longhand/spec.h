@@ -134,12 +134,12 @@ typedef struct lh_train_defaults {
     lh_lengths lengths; /* each step draws one length uniformly */
     lh_schedule schedule;
     /* The fields from here on are "default": flags may change them (lh_spec.defaults). */
-    int64_t steps;        /* flag --steps */
-    int64_t epochs;       /* only with a dataset: epochs to train, in place of steps; 0: steps count */
-    double learning_rate; /* flag --learning-rate; the highest rate of the schedule */
-    bool by_epochs;    /* log_every, checkpoint_every, during_every and keep_steps count epochs; lh_corpus_bind converts
-                     * them to steps */
-    int64_t log_every; /* steps between lines of metrics.jsonl */
+    int64_t steps;             /* flag --steps */
+    int64_t epochs;            /* only with a dataset: epochs to train, in place of steps; 0: steps count */
+    double learning_rate;      /* flag --learning-rate; the highest rate of the schedule */
+    bool by_epochs;            /* log_every, checkpoint_every, during_every and keep_steps count epochs; lh_corpus_bind
+                                * converts them to steps */
+    int64_t log_every;         /* steps between lines of metrics.jsonl */
     int64_t checkpoint_every;  /* steps between checkpoints */
     double checkpoint_minutes; /* 0: checkpoints by steps alone */
     bool keep_all;             /* keep every checkpoint, under a name with its step */

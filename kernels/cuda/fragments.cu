@@ -1,9 +1,9 @@
 /* Attention in fragments of the tensor cores' instruction. A warp has one or more groups of 16 rows of a head and
  * multiplies them with the rows of the other side (keys for queries, queries for keys) in tiles of 8. Lane 4 g + t has
- * rows g and g + 8 of a group, and their results with rows 2 t and 2 t + 1 of every tile. So the results are an operand
- * of the second product, over the other side's rows, without an exchange between lanes. product_tf32.cu,
- * product_bf16.cu or product_shuffles.cu defines the products: a word holds DEPTH adjacent elements along k, the summed
- * index, and a step covers 8 DEPTH of them. `width` is the width of a head. */
+ * rows g and g + 8 of a group, and their results with rows 2 t and 2 t + 1 of every tile. So the results are an
+ * operand of the second product, over the other side's rows, without an exchange between lanes. product_tf32.cu,
+ * product_bf16.cu, product_float32.cu or product_shuffles.cu defines the products: a word holds DEPTH adjacent
+ * elements along k, the summed index, and a step covers 8 DEPTH of them. `width` is the width of a head. */
 
 enum {
     GROUP_ROWS = 16,  /* rows of a group */

@@ -1,4 +1,4 @@
-/* Operands of products in memory, stored in full precision and rounded when they are read. */
+/* Operands of products in memory, stored in full precision and rounded or split when they are read. */
 
 typedef decltype(word((real)0, (real)0)) operand_word;
 typedef real stored;

@@ -1,6 +1,6 @@
 /* See arithmetic.h. Counter words of random numbers (longhand/rng.h): for training and validation, word `step` is 0 and
  * word `example` is the purpose. For a test number, `step` depends on its digits and its chain, and `example` is its
- * index among such numbers. */
+ * index among such numbers; for the order of numbers with few digits, they are 0 and WHOLE + digits. */
 #include "data/arithmetic.h"
 
 #include <stdlib.h>

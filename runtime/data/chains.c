@@ -161,7 +161,7 @@ lh_status lh_chains_open(lh_chains **chains, int base, bool product, int digits,
         c->ways = calloc(places * lengths * lengths * 2, sizeof *c->ways);
     }
     if (c == NULL || c->choices == NULL || c->ways == NULL)
-        return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory to draw_index numbers by their carries");
+        return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory to draw numbers by their carries");
     for (int m = 0; m < c->multipliers; m++)
         for (int carry = 0; carry < c->carries; carry++)
             for (int top = 0; top < 2; top++)

@@ -1,4 +1,4 @@
-/* Reads run.json, and the dataset files that it names. */
+/* Reads run.json, and the digests of dataset files in it. */
 #ifndef LONGHAND_EVAL_DATA_H
 #define LONGHAND_EVAL_DATA_H
 
@@ -7,7 +7,7 @@
 #include "engine/engine.h"
 
 /* Reads run.json; *facts, for json_decref(), is NULL if it is no JSON. LH_ERR_INPUT: it is missing, unreadable or too
- * long. */
+ * long; LH_ERR_ENVIRONMENT: no memory. */
 lh_status lh_read_facts(const char *path, json_t **facts, lh_error *error);
 
 /* The SHA-256 of each set's file in run.json, in hexadecimal; "": run.json names no file of the set. */

@@ -225,11 +225,14 @@ local function splice(run, name, folder)
   if not text then
     fail(run, ("no such file: %s/%s"):format(folder, name))
   end
-  text = text:gsub("#ifndef ([%w_]+)\n#define %1\n\n(.-)\n#endif\n$", "\n%2")
+  local guard = text:match("\n#ifndef ([%w_]+)\n#define %1\n")
+  text = guard and text:gsub("\n+#endif\n$", "\n") or text
   local line = 0
   for source in (text:sub(-1) == "\n" and text or text .. "\n"):gmatch("([^\n]*)\n") do
     line = line + 1
-    add_line(run, source, { name, line, folder }, #run.stack)
+    if not guard or source ~= "#ifndef " .. guard and source ~= "#define " .. guard then
+      add_line(run, source, { name, line, folder }, #run.stack)
+    end
   end
 end
 
