@@ -290,8 +290,9 @@ layer_system() {
     at_once='' PATH=$LH_PATH
     for script in $scripts; do
         read_results "$script"
-        cat "$file.out" "$file.errors" >"$log"
+        cp "$file.out" "$log"
         count_lines "$status" "$script (exit status $status)"
+        [ "$bad" -eq 0 ] || cat "$file.errors"
     done
 }
 

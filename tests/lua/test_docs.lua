@@ -238,7 +238,13 @@ local function has_axis(study, name)
 end
 
 local function has_value(study, value)
-  return lists.any(study.axes, function(axis) return lists.has(axis.values, value) end)
+  return lists.any(study.cells, function(cell)
+    for _, name in pairs(cell.key) do
+      if name == value then
+        return true
+      end
+    end
+  end)
 end
 
 -- Every command of the page is valid, and its studies, axes and cells exist.

@@ -74,7 +74,7 @@ local function make_trained_study(name, data, encodings)
 end
 
 -- Epochs have 10 steps. Each whole epoch is one point of a curve, for any number of lines about it.
-function TestFigures.test_accuracy_make_trained_study()
+function TestFigures.test_accuracy_while_training()
   local item = { kind = "progress", lines = "encoding" }
   local figure = figures.make_by_epoch(make_trained_study("epochs", { epoch_batches = 10 }), item)
   lu.assertEquals(list_titles(figure), { "batches of training", "training, evaluated", "held out" })
@@ -95,7 +95,7 @@ function TestFigures.test_accuracy_make_trained_study()
 end
 
 -- Each value of an axis and each set has a panel; a loss that falls far has a logarithmic axis.
-function TestFigures.test_loss_make_trained_study()
+function TestFigures.test_loss_while_training()
   local study = make_study("losses", SCORES)
   for _, cell in ipairs(study.cells) do
     for _, run in ipairs(cell.summary.best and cell.summary.best.runs or {}) do

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 import peer
-from jax_model import initial_state, loss_of_logits, model, train_step
+from jax_model import compute_cross_entropy, initial_state, model, train_step
 from peer import np
 
 
@@ -39,7 +39,7 @@ def prepare_evaluation(case, weights, batch):
     @jax.jit
     def evaluate(p, tokens, target):
         logits = model(case, p, case.labels, tokens)
-        return logits, loss_of_logits(logits, target)
+        return logits, compute_cross_entropy(logits, target)
 
     parameters = {name: jnp.asarray(value) for name, value in weights.items()}
     ring, latest = device_ring(case, batch), {"turn": 0}

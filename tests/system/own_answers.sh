@@ -5,7 +5,7 @@ count_reversed() {
     right=0
     for text in 0000 0001 0010 0011 0100 0101 0110 0111 1000 1001 1010 1011 1100 1101 1110 1111; do
         answer=$("$1" predict --text "$text" --checkpoint "$2") || return
-        [ "$answer" != "$(echo "$text" | rev)" ] || right=$((right + 1))
+        [ "$answer" != "$(echo "$text" | sed 's/\(.\)\(.\)\(.\)\(.\)/\4\3\2\1/')" ] || right=$((right + 1))
     done
     echo $right
 }

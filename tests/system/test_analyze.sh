@@ -230,7 +230,7 @@ finds_a_difference() {
 
 write_specs
 # A trainer of an earlier run of this test is built again.
-rm -rf build/trainers/drawn-* build/trainers/plain-*
+rm -rf build/trainers/drawn-???????????????? build/trainers/plain-????????????????
 expect analyze_trains_a_run_with_drawn_distances train_drawn
 expect analyze_trains_a_run_with_a_score train_plain
 drawn=$(echo "$work"/runs/drawn/*/*) plain=$(echo "$work"/runs/plain/*/*)

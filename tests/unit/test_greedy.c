@@ -15,7 +15,7 @@ extern const lh_spec longhand_spec_parity_decoder_rope, longhand_spec_parity_flo
     longhand_spec_parity_float64_encoder_decoder, longhand_spec_parity_float64_drawn_layers,
     longhand_spec_parity_float64_drawn_pair;
 
-enum { EXAMPLES = 60, DRAW = 2, MOST_INPUTS = 8, MOST_LABELS = 8, MOST_CLASSES = 8 };
+enum { EXAMPLES = 60, MOST_STEPS = 60, DRAW = 2, MOST_INPUTS = 8, MOST_LABELS = 8, MOST_CLASSES = 8 };
 
 typedef struct greedy_case {
     const lh_spec *spec;
@@ -112,7 +112,8 @@ static int count_exact(lh_engine *engine, int n) {
 static void check(const greedy_case *c) {
     lh_error error;
     lh_lengths lengths = {NULL, 0, c->n, c->n, 1};
-    lh_step_metrics metrics[60];
+    lh_step_metrics metrics[MOST_STEPS];
+    assert_true(c->steps <= MOST_STEPS);
     lh_engine_config config = {
         .spec = c->spec, .seed = 4, .learning_rate = 3e-3, .threads = 2, .trains = true, .fixed_length = c->n};
     lh_engine *engine = lh_test_open_engine(config, c->spec->cpu[0]);
