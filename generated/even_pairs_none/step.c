@@ -340,16 +340,17 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
 #include "trace.inc"
 
 /* The number of skipped operations, where the backward pass counts as two forward passes. Skipped operations belong to
- *   unused rows of the last layer
- *   tokens in the first layer, where a block of sequences has one row per symbol
+ * - unused rows of the last layer
+ * - tokens in the first layer, where a block of sequences has one row per symbol
  */
 static double skipped_flops(const lh_shape *shape, lh_mode mode) {
     const int T = shape->length[0], unread = T - shape->labels;
     const int left_out = unread / LANES * LANES; /* queries of groups without any used query */
-    double forward = 73728.0 * unread + 256.0 * T * left_out;
+    double forward = (2.0 * WIDTH * WIDTH + 2.0 * WIDTH * FEEDFORWARD + 2.0 * FEEDFORWARD * WIDTH) * unread;
+    forward += 4.0 * WIDTH * T * left_out;
     const int most = mode == LH_MODE_TRAIN ? block_sequences(shape->length) : forward_sequences(shape->length);
     const double together = most < shape->sequences ? most : shape->sequences;
-    forward += 24576.0 * (shape->length[0] - VOCABULARY / together);
+    forward += 2.0 * WIDTH * 3 * WIDTH * (shape->length[0] - VOCABULARY / together);
     return forward * shape->sequences * (mode == LH_MODE_TRAIN ? 3 : 1);
 }
 

@@ -1,21 +1,22 @@
 % local part, vocabulary = cpu.part, cpu.vocabulary
 /* The number of skipped operations, where the backward pass counts as two forward passes. Skipped operations belong to
- *   pairs that masks hide from all queries of a group of LANES queries % if flops.masked[1]
- *   unused rows of the last layer % if part
- *   tokens in the first layer, where a block of sequences has one row per symbol % if vocabulary
+ * - pairs that masks hide from all queries of a group of LANES queries % if flops.masked[1]
+ * - unused rows of the last layer % if part
+ * - tokens in the first layer, where a block of sequences has one row per symbol % if vocabulary
  */
 static double skipped_flops(const lh_shape *shape, lh_mode mode) {
 % if part then
     const int T = shape->length[0], unread = T - shape->labels;
     const int left_out = unread / LANES * LANES; /* queries of groups without any used query */
-    double forward = ${f64(part.per_token)} * unread + ${f64(part.per_pair)} * T * left_out;
+    double forward = ${part.per_token} * unread;
+    forward += ${part.per_pair} * T * left_out;
 % else
     double forward = 0;
 % end
 % if vocabulary then
     const int most = mode == LH_MODE_TRAIN ? block_sequences(shape->length) : forward_sequences(shape->length);
     const double together = most < shape->sequences ? most : shape->sequences;
-    forward += ${f64(vocabulary.per_token)} * (shape->length[0] - VOCABULARY / together);
+    forward += ${vocabulary.per_token} * (shape->length[0] - VOCABULARY / together);
 % end
 % for _, entry in ipairs(flops.masked) do
 % local family = entry.family

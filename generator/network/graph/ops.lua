@@ -43,7 +43,11 @@ M.product = {
   method = { { "name", "name" }, { "value", "value" }, { "width", "count" },
     options = { parts = "names", bias = "flag" } },
   words = function(op) return op.p.bias and "product and bias" or "product" end,
-  flops = function(op) return { token = 2 * op.x.width.count * #op.p.tensors * (op.p.shown or op.p.width.count) } end,
+  flops = function(op)
+    local columns = #op.p.tensors * (op.p.shown or op.p.width.count)
+    return { token = 2 * op.x.width.count * columns,
+      text = ("2.0 * %s * %s"):format(op.x.width.text, op.p.shown and columns or op.out.width.text) }
+  end,
 }
 
 local function make_row_operation(about)
@@ -103,7 +107,8 @@ M.attention = {
   end,
   flops = function(op)
     local C, relative = op.out.width.count, op.family.relative
-    return { pair = (relative.kind == "none" and 4 or 6) * C,
+    local of_channel = relative.kind == "none" and 4 or 6
+    return { pair = of_channel * C, text = ("%d.0 * %s"):format(of_channel, op.out.width.text),
       distance = relative.toeplitz and relative.biases and 2 * C * C or 0 }
   end,
 }

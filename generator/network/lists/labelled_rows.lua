@@ -7,8 +7,8 @@
 --   values    values that have only labelled rows in that repetition, stored one after another
 --   spread    entry of a backward list -> the buffers of gradients that are spread before it: the labelled rows move to
 --             their places among the rows of all tokens, and other rows are zero; scope -> buffers spread at its end
---   per_token, per_pair   floating-point operations of a forward pass on an unused row, and on the row's pairs with
---             keys; pairs: operations on these pairs by the name of the family
+--   token_texts, pair_texts   floating-point operations of a forward pass on an unused row, and on each pair of the row
+--             with a key, as lists of texts in C; pairs: operations on these pairs by the name of the family
 --
 -- The lists are walked backwards from the labels. If only some rows of a result are read, an operation that works row
 -- by row reads only the same rows; every other operation reads all rows. A value with both kinds of readers has all its
@@ -28,10 +28,14 @@ local find
 local function find_partial(found, executed, op)
   local flops = ops.count_flops(op)
   if ops[op.kind].by_row then
-    found.per_token, found.partial[op] = found.per_token + (flops.token or 0), true
+    found.partial[op] = true
+    if flops.token then
+      table.insert(found.token_texts, 1, flops.text)
+    end
     lists.update(found.values, lists.to_set(ops.list_results(op)))
   elseif op.kind == "attention" then
-    found.per_pair, found.pairs[op.family.name] = found.per_pair + flops.pair, flops.pair
+    found.pairs[op.family.name] = flops.pair
+    table.insert(found.pair_texts, 1, flops.text)
     found.partial[op] = true
   elseif op.kind == "block" then
     find(found, executed, op.block)
@@ -116,7 +120,7 @@ end
 -- Derives the result, given the scopes that are computed whole; nil if another scope must be computed whole.
 local function derive(net, executed, whole)
   local found = { partial = {}, values = {}, spread = {}, scopes = {}, whole = whole,
-    per_token = 0, per_pair = 0, pairs = {} }
+    pairs = {}, token_texts = {}, pair_texts = {} }
   find(found, executed, net)
   local unfit = lists.find(found.scopes, function(scope) return not walk_backward(found, executed, scope) end)
   if not unfit then

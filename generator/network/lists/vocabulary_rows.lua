@@ -10,7 +10,7 @@
 --   summed      entry of the backward list -> the buffers of gradients that are summed by symbol before it; block ->
 --               the buffers of gradients that are summed at the block's end
 --   width       the widest copied or summed value
---   per_token   floating-point operations of a forward pass on an omitted row
+--   token_texts floating-point operations of a forward pass on an omitted row, as texts in C
 --
 -- A value has the vocabulary's rows or the rows of all tokens; only the block's input has both. An operation runs for
 -- all tokens if one of its operands is read for all tokens elsewhere. Gradients come in reverse: a gradient of all
@@ -67,7 +67,7 @@ local function find(found, list, part)
   until not bar_readers(found.block, list, found.done, barred)
   local read = find_read_whole(list, found.done)
   local done = lists.filter(list, function(op) return found.done[op] end)
-  found.per_token = lists.sum(done, function(op) return ops.count_flops(op).token or 0 end)
+  found.token_texts = lists.collect(done, function(op) return { ops.count_flops(op).text } end)
   for _, value in ipairs(lists.collect(done, ops.list_results)) do
     if read[value] then
       found.repeated[value] = true
@@ -138,7 +138,7 @@ function M.derive(net, executed, part)
   local found = { block = block, embed = embed, done = {}, repeated = {}, summed = {} }
   find(found, executed[block].forward, part)
   local walk, input = setmetatable({ found = found, summed = {} }, Walk), block.entry
-  local fits = found.per_token > 0
+  local fits = found.token_texts[1] ~= nil
     and not lists.any(executed[block].backward, function(b) return not walk:walk_entry(b) end)
   local gradient = { name = buffers.name_for_stream("gradient", input), width = input.width }
   return fits and walk:note_read(gradient, true, block) and found or nil

@@ -5,8 +5,8 @@
 --   pass        the steps of one block of sequences: { train, evaluate, backward }
 --   products    the functions that multiply, each compiled once: { name, inner, columns, finish, other, of }
 --   rows        the functions over rows (norms, sums, activations), each compiled once: { template, name, width, ... }
---   part        if unused rows are left out (labelled_rows.lua), the cost of one such row: { per_token, per_pair,
---               pairs }, else false; of blocks: whether the last repetition leaves some out, by direction
+--   part        if unused rows are left out (labelled_rows.lua), the cost of one such row: { per_token, per_pair:
+--               as text; pairs }, else false; of blocks: whether the last repetition leaves some out, by direction
 --   vocabulary  if the first layer computes rows of symbols for tokens (vocabulary_rows.lua), the cost of one row:
 --               { per_token }, else false; of blocks: whether the first repetition does so, by direction
 --   members     of the workspace: buffers (buffers.lua), as lines of a struct; requests: the buffers that lay_out
@@ -136,6 +136,11 @@ local function make_decoding(cpu, stream)
   return part
 end
 
+-- A sum of numbers in C, as a factor.
+local function write_sum(texts)
+  return texts[2] and "(" .. table.concat(texts, " + ") .. ")" or texts[1] or "0"
+end
+
 -- part: the labelled rows (labelled_rows.lua), or nil; vocabulary: the equal rows (vocabulary_rows.lua), or nil.
 -- Buffers for both are added. stream: the stream that is decoded token by token, or nil. eval_dropout: evaluation
 -- applies dropout.
@@ -155,8 +160,9 @@ function M.derive(net, executed, structs, buffer_lists, part, vocabulary, stream
   pass.reads, pass.asks = read.p or false, read.train or false
   return { blocks = blocks, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
     rows = cpu.rows.list, members = cpu_buffers.write_members(net, cpu.buffers.workspace),
-    part = part and { per_token = part.per_token, per_pair = part.per_pair, pairs = part.pairs } or false,
-    vocabulary = vocabulary and { per_token = vocabulary.per_token } or false,
+    part = part and { per_token = write_sum(part.token_texts), per_pair = write_sum(part.pair_texts),
+      pairs = part.pairs } or false,
+    vocabulary = vocabulary and { per_token = write_sum(vocabulary.token_texts) } or false,
     requests = cpu_buffers.list_requests(net, cpu.buffers.workspace, "w->", "&used"),
     workspace = cpu_buffers.describe(cpu.buffers.workspace),
     tied = tied and tied.name or false, places = builder.count_places(net),

@@ -199,7 +199,7 @@ local function make_hooks(options)
       end
       if kept > 0 then
         say(("%s: tasks of Slurm have left %s of another level, compiler or source, or beyond the last step: their "
-          .. "files are kept for now, and the runs are trained anew"):format(cell.id, wording.count(kept, "run")))
+          .. "files stay, and the runs are trained anew"):format(cell.id, wording.count(kept, "run")))
       end
     end,
     tidy = function(study)
