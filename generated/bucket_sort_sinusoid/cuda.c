@@ -66,27 +66,26 @@ typedef struct workspace {
     char *layers;
 } workspace;
 
-/* Lays out the state of one layer of a shard in memory. */
-INLINE void lay_out_layer(layer_state *s, char *memory, size_t *used, int sequences, int T) {
+/* Lays out the state of one layer of a shard behind the `used` bytes of memory; returns the bytes used. */
+INLINE size_t lay_out_layer(layer_state *s, char *memory, size_t used, int sequences, int T) {
     size_t rows = (size_t)sequences * (size_t)T;
-    s->query_key_value = take_reals(memory, used, rows * 3 * WIDTH);
-    s->largest = take_reals(memory, used, rows * HEADS);
-    s->inverse_sum = take_reals(memory, used, rows * HEADS);
-    s->attended = take_reals(memory, used, rows * WIDTH);
-    s->norm1_xhat = take_reals(memory, used, rows * WIDTH);
-    s->norm1_rstd = take_reals(memory, used, rows);
-    s->norm1 = take_reals(memory, used, rows * WIDTH);
-    s->hidden = take_reals(memory, used, rows * FEEDFORWARD);
-    s->norm2_xhat = take_reals(memory, used, rows * WIDTH);
-    s->norm2_rstd = take_reals(memory, used, rows);
-    s->output = take_reals(memory, used, rows * WIDTH);
+    s->query_key_value = take_reals(memory, &used, rows * 3 * WIDTH);
+    s->largest = take_reals(memory, &used, rows * HEADS);
+    s->inverse_sum = take_reals(memory, &used, rows * HEADS);
+    s->attended = take_reals(memory, &used, rows * WIDTH);
+    s->norm1_xhat = take_reals(memory, &used, rows * WIDTH);
+    s->norm1_rstd = take_reals(memory, &used, rows);
+    s->norm1 = take_reals(memory, &used, rows * WIDTH);
+    s->hidden = take_reals(memory, &used, rows * FEEDFORWARD);
+    s->norm2_xhat = take_reals(memory, &used, rows * WIDTH);
+    s->norm2_rstd = take_reals(memory, &used, rows);
+    s->output = take_reals(memory, &used, rows * WIDTH);
+    return used;
 }
 
 INLINE size_t layer_bytes(int sequences, int T) {
     layer_state s;
-    size_t bytes = 0;
-    lay_out_layer(&s, NULL, &bytes, sequences, T);
-    return bytes;
+    return lay_out_layer(&s, NULL, 0, sequences, T);
 }
 
 /* Lays out a block's workspace for a shard in memory; returns the bytes used, including the states of layers. */
@@ -166,7 +165,7 @@ extern const lh_cuda_image longhand_images_bucket_sort_sinusoid[];
 
 extern const lh_cuda_program longhand_cuda_bucket_sort_sinusoid;
 const lh_cuda_program longhand_cuda_bucket_sort_sinusoid = {
-        .source_digest = "c2a3186d1632fcc9",
+        .source_digest = "31fa14dc9060c3b0",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_bucket_sort_sinusoid",

@@ -717,8 +717,9 @@ INLINE void store_rows(const real z[NORM_ROWS][ROW_PART], int first, int rows, r
     for (int r = 0; r < NORM_ROWS; r++) store_row(z[r], first + r * WARPS, rows, x);
 }
 
-/* Applies dropout to rows of a branch; all bits of the mask are read before one is used. */
-INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
+/* Applies dropout to rows of a branch, or of its gradient; all bits of the mask are read before one is used. */
+INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, int rows,
+                        [[maybe_unused]] const bool is_gradient, real z[NORM_ROWS][ROW_PART]) {
     bool is_kept[NORM_ROWS][ROW_PART];
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
@@ -733,12 +734,6 @@ INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, i
 #pragma unroll
         for (int u = 0; u < ROW_PART; u++) z[r][u] = is_kept[r][u] ? z[r][u] * keep_scale : 0;
     }
-}
-
-/* The gradient of dropout is dropout. */
-INLINE void drop_branch_grad(const unsigned char *keep, real keep_scale, int first, int rows,
-                             real g[NORM_ROWS][ROW_PART]) {
-    drop_branch(keep, keep_scale, first, rows, g);
 }
 
 INLINE void load_inverse(const real *rstd, int first, int rows, real inverse[NORM_ROWS]) {
@@ -815,15 +810,18 @@ INLINE void norm_rows(real z[NORM_ROWS][ROW_PART], real rstd[NORM_ROWS]) {
     }
 }
 
-/* Replaces g, the gradients of the norm's output, by the gradients of its input. */
+/* Replaces g, the gradients of the norm's output, by the gradients of its input; adds to the sums of dscale and
+ * doffset. */
 INLINE void norm_rows_grad(real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROWS][ROW_PART],
-                           const real rstd[NORM_ROWS], const real scale[ROW_PART]) {
+                           const real rstd[NORM_ROWS], const real scale[ROW_PART], norm_sums *sums) {
     real sum[2 * NORM_ROWS]; /* sums of gradients, then sums of their products with xhat */
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
         sum[r] = sum[NORM_ROWS + r] = 0;
 #pragma unroll
         for (int u = 0; u < ROW_PART; u++) {
+            sums->slope[u] += g[r][u] * xhat[r][u];
+            sums->total[u] += g[r][u];
             g[r][u] *= scale[u];
             sum[r] += g[r][u];
             sum[NORM_ROWS + r] += g[r][u] * xhat[r][u];
@@ -838,17 +836,6 @@ INLINE void norm_rows_grad(real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROW
     }
 }
 
-INLINE void take_rows(const real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROWS][ROW_PART], norm_sums *sums) {
-#pragma unroll
-    for (int r = 0; r < NORM_ROWS; r++) {
-#pragma unroll
-        for (int u = 0; u < ROW_PART; u++) {
-            sums->slope[u] += g[r][u] * xhat[r][u];
-            sums->total[u] += g[r][u];
-        }
-    }
-}
-
 /* Residual connections and layer norms of rows of WIDTH channels, each as one pass by a block. Names, arguments and
  * permitted aliases are the same as in kernels/cpu/norm.h, except that keep has one bit per element, and is NULL in a
  * forward pass without dropout, and that gradients of scale and offset are stored. Reference: lh_ref_layer_norm. */
@@ -858,7 +845,7 @@ INLINE void load_dropout_sums(const real *residual, const real *branch, const un
     real stream[NORM_ROWS][ROW_PART];
     load_rows(residual, first, rows, stream);
     load_rows(branch, first, rows, z);
-    if (keep) drop_branch(keep, keep_scale, first, rows, z);
+    if (keep) drop_branch(keep, keep_scale, first, rows, false, z);
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
 #pragma unroll
@@ -888,8 +875,7 @@ INLINE void load_norm_grad(const real *dy, const real *xhat, const real *rstd, c
     load_rows(dy, first, rows, g);
     load_rows(xhat, first, rows, x);
     load_inverse(rstd, first, rows, inverse);
-    take_rows(g, x, sums);
-    norm_rows_grad(g, x, inverse, lane_scale);
+    norm_rows_grad(g, x, inverse, lane_scale, sums);
 }
 
 /* y = norm(residual + dropout(branch)) */
@@ -918,7 +904,7 @@ NOINLINE void add_dropout_norm_grad(int rows, const real *dy, const real *xhat, 
         real g[NORM_ROWS][ROW_PART];
         load_norm_grad(dy, xhat, rstd, lane_scale, first, rows, &sums, g);
         store_rows(g, first, rows, dz);
-        drop_branch_grad(keep, keep_scale, first, rows, g);
+        drop_branch(keep, keep_scale, first, rows, true, g);
         store_rows(g, first, rows, dbranch);
     }
     store_norm_sums(&sums, dscale, doffset);
@@ -1007,8 +993,7 @@ typedef struct adam {
 
 /* Clips the gradient of a piece and updates the piece, by a block. Arrays are [PIECE] in global memory; all but the
  * gradient are written. The first thread gets in squares the sums of squares of the piece's parameters and of their
- * change. REST1 and REST2 are 1 - b1 and 1 - b2, computed in double and then rounded. Formula and source:
- * kernels/cpu/adam.h. Reference: lh_ref_adam_update. */
+ * change. REST1 and REST2 are 1 - b1 and 1 - b2, computed in double and then rounded. */
 INLINE void adam_piece(const adam a, const real *gradient, real *moment1, real *moment2, real *parameter,
                        double squares[2]) {
     real g[PIECE_PART], m[PIECE_PART], v[PIECE_PART], p[PIECE_PART];
@@ -1086,27 +1071,26 @@ typedef struct workspace {
     char *layers;
 } workspace;
 
-/* Lays out the state of one layer of a shard in memory. */
-INLINE void lay_out_layer(layer_state *s, char *memory, size_t *used, int sequences, int T) {
+/* Lays out the state of one layer of a shard behind the `used` bytes of memory; returns the bytes used. */
+INLINE size_t lay_out_layer(layer_state *s, char *memory, size_t used, int sequences, int T) {
     size_t rows = (size_t)sequences * (size_t)T;
-    s->query_key_value = take_reals(memory, used, rows * 3 * WIDTH);
-    s->largest = take_reals(memory, used, rows * HEADS);
-    s->inverse_sum = take_reals(memory, used, rows * HEADS);
-    s->attended = take_reals(memory, used, rows * WIDTH);
-    s->norm1_xhat = take_reals(memory, used, rows * WIDTH);
-    s->norm1_rstd = take_reals(memory, used, rows);
-    s->norm1 = take_reals(memory, used, rows * WIDTH);
-    s->hidden = take_reals(memory, used, rows * FEEDFORWARD);
-    s->norm2_xhat = take_reals(memory, used, rows * WIDTH);
-    s->norm2_rstd = take_reals(memory, used, rows);
-    s->output = take_reals(memory, used, rows * WIDTH);
+    s->query_key_value = take_reals(memory, &used, rows * 3 * WIDTH);
+    s->largest = take_reals(memory, &used, rows * HEADS);
+    s->inverse_sum = take_reals(memory, &used, rows * HEADS);
+    s->attended = take_reals(memory, &used, rows * WIDTH);
+    s->norm1_xhat = take_reals(memory, &used, rows * WIDTH);
+    s->norm1_rstd = take_reals(memory, &used, rows);
+    s->norm1 = take_reals(memory, &used, rows * WIDTH);
+    s->hidden = take_reals(memory, &used, rows * FEEDFORWARD);
+    s->norm2_xhat = take_reals(memory, &used, rows * WIDTH);
+    s->norm2_rstd = take_reals(memory, &used, rows);
+    s->output = take_reals(memory, &used, rows * WIDTH);
+    return used;
 }
 
 INLINE size_t layer_bytes(int sequences, int T) {
     layer_state s;
-    size_t bytes = 0;
-    lay_out_layer(&s, NULL, &bytes, sequences, T);
-    return bytes;
+    return lay_out_layer(&s, NULL, 0, sequences, T);
 }
 
 /* Lays out a block's workspace for a shard in memory; returns the bytes used, including the states of layers. */
@@ -1415,6 +1399,14 @@ INLINE void make_logits(const real *x, int count) {
     __syncthreads();
 }
 
+/* The class with the greatest logit, the first of equal ones. */
+INLINE int find_best_class(const real *logits) {
+    int best = 0;
+    for (int c = 1; c < CLASSES; c++)
+        if (logits[c] > logits[best]) best = c;
+    return best;
+}
+
 /* Logits and softmax cross-entropy, with one thread per labelled token. Writes logits, losses and correct of the
  * workspace; in training the logits are replaced by their gradients. */
 NOINLINE void classify(const real *x, const bool training) {
@@ -1422,18 +1414,11 @@ NOINLINE void classify(const real *x, const bool training) {
     const int count = block()->sequences * block()->view.label_count;
     make_logits(x, count);
     for (int n = threadIdx.x; n < count; n += THREADS) {
-        real *logits = w->logits + n * CLASS_COLUMNS, largest = logits[0], sum = 0;
-        const int label = block()->labels[n];
-        const real chosen = logits[label];
-        int best = 0;
-        for (int c = 1; c < CLASSES; c++) {
-            if (logits[c] > largest) {
-                largest = logits[c];
-                best = c;
-            }
-        }
+        real *logits = w->logits + n * CLASS_COLUMNS, sum = 0;
+        const int label = block()->labels[n], best = find_best_class(logits);
+        const real largest = logits[best];
         for (int c = 0; c < CLASSES; c++) sum += exp_negative(logits[c] - largest);
-        w->losses[n] = log_real(sum) + (largest - chosen);
+        w->losses[n] = log_real(sum) + (largest - logits[label]);
         w->correct[n] = best == label;
         if (training) {
             const real scale = (real)block()->step.loss_scale;
@@ -1594,9 +1579,8 @@ INLINE void enter_layer(int l) {
     __syncthreads();
     if (threadIdx.x == 0) {
         const size_t step = layer_bytes(b->sequences, b->view.T);
-        size_t used = l * step;
         b->l = l;
-        lay_out_layer(&b->layer, b->work.layers, &used, b->sequences, b->view.T);
+        lay_out_layer(&b->layer, b->work.layers, l * step, b->sequences, b->view.T);
         b->input = l > 0 ? b->layer.output - step / sizeof(real) : b->work.embedding;
     }
     __syncthreads();
@@ -1606,8 +1590,7 @@ INLINE void enter_layer(int l) {
 INLINE void evaluate_layers(void) {
     block_state *b = block();
     if (threadIdx.x == 0) {
-        size_t used = 0;
-        lay_out_layer(&b->layer, b->work.layers, &used, b->sequences, b->view.T);
+        lay_out_layer(&b->layer, b->work.layers, 0, b->sequences, b->view.T);
         b->input = b->layer.output = b->work.embedding;
     }
 #pragma unroll 1
@@ -1719,11 +1702,12 @@ INLINE weighed heavier(const weighed a, const weighed b) {
     return b.squares > a.squares || (b.squares == a.squares && b.chunk < a.chunk) ? b : a;
 }
 
-/* The chunk with the largest sum of squares; every thread gets it. */
-INLINE weighed heaviest(const double *piece_sums) {
-    weighed most = {0, 0}, *room = (weighed *)staging();
+/* The chunk with the largest sum of squares, for the threads of the first warp. */
+INLINE weighed find_heaviest(const double *piece_sums) {
+    weighed most = {0, 0};
     is_global(piece_sums);
-    for (int chunk = threadIdx.x; chunk < PIECES / CHUNK_PIECES; chunk += THREADS) {
+    if (threadIdx.x >= WARP) return most;
+    for (int chunk = threadIdx.x; chunk < PIECES / CHUNK_PIECES; chunk += WARP) {
         weighed next = {0, chunk};
         for (int piece = 0; piece < CHUNK_PIECES; piece++) next.squares += piece_sums[chunk * CHUNK_PIECES + piece];
         most = heavier(most, next);
@@ -1734,10 +1718,6 @@ INLINE weighed heaviest(const double *piece_sums) {
                 __shfl_xor_sync(0xffffffffu, most.chunk, distance)};
         most = heavier(most, other);
     }
-    __syncthreads();
-    if (threadIdx.x % WARP == 0) room[threadIdx.x / WARP] = most;
-    __syncthreads();
-    for (int warp = 0; warp < WARPS; warp++) most = heavier(most, room[warp]);
     return most;
 }
 
@@ -1752,7 +1732,7 @@ INLINE void report(bool finite, double squares, double loss, lh_cuda_result *to)
     }
     const lh_cuda_sums sums =
             {loss, (long long)block_sum(counted), (long long)block_sum(correct), (long long)block_sum(exact)};
-    const weighed heavy = heaviest(r->piece_sums);
+    const weighed heavy = find_heaviest(r->piece_sums);
     if (threadIdx.x != 0) return;
     *to = {sums, squares, 0, 0, heavy.squares, heavy.chunk, finite ? LH_CUDA_DONE : LH_CUDA_NOT_FINITE};
 }
@@ -1814,13 +1794,8 @@ INLINE void give_answers(lh_cuda_answer *answers, real *logits, int *classes, si
         }
         answers[first + sequence] = answer;
     }
-    for (int n = threadIdx.x; classes && n < b->sequences * label_count; n += THREADS) {
-        const real *own = w->logits + n * CLASS_COLUMNS;
-        int best = 0;
-        for (int c = 1; c < CLASSES; c++)
-            if (own[c] > own[best]) best = c;
-        classes[first * label_count + n] = best;
-    }
+    for (int n = threadIdx.x; classes && n < b->sequences * label_count; n += THREADS)
+        classes[first * label_count + n] = find_best_class(w->logits + n * CLASS_COLUMNS);
     if (!logits) return;
     for (int e = threadIdx.x; e < b->sequences * label_count * CLASSES; e += THREADS)
         logits[first * label_count * CLASSES + e] = w->logits[e / CLASSES * CLASS_COLUMNS + e % CLASSES];

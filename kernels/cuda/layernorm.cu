@@ -29,15 +29,18 @@ INLINE void norm_rows(real z[NORM_ROWS][ROW_PART], real rstd[NORM_ROWS]) {
     }
 }
 
-/* Replaces g, the gradients of the norm's output, by the gradients of its input. */
+/* Replaces g, the gradients of the norm's output, by the gradients of its input; adds to the sums of dscale and
+ * doffset. */
 INLINE void norm_rows_grad(real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROWS][ROW_PART],
-                           const real rstd[NORM_ROWS], const real scale[ROW_PART]) {
+                           const real rstd[NORM_ROWS], const real scale[ROW_PART], norm_sums *sums) {
     real sum[2 * NORM_ROWS]; /* sums of gradients, then sums of their products with xhat */
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
         sum[r] = sum[NORM_ROWS + r] = 0;
 #pragma unroll
         for (int u = 0; u < ROW_PART; u++) {
+            sums->slope[u] += g[r][u] * xhat[r][u];
+            sums->total[u] += g[r][u];
             g[r][u] *= scale[u];
             sum[r] += g[r][u];
             sum[NORM_ROWS + r] += g[r][u] * xhat[r][u];
@@ -49,16 +52,5 @@ INLINE void norm_rows_grad(real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROW
         const real shift = rstd[r] * (sum[r] / -WIDTH), slope = rstd[r] * (sum[NORM_ROWS + r] / -WIDTH);
 #pragma unroll
         for (int u = 0; u < ROW_PART; u++) g[r][u] = rstd[r] * g[r][u] + (xhat[r][u] * slope + shift);
-    }
-}
-
-INLINE void take_rows(const real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROWS][ROW_PART], norm_sums *sums) {
-#pragma unroll
-    for (int r = 0; r < NORM_ROWS; r++) {
-#pragma unroll
-        for (int u = 0; u < ROW_PART; u++) {
-            sums->slope[u] += g[r][u] * xhat[r][u];
-            sums->total[u] += g[r][u];
-        }
     }
 }

@@ -23,7 +23,7 @@ INLINE void load_dropout_sums(const real *residual, const real *branch, const un
     real stream[NORM_ROWS][ROW_PART];
     load_rows(residual, first, rows, stream);
     load_rows(branch, first, rows, z);
-    if (keep) drop_branch(keep, keep_scale, first, rows, z);
+    if (keep) drop_branch(keep, keep_scale, first, rows, false, z);
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
 #pragma unroll
@@ -53,8 +53,7 @@ INLINE void load_norm_grad(const real *dy, const real *xhat, const real *rstd, c
     load_rows(dy, first, rows, g);
     load_rows(xhat, first, rows, x);
     load_inverse(rstd, first, rows, inverse);
-    take_rows(g, x, sums);
-    norm_rows_grad(g, x, inverse, lane_scale);
+    norm_rows_grad(g, x, inverse, lane_scale, sums);
 }
 
 /* out = residual + branch */
@@ -93,7 +92,7 @@ NOINLINE void dropout_grad(int rows, const real *dy, const unsigned char *keep, 
     for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
         real g[NORM_ROWS][ROW_PART];
         load_rows(dy, first, rows, g);
-        drop_branch_grad(keep, keep_scale, first, rows, g);
+        drop_branch(keep, keep_scale, first, rows, true, g);
         store_rows(g, first, rows, dbranch);
     }
     __syncthreads();
@@ -219,7 +218,7 @@ NOINLINE void add_dropout_norm_grad(int rows, const real *dy, const real *xhat, 
         real g[NORM_ROWS][ROW_PART];
         load_norm_grad(dy, xhat, rstd, lane_scale, first, rows, &sums, g);
         store_rows(g, first, rows, dz);
-        drop_branch_grad(keep, keep_scale, first, rows, g);
+        drop_branch(keep, keep_scale, first, rows, true, g);
         store_rows(g, first, rows, dbranch);
     }
     store_norm_sums(&sums, dscale, doffset);
@@ -243,7 +242,7 @@ NOINLINE void add_dropout_norm_sum_grad(int rows, const real *dy, const real *xh
         load_norm_grad(dy, xhat, rstd, lane_scale, first, rows, &sums, g);
         add_rows(dz, first, rows, g);
         store_rows(g, first, rows, dz);
-        drop_branch_grad(keep, keep_scale, first, rows, g);
+        drop_branch(keep, keep_scale, first, rows, true, g);
         store_rows(g, first, rows, dbranch);
     }
     store_norm_sums(&sums, dscale, doffset);

@@ -42,8 +42,9 @@ INLINE void store_rows(const real z[NORM_ROWS][ROW_PART], int first, int rows, r
     for (int r = 0; r < NORM_ROWS; r++) store_row(z[r], first + r * WARPS, rows, x);
 }
 
-/* Applies dropout to rows of a branch; all bits of the mask are read before one is used. */
-INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
+/* Applies dropout to rows of a branch, or of its gradient; all bits of the mask are read before one is used. */
+INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, int rows,
+                        [[maybe_unused]] const bool is_gradient, real z[NORM_ROWS][ROW_PART]) {
     bool is_kept[NORM_ROWS][ROW_PART];
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
@@ -58,12 +59,6 @@ INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, i
 #pragma unroll
         for (int u = 0; u < ROW_PART; u++) z[r][u] = is_kept[r][u] ? z[r][u] * keep_scale : 0;
     }
-}
-
-/* The gradient of dropout is dropout. */
-INLINE void drop_branch_grad(const unsigned char *keep, real keep_scale, int first, int rows,
-                             real g[NORM_ROWS][ROW_PART]) {
-    drop_branch(keep, keep_scale, first, rows, g);
 }
 
 INLINE void load_inverse(const real *rstd, int first, int rows, real inverse[NORM_ROWS]) {

@@ -56,8 +56,10 @@ INLINE void store_rows(const real z[NORM_ROWS][ROW_PART], int row, [[maybe_unuse
     }
 }
 
-/* Applies dropout to a row; all bits of the mask are read before one is used. */
-INLINE void drop_row(const unsigned char *keep, real keep_scale, int row, const bool rounds, real z[ROW_PART]) {
+/* Applies dropout to a row of a branch or of its gradient, which is rounded as the branch's product rounds it; all bits
+ * of the mask are read before one is used. */
+INLINE void drop_branch(const unsigned char *keep, real keep_scale, int row, [[maybe_unused]] int rows,
+                        const bool is_gradient, real z[NORM_ROWS][ROW_PART]) {
     const unsigned int first = (unsigned int)(row * WIDTH + quad_channel(0));
     unsigned int bits[ROW_QUADS];
     is_global(keep);
@@ -65,20 +67,9 @@ INLINE void drop_row(const unsigned char *keep, real keep_scale, int row, const 
     for (int u = 0; u < ROW_QUADS; u++) bits[u] = in_row(4 * u) ? keep[first / 8 + u * ROW_LANES / 2] >> first % 8 : 0;
 #pragma unroll
     for (int u = 0; u < ROW_PART; u++) {
-        z[u] *= bits[u / 4] & 1u << u % 4 ? keep_scale : 0;
-        if (rounds) z[u] = rounded_real(z[u]);
+        z[0][u] *= bits[u / 4] & 1u << u % 4 ? keep_scale : 0;
+        if (is_gradient) z[0][u] = rounded_real(z[0][u]);
     }
-}
-
-INLINE void drop_branch(const unsigned char *keep, real keep_scale, int row, [[maybe_unused]] int rows,
-                        real z[NORM_ROWS][ROW_PART]) {
-    drop_row(keep, keep_scale, row, false, z[0]);
-}
-
-/* The gradient of dropout is dropout. The gradients are rounded as the branch's product rounds them. */
-INLINE void drop_branch_grad(const unsigned char *keep, real keep_scale, int row, [[maybe_unused]] int rows,
-                             real g[NORM_ROWS][ROW_PART]) {
-    drop_row(keep, keep_scale, row, true, g[0]);
 }
 
 INLINE void load_inverse(const real *rstd, int row, [[maybe_unused]] int rows, real inverse[NORM_ROWS]) {

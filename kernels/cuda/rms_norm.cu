@@ -19,15 +19,16 @@ INLINE void rms_rows(real z[NORM_ROWS][ROW_PART], real rstd[NORM_ROWS]) {
     }
 }
 
-/* Replaces g, the gradients of the norm's output, by the gradients of its input. */
+/* Replaces g, the gradients of the norm's output, by the gradients of its input; adds to the sums of dscale. */
 INLINE void rms_rows_grad(real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROWS][ROW_PART], const real rstd[NORM_ROWS],
-                          const real scale[ROW_PART]) {
+                          const real scale[ROW_PART], norm_sums *sums) {
     real sum[NORM_ROWS];
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
         sum[r] = 0;
 #pragma unroll
         for (int u = 0; u < ROW_PART; u++) {
+            sums->slope[u] += g[r][u] * xhat[r][u];
             g[r][u] *= scale[u];
             sum[r] += g[r][u] * xhat[r][u];
         }
@@ -61,8 +62,7 @@ INLINE void load_rms_grad(const real *dy, const real *xhat, const real *rstd, co
     load_rows(dy, first, rows, g);
     load_rows(xhat, first, rows, x);
     load_inverse(rstd, first, rows, inverse);
-    take_rows(g, x, sums);
-    rms_rows_grad(g, x, inverse, lane_scale);
+    rms_rows_grad(g, x, inverse, lane_scale, sums);
 }
 
 NOINLINE void rms_norm(int rows, const real *x, const real *scale, real *xhat, real *rstd, real *y) {
@@ -168,7 +168,7 @@ NOINLINE void rms_add_dropout_norm_grad(int rows, const real *dy, const real *xh
         real g[NORM_ROWS][ROW_PART];
         load_rms_grad(dy, xhat, rstd, lane_scale, first, rows, &sums, g);
         store_rows(g, first, rows, dz);
-        drop_branch_grad(keep, keep_scale, first, rows, g);
+        drop_branch(keep, keep_scale, first, rows, true, g);
         store_rows(g, first, rows, dbranch);
     }
     store_rms_sums(&sums, dscale);
@@ -190,7 +190,7 @@ NOINLINE void rms_add_dropout_norm_sum_grad(int rows, const real *dy, const real
         load_rms_grad(dy, xhat, rstd, lane_scale, first, rows, &sums, g);
         add_rows(dz, first, rows, g);
         store_rows(g, first, rows, dz);
-        drop_branch_grad(keep, keep_scale, first, rows, g);
+        drop_branch(keep, keep_scale, first, rows, true, g);
         store_rows(g, first, rows, dbranch);
     }
     store_rms_sums(&sums, dscale);

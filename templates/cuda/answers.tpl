@@ -13,13 +13,8 @@ INLINE void give_answers(lh_cuda_answer *answers, real *logits, int *classes, si
         }
         answers[first + sequence] = answer;
     }
-    for (int n = threadIdx.x; classes && n < b->sequences * label_count; n += THREADS) {
-        const real *own = w->logits + n * CLASS_COLUMNS;
-        int best = 0;
-        for (int c = 1; c < CLASSES; c++)
-            if (own[c] > own[best]) best = c;
-        classes[first * label_count + n] = best;
-    }
+    for (int n = threadIdx.x; classes && n < b->sequences * label_count; n += THREADS)
+        classes[first * label_count + n] = find_best_class(w->logits + n * CLASS_COLUMNS);
     if (!logits) return;
     for (int e = threadIdx.x; e < b->sequences * label_count * CLASSES; e += THREADS)
         logits[first * label_count * CLASSES + e] = w->logits[e / CLASSES * CLASS_COLUMNS + e % CLASSES];

@@ -24,10 +24,9 @@ INLINE void enter_${name}(int ${index}) {
     __syncthreads();
     if (threadIdx.x == 0) {
         const size_t step = ${name}_bytes(b->sequences, b->view.T);
-        size_t used = ${index} * step;
         b->l = ${layer};
         b->use = use; % if loops > 1
-        lay_out_${name}(&b->${name}, b->work.${name}s, &used, b->sequences, b->view.T);
+        lay_out_${name}(&b->${name}, b->work.${name}s, ${index} * step, b->sequences, b->view.T);
         b->input = ${index} > 0 ? b->${name}.output - step / sizeof(real) : ${first};
 % for _, stream in ipairs(cuda.by_team and device.streams or {}) do
 % local kept = stream.T:gsub("^T", "kept")
@@ -50,8 +49,7 @@ INLINE void find_${name}_caches(block_state *b, int ${index}) {
 INLINE void evaluate_${name}s(void) {
     block_state *b = block();
     if (threadIdx.x == 0) {
-        size_t used = 0;
-        lay_out_${name}(&b->${name}, b->work.${name}s, &used, b->sequences, b->view.T);
+        lay_out_${name}(&b->${name}, b->work.${name}s, 0, b->sequences, b->view.T);
         b->input = b->${name}.output = ${first}; % if in_place
     }
 #pragma unroll 1
@@ -86,8 +84,7 @@ INLINE void decode_${name}s(void) {
 #pragma unroll 1
     for (int ${index} = 0; ${index} < ${uses}; ${index}++) {
         if (threadIdx.x == 0) {
-            size_t used = 0;
-            lay_out_${name}(&b->${name}, b->work.${name}s, &used, b->sequences, b->view.T);
+            lay_out_${name}(&b->${name}, b->work.${name}s, 0, b->sequences, b->view.T);
             b->l = ${layer};
             b->use = use; % if loops > 1
             b->input = b->${name}.output = ${first}; % if in_place

@@ -41,9 +41,7 @@ INLINE bool take_answers(int ending, real *logits, int *classes) {
         const int label = sequence * label_count + n;
         const bool requested = b->mask[label] && n < b->cached.end[sequence];
         const size_t to = (size_t)(b->before + b->first) * label_count + label;
-        int best = 0;
-        for (int c = 1; c < CLASSES; c++)
-            if (own[c] > own[best]) best = c;
+        const int best = find_best_class(own);
         if (requested && classes) classes[to] = best;
         for (int c = 0; requested && logits && c < CLASSES; c++) logits[to * CLASSES + c] = own[c];
         if (requested && best == ending && b->labels[label] != ending) b->cached.end[sequence] = 0;

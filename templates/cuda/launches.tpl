@@ -96,8 +96,7 @@ static int launches(const lh_shape *shape, lh_mode mode, void *memory, const voi
     ${block.state} ${block.name}[${block.uses}];
     size_t ${block.name}_used = 0;
     for (int l = 0; l < ${block.uses}; l++) {
-        if (!training) ${block.name}_used = 0;
-        lay_out_${block.name}(&${block.name}[l], w.${block.name}s, &${block.name}_used, sequences, T);
+        ${block.name}_used = lay_out_${block.name}(&${block.name}[l], w.${block.name}s, training ? ${block.name}_used : 0, sequences, T);
         if (!training) ${block.name}[l].output = ${block.of_host}; % if block.in_place
     }
 % end

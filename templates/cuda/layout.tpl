@@ -47,17 +47,16 @@ typedef struct workspace {
 } workspace;
 
 % for _, block in ipairs(device.blocks) do
-/* Lays out the state of one ${block.name} of a shard in memory. */
-INLINE void lay_out_${block.name}(${block.state} *s, char *memory, size_t *used, int sequences, ${device.lengths} T) {
+/* Lays out the state of one ${block.name} of a shard behind the `used` bytes of memory; returns the bytes used. */
+INLINE size_t lay_out_${block.name}(${block.state} *s, char *memory, size_t used, int sequences, ${device.lengths} T) {
     size_t ${block.row_words.of_sequences};
-    s->${m.name} = take_reals(memory, used, ${m.count}); % for _, m in ipairs(block.members)
+    s->${m.name} = take_reals(memory, &used, ${m.count}); % for _, m in ipairs(block.members)
+    return used;
 }
 
 INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
     ${block.state} s;
-    size_t bytes = 0;
-    lay_out_${block.name}(&s, NULL, &bytes, sequences, T);
-    return bytes;
+    return lay_out_${block.name}(&s, NULL, 0, sequences, T);
 }
 
 % end

@@ -11,6 +11,14 @@ INLINE int labelled_row(const step_view *v, int n) {
 
 % include("cuda/logits.tpl")
 
+/* The class with the greatest logit, the first of equal ones. */
+INLINE int find_best_class(const real *logits) {
+    int best = 0;
+    for (int c = 1; c < CLASSES; c++)
+        if (logits[c] > logits[best]) best = c;
+    return best;
+}
+
 % if task.counted then
 /* Logits and softmax cross-entropy, with one thread per labelled token. Writes logits, losses and correct of the
  * workspace; in training the logits are replaced by their gradients. A masked label has no loss and no gradient. */
@@ -23,7 +31,7 @@ NOINLINE void classify(const real *x, const bool training) {
     const int count = block()->sequences * block()->view.label_count;
     make_logits(x, count);
     for (int n = threadIdx.x; n < count; n += THREADS) {
-        real *logits = w->logits + n * CLASS_COLUMNS, largest = logits[0], sum = 0;
+        real *logits = w->logits + n * CLASS_COLUMNS, sum = 0;
 % if task.counted then
         if (!block()->mask[n]) {
             w->losses[n] = 0;
@@ -32,17 +40,10 @@ NOINLINE void classify(const real *x, const bool training) {
             continue;
         }
 % end
-        const int label = block()->labels[n];
-        const real chosen = logits[label];
-        int best = 0;
-        for (int c = 1; c < CLASSES; c++) {
-            if (logits[c] > largest) {
-                largest = logits[c];
-                best = c;
-            }
-        }
+        const int label = block()->labels[n], best = find_best_class(logits);
+        const real largest = logits[best];
         for (int c = 0; c < CLASSES; c++) sum += exp_negative(logits[c] - largest);
-        w->losses[n] = log_real(sum) + (largest - chosen);
+        w->losses[n] = log_real(sum) + (largest - logits[label]);
         w->correct[n] = best == label;
         if (training) {
             const real scale = (real)block()->step.loss_scale;

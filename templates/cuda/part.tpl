@@ -26,8 +26,7 @@ INLINE void shift_work(workspace *w, int first, ${device.lengths} T, int label_c
 /* Sets the block's state to ${block.name} ${block.index}, from sequence `first` of `all` on; returns its input. Called by one thread. */
 INLINE real *enter_${block.name}(block_state *b, int ${block.index}, int first, int all, const bool training) {
     const size_t step = ${block.name}_bytes(all, b->view.T);
-    size_t used = training ? ${block.index} * step : 0;
-    lay_out_${block.name}(&b->${block.name}, b->work.${block.name}s, &used, all, b->view.T);
+    lay_out_${block.name}(&b->${block.name}, b->work.${block.name}s, training ? ${block.index} * step : 0, all, b->view.T);
     shift_${block.name}(&b->${block.name}, first, b->view.T);
 % if block.in_place then
     if (!training) return b->${block.name}.output = ${block.first};

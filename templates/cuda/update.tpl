@@ -239,11 +239,12 @@ INLINE weighed heavier(const weighed a, const weighed b) {
     return b.squares > a.squares || (b.squares == a.squares && b.chunk < a.chunk) ? b : a;
 }
 
-/* The chunk with the largest sum of squares; every thread gets it. */
-INLINE weighed heaviest(const double *piece_sums) {
-    weighed most = {0, 0}, *room = (weighed *)staging();
+/* The chunk with the largest sum of squares, for the threads of the first warp. */
+INLINE weighed find_heaviest(const double *piece_sums) {
+    weighed most = {0, 0};
     is_global(piece_sums);
-    for (int chunk = threadIdx.x; chunk < PIECES / CHUNK_PIECES; chunk += THREADS) {
+    if (threadIdx.x >= WARP) return most;
+    for (int chunk = threadIdx.x; chunk < PIECES / CHUNK_PIECES; chunk += WARP) {
         weighed next = {0, chunk};
         for (int piece = 0; piece < CHUNK_PIECES; piece++) next.squares += piece_sums[chunk * CHUNK_PIECES + piece];
         most = heavier(most, next);
@@ -254,10 +255,6 @@ INLINE weighed heaviest(const double *piece_sums) {
                 __shfl_xor_sync(0xffffffffu, most.chunk, distance)};
         most = heavier(most, other);
     }
-    __syncthreads();
-    if (threadIdx.x % WARP == 0) room[threadIdx.x / WARP] = most;
-    __syncthreads();
-    for (int warp = 0; warp < WARPS; warp++) most = heavier(most, room[warp]);
     return most;
 }
 
@@ -272,7 +269,7 @@ INLINE void report(bool finite, double squares, double loss, lh_cuda_result *to)
     }
     const lh_cuda_sums sums = {loss, (long long)block_sum(counted), (long long)block_sum(correct),
             (long long)block_sum(exact)};
-    const weighed heavy = heaviest(r->piece_sums);
+    const weighed heavy = find_heaviest(r->piece_sums);
     if (threadIdx.x != 0) return;
     *to = {sums, squares, 0, 0, heavy.squares, heavy.chunk, finite ? LH_CUDA_DONE : LH_CUDA_NOT_FINITE};
 }
