@@ -1,7 +1,7 @@
 -- Ends a command from any depth, with an exit code and a message.
 --
 -- M.exit and M.must raise an error { code, text }, the form in which main.lua expects the end of a command; M.catch
--- returns it. Other errors are mistakes of the program and pass through M.catch with their trace.
+-- returns the code and the text. Other errors are mistakes of the program and pass through M.catch with their trace.
 
 local M = {}
 
@@ -9,7 +9,7 @@ function M.exit(code, text)
   error({ code = code, text = text and text:gsub("\n$", "") }, 0)
 end
 
--- Returns the values. If the first value is nil or false, ends the command with the second value as its message.
+-- Returns value, message, ...; if value is nil or false, ends the command with this exit code and message instead.
 function M.must(code, value, message, ...)
   if not value then
     M.exit(code, message)
@@ -17,7 +17,8 @@ function M.must(code, value, message, ...)
   return value, message, ...
 end
 
--- Calls work(...), which returns an exit code (nil: 0) and a message. Returns these, or those of a stop.
+-- Calls work(...), which returns an exit code (nil: 0) and a message. Returns both, or the code and the text with which
+-- M.exit or M.must ended the work.
 function M.catch(work, ...)
   local ok, result, message = xpcall(work, function(err)
     return type(err) == "table" and err or { bug = debug.traceback(err) }

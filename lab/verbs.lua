@@ -1,13 +1,14 @@
--- The verbs of the lab. Each loads its modules when it is called, so that no verb pays for another.
+-- The verbs of the lab. A verb loads its modules when it is called, so that no verb waits for modules of another.
 --
--- Input: the arguments of a verb with functions of main.lua: project, whose find(SPEC, sets) also knows cells of
--- studies; say(line); open(), the planned spec of the verb with the choices for this machine, or nil and an exit code
--- after a message; provide(SPEC, sets), which returns the folder of a trainer, or nil; an exit code after an error; and
--- the flags that name the trainer's files. Output: an exit code, and a message or nil.
+-- Input: the arguments of a verb, with fields that main.lua adds: project, whose find(SPEC, sets) returns a planned
+-- spec, also that of a study's cell, or nil and a message; say(line), which prints; open(), which returns the verb's
+-- planned spec with the choices that were tuned on this machine, or prints a message and returns nil and an exit code;
+-- provide(SPEC, sets), which builds a trainer and returns its folder, nil, and the flags that name the spec's data
+-- files, or prints a message and returns nil and an exit code. Output: an exit code, and a message or nil.
 
 local stop = require("lab.stop")
 
--- Makes a verb from the function `run` of the module that load() returns. prefix: the beginning of its messages.
+-- Makes a verb from the function `run` of the module that load(arguments) returns. prefix: put before messages, or nil.
 local function make_verb(load, prefix)
   return function(arguments)
     local code, message = stop.catch(load(arguments).run, arguments)
@@ -32,12 +33,12 @@ local M = {
 function M.sweep(arguments)
   local slurm, action = require("lab.study.slurm.slurm"), arguments.action
   require("lab.study.grid.requested_study").settle(arguments)
-  local used = slurm.is_used(arguments)
-  local is_for_slurm = { watch = true, resubmit = true, cancel = true, status = used }
-  if arguments.slurm or is_for_slurm[action] then
+  local has_submissions = slurm.is_used(arguments) -- a study was submitted into the folder of runs
+  local actions_of_slurm = { watch = true, resubmit = true, cancel = true, status = has_submissions }
+  if arguments.slurm or actions_of_slurm[action] then
     return slurm.run(arguments)
   end
-  if action == "run" and used then
+  if action == "run" and has_submissions then
     slurm.prepare_local_sweep(arguments)
   end
   return require("lab.study.run.sweep").run(arguments)

@@ -1,6 +1,6 @@
 -- The command line of `analyze`: its analyses and their options.
 --
--- Input: the parser of cli.lua. Output: none; the verb is added to it.
+-- M.add adds the verb to the parser of generator/cli/cli.lua.
 
 local converters = require("cli.converters")
 local lists = require("base.lists")
@@ -16,7 +16,7 @@ local function read_count(text)
   return number and number >= 0 and number or nil, ("%s: not an integer from 0 on"):format(text)
 end
 
--- Makes a converter of task lengths: at least `fewest` different ones.
+-- Makes a converter of a list of task lengths that differ, at least `fewest` (1, or 2 for pca).
 local function make_lengths_reader(fewest)
   local expected = "different lengths from 1 on, such as 40,150"
   local read = converters.make_list_reader("--lengths", expected, function(word, list)
@@ -54,27 +54,29 @@ local function read_grid(text)
     ("--grid %s: expected rows and columns, such as 4x4"):format(text)
 end
 
-local LOUDEST = 1e6
+local LARGEST_DEVIATION = 1e6
 
--- Converts a standard deviation, which must exceed the preceding ones.
+-- Converts a standard deviation, which must exceed all deviations before it in the list.
 local function read_deviation(word, list)
   local number = tonumber(word)
-  return number and number >= 0 and number <= LOUDEST and number > (list[#list] or -1) and number + 0.0 or nil
+  return number and number >= 0 and number <= LARGEST_DEVIATION and number > (list[#list] or -1) and number + 0.0
+    or nil
 end
 
-local function make_seed(noun)
+local function make_seed_row(noun)
   return { "--seed S", "seed of the " .. noun, default = "1", convert = positive }
 end
 
 local LENGTH = { "--length N", "task length of the examples", default = "16", convert = positive }
 
-local function make_examples(text, default)
+local function make_examples_row(text, default)
   return { "--examples K", text .. "; with a dataset, the first K of the split, or all if it has fewer",
     default = default, convert = positive }
 end
 
--- Analyses of traced runs: name, summary, options. lengths: the least number of task lengths; nil: no --lengths.
-local OF_TRACES = {
+-- Analyses of traced runs: name, summary, options. lengths: the least number of task lengths that --lengths must name;
+-- nil: the analysis has no --lengths.
+local TRACE_ANALYSES = {
   { "pca", "find principal components of activations at the first length", lengths = 2, {
     { "--sequences N", "number of sequences of each length", default = "30", convert = positive },
     { "--part", "tokens to show: those of the input, or those at the outputs", choices = { "input", "output" },
@@ -86,7 +88,7 @@ local OF_TRACES = {
   } },
   { "decoding", "show the attention of all heads while the model answers an input", {
     { "--text SYMBOLS", "the input, such as 078114514+0241919810; repeat the option for several inputs", count = "+" },
-    { "--frame N", "number of places to which its numbers are padded; 0: no padding; default: as in the task",
+    { "--frame N", "number of places to which numbers are padded; 0: no padding; default: as in the task",
       convert = read_count },
     { "--spec SPEC", "the spec of the runs; default: the spec in run.json" },
     { "--layers A,B", "indices of layers, from 0; default: all layers",
@@ -97,8 +99,9 @@ local OF_TRACES = {
 local SETS = { "test", "train", "validation" }
 local SPLITS = { "test", "in_distribution", "between", "beyond", "train", "validation" }
 
--- Analyses of all runs in a folder: name, summary, options. splits: by default SETS; split: by default "validation".
-local OF_STUDIES = {
+-- Analyses of all runs in a folder: name, summary, options. splits: the choices of --split; nil: SETS. split: the
+-- default of --split; nil: "validation".
+local STUDY_ANALYSES = {
   { "compare", "compare the cells of a study, or any runs, by statistical tests over their seeds", split = "test",
     splits = SPLITS, {
       { "--axis NAME", "the study's axis along which cells are compared; default: the last axis with several values" },
@@ -111,12 +114,12 @@ local OF_STUDIES = {
         .. "as equivalent; without --margin none do", convert = read_points },
       { "--resamples N", "number of resamples of the bootstrap, and of a permutation test with too many splits to "
         .. "list", default = "10000", convert = positive },
-      make_seed("resamples"),
+      make_seed_row("resamples"),
     } },
   { "similarity", "measure the similarity of attention between models, by cell", {
     LENGTH,
-    make_examples("number of examples: the first K of the length", "108"),
-    make_seed("examples and sampled positions"),
+    make_examples_row("number of examples: the first K of the length", "108"),
+    make_seed_row("examples and sampled positions"),
     { "--reference CELL", "a cell; the analysis also prints how accuracy depends on similarity to this cell" },
     { "--trained-only", "leave out checkpoints of step 0" },
   } },
@@ -135,7 +138,7 @@ local OF_STUDIES = {
     { "--copies N", "number of consecutive puzzles that are copies of one puzzle", default = "3", convert = positive },
     { "--resamples N", "number of resamples of bases, and of splits of the participants into halves", default = "2000",
       convert = positive },
-    make_seed("resamples"),
+    make_seed_row("resamples"),
   } },
   { "noise", "measure accuracy under noise on the embeddings", {
     { "--noise A,B", "standard deviations of the noise", default = "0,0.25,0.5,0.75,1,1.25,1.5,1.75,2,2.25,2.5,2.75,3",
@@ -144,26 +147,26 @@ local OF_STUDIES = {
     { "--relative", "multiply the standard deviations by the root mean square of each token's embedding" },
     { "--axis NAME", "axis of the study; each of its values has a curve; default: the first axis with several values" },
     LENGTH,
-    make_examples("number of examples of the length", "500"),
+    make_examples_row("number of examples of the length", "500"),
     { "--draws D", "number of samples of the noise", default = "10", convert = positive },
-    make_seed("examples and the noise"),
+    make_seed_row("examples and the noise"),
   } },
 }
 
 function M.add(parser)
   local analyze = parser:command("analyze"):summary("analyze trained models: pca, attention, decoding, similarity, "
     .. "tables, human, noise, compare"):command_target("what")
-  for _, one in ipairs(OF_TRACES) do
+  for _, one in ipairs(TRACE_ANALYSES) do
     local command = analyze:command(one[1]):summary(one[2])
     command:argument("runs", "folder of a run, or a checkpoint in it; results of several runs are shown one below the "
       .. "other"):argname("RUN"):args("+")
     options.add(command, one.lengths and { { "--lengths A,B", "task lengths", default = "40,150",
       convert = make_lengths_reader(one.lengths) } } or {})
-    options.add(command, lists.append({ make_seed("examples and sampled positions"),
+    options.add(command, lists.append({ make_seed_row("examples and sampled positions"),
       options.make_trainer_row("the runs'"),
       { "--out DIR", ("output folder; default: %s in the folder of the first run"):format(one[1]) } }, one[3]))
   end
-  for _, one in ipairs(OF_STUDIES) do
+  for _, one in ipairs(STUDY_ANALYSES) do
     local command = analyze:command(one[1]):summary(one[2])
     command:argument("runs", "a folder of runs"):argname("RUNS")
     options.add(command, lists.append({

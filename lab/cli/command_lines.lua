@@ -1,6 +1,7 @@
--- The command lines of the verbs of the lab: plans, the demo, reports, runs, sweeps, analyses, exports and tuning.
+-- The command lines of the lab's verbs: those below, and those of runs.lua, sweeps.lua and analyses.lua.
 --
--- Input: the parser of cli.lua, or its result. Output: the parser gets the verbs; M.settle completes a result.
+-- M.add adds the verbs to the parser of generator/cli/cli.lua. M.settle completes the parser's result, a table of the
+-- words and options that a user gave, and returns a message if some of these cannot be used together; otherwise nil.
 
 local analyses = require("lab.cli.analyses")
 local converters = require("cli.converters")
@@ -23,7 +24,7 @@ local function add_plan(parser)
   options.add(plan, { { "--out FILE", "file of the picture; default: <id>.svg in the current folder" } })
 end
 
--- Converts a list of task lengths, in the form of a trainer's --lengths.
+-- Checks the characters of a list of task lengths, which the trainer's flag --lengths will read.
 local function read_lengths(text)
   return text:find("^%d[%d,:x]*$") and text or nil, ("%s: expected lengths, as in 20,40"):format(text)
 end

@@ -1,6 +1,7 @@
 -- The command line of `runs`.
 --
--- Adds the verb to the parser of cli.lua; settles its result: { action, paths, name, where, ... }.
+-- M.add adds the verb to the parser of generator/cli/cli.lua. M.settle completes the parser's result, the input of
+-- lab/runs/runs.lua, and returns a message if words cannot be used together; otherwise nil.
 
 local converters = require("cli.converters")
 local measures = require("spec.measures")
@@ -50,9 +51,9 @@ end
 
 function M.settle(result)
   local words = result.words
-  local first = ACTIONS[words[1]] and 2 or 1
-  result.action = first == 2 and words[1] or "list"
-  result.paths = table.move(words, first, #words, 1, {})
+  local action = ACTIONS[words[1]] and words[1]
+  result.action = action or "list"
+  result.paths = table.move(words, action and 2 or 1, #words, 1, {})
   if result.action == "rename" then
     result.name = #result.paths > 1 and table.remove(result.paths) or nil
   elseif result.action == "list" and #result.paths == 0 then

@@ -1,7 +1,9 @@
 -- The command lines of `sweep` and `bundle`.
 --
--- Input: the parser of cli.lua, or its result. Output: the verbs are added to the parser; the result is settled: {
--- action, studies (words that name a study or its cells), study (the first word), ... }.
+-- M.add and M.add_bundle add the verbs to the parser of generator/cli/cli.lua. M.settle and M.settle_bundle complete
+-- the parser's result and return a message if words cannot be used together, otherwise a false value. They set studies
+-- (the words that name a study or its cells), study (the first of these words), target (the trainer's processors, cpu
+-- or cpu,cuda) and, for sweep, action (run, dry_run, status, watch, resubmit or cancel).
 
 local converters = require("cli.converters")
 local lists = require("base.lists")
@@ -11,9 +13,8 @@ local M = {}
 
 local ACTIONS = { status = true, watch = true, resubmit = true, cancel = true }
 
--- Options that a site file replaces, and options of training.
-local OF_SITE = { "jobs", "device", "arch", "jit" }
-local OF_TRAINING = { "jobs", "hours", "device", "arch", "jit", "cuda_root" }
+local SITE_OPTIONS = { "jobs", "device", "arch", "jit" } -- a site file sets these
+local TRAINING_OPTIONS = { "jobs", "hours", "device", "arch", "jit", "cuda_root" }
 
 local function read_device(text)
   return (text == "cpu" or text == "cuda" or text:find("^cuda:%d+$")) and text or nil,
@@ -25,7 +26,7 @@ local function read_span(text)
   return number and number > 0 and number < 1e6 and number or nil, ("%s: not a number above 0"):format(text)
 end
 
--- Adds the words that name a study and choose its cells. where: the place where a grid from flags is saved.
+-- Adds the words that name a study and choose its cells. where: for the help, the folder that gets a grid from flags.
 local function add_study(command, where)
   command:argument("study", "a study file, or the name of a study in spec/studies or in DIR; STUDY:CELL,CELL for some "
     .. "of its cells; with --axis a spec"):target("words"):args("1+")
@@ -94,18 +95,19 @@ function M.add_bundle(parser)
   })
 end
 
--- Returns a conflict of flags with --axis, or of grid flags without --axis.
+-- Returns a message if --axis excludes another word, or a flag for grids lacks --axis; otherwise a false value.
 local function find_grid_conflict(result)
-  local of_grid = result.seeds and "--seeds" or result.rates and "--learning-rate"
+  local grid_flag = result.seeds and "--seeds" or result.rates and "--learning-rate"
   if #result.axes == 0 then
-    return of_grid and of_grid .. " needs --axis: a study file lists its own seeds and learning rates"
+    return grid_flag and grid_flag .. " needs --axis: a study file lists its own seeds and learning rates"
   elseif #result.studies > 1 then
     return ("--axis is for one spec: too many arguments: %s"):format(result.studies[2])
   end
   return result.scale and "--scale cannot be used with --axis: a grid from flags has no scales"
 end
 
--- Returns a conflict of flags with --slurm, or with a word before the study; nil if there is none.
+-- Returns a message if options exclude each other or do not fit the action, a word before the study that may be nil;
+-- otherwise a false value.
 local function find_conflict(result, action)
   if action and result.dry_run then
     return "--dry-run cannot be used with " .. action
@@ -126,19 +128,20 @@ local function find_conflict(result, action)
     local name = lists.find(names, function(one) return result[one] end)
     return name and name:gsub("_", "-")
   end
-  local training = action and action ~= "resubmit" and find_given(OF_TRAINING)
-  local of_site = (result.slurm or action == "resubmit") and find_given(OF_SITE)
-  return training and ("--%s cannot be used with %s, which trains nothing"):format(training, action)
-    or of_site and ("--%s cannot be used with %s: the site file sets it"):format(of_site, result.slurm and "--slurm"
-    or action)
+  local training_option = action and action ~= "resubmit" and find_given(TRAINING_OPTIONS)
+  local site_option = (result.slurm or action == "resubmit") and find_given(SITE_OPTIONS)
+  return training_option and ("--%s cannot be used with %s, which trains nothing"):format(training_option, action)
+    or site_option and ("--%s cannot be used with %s: the site file sets it"):format(site_option,
+    result.slurm and "--slurm" or action)
 end
 
+-- first: the index of the first word that names a study. Several words must all be of the form STUDY:CELL.
 local function settle_study(result, first)
   result.studies = table.move(result.words, first, #result.words, 1, {})
   result.study = result.studies[1]
   for i = 2, #result.studies do
     if not (result.study:find(":", 1, true) and result.studies[i]:find(":", 1, true)) then
-      return ("too many arguments: %s"):format(result.studies[i]) -- a list of cells has the form STUDY:CELL
+      return ("too many arguments: %s"):format(result.studies[i])
     end
   end
   return find_grid_conflict(result)

@@ -1,4 +1,5 @@
--- Checks the words of a command: exit 0 if they are valid, else 2 and a message. The launcher runs this check first.
+-- Checks the words of a command line: exit code 0 if they are valid, else 2 and a message. The launcher runs this check
+-- before it reports missing packages.
 
 local root = arg[0]:match("^(.*)/lab/cli/usage%.lua$") or "."
 package.path = ("%s/generator/?.lua;%s/?.lua;%s"):format(root, root, package.path)

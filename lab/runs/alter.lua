@@ -1,7 +1,8 @@
 -- Removes runs, and gives the runs of a spec another name.
 --
--- Input: runs from rows.lua. Output: true, or nil and a message; files are changed only if no run in question is held
--- by a trainer. Invariant: nothing is moved, written or deleted through a link (inside.lua).
+-- Input: root, the folder of all runs; a list of rows (rows.lua). Output: true, or nil and a message. Files are changed
+-- only if no trainer runs in a folder of the list. Invariant: nothing is moved, written or deleted through a link
+-- (inside.lua).
 
 local input = require("base.input")
 local inside = require("lab.study.run.inside")
@@ -19,7 +20,7 @@ local function find_running(list)
   return row and ("%s: a trainer is running there\n  expected: a run that no process trains"):format(row.path)
 end
 
--- Removes the folders of runs, and the folders of plans and specs that are then empty.
+-- Removes the folders of runs, ROOT/<id>/<digest>/<run>, and then the folders <digest> and <id> that are empty.
 function M.remove(root, list)
   local message = find_running(list)
   for _, row in ipairs(not message and list or {}) do
@@ -35,7 +36,7 @@ function M.remove(root, list)
   return not message or nil, message
 end
 
--- Returns the name of a study that was swept here with a cell of this id.
+-- Returns the name of a study that was swept into the folder `root` with a cell of this id; nil if there is none.
 local function find_study(root, id)
   local study = lists.find(run_files.read_records(root), function(record)
     local snapshot = snapshots.read(root, record.study, record.scale)
@@ -44,7 +45,8 @@ local function find_study(root, id)
   return study and study.study
 end
 
--- Returns the text of a run.json with another name at its beginning and in its spec; nil if it has another form.
+-- Returns the text of a run.json with `name` in place of `id` at its beginning and in its spec; nil if the result would
+-- not be a run.json of that name.
 local function rename_text(text, id, name)
   local old, new = ('"id":"%s"'):format(id), ('"id":"%s"'):format(name)
   local changed = text:gsub("^{" .. old, "{" .. new):gsub('("spec":)(%b{})', function(key, spec)
@@ -54,12 +56,13 @@ local function rename_text(text, id, name)
   return type(facts) == "table" and facts.id == name and changed or nil
 end
 
+-- Renames the runs in the run.json of each. Returns true, or nil and a message.
 local function rename_facts(root, list, id, name)
   for _, row in ipairs(list) do
     local path = row.path .. "/run.json"
     local link = inside.find_link(root, path)
     local text = not link and write.read(path)
-    local changed = text and rename_text(text, id, name)
+    local changed = text and rename_text(text, id, name) or nil
     local written, message = changed ~= nil, link and inside.describe_link(link)
       or path .. ": has another form than trainers write; expected a file that begins with the run's id"
     if changed and changed ~= text then
@@ -86,7 +89,7 @@ local function find_refusal(root, list, id, name)
     .. id, study) or find_running(list)
 end
 
--- Renames the runs of a spec. The same command completes an interrupted rename: run.json may have either name.
+-- Renames the runs of the spec `id`. The same call completes an interrupted rename: each run.json has either name.
 function M.rename(root, list, id, name)
   local message = find_refusal(root, list, id, name)
   local done = not message

@@ -1,8 +1,9 @@
 -- Runs as rows of a table, with a field for each fact that people choose runs by.
 --
 -- Input: a folder of runs, or a folder within it (of a spec, of a plan, of one run). Output: { root, rows, problems }:
--- root, the folder of all runs; problems, messages on unreadable folders; nil and a message if there are no runs. A row
--- has the fields in M.FIELDS, which are absent if they are unknown, and run (runs.lua). Writes nothing.
+-- root, the folder of all runs; problems, messages on unreadable folders; or nil and a message if there are no runs. A
+-- row has the fields in M.FIELDS, nil if they are unknown, and `run`, as lab/study/read/runs.lua reads it. Writes
+-- nothing.
 
 local cells = require("lab.study.read.cells")
 local ledger = require("lab.study.run.ledger")
@@ -15,9 +16,10 @@ local write = require("base.write")
 
 local M = {}
 
--- The fields of a row, in the order of JSON. steps: trained steps; score: in the unit of its metric, a mean over the
--- lengths of `split`; rows without evaluations have none of the three. started and ended: UTC, as in
--- 2026-11-27T08:00:00Z. bytes: of all files in the run's folder.
+-- The fields of a row, in the order of JSON. steps: trained steps. score: the mean of the evaluation of `split` in the
+-- unit of `metric` (compute_mean of lab/study/read/runs.lua); the three are nil without an evaluation. exit: the
+-- trainer's exit code. started and ended: UTC, as in 2026-11-27T08:00:00Z. bytes: the size of all entries of the run's
+-- folder, but not of files in folders there.
 M.FIELDS = { "path", "id", "digest", "task", "encoding", "model", "layers", "width", "heads", "parameters", "seed",
   "learning_rate", "steps", "metric", "split", "score", "state", "exit", "device", "machine", "started", "ended",
   "bytes" }
@@ -28,6 +30,7 @@ local function count_bytes(dir)
   end)
 end
 
+-- locks: files that trainers hold, as a set of inode numbers.
 local function make_row(study, cell, run, locks)
   local facts = run.facts
   local is_held = locks[lfs.attributes(run.dir .. "/lock", "ino") or false]
@@ -43,7 +46,8 @@ local function make_row(study, cell, run, locks)
   return row
 end
 
--- Reads the runs in a folder. metric: of the scores, or nil for the default.
+-- Reads the runs in a folder. metric: of the scores; nil: exact_match if a model there answers token by token,
+-- otherwise accuracy.
 function M.read(dir, metric)
   if lfs.attributes(dir, "mode") ~= "directory" then
     return nil, ("there is no folder %s\n  expected: a folder of runs, or the folder of a run"):format(dir)

@@ -1,7 +1,8 @@
 -- The verb `runs`: lists the runs of a folder, shows one, removes runs, or renames those of a spec.
 --
--- Input: { action, paths, where, metric, json, yes, name, say }; action: list, show, remove or rename; say prints a
--- line. Output: an exit code and, if it is not 0, a message.
+-- Input: the options { action, paths, where, metric, json, yes, name, say }. action: list, show, remove or rename;
+-- where: conditions (where.lua) or nil; name: the new name for rename; say prints a line; the others are arguments of
+-- the command line (lab/cli/runs.lua). Output: an exit code and, if it is not 0, a message.
 
 local alter = require("lab.runs.alter")
 local evaluations = require("lab.study.read.evaluations")
@@ -34,7 +35,8 @@ local function format_score(metric, score)
   return ("%s %.4g%s"):format(metrics.of[metric].title, score, metrics.of[metric].unit == "percent" and "%" or "")
 end
 
--- The columns of the list: a title, and a function of a row that returns its text, or nil; right: aligned on the right.
+-- The columns of the list: a title, and a function of a row that returns the text of the cell, or nil; right: whether
+-- the column is aligned on the right.
 local COLUMNS = {
   { "task", function(row) return row.task end },
   { "encoding", function(row) return row.encoding end },
@@ -72,7 +74,7 @@ local function format_sum(list)
     function(row) return row.bytes end)))
 end
 
-local function list_facts(row)
+local function copy_facts(row)
   local facts = lists.merge(row)
   facts.run = nil
   return facts
@@ -82,9 +84,10 @@ local function print_json(options, value)
   options.say(json.encode(value, { indent = true, keyorder = lists.join(rows.FIELDS, { "spec", "evaluations" }) }))
 end
 
+-- found: from `find`; list: its rows that meet the conditions.
 local function list_runs(options, found, list)
   if options.json then
-    print_json(options, setmetatable(lists.map(list, list_facts), { __jsontype = "array" }))
+    print_json(options, setmetatable(lists.map(list, copy_facts), { __jsontype = "array" }))
   elseif not list[1] then
     options.say(("none of %s"):format(wording.count(#found.rows, "run")))
   else
@@ -93,7 +96,8 @@ local function list_runs(options, found, list)
   end
 end
 
--- Returns the last evaluations of a run: the lengths, and means of the measures in the units of their metrics.
+-- Returns the last evaluation of each split of a run: { split, step, examples, lengths } and, under the name of each
+-- measured metric, the mean (runs.compute_mean) in the metric's unit.
 local function summarise_evaluations(run)
   local seen = lists.drop_repeats(lists.map(evaluations.SPLITS, function(split) return run[split] end))
   return lists.map(seen, function(evaluation)
@@ -107,7 +111,7 @@ local function summarise_evaluations(run)
 end
 
 local function show_run(options, row)
-  local facts, made = list_facts(row), summarise_evaluations(row.run)
+  local facts, made = copy_facts(row), summarise_evaluations(row.run)
   if options.json then
     facts.spec, facts.evaluations = row.run.facts.spec, made
     return print_json(options, facts)
@@ -130,7 +134,7 @@ local function show_run(options, row)
   end
 end
 
--- Asks a question on the terminal; nil without a terminal.
+-- Asks a question on the terminal. Returns whether the answer begins with y; nil without a terminal.
 local function ask_user(question)
   if shell.run({ "test", "-t", "0" }) ~= 0 then
     return nil
@@ -174,7 +178,8 @@ local function rename(options, found, list)
   return DONE
 end
 
--- Reads the runs in all folders of the options, each once: { root, rows, problems }; or nil and a message.
+-- Reads the runs in all folders of options.paths, each run once: { root, rows, problems } (rows.lua); or nil and a
+-- message.
 local function find(options)
   local found
   for _, path in ipairs(options.paths) do
@@ -182,8 +187,8 @@ local function find(options)
     if not one then
       return nil, message
     elseif found and one.root ~= found.root then
-      return nil, ("%s and %s are in different folders of runs\n  expected: folders in one"):format(options.paths[1],
-        path)
+      return nil, ("%s and %s are in different folders of runs\n  expected: folders in one folder of runs"):format(
+        options.paths[1], path)
     end
     found = found or { root = one.root, rows = {}, problems = one.problems }
     local seen = lists.index_by(found.rows, function(row) return row.path end)

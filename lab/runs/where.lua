@@ -1,8 +1,9 @@
 -- Conditions on runs: encoding=rope,steps>=1000.
 --
--- Input: the text of a condition list, rows (rows.lua). Output: the rows that meet all conditions; or nil and a
--- message. A condition is FIELD OPERATOR VALUE with a field of a row, or of the run's spec (train.batch); with = and
--- !=, a * in the value stands for any characters. Numbers are compared as numbers, times as texts.
+-- Input: rows (rows.lua); conditions with commas between them, as text, or nil. Output: the rows that meet all
+-- conditions; or nil and a message. A condition is FIELD OPERATOR VALUE. FIELD is a field of a row, or of the run's
+-- spec (train.batch). With = and !=, a * in VALUE stands for any characters. Numbers are compared as numbers, times as
+-- texts.
 
 local lists = require("base.lists")
 local nearest = require("base.nearest")
@@ -27,7 +28,8 @@ local function get_value(row, field)
   return value
 end
 
--- Makes a function that decides whether a value equals a text, in which * stands for any characters.
+-- Makes a function that decides whether a value matches a text, in which * stands for any characters, or is the number
+-- that the text writes.
 local function make_equality(text)
   local number, pattern = tonumber(text), "^" .. text:gsub("[^%w*]", "%%%0"):gsub("%*", ".*") .. "$"
   return function(value)
@@ -35,7 +37,7 @@ local function make_equality(text)
   end
 end
 
--- Makes a function that decides whether a value meets a condition; nil and a message for a bad condition.
+-- Makes a function that decides whether a value (nil: unknown) meets the condition; nil and a message for a bad one.
 local function make_test(field, sign, text)
   local equals, number = make_equality(text), tonumber(text)
   if sign == "=" then

@@ -1,8 +1,9 @@
 -- Builds trainers that differ in their choices, and measures the speed of one relative to another.
 --
--- Input: a project; a spec's plan and the level to compile it for; { seconds, threads, lengths, files } for `bench`.
--- Output: trainers; ratios of rates. Variants share a folder, so that only files that differ are compiled again. Rates
--- are steps per second of processor time, which other jobs on the machine disturb least.
+-- Input: a project; a planned spec and the instruction-set level to compile it for; options of the trainer's verb
+-- bench, { seconds (of one measurement), threads, lengths (text, or nil), files (flags that name data files) }. Output:
+-- trainers; ratios of rates. Variants share a folder, so that only files that differ are compiled again. Rates are
+-- steps per second of processor time, which other jobs on the machine disturb least.
 
 local build = require("render.builds.build")
 local lfs = require("lfs")
@@ -17,9 +18,9 @@ local M = {}
 local INPUT, ENVIRONMENT = 1, 4
 
 local LEAST_ROUNDS, MOST_ROUNDS = 3, 15
-local CLEAR = 0.97 -- ratio of rates: a candidate below it gets no further rounds after the first ones
+local CLEAR = 0.97 -- ratio of rates: a candidate with a smaller ratio gets no more than LEAST_ROUNDS
 
--- Whether a gain exceeds the noise: the scatter of the rounds' ratios, and the gain of a program over itself.
+-- Whether the gain of a result (M.summarise) exceeds 1 by more than `floor` and by more than twice the result's noise.
 function M.exceeds_noise(result, floor)
   return result.gain - 1 > math.max(floor, 2 * result.noise)
 end
@@ -31,7 +32,8 @@ function M.compute_median(list)
   return n % 2 == 1 and sorted[n // 2 + 1] or (sorted[n // 2] + sorted[n // 2 + 1]) / 2
 end
 
--- Summarises the ratios of rounds: { gain (their median), noise (its standard error, from the deviations), rounds }.
+-- Summarises the ratios of rounds: { gain (the median ratio), noise (the standard error of this median, from the
+-- ratios' median deviation), rounds }.
 function M.summarise(ratios)
   local gain = M.compute_median(ratios)
   local far = lists.map(ratios, function(ratio) return math.abs(ratio - gain) end)
@@ -39,9 +41,10 @@ function M.summarise(ratios)
   return { gain = gain, noise = 1.4826 * 1.2533 * M.compute_median(far) / math.sqrt(#ratios), rounds = #ratios }
 end
 
--- Tries all values of a choice. Returns the best values, whether they are new, and the number of remaining candidates.
+-- Tries all values of a choice until time runs out. left: the number of candidates not yet tried. Returns the best
+-- values, whether they are new, and the number of candidates that are left.
 local function try_choice(request, best, choice, left)
-  local found, most = nil, nil
+  local found, found_result = nil, nil
   for _, value in ipairs(choice.values) do
     if value ~= best[choice.name] then
       local candidate = lists.copy(best)
@@ -52,8 +55,8 @@ local function try_choice(request, best, choice, left)
       end
       left = left - 1
       request.tell(choice, best, value, result)
-      if M.exceeds_noise(result, request.floor) and (not most or result.gain > most.gain) then
-        found, most = candidate, result
+      if M.exceeds_noise(result, request.floor) and (not found or result.gain > found_result.gain) then
+        found, found_result = candidate, result
       end
     end
   end
@@ -67,7 +70,7 @@ end
 -- start = { name = value }, choices = { { name, values, modes } }, floor, compare, accepted, tell, is_over }.
 -- compare(best, candidate, modes, left) measures two sets of values and returns { gain, noise }, or nil if time has run
 -- out; `left` is the number of candidates that share the remaining time. accepted(values) is called for every new best
--- set, tell(choice, best, value, result) for every candidate. Gains up to `floor` are ignored. Returns the best values.
+-- set, tell(choice, best, value, result) for every candidate. floor: see M.exceeds_noise. Returns the best values.
 function M.search(request)
   local best, changed = request.start, true
   while changed and not request.is_over() do
@@ -82,16 +85,19 @@ function M.search(request)
   return best
 end
 
--- Makes a folder of variants of a plan: { project, spec, dir, made, count, level, job }; or nil and a message.
-function M.open(project, spec, levels, dir)
+-- Makes the folder `dir` for variants of a plan, and its record for M.build; or nil and a message. level: the name of
+-- an instruction-set level. made: the paths of built trainers, by their values as text; count: the number of these
+-- trainers; job: for make (render/builds/build.lua).
+function M.open(project, spec, level, dir)
   local made, message = lfs.mkdir(dir)
-  return made and { project = project, spec = spec, dir = dir, made = {}, count = 0, level = levels,
-    job = { id = spec.id, levels = levels, linking = "dynamic" } }, message
+  return made and { project = project, spec = spec, dir = dir, made = {}, count = 0, level = level,
+    job = { id = spec.id, levels = level, linking = "dynamic" } }, message
 end
 
-local INTERRUPTED = { [75] = true, [130] = true, [143] = true } -- exit codes of a stopped trainer, SIGINT, SIGTERM
+local INTERRUPTED = { [75] = true, [130] = true, [143] = true } -- exit codes: a stopped trainer, SIGINT, SIGTERM
 
--- Ends the search if a command failed. passed: exit codes of user errors, which tune returns unchanged.
+-- Ends the search if a command failed. what: names the command in the message. passed: the set of exit codes that tune
+-- returns unchanged, or nil.
 local function check(code, what, passed)
   if INTERRUPTED[code] then
     error("interrupted!", 0)
@@ -101,7 +107,7 @@ local function check(code, what, passed)
   end
 end
 
--- Builds a trainer with these values, once, and returns its path.
+-- Builds a trainer with these values of choices, unless it was built before, and returns its path. work: from M.open.
 function M.build(work, values)
   local name = tuning.format(values)
   if work.made[name] then
@@ -121,6 +127,7 @@ function M.build(work, values)
   return path
 end
 
+-- Returns the rates of a trainer, for each mode of bench and each length.
 local function measure_rates(trainer, modes, options)
   local list = {}
   for _, mode in ipairs(modes) do
@@ -130,13 +137,14 @@ local function measure_rates(trainer, modes, options)
     lists.append(words, options.lengths and { "--lengths", options.lengths } or {})
     lists.append(words, options.files)
     local text, code = shell.capture(words)
-    check(code, "bench of a trainer", { true, true })
+    check(code, "bench of a trainer", { true, true }) -- 1 and 2: errors in the user's input
     local found = lists.find_all(text, '"processor_seconds_per_step":([%d.eE+-]+)')
     lists.append(list, lists.map(found, function(seconds) return 1 / tonumber(seconds) end))
   end
   return list
 end
 
+-- Returns the geometric mean of the ratios to[i] / from[i].
 local function compare_rates(from, to)
   local sum = 0
   for i in ipairs(from) do
@@ -145,7 +153,8 @@ local function compare_rates(from, to)
   return math.exp(sum / #from)
 end
 
--- Compares two trainers in alternation until a time (os.time): { gain, noise, rounds }; nil if no time was left.
+-- Measures two trainers in alternation until the time `stop` (of os.time), for at least LEAST_ROUNDS. Returns the
+-- summary of the ratios of the rate of `to` to that of `from`; nil if `stop` had passed before the first round.
 function M.compare(from, to, modes, options, stop)
   local ratios = {}
   while #ratios < MOST_ROUNDS and (os.time() < stop or #ratios > 0 and #ratios < LEAST_ROUNDS) do

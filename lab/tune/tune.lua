@@ -1,7 +1,15 @@
--- The verb tune: searches and stores choices that change no rounding on this machine, and proposes others.
+-- The verb tune: finds and stores the fastest choices that change no bit (tuning.lua) for this machine, and proposes
+-- settings that do change bits.
 --
--- Input: { project, spec, set, seconds, lengths, level, threads, say }. Output: an exit code, and a message. Better
--- values alone are stored, in place of those of an earlier search; a search that is stopped keeps its values so far.
+-- Input: { project, spec, set, seconds, lengths, level, threads, say }, the arguments of the command line with those
+-- of lab/verbs.lua. Output: an exit code, and a message or nil. Values that are faster than the defaults replace those
+-- of an earlier search; a search that ends early stores the best values so far. "The model" is the model of registers
+-- and caches by which tuning.lua chooses defaults.
+--
+-- The functions share a job { project, spec, find(sets) (a variant of the spec), say, dir (a temporary folder), level
+-- (of levels.lua), seconds, stop (the end, of os.time), key (tuned.lua), options (measure.lua), earlier (read_earlier),
+-- work (measure.open), model (the default values), floor (gains up to it are ignored), tried (the number of measured
+-- candidates), found (the best values, before they are confirmed), path (of the stored entry), failure (a message) }.
 
 local build = require("render.builds.build")
 local json = require("dkjson")
@@ -24,16 +32,17 @@ local must = stops.must
 local INPUT, ENVIRONMENT, STOPPED = 1, 4, 75
 local WINDOW = 0.3 -- seconds of `bench` for a mode and a length
 local SEARCHING = 0.7 -- share of the time; the rest is for comparing with the model's choices, and for proposals
-local LEAST = 0.005 -- the least gain that counts
-local BLOCKS = { 42, 84, 126, 168 } -- tokens of a block of training
+local LEAST = 0.005 -- gains up to 0.5% are ignored
+local BLOCKS = { 42, 84, 126, 168 } -- values of train.block_tokens to propose
 local KEY_ORDER = { "machine", "level", "compiler", "shape", "date", "gain", "choices" }
-local BOTH = { "train", "eval" }
+local MODES = { "train", "eval" } -- of bench
 
 local function format_duration(seconds)
   return ("%d:%02d"):format(seconds // 60, seconds % 60)
 end
 
--- Returns the middle and the last of the training lengths; nil for dataset files, whose lengths are in the files.
+-- Returns the middle and the last of the training lengths as text, "20,40"; nil for dataset files, whose lengths are in
+-- the files.
 local function choose_lengths(spec)
   local lengths = not spec.plan.task.data and spec.resolved.train.lengths
   local all = lengths and tasks.list_lengths(lengths)
@@ -44,26 +53,27 @@ local function format_result(result)
   return ("%.3f +- %.3f  (%s)"):format(result.gain, result.noise, wording.count(result.rounds, "round"))
 end
 
--- Stores choices, whole or not at all. entry: { date, gain, choices }. Returns the path, or nil and a message.
+-- Stores an entry, whole or not at all. key: tuned.make_key; entry: { date, gain = { train, eval } or nil, choices }.
+-- Returns the path, or nil and a message.
 function M.write(key, entry)
   local path = tuned.get_path(key)
   if not path then
     return nil, "there is no folder for the results: set HOME or LONGHAND_CACHE"
   end
   local all = lists.merge({ date = entry.date, gain = entry.gain, choices = entry.choices }, key)
-  -- The unique temporary name matters: two concurrent searches would otherwise write into the same file.
-  local own = ("%s.%016x"):format(path, math.random(0))
-  local written, message = write.file(own, json.encode(all, { indent = true, keyorder = KEY_ORDER }) .. "\n")
+  -- The temporary name is unique: two concurrent searches would otherwise write into the same file.
+  local temporary = ("%s.%016x"):format(path, math.random(0))
+  local written, message = write.file(temporary, json.encode(all, { indent = true, keyorder = KEY_ORDER }) .. "\n")
   if written then
-    written, message = os.rename(own, path)
+    written, message = os.rename(temporary, path)
     if not written then
-      os.remove(own)
+      os.remove(temporary)
     end
   end
   return written and path, message
 end
 
--- Stores values in an entry with today's date. Equal values keep their date: a new one would rebuild trainers.
+-- Stores values with today's date. An earlier entry with equal values is kept: a new date would rebuild trainers.
 local function remember(job, values, gain)
   local earlier = job.earlier
   if earlier and tuning.format(earlier.values) == tuning.format(values) then
@@ -75,15 +85,16 @@ local function remember(job, values, gain)
   job.path, job.failure = path or job.path, not path and message or nil
 end
 
-local function keep(job, why)
+-- Reports why nothing is stored.
+local function report_kept(job, why)
   local earlier = job.earlier
   job.say(why .. (earlier and ("; the result of %s is kept"):format(earlier.date) or "; nothing is written"))
 end
 
--- Measures the model's choices against themselves: gains that are not larger than the result are ignored.
+-- Measures the model's choices against themselves: differences of this size are noise, which sets the floor.
 local function measure_floor(job)
   local trainer = measure.build(job.work, job.model)
-  local same = measure.compare(trainer, trainer, BOTH, job.options, os.time() + (job.stop - os.time()) // 10)
+  local same = measure.compare(trainer, trainer, MODES, job.options, os.time() + (job.stop - os.time()) // 10)
   job.floor = math.max(LEAST, same and math.abs(same.gain - 1) or 0)
   if same then
     job.say(("%-36s %s"):format("the model's choices against themselves", format_result(same)))
@@ -117,16 +128,17 @@ local function search_choices(job)
   })
 end
 
--- Compares the best values with the model's, separately in training and in evaluation; returns the values to keep.
+-- Compares the best values with the model's, separately in training and in evaluation; stores the best values if they
+-- are faster. Returns the faster values.
 local function confirm(job, best)
   if tuning.format(best) == tuning.format(job.model) then
-    keep(job, "the model's choices are the best that were tried")
+    report_kept(job, "the model's choices are the best that were tried")
     return best
   end
   local from, to = measure.build(job.work, job.model), measure.build(job.work, best)
   local gain, product = {}, 1
-  for i, mode in ipairs(BOTH) do
-    local now = os.time()
+  for i, mode in ipairs(MODES) do
+    local now = os.time() -- each mode gets a fifth of the time that was left before the first; proposals get the rest
     local result = measure.compare(from, to, { mode }, job.options, now + (job.stop - now) // (6 - i))
     gain[mode], product = result and result.gain, product * (result and result.gain or 1)
     local words = result and format_result(result) or "no time"
@@ -134,7 +146,7 @@ local function confirm(job, best)
   end
   job.found = nil
   if product < 1 then
-    keep(job, "slower than the model's choices in the end")
+    report_kept(job, "slower than the model's choices in the end")
     return job.model
   end
   remember(job, best, gain)
@@ -151,17 +163,17 @@ local function list_proposals(plan)
     lists.map(shards, function(count) return ("train.shards=%d"):format(count) end))
 end
 
--- Adapts values to another plan: defaults of its model replace values that are impossible in it.
+-- Returns values for another plan: default values of that plan replace values that are impossible there.
 local function adapt_values(work, values, level)
-  local all, own = tuning.list_values(work.spec.plan, level), tuning.choose_defaults(work.spec.plan, level,
+  local legal, adapted = tuning.list_values(work.spec.plan, level), tuning.choose_defaults(work.spec.plan, level,
     tuned.read_machine())
-  for name in pairs(own) do
-    own[name] = all[name][values[name]] and values[name] or own[name]
+  for name in pairs(adapted) do
+    adapted[name] = legal[name][values[name]] and values[name] or adapted[name]
   end
-  return own
+  return adapted
 end
 
--- Tries choices that can change a rounding, each value in a plan of its own; changes no setting.
+-- Measures settings that can change bits, each value in a plan of its own, and reports the gains; stores nothing.
 local function propose(job, best)
   local list, say = list_proposals(job.spec.plan), job.say
   for i, set in ipairs(list) do
@@ -200,7 +212,8 @@ local function read_earlier(job)
   return { date = entry.date, values = values, path = tuned.get_path(job.key) }
 end
 
--- Reports the result, also of a search that was stopped; returns an exit code and a message.
+-- Reports the result. ok, problem: the results of xpcall, also for a search that was interrupted. Returns an exit code
+-- and a message.
 local function conclude(job, ok, problem)
   local stopped = not ok and tostring(problem):find("interrupted!", 1, true)
   if not ok and job.found then
