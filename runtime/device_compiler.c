@@ -6,7 +6,8 @@
  *                                                          (compute_...); prints the assembler's report on each kernel
  *
  * The program is no part of a trainer. Exit status: 1 if the source does not compile without warnings, with the
- * compiler's messages on standard error; 4 if the library cannot be used.
+ * compiler's messages on standard error; 2 if the arguments are wrong; 4 if the library or a file cannot be used, or
+ * memory is short.
  */
 #include <dlfcn.h>
 #include <stdarg.h>

@@ -1,13 +1,14 @@
 /* The compiled device code, linked only into trainers with a CUDA half.
  *
- * LH_CUDA_IMAGES lists the images, if there are any, as IMAGE(sm_80) IMAGE(compute_80); the folder LH_CUDA_FOLDER has a
- * file of this name for each image. LH_CUDA_TEXT is the path of the source of the device code, if the trainer also
- * contains the source. The generated cuda.c names the list of images LH_CUDA_IMAGES_SYMBOL and the source
- * LH_CUDA_TEXT_SYMBOL (a string).
+ * cuda.mk defines these macros. LH_CUDA_IMAGES lists the images (device code compiled for one architecture), if there
+ * are any, as IMAGE(sm_80) IMAGE(compute_80); the folder LH_CUDA_FOLDER has a file sm_80 and a file compute_80.
+ * LH_CUDA_TEXT is the path of the source of the device code, if the trainer also contains the source. The generated
+ * cuda.c declares the list of images as LH_CUDA_IMAGES_SYMBOL, and the source as LH_CUDA_TEXT_SYMBOL (a string).
  */
 #include "longhand/cuda.h"
 
-/* Embeds a file, aligned for the driver, with a 0 after it that ends a text. The labels are local to this object. */
+/* Embeds a file, aligned for the driver, with a 0 after it that ends a text. The label is local to this object unless
+ * .globl exports it. */
 #define EMBED(label, path) \
     __asm__(".pushsection .rodata\n" \
             ".balign 16\n" label ":\n" \

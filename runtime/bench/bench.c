@@ -21,7 +21,7 @@ typedef struct peak_job {
 } peak_job;
 
 /* Runs the peak loop on thread `index` of `count`. */
-static void peak_work(void *argument, int index, int count) {
+static void run_peak(void *argument, int index, int count) {
     peak_job *job = argument;
     double flops = job->function(job->rounds);
     if (index == 0) {
@@ -30,10 +30,11 @@ static void peak_work(void *argument, int index, int count) {
     }
 }
 
-/* Operations per second of all threads together, over about `seconds`. */
+/* Measures operations per second of all threads together. Sets job->rounds such that the next call takes about
+ * `seconds`. */
 static double measure_peak(peak_job *job, int threads, double seconds) {
     double start = lh_read_clock();
-    lh_team_run(threads, peak_work, job);
+    lh_team_run(threads, run_peak, job);
     double elapsed = lh_read_clock() - start;
     double rate = job->flops * job->threads / elapsed;
     job->rounds = (int64_t)((double)job->rounds * seconds / (elapsed > 1e-9 ? elapsed : 1e-9)) + 1;
@@ -42,9 +43,9 @@ static double measure_peak(peak_job *job, int threads, double seconds) {
 
 /* Measurements of one window of steps. */
 typedef struct window {
-    double seconds;
-    double processor; /* seconds of work, summed over threads */
-    uint64_t ticks;   /* seconds in ticks */
+    double seconds;   /* duration of the window */
+    double processor; /* processor time in seconds, summed over threads */
+    uint64_t ticks;   /* duration in ticks of lh_read_ticks */
     int64_t steps;    /* steps of each replica */
 } window;
 
@@ -73,8 +74,8 @@ double lh_find_median(double *values, int count) {
     return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
 }
 
-/* Converts the ticks of each part to shares of all workers' ticks. Ticks outside all parts count as waiting: a team
- * starts or ends, or one thread works alone. */
+/* Converts the ticks of each part to shares. ticks: elapsed time times the number of workers. The difference between
+ * `ticks` and the sum of all parts counts as waiting: a team starts or ends, or one thread works alone. */
 static void convert_to_shares(double ticks, double parts[LH_PARTS]) {
     double counted = 0;
     for (int part = 0; part < LH_PARTS; part++) counted += parts[part];
@@ -83,8 +84,8 @@ static void convert_to_shares(double ticks, double parts[LH_PARTS]) {
     for (int part = 0; part < LH_PARTS; part++) parts[part] /= ticks;
 }
 
-/* Adds the time of each part over steps of about `seconds`, with lh_timings_fine set; these steps are not in the
- * rates. */
+/* Runs steps for about `seconds` with lh_timings_fine set, and adds the ticks of each part to `parts`, and all workers'
+ * ticks to *ticks. These steps are not in the rates. */
 static lh_status measure_parts(lh_replica_set *set, double seconds, const window *last, double *ticks,
                                double parts[LH_PARTS], lh_error *error) {
     uint64_t before[LH_PARTS], after[LH_PARTS];
@@ -99,7 +100,7 @@ static lh_status measure_parts(lh_replica_set *set, double seconds, const window
     return status;
 }
 
-/* Measures all windows, and sets the medians. */
+/* Measures all windows; sets the medians and the shares of parts in *result. */
 static lh_status measure(lh_replica_set *set, double seconds, lh_bench_result *result, lh_error *error) {
     const lh_cpu_program *program = set->request->target->cpu;
     int windows = set->request->windows > 0 ? set->request->windows : LH_BENCH_WINDOWS;

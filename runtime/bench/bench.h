@@ -1,4 +1,4 @@
-/* Measures steps per second of training and evaluation, the arithmetic peak of the same threads between these
+/* Measures steps per second of training or evaluation, the arithmetic peak of the same threads between these
  * measurements, and the shares of the parts of a step in the time of the threads. */
 #ifndef LONGHAND_BENCH_H
 #define LONGHAND_BENCH_H
@@ -16,9 +16,9 @@ typedef struct lh_bench_request {
     lh_mode mode;
     int length;     /* task length */
     int threads;    /* most threads of the processor that compute */
-    int replicas;   /* 0: one model on the whole device; R: R models at once, on the CPU one thread each */
+    int replicas;   /* 0: one model on all threads or the whole GPU; R: R models at once, on the CPU one thread each */
     double seconds; /* approximate duration, peak measurement included */
-    int windows;    /* number of windows for medians, 0 to LH_BENCH_WINDOWS; 0: all */
+    int windows;    /* number of windows for medians, at most LH_BENCH_WINDOWS; 0: LH_BENCH_WINDOWS */
 } lh_bench_request;
 
 typedef struct lh_bench_result {
@@ -28,15 +28,15 @@ typedef struct lh_bench_result {
     int threads;               /* threads that compute; on a device: that make batches */
     double steps_per_second;   /* of all replicas together; training: steps; evaluation: batches of the same size */
     double processor_seconds;  /* processor time per step of one replica, summed over threads; NaN: a device computes */
-    double flops_per_second;   /* executed operations */
-    double nominal_per_second; /* nominal operations */
-    double peak;               /* operations per second of all threads; 0: not known for this level or device */
-    double parts[LH_PARTS];    /* shares of the time of all threads, measured in separate steps; their sum is 1 */
+    double flops_per_second;   /* executed floating-point operations */
+    double nominal_per_second; /* nominal floating-point operations (lh_spec.nominal_flops) */
+    double peak;               /* floating-point operations per second of all threads; 0: unknown, or a GPU */
+    double parts[LH_PARTS];    /* shares of the time of all threads, by lh_part, from separate steps; their sum is 1 */
 } lh_bench_result;
 
-/* Measures one mode at one task length. Results are medians over windows of steps, which alternate with windows of the
+/* Measures one mode at one task length. Rates are medians over windows of steps, which alternate with windows of the
  * peak loop. With more replicas than threads, each free thread takes the next waiting replica. Errors: those of opening
- * an engine and of a training step. */
+ * an engine, of a training step and of an evaluation. */
 lh_status lh_bench(const lh_bench_request *request, lh_bench_result *result, lh_error *error);
 
 #endif

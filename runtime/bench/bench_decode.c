@@ -11,11 +11,11 @@
 
 enum { LEAST_ROUNDS = 3, MOST_ROUNDS = 101 };
 
-/* An engine for forward passes, and the batch. */
+/* Two engines for forward passes, and the inputs of the batch. */
 typedef struct decoder {
     lh_spec spec;
     lh_task task;                            /* without an end symbol, so that all answers are decoded */
-    lh_engine *batch_engine, *single_engine; /* engines for the batch, and for one sequence on one thread */
+    lh_engine *batch_engine, *single_engine; /* on all threads; on one thread */
     lh_query query;
     uint16_t *input, *answers; /* [sequences][input tokens], [sequences][labels] */
 } decoder;
@@ -73,7 +73,7 @@ static void close_decoder(decoder *d) {
     free(d->answers);
 }
 
-/* Decodes `count` sequences; *rate: answers per second. */
+/* Decodes the first `count` sequences of the batch, each with `labels` answers; *rate: answers per second. */
 static lh_status measure(decoder *d, lh_engine *engine, int count, int labels, double *rate, lh_error *error) {
     double start = lh_read_clock();
     lh_status status = lh_decode(engine, &d->query, count, &(lh_answers){.answers = d->answers}, error);

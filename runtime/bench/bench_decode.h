@@ -5,7 +5,7 @@
 
 #include "engine/target.h"
 
-enum { LH_BENCH_SEQUENCES = 32 /* sequences of a decoded batch per thread */ };
+enum { LH_BENCH_SEQUENCES = 32 /* sequences of the decoded batch for each thread */ };
 
 typedef struct lh_bench_decoding {
     int length, labels;     /* task length; answers of each sequence */
@@ -15,11 +15,12 @@ typedef struct lh_bench_decoding {
     double batch, alone, passes;
 } lh_bench_decoding;
 
-/* Whether lh_decode caches keys and values: on the CPU alone, for models that support it. Evaluations on a GPU cache
- * them, too. */
+/* Whether lh_decode can decode with cached keys and values, so that lh_bench_decode can measure this target: only on
+ * the CPU, for models that support it. */
 bool lh_bench_decodes(const lh_target *target);
 
-/* Measures decoding at one task length for about `seconds`. Errors: those of opening an engine and of lh_decode. */
+/* Measures decoding at task length n for about `seconds`, but at least three rounds. Errors: those of opening an engine
+ * and of lh_decode. */
 lh_status lh_bench_decode(const lh_target *target, int n, int threads, double seconds, lh_bench_decoding *result,
                           lh_error *error);
 

@@ -3,8 +3,8 @@
  * A check compares the slope of the loss along a direction, from the gradient, with differences of losses. The loss has
  * kinks, where a ReLU's input or a bound of a score crosses zero, and a difference across a kink is the slope of
  * neither side. So if the two-sided difference disagrees with the gradient, the two one-sided differences are computed:
- *   - One of them agrees with the gradient: a kink lies on the other side.
- *   - All three differences agree with each other, but not with the gradient: there is no kink, the gradient is wrong.
+ *   - A one-sided difference agrees with the gradient: a kink lies on the other side, and the check passes.
+ *   - All three differences agree with each other, but not with the gradient: there is no kink, the check fails.
  *   - Any other result, such as kinks on both sides: the check is repeated at the next point along the direction, with
  *     the gradient there and a shorter step. An error of the gradient persists at this point, a kink does not. */
 #include "bench/gradcheck.h"
@@ -26,10 +26,10 @@ enum {
  * a truncation error of H^2 = 1e-10 times the third derivative; at the last point the rounding error is about 3e-9. */
 static const double H = 1e-5;
 static const double SPACING = 1e-3; /* distance of points, far larger than the step of a difference */
-static const double TOLERANCE =
-    1e-5; /* tolerance relative to the largest product of an element of gradient and direction */
-static const double FLOOR = 1e-4; /* added to that product */
-static const double NOISE = 0.1;  /* noise added to the parameters, since values of zero and one hide errors */
+/* Slopes agree if they differ by at most TOLERANCE * (p + FLOOR); p: largest product of the elements of gradient and
+ * direction with the same index. */
+static const double TOLERANCE = 1e-5, FLOOR = 1e-4;
+static const double NOISE = 0.1; /* width of the noise added to the parameters: values of zero and one hide errors */
 
 typedef struct check {
     const lh_spec *spec;
@@ -46,10 +46,12 @@ typedef struct check {
 
 /* Slopes along the direction at one point. */
 typedef struct slopes {
-    double analytic, centre, left, right;
-    double size; /* reference size of relative errors */
+    double analytic;            /* by the gradient */
+    double centre, left, right; /* by differences: two-sided; one-sided, before and after the point */
+    double size;                /* reference size of relative errors */
 } slopes;
 
+/* Draws a number from (-0.5, 0.5). */
 static double draw_uniform(check *c) { return (lh_rng_word(&c->rng) + 0.5) / 4294967296.0 - 0.5; }
 
 /* The index in the parameter vector of element e of a tensor. */
@@ -57,7 +59,7 @@ static int64_t find_element(const lh_tensor *tensor, int64_t e) {
     return tensor->offset + e / lh_count_tensor_columns(tensor) * tensor->stride + e % lh_count_tensor_columns(tensor);
 }
 
-/* Computes the loss of step 0 at these parameters. The batch, draws and dropout of step 0 are always the same. */
+/* Computes the loss of step 0 at c->parameters. The batch, draws and dropout of step 0 are always the same. */
 static lh_status find_loss(check *c, double *loss, lh_error *error) {
     const lh_engine_ops *ops = c->engine->ops;
     lh_step_metrics metrics;
@@ -68,6 +70,7 @@ static lh_status find_loss(check *c, double *loss, lh_error *error) {
     return status;
 }
 
+/* Sets the tensor's parameters to the point at `distance` from the first point along the direction. */
 static void move_parameters(check *c, const lh_tensor *tensor, double distance) {
     for (int64_t e = 0; e < lh_count_tensor_elements(tensor); e++) {
         int64_t i = find_element(tensor, e);
@@ -80,7 +83,7 @@ static lh_status compute_loss(check *c, const lh_tensor *tensor, double distance
     return find_loss(c, loss, error);
 }
 
-/* Computes the loss at a point and the slope there by the gradient. */
+/* Computes, at the point at `distance`, the loss, the slope by the gradient, and s->size. */
 static lh_status find_analytic(check *c, const lh_tensor *tensor, double distance, double *loss, slopes *s,
                                lh_error *error) {
     const double *gradient = c->gradient;
@@ -105,7 +108,8 @@ static double compute_error(const slopes *s, double slope) { return fabs(slope -
 
 static bool agree(const slopes *s, double a, double b) { return fabs(a - b) <= TOLERANCE * s->size; }
 
-/* Computes numeric slopes at a point, all of second order; one-sided slopes only if the two-sided one disagrees. */
+/* Computes all slopes at the point at `distance`, numeric ones with errors of second order in the step h; one-sided
+ * slopes only if the two-sided slope disagrees with the gradient, else they equal the two-sided slope. */
 static lh_status find_slopes(check *c, const lh_tensor *tensor, double distance, double h, slopes *s, lh_error *error) {
     double centre_loss = 0, left = 0, right = 0, far_left = 0, far_right = 0;
     lh_status status = find_analytic(c, tensor, distance, &centre_loss, s, error);
@@ -120,6 +124,7 @@ static lh_status find_slopes(check *c, const lh_tensor *tensor, double distance,
     return status;
 }
 
+/* Checks the slope along c->direction. The error of the check is the least over all points and differences. */
 static lh_status check_direction(check *c, const lh_tensor *tensor, lh_gradcheck_result *result, lh_error *error) {
     double least = INFINITY, h = H;
     bool smooth = false, kink = false;
@@ -140,8 +145,7 @@ static lh_status check_direction(check *c, const lh_tensor *tensor, lh_gradcheck
     return status;
 }
 
-/* A direction of length 1 with equal magnitudes and random signs, which is most sensitive to an error in a single
- * element. */
+/* Sets a direction of length 1 with equal magnitudes and random signs: an error in any single element shows. */
 static void draw_signs(check *c, const lh_tensor *tensor) {
     double size = 1.0 / sqrt((double)lh_count_tensor_elements(tensor));
     for (int64_t e = 0; e < lh_count_tensor_elements(tensor); e++) c->direction[e] = draw_uniform(c) < 0 ? -size : size;
@@ -154,7 +158,7 @@ static lh_status check_element(check *c, const lh_tensor *tensor, int64_t e, lh_
     return check_direction(c, tensor, result, error);
 }
 
-/* Finds the element with the largest gradient below `limit` in magnitude. */
+/* Finds the element with the largest gradient in magnitude below *limit, and sets *limit to this magnitude. */
 static int64_t find_largest_below(const check *c, const lh_tensor *tensor, double *limit) {
     int64_t best = 0;
     double size = -1.0;

@@ -7,16 +7,16 @@
 typedef struct lh_gradcheck_result {
     double worst; /* greatest relative error over all checks of the tensor */
     int checks;   /* number of checks */
-    int kinks;    /* number of checks next to a kink of the loss */
-    bool passed;
+    int kinks;    /* number of checks next to a kink of the loss, such as the zero of a ReLU */
+    bool passed;  /* all checks passed */
 } lh_gradcheck_result;
 
 /* Checks every learned tensor at task length n in training steps of a few sequences, with dropout: the derivative along
  * random signs, and of some single elements, by differences of losses. The gradient and every loss come from the first
  * step of an engine with given parameters. Next to a kink, where the one-sided slopes of the loss differ, the gradient
  * must equal one of the two slopes. The check finds an error of 1e-4 times the largest element of a tensor's gradient,
- * if this element is at least about 1e-5 times the root of the number of elements. results: [tensor_count], accumulated
- * over calls. Errors: those of opening an engine and of a training step. */
+ * if this element is at least about 1e-5 times the root of the number of elements. results: [tensor_count], zeroed
+ * before the first call, accumulated over calls. Errors: those of opening an engine and of a training step. */
 lh_status lh_gradcheck(const lh_target *target, int n, uint64_t seed, lh_gradcheck_result *results, lh_error *error);
 
 #endif

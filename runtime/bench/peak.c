@@ -1,5 +1,5 @@
-/* See peak.h. Intrinsics ensure that the loops consist of multiply-add instructions only. Target attributes let one
- * file have the loops of all levels, independently of compiler flags. */
+/* See peak.h. Intrinsics ensure that the loops consist of multiply-adds only (plain x86-64: products and sums). Target
+ * attributes let one file have the loops of all levels, independently of compiler flags. */
 #include "bench/peak.h"
 
 #include <stddef.h>

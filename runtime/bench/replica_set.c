@@ -1,5 +1,5 @@
-/* See replica_set.h. A replica is an engine of one thread: its team runs inside a worker of the benchmark's team and
- * consists of this worker alone. */
+/* See replica_set.h. On the CPU, each of several replicas is an engine of one thread: the engine's team runs inside a
+ * worker of the benchmark's team and consists of this worker alone. */
 #include "bench/replica_set.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static lh_engine_config make_config(const lh_bench_request *request, int index) 
                               .fixed_length = request->length};
 }
 
-/* configs, engines: buffers of set->count elements. */
+/* configs, engines: buffers of set->count elements; NULL: they could not be allocated. */
 static lh_status open_replicas(lh_replica_set *set, lh_engine_config *configs, lh_engine **engines, lh_error *error) {
     const lh_bench_request *request = set->request;
     lh_lengths lengths = {NULL, 0, request->length, request->length, 1};
@@ -59,13 +59,13 @@ void lh_replica_set_close(lh_replica_set *set) {
     free(set->jobs);
 }
 
-/* Makes some steps of training; *done: their number. */
+/* Makes up to LH_REPLICA_STEPS steps of training; *done: their number. */
 static lh_status train(lh_replica *replica, int *done) {
     int count = replica->steps < LH_REPLICA_STEPS ? (int)replica->steps : LH_REPLICA_STEPS;
     return replica->engine->ops->step(replica->engine, count, replica->metrics, done, &replica->error);
 }
 
-/* Evaluates a batch. */
+/* Evaluates a batch, which counts as one step. */
 static lh_status evaluate(lh_replica *replica, int *done) {
     const lh_bench_request *request = replica->request;
     const lh_spec *spec = &request->target->spec;
@@ -76,7 +76,8 @@ static lh_status evaluate(lh_replica *replica, int *done) {
     return replica->engine->ops->evaluate(replica->engine, &condition, &sums, NULL, &replica->error);
 }
 
-/* An lh_group_advance: makes all steps of a round, or as many as the engine makes before other engines must step. */
+/* An lh_group_advance (training/group.h): makes all remaining steps, or as many as the engine can make before other
+ * engines must step; true: steps remain. */
 static bool step_replica(void *job) {
     lh_replica *replica = job;
     int done = 1;

@@ -4,15 +4,15 @@
 
 #include "bench/bench.h"
 
-enum { LH_REPLICA_STEPS = 64 /* most steps requested by one call */ };
+enum { LH_REPLICA_STEPS = 64 /* most training steps requested by one call of an engine */ };
 
 typedef struct lh_replica {
     const lh_bench_request *request;
     lh_engine *engine;
     int64_t steps; /* remaining steps of this call of lh_replica_set_step */
     lh_step_metrics metrics[LH_REPLICA_STEPS];
-    lh_status status; /* status of the last step */
-    lh_error error;
+    lh_status status; /* status of the last call of the engine */
+    lh_error error;   /* message for that status */
 } lh_replica;
 
 typedef struct lh_replica_set {
@@ -20,7 +20,7 @@ typedef struct lh_replica_set {
     lh_replica *replicas;
     void **jobs; /* pointers to the replicas, for training/group.h */
     int count;   /* number of replicas */
-    int workers; /* threads that compute */
+    int workers; /* threads that compute; on a device: that make batches */
 } lh_replica_set;
 
 /* Opens the engines, with seeds 0, 1, ...; call lh_replica_set_close also after an error. */
