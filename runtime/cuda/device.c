@@ -25,7 +25,7 @@ lh_status lh_cuda_parse_ordinal(const char *text, int *ordinal, lh_error *error)
     return LH_OK;
 }
 
-static lh_status no_such_device(int ordinal, int count, lh_error *error) {
+static lh_status fail_no_such_device(int ordinal, int count, lh_error *error) {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     char last[32] = "";
     if (count > 1) snprintf(last, sizeof last, " to cuda:%d", count - 1);
@@ -43,13 +43,13 @@ static lh_status find_device(lh_cuda_device *device, lh_error *error) {
     int count = 0;
     lh_status status = check(device, driver->cuDriverGetVersion(&device->driver_version), "cuDriverGetVersion", error);
     if (status == LH_OK) status = check(device, driver->cuDeviceGetCount(&count), "cuDeviceGetCount", error);
-    if (status == LH_OK && device->ordinal >= count) status = no_such_device(device->ordinal, count, error);
+    if (status == LH_OK && device->ordinal >= count) status = fail_no_such_device(device->ordinal, count, error);
     if (status == LH_OK)
         status = check(device, driver->cuDeviceGet(&device->handle, device->ordinal), "cuDeviceGet", error);
     return status;
 }
 
-/* Reads the driver's properties of the device; needs no context. */
+/* Reads the device's properties from the driver; needs no context. */
 static lh_status read_facts(lh_cuda_device *device, lh_error *error) {
     const lh_cuda_driver *driver = device->driver;
     CUdevice handle = device->handle;
@@ -93,13 +93,13 @@ static lh_status check_fit(const lh_cuda_device *device, lh_error *error) {
     return LH_OK;
 }
 
-/* text: machine code, or the intermediate form with a 0 after its last character. */
-static lh_status load_module(lh_cuda_device *device, const void *text, lh_error *error) {
+/* code: machine code, or the intermediate form, a text that ends with 0. */
+static lh_status load_module(lh_cuda_device *device, const void *code, lh_error *error) {
     char log[LOG_BYTES] = "";
     lh_error words = {""};
     int options[] = {LH_CUDA_ERROR_LOG, LH_CUDA_ERROR_LOG_BYTES};
     void *values[] = {log, (void *)(uintptr_t)sizeof log};
-    CUresult result = device->driver->cuModuleLoadDataEx(&device->module, text, 2, options, values);
+    CUresult result = device->driver->cuModuleLoadDataEx(&device->module, code, 2, options, values);
     if (result == 0) return LH_OK;
     log[LOG_BYTES - 1] = 0;
     device->module = NULL;
@@ -149,6 +149,7 @@ static lh_status load_compiled(lh_cuda_device *device, lh_error *error) {
     return status;
 }
 
+/* *blocks: number of blocks of a kernel that one multiprocessor holds at once. */
 static lh_status count_resident(const lh_cuda_device *device, CUfunction kernel, int *blocks, lh_error *error) {
     CUresult result = device->driver->cuOccupancyMaxActiveBlocksPerMultiprocessor(
         blocks, kernel, device->program->threads, device->program->block_memory);
@@ -161,21 +162,21 @@ static lh_status set_attribute(const lh_cuda_device *device, CUfunction kernel, 
     return check(device, result, "cuFuncSetAttribute", error);
 }
 
-/* Requests only as much shared memory as the kernel's resident blocks use. Shared memory and the first-level cache are
- * parts of one memory, and activations profit from a larger cache. The request is a hint in percent; it is undone if it
- * would reduce the number of resident blocks. */
+/* Requests only as much shared memory on each multiprocessor as its resident blocks use (`blocks` of them). Shared
+ * memory and the first-level cache are parts of one memory, and activations profit from a larger cache. The request is
+ * a hint in percent; it is undone if it would reduce the number of resident blocks. */
 static lh_status request_shared_memory(const lh_cuda_device *device, CUfunction kernel, int blocks, lh_error *error) {
-    size_t all = device->block_memory + RESERVED, used = (size_t)blocks * (device->program->block_memory + RESERVED);
-    int percent = (int)((100 * used + all - 1) / all), rest = 0;
+    size_t total = device->block_memory + RESERVED, used = (size_t)blocks * (device->program->block_memory + RESERVED);
+    int percent = (int)((100 * used + total - 1) / total), remaining_blocks = 0;
     lh_status status = set_attribute(device, kernel, LH_CUDA_FUNCTION_CARVE_OUT, percent < 100 ? percent : 100, error);
-    if (status == LH_OK) status = count_resident(device, kernel, &rest, error);
-    if (status == LH_OK && rest < blocks)
+    if (status == LH_OK) status = count_resident(device, kernel, &remaining_blocks, error);
+    if (status == LH_OK && remaining_blocks < blocks)
         status = set_attribute(device, kernel, LH_CUDA_FUNCTION_CARVE_OUT, LH_CUDA_CARVE_OUT_DEFAULT, error);
     return status;
 }
 
-/* Finds a kernel, allows it the shared memory that it needs, and queries how many of its blocks are resident at
- * once. */
+/* Finds a kernel, allows it the shared memory that it needs, and counts its blocks that are resident at once on
+ * the whole device. */
 static lh_status prepare(lh_cuda_device *device, const char *name, CUfunction *kernel, int *blocks, lh_error *error) {
     const lh_cuda_driver *driver = device->driver;
     int threads = device->program->threads, resident_blocks = 0;

@@ -13,10 +13,10 @@
 typedef struct lh_cuda_device {
     const lh_cuda_driver *driver;
     const lh_cuda_program *program;
-    int ordinal;
+    int ordinal; /* N of the flag --device cuda:N */
     CUdevice handle;
     char name[128];
-    int architecture;   /* 90: compute capability 9.0 */
+    int architecture;   /* compute capability times 10: 90 for 9.0 */
     int driver_version; /* highest CUDA version that the driver knows, 13000: 13.0 */
     int multiprocessors;
     int cooperative;     /* 1: supports cooperative launches (all blocks resident), which every program needs */
@@ -36,8 +36,9 @@ lh_status lh_cuda_parse_ordinal(const char *text, int *ordinal, lh_error *error)
 
 /* Finds the driver and the device, loads the image that fits it best (machine code, else the intermediate form, else
  * the source compiled on this machine) and prepares both kernels for program->block_memory. Afterwards the context is
- * current for the calling thread. LH_ERR_ENVIRONMENT: no driver, no such device, a driver or device that is too old, or
- * no suitable image; the message names what was found and what is needed. device is zeroed on error. */
+ * current for the calling thread. LH_ERR_ENVIRONMENT: no driver, no such device, a driver or device that cannot run
+ * the program, or no suitable image; the message names what was found and what is needed. LH_ERR_INPUT: the source does
+ * not compile. After an error device is zeroed. */
 lh_status lh_cuda_device_open(lh_cuda_device *device, const lh_cuda_program *program, int ordinal, lh_error *error);
 
 /* Makes the device's context current for the calling thread; every thread calls it before its first driver call. */

@@ -16,7 +16,7 @@
 
 static const struct {
     const char *symbol;
-    size_t offset; /* offset of the member for its address */
+    size_t offset; /* offset of the member that receives the function's address */
 } SYMBOLS[] = {
     AS_NAMED(cuInit),
     AS_NAMED(cuDriverGetVersion),
@@ -59,7 +59,7 @@ static const char *library_name(void) {
 }
 
 static lh_status fail_no_library(const char *file, lh_error *error) {
-    const char *why = dlerror(); /* has the library's name in it */
+    const char *why = dlerror(); /* contains the library's name; NULL in a static program */
     return lh_fail(
         error, LH_ERR_ENVIRONMENT,
         "no CUDA driver on this machine: %s%s\n"

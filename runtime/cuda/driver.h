@@ -1,8 +1,8 @@
 /* The CUDA driver as a table of functions, found at run time. The build needs no toolkit, and a program with a CUDA
  * half starts on a machine without a driver.
  *
- * Members are named as in the driver API, without version suffixes, and behave as documented there; types are declared
- * here because no header of the toolkit is included.
+ * Members of lh_cuda_driver have the names of functions of the driver API, without version suffixes, and behave as
+ * documented there; types are declared here because no header of the toolkit is included.
  */
 #ifndef LONGHAND_CUDA_DRIVER_H
 #define LONGHAND_CUDA_DRIVER_H

@@ -57,7 +57,7 @@ static bool try_root(lh_cuda_search *s, const char *root) {
     return false;
 }
 
-/* Tries the usual folders of a toolkit, each once, then the loader's paths. */
+/* Tries the usual roots of a toolkit, each once, then the loader's paths. */
 static bool try_usual(lh_cuda_search *s) {
     const char *const roots[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
     for (int i = 0; i < 3; i++) {

@@ -11,20 +11,21 @@ typedef struct lh_cuda_search {
     bool (*examine)(struct lh_cuda_search *search, void *library, const char *file);
     void *argument; /* for `examine` */
 
-    char folders[600]; /* places without the library, separated by commas */
-    char refused[900]; /* one line for each refused library */
-    void *last;        /* the last refused library: one file may have several names */
+    char folders[600]; /* searched places, separated by commas, cut to the buffer */
+    char refused[900]; /* a newline and the reason for each refused library, cut to the buffer */
+    void *last;        /* the last examined library, which is not examined again under another name */
 } lh_cuda_search;
 
 /* Searches lib64 and lib of LONGHAND_CUDA_ROOT if that variable is set, and nothing else. Otherwise searches lib64 and
  * lib of CUDA_HOME, of CUDA_PATH and of /usr/local/cuda, then the loader's paths. Returns true at the first suitable
- * library, which stays loaded. */
+ * library. Loaded libraries stay loaded. */
 bool lh_cuda_find(lh_cuda_search *search);
 
-/* Examines one file. Returns false also if the file is missing; an existing file gets a reason in `refused`. */
+/* Examines one file, a path or a name in the loader's paths. Returns false also if the file is missing. If a file at a
+ * path exists but does not load, the reason is added to `refused`. */
 bool lh_cuda_find_file(lh_cuda_search *search, const char *file);
 
-/* Adds a line to search->refused, cut to the buffer. */
+/* Adds text, which begins with a newline, to search->refused. */
 void lh_cuda_note_refusal(lh_cuda_search *search, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -94,7 +94,7 @@ static lh_status fail_no_image(const lh_cuda_program *program, int architecture,
                    architecture, architecture / 10, architecture % 10, images[0] ? images : "none", architecture);
 }
 
-/* best: the image that the device would run with a newer driver. */
+/* best: name of the image that the device would run with a newer driver. */
 static lh_status fail_driver(const lh_cuda_program *program, const char *best, bool machine, int driver_version,
                              lh_error *error) {
     int needed = get_needed_version(machine, toolkit_version(program->toolkit));
@@ -111,7 +111,7 @@ static lh_status fail_driver(const lh_cuda_program *program, const char *best, b
 lh_status lh_cuda_choose(const lh_cuda_program *program, int architecture, int driver_version,
                          const lh_cuda_image **image, lh_error *error) {
     int toolkit = toolkit_version(program->toolkit), best_rank = 0, fitting_rank = 0;
-    const char *fitting = NULL; /* an image for the device, regardless of the driver */
+    const char *fitting = NULL; /* name of the best image for the device, regardless of the driver */
     lh_cuda_kind kind;
     *image = NULL;
     for (const lh_cuda_image *next = program->images; next && next->architecture; next++) {

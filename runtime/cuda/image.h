@@ -14,19 +14,20 @@ typedef struct lh_cuda_kind {
     char suffix;      /* 'a': runs on this architecture alone; 'f': also on later minors of its family; 0: none */
 } lh_cuda_kind;
 
-/* Parses the name of an image; false: name has another form. */
+/* Parses the name of an image; false: `name` has another form, and *kind is undefined. */
 bool lh_cuda_parse_kind(const char *name, lh_cuda_kind *kind);
 
-/* Whether a device of this architecture runs an image. Machine code runs on its own major version at its own minor
- * version or later. The intermediate form runs on its own and every later architecture; with a suffix it is limited
- * like machine code. */
+/* Whether a device of this architecture runs an image. An image with suffix 'a' runs on its own architecture alone.
+ * Other machine code, and the intermediate form with suffix 'f', run on the image's major version at its minor version
+ * or later. The intermediate form without suffix runs on its own and every later architecture. */
 bool lh_cuda_runs(const lh_cuda_kind *kind, int architecture);
 
-/* Chooses the best image for a device: machine code before the intermediate form, then the latest architecture. The
- * driver accepts machine code of toolkits up to its own major version, and the intermediate form of toolkits up to its
- * own version (driver_version 13000: 13.0). *image is NULL if no image is suitable but the program has its source,
- * which the caller then compiles. LH_ERR_ENVIRONMENT: neither image nor source; the message has the images, the device
- * and both versions. */
+/* Chooses the best image that device and driver accept: machine code before the intermediate form, then the latest
+ * architecture, then suffix 'a', 'f', none. The driver accepts machine code of toolkits up to its own major version,
+ * and the intermediate form of toolkits up to its own version (driver_version 13000: 13.0). *image is NULL if no image
+ * is suitable but the program has its source, which the caller then compiles. LH_ERR_ENVIRONMENT: neither image nor
+ * source; the message has the images and the device or, if the driver is too old for an image, the versions of driver
+ * and toolkit. */
 lh_status lh_cuda_choose(const lh_cuda_program *program, int architecture, int driver_version,
                          const lh_cuda_image **image, lh_error *error);
 

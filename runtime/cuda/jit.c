@@ -17,7 +17,7 @@
 static const char FIRST_LINE[] = "longhand device code, version 1\n";
 enum {
     HEAD_BYTES = sizeof FIRST_LINE - 1 + 2 * LH_SHA256_TEXT
-}; /* with the final 0 a digest has the length of its line */
+}; /* LH_SHA256_TEXT counts a final 0; in the header a newline takes its place */
 
 static void make_head(char head[HEAD_BYTES + 1], const char *key, const void *code, size_t bytes) {
     char digest[LH_SHA256_TEXT];
@@ -35,7 +35,7 @@ static char *cache_folder(void) {
     return NULL;
 }
 
-/* Digest of everything that the code depends on: compiler, target, options, source. */
+/* Sets key to a digest of everything that the code depends on: compiler, target, options, source. */
 static bool make_key(const lh_nvrtc *nvrtc, const char *source, char key[LH_SHA256_TEXT]) {
     char options[256], *all = NULL;
     size_t used = 0;
@@ -78,6 +78,7 @@ static void write_cached(const char *folder, const char *path, const char *key, 
     if (status != LH_OK) snprintf(code->cache_failure, sizeof code->cache_failure, "%.500s", failure.text);
 }
 
+/* path: the cached file, in `folder`; NULL: there is no cache. */
 static lh_status compile_or_read(const lh_nvrtc *nvrtc, const char *source, const char *folder, const char *path,
                                  lh_cuda_code *code, lh_error *error) {
     char key[LH_SHA256_TEXT];

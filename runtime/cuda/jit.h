@@ -1,8 +1,9 @@
 /* Compiles device code on this machine with NVRTC (cuda/nvrtc.h describes the search for it).
  *
  * Machine code is cached in LONGHAND_CACHE, else $XDG_CACHE_HOME/longhand, else ~/.cache/longhand, as <source
- * digest>-sm_90-nvrtc-13.0.cubin, with digests of its inputs and of itself. A damaged or outdated file is compiled
- * again and replaced. Any number of processes may use the cache at once. Without a usable cache every start compiles.
+ * digest>-sm_90-nvrtc-13.0.cubin, with digests of the compiler's inputs and of the code. A damaged or outdated file is
+ * compiled again and replaced. Any number of processes may use the cache at once. Without a usable cache every start
+ * compiles.
  */
 #ifndef LONGHAND_CUDA_JIT_H
 #define LONGHAND_CUDA_JIT_H
@@ -17,13 +18,14 @@ typedef struct lh_cuda_code {
     size_t bytes;
     char target[16];         /* "sm_90" */
     char compiler[384];      /* "NVRTC 13.0 (/usr/local/cuda/lib64/libnvrtc.so.13)" */
-    bool found;              /* from the cache, not compiled now */
-    char cache_failure[512]; /* reason why it was not cached; empty: cached, or there is no cache */
+    bool found;              /* the code is from the cache, not compiled now */
+    char cache_failure[512]; /* reason why the code was not cached; empty: cached, or there is no cache */
 } lh_cuda_code;
 
 /* Compiles source to machine code for a device of this architecture (90: compute capability 9.0) and a driver of CUDA
  * version driver_version (13000: 13.0). digest, of letters and digits, names the source in the cache.
- * LH_ERR_ENVIRONMENT: no suitable NVRTC; LH_ERR_INPUT: the source does not compile, with the compiler's log. */
+ * LH_ERR_ENVIRONMENT: no suitable NVRTC, or NVRTC failed; LH_ERR_INPUT: the source does not compile, with the
+ * compiler's log. */
 lh_status lh_cuda_compile(const char *source, const char *digest, int architecture, int driver_version,
                           lh_cuda_code *code, lh_error *error);
 

@@ -14,9 +14,9 @@
 #include "runtime/cuda/device_memory.h"
 
 enum {
-    WORKSPACE_BYTES = 32 << 20, /* workspace for sums that the library divides into parts */
+    WORKSPACE_BYTES = 32 << 20, /* device memory for partial sums of a product that the library divides */
     ALIGNMENT = 16,             /* bytes; the alignment that the layout of an experiment guarantees for every operand */
-    TABLE_SIZE = 1024           /* number of remembered shapes, a power of two */
+    TABLE_SIZE = 1024           /* most shapes in the table of methods, a power of two */
 };
 
 typedef struct functions {
@@ -45,7 +45,7 @@ typedef struct functions {
 
 static const struct {
     const char *symbol;
-    size_t offset; /* offset of the member for its address */
+    size_t offset; /* offset of the member that receives the function's address */
 } SYMBOLS[] = {
     SYMBOL(cublasLtGetVersion),
     SYMBOL(cublasLtGetStatusString),
@@ -68,8 +68,9 @@ static const struct {
 typedef struct method {
     int rows, columns, inner; /* rows 0: the entry is free */
     bool transposed_a, transposed_b;
-    uint32_t requested, epilogue;           /* requested epilogue; epilogue of the library */
-    void *operation, *first, *second, *out; /* first: b */
+    uint32_t requested, epilogue; /* operation after the product (bias, max(x, 0)): requested; done by the library */
+    void *operation;
+    void *first, *second, *out; /* layouts of b, a and out */
     lh_lt_algorithm algorithm;
 } method;
 
@@ -79,7 +80,7 @@ struct lh_cuda_library {
     char name[64], file[384];
     void *handle;
     CUdeviceptr workspace;
-    int compute, type;
+    int compute, type; /* precision of products, type of elements (cublaslt.h) */
     method methods[TABLE_SIZE];
 };
 
@@ -173,7 +174,7 @@ void lh_cuda_library_close(lh_cuda_library *library) {
     free(library);
 }
 
-/* Describes a row-major matrix. */
+/* Makes the layout of a row-major matrix, as that of its transpose stored by columns. */
 static lh_status lay_out(lh_cuda_library *library, int rows, int columns, void **layout, lh_error *error) {
     int result = library->call.cublasLtMatrixLayoutCreate(layout, library->type, (uint64_t)columns, (uint64_t)rows,
                                                           (int64_t)columns);
@@ -222,7 +223,7 @@ static lh_status set_bias(lh_cuda_library *library, const method *m, const void 
     return check(library, result, "cublasLtMatmulDescSetAttribute", error);
 }
 
-/* Asks the library for its best algorithm with this epilogue; *found: whether there is one. The library reads the
+/* Requests the library's best algorithm with this epilogue; *found: whether there is one. The library reads the
  * alignment of a bias from its address; the address passed here has only the common alignment, so the choice does not
  * depend on addresses. */
 static lh_status request_algorithm(lh_cuda_library *library, method *m, uint32_t epilogue, void *preference,
@@ -244,7 +245,7 @@ static lh_status request_algorithm(lh_cuda_library *library, method *m, uint32_t
     return result == LH_LT_NOT_SUPPORTED ? LH_OK : check(library, result, "cublasLtMatmulAlgoGetHeuristic", error);
 }
 
-/* Chooses an algorithm with the wanted epilogue or, if the library has none, an algorithm without epilogue. */
+/* Chooses an algorithm with the requested epilogue or, if the library has none, an algorithm without epilogue. */
 static lh_status choose(lh_cuda_library *library, method *m, lh_error *error) {
     void *preference = NULL;
     bool found = false;

@@ -1,4 +1,4 @@
-/* Products of wide models by cuBLASLt, which is found at run time. The build needs no toolkit. */
+/* Matrix products of wide models by cuBLASLt, which is found at run time. The build needs no toolkit. */
 #ifndef LONGHAND_CUDA_LIBRARY_H
 #define LONGHAND_CUDA_LIBRARY_H
 
@@ -8,14 +8,15 @@
 
 typedef struct lh_cuda_library lh_cuda_library;
 
-/* Opens the latest of cuBLASLt 13, 12 and 11 that the driver supports, for products in the program's precision: the
- * file in LONGHAND_CUBLASLT, or one found by lh_cuda_find. The device's context must be current for this and all other
+/* Opens a version of cuBLASLt whose major version is at most that of the driver's CUDA, for products in
+ * the program's precision: the file that LONGHAND_CUBLASLT names or, if that variable is not set, the first one that
+ * lh_cuda_find finds, in each folder the latest version. The device's context must be current for this and all other
  * calls. LH_ERR_ENVIRONMENT: no suitable library, or it does not start; the message lists the searched places and the
  * reasons of refusal. */
 lh_status lh_cuda_library_open(const lh_cuda_device *device, lh_cuda_library **library, lh_error *error);
 
-/* Enqueues a product in the stream. The library chooses an algorithm once per shape, and with it the order of sums.
- * *whole: the library also adds and rectifies the bias; false: the caller must do it. */
+/* Enqueues a product in the stream. The library chooses an algorithm by shape, and with it the order of sums.
+ * *whole: the result is complete; false: the caller must add the bias and, if product->rectified, apply max(x, 0). */
 lh_status lh_cuda_library_multiply(lh_cuda_library *library, const lh_cuda_product *product, CUstream stream,
                                    bool *whole, lh_error *error);
 

@@ -18,7 +18,7 @@ const char *const lh_nvrtc_options[LH_NVRTC_OPTIONS] = {"--std=c++17", "--fmad=t
 
 static const struct {
     const char *symbol;
-    size_t offset; /* offset of the member for its address */
+    size_t offset; /* offset of the member that receives the function's address */
 } SYMBOLS[] = {
     SYMBOL(nvrtcVersion),
     SYMBOL(nvrtcGetNumSupportedArchs),
@@ -35,7 +35,7 @@ static const struct {
     SYMBOL(nvrtcGetPTX),
 };
 
-/* The requirements of a library. */
+/* The argument of examine: requirements of a library, and the functions to read from it. */
 typedef struct requested {
     int architecture, driver_version;
     lh_nvrtc *nvrtc;
@@ -114,7 +114,7 @@ static char *copy_log(const lh_nvrtc *nvrtc, lh_nvrtc_program *program) {
     return log;
 }
 
-/* result: the result of nvrtcCompileProgram. */
+/* Reports that nvrtcCompileProgram returned `result`. */
 static lh_status fail_compilation(const lh_nvrtc *nvrtc, const lh_nvrtc_job *job, int result, lh_error *error) {
     lh_status status = result == LH_NVRTC_COMPILATION_FAILED ? LH_ERR_INPUT : LH_ERR_ENVIRONMENT;
     bool says = job->log && job->log[0];

@@ -12,7 +12,7 @@ typedef struct lh_nvrtc_program lh_nvrtc_program; /* NVRTC's type nvrtcProgram i
 
 enum { LH_NVRTC_COMPILATION_FAILED = 6 /* NVRTC_ERROR_COMPILATION */ };
 
-/* Members behave as documented in NVRTC; a result of 0 is success. */
+/* Functions behave as NVRTC documents them; a result of 0 is success. */
 typedef struct lh_nvrtc {
     int (*nvrtcVersion)(int *major, int *minor);
     int (*nvrtcGetNumSupportedArchs)(int *count);
@@ -29,13 +29,13 @@ typedef struct lh_nvrtc {
     int (*nvrtcGetPTXSize)(lh_nvrtc_program *program, size_t *bytes);
     int (*nvrtcGetPTX)(lh_nvrtc_program *program, char *code);
 
-    int major, minor;
-    char target[16]; /* target of compilation: "sm_90", the best that NVRTC supports for the device */
-    char name[384];  /* "NVRTC 13.0 (/usr/local/cuda/lib64/libnvrtc.so.13)" */
+    int major, minor; /* version of NVRTC */
+    char target[16];  /* target of compilation: "sm_90", the best that NVRTC supports for the device */
+    char name[384];   /* "NVRTC 13.0 (/usr/local/cuda/lib64/libnvrtc.so.13)" */
 } lh_nvrtc;
 
 /* Reads the functions, version and name of a loaded library; the target stays empty. LH_ERR_ENVIRONMENT: the library
- * lacks one of them. */
+ * lacks a function, or does not report its version. */
 lh_status lh_nvrtc_take(void *library, const char *file, lh_nvrtc *nvrtc, lh_error *error);
 
 /* Finds the first library that compiles machine code for a device of this architecture (90: compute capability 9.0)
@@ -54,12 +54,14 @@ typedef struct lh_nvrtc_job {
     const char *name;   /* name of the source in compiler messages */
     const char *source;
     bool reports; /* machine code: the log reports the resources of each kernel */
-    char *code;   /* output, malloc'ed; NULL: none */
-    size_t bytes;
-    char *log; /* the compiler's messages without final newlines; malloc'ed, may be NULL */
+    /* Outputs, malloc'ed, for the caller to free: */
+    char *code;   /* NULL: none */
+    size_t bytes; /* of code */
+    char *log;    /* the compiler's messages without final newlines, also after an error; NULL: none */
 } lh_nvrtc_job;
 
-/* LH_ERR_INPUT: the source does not compile, with the log; LH_ERR_ENVIRONMENT: the compiler itself failed. */
+/* Compiles a job. LH_ERR_INPUT: the source does not compile, with the log in the message; LH_ERR_ENVIRONMENT: the
+ * compiler itself failed, or out of memory. */
 lh_status lh_nvrtc_compile(const lh_nvrtc *nvrtc, lh_nvrtc_job *job, lh_error *error);
 
 #endif

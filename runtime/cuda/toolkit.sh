@@ -3,19 +3,21 @@
 #
 #     sh runtime/cuda/toolkit.sh [--root DIR] [--arch LIST] [--least NN] [--kind nvcc|nvrtc] [--build DIR]
 #
-# Prints one line: the compiler's kind (nvcc or nvrtc), version and path, then the targets: sm_80 sm_90 compute_80
-# compute_90.
+# Prints one line: the compiler's kind, version and path, then the targets: nvcc 13.0 /usr/local/cuda/bin/nvcc sm_80
+# sm_90 compute_80 compute_90.
 # Uses nvcc if it works, otherwise NVRTC, the toolkit's compiler as a library, through a program that make builds.
 # --root DIR    search only this folder of a toolkit; default: the folder in LONGHAND_CUDA_ROOT or, if that variable is
 #               not set, the usual folders
 # --arch LIST   sm_80,sm_90a,...; native: the GPUs of this machine; all: all that the compiler supports; default: one
-#               for each class of GPUs; here: native if this machine has GPUs, else default. The targets also include
-#               the intermediate forms of the lowest and the highest architecture, for other and for later GPUs.
-# --least NN    least compute capability that the device code requires: 75, 80
+#               architecture for each class of GPUs; here: native if this machine has GPUs, else default. The targets
+#               also include the intermediate forms of the lowest and the highest architecture without suffix (a, f),
+#               for other and for later GPUs.
+# --least NN    least compute capability times 10 that the device code requires: 75 (default), 80
 # --kind KIND   search only for this compiler
 # --build DIR   build folder of the program that calls NVRTC: the Makefile's BUILD; default: build
-# Exit status 4, with the problem, the searched places and a remedy on standard error.
+# Exit status: 0, or 4 with the problem, the searched places and a remedy on standard error.
 
+# One architecture of each class of GPUs.
 CLASSES="75 80 86 89 90 100 120"
 
 fail() {
@@ -53,7 +55,7 @@ roots() {
     printf '%s\n' "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda /opt/cuda /usr/lib/nvidia-cuda-toolkit | grep .
 }
 
-# Tests whether nvcc works: it needs a C++ compiler that it supports.
+# Tests whether nvcc works (nvcc needs a C++ compiler); sets kind, compiler, version, known.
 try_nvcc() {
     [ "$wanted_kind" != nvrtc ] && [ -x "$1" ] || return 1
     if ! : >"$work/empty.cu" || ! "$1" -cubin -o "$work/empty.cubin" "$work/empty.cu" >"$work/log" 2>&1; then
@@ -83,7 +85,7 @@ try_nvrtc() {
     read -r version known <"$work/abilities"
 }
 
-# Prints libraries of NVRTC: those in the toolkits' folders, then those that the loader finds.
+# Prints possible paths of NVRTC's library: in the toolkits' folders, then those that the loader knows.
 libraries() {
     echo "$toolkits" | while read -r folder; do
         for name in libnvrtc.so.13 libnvrtc.so.12 libnvrtc.so.11.2 libnvrtc.so; do
@@ -132,7 +134,7 @@ default_list() {
     done
 }
 
-# Prints "sm_80 ... compute_80 compute_90" for the requested architectures, or reports those that the compiler lacks.
+# Prints the script's line for the architectures in $wanted, or fails at the first one that the compiler lacks.
 settle() {
     lowest=0 highest=0
     for architecture in $wanted; do
