@@ -7,12 +7,13 @@
 #include "base/team.h"
 #include "runtime/cuda/fleet/fleet_parts.h"
 
+/* The batch of a condition, which threads make in pieces of LH_CUDA_ROWS examples. */
 typedef struct filling {
     lh_cuda_fleet *fleet;
     const lh_condition *condition;
     lh_cuda_layout layout;
     int pieces;
-    atomic_int next, failed; /* failed: index of the first piece whose examples could not be made */
+    atomic_int next, failed; /* failed: first piece whose examples could not be made; pieces: none */
     const lh_engine *engine;
 } filling;
 
@@ -89,7 +90,7 @@ static lh_status take_answers(const lh_cuda_fleet *fleet, int replicas, const lh
     return fleet->early[0] != NULL ? LH_OK : lh_fail(error, LH_ERR_ENVIRONMENT, "out of memory for the answers");
 }
 
-/* Evaluates a condition for the engine and others, and stores the answers of the others. */
+/* Evaluates a condition for the engine and others; *answers: the engine's answers; those of the others are stored. */
 static lh_status evaluate_together(lh_cuda_engine *engine, const lh_condition *condition, const lh_shape *shape,
                                    lh_cuda_early_answers **answers, lh_error *error) {
     lh_cuda_fleet *fleet = engine->fleet;
@@ -104,10 +105,10 @@ static lh_status evaluate_together(lh_cuda_engine *engine, const lh_condition *c
     status = take_answers(fleet, replicas, condition, shape, error);
     if (status == LH_OK && condition->decoded > 0) status = lh_cuda_answer_greedily(engine, replicas, condition, error);
     *answers = status == LH_OK ? fleet->early[0] : NULL;
-    for (int i = status == LH_OK; i < replicas; i++) {
-        if (status == LH_OK) lh_cuda_keep_early_answers(fleet->evaluated_engines[i], fleet->early[i]);
-        else free(fleet->early[i]);
-    }
+    if (status == LH_OK)
+        for (int i = 1; i < replicas; i++) lh_cuda_keep_early_answers(fleet->evaluated_engines[i], fleet->early[i]);
+    else
+        for (int i = 0; i < replicas; i++) free(fleet->early[i]);
     return status;
 }
 

@@ -5,7 +5,7 @@
 #include "runtime/cuda/fleet/fleet_parts.h"
 
 static const size_t MOST_STORED = (size_t)256 << 20; /* most bytes of stored answers, over all engines */
-enum { MOST_UNUSED = 2 }; /* consecutive unrequested answers after which a replica is no longer evaluated in advance */
+enum { MOST_UNUSED = 2 }; /* after so many consecutive requests that drop stored answers, no more are made in advance */
 
 /* The step of the parameters, which includes finished steps whose metrics were not returned yet. */
 static int64_t get_parameter_step(const lh_cuda_engine *engine) {
@@ -80,7 +80,7 @@ void lh_cuda_keep_early_answers(lh_cuda_engine *engine, lh_cuda_early_answers *a
     engine->fleet->early_bytes += answers->bytes;
 }
 
-/* Removes the first stored answers. */
+/* Removes and returns the first stored answers. */
 static lh_cuda_early_answers *remove_first(lh_cuda_engine *engine) {
     lh_cuda_early_answers *first = engine->early_answers;
     engine->early_answers = first->next;

@@ -1,8 +1,8 @@
 /* Fleets: memory and state. Calls to the device are in calls.c, steps in launch.c, batches of future steps in ring.c,
  * evaluation in forward.c.
  *
- * All memory is allocated when a fleet is opened, for the longest training length and the largest possible grid of its
- * replicas, and by reserve, for evaluation; a step allocates nothing.
+ * All device memory is allocated when a fleet is opened, for the longest training length and the largest possible grid
+ * of its replicas, and by reserve, for evaluation; a step allocates nothing.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static lh_cuda_grid choose_grid(const lh_cuda_fleet *fleet, int replicas) {
     return lh_cuda_choose_grid(alone, replicas, fleet->variant->shards, fleet->device->train_blocks);
 }
 
-/* Computes sizes for every training length, and makes their tables. */
+/* Computes the largest sizes over all training lengths, and makes position tables for these lengths. */
 static lh_status measure_lengths(lh_cuda_fleet *fleet, lh_error *error) {
     const lh_spec *spec = fleet->spec;
     lh_cuda_arena *arena = &fleet->arena;
@@ -53,8 +53,8 @@ static size_t get_shard_sums_bytes(const lh_cuda_fleet *fleet) {
     return lh_cuda_align((size_t)fleet->arena.shards * sizeof(lh_cuda_sums));
 }
 
-/* Allocates tables that the host writes or reads at every launch. */
-static lh_status open_tables(lh_cuda_fleet *fleet, lh_error *error) {
+/* Allocates the arrays that the host writes or reads at every launch. */
+static lh_status open_arrays(lh_cuda_fleet *fleet, lh_error *error) {
     lh_cuda_arena *arena = &fleet->arena;
     const lh_cuda_device *device = fleet->device;
     size_t replicas = (size_t)fleet->count, steps = replicas * LH_CUDA_MOST_STEPS;
@@ -78,7 +78,7 @@ static lh_status open_tables(lh_cuda_fleet *fleet, lh_error *error) {
     return status;
 }
 
-/* Allocates memory of steps for the largest grid over all numbers of replicas, which decreases as replicas end. */
+/* Allocates memory of steps for the largest grid over all numbers of active replicas from fleet->count down to 1. */
 static lh_status open_arena(lh_cuda_fleet *fleet, lh_error *error) {
     lh_cuda_arena *arena = &fleet->arena;
     arena->shards = fleet->variant->shards;
@@ -96,7 +96,8 @@ static lh_status open_arena(lh_cuda_fleet *fleet, lh_error *error) {
     arena->partials_bytes = teams * (size_t)arena->shards * arena->partial;
     status = lh_cuda_allocate_zeroed(fleet, arena->partials_bytes, "the gradients of shards", &arena->partials, error);
     if (status == LH_OK)
-        status = lh_cuda_allocate_zeroed(fleet, teams * arena->shared, "what a batch shares", &arena->shareds, error);
+        status = lh_cuda_allocate_zeroed(fleet, teams * arena->shared, "the shared values of a step", &arena->shareds,
+                                         error);
     if (status == LH_OK)
         status = lh_cuda_allocate_zeroed(fleet, teams * get_piece_sums_bytes(fleet), "sums", &arena->piece_sums, error);
     if (status == LH_OK)
@@ -106,7 +107,7 @@ static lh_status open_arena(lh_cuda_fleet *fleet, lh_error *error) {
     if (status == LH_OK)
         status = lh_cuda_allocate_zeroed(fleet, (size_t)arena->blocks * arena->workspace, "the activations of blocks",
                                          &arena->workspaces, error);
-    return status == LH_OK ? open_tables(fleet, error) : status;
+    return status == LH_OK ? open_arrays(fleet, error) : status;
 }
 
 static void close_arena(lh_cuda_fleet *fleet) {
@@ -126,7 +127,7 @@ static void *get_optimizer_vector(const lh_cuda_engine *engine, int i) {
     return (void *)(uintptr_t)lh_cuda_get_vector(engine, LH_CUDA_STATE + i);
 }
 
-/* Pointers of active replica `index`: its vectors, and the workspace of its position in a launch. */
+/* Pointers of active replica `index`: its vectors, and the memory of its position in a launch. */
 static lh_cuda_replica make_replica(const lh_cuda_fleet *fleet, int index) {
     const lh_cuda_arena *arena = &fleet->arena;
     const lh_cuda_engine *engine = fleet->active[index];
@@ -275,7 +276,7 @@ static const lh_engine_ops cuda_ops = {
     .close = engine_close,
 };
 
-static void name_engine(lh_cuda_fleet *fleet, const lh_engine_config *config, lh_cuda_engine *engine) {
+static void initialise_engine(lh_cuda_fleet *fleet, const lh_engine_config *config, lh_cuda_engine *engine) {
     engine->engine = (lh_engine){
         .ops = &cuda_ops,
         .spec = fleet->spec,
@@ -342,7 +343,7 @@ lh_status lh_cuda_fleet_open(const lh_cuda_device *device, const lh_cuda_variant
         fleet->engines != NULL && fleet->active != NULL && fleet->evaluated_engines != NULL && fleet->early != NULL;
     lh_status status = fits ? LH_OK : LH_ERR_ENVIRONMENT;
     for (int i = 0; status == LH_OK && i < count; i++) {
-        name_engine(fleet, &configs[i], &fleet->engines[i]);
+        initialise_engine(fleet, &configs[i], &fleet->engines[i]);
         if (configs[i].trains) fleet->active[fleet->active_count++] = &fleet->engines[i];
     }
     if (status == LH_OK) status = open_device(fleet, error);

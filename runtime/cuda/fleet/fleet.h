@@ -6,11 +6,11 @@
  * The last call starts the launch; later calls of the other engines return the finished steps. Closed and failed
  * engines do not take part. All calls for the engines of a fleet must come from one thread.
  *
- * When one engine evaluates a condition, the same launch evaluates the condition for all engines with parameters of the
- * same step, and stores their results until each engine requests them; so do the passes in which models decode their
- * own answers. The launches of wide models follow each other in the stream.
+ * When one engine evaluates a condition, the same launch evaluates the condition for the engines with parameters of the
+ * same step that are expected to request the condition next, and stores their results; so do the passes in which models
+ * decode their own answers. The launches of wide models follow each other in the stream.
  *
- * Results of a replica depend bit for bit on the variant, but not on the number of replicas or on how they share the
+ * The bits of a replica's results depend on the variant, but not on the number of replicas or on how they share the
  * device. */
 #ifndef LONGHAND_CUDA_FLEET_H
 #define LONGHAND_CUDA_FLEET_H
@@ -20,8 +20,9 @@
 
 /* Opens engines[0 .. count - 1], which differ in seed and learning rate alone; parameters start as lh_initialise(seed).
  * variant: of device->program; NULL: "chip" for one engine, "replicas" for several. The device is the caller's and must
- * outlive the engines. Each engine is closed by its own close; the last one frees what all share. LH_ERR_ENVIRONMENT:
- * out of memory; the message names the bytes, their purpose and the free bytes, and no engine is open. */
+ * outlive the engines. Each engine is closed by its own close; the last one frees what all share. LH_ERR_INPUT: a
+ * training length exceeds the encoding's limit; LH_ERR_ENVIRONMENT: out of memory, or a wide model finds no cuBLASLt.
+ * After an error no engine is open. */
 lh_status lh_cuda_fleet_open(const lh_cuda_device *device, const lh_cuda_variant *variant,
                              const lh_engine_config *configs, int count, lh_engine **engines, lh_error *error);
 

@@ -17,16 +17,17 @@ enum { LH_CUDA_MOST_STEPS = 64 /* most steps of one launch */ };
 
 static_assert((int)LH_CUDA_STREAMS == (int)LH_MAX_STREAMS, "the device has the streams of the host");
 
-/* Offsets of a batch's arrays in its memory. */
+/* Byte offsets of a batch's arrays in the memory of the batch, and its size. */
 typedef struct lh_cuda_layout {
-    size_t tokens[LH_MAX_STREAMS], labels, mask, place, draws, bytes;
+    size_t tokens[LH_MAX_STREAMS], labels, mask, place, draws;
+    size_t bytes;    /* size of the batch */
     bool has_places; /* the format has `locate` */
 } lh_cuda_layout;
 
 /* Buffers of one host thread that makes examples. */
 typedef struct lh_cuda_lane {
     lh_batch batch;
-    int *scratch; /* scratch of random draws */
+    int *scratch; /* [draw_scratch] workspace of lh_cuda_program.draw */
 } lh_cuda_lane;
 
 typedef struct lh_cuda_lanes {
@@ -38,7 +39,7 @@ typedef struct lh_cuda_lanes {
 /* A step of one replica, prepared before it runs. */
 typedef struct lh_cuda_prepared {
     lh_cuda_step step;     /* pointers are device addresses */
-    const uint32_t *pick;  /* dataset: examples of the batch; NULL: in the order of the file */
+    const uint32_t *pick;  /* dataset: examples of the batch; NULL: sampled, or in the order of the file */
     int n;                 /* task length */
     int counted_sequences; /* sequences with a counted label */
     lh_status status;      /* status of making the batch; if not LH_OK, lh_cuda_ring_get_failure has the message */
@@ -61,28 +62,27 @@ typedef struct lh_cuda_ring {
 /* Device memory of training steps, for all replicas that step at once. */
 typedef struct lh_cuda_arena {
     int shards, blocks;                                    /* blocks: size of the largest grid */
-    size_t partial, shared, workspace;                     /* bytes of one element */
-    size_t partials_bytes, arrivals_bytes;                 /* bytes of all */
+    size_t partial, shared, workspace;                     /* bytes of an element of partials, shareds, workspaces */
+    size_t partials_bytes, arrivals_bytes;                 /* bytes of partials and arrivals in all */
     CUdeviceptr partials;                                  /* [at once][shards], zero between steps */
     CUdeviceptr shareds, piece_sums, shard_sums, arrivals; /* [at once] */
     CUdeviceptr workspaces;                                /* [blocks] */
-    CUdeviceptr replicas, steps, results;                  /* [replicas]; [replicas][steps]; [replicas][steps] */
-    lh_cuda_replica *host_replicas;                        /* pinned host copies of these three */
+    CUdeviceptr replicas, steps, results;                  /* [count]; [count][LH_CUDA_MOST_STEPS], both */
+    lh_cuda_replica *host_replicas;                        /* pinned host copies of replicas, steps and results */
     lh_cuda_step *host_steps;
     lh_cuda_result *host_results;
 } lh_cuda_arena;
 
-/* Needs of an evaluation: bytes of a model (of all blocks: workspaces), words of lh_count_batch_words, the task
- * length. */
+/* Needs of an evaluation, in bytes unless another unit is named. */
 enum {
-    LH_CUDA_NEED_BATCH,
-    LH_CUDA_NEED_WORKSPACES,
-    LH_CUDA_NEED_SHARED,
-    LH_CUDA_NEED_LOGITS,
-    LH_CUDA_NEED_CLASSES,
-    LH_CUDA_NEED_ANSWERS,
-    LH_CUDA_NEED_WORDS,
-    LH_CUDA_NEED_LENGTH,
+    LH_CUDA_NEED_BATCH,      /* of one model */
+    LH_CUDA_NEED_WORKSPACES, /* of all blocks */
+    LH_CUDA_NEED_SHARED,     /* of one model */
+    LH_CUDA_NEED_LOGITS,     /* of one sequence */
+    LH_CUDA_NEED_CLASSES,    /* of one model */
+    LH_CUDA_NEED_ANSWERS,    /* of one model */
+    LH_CUDA_NEED_WORDS,      /* lh_count_batch_words */
+    LH_CUDA_NEED_LENGTH,     /* task length */
     LH_CUDA_NEEDS
 };
 
@@ -90,14 +90,14 @@ enum {
 typedef struct lh_cuda_forward {
     size_t reserved[LH_CUDA_NEEDS]; /* largest needs so far */
     int replicas_per_pass;          /* replicas that one pass may evaluate */
-    size_t batches;                 /* bytes of host_batch */
+    size_t batches;                 /* bytes of host_batch and device_batch */
     CUdeviceptr device_batch, device_workspaces, device_shared, device_logits, device_classes, device_answers,
         device_models;
     void *host_batch, *host_answers, *host_logits, *host_classes, *host_models; /* pinned */
     lh_cuda_lanes lanes;
 } lh_cuda_forward;
 
-/* The models of a forward pass; a model may have sequences of its own. */
+/* The models of a forward pass, which process the same sequences, or each its own. */
 typedef struct lh_cuda_models {
     int count;
     lh_shape shape; /* lengths of all models; the most sequences of a model, and so the rows of results of each */
@@ -106,13 +106,13 @@ typedef struct lh_cuda_models {
 
 /* The answers of a replica to a condition. */
 typedef struct lh_cuda_early_answers {
-    struct lh_cuda_early_answers *next;
-    lh_condition condition;  /* answers, lengths: NULL */
-    int64_t step;            /* step of the parameters */
-    size_t bytes;            /* bytes of this struct with its arrays */
-    int *lengths;            /* [decoded], stored after the answers */
-    uint16_t *classes;       /* [examples][labels], stored after the lengths; NULL: not requested */
-    lh_cuda_answer answer[]; /* [examples] */
+    struct lh_cuda_early_answers *next; /* the engine's answers to its next condition */
+    lh_condition condition;             /* answers, lengths: NULL */
+    int64_t step;                       /* step of the parameters */
+    size_t bytes;                       /* bytes of this struct with its arrays */
+    int *lengths;                       /* [decoded], stored after the answers */
+    uint16_t *classes;                  /* [examples][labels], stored after the lengths; NULL: not requested */
+    lh_cuda_answer answer[];            /* [examples] */
 } lh_cuda_early_answers;
 
 typedef struct lh_cuda_engine {
@@ -123,14 +123,14 @@ typedef struct lh_cuda_engine {
     lh_key key;
     CUdeviceptr vectors; /* parameter_storage real each, see lh_cuda_get_vector */
     lh_epoch epoch;      /* dataset */
-    bool steps;          /* takes part in training launches */
+    bool steps;          /* the engine takes part in training launches */
     bool closed;
-    lh_cuda_early_answers *early_answers; /* in the expected order of requests */
-    int unused_in_a_row;                  /* consecutive stored answers that were not requested */
-    int64_t request_step;                 /* step of the parameters of the last request */
-    int request_count, stored_count;      /* number of requests at this step; number of stored answers */
-    int requested_steps;                  /* number of steps that are requested and not launched yet */
-    double launch_seconds;
+    lh_cuda_early_answers *early_answers;        /* in the expected order of requests */
+    int unused_in_a_row;                         /* consecutive requests at which stored answers were dropped */
+    int64_t request_step;                        /* step of the parameters to which the next two counts belong */
+    int request_count, stored_count;             /* numbers of requests and of stored answers at request_step */
+    int requested_steps;                         /* number of steps that are requested and not launched yet */
+    double launch_seconds;                       /* duration of the last launch's steps that were not returned */
     lh_step_metrics metrics[LH_CUDA_MOST_STEPS]; /* of the last launch */
     int reported_count;                          /* number of metrics that were returned */
     lh_status failure;                           /* status of the step after the finished ones */
@@ -160,7 +160,7 @@ typedef struct lh_cuda_fleet {
     lh_cuda_ring ring;
     lh_cuda_forward forward;
     lh_cuda_engine **evaluated_engines; /* [count] engines that a pass evaluates, the requesting one first */
-    lh_cuda_early_answers **early;      /* [count] their answers; NULL: not enough memory */
+    lh_cuda_early_answers **early;      /* [count] answers of these engines; NULL: not enough memory */
     size_t early_bytes;                 /* bytes of stored answers of all engines */
     lh_cuda_library *library;           /* wide models only, else NULL */
     lh_cuda_launch *launches;           /* [most_launches] launches of a step or evaluation */
@@ -172,7 +172,8 @@ typedef struct lh_cuda_fleet {
 
 /* --- calls.c ---------------------------------------------------------------------------------------------------- */
 
-/* Records a failure of the device; returns status. */
+/* Records the first failure of the device, with the message in *error, and adds a hint to that message. Does nothing if
+ * status is LH_OK. Returns the status for the caller. */
 lh_status lh_cuda_record_failure(lh_cuda_fleet *fleet, lh_status status, lh_error *error);
 
 /* Begins every operation of an engine: checks that the device has not failed, and makes its context current for the
@@ -188,7 +189,8 @@ lh_status lh_cuda_clear(lh_cuda_fleet *fleet, CUdeviceptr memory, size_t bytes, 
 lh_status lh_cuda_allocate_zeroed(lh_cuda_fleet *fleet, size_t bytes, const char *purpose, CUdeviceptr *memory,
                                   lh_error *error);
 
-/* Makes position tables for sequences of up to longest[stream] tokens. */
+/* Makes position tables for sequences of up to longest[stream] tokens, if the program has tables and the present ones
+ * are shorter. */
 lh_status lh_cuda_grow_tables(lh_cuda_fleet *fleet, const int longest[LH_MAX_STREAMS], lh_error *error);
 
 /* --- fleet.c ---------------------------------------------------------------------------------------------------- */
@@ -243,7 +245,7 @@ void lh_cuda_make_draws(const lh_cuda_program *program, const lh_draw *draw, con
 lh_status lh_cuda_ring_open(lh_cuda_fleet *fleet, lh_error *error);
 void lh_cuda_ring_close(lh_cuda_fleet *fleet);
 
-/* Drops all prepared batches, after the active replicas have changed. */
+/* Drops all prepared batches, after the active replicas or the step of one of them have changed. */
 void lh_cuda_ring_clear(lh_cuda_fleet *fleet);
 
 /* Makes the missing batches of slots first .. end - 1 and starts their copies to the device. A running launch uses the
@@ -262,12 +264,13 @@ lh_status lh_cuda_ring_get_failure(lh_cuda_fleet *fleet, int column, lh_error *e
  * request evaluates the condition for the other replicas too, and their answers are stored until each requests them. */
 
 /* Fills fleet->evaluated_engines with the replicas to evaluate, and returns their number: the engine, and up to most -
- * 1 others, in their order, that have parameters of the same step and have requested or stored as many conditions at
- * this step. A replica that did not request two consecutive stored answers is left out; while more than 256 MB of
- * answers are stored, all other replicas are left out. */
+ * 1 other open ones, in their order, that have parameters of the same step and have requested or stored as many
+ * conditions at this step as the engine before its present request. A replica is left out if stored answers were
+ * dropped at its last two requests; while more than 256 MB of answers are stored, all other replicas are left out. */
 int lh_cuda_choose_evaluated(lh_cuda_engine *engine, int most);
 
-/* Copies an engine's answers to a condition; classes: NULL if not requested. NULL: not enough memory. */
+/* Copies an engine's answers to a condition; classes: [labels], for all examples together, or NULL if not requested.
+ * The lengths remain unset. Returns NULL if there is not enough memory. */
 lh_cuda_early_answers *lh_cuda_copy_early_answers(const lh_cuda_engine *engine, const lh_condition *condition,
                                                   const lh_cuda_answer *answers, const int *classes, size_t labels);
 
@@ -326,8 +329,9 @@ typedef enum lh_cuda_output { LH_CUDA_SUMS, LH_CUDA_LOGITS, LH_CUDA_CLASSES, LH_
 void lh_cuda_add_model(lh_cuda_models *models, const lh_cuda_engine *model, const lh_shape *shape, size_t offset,
                        const lh_draw *draw, double noise);
 
-/* Runs a pass, with noise on embeddings; `engine` requests it. On return sums of sequences and the requested results
- * are in host memory, models->shape.sequences rows for each model. Logits: of one model. */
+/* Runs a pass, which `engine` requests. On return sums of sequences and the requested results are in host memory,
+ * models->shape.sequences rows for each model. Logits only for one sequence of one model. LH_STOPPED: engine->stop was
+ * set. */
 lh_status lh_cuda_run(lh_cuda_engine *engine, const lh_cuda_models *models, lh_cuda_output requested, lh_error *error);
 
 /* Makes the draws of a batch at byte `offset` of host_batch; positions and distances as in lh_cuda_make_draws. */

@@ -7,8 +7,8 @@
 #include "runtime/cuda/fleet/fleet_parts.h"
 #include "runtime/cuda/device_memory.h"
 
-/* Most bytes of tables and answers of the models that one pass evaluates, and of batches of sequences that models
- * decode side by side; at least one model is evaluated at a time. */
+/* MOST_TOGETHER: most bytes of tables and answers of the models that one pass evaluates; MOST_BATCHES: most bytes of
+ * the batches of models that decode side by side. A pass has at least one model. */
 static const size_t MOST_TOGETHER = (size_t)256 << 20, MOST_BATCHES = (size_t)64 << 20;
 
 /* Most sequences of a group that is decoded: the rows of a warp's product. Groups are smaller if all groups that run at
@@ -22,7 +22,7 @@ static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 
 /* Groups of sequences that pass through the layers together, and the blocks that process them in turn. */
 typedef struct cut {
-    int group;
+    int group;         /* sequences of a group */
     int at_once, team; /* models of one launch; blocks of each model */
     size_t workspace;  /* bytes of a workspace; each block has a workspace, a wide model has only one in total */
 } cut;
@@ -51,7 +51,7 @@ static int get_decoded_group(const lh_cuda_fleet *fleet, const lh_shape *shape, 
 }
 
 /* Chooses equal groups, smaller ones if blocks would be idle; the bits of a sequence do not depend on its group. The
- * groups of a wide model do not depend on other models, because those of its products may. */
+ * groups of a wide model do not depend on other models, because the bits of its products may depend on the groups. */
 static cut choose_cut(const lh_cuda_fleet *fleet, const lh_shape *shape, int models, bool decodes) {
     int most = fleet->device->evaluate_blocks;
     int group = decodes ? get_decoded_group(fleet, shape, (size_t)most) : get_group(fleet, shape);
@@ -64,8 +64,8 @@ static cut choose_cut(const lh_cuda_fleet *fleet, const lh_shape *shape, int mod
     return (cut){group, at_once, busy < blocks ? busy : blocks, size_workspace(fleet, shape, group, decodes)};
 }
 
-/* Bytes of a launch's workspaces for any number of the fleet's replicas, at most: choose_cut makes no larger groups,
- * and gives each replica work for all of its blocks. */
+/* The most bytes of a launch's workspaces for any number of the fleet's replicas: choose_cut makes no larger groups,
+ * and each block of a replica has a group. */
 static size_t size_workspaces(const lh_cuda_fleet *fleet, const lh_shape *shape) {
     int most = fleet->device->evaluate_blocks, at_once = fleet->count < most ? fleet->count : most;
     int group = get_group(fleet, shape), largest = count_groups(shape, most / at_once);
@@ -83,6 +83,7 @@ static size_t size_shared(const lh_cuda_fleet *fleet, const lh_shape *shape) {
 
 static void raise_need(size_t *most, size_t value) { *most = max_size(*most, value); }
 
+/* Raises `most` and `longest` to the needs and stream lengths of a condition. */
 static void raise_needs(const lh_cuda_fleet *fleet, int n, int examples, size_t *most, int *longest) {
     const lh_spec *spec = fleet->spec;
     lh_shape shape = lh_make_shape(spec, n, examples);
@@ -125,7 +126,7 @@ static size_t get_models_bytes(const lh_cuda_fleet *fleet) {
     return get_arrivals_offset(fleet) + (size_t)fleet->count * sizeof(unsigned int);
 }
 
-/* The number of replicas that one pass may evaluate. A wide model's tables are not needed after its own launches. */
+/* The number of replicas that one pass may evaluate. Wide models run one after another and share one set of tables. */
 static size_t count_replicas_per_pass(const lh_cuda_fleet *fleet, const size_t *most) {
     size_t bytes_per_model = most[LH_CUDA_NEED_CLASSES] + most[LH_CUDA_NEED_ANSWERS];
     if (fleet->library == NULL) bytes_per_model += most[LH_CUDA_NEED_SHARED];
@@ -268,8 +269,9 @@ static lh_status start_launch(const lh_cuda_fleet *fleet, int models, lh_cuda_ev
 
 static const double SHORT_LAUNCH = 0.25; /* seconds; after a shorter launch the next one has twice as many groups */
 
-/* Starts one launch. With a watchdog, starts a launch for each group of every block. With a stop flag, waits for each
- * launch to end: the first has one group per block, and later ones have more until a launch takes SHORT_LAUNCH. */
+/* Starts one launch. With a watchdog, starts launches with one group per block each. With a stop flag but no watchdog,
+ * waits for each launch to end: the first has one group per block, and later ones have more until a launch takes
+ * SHORT_LAUNCH. */
 static lh_status start_launches(const lh_cuda_engine *engine, const lh_shape *shape, int models,
                                 lh_cuda_evaluate *evaluate, lh_error *error) {
     const lh_cuda_fleet *fleet = engine->fleet;
@@ -290,7 +292,7 @@ static lh_status start_launches(const lh_cuda_engine *engine, const lh_shape *sh
     return status;
 }
 
-/* Runs the pass, as many models at once as blocks allow, in their order. */
+/* Starts the launches of a pass, each for as many models as blocks allow, in their order. */
 static lh_status launch(const lh_cuda_engine *engine, const lh_cuda_models *models, lh_cuda_output requested,
                         lh_error *error) {
     const lh_cuda_fleet *fleet = engine->fleet;

@@ -11,7 +11,7 @@
 /* The answers of one replica. */
 typedef struct model_answers {
     lh_answers results;
-    lh_decode_passes passes; /* count 0: the replica's answers are not stored */
+    lh_decode_passes passes; /* count 0: there was no memory for the replica's answers */
     int rows;                /* sequences in the present pass */
 } model_answers;
 
@@ -22,12 +22,12 @@ typedef struct greedy {
     lh_query query;        /* all examples */
     model_answers *models; /* [replicas] */
     int *known_counts; /* [replicas][decoded] answers of the pass over the targets that are also those of decoding */
-    uint16_t *pass_answers; /* [decoded][labels] classes of a replica */
+    uint16_t *pass_answers; /* [decoded][labels] classes of a replica in the present pass */
     int replicas;
-    bool has_caches; /* a launch gives all answers */
+    bool has_caches; /* keys and values are cached, and one launch gives all answers */
 } greedy;
 
-/* Begins with the answers of the pass up to and including its first error. */
+/* Begins with the answers of the pass over the targets, up to and including the first error. */
 static lh_status begin_model(greedy *g, int index, lh_error *error) {
     lh_cuda_early_answers *early = g->engine->fleet->early[index];
     const lh_examples *e = &g->examples;

@@ -2,8 +2,8 @@
  * launches as the steps have phases and products, enqueued in the stream together.
  *
  * A training loop that reads parameters and metrics between steps must see the values of its own step. So a launch
- * makes the least number of steps that any engine requested, and starts only after every engine has returned all
- * steps of the previous launch and was called again.
+ * makes at most the least number of steps that any engine requested, and starts only after every engine has returned
+ * all steps of the previous launch and was called again.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -46,8 +46,8 @@ static lh_status diagnose(lh_cuda_engine *engine, bool updated, lh_error *error)
     return status;
 }
 
-/* Finds the first column whose batch of the next step could not be made; -1: all have batches, for at least *count
- * steps. */
+/* Finds the first column whose batch of the next step could not be made; -1: all columns have batches. Reduces *count
+ * to the number of steps for which all columns have batches. */
 static int find_refused(const lh_cuda_fleet *fleet, int *count) {
     const lh_cuda_ring *ring = &fleet->ring;
     for (int column = 0; column < ring->columns; column++)
@@ -83,7 +83,7 @@ static lh_status prepare_steps(lh_cuda_fleet *fleet, int *count, lh_error *error
     }
 }
 
-/* Arguments for the active replicas from `first` on that run side by side, each for `count` steps. */
+/* Arguments for the active replicas from number `first` on that run side by side, each for `count` steps. */
 static lh_cuda_train make_train_arguments(const lh_cuda_fleet *fleet, int first, int count) {
     const lh_cuda_arena *arena = &fleet->arena;
     size_t first_element = (size_t)first * (size_t)count;
@@ -101,7 +101,7 @@ static lh_cuda_train make_train_arguments(const lh_cuda_fleet *fleet, int first,
     };
 }
 
-/* Starts step `index` of a wide model's replica, out of `count` steps. */
+/* Starts step `index` of a launch of `count` steps for active replica number `replica` of a wide model. */
 static lh_status start_wide_step(lh_cuda_fleet *fleet, int replica, int count, int index, lh_error *error) {
     const lh_cuda_engine *engine = fleet->active[replica];
     const lh_cuda_step *step = &fleet->arena.host_steps[replica * count + index];
@@ -196,7 +196,7 @@ static lh_step_metrics read_metrics(const lh_cuda_fleet *fleet, const lh_cuda_pr
     };
 }
 
-/* Recomputes the gradient of a wide model's failed step, because products of later steps have overwritten it. The
+/* Recomputes the gradient of a wide model's failed step, because later steps have overwritten it. The
  * parameters are still those of the failed step. */
 static lh_status recompute_gradient(lh_cuda_fleet *fleet, int column, int count, int index, lh_error *error) {
     if (fleet->library == NULL || index + 1 == count) return LH_OK;
@@ -247,19 +247,18 @@ static lh_status take_all_results(lh_cuda_fleet *fleet, int count, double second
 static int min_int(int a, int b) { return a < b ? a : b; }
 
 /* The number of steps of the next launch, limited by time and memory. Steps of different lengths take different
- * times: with a watchdog the slowest step so far determines the number, and launches at most double. */
+ * times: with a watchdog the slowest step so far determines the number, which at most doubles from launch to launch. */
 static int choose_step_count(const lh_cuda_fleet *fleet) {
-    int arena = fleet->ring.capacity / 2;
+    int most = fleet->ring.capacity / 2;
     if (fleet->library != NULL)
-        arena = min_int(arena, MOST_LAUNCHES / (fleet->active_count * fleet->program->most_launches));
-    else if (fleet->device->watchdog)
-        arena = min_int(arena, 2 * fleet->last_step_count + (fleet->last_step_count == 0));
+        most = min_int(most, MOST_LAUNCHES / (fleet->active_count * fleet->program->most_launches));
+    else if (fleet->device->watchdog) most = min_int(most, 2 * fleet->last_step_count + (fleet->last_step_count == 0));
     double timed = fleet->step_seconds > 0 ? LAUNCH_SECONDS / fleet->step_seconds : 1;
-    int count = timed < arena ? (int)timed : arena;
+    int count = timed < most ? (int)timed : most;
     return count > 1 ? count : 1;
 }
 
-/* Starts a launch and makes the batches of the next one while it runs. */
+/* Runs a launch, makes the batches of the next launch meanwhile, and takes the results. */
 static lh_status launch(lh_cuda_fleet *fleet, lh_error *error) {
     int count = choose_step_count(fleet);
     double start_time = lh_read_clock();
@@ -277,7 +276,7 @@ static lh_status launch(lh_cuda_fleet *fleet, lh_error *error) {
     return status == LH_OK ? take_all_results(fleet, count, seconds, error) : status;
 }
 
-/* Whether all engines wait for steps; searches from the end, because engines are called in turn. */
+/* Whether all active engines wait for steps; searches from the end, because engines are called in turn. */
 static bool are_all_waiting(const lh_cuda_fleet *fleet) {
     for (int i = fleet->active_count - 1; i >= 0; i--)
         if (fleet->active[i]->engine.unreported_steps > 0 || fleet->active[i]->requested_steps == 0) return false;

@@ -65,7 +65,7 @@ void lh_cuda_lanes_close(lh_cuda_lanes *lanes) {
     memset(lanes, 0, sizeof *lanes);
 }
 
-/* Writes `rows` rows of elements_per_row words, starting at row `before`. */
+/* Writes `rows` rows of elements_per_row words, starting at row first_row. */
 static void put_words(char *memory, size_t first_row, size_t rows, size_t elements_per_row, const uint16_t *words) {
     memcpy(memory + first_row * elements_per_row * sizeof *words, words, rows * elements_per_row * sizeof *words);
 }
@@ -105,11 +105,6 @@ lh_cuda_step lh_cuda_make_step(const lh_cuda_layout *layout, const lh_shape *sha
 
 /* --- memory ----------------------------------------------------------------------------------------------------- */
 
-static const lh_lengths *training_lengths(const lh_cuda_fleet *fleet, lh_lengths *fixed) {
-    *fixed = (lh_lengths){NULL, 0, fleet->config.fixed_length, fleet->config.fixed_length, 1};
-    return fleet->config.fixed_length > 0 ? fixed : &fleet->spec->train.lengths;
-}
-
 static size_t find_largest_piece(const lh_cuda_fleet *fleet, const lh_lengths *lengths) {
     size_t largest = 0;
     for (int i = 0; i < lh_lengths_count(lengths); i++) {
@@ -122,10 +117,9 @@ static size_t find_largest_piece(const lh_cuda_fleet *fleet, const lh_lengths *l
 
 lh_status lh_cuda_ring_open(lh_cuda_fleet *fleet, lh_error *error) {
     lh_cuda_ring *ring = &fleet->ring;
-    lh_lengths fixed;
-    const lh_lengths *lengths = training_lengths(fleet, &fixed);
+    const lh_lengths lengths = lh_cuda_get_training_lengths(fleet);
     size_t columns = (size_t)fleet->count, batch = (size_t)fleet->spec->train.batch;
-    ring->piece = find_largest_piece(fleet, lengths);
+    ring->piece = find_largest_piece(fleet, &lengths);
     size_t steps = RING_BYTES / (2 * columns * ring->piece);
     ring->capacity = 2 * (steps < 1 ? 1 : steps > LH_CUDA_MOST_STEPS ? LH_CUDA_MOST_STEPS : (int)steps);
     ring->columns = fleet->count;
@@ -143,7 +137,7 @@ lh_status lh_cuda_ring_open(lh_cuda_fleet *fleet, lh_error *error) {
         status = lh_cuda_check(fleet->driver, fleet->driver->cuStreamCreate(&ring->stream, LH_CUDA_STREAM_APART),
                                "cuStreamCreate", error);
     if (status != LH_OK) return status;
-    return lh_cuda_lanes_open(&ring->lanes, fleet, lh_lengths_find_longest(lengths), fleet->spec->train.batch, error);
+    return lh_cuda_lanes_open(&ring->lanes, fleet, lh_lengths_find_longest(&lengths), fleet->spec->train.batch, error);
 }
 
 void lh_cuda_ring_close(lh_cuda_fleet *fleet) {
@@ -205,7 +199,8 @@ static void choose_batch(lh_cuda_fleet *fleet, int64_t slot, int column) {
     prepared->step.correct2 = 1 / (1 - lh_power(fleet->program->beta2, step + 1));
 }
 
-/* Makes examples; with a number of distinct examples a batch begins where the previous one ended. */
+/* Makes the examples of a step. With config.distinct, each batch begins after the last example of the previous one, and
+ * the first example follows the last. */
 static lh_status make_examples(const lh_cuda_fleet *fleet, const lh_cuda_prepared *prepared, lh_batch *batch,
                                lh_error *error) {
     const lh_cuda_step *step = &prepared->step;
@@ -245,9 +240,9 @@ static void fill_piece(const lh_cuda_fleet *fleet, lh_cuda_lane *lane, int64_t s
 
 typedef struct fill_job {
     lh_cuda_fleet *fleet;
-    int64_t first;
+    int64_t first; /* first slot to fill */
     int slots;
-    atomic_int next;
+    atomic_int next; /* next batch to make, slot * columns + column */
 } fill_job;
 
 static void fill_work(void *argument, int index, int count) {
