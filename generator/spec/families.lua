@@ -1,9 +1,9 @@
 -- Families of attentions: the families of a model, and the settings of each.
 --
 -- In the resolved spec, facets directly in `encoding` apply to all families of a model; encoding.<family> has only the
--- facets that differ, each as a whole. A facet that is off only there states the kind that other places leave out; a
--- score states "none". The encoding added to the embedding belongs to no attention. In a spec, shared facets apply to
--- fewer families: see inherit.lua.
+-- facets that differ, each as a whole. A facet that is off only for a family is present there with the kind that means
+-- off; a score is "none" there. The encoding added to the embedding belongs to no attention. In a spec, shared facets
+-- apply to fewer families: see inherit.lua.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -19,11 +19,12 @@ M.is_name, M.is_facet = lists.to_set(M.NAMES), lists.to_set(M.FACETS)
 
 local MODELS = lists.find(model_fields, function(field) return field.path == "model.kind" end).kinds
 
-function M.list_kinds(name)
-  return lists.map(MODELS, function(kind) return lists.has(kind.families, name) and kind.name or nil end)
+-- The kinds of models that have a family.
+function M.list_kinds(family)
+  return lists.map(MODELS, function(kind) return lists.has(kind.families, family) and kind.name or nil end)
 end
 
--- The families of a model's section, by their names and in order; nil if the kind is unknown.
+-- The names of the families of a model, in order; nil if the model's kind is unknown. model: the section of a spec.
 function M.list(model)
   local kind = model and lists.find(MODELS, function(entry) return entry.name == model.kind end)
   return kind and lists.map(kind.families, function(name)
@@ -31,7 +32,7 @@ function M.list(model)
   end)
 end
 
--- The path of a family's field in the facets that all families share.
+-- For a field below encoding.<family>, the path of the field that all families share; otherwise the path itself.
 function M.make_shared_path(path)
   local name, below = path:match("^encoding%.(%l+)%.(.*)$")
   return M.is_name[name] and "encoding." .. below or path
@@ -52,7 +53,7 @@ function M.count_layers(model, name)
   return name == "encoder" and model.encoder_layers or name ~= "self" and model.decoder_layers or model.layers
 end
 
--- Whether a facet is off, and therefore left out: the facet has no field but the kind that means off.
+-- Whether a facet is off, by the predicate of its page, or because it equals the value that means off (page.off).
 local function is_off(facet, value)
   local page = pages.by_name[facet] or {}
   if page.is_off then
@@ -76,6 +77,7 @@ function M.make_encoding(encoding, name)
   return own
 end
 
+-- The resolved spec with the encoding of one family.
 function M.make_view(resolved, name)
   return setmetatable({ encoding = M.make_encoding(resolved.encoding, name) }, { __index = resolved })
 end
@@ -99,22 +101,23 @@ local function find_differing(encoding, own)
   return next(differs) and differs or nil
 end
 
--- Removes from encoding.<family>, which has every facet of the family, all facets that do not differ. shared: for each
--- family without a table there, the form that the shared score took, and positions with another reading. given: the
--- names of families with a table in the spec; the shared score is that of the first other family.
+-- Removes from encoding.<family>, which has every facet of the family, all facets that do not differ from the shared
+-- ones. shared: for each family without such a table, an encoding with the family's form of the shared score and, if
+-- their reading differs, with its positions. given: the tables of families in the spec, by name. The shared score
+-- becomes that of the first family that has a score and no table in the spec.
 function M.settle(encoding, names, shared, given)
-  local first = lists.any(names, function(name)
+  local scored = lists.any(names, function(name)
     local settled = shared[name] or not given[name] and encoding[name]
     return settled and settled.score and settled.score ~= "none" and settled
   end)
-  if first then
-    encoding.score, encoding.parameters = first.score, first.parameters
+  if scored then
+    encoding.score, encoding.parameters = scored.score, scored.parameters
   end
   for _, name in ipairs(names) do
     local settled = shared[name]
     if settled then
       local own = { positions = rawget(settled, "positions") }
-      if first and not are_equal(settled.score, first.score) then
+      if scored and not are_equal(settled.score, scored.score) then
         own.score, own.parameters = settled.score, settled.score ~= "none" and settled.parameters or nil
       end
       encoding[name] = next(own) and own or nil

@@ -2,20 +2,22 @@
 --
 -- Fields of a page:
 --   name, doc, fingerprints, used, shared   as for a kind in schema.lua
---   fields    lists of its fields in the spec, by name, as in schema.lua; two pages may share a field. words: the names
---             of the setting in other libraries
---   title     its usual name
---   of        a function of its settings in the spec, which returns
---     routine     its functions: <routine>_update in kernels/cpu/<header>.h, <routine>_piece in `kernels`, files of
---                 kernels/, and lh_ref_<routine>_update in kernels/ref
---     states      names of the vectors that it stores in addition to the parameters, in order
+--   fields    lists of the optimiser's fields in the spec, as in schema.lua, but with `name` in place of path and only;
+--             two pages may share a list. words: the names of the setting in other libraries
+--   title     the optimiser's usual name
+--   of        a function of the optimiser's settings in the spec, which returns
+--     routine     the name in functions: <routine>_update in kernels/cpu/<header>.h, <routine>_piece in `kernels`,
+--                 files of kernels/, and lh_ref_<routine>_update in kernels/ref
+--     title       the usual name with these settings, if it differs from the page's
+--     states      names of the vectors that the optimiser stores in addition to the parameters, in order
 --     constants   arguments of the CPU's call, in order: { type, name, value }, or with `values` of a struct
---     numbers     constants of device code: { name, value }, or { name, rest }: 1 - rest; struct: of a step's numbers
+--     numbers     constants of device code: { name, value }, or { name, rest } for the value 1 - rest
+--     struct      the name of the struct that holds a step's numbers in device code
 --     corrects    { beta1, beta2 } if the host computes rate / (1 - beta1^t) and 1 / (1 - beta2^t), else false
 --     decay       the share per unit of the learning rate that parameters lose (spread_decay in kernels/cpu/adamw.h),
 --                 or false
 --     formula     the lines of its formula; source: the paper
--- A new optimiser needs its page, its kernels, a twin in kernels/ref and its declaration in kernels/ref/ref.h.
+-- A new optimiser needs a page, its kernels, a twin in kernels/ref and the twin's declaration in kernels/ref/ref.h.
 
 local features = require("spec.rules.features")
 

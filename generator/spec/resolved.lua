@@ -1,7 +1,7 @@
 -- A resolved spec as text: the output of `check --print`.
 --
--- Input: a resolved spec, its origins by path (validate.lua). Output: one line per field with its value and the value's
--- origin.
+-- Input: a resolved spec, its origins by path (validate.lua). Output: a line with the spec's id and source, then one
+-- line per field with the field's value and the value's origin.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -31,12 +31,13 @@ function M.format_value(value)
   end))
 end
 
--- Printers of fields whose names users choose: parameters of a score, options of a task or a network.
+-- Formatters of the entries of fields with these types, whose names users choose: parameters of a score, options of a
+-- task, options of a network.
 local NAMED = { parameters = parameters.format, options = show, settings = show }
 
 function M.format(resolved, origins)
   local rows = {}
-  local fields = lists.collect(schema.fields, function(field) -- those of a family follow its table
+  local fields = lists.collect(schema.fields, function(field) -- a family's fields follow the family's table
     return lists.join({ field }, schema.copies[field.family] or {})
   end)
   for _, field in ipairs(fields) do

@@ -4,7 +4,8 @@
 -- Input: none. Output: M.fields, in the order in which they are resolved and printed; M.copies by family: copies of the
 -- facets' fields below encoding.<family>; M.at by path, M.children by path: both contain the copies too.
 -- An entry is
---   path, doc      the field's path, and one line that describes the field
+--   path, doc      the field's path, and one line that describes the field; `name`, the last part of the path, is set
+--                  here
 --   type           table, kind, choice, integer, number, boolean, lengths, keep, score, parameters, source (a user's C
 --                  file), lines (of pairs of tokens), network (a user's Lua file), checkpoint (of a trainer), file (any
 --                  other), symbols, options (of a task), settings (of a network), by (axes of an evaluation), name (of
@@ -12,7 +13,8 @@
 --   default        a value, or a function of the spec resolved so far, which `default_text` describes in words; with
 --                  the words alone, the plan derives the value
 --   required       true: the field has no default; optional: true: absent unless given
---   min, max       inclusive; above, below: exclusive; multiple: a number that divides the value
+--   min, max       inclusive; above, below: exclusive; multiple: a number that divides the value; word: a string that
+--                  is valid in place of a number
 --   unit           what a number counts
 --   left_out       a value that is absent from the resolved spec, or a kind whose table is absent if it holds nothing
 --                  else: a spec means the same with it and without. For a table also "empty": the table is absent if it
@@ -89,7 +91,8 @@ local function add_field(field)
   end
 end
 
--- The field of a family. Its default is computed from a view of the resolved spec that has the family's own facets.
+-- A copy of a facet's field for encoding.<family>. A default that is a function is called with a view of the resolved
+-- spec that has the family's own facets.
 local function copy_field(family, field)
   local copy = lists.merge(field, { family = family })
   copy.path, copy.fingerprints = field.path:gsub("^encoding%.", "encoding." .. family .. "."), nil
@@ -203,8 +206,8 @@ local function describe_field(field)
   return out
 end
 
--- The reference of the spec, a paragraph per field: `all` fields, or the fields of a section or below a `path`, or by
--- default the fields that most specs need. If no field has the path: nil and the nearest path.
+-- The reference of the spec, a paragraph per field: `all` fields, or the fields at and below a `path`, or by default
+-- the fields that most specs need. If no field has the path: nil and the nearest path, or nil.
 function M.format_fields(all, path)
   local out, left = {}, 0
   for _, field in ipairs(M.fields) do

@@ -32,8 +32,9 @@ local function find_choice(context, given)
   return choice
 end
 
--- Refuses fields of a section that belong to another choice. existing: the existing choices by name, nil if they are
--- unknown; choice: the words for the choice in messages.
+-- Refuses fields of a section that need another field (`with` in schema.lua) that is not given. existing: a table with
+-- the names of the given fields of this sort as keys; nil if they are unknown: then nothing is refused. choice: the
+-- words for the given fields in messages.
 local function refuse_strangers(context, section, given, existing, choice)
   for _, field in ipairs(existing and schema.children[section] or {}) do
     local node = field.with and given.fields[field.name]
@@ -61,8 +62,8 @@ function M.drop_replaced_task(context)
 end
 
 -- Settles the labels in the loss, all labels or only counted labels (mask 1). facts.loss becomes "all" or "counted", or
--- nil if the task masks no label (facts.mask holds the header's words about masks). The resolved task states only an
--- unusual value: "all" for files, "counted" for samplers.
+-- nil if the task masks no label. facts.mask: the usual labels by the model, or nil (tasks.lua). The resolved task
+-- states only "all" for examples in files, and only "counted" for other tasks.
 local function settle_loss(context, given, facts)
   local task, node = context.resolved.task, given.fields.loss
   local in_files = facts.data and not facts.data.made
@@ -84,7 +85,8 @@ function M.check_model(context)
   end
 end
 
--- Settles the task and sets context.task, its facts. The kind of a user's own task is the name of its file.
+-- Settles the task and sets context.task, the task's facts. The kind of a user's own task is the name of its file
+-- without .c.
 function M.settle_task(context)
   local given, task = context.root.fields.task, context.resolved.task
   if not task or not tree.is_table(given) then

@@ -21,8 +21,8 @@ local function is_default(context, path)
   return origin ~= nil and origin.default == true
 end
 
--- The formula of a score, or nil. Positions that only a score reads are sampled anew for every block. family: the owner
--- of the encoding, nil for the shared encoding; user: the family that uses the formula.
+-- The formula of a score, or nil. Unless the spec states the draw, positions that a score reads are sampled anew for
+-- every block. family: the owner of the encoding, nil for the shared encoding; user: the family that uses the formula.
 local function resolve_formula(context, texts, encoding, family, user)
   local nodes, path = values.get_formula(context, family), family and "encoding." .. family or "encoding"
   local model = context.resolved.model
@@ -36,10 +36,11 @@ local function resolve_formula(context, texts, encoding, family, user)
   return formula
 end
 
--- The two sides of cross-attention have positions of two sequences, and a distance is their difference; the reading of
--- the paper's system, which samples distances instead, is the default of the other attentions alone. encoding: the
--- family's encoding; own: its table in the spec. Returns a function that undoes the change if nothing reads distances;
--- otherwise context.read_otherwise has the requested reading.
+-- Sets positions.reading of cross-attention to "difference": queries and keys have positions of two sequences, and a
+-- distance is the difference of these positions. Readings that sample distances are for the other attentions alone.
+-- encoding: the family's encoding; own: encoding.cross of the resolved spec, or nil. Returns a function to call once
+-- the score is known: if nothing reads distances, it undoes the change; otherwise, if the spec states another reading,
+-- it sets context.read_otherwise to { path, value } of that reading.
 local function settle_cross(context, encoding, own)
   local given, shared, path = encoding.positions, "encoding.positions.reading", "encoding.cross.positions.reading"
   path = own and context.origins[path] ~= context.origins[shared] and path or shared
@@ -57,8 +58,8 @@ local function settle_cross(context, encoding, own)
   end
 end
 
--- The formula that cross-attention gets from a shared score, or nil if it does not take the score. A trial comes first:
--- mistakes of the score are reported where the score is traced alone.
+-- The formula that cross-attention gets from a shared score, or nil if it does not take the score. A trial, whose
+-- errors are not reported, finds out whether the score reads positions: then cross-attention does not take it.
 local function inherit_formula(context, texts, encoding, family)
   local trial = setmetatable({ diagnostics = diagnostics.new(), origins = {} }, { __index = context })
   local tried = setmetatable({ positions = lists.copy(encoding.positions) }, { __index = encoding })

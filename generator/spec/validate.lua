@@ -1,13 +1,31 @@
 -- Applies the schema to a loaded spec, then the rules between fields.
 --
 -- Input: the result of load.load, diagnostics, the tasks. Output: the resolved spec, a plain nested table with id,
--- source and every field that applies to it, and info = { origins, warnings, task, files, score, network, init }:
--- the origin of each value, by path, as text ("spec/runs/x.lua:4:12", "--set a.b=v", "default"); warnings, which stop
--- nothing; the task's facts; the places of the files that the trainer reads; the formula { root, builder, parameters }
--- of the score (spec/score/score.lua), { families } for several formulas, or nil without a score; the file { path, text
--- } of a user's own network, or nil; the checkpoint that runs begin with (first_checkpoint.lua), or nil.
--- Invariants: reports every error it can find in one run; pure apart from diagnostics; integers come out as integers,
--- other numbers as floats, lengths as { first, last, step } or { list }; the same spec gives the same table.
+-- source and every field that applies to it, and info, a table with
+--   origins    the origin of each value, by path, as text: "spec/runs/x.lua:4:12", "--set a.b=v" or "default"
+--   warnings   a list of texts about values that are valid but probably not intended, or that were dropped
+--   task       the facts of the task (task/tasks.lua)
+--   files      the places { shown, real } of the files that the trainer reads, by the names of their fields
+--   score      the formula { root, builder, parameters } of the score (score/score.lua); nil without a score; for an
+--              encoder-decoder { families }, the formulas by family
+--   network    the file { path, text } of a user's own network, or nil
+--   init       the checkpoint with which runs begin (reading/first_checkpoint.lua), or nil
+-- Invariants: reports every error it can find in one run; changes only the diagnostics; reads only files that the spec
+-- names; integers come out as integers, other numbers as floats, lengths as { first, last, step } or { list }; the same
+-- spec gives the same table.
+--
+-- The context, which the modules of spec/ pass around, has the fields task, files, score and init of info, and
+--   diagnostics, tasks   as given to M.resolve; loaded: the result of load.load
+--   root                 the spec's tree after inherit.lua; settle.lua may replace it
+--   resolved             the resolved spec so far; invalid fields are nil
+--   origins              the origins of values, by path, as in nodes of tree.lua
+--   partial              by the path of a table: whether a preset of the table or of a table above it is missing
+--   dropped              warnings about fields that --set made invalid and that were therefore dropped
+--   formulas             the nodes { score, parameters } by family, or under "encoding" (values.lua)
+--   own_task             the facts of a user's own sampler, or nil; own_network: as info.network
+--   options_node         the node of task.options, or nil
+--   read_otherwise       { path, value }: the reading of positions that cross-attention cannot have, or nil
+--   good                 for rules: whether there was no error before them
 
 local checkpoint = require("spec.reading.first_checkpoint")
 local diagnostics = require("base.diagnostics")
@@ -64,9 +82,9 @@ local function report_unknown_field(context, node, path, kind, legal)
   if families.is_name[family] and below == "" then
     return report_unknown_family(context, node, path)
   elseif families.is_name[family] and below == "additive" then
-    local preset = node.origin.path and node.origin.path ~= context.loaded.source
+    local is_in_preset = node.origin.path and node.origin.path ~= context.loaded.source
     return add(context, node, path, "vectors of positions are added to the tokens, before any attention",
-      "encoding.additive, which applies to both streams", preset
+      "encoding.additive, which applies to both streams", is_in_preset
         and ("encoding.%s uses this preset: write the other facets of it there"):format(family) or nil)
   end
   local field, parent = schema.at[path], path:match("^(.*)%.[^%.]*$")
@@ -83,13 +101,14 @@ local function report_unknown_field(context, node, path, kind, legal)
     table.concat(expected, ", "), make_hint)
 end
 
--- Whether the model has the family of attentions to which a field belongs.
+-- Whether a field applies to the model: all fields do, except encoding.<family> if the model lacks the family.
 local function applies_to(context, field)
   return field.path ~= "encoding." .. (field.family or "")
     or lists.has(families.list(context.resolved.model) or {}, field.family)
 end
 
--- A table in which some values need no name, with all values under their names.
+-- A table's node in which values without a name are moved into the field for them (`items` in schema.lua). The node
+-- itself if there are no such values, or if the field is given too.
 local function name_items(node, path)
   local name = schema.at[path] and schema.at[path].items
   if not name or #node.items == 0 or node.fields[name] then
@@ -99,12 +118,13 @@ local function name_items(node, path)
   return { origin = node.origin, fields = lists.merge(node.fields, { [name] = under }), items = {} }
 end
 
--- Reports positional values and fields that a table of this kind does not have.
+-- Reports positional values and fields that a table of this kind does not have; drops such fields if they are marked
+-- `unstated` (tree.merge). kind: nil if the table has no kinds, false if its kind is wrong or unknown.
 local function check_names(context, node, path, kind)
   if #node.items > 0 then
     add(context, node.items[1], locate.join(path, 1), "a value without a name", "name = value")
   end
-  local legal = lists.map(schema.children[path], function(child) -- kind is false if it is wrong
+  local legal = lists.map(schema.children[path], function(child)
     return (kind == false or schema.allows(child, kind)) and applies_to(context, child) and child or nil
   end)
   local allowed = lists.to_set(lists.get_names(legal))
@@ -142,7 +162,7 @@ end
 local function read_children(context, path, node, into)
   local kind
   node = name_items(node, path)
-  -- partial: a preset of this table, or of one above it, is missing (load.lua); it may have set fields that are absent.
+  -- partial: a preset of this table, or of a table above it, is missing, and may have set fields that are absent here.
   local partial = node.partial or context.partial[path:match("^(.*)%.[^%.]*$") or ""]
   context.partial[path] = partial
   local kind_field = schema.at[path == "" and "kind" or path .. ".kind"]
@@ -179,8 +199,9 @@ function read_table(context, field, node, into)
   if node or not field.required then
     read_children(context, field.path, node or tree.make_table(DEFAULT), inner)
   end
-  local alone = next(inner) ~= nil and next(inner, (next(inner))) == nil
-  if field.left_out and inner.kind == field.left_out and alone or field.left_out == "empty" and next(inner) == nil then
+  local has_one_field = next(inner) ~= nil and next(inner, (next(inner))) == nil
+  if field.left_out and inner.kind == field.left_out and has_one_field
+    or field.left_out == "empty" and next(inner) == nil then
     into[field.name] = nil
   end
 end

@@ -32,13 +32,13 @@ function M.make_hint(path, legal, root)
     return meant.hint
   end
   local flags = trainer_flags.read(root)
-  local own = "--" .. name:gsub("_", "-")
-  local flag = flags[own] and own or meant.flags[1]
+  local own_flag = "--" .. name:gsub("_", "-")
+  local flag = flags[own_flag] and own_flag or meant.flags[1]
   local similar = not field and not flag and not meant.hint and nearest.find(name, legal)
   local similar_path = similar and parent and parent .. "." .. similar or similar
-  field = field or similar_path or find_namesake(name, flags[own])
-  local of_flag = not field and flag and lists.find(schema.fields, function(entry) return entry.flag == flag end)
-  field = field or of_flag and of_flag.path
+  field = field or similar_path or find_namesake(name, flags[own_flag])
+  local flag_field = not field and flag and lists.find(schema.fields, function(entry) return entry.flag == flag end)
+  field = field or flag_field and flag_field.path
   if field then -- named by its name alone in the user's table, otherwise by its path
     return ('did you mean "%s"? Meaning: %s'):format(get_table(field) == parent and field:match("[^%.]*$") or field,
       schema.at[field].doc)

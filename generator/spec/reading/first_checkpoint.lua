@@ -1,8 +1,9 @@
--- The checkpoint whose parameters a run begins with (`init`), as far as the file's header describes them.
+-- The checkpoint whose parameters a run begins with (`init`), as far as the file's header describes the checkpoint.
 --
 -- Input: the context of validate.lua with the places of files, the node of the field. Output: { shown, checksum,
 -- model_digest, id, entries }, or nil if there is no checkpoint or after an error: the file's displayed name; the
--- trainer's checksum, which identifies the file's bytes; the digest of its model; its tensors from safetensors.lua.
+-- trainer's checksum, which identifies the file's bytes; the digest of its model and the id of its spec, nil if the
+-- header lacks them; its tensors from safetensors.lua.
 -- Only the trainer reads the data behind the header, and compares the data with the checksum.
 
 local safetensors = require("base.safetensors")

@@ -1,9 +1,10 @@
 -- Facets that a spec gives for all attentions of an encoder-decoder, and the attentions that take each of them over.
 --
 -- A causal mask and a window apply to the decoder's self-attention alone. Lines, vectors of distances and a score that
--- reads positions or indices do not apply to cross-attention, and facets of a preset with made_for apply to that family
--- alone. A family whose own table names a facet takes it: the fields in its table are merged over the shared fields.
--- Lines and projections have no kinds: { kind = "none" } leaves them out, as it does a score (score/entries.lua).
+-- reads positions or indices do not apply to cross-attention. Facets of a preset with made_for, except positions, apply
+-- to that family alone. A family whose own table names a facet takes it: the fields in its table are merged over the
+-- shared fields. Lines and projections have no kinds: { kind = "none" } leaves them out, as it does a score
+-- (score/entries.lua).
 --
 -- Input: a spec's tree with its presets (load.lua), or a resolved encoding. Output:
 --   M.inherit          the spec's tree, in which the families' tables contain the shared facets that they take over
@@ -35,16 +36,16 @@ function M.mark(own)
   end) or own
 end
 
--- Whether a family takes over a facet that is given for all families.
-local function takes_over(facet, node, name)
-  if node.made_for and node.made_for ~= name and facet ~= "positions" then
+-- Whether a family takes over a facet that is given for all families. node: the facet's node.
+local function takes_over(facet, node, family)
+  if node.made_for and node.made_for ~= family and facet ~= "positions" then
     return false
   end
-  local page = pages.by_name[facet] or {} -- parameters have none
+  local page = pages.by_name[facet] or {} -- parameters have no page
   if page.decoders and page.decoders[get_value(node, "kind")] then
-    return name == "decoder"
+    return family == "decoder"
   end
-  return name ~= "cross" or not page.by_place -- for a score, M.reads_places decides later
+  return family ~= "cross" or not page.by_place -- for a score, settle_encoding.lua decides later
 end
 
 -- Whether a family's own table states a facet; a score and its parameters count as one.
@@ -54,7 +55,8 @@ local function states(own, facet)
     or facet == "parameters" and fields.score ~= nil
 end
 
--- Whether a facet without kinds is stated as left out; fields from before that are `unstated` (tree.merge).
+-- Whether a facet without kinds is stated as left out, by { kind = "none" }. Fields that a parent gave are then marked
+-- `unstated` (tree.merge).
 local function is_left_out(facet, node)
   if not (pages.by_name[facet] or {}).without_kinds or get_value(node, "kind") ~= "none" then
     return false
@@ -74,18 +76,18 @@ local function drop_left_out(own)
   end) or own
 end
 
--- Returns the shared facets that a family takes over in addition to its own table, or nil; and whether it leaves some
--- out.
-local function inherit_facets(direct, name, own)
-  local new, less = tree.make_table(direct.origin), false
-  for facet, node in next, direct.fields do
-    local decides = facet == "parameters" and direct.fields.score or node
-    local taken = not is_left_out(facet, tree.is_table(own) and own.fields[facet] or nil)
-      and (states(own, facet) or takes_over(facet, decides, name))
-    new.fields[facet] = taken and node or nil
-    less = less or not taken
+-- Returns a table of the shared facets, which are the fields of `shared`, that a family takes over; and whether the
+-- family leaves some of them out. own: the family's table, or nil.
+local function inherit_facets(shared, family, own)
+  local new, leaves_some = tree.make_table(shared.origin), false
+  for facet, node in next, shared.fields do
+    local deciding = facet == "parameters" and shared.fields.score or node
+    local is_taken = not is_left_out(facet, tree.is_table(own) and own.fields[facet] or nil)
+      and (states(own, facet) or takes_over(facet, deciding, family))
+    new.fields[facet] = is_taken and node or nil
+    leaves_some = leaves_some or not is_taken
   end
-  return new, less
+  return new, leaves_some
 end
 
 function M.inherit(root)
@@ -93,33 +95,33 @@ function M.inherit(root)
   if not tree.is_table(encoding) then
     return root
   end
-  local direct, laid, model = tree.make_table(encoding.origin), drop_left_out(encoding), root.fields.model
+  local shared, inherited, model = tree.make_table(encoding.origin), drop_left_out(encoding), root.fields.model
   local names = families.list({ kind = get_value(model, "kind"), encoder_layers = get_value(model, "encoder_layers") })
-  for name, node in next, laid.fields do
-    direct.fields[name] = families.is_facet[name] and node or nil
+  for name, node in next, inherited.fields do
+    shared.fields[name] = families.is_facet[name] and node or nil
   end
   for _, name in ipairs(families.NAMES) do
     local own = encoding.fields[name]
-    laid.fields[name] = own and entries.merge(inherit_facets(direct, name, own), drop_left_out(own))
+    inherited.fields[name] = own and entries.merge(inherit_facets(shared, name, own), drop_left_out(own))
   end
-  local relative = direct.fields.relative
+  local relative = shared.fields.relative
   for _, name in ipairs(names and names[2] and names or {}) do
-    local new, less = inherit_facets(direct, name)
-    less = less or name == "decoder" and get_value(relative, "kind") == "shaw"
-      and relative.fields.sides == nil -- its queries see keys on one side only (settle_encoding.lua)
-    laid.fields[name] = laid.fields[name] or less and new or nil
+    local facets, leaves_some = inherit_facets(shared, name)
+    local sees_one_side = name == "decoder" and get_value(relative, "kind") == "shaw"
+      and relative.fields.sides == nil -- settle_encoding.lua sets the decoder's sides
+    inherited.fields[name] = inherited.fields[name] or (leaves_some or sees_one_side) and facets or nil
   end
   local new = tree.copy(root)
-  new.fields.encoding = laid
+  new.fields.encoding = inherited
   return new
 end
 
--- Whether a score, given as text, depends on the positions of query and key.
+-- Whether a score, given as text, depends on the positions or indices of query and key.
 function M.reads_places(formula)
   return placement.mentions(formula, PLACES)
 end
 
--- Whether cross-attention asks for a score in an encoding's table of the spec, or nil.
+-- Whether a spec states a score for cross-attention. encoding: the node of the encoding's table in the spec, or nil.
 function M.asks_for_score(encoding)
   return encoding ~= nil and states(encoding.fields.cross, "score")
 end
@@ -130,20 +132,21 @@ local function get_table(value)
   return type(value) == "table" and value or {}
 end
 
--- Returns the value that a spec must state for a family's own facet to obtain the facet of the resolved spec.
-local function spell_facet(encoding, name, page)
+-- Returns the value that a spec must state for a family's own facet to obtain the facet of the resolved spec; nil if it
+-- need not state the facet.
+local function spell_facet(encoding, family, page)
   local facet = page.name
-  local own, all = get_table(encoding[name])[facet], encoding[facet]
-  local held = takes_over(facet, { fields = { kind = { value = get_table(all).kind } } }, name)
-  if held or all == nil then
+  local own, all = get_table(encoding[family])[facet], encoding[facet]
+  local is_inherited = takes_over(facet, { fields = { kind = { value = get_table(all).kind } } }, family)
+  if is_inherited or all == nil then
     return own
   end
   own = own or all
   return get_table(own).kind ~= (get_table(page.off).kind or "none") and own or nil
 end
 
--- Adds the field `sides` to learned vectors of distances to both sides, unless the decoder has the same vectors to the
--- left: then a spec without the field in both tables resolves to this encoding.
+-- Adds the field `sides` to shared learned vectors of distances to both sides. But if the decoder has the same vectors
+-- to the left, removes the decoder's instead: then a spec without the field in both tables resolves to this encoding.
 local function spell_sides(new)
   local own, all = get_table(get_table(new.decoder).relative), get_table(new.relative)
   if all.kind ~= "shaw" or all.sides then

@@ -1,11 +1,13 @@
 -- Reads a spec file into one tree, with the presets and specs that it uses and the overrides of the command line.
 --
--- Input: a path, overrides, the repository root. Output: { id, source, root, tree, texts, place, read_file }: base name
--- and display path, the root, a tree (tree.lua) in which every `use` is replaced by the table that it names, the texts
--- of the files by display path, and functions that find and read a file which the spec names. The schema is applied
--- later.
--- A table whose preset does not exist is marked `partial`, and reading continues, so that other mistakes in it are also
--- reported.
+-- Input: a path, overrides, the repository root. Output, before the schema is applied, a table with
+--   id, source   the file's base name without .lua, and its display path; root: the path of the repository
+--   tree         a tree (tree.lua) in which every `use` is replaced by the table that it names
+--   texts        the texts of the files by display path
+--   place(origin, name)   the place { shown, real } of a file that a value with this origin names
+--   read_file(origin, name)   such a file's display path and text, or its display path, nil and a message
+-- A section in which a preset is missing is marked `partial`, and reading continues, so that other mistakes in the
+-- section are also reported.
 -- Invariants: reads files, writes no file; errors go to diagnostics; no file uses itself, directly or through others.
 --
 -- Order of merging. A section has at most one parent: the preset or spec that the section's own `use` names; otherwise
@@ -79,7 +81,7 @@ local function check_functions(state, text, path)
 end
 
 -- Reports a problem with a whole file. If the file is not valid Lua, all constructs of other languages are reported at
--- once; Lua's own message is reported only if no such construct comes before its place.
+-- once; Lua's own message is reported only if no such construct is on the line of the message or above.
 local function report_problem(state, shown, text, problem)
   local explained = false
   for _, mistake in ipairs(problem.syntax and common_mistakes.find(text) or {}) do
@@ -93,8 +95,9 @@ local function report_problem(state, shown, text, problem)
   end
 end
 
--- Runs one file; returns { real, relative, shown, tree } or nil. `used`: the origin that named the file, nil for the
--- main file. given: { text, origin } in place of the file's own text; origin(path): the origin of the value at a path.
+-- Runs the file at the path `real`, once; returns { real, relative, shown, tree }, or nil after an error. relative: the
+-- display path of a file outside the root. `used`: the origin that named the file, nil for the main file. given:
+-- { text, origin } in place of the file's own text; origin(path): the origin of the value at a path.
 local function open_file(state, real, relative, used, given)
   if state.files[real] ~= nil then
     return state.files[real] or nil
@@ -179,7 +182,8 @@ local function closes_cycle(state, chain, file, node, field)
   return names ~= nil
 end
 
--- The `use` of a section's own table (encoding.kind is a short form), the name of its field, and the table without it.
+-- The node of `use` in a section's own table (encoding.kind is a short form), the path of that field, and the table
+-- without the field; nil, nil and the table if there is no `use`.
 local function split_use(state, section, own, path)
   if not tree.is_table(own) then
     return nil, nil, own
@@ -203,7 +207,8 @@ local function merge_section(section, base, over)
   return sections.merge(section, section == "encoding" and inherit.mark(base) or base, over)
 end
 
--- A section of the file that a `use` in `file` names; nil after an error, or if the named file lacks the section.
+-- A section of the file that a `use` in `file` names; an empty table if a named spec lacks the section; nil after an
+-- error.
 local function resolve_use(state, file, section, use, field, chain)
   local parent, whole = open_use(state, file, section, use, field)
   if not parent or closes_cycle(state, chain, parent, use, field) then
@@ -227,7 +232,7 @@ local function expand_scores(state, file, own, chain, path)
   })
 end
 
--- Families of attentions in an encoding's own table, each merged over the table that it uses.
+-- An encoding's own table, in which the table of each family of attentions is merged over the preset that it uses.
 local function resolve_families(state, file, own, chain)
   local found = tree.is_table(own) and tree.copy(own)
   for _, name in ipairs(found and families.NAMES or {}) do
@@ -238,7 +243,8 @@ local function resolve_families(state, file, own, chain)
   return found or own
 end
 
--- A section's own table in `file`, merged over its parent. path: that of the table, if it is not the section itself.
+-- A section's own table in `file`, merged over its parent; and whether the table has a `use`. path: that of the table,
+-- if it is not the section itself.
 function resolve_own(state, file, section, own, chain, path)
   if section == "encoding" then
     own = expand_scores(state, file, own, chain, path or section)
@@ -319,7 +325,7 @@ local function make_state(options)
 end
 
 -- Returns the result of M.load for a file whose parents are known; nil after errors. If all errors are missing presets,
--- the result remains, and the tables that a missing preset would have filled are marked `partial`.
+-- the result remains, and the sections with a missing preset are marked `partial`.
 local function finish(state, file, id, before)
   local unknown = state.unknown
   state.partial = {} -- sections to which a missing preset belongs

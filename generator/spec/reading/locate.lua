@@ -41,13 +41,14 @@ local function find_quoted_end(text, i)
   return #text
 end
 
--- The end of a long bracket ([[ or [==[) that starts at byte i, or nil if it has no end.
+-- The last byte of a long bracket ([[ or [==[) that starts at byte i: the end of the text if the bracket is not closed;
+-- nil if none starts there.
 local function find_long_end(text, i)
   local equals = text:match("^%[(=*)%[", i)
   return equals and (select(2, text:find("]" .. equals .. "]", i, true)) or #text)
 end
 
--- The first byte after blanks and comments from byte i on.
+-- The first byte after blanks and comments from byte i on; nil at the end of the text.
 local function skip_blank(text, i)
   while true do
     i = text:find("%S", i)
@@ -123,18 +124,19 @@ local function has_symbol(token, text)
   return token ~= nil and token.type == "symbol" and token.text == text
 end
 
--- The key written at token i: its path component, or nil for a positional value or a computed key; and the token at
--- which the value starts.
+-- The key written at token i, as a component of a path, and the index of the token at which the value starts. For a
+-- positional value: nil and i. For a computed key: nil and the index of the token after the value.
 local function read_key(tokens, i)
-  local token, key = tokens[i], tokens[i + 1]
-  if token.type == "name" and has_symbol(key, "=") then
+  local token, second = tokens[i], tokens[i + 1]
+  local is_in_brackets = second and has_symbol(tokens[i + 2], "]") and has_symbol(tokens[i + 3], "=")
+  if token.type == "name" and has_symbol(second, "=") then
     return token.text, i + 2
   elseif not has_symbol(token, "[") then
     return nil, i
-  elseif key and has_symbol(tokens[i + 2], "]") and has_symbol(tokens[i + 3], "=") and key.type == "string" then
-    return key.text:match("^['\"](.*)['\"]$") or key.text, i + 4
-  elseif key and has_symbol(tokens[i + 2], "]") and has_symbol(tokens[i + 3], "=") and key.type == "number" then
-    return math.tointeger(tonumber(key.text)), i + 4
+  elseif is_in_brackets and second.type == "string" then
+    return second.text:match("^['\"](.*)['\"]$") or second.text, i + 4
+  elseif is_in_brackets and second.type == "number" then
+    return math.tointeger(tonumber(second.text)), i + 4
   end
   return nil, skip_expression(tokens, i)
 end
@@ -172,7 +174,8 @@ local function read_table(tokens, i, path, places)
 end
 
 -- Positions of all fields of the returned table by path: { ["eval.lengths.list[3]"] = { line, col } }. The position of
--- a field is its key's, of a list item its value's; "" is the table itself, or the `return`, or the first line.
+-- a field is its key's, of a list item its value's. "" has the position of the table; of the `return` if the file
+-- returns something else; of the text's first byte if there is no `return`.
 function M.find_fields(text)
   local tokens, depth, last_return = M.tokenise(text), 0, nil
   for i, token in ipairs(tokens) do
@@ -200,7 +203,7 @@ function M.find_place(places, path)
   return places[path]
 end
 
--- Every comparison, branch and boolean operator inside a function body: { text, line, col }.
+-- Every token of M.INSTEAD inside a function body, in the form of M.tokenise.
 function M.find_forbidden(text)
   local found, blocks, inside = {}, {}, 0
   for _, token in ipairs(M.tokenise(text)) do

@@ -53,8 +53,8 @@ local function parse_set(d, set)
   return node
 end
 
--- Merges overrides { { path, text }, ... } over the main file's own tree. A section's use and encoding.kind replace
--- each other.
+-- Merges overrides { { path, text }, ... } over the main file's own tree. A --set of encoding.use or encoding.kind
+-- replaces both fields of the file.
 function M.apply(file, sets, d)
   local all
   for _, set in ipairs(sets) do

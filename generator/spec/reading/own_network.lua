@@ -1,7 +1,8 @@
 -- A user's own network: a Lua file that returns function(net, model). It runs with the limits of specs (sandbox.lua).
 --
--- Input: the text of the file, line ends "\n". Output: its function; the function's result, or nil and the problem as {
--- what, line, col, expected, hint }. handles.lua makes the arguments `net` and `model`. Invariants: every call compiles
+-- Input: the text of the file, line ends "\n". Output: the text's function (M.open), or the result of a caller's
+-- function that calls it (M.run); after an error, nil and the problem as { what, line, col, expected, hint }.
+-- network/graph/handles.lua makes the arguments `net` and `model`. Invariants: every call compiles
 -- the text anew, so that no state passes from one network to the next; a description can reach only its arguments and
 -- the functions below.
 
@@ -18,7 +19,8 @@ local RETURNS = "return function(net, model) ... end"
 
 local LONGEST_MESSAGE = 200
 
--- Ends a description with the user's message: `assert(width > 16, "the gate needs more")`.
+-- The `assert` of descriptions: if the condition is false, the description ends with the user's message, as in
+-- assert(width > 16, "the gate needs more").
 local function assert_that(condition, message)
   if condition then
     return condition
@@ -48,8 +50,8 @@ function M.open(text)
   return describe
 end
 
--- Calls build(describe, chunk) with the text's function and the name of its source; returns its result, or nil and the
--- problem. build runs under the function's limits.
+-- Calls build(describe, source) with the text's function and the name that debug.getinfo reports as the function's
+-- source; returns the result of build, or nil and the problem. build runs under the limits of the sandbox.
 function M.run(text, build)
   local describe, problem = M.open(text)
   if not describe then

@@ -19,7 +19,7 @@ local M = {}
 
 M.INSTRUCTIONS = 5000000    -- instructions of a budget; tracing a score of our presets takes less than a hundredth
 M.MEMORY = 128 * 1024       -- KiB; the launcher limits the address space as well
-local SAFE_JOINS = 4        -- joins of texts in a file; more could multiply all memory in one instruction
+local SAFE_JOINS = 4        -- operators .. in a file, each of which could join all texts; with more, MEMORY falls
 local STEP = 1000           -- instructions between two checks of usage
 local COLLECTION = 100000   -- instructions that a full garbage collection counts as
 local KB_OF_WORK = 4        -- KiB of memory that count as an instruction, if one instruction can visit all memory
@@ -29,7 +29,7 @@ M.SOURCE = "=" .. CHUNK -- the source of a text's functions, as debug.getinfo re
 
 -- A dialect: the functions that a file may call, and the words for the file in messages.
 --   functions, names   the functions by name, and their names, sorted
---   noun, returns      "a spec"; what stands at its end
+--   noun, returns      the word for a file, "a spec"; the statement with which a file must end
 local SPEC = { functions = traced.functions, names = traced.names, noun = "a spec", returns = "return { ... }" }
 
 -- An environment that contains the functions alone; the text cannot reach its metatable.
@@ -92,7 +92,8 @@ end
 
 local LITTLE = "a spec that describes, and computes little"
 
--- Describes an error as { what, word, expected, hint }; an error of our own code is raised again.
+-- Describes an error as { what, word, expected, hint }, with `line` if the error has one, and with `assigned` if a
+-- global is set. An error of our own code is raised again.
 local function describe_failure(err, co, dialect)
   if type(err) == "table" and err.name then
     return describe_global(err, dialect)
@@ -126,17 +127,19 @@ function M.make_budget()
   return { instructions = M.INSTRUCTIONS }
 end
 
--- The number of instructions between checks, and the memory limit at a check. Joining strings is the one instruction
--- that can multiply memory, by the number of strings, or read all of memory. If a text may join a few strings, there is
--- a check after each instruction, and each instruction counts for the memory that it may have read. If a text may join
--- many strings at once, the memory limit is lower.
+-- Limits for a text: { step, joins, memory }, the number of instructions between checks, the number of operators .. in
+-- the text, and the memory limit in KiB. Joining strings is the one instruction that can multiply memory, by the number
+-- of strings, or read all of memory. So if a text joins strings, there is a check after each instruction, and each
+-- instruction counts for the memory that it may have read. With more than SAFE_JOINS operators the memory limit is
+-- lower.
 local function choose_limits(text)
   local _, joins = text:gsub("%.%.", "")
   return { step = joins > 0 and 1 or STEP, joins = joins,
     memory = M.MEMORY * SAFE_JOINS // math.max(joins, SAFE_JOINS) }
 end
 
--- A hook that stops code that exceeds its work or memory. Code that ends before the first check counts as one check.
+-- A hook that stops code that exceeds its work or memory. Code that ends before the first check costs `step`
+-- instructions of the budget.
 local function make_limiter(budget, limits)
   local most, step = limits.memory, limits.step
   if step == 1 or collectgarbage("count") > most then
@@ -172,7 +175,7 @@ local function resume(f, argument, hook, mask, step)
   return ok, value, co
 end
 
--- The line of the spec that ran last before f failed: f runs again with a line hook.
+-- The line of the spec that ran last before f failed: f runs again with a line hook. Line 1 if no line of the spec ran.
 local function find_watched_line(f, argument, limits)
   local limit, last = make_limiter(M.make_budget(), limits), nil
   resume(f, argument, function(event, line)
@@ -211,8 +214,8 @@ local function compile(text, dialect)
   return nil, tostring(ok and message or chunk)
 end
 
--- Runs the text within a budget, by default its own; returns its first result (nil is an error), or nil and the error.
--- dialect: by default that of specs.
+-- Runs the text within a budget, by default its own; returns its first result, or nil and the problem. A text that
+-- returns nil is a problem. dialect: by default that of specs.
 function M.run(text, budget, dialect)
   dialect = dialect or SPEC
   local chunk, message = compile(text, dialect)
@@ -229,11 +232,11 @@ function M.run(text, budget, dialect)
   return value
 end
 
--- Returns the position { line, col } at which a function of the text begins; nil for a function that every spec has.
+-- Returns the position { line, col } at which a function of the text begins; nil for a function of the dialect.
 function M.find_function(text, f)
-  local about = debug.getinfo(f, "S")
-  return about.source == M.SOURCE
-    and { line = about.linedefined, col = locate.find_column(text, about.linedefined, "function") } or nil
+  local info = debug.getinfo(f, "S")
+  return info.source == M.SOURCE
+    and { line = info.linedefined, col = locate.find_column(text, info.linedefined, "function") } or nil
 end
 
 return M

@@ -1,9 +1,10 @@
 -- Merges a section of a spec over its parent, or --set over the section.
 --
--- Input: the section's name, two trees. Output: a new tree from tree.merge, except for fields that depend on each
--- other. Another choice of a task (kind, source, data) replaces the parent's task; if --set makes the choice, the
+-- Input: the section's name, two trees. Output: the result of tree.merge, except for fields that depend on each other.
+-- Another choice of a task (kind, source, data) replaces the parent's task; if --set makes the choice, the parent's
 -- fields stay, marked `unstated`, so that validation can drop fields that do not fit (settle.lua). steps replace epochs
--- and epochs replace steps. A score replaces the parent's score and its parameters (spec/score/entries.lua).
+-- and epochs replace steps. A score replaces the parent's score, and need not use the parent's parameters
+-- (spec/score/entries.lua).
 
 local entries = require("spec.score.entries")
 local lists = require("base.lists")
@@ -20,7 +21,7 @@ function M.find_task_choice(task)
   end)
 end
 
--- Marks all fields of a table, and all fields of its options.
+-- A copy of the task's table in which all fields, and all fields of its options, are marked `unstated`.
 local function mark_unstated(task, mark)
   return tree.map(task, function(name, node)
     return tree.mark_unstated(name == "options" and tree.is_table(node) and mark_unstated(node, mark) or node, mark)
@@ -33,7 +34,7 @@ local function merge_task(base, over)
   local kind, other = base.fields.kind, over.fields.kind
   if before and now and (before ~= now or kind and kind.value ~= other.value) then
     local set = over.fields[now].origin.set
-    return set and tree.merge(mark_unstated(base, set), over) or over -- these options belong to another task
+    return set and tree.merge(mark_unstated(base, set), over) or over -- the parent's options are of another task
   end
   return tree.merge(base, over)
 end

@@ -1,9 +1,10 @@
 -- Values with their origins: the result of a spec file as nodes that record where each value was written.
 --
--- A node is { origin, value } for a scalar, { origin, fields, items } for a table: fields by name, items 1..n in order.
--- An origin is { path, line, col }, { set = "--set a.b=v" } for the command line, or { default = true }. Input: Lua
--- values from the sandbox. Output: nodes that share no table with these values. Invariants: a tree is finite, without
--- cycles, at most DEPTH deep and NODES large; its numbers are finite.
+-- A node is { origin, value } for a scalar or a function, { origin, fields, items } for a table: fields by name, items
+-- 1..n in order. An origin is { path, line, col }, { set = "--set a.b=v" } for the command line, or { default = true }.
+-- Some modules mark nodes with further fields: partial (load.lua), made_for (inherit.lua), none (score/entries.lua),
+-- unstated (M.merge). Input: Lua values from the sandbox. Output: nodes that share no table with these values.
+-- Invariants: a tree is finite, without cycles, at most DEPTH deep and NODES large; its numbers are finite.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
@@ -14,7 +15,8 @@ local M = {}
 local DEPTH = 16
 local NODES = 150000
 
--- Keys of a table in a fixed order: integers ascending, then names. For a key of another type: nil and that key.
+-- Keys of a table: the list of its integers and the list of its names, each ascending. If a key has another type: nil
+-- and that key.
 local function sort_keys(value)
   local integers, names = {}, {}
   for key in next, value do
@@ -30,7 +32,7 @@ end
 
 local build
 
--- Adds an error that would otherwise be repeated without end, so building ends after it.
+-- Reports an error that many values would repeat, and ends the building of the tree.
 local function give_up(context, path, what, expected)
   context.failed = true
   return context.report(path, what, expected)
@@ -97,7 +99,7 @@ function M.is_list(node)
   return M.is_table(node) and #node.items > 0 and next(node.fields) == nil
 end
 
--- The integer of a node if it is from low to high; otherwise nil.
+-- The value of a node if it is an integer from low to high; otherwise nil.
 function M.get_integer(node, low, high)
   local whole = node and type(node.value) == "number" and math.tointeger(node.value)
   return whole and whole >= low and whole <= high and whole or nil
@@ -117,7 +119,7 @@ function M.iterate(node)
   end
 end
 
--- Fields of a table node whose names are not among these, in the order of their names.
+-- Fields of a table node whose names are not in the list `names`, in the order of their names, as M.iterate.
 function M.iterate_others(node, names)
   local others = lists.merge(node.fields)
   for _, name in ipairs(names) do
@@ -134,7 +136,7 @@ local function get_kind(node)
   return node.fields.kind and node.fields.kind.value
 end
 
--- A new table node with the same fields and items.
+-- A new table node with the same fields, items and `partial`, without other marks.
 function M.copy(node)
   return { origin = node.origin, partial = node.partial, fields = lists.merge(node.fields),
     items = lists.join(node.items, {}) }
