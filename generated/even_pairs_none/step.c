@@ -44,7 +44,7 @@ static void *take(char *memory, size_t *used, size_t bytes) {
     return memory ? memory + start : NULL;
 }
 
-/* The layout of heads of the self-attention in vectors, and the distances between rows. */
+/* The layout of heads of the self-attention in vectors, and strides of rows. */
 enum {
     HEAD_PART = 8 < LANES ? 8 : LANES, /* channels of a head in one vector */
     HEAD_PARTS = HEAD_WIDTH / HEAD_PART,
@@ -55,7 +55,7 @@ enum {
 typedef real self_part __attribute__((vector_size(HEAD_PART * REAL_BYTES), aligned(REAL_BYTES), may_alias));
 static const real LOGIT_SCALE = 0.35355339f; /* 1 / sqrt(HEAD_WIDTH) */
 
-/* Elements of the weights of one head of one group of queries: [keys][LANES]. */
+/* Elements of one head's weights of a group of LANES queries: [keys rounded up to a multiple of KEYS][LANES]. */
 INLINE size_t self_group_weights(int T) { return (size_t)round_up(T, KEYS) * LANES; }
 
 /* Values of the self-attention that a layer keeps for the backward pass. */
@@ -63,8 +63,8 @@ typedef struct self_kept {
     /* [sequences][HEADS][groups][keys][LANES] exp(logit - largest), not yet divided by their sum */
     real *weights;
     size_t step; /* elements from one group's weights to the next; 0: the groups share one buffer */
-    real *inverse_sum; /* [sequences][HEADS][groups][LANES] */
-    size_t sums; /* elements from one head's inverse sums to the next */
+    real *inverse_sum; /* [sequences][HEADS][groups][LANES] inverse divisors of the weights */
+    size_t sum_step; /* elements from one head's inverse sums to the next; 0: the heads share one buffer */
 } self_kept;
 
 static void lay_out_self_kept(self_kept *kept, char *memory, size_t *used, int sequences, int T, bool train) {
@@ -72,15 +72,15 @@ static void lay_out_self_kept(self_kept *kept, char *memory, size_t *used, int s
     kept->step = train ? self_group_weights(T) : 0;
     kept->weights = take(memory, used, (train ? heads * groups : 1) * self_group_weights(T) * sizeof(real));
     kept->inverse_sum = take(memory, used, (train ? heads * groups : groups) * LANES * sizeof(real));
-    kept->sums = train ? groups * LANES : 0;
+    kept->sum_step = train ? groups * LANES : 0;
 }
 
 /* Workspace of one head. */
 typedef struct self_scratch {
-    /* [groups][keys][LANES] gradients of the logits, without factors of the query; if PAIRED, [groups][keys][LANES][2]
-     * pairs of a weight and this gradient */
+    /* [groups][keys][LANES] gradients of the logits, without factors that depend on the query alone; if PAIRED,
+     * [groups][keys][LANES][2] pairs of a weight and this gradient */
     real *dlogits;
-    /* [queries][2][HEAD_WIDTH] output gradients, queries; all with the factors that dlogits lacks; if PAIRED,
+    /* [queries][2][HEAD_WIDTH] output gradients, queries; with the factors that weights and dlogits lack; if PAIRED,
      * [queries][HEAD_WIDTH][2] the two vectors, interleaved by channel */
     real *rows;
 } self_scratch;

@@ -80,7 +80,7 @@ static void *take(char *memory, size_t *used, size_t bytes) {
     return memory ? memory + start : NULL;
 }
 
-/* The layout of heads of the self-attention in vectors, and the distances between rows. */
+/* The layout of heads of the self-attention in vectors, and strides of rows. */
 enum {
     HEAD_PART = 8 < LANES ? 8 : LANES, /* channels of a head in one vector */
     HEAD_PARTS = HEAD_WIDTH / HEAD_PART,
@@ -96,23 +96,24 @@ INLINE int drawn_distance(const int32_t *distance, int offset) {
     return offset < 0 ? -distance[-offset] : distance[offset];
 }
 
-/* The start of the self-attention's tables, after the struct shared, in bytes from the struct shared. */
+/* The start of the self-attention's tables, after the struct shared, in bytes from the start of this struct. */
 INLINE size_t self_start(void) { return (sizeof(shared) + 63) / 64 * 64; }
 
 enum { RELATIVE_WIDTH = WIDTH }; /* channels of a row: all heads side by side */
 
-/* A row for every query - key, from -(T - 1) on: row x belongs to the distance T - 1 - x. For one key, adjacent
- * queries have adjacent rows. */
+/* The number of rows, one for every key - query: row x belongs to the pairs with key - query = T - 1 - x. For one key,
+ * adjacent queries have adjacent rows. */
 INLINE int self_distance_count(int T) { return 2 * T - 1; }
 
-/* Rows are stored channel by channel. The stride between channels is an odd number of vectors, which spreads channels
- * over the sets of a cache, and covers LANES queries from every row on. Zeros follow the last row. */
+/* Elements from one channel of the rows to the next: rows are stored channel by channel. The stride between channels is
+ * an odd number of vectors, which spreads channels over the sets of a cache, and covers LANES queries from every row
+ * on. Zeros follow the last row. */
 INLINE int self_row_stride(int T) { return (round_up(2 * T + LANES - 2, LANES) / LANES | 1) * LANES; }
 
 /* Elements of a layer's rows: [RELATIVE_WIDTH][row_stride]. */
 INLINE size_t self_row_elements(int T) { return (size_t)self_row_stride(T) * RELATIVE_WIDTH; }
 
-/* The signed distance of row x in a set. */
+/* The signed distance to which row x of a set belongs. */
 INLINE int self_distance(const lh_cpu_step *step, int set, int x) {
     const int32_t *drawn = ((const shared *)step->shared)->distance[set];
     return drawn_distance(drawn, step->shape.length[0] - 1 - x);
@@ -120,13 +121,13 @@ INLINE int self_distance(const lh_cpu_step *step, int set, int x) {
 
 enum { RELATIVE_SETS = 5 }; /* sets of distances in one pass, one for each layer */
 
-/* Elements of the sinusoids of a set's distances, [rows][WIDTH], rounded up to whole tiles. */
+/* Elements of the sinusoids of a set's distances: [rows rounded up to a multiple of TILE_ROWS][WIDTH]. */
 INLINE size_t self_code_elements(int T) {
     return (size_t)round_up(self_distance_count(T), TILE_ROWS) * WIDTH;
 }
 
-/* Memory after the struct shared, whose size depends on lengths: the sets' sinusoids, the layers' rows, and these rows
- * before they are transposed. */
+/* Memory after the struct shared, of a size that depends on lengths: the sets' sinusoids, the layers' rows, and these
+ * rows before they are transposed. */
 INLINE real *self_codes(const lh_cpu_step *step, int set) {
     real *codes = (real *)((char *)step->shared + self_start());
     return codes + (size_t)set * self_code_elements(step->shape.length[0]);
@@ -142,12 +143,13 @@ static size_t self_relative_bytes(int T) {
     return ((RELATIVE_SETS + LAYERS) * self_code_elements(T) + LAYERS * self_row_elements(T)) * sizeof(real);
 }
 
-/* The end of the self-attention's tables, in bytes from the struct shared. */
+/* The end of the self-attention's tables, in bytes from the start of the struct shared. */
 INLINE size_t self_end(const lh_shape *shape) {
     return (self_start() + self_relative_bytes(shape->length[0]) + 63) / 64 * 64;
 }
 
-/* Sums of the self-attentions of all layers over the blocks of a shard, which end_self_sums reads. */
+/* Gradients from the self-attentions of all layers, summed over the sequences of a shard. end_self_sums adds them to
+ * the gradient of the parameters. */
 typedef struct self_sums {
     real *rows[LAYERS]; /* [rows][RELATIVE_WIDTH] gradients of the rows of distances */
     real *biases[LAYERS]; /* [HEADS][content, position][HEAD_WIDTH][LANES] gradients of the biases by lane */
@@ -159,7 +161,7 @@ static void lay_out_self_sums(self_sums *sums, char *memory, size_t *used, int T
     for (int l = 0; l < LAYERS; l++) sums->biases[l] = take(memory, used, 2 * WIDTH * LANES * sizeof(real));
 }
 
-/* Elements of the weights of one head of one group of queries: [keys][LANES]. */
+/* Elements of one head's weights of a group of LANES queries: [keys rounded up to a multiple of KEYS][LANES]. */
 INLINE size_t self_group_weights(int T) { return (size_t)round_up(T, KEYS) * LANES; }
 
 /* Elements of a group's gradients of logits: the KEYS zeros after the keys also precede the next group. */
@@ -170,8 +172,8 @@ typedef struct self_kept {
     /* [sequences][HEADS][groups][keys][LANES] exp(logit - largest), not yet divided by their sum */
     real *weights;
     size_t step; /* elements from one group's weights to the next; 0: the groups share one buffer */
-    real *inverse_sum; /* [sequences][HEADS][groups][LANES] */
-    size_t sums; /* elements from one head's inverse sums to the next */
+    real *inverse_sum; /* [sequences][HEADS][groups][LANES] inverse divisors of the weights */
+    size_t sum_step; /* elements from one head's inverse sums to the next; 0: the heads share one buffer */
 } self_kept;
 
 static void lay_out_self_kept(self_kept *kept, char *memory, size_t *used, int sequences, int T, bool train) {
@@ -179,15 +181,16 @@ static void lay_out_self_kept(self_kept *kept, char *memory, size_t *used, int s
     kept->step = train ? self_group_weights(T) : 0;
     kept->weights = take(memory, used, (train ? heads * groups : 1) * self_group_weights(T) * sizeof(real));
     kept->inverse_sum = take(memory, used, (train ? heads * groups : groups) * LANES * sizeof(real));
-    kept->sums = train ? groups * LANES : 0;
+    kept->sum_step = train ? groups * LANES : 0;
 }
 
 /* Workspace of one head. */
 typedef struct self_scratch {
-    /* [KEYS zeros, groups][keys + KEYS][LANES] gradients of the logits, without factors of the query */
+    /* KEYS * LANES zeros, then [groups][keys + KEYS][LANES] gradients of the logits, without factors that depend on the
+     * query alone */
     real *dlogits;
-    /* [queries][3][HEAD_WIDTH] output gradients, queries with content bias, queries with position bias; all with the
-     * factors that dlogits lacks */
+    /* [queries][3][HEAD_WIDTH] output gradients, queries with content bias, queries with position bias; with the
+     * factors that weights and dlogits lack */
     real *rows;
     real *pairs; /* if PAIRED, [groups][keys][LANES][2] pairs of a weight and the gradient of its logit */
     real *pair_rows; /* if PAIRED, [queries][HEAD_WIDTH][2] the first two vectors of rows, interleaved by channel */
@@ -375,7 +378,7 @@ static void sum_by_symbol(const workspace *w, const row_set *distinct, int width
 #include "layers.inc"
 #include "loss.inc"
 
-/* The sinusoid of a signed distance: sines are odd, cosines even. */
+/* row [WIDTH] = the sinusoid of a signed distance: sines, which are odd, then cosines, which are even. */
 static void write_signed_sinusoid(const position_row *table, int distance, real *row) {
     const real *from = table[distance < 0 ? -distance : distance].sinusoid;
     for (int c = 0; c < WIDTH / 2; c++) row[c] = distance < 0 ? -from[c] : from[c];

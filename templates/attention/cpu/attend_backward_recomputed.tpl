@@ -1,5 +1,5 @@
-/* The backward pass of a head without stored weights. The weights of a block of queries are recomputed, and the whole
- * backward pass of the block uses them while they are in the cache. */
+/* The backward pass of a head without stored weights. The weights of up to RECOMPUTED_QUERIES queries are recomputed,
+ * and the backward pass of these queries reads the weights while they are in the processor's cache. */
 NOINLINE void attend_${name}_${recomputed.always and "backward" or "recomputed"}(const ${name}_head *head,
         const real *restrict query, const real *restrict key, const real *restrict out, const real *restrict dout,
         ${name}_kept kept, const ${name}_scratch *scratch, real *restrict dquery, real *restrict dkey) {

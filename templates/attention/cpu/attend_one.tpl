@@ -5,12 +5,13 @@
 % while together < 8 and together * 2 <= heads do together = together * 2 end
 % local per_head = terms.scaled or terms.by_head
 % local of_pair = score and invoke(score, per_head and "&of_head" or "head", "&group", at_j, "broadcast(weight[u])")
-% local row_score = by_row and invoke(name .. "_score_row", "head->scores", "first + u", "head->from", at_j, "logits[u]")
+% local row_score = by_row and invoke(name .. "_score_row", "head->scores", "first_head + u", "head->from", at_j, "logits[u]")
 enum { ${PREFIX}ONE_HEADS = ${together} < LANES ? ${together} : LANES }; /* heads that are computed together for one query */
 
-/* Attention of a single query, for decoding. Logits, weights and sums over keys of ONE_HEADS heads lie in one vector, so
+/* Attention of all heads of a single query, for decoding. For each key, the weights of ONE_HEADS heads are adjacent, so
  * that sums over keys need no sums across lanes. Products and sums have the same order as with several queries, and so
- * the same bits. head: the first head; weights: workspace of one vector per key. */
+ * the same bits. head: made for head 0; query, out [WIDTH]; tiles: the sequence's keys and values (columns.h); weights:
+ * workspace of one vector per key. */
 NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict query,
         const real *restrict tiles, real *restrict out, real *restrict weights) {
     enum { H = ${PREFIX}ONE_HEADS, D = ${PREFIX}HEAD_WIDTH };
@@ -27,13 +28,13 @@ NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict 
     real scaled[WIDTH];
     for (int d = 0; d < WIDTH; d++) scaled[d] = query[d] * ${PREFIX}LOGIT_SCALE;
     for (int h = 0; h < ${PREFIX}HEADS; h += H) {
-        const int first = h + H <= ${PREFIX}HEADS ? h : ${PREFIX}HEADS - H, at = first * D;
+        const int first_head = h + H <= ${PREFIX}HEADS ? h : ${PREFIX}HEADS - H, channel = first_head * D;
         int scored = 0; /* number of keys whose logits include the score */ % if by_row and partly
         for (int j = 0; j < count; j += LANES) {
             vector logits[H];
-            dot_heads(D, H, scaled + at, tiles + tiled_elements(WIDTH, j) + at * LANES, logits);
+            dot_heads(D, H, scaled + channel, tiles + tiled_elements(WIDTH, j) + channel * LANES, logits);
 % if by_row and partly then
-            if (${at_j} + LANES - head->from <= head->${S}) { /* else a vector would begin before the table by distance */
+            if (${at_j} + LANES - head->from <= head->${S}) { /* else the distances of LANES keys would begin before the table */
                 UNROLL
                 for (int u = 0; u < H; u++)
                     logits[u] = ${row_score};
@@ -54,7 +55,7 @@ NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict 
             for (int u = 0; u < H; u++) {
 % if per_head then
                 ${name}_head of_head = *head;
-                of_head.h = first + u;
+                of_head.h = first_head + u;
 % end
                 weight[u] = ${of_pair}[0];
             }
@@ -63,7 +64,7 @@ NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict 
         exp_heads(H, count, weights);
         vector total = {0};
         for (int j = 0; j < count; j++) total += load(weights + j * H); /* lanes from H on belong to other keys */
-        for (int part = at; part < at + D; part += ${PREFIX}HEAD_PART) {
+        for (int part = channel; part < channel + D; part += ${PREFIX}HEAD_PART) {
             ${name}_part sum[H];
             UNROLL
             for (int u = 0; u < H; u++) sum[u] = (${name}_part){0};

@@ -1,12 +1,12 @@
 /* Computes the same as attend_${name}_keys, for heads whose key and value fit in one vector. Lanes alternate between
- * channels of the value and of the key, and weights alternate with gradients of their logits, so that one product
- * computes both gradients. */
+ * channels of the value's and of the key's gradient, and weights alternate with gradients of their logits, so that one
+ * product computes both gradients. */
 INLINE void attend_${name}_pairs(const ${name}_head *head, ${length_words}, int j, const ${name}_scratch *scratch,
-        bool more, real *restrict dkey, real *restrict dvalue) {
+        bool adds, real *restrict dkey, real *restrict dvalue) {
     vector sum[${PREFIX}KEYS];
     clear_columns(${PREFIX}KEYS, sum);
 % if recomputed then
-    for (int u = 0; more && u < ${PREFIX}KEYS && j + u < ${S}; u++)
+    for (int u = 0; adds && u < ${PREFIX}KEYS && j + u < ${S}; u++)
         sum[u] = load_pair(${PREFIX}HEAD_WIDTH, dvalue + (j + u) * ${K}, dkey + (j + u) * ${K});
 % end
     % include("attention/cpu/groups_begin.tpl", { rows = paired.rows, vectors = 2 })

@@ -1,8 +1,10 @@
+% -- Writes to weights [keys][LANES] the scores of a group of LANES queries with the keys from j to `to` - 1, and updates
+% -- the largest score. through: the function that makes a logit a score, or false; gained: a term that adds to scores.
 % local of_many, of_one = "score[u]", name .. "_logit(&queries, key, j)"
 % of_many = through and invoke(through, "head", "&queries", "j + u", of_many) or of_many
 % of_one = through and invoke(through, "head", "&queries", "j", of_one) or of_one
-% of_many = inline("gained", of_many, { room = "weights", key = "(j + u)" })
-% of_one = inline("gained", of_one, { room = "weights", key = "j" })
+% of_many = inline("gained", of_many, { gain = "weights", key = "(j + u)" })
+% of_one = inline("gained", of_one, { gain = "weights", key = "j" })
 for (; j + SIDE_BY_SIDE <= ${to}; j += SIDE_BY_SIDE) {
     vector score[SIDE_BY_SIDE];
     ${name}_logits(SIDE_BY_SIDE, &queries, key, j, score);

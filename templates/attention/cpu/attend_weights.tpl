@@ -1,10 +1,10 @@
-/* weights [keys][LANES] = exp(logit - largest) of the queries from `first` on and the keys that they see; returns the
- * sum of the weights, which are not divided by it yet. */
+/* weights [keys][LANES] = exp(score - largest score) of LANES queries, from `first` on, and the keys that they see.
+ * Returns the sums over keys; the weights are not divided by these sums. */
 INLINE vector ${name}_weights(const ${name}_head *head, int first, ${span_words}, const real *restrict query,
         const real *restrict key, real *restrict weights) {
     ${name}_queries queries;
     load_${name}_queries(head, first, query, &queries);
-    % slot("gains", { from = from_key, to = to_key, room = "weights" })
+    % slot("gains", { from = from_key, to = to_key, gain = "weights" })
 % if terms.opens_later then
     int open, shut;
     ${name}_open_span(head, first, begin, end, &open, &shut);

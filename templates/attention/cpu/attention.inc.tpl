@@ -6,12 +6,11 @@
  *   attention_${name}            from rows of queries, keys and values to attended; stores values for the backward pass
  *   attention_${name}_backward   from the gradient of attended to the gradients of these rows
  *
- * They use the members step, sequences, ${queries.at}length, sums and ${name} of the workspace. ${name}_kept belongs to
- * the layer; l is the index of the layer in the stack.
+ * Both compute all sequences of the workspace. ${name}_kept belongs to layer l.
  *
- * The functions process one head of one sequence at a time, with LANES queries in a vector and one key after another:
- * so sums over keys need no sums across lanes, and any head width fills the registers. Only the last group of queries
- * is padded. */
+ * The functions process one head of one sequence at a time, with a group of LANES queries in a vector and one key after
+ * another: so sums over keys need no sums across lanes, and any head width fills the registers. Only the last group of
+ * queries is padded. */
 
 % include("attention/cpu/head.tpl")
 
@@ -21,7 +20,7 @@
 % include("attention/cpu/domain.tpl")
 % end
 % include("attention/cpu/shown.tpl")
-% slot("rotate")
+% slot("rotation_functions")
 
 % slot("forward")
 % slot("queries_grad")
@@ -29,11 +28,11 @@
 % slot("back_to_queries")
 
 % paragraph("attention/cpu/attend_pairs.tpl") % if paired
-/* Computes gradients of KEYS keys and values, from key j on${recomputed and "; with `more` adds to stored gradients" or ""}. Lanes are channels here. */
+/* Computes gradients of KEYS keys and values, from key j on${recomputed and "; adds: whether to add to stored gradients" or ""}. Lanes are channels here. */
 INLINE void attend_${name}_keys(const ${name}_head *head, ${length_words}, int j, const real *restrict weights,
-        const ${name}_scratch *scratch, bool more, real *restrict dkey, real *restrict dvalue) {
+        const ${name}_scratch *scratch, bool adds, real *restrict dkey, real *restrict dvalue) {
     if (${PREFIX}PAIRED) { % if paired then
-        attend_${name}_pairs(head, ${T_S}, j, scratch, more, dkey, dvalue);
+        attend_${name}_pairs(head, ${T_S}, j, scratch, adds, dkey, dvalue);
         return;
     }
     ${name}_part dk[${PREFIX}KEYS][${PREFIX}HEAD_PARTS], dv[${PREFIX}KEYS][${PREFIX}HEAD_PARTS];
@@ -42,7 +41,7 @@ INLINE void attend_${name}_keys(const ${name}_head *head, ${length_words}, int j
         UNROLL
         for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++) dk[u][part] = dv[u][part] = (${name}_part){0};
     }
-    for (int u = 0; more && u < ${PREFIX}KEYS && j + u < ${S}; u++) { % if recomputed then
+    for (int u = 0; adds && u < ${PREFIX}KEYS && j + u < ${S}; u++) { % if recomputed then
         UNROLL
         for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++) {
             dk[u][part] = *(const ${name}_part *)(dkey + (j + u) * ${K} + part * ${PREFIX}HEAD_PART);
@@ -82,20 +81,22 @@ INLINE void skip_${name}_head(${name}_kept *kept, int T) {
     int groups = round_up(T, LANES) / LANES;
     if (kept->step) kept->weights += (size_t)groups * kept->step;
     % slot("skip_kept")
-    kept->inverse_sum += kept->sums; % if terms.normalised
+    kept->inverse_sum += kept->sum_step; % if terms.normalised
 }
 
 % local count, asked = ranged and "count" or "T", ranged and "to - from" or "T"
-% local cache_words = (cached and " cache [sequences][T][3 WIDTH]: rows of earlier tokens, to which the rows are appended; "
-%     .. "NULL if the rows are those of all tokens." or "")
+% local cache_words = (cached and " cache [sequences][T][3 WIDTH]: rows of earlier tokens, to which query_key_value is "
+%     .. "appended; NULL: query_key_value has all tokens." or "")
+% local tile_words = (tiles and " tiles: the keys and values of each sequence in the layout of columns.h, which attention "
+%     .. "of a single query reads" .. (cached and " instead of the cache" or "") .. "; or NULL." or "")
 % local part_words = partial and " part: the queries whose results are used." or ""
-% local layer_words = terms.drops and " layer: field of the masks' counter." or ""
+% local layer_words = terms.drops and " layer: the layer in the counter of random numbers for the masks." or ""
 % local also = terms.rotates and " (queries and keys are rotated in place)" or ""
 % local read = (cross and "query [sequences][%s][WIDTH] and key_value [sequences][S][2 WIDTH]"
 %     or "query_key_value [sequences][%s][3 WIDTH]"):format(asked)
-% local asked_words = asks and (" %s [sequences][T][%s],"):format(asks.name, asks.constant) or ""
-/* Attention of all heads of all sequences: ${read}${also},${asked_words}
- * attended [sequences][${asked}][WIDTH]. kept->step is 0 without a backward pass.${cache_words}${layer_words}${part_words} */
+% local asked_words = asks and (" and %s [sequences][T][%s]"):format(asks.name, asks.constant) or ""
+/* Attention of all heads of all sequences, from ${read}${also}${asked_words} to
+ * attended [sequences][${asked}][WIDTH].${cache_words}${tile_words}${layer_words}${part_words} */
 % define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", terms.drops and "uint32_t layer", name .. "_kept *kept", "real *" .. rows_at, cross and "real *key_value", asks and "const real *" .. asks.name, cached and "real *cache", tiles and "real *tiles", "real *attended")
     LH_TIMED(LH_PART_ATTENTION);
     const int T = w->${queries.at}length, S = w->${keys.at}length;
@@ -105,7 +106,7 @@ INLINE void skip_${name}_head(${name}_kept *kept, int T) {
     % slot("heads")
     for (int s = 0; s < w->sequences; s++) {
         const int first_query = ${part_start}, end_query = first_query + part->count;
-        % slot("turn")
+        % slot("rotate")
 % if cached then
         const real *key = query_key_value + WIDTH;
         if (cache) {
@@ -117,10 +118,11 @@ INLINE void skip_${name}_head(${name}_kept *kept, int T) {
 % end
         % include("attention/cpu/heads_tiled.tpl") % if tiles
         for (int h = 0; h < ${PREFIX}HEADS${tiles and " && !(tiles && count == 1)" or ""}; h++) {
-            const int at = h * ${PREFIX}HEAD_WIDTH;
+            const int channel = h * ${PREFIX}HEAD_WIDTH;
             ${name}_head head = make_${name}_head(w, l, h, ${forward_from}, ${forward_to}, &scores, ${asks_name});
             % slot("drop")
-            attend_${name}(&head, ${rows_at} + at, ${cached and "key" or keys_at} + at, attended + at, of_head);
+            attend_${name}(&head, ${rows_at} + channel, ${cached and "key" or keys_at} + channel, attended + channel,
+                    of_head);
             skip_${name}_head(&of_head, T);
         }
         ${rows_at} += ${count} * ${PREFIX}QUERY_STRIDE;

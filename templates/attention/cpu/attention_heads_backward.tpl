@@ -12,15 +12,15 @@
 % if partial then
         const int first_query = ${part_start}, end_query = first_query + part->count;
         for (int t = 0; t < T && part->count < T; t++)
-            memset(d${rows_at} + t * ${PREFIX}QUERY_STRIDE, 0, WIDTH * sizeof(real)); /* unused queries have no gradient */
+            memset(d${rows_at} + t * ${PREFIX}QUERY_STRIDE, 0, WIDTH * sizeof(real)); /* unused queries have gradients of 0 */
 % end
         for (int h = 0; h < ${PREFIX}HEADS; h++) {
-            const int at = h * ${PREFIX}HEAD_WIDTH;
+            const int channel = h * ${PREFIX}HEAD_WIDTH;
             ${name}_head head = make_${name}_head(w, l, h, ${asked_from}, ${asked_to}, &scores, ${asks_name});
             % slot("head_back")
             ${name}_head_grad(w, l, h, &head); % if terms.sums
-            attend_${name}_backward(&head, ${rows_at} + at, ${keys_at} + at, attended + at, dattended + at, of_head,
-                    &w->${name}, d${rows_at} + at, d${keys_at} + at);
+            attend_${name}_backward(&head, ${rows_at} + channel, ${keys_at} + channel, attended + channel,
+                    dattended + channel, of_head, &w->${name}, d${rows_at} + channel, d${keys_at} + channel);
             skip_${name}_head(&of_head, T);
         }
         % slot("rotate_back")

@@ -1,7 +1,8 @@
 % slot("domain")
 % if terms.spans then
 
-/* The number of pairs that a head's first `queries` queries skip, in groups of LANES queries. */
+/* The number of pairs of a head's first `queries` queries and keys outside the spans of their groups: pairs that
+ * attention skips. */
 static double ${name}_skipped_pairs(const ${name}_head *head, int queries) {
     double pairs = 0;
     for (int first = 0; first < queries; first += LANES) {

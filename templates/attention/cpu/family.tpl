@@ -1,4 +1,4 @@
-/* The layout of heads of the ${name}-attention in vectors, and the distances between rows. */
+/* The layout of heads of the ${name}-attention in vectors, and strides of rows. */
 enum {
     ${PREFIX}HEAD_PART = ${head_part} < LANES ? ${head_part} : LANES, /* channels of a head in one vector */
     ${PREFIX}HEAD_PARTS = ${PREFIX}HEAD_WIDTH / ${PREFIX}HEAD_PART,
@@ -24,7 +24,7 @@ typedef real ${name}_part __attribute__((vector_size(${PREFIX}HEAD_PART * REAL_B
 % local elements = terms.outwards and "weights" or "exp(logit - largest)"
 % local undivided = terms.normalised and ", not yet divided by their sum" or ""
 % local more = recomputed and "; NULL: they are recomputed" or terms.drops and "; weights that dropout drops are stored negated" or ""
-/* Elements of the weights of one head of one group of queries: [keys][LANES]. */
+/* Elements of one head's weights of a group of LANES queries: [keys rounded up to a multiple of KEYS][LANES]. */
 INLINE size_t ${name}_group_weights(int ${S}) { return (size_t)round_up(${S}, ${PREFIX}KEYS) * LANES; }
 % if terms.by_offset then
 
@@ -50,8 +50,8 @@ typedef struct ${name}_kept {
     % slot("kept_members")
     size_t step; /* elements from one group's weights to the next; 0: the groups share one buffer */
 % if terms.normalised then
-    real *inverse_sum; /* [sequences][${PREFIX}HEADS][groups][LANES] */
-    size_t sums; /* elements from one head's inverse sums to the next */
+    real *inverse_sum; /* [sequences][${PREFIX}HEADS][groups][LANES] inverse divisors of the weights */
+    size_t sum_step; /* elements from one head's inverse sums to the next; 0: the heads share one buffer */
 % end
 } ${name}_kept;
 
@@ -69,7 +69,7 @@ static void lay_out_${name}_kept(${name}_kept *kept, char *memory, size_t *used,
     % slot("kept_room")
 % if terms.normalised then
     kept->inverse_sum = take(memory, used, (train ? heads * groups : groups) * LANES * sizeof(real));
-    kept->sums = train ? groups * LANES : 0;
+    kept->sum_step = train ? groups * LANES : 0;
 % end
 }
 

@@ -1,3 +1,4 @@
+% -- Begins the pass of keys j .. j + KEYS - 1 over groups of queries. rows: a member of the scratch; vectors: of a query.
 % local from = bounded and (" + head->first_query * %d * %sHEAD_WIDTH"):format(vectors, PREFIX) or ""
 const int first_group = ${name}_first_group(head);
 const real *row = scratch->${rows}${from};

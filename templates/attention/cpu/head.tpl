@@ -1,9 +1,11 @@
+% local every_row = not ranged and "; all queries have rows" or ""
 % local of_S = cross and ", .S = w->" .. keys.at .. "length" or ""
-/* Arguments of a head's functions in addition to its rows; for the backward pass also pointers to its gradients. */
+/* Arguments of the functions for one head, besides rows of queries, keys and values; for the backward pass also pointers
+ * to gradients. */
 typedef struct ${name}_head {
     int ${cross and "T, S; /* numbers of queries and of keys */" or "T; /* number of queries and of keys */"}
-    int from, to; /* requested queries; only these have rows */ % if ranged
-    int first_query, end_query; /* computed queries; all queries have rows */ % if bounded
+    int from, to; /* requested queries, `to` excluded; only these have rows */ % if ranged
+    int first_query, end_query; /* computed queries, end_query excluded${every_row} */ % if bounded
     % slot("members")
     int h; % if terms.numbered
     % slot("members_behind")

@@ -20,7 +20,7 @@ INLINE void load_${name}_queries(const ${name}_head *head, int first, const real
 % if terms.by_pair then
 % slot("logits")
 % else
-/* The scaled logits of a group with N keys, from j on; key: row 0 of the head's keys. */
+/* sum [N] = the scaled logits of a group with N keys, from j on. key: row 0 of the head's keys. */
 INLINE void ${name}_logits(const int N, const ${name}_queries *group, const real *restrict key, int j, vector *sum) {
     % slot("logits_room")
     key += j * ${K};

@@ -1,5 +1,5 @@
-/* Converts a group's sums to gradients of its queries and of the layer's parameters. right, left: sums of dlogits; dq
- * [HEAD_WIDTH] is overwritten. */
+/* Computes gradients of a group's queries and of the layer's parameters. right, left: sums of dlogits over the keys on
+ * each side; dq [HEAD_WIDTH]: sums of dlogits times keys, overwritten. */
 INLINE void end_${name}_queries(const ${name}_head *head, int first, const real *restrict query, vector right,
         vector left, vector *dq, real *restrict dquery) {
     const int T = head->T;
@@ -23,7 +23,7 @@ INLINE void end_${name}_queries(const ${name}_head *head, int first, const real 
     store_columns(${PREFIX}HEAD_WIDTH, T, first, ${PREFIX}QUERY_STRIDE, dq, dquery);
 }
 
-/* Writes gradients of queries${terms.directional and " and directions" or ""}, and the rows that the pass over keys reads. */
+/* Writes gradients of queries${terms.directional and " and directions" or ""}, and the rows that the pass over keys reads; adds gradients of parameters. */
 INLINE void attend_${name}_queries(const ${name}_head *head, const real *restrict query, const real *restrict key,
         const real *restrict out, const real *restrict dout, ${name}_kept kept, const ${name}_scratch *scratch,
         real *restrict dquery) {

@@ -6,7 +6,7 @@
 
 % local of_layer = scalar.per_layer and (" + (size_t)l * %s_score_bytes(%s)"):format(name, T_S) or ""
 % if terms.made then
-/* The start of the sets of tables, after the memory of vectors of distances. */
+/* The start of the sets of tables, after the vectors of distances, in bytes from the start of the struct shared. */
 INLINE size_t ${score_start}(const lh_shape *shape) {
     return (${name}_start(shape) + ${name}_relative_bytes(${of_shape}) + 63) / 64 * 64;
 }
@@ -21,7 +21,7 @@ INLINE ${name}_score_tables find_${name}_score_tables(const lh_cpu_step *step, i
 }
 
 % if scalar.uses.distance or scalar.end_uses.distance then
-/* LANES signed distances, for query - key = o, o + 1, ... */
+/* LANES signed distances, for query - key = o, o + 1, ..., at most T - 1. */
 static vector ${prefix}distances_from(const int32_t *drawn, int o, int T) {
     vector x = {0};
     for (int k = 0; k < LANES; k++) x[k] = (real)${prefix}drawn_distance(drawn, o + k < T ? -o - k : 1 - T);
@@ -38,13 +38,13 @@ static void make_${name}_score_set(const lh_cpu_step *step, int l) {
 }
 
 % end
-/* The logits of LANES queries, from i on, with key j, after the score. */
+/* The scores of LANES queries, from i on, with key j, from their logits. */
 INLINE vector ${name}_score_pair(const ${name}_score_tables *s, int h, int i, int j, vector logit) {
     % include("parts/statements.tpl", { list = scalar.pair })
 }
 % if scalar.row and tiles then
 
-/* The logits of query i with LANES keys, from j on, after the score. */
+/* The scores of query i with LANES keys, from j on, from their logits. */
 INLINE vector ${name}_score_row(const ${name}_score_tables *s, int h, int i, int j, vector logit) {
     % include("parts/statements.tpl", { list = scalar.row })
 }

@@ -1,5 +1,6 @@
 % local scalar = terms.scalar
 % local weighted = scalar.trains and " weighted: dscore with this factor, 0 in lanes beyond the last query." or ""
+% local added = scalar.trains and ", and adds gradients of the tables to d and group" or ""
 % local and_begin, less_begin = terms.spans and " + begin" or "", terms.spans and " - begin" or ""
 
 % if scalar.gathers then
@@ -9,7 +10,8 @@ typedef struct ${name}_score_group {
 } ${name}_score_group;
 
 % end
-/* Returns the gradient of the logit from dscore, that of the score, both without the factor inverse_sum.${weighted} */
+/* Returns the gradient of the logit${added}. dscore: the gradient of the score; both without the
+ * factor inverse_sum.${weighted} */
 INLINE vector ${name}_score_pair_grad(const ${name}_score_tables *s, const ${name}_score_tables *d, int h,
         ${name}_score_group *group, int i, int j, vector logit, vector weighted, vector dscore) {
     % include("parts/statements.tpl", { list = scalar.pair_gradient })
@@ -37,7 +39,7 @@ INLINE void end_${name}_score_group(const ${name}_score_tables *d, int h, const 
 % end
 % if scalar.trains then
 
-/* Adds gradients of the parameters, computed from the gradients of a set of tables. */
+/* Adds the gradients of the parameters, computed from d, the gradients of a set of tables. */
 static void end_${name}_score(const lh_cpu_step *step, int l, const ${name}_score_tables *d, parameters *g) {
     const ${name}_score_tables tables = find_${name}_score_tables(step, l);
     const ${name}_score_tables *s = &tables;

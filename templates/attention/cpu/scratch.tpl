@@ -2,16 +2,16 @@
 % local zeros = terms.by_offset and PREFIX .. "KEYS * LANES + " or ""
 % local twice = within and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""
 % local queries = terms.biases and "queries with content bias, queries with position bias" or "queries"
-% local layout = terms.by_offset and "[KEYS zeros, groups][keys + KEYS][LANES]" or "[groups][keys][LANES]"
+% local layout = terms.by_offset and "KEYS * LANES zeros, then [groups][keys + KEYS][LANES]" or "[groups][keys][LANES]"
 % local and_pairs = within and "; if PAIRED, [groups][keys][LANES][2] pairs of a weight and this gradient" or ""
 % local and_both = within and "; if PAIRED, [queries][HEAD_WIDTH][2] the two vectors, interleaved by channel" or ""
 /* Workspace of one head. */
 typedef struct ${name}_scratch {
-    real *weights; /* [groups of a block][keys][LANES] recomputed weights */ % if recomputed
+    real *weights; /* [groups][keys][LANES] recomputed weights of up to RECOMPUTED_QUERIES queries */ % if recomputed
     % slot("scratch")
-    /* ${layout} gradients of the logits, without factors of the query${and_pairs} */
+    /* ${layout} gradients of the logits, without factors that depend on the query alone${and_pairs} */
     real *dlogits;
-    /* [queries][${terms.vectors}][HEAD_WIDTH] output gradients, ${queries}; all with the factors that dlogits lacks${and_both} */
+    /* [queries][${terms.vectors}][HEAD_WIDTH] output gradients, ${queries}; with the factors that weights and dlogits lack${and_both} */
     real *rows;
     real *pairs; /* if PAIRED, [groups][keys][LANES][2] pairs of a weight and the gradient of its logit */ % if beside
     real *pair_rows; /* if PAIRED, [queries][HEAD_WIDTH][2] the first two vectors of rows, interleaved by channel */ % if beside

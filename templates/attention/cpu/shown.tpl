@@ -1,14 +1,14 @@
 % local open = terms.scaled and invoke(name .. "_open_score", "head", "group", "j", "logit") or "logit"
 % if terms.scaled and terms.hides then
 
-/* The logits of a group with key j after the score; all queries of the group see the key. */
+/* The scores of a group with key j, from its logits; all queries of the group see the key. */
 INLINE vector ${name}_open_score(const ${name}_head *head, const ${name}_queries *group, int j, vector logit) {
     return ${inline("score", "logit")};
 }
 % end
 % if terms.scaled or terms.hides then
 
-/* The logits of a group with key j after score and mask. */
+/* The scores of a group with key j, from its logits${terms.hides and "; -infinity for queries that do not see the key" or ""}. */
 INLINE vector ${name}_score(const ${name}_head *head, const ${name}_queries *group, int j, vector logit) {
 % if terms.hides then
     vector score = ${open};

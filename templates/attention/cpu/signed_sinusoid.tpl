@@ -1,4 +1,4 @@
-/* The sinusoid of a signed distance: sines are odd, cosines even. */
+/* row [WIDTH] = the sinusoid of a signed distance: sines, which are odd, then cosines, which are even. */
 static void write_signed_sinusoid(const position_row *table, int distance, real *row) {
     const real *from = table[distance < 0 ? -distance : distance].sinusoid;
     for (int c = 0; c < WIDTH / 2; c++) row[c] = distance < 0 ? -from[c] : from[c];

@@ -1,5 +1,6 @@
 % slot("sums_types")
-/* Sums of the ${name}-attentions of all layers over the blocks of a shard, which end_${name}_sums reads. */
+/* Gradients from the ${name}-attentions of all layers, summed over the sequences of a shard. end_${name}_sums adds them to
+ * the gradient of the parameters. */
 typedef struct ${name}_sums {
     % slot("sums")
 } ${name}_sums;

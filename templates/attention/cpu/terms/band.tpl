@@ -12,8 +12,8 @@ INLINE bits ${name}_visible(int T, int S, int i, int j) {
     return at_most(offset, broadcast(${seen.right})); % else
 }
 
-/* The keys from *begin to *end - 1 include all keys that LANES queries, from `first` on, see; *begin and *end are
- * rounded to runs of 8 keys. Other keys have no stored values. */
+/* The keys from *begin to *end - 1 include all keys that LANES queries, from `first` on, see; *begin is a multiple of 8,
+ * *end a multiple of 8 or S. Weights of other keys are not stored. */
 INLINE void ${name}_span(const ${name}_head *head, int first, int *begin, int *end) {
     const int S = head->${S}, last = (first + LANES < head->T ? first + LANES : head->T) - 1;
     const int low = first - ${left}, high = round_up(last + ${behind}, 8);
@@ -23,7 +23,7 @@ INLINE void ${name}_span(const ${name}_head *head, int first, int *begin, int *e
 }
 % if seen.left then
 
-/* The keys that every query of a group sees: from *open to *shut - 1. */
+/* The keys from *open to *shut - 1, if any, are those between `begin` and `end` that every query of a group sees. */
 INLINE void ${name}_open_span(const ${name}_head *head, int first, int begin, int end, int *open, int *shut) {
     const int last = (first + LANES < head->T ? first + LANES : head->T) - 1;
     const int low = last - ${seen.left} > begin ? last - ${seen.left} : begin;

@@ -3,7 +3,7 @@ keep_source masks; /* masks of the weights: element (h * T + query) * ${S} + key
 int8_t *keep; /* buffer for the masks of a group; NULL: no dropout */
 % section("functions")
 
-/* Sets where a head's dropout masks come from: its sequence and layer. */
+/* Sets the source of a head's dropout masks, which depend on sequence and layer, and their buffer. */
 INLINE void drop_${name}_weights(const workspace *w, uint32_t layer, int sequence, ${name}_head *head) {
     const lh_cpu_step *step = w->step;
     % include("cpu/drop_site.tpl", { place = site })
@@ -30,7 +30,7 @@ scale_columns(${PREFIX}HEAD_WIDTH, inverse * keep_scale, o);
 scale_columns(${PREFIX}HEAD_WIDTH, broadcast(${rate}_KEEP_SCALE), g); % section("gradients_out")
 % section("weight_back")
 vector weight = load(weights + j * LANES);
-bits keep = (bits)weight >= 0;
+bits keep = (bits)weight >= 0; /* dropped weights are stored negated */
 store(weights + j * LANES, keep_where(keep, weight));
 vector dweight = keep_where(keep, dot_row(${PREFIX}HEAD_WIDTH, g, value + j * ${K}));
 vector ${gradient} = (dweight - mean) * choose(keep, weight, -weight);

@@ -105,7 +105,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
 % section("trace_head")
 % local logit = name .. "_logit(&queries, key, j)"
 % local score = shown and invoke(shown, "head", "&queries", "j", logit) or logit
-% score = inline("gained", score, { room = "columns", key = "j" })
+% score = inline("gained", score, { gain = "columns", key = "j" })
 /* Traces one head of one sequence; rows of query and key are as in attend_${name}, and kept serves as workspace.
  *
  *   scores, attention   [queries][keys] written; NULL: not requested
@@ -116,7 +116,7 @@ static void trace_${name}_head(const ${name}_head *head, const real *query, cons
     for (int first = 0; first < head->T; first += LANES) {
         ${name}_queries queries;
         load_${name}_queries(head, first, query, &queries);
-        % slot("gains", { from = "0", to = "head->" .. S, room = "columns" })
+        % slot("gains", { from = "0", to = "head->" .. S, gain = "columns" })
         % slot("far", { from = "0", to = "head->" .. S })
         vector largest = broadcast(-(real)__builtin_inf());
         for (int j = 0; j < head->${S}; j++) {

@@ -1,5 +1,5 @@
 % section("members")
-real *along, *across; /* workspace: row 0 of along and across in the scratch */
+real *along, *across; /* row 0 of the workspaces along and across in ${name}_scratch */
 const real *content_bias; /* [${PREFIX}HEAD_WIDTH] */
 geometric_numbers numbers;
 ${name}_number_sums *sums; /* gradients of the layer's numbers */
@@ -31,10 +31,10 @@ group->offset = broadcast(head->numbers.offset);
 % section("forward")
 % local total = terms.normalised and "vector total = " or ""
 % local least = (precision == "float64" and f64 or f32)(1e-12)
-/* Every query visits its keys outwards, at each distance the key to the right, then the key to the left.
- * kernels/cpu/geometric.h multiplies their probabilities. */
+/* Every query visits the keys outwards, at each distance the key to the right, then the key to the left.
+ * kernels/cpu/geometric.h computes the probability that a query stops at a key. */
 
-/* logits [keys][LANES] of keys [from, to); more: a term added to them. */
+/* logits [keys][LANES] of a group of queries with keys from..to - 1, and with `more` added. */
 INLINE void write_${name}_logits(const ${name}_queries *group, const real *restrict key, int from, int to, vector more,
         real *restrict logits) {
     int j = from;
@@ -47,7 +47,7 @@ INLINE void write_${name}_logits(const ${name}_queries *group, const real *restr
     for (; j < to; j++) store(logits + j * LANES, ${name}_logit(group, key, j) + more);
 }
 
-/* All logits of the queries from `first` on; the logit of a query with itself is not used. */
+/* logits [keys][LANES] of LANES queries, from `first` on, with all keys; the logit of a query with itself is not used. */
 INLINE void write_${name}_group(const ${name}_head *head, int first, const real *restrict query,
         const real *restrict key, real *restrict logits) {
     ${name}_queries group;
@@ -67,13 +67,13 @@ INLINE void write_${name}_group(const ${name}_head *head, int first, const real 
 
 static const real ${PREFIX}LEAST_TOTAL = ${least}; /* least divisor of the weights */
 
-/* The inverse of the divisor of a group's weights. A query with a tiny sum of weights keeps small weights; the weights
- * of a query without other keys are 0. */
+/* The inverse divisors of a group's weights, from the sums of weights. A query with a tiny sum keeps small weights; the
+ * weights of a query without other keys are 0. */
 INLINE vector invert_${name}_total(vector total) { return 1 / maximum(total, broadcast(${PREFIX}LEAST_TOTAL)); }
 % end
 
-/* Attention of one head of one sequence. Rows of queries, keys and values are QUERY_STRIDE apart, rows of out WIDTH
- * apart; out and kept are written. */
+/* Attention of one head of one sequence. Rows of queries, keys and values have HEAD_WIDTH channels and are QUERY_STRIDE
+ * apart, values lie WIDTH after their keys; rows of out are WIDTH apart. out and kept are written. */
 NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict query, const real *restrict key,
         real *restrict out, ${name}_kept kept) {
     const int T = head->T;
@@ -96,17 +96,17 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
 % include("attention/cpu/outwards_queries.tpl") % section("back_to_queries")
 (*q + *(const ${name}_part *)(head->content_bias + d)) % section("query_of_row")
 % section("kept_members")
-real *chances; /* the smaller of a pair's P and 1 - P with the sign of the logit, in the layout of the weights */
+real *chances; /* the smaller of P and 1 - P, P = sigmoid(logit), with the sign of the logit; layout of the weights */
 % section("kept_room")
 kept->chances = take(memory, used, (train ? heads * groups : 1) * ${name}_group_weights(T) * sizeof(real));
 if (kept->step) kept->chances += (size_t)groups * kept->step; % section("skip_kept")
 % section("scratch")
-real *along, *across; /* [keys and rows before and after][LANES]: workspaces `passed` (or `sums`) and `mirrored` of geometric.h */
+real *along, *across; /* [keys and rows before and after][LANES]: workspaces `remaining` (or `sums`) and `mirrored` of geometric.h */
 % section("room")
 scratch->along = take(memory, used, (size_t)(T + 2) * LANES * sizeof(real));
 scratch->across = take(memory, used, (size_t)(T + 1 + LANES) * LANES * sizeof(real));
 % section("sums_types")
-/* Gradients of the learned numbers of a layer's attention, by lane. */
+/* Gradients of the learned numbers of a layer's attention; each is the sum of the lanes. */
 typedef struct ${name}_number_sums {
     vector content_bias[WIDTH], scale, offset;
     vector direction_scale; % if terms.directional

@@ -6,13 +6,13 @@
 const shared *drawn = w->step->shared;
 const int32_t *position = drawn->${prefix}position[${positions.layer_index}];
 const int32_t *key_position = drawn->${prefix}key_position[${positions.layer_index}];
-% section("turn")
+% section("rotate")
 % call(rotate, "w", of_queries, ranged and "from", ranged and "from + count" or "T", PREFIX .. "QUERY_STRIDE", 1, rows_at)
 ${ranged and "if (from == 0) " or ""}${invoke(rotate, "w", of_keys, ranged and "0", "S", K, 1, "key_value")}; % if cross
 % section("rotate_back")
 % call(rotate, "w", of_queries, ranged and "0", "T", PREFIX .. "QUERY_STRIDE", "-1", "d" .. rows_at)
 % call(rotate, "w", of_keys, ranged and "0", "S", PREFIX .. "KEY_STRIDE", "-1", "dkey_value") % if cross
-% section("rotate")
+% section("rotation_functions")
 
 % local place = positions.kind == "index" and "t" or "position[t]"
 /* Rotates rows of queries${cross and ", or of keys," or " and keys"} of one sequence by their positions (direction 1), or gradients back (-1).${ranged and " rows: the rows of tokens [from, to)." or ""} */

@@ -23,8 +23,8 @@ group->rows = head->rows + first + head->${S} - 1;
 group->stride = head->stride;
 % section("queries_grad")
 
-/* Adds the gradients of KEYS rows, from row x on; lanes are channels. Row x belongs to query i and key i + ${S} - 1 -
- * x; dlogits has KEYS zeros before and after the keys that a group of queries sees. */
+/* Adds the gradients of KEYS rows, from row x on; lanes are channels. Row x belongs to all queries i with their keys i +
+ * ${S} - 1 - x; dlogits has KEYS zeros before and after the keys that a group of queries sees. */
 INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_words}, int x, const ${name}_scratch *scratch,
         real *restrict drows) {
     ${name}_part dr[${PREFIX}KEYS][${PREFIX}HEAD_PARTS];
@@ -33,8 +33,9 @@ INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_words}
         UNROLL
         for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++) dr[u][part] = (${name}_part){0};
     }
-    int key = ${S} - 1 - x, i = key < 0 ? -key : 0, behind = ${S} - key + ${PREFIX}KEYS - 1,
-            end = behind < T ? behind : T;
+    /* query i has row x + u with key i + offset - u; from query `behind` on, this key exists for none of the KEYS rows */
+    int offset = ${S} - 1 - x, i = offset < 0 ? -offset : 0, behind = ${S} - offset + ${PREFIX}KEYS - 1;
+    int end = behind < T ? behind : T;
     const int first_group = ${name}_first_group(head);
 % if bounded then
     if (i < head->first_query) i = head->first_query;
@@ -47,14 +48,14 @@ INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_words}
 % if terms.spans then
         int from, to;
         ${name}_span(head, first, &from, &to);
-        const int seen = to - key + ${PREFIX}KEYS - 1; /* later queries see none of these keys */
-        if (i < from - key) i = from - key;
-        for (; i < stop && i < seen; i++) {
+        const int unseen = to - offset + ${PREFIX}KEYS - 1; /* this query and later ones see none of these keys */
+        if (i < from - offset) i = from - offset;
+        for (; i < stop && i < unseen; i++) {
 % else
         for (; i < stop; i++) {
 % end
             const real *row = scratch->rows + i * ${rows.vectors} * ${PREFIX}HEAD_WIDTH + ${last}${PREFIX}HEAD_WIDTH;
-            const real *dlogit = dlogits + (i + key) * LANES + i;
+            const real *dlogit = dlogits + (i + offset) * LANES + i;
             UNROLL
             for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++) {
                 ${name}_part q = *(const ${name}_part *)(row + part * ${PREFIX}HEAD_PART);
@@ -109,18 +110,18 @@ for (int l = 0; l < ${stack.count}; l++) sums->rows[l] = take(memory, used,
 % section("tables")
 enum { ${PREFIX}RELATIVE_WIDTH = ${row_width} }; /* channels of a row: ${rows.width_words} */
 
-/* A row for every query - key, from -(${S} - 1) on: row x belongs to the distance ${S} - 1 - x. For one key, adjacent
- * queries have adjacent rows. */
+/* The number of rows, one for every key - query: row x belongs to the pairs with key - query = ${S} - 1 - x. For one key,
+ * adjacent queries have adjacent rows. */
 INLINE int ${name}_distance_count(${length_words}) { return ${cross and "T + S" or "2 * T"} - 1; }
 
-/* Rows are stored channel by channel. The stride between channels is an odd number of vectors, which spreads channels
+/* Elements from one channel of the rows to the next: rows are stored channel by channel. The stride between channels is an odd number of vectors, which spreads channels
  * over the sets of a cache, and covers LANES queries from every row on. Zeros follow the last row. */
 INLINE int ${name}_row_stride(${length_words}) { return (round_up(${cross and "T + S" or "2 * T"} + LANES - 2, LANES) / LANES | 1) * LANES; }
 
 /* Elements of a layer's rows: [RELATIVE_WIDTH][row_stride]. */
 INLINE size_t ${name}_row_elements(${length_words}) { return (size_t)${name}_row_stride(${T_S}) * ${PREFIX}RELATIVE_WIDTH; }
 
-/* The signed distance of row x in a set. */
+/* The signed distance to which row x of a set belongs. */
 INLINE int ${name}_distance(const lh_cpu_step *step, int set, int x) {
     const int32_t *drawn = ((const shared *)step->shared)->${prefix}distance[set]${middle};
     return ${distance};

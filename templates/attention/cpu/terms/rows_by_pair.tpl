@@ -1,5 +1,5 @@
 % section("members")
-const real *rows; /* the vectors of distances */
+const real *rows; /* the table of vectors of distances, [rows][RELATIVE_WIDTH] */
 const int32_t *position, *key_position; /* positions of queries, positions of keys */ % if cross
 const int32_t *position; /* positions of tokens */ % else
 real *drows; /* gradients of the rows, RELATIVE_WIDTH apart */
@@ -11,12 +11,12 @@ head->drows = w->sums.${name}.rows[l]; % section("head_grad")
 const ${name}_head *head; % section("queries")
 group->head = head; % section("load")
 % section("logit_functions")
-/* The start of the row of a pair of tokens. */
+/* The offset of a pair's row in the table, in elements. */
 INLINE int ${name}_pair_offset(const ${name}_head *head, int query, int key) {
     return ${name}_table_row(head->${cross and "key_" or ""}position[key] - head->position[query]) * ${PREFIX}RELATIVE_WIDTH;
 }
 
-/* Rows of LANES queries, from `first` on, with key j; lanes are queries, those beyond the last one repeat it. */
+/* column [HEAD_WIDTH] = the rows of LANES queries, from `first` on, with key j; lanes beyond the last query repeat it. */
 INLINE void load_${name}_rows(const ${name}_head *head, int first, int j, vector *column) {
     int32_t offset[LANES];
     for (int i = 0; i < LANES; i++)
@@ -36,7 +36,7 @@ INLINE vector ${name}_logit(const ${name}_queries *group, const real *restrict k
     return sum;
 }
 
-/* The scaled logits of a group with N keys, from j on. */
+/* sum [N] = the scaled logits of a group with N keys, from j on. */
 INLINE void ${name}_logits(const int N, const ${name}_queries *group, const real *restrict key, int j, vector *sum) {
     for (int u = 0; u < N; u++) sum[u] = ${name}_logit(group, key, j + u);
 }

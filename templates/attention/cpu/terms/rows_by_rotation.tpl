@@ -7,7 +7,7 @@ int place_stride; /* elements from one channel of places to the next */
 const position_row *table; /* sinusoids by position */
 const int32_t *position; /* positions of queries */
 real *rotated, *far; /* workspace: a group's rotated queries, and their products with codes */
-real *dweight; /* [HEAD_WIDTH][WIDTH] */
+real *dweight; /* [HEAD_WIDTH][WIDTH] the gradient of weight, transposed */
 % section("head")
 head.weight = w->shared->${stack.member}[l].${prefix}relative + h * WIDTH * ${PREFIX}HEAD_WIDTH;
 head.codes = ${name}_codes(w->step, ${rows.set_of_layer});
@@ -32,7 +32,8 @@ rotate_queries(${PREFIX}HEAD_WIDTH, WIDTH, position, head->weight, head->places 
         head->rotated);
 group->far = head->far;
 % section("logit_functions")
-/* Terms of distances in the logits of a group with keys from `from` to `to` - 1. from: a multiple of ROTATED_KEYS. */
+/* Writes to head->far the terms of distances in the logits of the group whose rotated queries are in head->rotated, with
+ * keys from..to - 1. from: a multiple of ROTATED_KEYS. */
 INLINE void ${name}_far_logits(const ${name}_head *head, int from, int to) {
     dot_rotated(WIDTH, to - from, head->rotated, head->codes + from * WIDTH, head->far + from * LANES);
 }
@@ -45,8 +46,8 @@ ${name}_far_logits(head, ${from}, ${to}); % section("far")
 % section("queries_grad")
 
 % local before = bounded and " + before" or ""
-/* Adds to dq, before its factors are applied, the gradients of a group's queries from the terms of distances. Also adds
- * the gradients of the biases and of the weight. */
+/* Adds to dq, which lacks the factors inverse * LOGIT_SCALE, the gradients of a group's queries from the terms of
+ * distances. Also adds the gradients of the biases and of the weight. */
 INLINE void add_${name}_rotated_gradients(const ${name}_head *head, int first, int begin, int end,
         const real *restrict dlogits, const ${name}_scratch *scratch, vector inverse, vector *dq) {
     const int ${terms.spans and "T = head->T" or of_head}, queries = ${to_query} - first < LANES ? ${to_query} - first : LANES;
@@ -72,14 +73,14 @@ scratch->far = take(memory, used, (size_t)round_up(${S}, ROTATED_KEYS) * LANES *
 % section("tables")
 enum { ${PREFIX}RELATIVE_SETS = ${rows.sets} }; /* sets of positions in one pass${rows.sets_words} */
 
-/* Elements of the sinusoids of keys, with the number of keys rounded up. */
+/* Elements of the keys' sinusoids: [keys rounded up to a multiple of ROTATED_KEYS][WIDTH]. */
 INLINE size_t ${name}_code_elements(int ${S}) { return (size_t)round_up(${S}, ROTATED_KEYS) * WIDTH; }
 
 /* Elements from one channel of the queries' rows to the next: an odd number of vectors, which spreads channels over the
  * sets of a cache, and covers LANES queries from every query on. */
 INLINE int ${name}_place_stride(int T) { return (round_up(T + LANES - 1, LANES) / LANES | 1) * LANES; }
 
-/* Memory after the struct shared, whose size depends on lengths: ${rows.behind_words}. */
+/* Memory after the struct shared, of a size that depends on lengths: ${rows.behind_words}. */
 INLINE real *${name}_codes(const lh_cpu_step *step, int set) {
     real *codes = (real *)((char *)step->shared + ${name}_start(&step->shape));
     return codes + (size_t)set * ${name}_code_elements(step->shape.length[${keys.stream}]);

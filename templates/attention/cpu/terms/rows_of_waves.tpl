@@ -22,12 +22,12 @@ for (int u = 0; u < N; u++) sum[u] += far[u];
 % section("tables")
 enum { ${PREFIX}RELATIVE_SETS = ${rows.sets} }; /* sets of distances in one pass${rows.sets_words} */
 
-/* Elements of the sinusoids of a set's distances, [rows][WIDTH], rounded up to whole tiles. */
+/* Elements of the sinusoids of a set's distances: [rows rounded up to a multiple of TILE_ROWS][WIDTH]. */
 INLINE size_t ${name}_code_elements(${length_words}) {
     return (size_t)round_up(${name}_distance_count(${T_S}), TILE_ROWS) * WIDTH;
 }
 
-/* Memory after the struct shared, whose size depends on lengths: ${rows.behind_words}. */
+/* Memory after the struct shared, of a size that depends on lengths: ${rows.behind_words}. */
 INLINE real *${name}_codes(const lh_cpu_step *step, int set) {
     real *codes = (real *)((char *)step->shared + ${name}_start(&step->shape));
     return codes + (size_t)set * ${name}_code_elements(${of_step});

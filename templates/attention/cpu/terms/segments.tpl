@@ -4,8 +4,8 @@
 % section("domain")
 % include("parts/segments.tpl", { device = "" })
 
-/* The keys from *begin to *end - 1 include all keys that LANES queries, from `first` on, see. Other keys have no stored
- * values. */
+/* The keys from *begin to *end - 1 include all keys that LANES queries, from `first` on, see. Weights of other keys are
+ * not stored. */
 static void ${name}_span(const ${name}_head *head, int first, int *begin, int *end) {
     span_lines(${lines}, first, begin, end);
 }
@@ -14,5 +14,5 @@ static void ${name}_span(const ${name}_head *head, int first, int *begin, int *e
 static void open_${name}_lines(const ${name}_head *head, int first, int begin, int end, real *gain) {
     gains_of_lines(${lines}, first, begin, end, gain);
 }
-open_${name}_lines(head, first, ${from}, ${to}, ${room}); % section("gains")
-${inner} + load(${room} + ${key} * LANES) % section("gained")
+open_${name}_lines(head, first, ${from}, ${to}, ${gain}); % section("gains")
+${inner} + load(${gain} + ${key} * LANES) % section("gained")
