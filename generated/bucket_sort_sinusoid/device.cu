@@ -135,7 +135,7 @@ enum {
     BLOCK_STATE = 1024 /* bytes of shared memory after the staging memory of products */
 };
 
-/* Parameters; their gradients and moments have the same layout. Weights are [in][out]. */
+/* Parameters. Gradients and the optimiser's states have the same layout. Weights are [in][out]. */
 typedef struct layer_parameters {
     real query_key_value[WIDTH * 3 * WIDTH]; /* [WIDTH][query WIDTH | key WIDTH | value WIDTH] */
     real attention_output[WIDTH * WIDTH];

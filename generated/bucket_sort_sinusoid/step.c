@@ -29,12 +29,12 @@ typedef struct position_row {
 } position_row;
 
 /* The number of positions that can occur. */
-static int position_rows(const int longest[LH_MAX_STREAMS]) {
+static int count_positions(const int longest[LH_MAX_STREAMS]) {
     return longest[0];
 }
 
 static size_t tables_bytes(const int longest[LH_MAX_STREAMS]) {
-    return (size_t)position_rows(longest) * sizeof(position_row);
+    return (size_t)count_positions(longest) * sizeof(position_row);
 }
 
 /* Ruoss et al. 2023: frequency 10000^(-2m / WIDTH), sines in the first half, cosines in the second. */
@@ -50,12 +50,12 @@ static void make_sinusoid(int position, real *row) {
 
 static void make_tables(void *tables, const int longest[LH_MAX_STREAMS]) {
     position_row *row = tables;
-    for (int position = 0; position < position_rows(longest); position++) {
+    for (int position = 0; position < count_positions(longest); position++) {
         make_sinusoid(position, row[position].sinusoid);
     }
 }
 
-/* The weights of a layer as panels (kernels/cpu/matmul.h), and transposed for the backward pass. */
+/* The weights of a layer as panels (kernels/cpu/matmul.h); transposed: for the backward pass. */
 typedef struct layer_panels {
     real query_key_value[3 * WIDTH * WIDTH], query_key_value_transposed[3 * WIDTH * WIDTH];
     real attention_output[WIDTH * WIDTH], attention_output_transposed[WIDTH * WIDTH];
@@ -63,13 +63,14 @@ typedef struct layer_panels {
     real down[WIDTH * FEEDFORWARD], down_transposed[WIDTH * FEEDFORWARD];
 } layer_panels;
 
-/* Values that the blocks of a step share. */
+/* Values that all blocks of sequences of a step share. */
 typedef struct shared {
     layer_panels layer[LAYERS];
-    real output_rows[CLASS_COLUMNS * WIDTH];
+    real output_rows[CLASS_COLUMNS * WIDTH]; /* the output layer's weight, transposed, in training */
 } shared;
 
-/* Returns the next `bytes` bytes at a cache-line boundary; memory NULL: only counts. */
+/* Returns the next `bytes` bytes at a cache-line boundary, behind the first *used bytes, which it raises; memory NULL:
+ * only counts. */
 static void *take(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
     *used += (bytes + 63) / 64 * 64;
@@ -126,7 +127,7 @@ static void lay_out_self_scratch(self_scratch *scratch, char *memory, size_t *us
     scratch->rows = take(memory, used, rows * sizeof(real));
 }
 
-/* Values that one layer keeps for its backward pass; rows are tokens. */
+/* Values that one layer stores for its backward pass; a row of values belongs to a token. */
 typedef struct layer_state {
     real *input; /* [tokens][WIDTH] */
     real *query_key_value; /* [tokens][3 WIDTH] */
@@ -340,7 +341,7 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
 
 #include "trace.inc"
 
-/* The number of skipped operations, where the backward pass counts as two forward passes. Skipped operations belong to
+/* The number of skipped floating-point operations; the backward pass counts as two forward passes. They belong to
  * - unused rows of the last layer
  */
 static double skipped_flops(const lh_shape *shape, lh_mode mode) {

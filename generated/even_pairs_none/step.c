@@ -23,7 +23,7 @@ enum { BRANCH_DROP_BELOW = 6554 }; /* elements with 16 random bits below this nu
 
 enum { VOCABULARY = TOKENS }; /* symbols: before the first attention a row is computed once per symbol, not per token */
 
-/* The weights of a layer as panels (kernels/cpu/matmul.h), and transposed for the backward pass. */
+/* The weights of a layer as panels (kernels/cpu/matmul.h); transposed: for the backward pass. */
 typedef struct layer_panels {
     real query_key_value[3 * WIDTH * WIDTH], query_key_value_transposed[3 * WIDTH * WIDTH];
     real attention_output[WIDTH * WIDTH], attention_output_transposed[WIDTH * WIDTH];
@@ -31,13 +31,14 @@ typedef struct layer_panels {
     real down[WIDTH * FEEDFORWARD], down_transposed[WIDTH * FEEDFORWARD];
 } layer_panels;
 
-/* Values that the blocks of a step share. */
+/* Values that all blocks of sequences of a step share. */
 typedef struct shared {
     layer_panels layer[LAYERS];
-    real output_rows[CLASS_COLUMNS * WIDTH];
+    real output_rows[CLASS_COLUMNS * WIDTH]; /* the output layer's weight, transposed, in training */
 } shared;
 
-/* Returns the next `bytes` bytes at a cache-line boundary; memory NULL: only counts. */
+/* Returns the next `bytes` bytes at a cache-line boundary, behind the first *used bytes, which it raises; memory NULL:
+ * only counts. */
 static void *take(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
     *used += (bytes + 63) / 64 * 64;
@@ -94,7 +95,7 @@ static void lay_out_self_scratch(self_scratch *scratch, char *memory, size_t *us
     scratch->rows = take(memory, used, rows * sizeof(real));
 }
 
-/* Values that one layer keeps for its backward pass; rows are tokens. */
+/* Values that one layer stores for its backward pass; a row of values belongs to a token. */
 typedef struct layer_state {
     real *input; /* [tokens][WIDTH] */
     real *query_key_value; /* [tokens][3 WIDTH] */
@@ -137,7 +138,7 @@ typedef struct workspace {
     self_scratch self;
 } workspace;
 
-/* Returns the bytes of one channel of all tokens, or of all symbols if these are more. */
+/* Returns the bytes of one channel of all tokens, or of all symbols if there are more symbols than tokens. */
 static size_t count_row_bytes(const workspace *w) {
     return (size_t)(w->rows > w->vocabulary.rows ? w->rows : w->vocabulary.rows) * sizeof(real);
 }
@@ -339,7 +340,7 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
 
 #include "trace.inc"
 
-/* The number of skipped operations, where the backward pass counts as two forward passes. Skipped operations belong to
+/* The number of skipped floating-point operations; the backward pass counts as two forward passes. They belong to
  * - unused rows of the last layer
  * - tokens in the first layer, where a block of sequences has one row per symbol
  */

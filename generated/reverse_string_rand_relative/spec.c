@@ -123,7 +123,7 @@ enum { EMPTY_TOKEN = 3 };
 
 static int source_length(int n) { return input_length(n) + output_length(n); }
 
-/* Writes the tokens of an example. */
+/* Writes the tokens of an example to each stream. */
 static void assemble(const lh_example *example, uint16_t *const tokens[LH_MAX_STREAMS]) {
     uint16_t *source = tokens[0];
     for (int i = 0; i < example->input_length; i++) *source++ = example->input[i];
@@ -137,7 +137,8 @@ static const lh_format format = {
         .assemble = assemble,
 };
 
-/* Sites of a forward pass that `trace` offers: name, channels of an activation or heads of an attention, streams. */
+/* Sites of a forward pass that `trace` offers: name, channels of an activation, heads of an attention, streams of
+ * queries and of keys. */
 static const lh_trace_site sites[] = {
         {"embedding", 64, 0, 0, 0},
         {"layers.0", 0, 8, 0, 0},

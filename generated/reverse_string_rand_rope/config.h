@@ -30,10 +30,10 @@ enum {
     CLASS_COLUMNS = 16, /* classes, rounded up to a whole vector */
     MAX_POSITION = 2048, /* positions are drawn from 0 .. MAX_POSITION - 1 */
     DRAWS = 5, /* independent draws of one pass */
-    BLOCK_TOKENS = 84 /* approximate tokens of a block, which stays in cache through all layers */
+    BLOCK_TOKENS = 84 /* approximate tokens of a block of sequences, whose values stay in the cache */
 };
 
-/* Parameters; their gradients and moments have the same layout. Weights are [in][out]. */
+/* Parameters. Gradients and the optimiser's states have the same layout. Weights are [in][out]. */
 typedef struct layer_parameters {
     real query_key_value[WIDTH * 3 * WIDTH]; /* [WIDTH][query WIDTH | key WIDTH | value WIDTH] */
     real attention_output[WIDTH * WIDTH];

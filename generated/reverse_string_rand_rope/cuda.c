@@ -117,12 +117,12 @@ typedef struct position_row {
 } position_row;
 
 /* The number of positions that can occur. */
-static int position_rows(void) {
+static int count_positions(void) {
     return MAX_POSITION;
 }
 
 static size_t tables_bytes(const int longest[LH_MAX_STREAMS]) {
-    return (size_t)position_rows() * sizeof(position_row);
+    return (size_t)count_positions() * sizeof(position_row);
 }
 
 /* Pairs (2m, 2m + 1) of a head are rotated by position * 10000^(-2m / HEAD_WIDTH). */
@@ -138,7 +138,7 @@ static void make_rotation(int position, real *row) {
 
 static void make_tables(void *tables, const int longest[LH_MAX_STREAMS]) {
     position_row *row = tables;
-    for (int position = 0; position < position_rows(); position++) {
+    for (int position = 0; position < count_positions(); position++) {
         make_rotation(position, row[position].rotation);
     }
 }

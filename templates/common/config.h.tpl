@@ -18,7 +18,7 @@ typedef float real;
 
 enum {
     % include("parts/dimensions.tpl")
-    BLOCK_TOKENS = ${block_tokens} /* approximate tokens of a block, which stays in cache through all layers */
+    BLOCK_TOKENS = ${block_tokens} /* approximate tokens of a block of sequences, whose values stay in the cache */
 };
 
 % include("parts/parameters.tpl")

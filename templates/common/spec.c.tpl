@@ -92,7 +92,7 @@ static void set_shape(int input, int output, lh_shape *shape) {
 }
 
 % end
-/* Writes the tokens of an example. */
+/* Writes the tokens of an example to each stream. */
 static void assemble(const lh_example *example, uint16_t *const tokens[LH_MAX_STREAMS]) {
     uint16_t *source = tokens[0];
     for (int i = 0; i < example->input_length; i++) *source++ = example->input[i];
@@ -137,7 +137,8 @@ static const lh_format format = {
         % } })
 };
 
-/* Sites of a forward pass that `trace` offers: name, channels of an activation or heads of an attention, streams. */
+/* Sites of a forward pass that `trace` offers: name, channels of an activation, heads of an attention, streams of
+ * queries and of keys. */
 static const lh_trace_site sites[] = {
 % for _, site in ipairs(trace_sites) do
         {"${site.name}", ${site.channels}, ${site.heads}, ${site.query}, ${site.key}},

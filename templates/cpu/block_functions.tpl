@@ -13,7 +13,7 @@
     % include(op.template, op) % for _, op in ipairs(forward)
 }
 
-/* w->${gradient} holds the gradient of the block's output on entry, and of its input on return. */
+/* w->${gradient} has the gradient of the block's output before this call, and of its input after this call. */
 % define("static void " .. name .. "_backward", "workspace *w", "int " .. use, parameters_type .. " *g")
     const int l = use % ${count}; % if loops > 1
     const ${parameters_type} *p = &w->parameters->${name}[l]; % if uses_parameters.backward

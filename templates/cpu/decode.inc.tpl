@@ -29,7 +29,7 @@ typedef struct caches {
 % end
 } caches;
 
-/* Lays out the caches, and a workspace for at most LH_DECODE_TOKENS tokens of each sequence. */
+/* Lays out the caches, and a workspace for at most LH_DECODE_TOKENS tokens of each sequence; returns the bytes used. */
 static size_t lay_out_decoding(workspace *w, caches *c, char *memory, const lh_shape *shape) {
     const int length = shape->length[${decoding.stream}], most = length < LH_DECODE_TOKENS ? length : LH_DECODE_TOKENS;
     size_t used = lay_out(w, memory, shape, most, LH_MODE_EVALUATE);
@@ -66,7 +66,7 @@ static void start_decoding(workspace *w, caches *c, const lh_cpu_step *step, con
     w->sequences = block->sequences;
 }
 
-/* Writes logits of the labels that belong to the current tokens; x [tokens][WIDTH]. */
+/* Writes to block->logits those of the labels that belong to the current tokens; x [tokens][WIDTH]. */
 static void read_out(const workspace *w, const real *x) {
     const parameters *p = w->parameters; % if not cpu.tied
     const int labels = w->step->shape.labels, first = ${at}length - labels;
@@ -115,7 +115,7 @@ static void decode_step(const lh_cpu_step *step, const lh_cpu_block *block, int 
 }
 
 /* Copies sequence `from` of x [sequences][size] to sequence `to`. */
-static void move_rows(real *x, int to, int from, size_t size) {
+static void copy_sequence(real *x, int to, int from, size_t size) {
     memcpy(x + (size_t)to * size, x + (size_t)from * size, size * sizeof(real));
 }
 
@@ -132,9 +132,9 @@ static void decode_move(const lh_cpu_step *step, int to, int from, void *memory)
 % if block.cached then
     for (int l = 0; l < ${block.uses}; l++) {
 % for _, cache in ipairs(block.caches) do
-        move_rows(c.${block.name}[l].${cache.name}, to, from, (size_t)w.${cache.of}length * ${cache.width});
+        copy_sequence(c.${block.name}[l].${cache.name}, to, from, (size_t)w.${cache.of}length * ${cache.width});
 % if cache.tiles then
-        move_rows(c.${block.name}[l].${cache.name}_tiles, to, from, tiled_elements(WIDTH, w.${cache.of}length));
+        copy_sequence(c.${block.name}[l].${cache.name}_tiles, to, from, tiled_elements(WIDTH, w.${cache.of}length));
 % end
 % end
     }

@@ -45,10 +45,10 @@ INLINE int find_labelled_row(const workspace *w, int s, int i) {
 % end
 }
 
-/* Computes loss, counts, and dx, the gradient of x [${tokens}][WIDTH]. */
+/* Computes loss, counts, and dx, the gradient of x [${tokens}][WIDTH]; adds the output layer's gradients to g. */
 % else
-/* Computes loss, counts, and dx, the gradient of x [tokens][WIDTH]. The labelled positions are the last `labels` tokens
- * of a sequence. */
+/* Computes loss, counts, and dx, the gradient of x [tokens][WIDTH]; adds the output layer's gradients to g. The labelled
+ * positions are the last `labels` tokens of a sequence. */
 % end
 static void loss_and_gradient(const workspace *w, const real *x, real *dx, parameters *g, lh_sums *sums) {
     const lh_cpu_block *block = w->block;
@@ -87,7 +87,7 @@ INLINE void compute_label_logits(const workspace *w, const real *x, int s, int i
 }
 
 % if cpu.decoding then
-/* Copies stored logits [CLASSES] of a label to logits [CLASS_COLUMNS]. */
+/* Copies stored logits [CLASSES] of a label to logits [CLASS_COLUMNS], with finite values as padding. */
 INLINE void copy_logits(const real *from, real *logits) {
     memcpy(logits, from, CLASSES * sizeof(real));
     for (int v = CLASSES; v < CLASS_COLUMNS; v++) logits[v] = logits[0];

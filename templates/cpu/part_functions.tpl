@@ -1,6 +1,6 @@
 % local decoded = cpu.decoding and "w->from + " or ""
 % if readout == "probe" then
-/* The part's first token of sequence s: token 0 if the part has all tokens, else the labelled one, found by `locate`. */
+/* The part's first token of sequence s: token 0 if the part has all tokens, else the labelled token. */
 INLINE int part_start(const workspace *w, const row_set *part, int s) {
     return part->count < w->all.count ? w->block->place[s] : 0;
 }

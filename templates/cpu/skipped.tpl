@@ -1,5 +1,5 @@
 % local part, vocabulary = cpu.part, cpu.vocabulary
-/* The number of skipped operations, where the backward pass counts as two forward passes. Skipped operations belong to
+/* The number of skipped floating-point operations; the backward pass counts as two forward passes. They belong to
  * - pairs that masks hide from all queries of a group of LANES queries % if flops.masked[1]
  * - unused rows of the last layer % if part
  * - tokens in the first layer, where a block of sequences has one row per symbol % if vocabulary

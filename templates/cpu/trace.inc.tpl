@@ -1,7 +1,7 @@
 % include("parts/banner.tpl", { template = "cpu/trace.inc.tpl", about = about.trace })
 
-/* The pass is the same as in evaluation, so its results are equal. After each layer its queries and keys are still in
- * the workspace, and the same functions recompute and store their logits. */
+/* The pass calls the same functions as evaluation, so results are equal. After each layer, its queries and keys are
+ * still in the workspace, from which scores and weights are computed again and stored. */
 
 % paragraph("attention/cpu/trace.tpl", family) % for _, family in ipairs(attentions)
 % if streams[2] then
@@ -14,7 +14,7 @@ static void trace_activation(const workspace *w, const real *x, const lh_trace *
 }
 % end
 
-/* Sites as spec.c lists them: the embedding, then attention and output of every layer. */
+/* to: an element for each site, in the order of spec.c: the embedding, then attention and output of every layer. */
 static void trace_block(const lh_cpu_step *step, const lh_cpu_block *block, void *memory, const lh_trace *to,
         lh_sums *sums) {
     const parameters *p = step->parameters; % if cpu.pass.reads

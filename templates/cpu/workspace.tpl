@@ -4,7 +4,7 @@
 % end
 % paragraph("cpu/workspace_types.tpl", { drawn = drawn[1] ~= nil })
 % if cpu.vocabulary then
-/* Returns the bytes of one channel of all tokens, or of all symbols if these are more. */
+/* Returns the bytes of one channel of all tokens, or of all symbols if there are more symbols than tokens. */
 static size_t count_row_bytes(const workspace *w) {
     return (size_t)(w->rows > w->vocabulary.rows ? w->rows : w->vocabulary.rows) * sizeof(real);
 }
@@ -35,7 +35,7 @@ static stream_size make_stream_size(int sequences, int length) {
 % end
 % if decoded then
 % local name = streams[2] and "s" or "w"
-/* Restricts the rows to tokens [from, to) of each sequence. */
+/* Restricts computed rows to tokens from..to - 1 of each sequence. */
 % define("static void set_part", streams[2] and "stream_size *s" or "workspace *w", streams[2] ~= nil and "int sequences", "int from", "int to")
     ${name}->from = from;
     ${name}->to = to;

@@ -1,5 +1,5 @@
 % for _, block in ipairs(cpu.blocks) do
-/* Values that one ${block.name} keeps for its backward pass; rows are tokens. */
+/* Values that one ${block.name} stores for its backward pass; a row of values belongs to a token. */
 typedef struct ${block.name}_state {
     ${line} % for _, line in ipairs(block.members)
 } ${block.name}_state;

@@ -5,7 +5,7 @@ typedef struct geometric_numbers {
 } geometric_numbers;
 
 % end
-/* Parameters; their gradients and moments have the same layout. Weights are [in][out]. */
+/* Parameters. Gradients and the optimiser's states have the same layout. Weights are [in][out]. */
 % for i, struct in ipairs(structs) do
 % if i > 1 then
 

@@ -1,7 +1,7 @@
 % include("parts/position_row.tpl")
 
 /* The number of positions that can occur. */
-static int position_rows(const int longest[LH_MAX_STREAMS]) {
+static int count_positions(const int longest[LH_MAX_STREAMS]) {
 % if attentions[2] then
     int rows = longest[0] > longest[1] ? longest[0] : longest[1];
     rows = rows > MAX_POSITION ? rows : MAX_POSITION; % if input_draw and input_draw.apart
@@ -19,7 +19,7 @@ static int position_rows(const int longest[LH_MAX_STREAMS]) {
 }
 
 static size_t tables_bytes(const int longest[LH_MAX_STREAMS]) {
-    return (size_t)position_rows(longest) * sizeof(position_row);
+    return (size_t)count_positions(longest) * sizeof(position_row);
 }
 
 % if sinusoids then
@@ -41,7 +41,7 @@ static void make_sinusoid(int position, real *row) {
 % end
 static void make_tables(void *tables, const int longest[LH_MAX_STREAMS]) {
     position_row *row = tables;
-    for (int position = 0; position < position_rows(longest); position++) {
+    for (int position = 0; position < count_positions(longest); position++) {
         make_sinusoid(position, row[position].sinusoid); % if sinusoids
         make_place(position, row[position].place); % if additive.member == "place"
 % for _, family in ipairs(attentions) do

@@ -1,3 +1,4 @@
+% -- Prints statements of generator/expression/emit.lua. group: sums of a group of queries; d: gradients of tables.
 % for _, s in ipairs(list) do
 % if s.kind == "set" then
 ${s.indent}${s.type} ${s.name} = ${s.value};

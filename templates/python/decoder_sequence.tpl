@@ -13,8 +13,8 @@ def with_target(inputs, target):
     inputs = torch.as_tensor(inputs)
     target = torch.as_tensor(target, device=inputs.device)
 % if computation then
-    room = inputs.new_full((len(inputs), ${computation.factor}inputs.shape[1]), COMPUTATION)
-    inputs = torch.cat([inputs, room], dim=1)
+    computation = inputs.new_full((len(inputs), ${computation.factor}inputs.shape[1]), COMPUTATION)
+    inputs = torch.cat([inputs, computation], dim=1)
 % end
     separator = inputs.new_full((len(inputs), 1), SEPARATOR)
     return inputs, torch.cat([separator, FIRST_OUTPUT + target[:, :-1]], dim=1) % if two_streams

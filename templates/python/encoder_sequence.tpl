@@ -4,8 +4,8 @@ def with_outputs(inputs, outputs):
     output."""
     inputs = torch.as_tensor(inputs)
     batch, count = inputs.shape
-    room = inputs.new_full((batch, ${computation.factor}count), COMPUTATION)
-    return torch.cat([inputs, room, inputs.new_full((batch, outputs), EMPTY)], dim=1)
+    computation = inputs.new_full((batch, ${computation.factor}count), COMPUTATION)
+    return torch.cat([inputs, computation, inputs.new_full((batch, outputs), EMPTY)], dim=1)
 % else
 def with_outputs(inputs, outputs):
     """[B][T]: the tokens of inputs [B][n], then the empty token at the place of every output."""

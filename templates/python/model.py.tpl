@@ -118,11 +118,15 @@ def draw_distances(tokens, given):
 
 
 def pair_distances(drawn):
+% if clamped then
+    """[T][T]: rows of the table for keys (columns) and queries (rows), as in the released code of Ruoss et al.: past the
+    end of the table the last row is used."""
+% else
     """[T][T]: signed distances of keys (columns) from queries (rows)."""
+% end
     index = torch.arange(drawn.shape[0], device=drawn.device)
     offset = index - index[:, None]
 % if clamped then
-    # Past the end of the table the last row is used, as in the released code of Ruoss et al.
     return (offset.sign() * drawn[offset.abs()] + MAX_POSITION).clamp(max=MAX_POSITION - 1)
 % else
     return offset.sign() * drawn[offset.abs()]

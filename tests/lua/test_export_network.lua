@@ -62,7 +62,7 @@ function TestNetworks.test_a_decoder_reads_its_target()
   local pauses = render_spec('{ task = { kind = "reverse_string", computation = 2 }, encoding = {}, '
     .. 'model = { kind = "decoder" } }')
   assert_has(pauses, "inputs.new_full((len(inputs), 2 * inputs.shape[1]), COMPUTATION)",
-    "    inputs = torch.cat([inputs, room], dim=1)\n")
+    "    inputs = torch.cat([inputs, computation], dim=1)\n")
 end
 
 local GOLDEN = "tests/golden/export/"

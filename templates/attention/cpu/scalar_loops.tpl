@@ -1,3 +1,4 @@
+% -- Prints the loops of a nest of generator/expression/nests_cpu.lua over the entries of tables.
 % include("parts/statements.tpl", { list = nest.outer })
 % if nest.class == "uniform" then
 % include("parts/scalar_heads.tpl")

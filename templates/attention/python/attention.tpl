@@ -14,7 +14,7 @@ class ${name}(nn.Module):
     def forward(self, ${arguments}):
         query, key, value = (x.unflatten(-1, (HEADS, -1)).transpose(1, 2)
                              for x in (self.query(h), self.key(${memory}), self.value(${memory})))
-        % slot("turn_rows")
+        % slot("rotate_rows")
         score = ${inline("logit", "query @ key.transpose(-1, -2) / math.sqrt(WIDTH // HEADS)")}
         % slot("change")
         % slot("gain")

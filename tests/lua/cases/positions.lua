@@ -52,11 +52,11 @@ M.identifiers = {
 M.sections = {
   { "positions.none", "none none index 0.1 float32", "step.c", { "shared" } },
   { "positions.sinusoid", "sinusoid none index 0.1 float32", "step.c",
-    { "position_row", "position_rows", "make_sinusoid", "make_tables" } },
+    { "position_row", "count_positions", "make_sinusoid", "make_tables" } },
   { "positions.rope", "none rope index 0.1 float32", "step.c",
-    { "position_row", "position_rows", "make_rotation", "make_tables" } },
+    { "position_row", "count_positions", "make_rotation", "make_tables" } },
   { "positions.sinusoid_rope_randomized", "sinusoid rope layer 0.1 float32", "step.c",
-    { "position_row", "position_rows", "make_tables", "shared", "draw_self_positions", "begin_step" } },
+    { "position_row", "count_positions", "make_tables", "shared", "draw_self_positions", "begin_step" } },
   { "positions.rope_randomized", "none rope layer 0.1 float32", "step.c", { "draw_self_positions" } },
 }
 

@@ -25,4 +25,4 @@ def ${part.rotate}(vectors, positions):
     return rotated.flatten(-2) % else
 
 
-query, key = ${part.rotate}(query, positions), ${part.rotate}(key, ${memory_positions}) % section("turn_rows")
+query, key = ${part.rotate}(query, positions), ${part.rotate}(key, ${memory_positions}) % section("rotate_rows")
