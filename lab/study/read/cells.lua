@@ -1,12 +1,19 @@
 -- The cells of a study with their runs read, and the statistics of each cell's scores.
 --
--- Input: a study from grid.expand, or only a folder of runs. Output: the study with `cells`, each { key, id, number,
--- runs, summary, spec, lost, changes }. A run is that of runs.lua with `score` and `generalises`; without a folder its
--- state is "missing", or "waiting" in a cell without a spec. summary: see summarise. lost: a text on a missing initial
--- checkpoint, from grid.lua. changes: if the runs are of an earlier version (earlier_results.lua), a text on how it
--- differs from the current spec. The study also has problems: unreadable folders; left_out: texts on omitted earlier
--- versions; whole: the whole study, also in the results of merge_axis and select. Scores are in the unit of their
--- metric (metrics.lua), times in hours; only evaluated runs have scores.
+-- Input: a study from grid.expand, or only a folder of runs. Output: a study { title, axes, cells, scored, grid, whole
+-- }. scored: metrics.lua; grid: the most frequent grid of the runs' scores (runs.find_usual_grid); whole: the whole
+-- study, also in the results of M.merge_axis and M.select. From grid.expand: also name, path, scale, report; and
+-- left_out, texts on omitted earlier versions. From a folder: also found = true; and problems, texts on unreadable
+-- folders. Each cell has
+--   key, id, spec: from grid.lua; a cell from a folder has no spec, and digest and data as in group_runs
+--   number: its index in the whole study
+--   runs: the runs of runs.lua, with score and generalises; a run without a folder is "missing", or "waiting" if its
+--     cell has no spec. Only evaluated runs have scores, which are in the unit of their metric
+--   summary: from summarise, with other_grid: true if the scores have another grid than the study's
+--   lost: a text on a missing initial checkpoint (grid.lua), or nil
+--   changes: if the runs are of an earlier version (earlier_results.lua), a text on its differences from `spec`
+--   task_spec: the resolved spec of a run, if the cell has no spec
+--   joined: true for a cell that M.merge_axis made of several
 
 local earlier_results = require("lab.study.read.earlier_results")
 local canonical = require("base.canonical")
@@ -22,7 +29,7 @@ local M = {}
 
 local BEYOND_TRAINING = { split = "test" }
 
--- Facts that all runs of a cell should share: their names in messages, and a path in run.json or a function of a run.
+-- Facts that all runs of a cell should share: a name for messages, and a path in run.json or a function of a run.
 -- of_spec: only runs of one spec share the fact; file: the fact is the SHA-256 of a file, which a run may lack.
 local SAME = {
   { "generated sources", "source_digest" },
@@ -42,7 +49,7 @@ local SAME = {
   end },
 }
 
--- Returns the facts that differ among the evaluated runs of a cell, as texts. joined: the runs have several specs.
+-- Returns the facts that differ among the runs in a list, as texts. joined: the runs may have several specs.
 local function describe_differences(list, joined)
   return lists.map(SAME, function(item)
     local fact = item[2]
@@ -56,7 +63,7 @@ local function describe_differences(list, joined)
 end
 
 -- Returns statistics of runs that have a score: { runs, scores, mean, sd, median, lower, upper (quartiles), least,
--- most, good }; good: the share of runs that generalise, nil if no run has a score of the criterion.
+-- most, good }; good: the share of runs that generalise, nil if no run has a score in the criterion's metric.
 local function compute_spread(list)
   local scores = lists.map(list, function(run) return run.score end)
   local judged = lists.map(list, function(run)
@@ -78,7 +85,8 @@ function M.list_scored_runs(study)
   return filter_scored(lists.collect(study.cells, function(cell) return cell.runs end))
 end
 
--- Returns statistics of the runs of each learning rate, ascending: { rate, asked (its requested runs), ... }.
+-- Returns for each learning rate, ascending, compute_spread's statistics of its runs with a score, and rate and asked,
+-- the number of its requested runs.
 local function group_by_rate(list)
   local groups = lists.group(list, function(run) return run.learning_rate or 0 end)
   table.sort(groups, function(a, b) return a.key < b.key end)
@@ -91,7 +99,7 @@ end
 
 local IN_DISTRIBUTION = { "validation", "in_distribution" }
 
--- Chooses the set that decides the learning rate; describe_choice explains the order.
+-- Chooses the set that decides the learning rate, in the order that describe_choice describes.
 local function choose_set(list, scored)
   return scored.select or lists.find(IN_DISTRIBUTION, function(set)
     return set ~= scored.split and list[1]
@@ -100,10 +108,11 @@ local function choose_set(list, scored)
 end
 
 -- Describes how a cell's learning rate is chosen: { set, beyond, scored, named, rates }. list: the runs that have a
--- score. set: the name of the evaluation that decides (runs.get_evaluation). beyond: whether some examples are beyond
--- training. scored: whether scores are on this set, too. named: whether the study names the set, in `select`. rates:
--- the number of rates with a score. Without `select`, the set is the first of these on which all runs were evaluated:
--- validation (a separate stream or a set of dataset files), in_distribution (a part of the test), the scored set.
+-- score. set: the name of the evaluation that decides (runs.get_evaluation). beyond: whether some of its examples are
+-- beyond training. scored: whether scores are on this set, too. named: whether the study names the set, in `select`.
+-- rates: the number of rates with a score. Without `select`, the set is the first of these on which all runs were
+-- evaluated: validation (a separate stream or a set of dataset files); in_distribution (a split of sampled tasks, or a
+-- part of a dataset's test); the scored set.
 local function describe_choice(list, scored)
   local set = choose_set(list, scored)
   local choice = { set = set, named = scored.select ~= nil, beyond = false, scored = false,
@@ -120,8 +129,9 @@ local function average_scores(list, set, metric)
   return statistics.mean(lists.map(list, function(run) return runs.get_score(run, set, metric) end))
 end
 
--- Whether a rate is better than `best`, a lower rate: by its mean on the deciding set; if the means are equal, by the
--- loss there, unless the study names the set. If the losses are equal, too, it is not better.
+-- Whether a learning rate is better than `best`, the best of the lower ones, or nil: by the mean score on the deciding
+-- set; if the means are equal, by the mean loss there, unless the study names the set. If the losses are equal, too,
+-- the rate is not better.
 local function is_better(rate, best, metric, choice)
   if not best or rate.chosen_by ~= best.chosen_by then
     return metrics.is_better(metric, rate.chosen_by, best and best.chosen_by)
@@ -150,11 +160,13 @@ local function compute_hours(list)
     machines = lists.drop_repeats(lists.map(list, function(run) return run.facts.machine or "not recorded" end)) }
 end
 
--- Returns the statistics of the cell's evaluated runs (compute_spread) with asked, the number of requested runs;
--- states, their counts by state; rates, from group_by_rate; best, the statistics at the chosen rate, with choice
--- (describe_choice); max, the best score, and top, its run; hours = { mean, sd, count, machines }; differences, texts
--- on facts that differ among the runs; grid, the lengths or conditions of most scores; for generative models decoding,
--- and other_decoding, the number of runs that were decoded in the other way. scored: the study's `scored`.
+-- Returns the statistics of the cell's evaluated runs (compute_spread), and these fields; scored: the study's `scored`
+--   asked, evaluated: numbers of requested runs and of runs with a score; states: numbers of requested runs by state
+--   rates: from group_by_rate; choice: from describe_choice; best: the entry of rates for the chosen rate, or nil
+--   max, top: the best score, and its run; hours: of training, from compute_hours
+--   differences: texts on facts that differ among the evaluated runs
+--   grid: the most frequent grid of the scores, from runs.find_usual_grid
+--   decoding: of a generative model's scores; other_decoding: see drop_other_decodings
 local function summarise(cell, scored)
   local evaluated, states, top = filter_scored(cell.runs), {}, nil
   for _, run in ipairs(cell.runs) do
@@ -174,13 +186,13 @@ local function summarise(cell, scored)
   return summary
 end
 
--- Marks a cell whose scores are means over other conditions than the scores of most runs.
+-- Marks a cell whose scores have another grid than `usual`, the most frequent grid of the study.
 local function mark_grid(cell, usual)
   local grid = cell.summary.grid
   cell.summary.other_grid = grid ~= nil and grid.key ~= usual.key
 end
 
--- Returns the study without an axis: cells that differ on this axis alone become one cell with all of their runs.
+-- Returns the study without an axis: cells that differ only on this axis become one cell with all of their runs.
 function M.merge_axis(study, axis)
   local function make_key(cell)
     local key = lists.copy(cell.key)
@@ -226,7 +238,8 @@ function M.select(study, where, only)
   return setmetatable({ cells = kept, axes = axes }, { __index = study })
 end
 
--- Removes evaluations with another decoding than the spec's (greedy if unknown), if some runs of the cell have that.
+-- If some runs of the cell have evaluations with the spec's decoding (greedy if unknown), treats runs with the other
+-- decoding as not evaluated, and stores their number in cell.other_decoding.
 local function drop_other_decodings(cell)
   local wanted = lists.get(cell.spec, "resolved.eval.decoding") or "greedy"
   local others = lists.filter(cell.runs, function(run) return run.decoding and run.decoding ~= wanted end)
@@ -244,7 +257,7 @@ local function drop_other_decodings(cell)
   end
 end
 
--- Scores all runs of a study and summarises its cells. metric: of scores, replaces the study's, or nil.
+-- Scores all runs of a study and summarises its cells. metric: the metric of scores, or nil for the study's.
 local function complete_study(study, metric)
   study.scored = metrics.complete_scored(study, study.scored, metric)
   local scored, criterion = study.scored, study.scored.generalises
@@ -270,6 +283,7 @@ local function find_spec(list)
   return lists.map(list, function(run) return run.facts.spec end)[1]
 end
 
+-- Reads the requested runs of a cell below `root`; a missing or waiting run gets a table without evaluations.
 local function read_runs(cell, root)
   local list = {}
   for i, wanted in ipairs(cell.runs) do
@@ -351,7 +365,8 @@ local function make_key(group, spec)
   return { task = name, encoding = name_encoding(group.id, name) }, spec and spec.task.data ~= nil and name == group.id
 end
 
--- Returns the axes of groups of runs, from their keys. nameless: no axis of encodings, as tasks are names of specs.
+-- Returns the axes of groups of runs, from their keys. nameless: tasks are names of specs, so there is no axis of
+-- encodings, and it is removed from the keys.
 local function make_axes(groups, nameless)
   local axes = lists.map({ "task", not nameless and "encoding" or nil }, function(name)
     return { name = name, values = lists.drop_repeats(lists.map(groups, function(group) return group.key[name] end)) }
@@ -364,8 +379,8 @@ end
 
 -- Returns a study of the runs found below a folder: a cell for each id, digest and training file, with the axes task
 -- and encoding. Encodings of cells that agree in both get the digest as a suffix, or, if the digests are equal, the
--- file's digest. If all tasks are dataset files without names, the tasks have the names of specs, and there is no axis
--- of encodings. metric: the metric of scores, or nil for the default.
+-- file's digest. If all tasks are dataset files without names, and their specs have different names, then the tasks
+-- have the names of specs, and there is no axis of encodings. metric: the metric of scores, or nil for the default.
 function M.read_folder(root, metric)
   local groups, problems = group_runs(root)
   local known, nameless = {}, true

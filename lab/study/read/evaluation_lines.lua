@@ -1,6 +1,6 @@
 -- Lines of eval.jsonl as rows.
 --
--- Input: a line. Output: a row, described at M.read, or the damage. Reads and writes no file.
+-- Input: a line. Output: a row, or a problem; M.read describes both. Reads and writes no file.
 
 local diagnostics = require("base.diagnostics")
 local input = require("base.input")
@@ -25,8 +25,9 @@ local function fits(value, shape)
     and (shape.type ~= "integer" or math.type(value) == "integer")
 end
 
--- Returns a row from the pairs of a line from byte `at` on: each name must occur once, with a number that fits a shape
--- or with a known word; nil for any other line. texts: names of numbers that stay texts.
+-- Returns a row from the pairs of a line from byte `at` on. Each name must occur once, with a number that fits the
+-- name's shape in `shape`, or with a word of WORDS; otherwise returns nil. texts: the set of names whose numbers are
+-- returned as texts.
 function M.parse_pairs(line, at, shape, texts)
   local row = {}
   repeat
@@ -71,8 +72,17 @@ local function take_any(line)
   return row
 end
 
--- Returns the row of a line, or nil and the damage. A row has the fields of its line, length (from `by`), and
--- exact_match and loss as texts, "" if the line lacks them; `by` is nil for a plain line by length alone.
+-- Returns the row of a line, or nil and a problem { field, found, expected }. A row has the fields of its line, among
+-- them:
+--   by: the numbers on the axes; nil if take_plain parsed the line, whose only axis is the length
+--   length: the number of by.length, nil if the axes lack it
+--   exact_match, loss: as texts, "" if the line lacks them
+--   seed: nil for the standard seed; decoding: "greedy" or "teacher_forced", nil for models that are not generative
+--   set: the set of examples, for the split "during" of a run with several sets
+--   trained: the share of examples that were trained on; novel: true if trained examples were left out
+--   beyond: the axes on which the condition exceeds all training examples
+--   of: the number of existing examples, if fewer were evaluated; order: "file" if the first ones of the file were
+--   data: the first digits of the SHA-256 of the file of examples
 function M.read(line)
   local row = take_plain(line)
   if row then

@@ -1,14 +1,18 @@
 -- Evaluations: all lines of eval.jsonl for one set, collected in one table.
 --
--- Input: rows from evaluation_lines.lua. Output: an evaluation { split, step, examples, draws, lengths, counts, totals,
--- decoding, data, mixed, conditions, weighted, parts, uncounted } and a list for each of M.MEASURES that some line has.
--- Each list is in the order of lengths, with "" for lines without the measure; exact_match and loss are texts. counts:
--- the evaluated examples of each length; totals: the existing examples, if a cap took fewer; uncounted: true for
--- lengths without any counted label. If the evaluation has other axes than length, lengths are the numbers on the first
--- axis, and conditions has { by, examples, beyond, trained } and the measures of each line; a list's value is then the
--- mean over lines that share a number on the first axis, or the value of the condition with that number alone.
--- weighted: a score is the mean over examples, not over lengths. Invariants: only lines of the last step count; the
--- last line of a condition replaces earlier lines.
+-- Input: rows from evaluation_lines.lua. Output: an evaluation with these fields:
+--   split; step; decoding and data (evaluation_lines.lua), nil if lines lack them
+--   examples, draws: those of the first line; mixed: true if other lines have other numbers of examples or draws
+--   lengths: the evaluated lengths, ascending; if the lines have other axes, the numbers on the first axis
+--   a list for accuracy, exact_match, loss and each other of M.MEASURES that some line has: its values in the order of
+--     lengths, "" for lines without the measure; exact_match and loss are texts. If lines have other axes, a value is
+--     the mean over the lines with the same number on the first axis, or that of the condition with this axis alone
+--   counts: the evaluated examples of each length; totals: the existing examples, nil if all were evaluated
+--   uncounted: for each length whether no label counted; nil if labels counted at all lengths
+--   conditions: { by, examples, beyond, trained, <measure> } of each line, nil if lengths are the only axis
+--   weighted: true if a score is the mean over examples, not over lengths
+--   parts: for dataset files, from make_parts
+-- Invariants: only lines of the last step count; the last line of a condition replaces earlier lines.
 
 local axes = require("spec.task.axes")
 local canonical = require("base.canonical")
@@ -25,12 +29,13 @@ local JOINED = { "accuracy", "accuracy_teacher_forced", "exact_match", "loss", "
 local AS_TEXT = { exact_match = true, loss = true }
 local FACTS = { "step", "examples", "draws", "decoding", "data", "mixed", "weighted" }
 
-local function is_alone(by)
+local function has_one_axis(by)
   return next(by, next(by)) == nil
 end
 
 -- Adds a row to the evaluation of its split in `evaluations`, { axis, [split] = evaluation }; axis: the first of the
--- run's evaluations. A line is stored as { n (its number on that axis), place, by (nil: length), row }.
+-- run's axes. Until M.complete, an evaluation holds lines, { n (the number on that axis, or 0), place (in the order of
+-- the file), by (nil for a line by length alone), row }, and places, the indices of lines by condition.
 function M.add(evaluations, row)
   local axis, evaluation = evaluations.axis, evaluations[row.split]
   local n = row.by and row.by[axis] or axis == "length" and row.length
@@ -43,7 +48,7 @@ function M.add(evaluations, row)
   elseif row.step < evaluation.step then
     return
   end
-  local by = row.by and not (row.length and is_alone(row.by)) and row.by or nil
+  local by = row.by and not (row.length and has_one_axis(row.by)) and row.by or nil
   local key = by and canonical.format(by) or row.length
   local place = evaluation.places[key] or #evaluation.lines + 1
   evaluation.places[key], evaluation.data = place, evaluation.data or row.data
@@ -51,7 +56,8 @@ function M.add(evaluations, row)
   evaluation.lines[place] = { n = n or 0, place = place, by = by, row = row }
 end
 
--- Joins lines that share a number on the first axis: the mean over the examples of the lines that is_own accepts.
+-- Joins a group of lines with the same number on the first axis into one line: its measures are the means over the
+-- lines that is_own accepts, weighted by their existing examples.
 local function average_lines(group, is_own)
   local row, sums, weights = { examples = 0, of = 0, counted = 0 }, {}, {}
   for _, line in ipairs(group) do
@@ -73,17 +79,17 @@ local function average_lines(group, is_own)
   return { n = group.key, row = row }
 end
 
--- Merges lines that share a number on the first axis. Conditions with another frame than in training are reported
--- separately and excluded from all means. If the number alone is a condition, finer ones are excluded from its mean.
+-- Joins lines that share a number on the first axis. Conditions on a frame (spec/task/axes.lua) and another axis are
+-- left out. If a condition has only the first axis, the mean of its number excludes conditions with further axes.
 local function join_lines(lines, axis)
   local whole = lists.index_by(lists.filter(lines, function(line)
-    return not line.by or line.by[axis] ~= nil and is_alone(line.by)
+    return not line.by or line.by[axis] ~= nil and has_one_axis(line.by)
   end), function(line) return line.n end)
   local averaged = lists.filter(lines, function(line)
-    return not line.by or not line.by[axes.FRAME] or is_alone(line.by)
+    return not line.by or not line.by[axes.FRAME] or has_one_axis(line.by)
   end)
   return lists.map(lists.group(averaged, function(line) return line.n end), function(group)
-    return average_lines(group, function(line) return not whole[line.n] or not line.by or is_alone(line.by) end)
+    return average_lines(group, function(line) return not whole[line.n] or not line.by or has_one_axis(line.by) end)
   end)
 end
 
@@ -94,7 +100,8 @@ local function make_condition(line, axis)
     exact_match = row.exact_match }
 end
 
--- Returns the evaluation, in the form of the head of this file, of some lines of `evaluation`.
+-- Returns the evaluation of some lines, in the form that the head of this file describes. evaluation: the table of
+-- M.add to which the lines belong, with `has` from find_lists.
 local function make_evaluation(evaluation, split, lines, axis)
   local has, made = evaluation.has, { split = split }
   for _, name in ipairs(FACTS) do
@@ -145,6 +152,7 @@ local function make_parts(evaluation, axis)
     axes = #several > 1 and several or nil }
 end
 
+-- Returns the set of the optional lists that an evaluation of these lines has.
 local function find_lists(lines)
   local has = { accuracy = true, exact_match = true, loss = true }
   for _, line in ipairs(lines) do
@@ -157,16 +165,16 @@ local function find_lists(lines)
   return has
 end
 
--- Completes the evaluations of a run, or of one level of its noise, after all lines were added. is_finite: they are of
+-- Completes the evaluations of a run, or of one level of its noise, after all lines were added. has_sets: they are of
 -- dataset files, and get `parts`; is_weighted: scores are means over examples.
-function M.complete(evaluations, is_finite, is_weighted)
+function M.complete(evaluations, has_sets, is_weighted)
   for _, split in ipairs(M.SPLITS) do
     local evaluation = evaluations[split]
     if evaluation then
       table.sort(evaluation.lines, function(a, b) return a.n < b.n or a.n == b.n and a.place < b.place end)
       evaluation.has, evaluation.weighted = find_lists(evaluation.lines), is_weighted or nil
       evaluations[split] = make_evaluation(evaluation, split, evaluation.lines, evaluations.axis)
-      evaluations[split].parts = is_finite and make_parts(evaluation, evaluations.axis) or nil
+      evaluations[split].parts = has_sets and make_parts(evaluation, evaluations.axis) or nil
     end
   end
 end
@@ -181,9 +189,10 @@ local function compute_means(rows)
   return next(means) and means or nil
 end
 
--- Summarises evaluations during training (eval.during): from the rows of their lines and the run's spec, a list of {
--- step, mean, sets }. mean: the means { accuracy, accuracy_teacher_forced, exact_match, loss } over all held-out
--- examples, or over training examples if none are held out. sets: the same means by set of dataset files.
+-- Summarises evaluations during training (eval.during), from the rows of their lines and the run's spec. Returns a list
+-- of { step, mean, sets }. mean: the means { accuracy, accuracy_teacher_forced, exact_match, loss } over the lines of
+-- held-out sets, or over those of the training set if there are no others. sets: such means for each set of dataset
+-- files, nil for sampled tasks. A measure that no line has is nil.
 function M.summarise_training(rows, spec)
   local splits = lists.get(spec, "eval.during.splits")
   local only = splits and #splits == 1 and splits[1] -- lines omit the name if there is a single set

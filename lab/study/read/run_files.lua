@@ -1,8 +1,9 @@
 -- The only reader of run folders: run.json, eval.jsonl, metrics.jsonl, and the notes of sweeps next to the folders.
 --
--- Input: folders. Output: values that fit run_shapes.lua, or nil and a line on the damage: file, field, the value found
--- and the value expected. nil alone: the file does not exist. Invariants: this module writes nothing and opens only
--- regular files of bounded size; an incomplete last line, as a killed trainer leaves it, is skipped and noted.
+-- Input: folders. Output: values that fit run_shapes.lua; or nil and a text on the damage, with file, field, the value
+-- found and the value expected; or nil alone if the file does not exist. Invariants: this module writes nothing and
+-- opens only regular files of bounded size; M.read_last_line reads only the end of a file of any size. An incomplete
+-- last line, as a killed trainer leaves it, is skipped and noted.
 
 local diagnostics = require("base.diagnostics")
 local evaluation_lines = require("lab.study.read.evaluation_lines")
@@ -21,7 +22,8 @@ local STOPPED = 75 -- the exit code after a signal
 local BLOCK = 1 << 16 -- bytes of one read
 local TAIL = 4096 -- bytes that hold the last line of metrics.jsonl, and of eval.jsonl
 
--- Describes a problem { field (or nil), found, expected } of a file in one line. The line number may be nil.
+-- Returns a problem { field (or ""), found, expected } of a file as a text of one line. name: the file; number: that of
+-- the file's line with the problem, or nil.
 function M.format_problem(name, problem, number)
   local field = problem.field ~= "" and problem.field or nil
   return escape.plain(("%s: %s%sfound %s; expected %s"):format(name, number and ("line %d: "):format(number) or "",
@@ -34,8 +36,9 @@ local function decode(text, shape)
   return not problem and value or nil, problem
 end
 
--- Reads and checks a JSON file. Returns its value; nil and a line on the damage; or nil alone without a file. shown:
--- the name of the file in the line; largest: bytes; check: nil, or a function that returns a problem or nil.
+-- Reads and checks a JSON file. Returns its value; nil and a text on the damage; or nil alone without a file. shown:
+-- the file's name in the text; largest: its most bytes; shape: from shapes.lua; check: a function of the value that
+-- returns a problem or nil; may be nil.
 function M.read_json(path, shown, largest, shape, check)
   local text, problem = input.read(path, largest)
   local value
@@ -46,19 +49,21 @@ function M.read_json(path, shown, largest, shape, check)
   return not problem and value or nil, problem and M.format_problem(shown, problem)
 end
 
--- Splits the end of a run's path, <id>/<digest>/<name>; fields are nil if the path is shorter.
+-- Splits the end of a run's path, <id>/<digest>/<name>: { id, digest, name }, {} if the path is shorter.
 function M.split_path(dir)
   local id, digest, name = dir:match("([^/]+)/([^/]+)/([^/]+)$")
   return { id = id, digest = digest, name = name }
 end
 
--- Returns the parts of a run folder's name, as texts: { rate, seed, data (of the training file's SHA-256, or nil) }.
+-- Returns the parts of a run folder's name, as texts: { rate, seed, data }, {} for a name in another form. data: the
+-- first digits of the training file's SHA-256, or nil.
 function M.parse_name(name)
   local rate, seed, rest = name:match("^lr(.-)%-seed(%d+)(.*)$")
   return { rate = rate, seed = seed, data = rest and rest:match("^%-data(" .. ("[0-9a-f]"):rep(M.DATA_DIGITS) .. ")") }
 end
 
--- Returns the first fact of run.json that differs from the names of its folders, as a problem; nil if all agree.
+-- Returns a fact of run.json that differs from the names of its folders, as a problem; nil if all agree. place: from
+-- M.split_path.
 local function find_misplacement(facts, place)
   local named = M.parse_name(place.name or "")
   local function problem(field, found, expected)
@@ -79,7 +84,8 @@ local function find_misplacement(facts, place)
     and problem("data.train_sha256", digest, named.data .. "..., as its folder is called") or nil
 end
 
--- Reads the run.json of a folder. place: from M.split_path; absent if the folder may have any name.
+-- Reads the run.json of a folder, as M.read_json returns it. place: from M.split_path; absent if the folder may have
+-- any name.
 function M.read_facts(dir, place)
   local name = "run.json"
   local facts, damage = M.read_json(dir .. "/" .. name, name, run_shapes.LARGEST[name], run_shapes.facts,
@@ -97,9 +103,10 @@ function M.has_failed(exit)
   return exit ~= nil and exit ~= 0 and exit ~= STOPPED
 end
 
--- Calls take(line, number, is_whole) for each line of a file that is not empty, until take returns a result. is_whole:
--- the line ends with a newline. A line of more than `longest` bytes is cut after longest + 1 bytes. Returns the result
--- of take, or nil and the problem with the file. At most a block and a line are in memory at a time.
+-- Calls take(line, number, is_whole) for each non-empty line of a file, until take returns a result. is_whole: the line
+-- ends with a newline, or is cut. An unfinished line in memory of more than `longest` bytes is cut after longest + 1
+-- bytes. Returns the result of take; nil; or nil and the problem with the file. At most a block and a line are in
+-- memory at a time.
 local function read_lines(path, largest, longest, take)
   local file, problem = input.open(path, largest)
   if not file then
@@ -126,8 +133,8 @@ local function read_lines(path, largest, longest, take)
   return found or rest ~= "" and take(rest, number + 1, false) or nil
 end
 
--- Calls take(row) for each row that read(line) returns; for damaged lines, read returns nil and a problem. Adds a text
--- on an incomplete last line to notes. Returns nil, or the first problem as text.
+-- Calls take(row) for each row that read(line) returns; for damaged lines, read returns nil and a problem. If the last
+-- line is damaged and has no newline, adds a text on it to notes. Returns nil, or the first other problem as text.
 local function read_rows(dir, name, notes, take, read)
   local longest, most = run_shapes.LONGEST_LINE, run_shapes.MOST_LINES
   local function take_row(line, number)
@@ -154,17 +161,14 @@ local function read_rows(dir, name, notes, take, read)
   return damage or unread and M.format_problem(name, unread)
 end
 
--- Calls take(row) for every line of eval.jsonl, as evaluation_lines.lua returns it. Fields of a row: length, nil if the
--- line has other axes; by, the numbers on these axes; seed, nil for the standard seed; set, for the split "during" with
--- several sets; trained, the share of examples that were trained on; novel, true if trained examples were left out;
--- beyond, the axes on which the condition exceeds all training examples; of, the number of existing examples if fewer
--- were taken; order, "file" if the first examples of the file were taken; data, the first digits of the SHA-256 of
--- their file. Returns nil, or a description of the damage.
+-- Calls take(row) for every line of eval.jsonl; evaluation_lines.lua describes the rows. Returns nil, or a text on the
+-- damage.
 function M.read_evaluations(dir, notes, take)
   return read_rows(dir, "eval.jsonl", notes, take, evaluation_lines.read)
 end
 
--- Calls take(row) for every line of metrics.jsonl: numbers by name, always with `step`. Returns damage as text, or nil.
+-- Calls take(row) for every line of metrics.jsonl: numbers by name, always with `step`. Returns nil, or a text on the
+-- damage.
 function M.read_metrics(dir, notes, take)
   return read_rows(dir, "metrics.jsonl", notes, take, function(line)
     local row = line:sub(1, 1) == "{" and evaluation_lines.parse_pairs(line, 2, run_shapes.metrics, {})
@@ -175,8 +179,8 @@ function M.read_metrics(dir, notes, take)
   end)
 end
 
--- Returns the last complete line of metrics.jsonl or eval.jsonl, decoded; nil without a valid line. The search runs
--- from the end, since a pattern that is anchored at the end would be tried at every earlier byte.
+-- Returns the last complete line of metrics.jsonl or eval.jsonl, decoded; nil if it is not valid. The text is searched
+-- backwards, since a pattern that is anchored at the end would be tried at every earlier byte.
 function M.read_last_line(dir, name)
   local shape = name == "eval.jsonl" and run_shapes.evaluation or run_shapes.metrics
   local text = (input.read_end(dir .. "/" .. name, TAIL) or ""):reverse()
@@ -193,7 +197,8 @@ local function list_names(path)
   return lists.filter(write.list_names(path), function(name) return name:sub(1, 1) ~= "." end)
 end
 
--- Returns the paths of the entries of folders, in the folders' order. Appends texts on unreadable folders to problems.
+-- Returns the paths of the entries of the folders in `dirs`, except hidden ones. Appends texts on unreadable folders to
+-- problems.
 local function list_below(dirs, problems)
   local list = {}
   for _, dir in ipairs(dirs) do
@@ -208,13 +213,14 @@ local function list_below(dirs, problems)
   return list
 end
 
--- Returns the run folders below a folder, <id>/<digest>/<run>, as a sorted list; and texts on unreadable folders.
+-- Returns the paths <root>/<id>/<digest>/<run> of the run folders, sorted; and texts on unreadable folders.
 function M.find(root)
   local problems = {}
   return lists.filter(list_below(list_below(list_below({ root }, problems), problems), problems), has_run), problems
 end
 
--- Returns the folder of all runs from the folder of an id, of a digest or of a run; nil for any other folder.
+-- Returns the folder of all runs above `dir`, which is the folder of an id, of a digest or of a run; nil for any other
+-- folder.
 function M.find_root(dir)
   local level = { dir }
   for up = 3, 1, -1 do
@@ -226,8 +232,8 @@ function M.find_root(dir)
   end
 end
 
--- Returns the notes of sweeps on the studies that ran in a folder: a list of { study, path, scale, set }, sorted by
--- name; and messages on damaged notes. JSON files without the field `study` are no notes and are ignored.
+-- Returns the notes of sweeps on the studies that ran in a folder of runs: a list of { study, path, absolute, scale,
+-- set }, sorted by the names of their files; and messages on damaged notes. JSON files without `study` are ignored.
 function M.read_records(root)
   local list, problems = {}, {}
   for _, name in ipairs(list_names(root)) do

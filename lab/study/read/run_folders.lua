@@ -1,10 +1,11 @@
 -- Finds the folder of a run among the folders of its plan. The name of a run that is trained on a file ends with the
 -- first digits of the file's SHA-256: "lr0.001-seed0-data1a2b3c4d".
 --
--- Input: the folder of all runs; the folder of a plan below it ("<id>/<digest>"); the name of a run without its data
--- ("lr0.001-seed0"); and data, nil for a run without a file, else { digest }, nil if the file does not exist. Output:
--- the folder that the trainer uses, relative to the folder of all runs; and a list of { dir, digest }, or nil, of runs
--- of that name that were trained on other files. Writes nothing.
+-- Input: the folder of all runs; the folder of a plan below it ("<id>/<digest>"); the start of a run's name
+-- ("lr0.001-seed0"); and data: nil for a run without a file, else { digest }, whose digest is nil if the file does not
+-- exist. Output: the folder that the trainer uses, relative to the folder of all runs; without the file that is the
+-- newest existing run. Second output: a list of { dir, digest } of runs of that name that were trained on other files,
+-- or nil if there are none. Writes nothing.
 
 local lists = require("base.lists")
 local run_files = require("lab.study.read.run_files")
@@ -23,6 +24,7 @@ local function find_runs(root, plan, name, listed)
   end)
 end
 
+-- Returns the name of the run that was started last; nil without a readable run.
 local function find_newest_name(runs)
   local newest
   for _, run in ipairs(runs) do
@@ -33,7 +35,8 @@ local function find_newest_name(runs)
   return newest and newest.name
 end
 
--- Finds the folder, as the head of this file describes. listed: a table that all calls for one study share.
+-- Finds the folder, as the head of this file describes. listed: a table that all calls for one study share, {} at
+-- first: it caches the names in folders.
 function M.find(root, plan, name, data, listed)
   if not data then
     return plan .. "/" .. name

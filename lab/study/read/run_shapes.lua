@@ -1,8 +1,9 @@
 -- The central table of valid contents of a run's files: types, ranges and patterns of every field.
 --
 -- Input: none; schema.lua supplies the fields of a spec. Output: shapes (shapes.lua): facts (run.json), evaluation and
--- metrics (a line of eval.jsonl and of metrics.jsonl), record (the note of sweep next to the runs); and the largest
--- sizes of the files. A field that is not listed here was written by a later version and is only shown.
+-- metrics (a line of eval.jsonl and of metrics.jsonl), record (the note of a sweep in the folder of all runs), and id,
+-- digest and spec (fields of run.json); and the largest sizes of the files. Most objects may have fields that are not
+-- listed here, since a later version may have written them: their contents are not checked.
 
 local axes = require("spec.task.axes")
 local attention_lines = require("spec.attention_lines")
@@ -13,9 +14,9 @@ local shapes = require("lab.study.read.shapes")
 
 local M = {}
 
--- Limits in bytes, some thousand times the usual size. Files of lines are read in pieces, other files at once.
+-- Limits in bytes, far above usual sizes. Files of lines are read in pieces, other files at once.
 M.LARGEST = { ["run.json"] = 4 << 20, ["eval.jsonl"] = 256 << 20, ["metrics.jsonl"] = 256 << 20, record = 1 << 20 }
-M.LONGEST_LINE = 65536
+M.LONGEST_LINE = 65536 -- bytes
 M.MOST_LINES = 1 << 20
 M.LONGEST_EVALUATED = 1000000 -- longest task length that `trainer eval` takes: runtime/cli/options.h
 
@@ -77,7 +78,7 @@ local KEEP = shapes.either(WORD, shapes.list(COUNT, MOST_FLAGS, true))
 
 local OPTION = "^[%a_][%w_]*$"
 
--- Shapes of a spec's fields by their type, or functions of a field that give one.
+-- The shape of a spec's field, or a function that returns it for the field, by the field's type in spec/schema.lua.
 local BY_TYPE = {
   integer = function(field)
     local integer = shapes.integer(field.min, field.max)
@@ -123,7 +124,8 @@ M.facts = shapes.object({
   loss = WORD,
 }, { required = { "id", "digest", "spec", "seed", "learning_rate" }, others = shapes.any })
 
--- Returns the name of the accuracy that a line with counted examples lacks; nil if it lacks none.
+-- Returns the name of the accuracy that a line of eval.jsonl must have and lacks; nil if it lacks none. Lines without
+-- counted labels need no accuracy.
 function M.find_missing_accuracy(line)
   if line.accuracy or line.counted == 0 then
     return nil

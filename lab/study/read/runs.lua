@@ -1,17 +1,20 @@
 -- Runs: the contents of their folders, which run_files.lua reads.
 --
--- Input: a folder. Output: run = { dir, id, digest, seed, learning_rate, facts, state, exit, in_distribution, between,
--- beyond, train, test, validation, axis, decoding, during, notes, damaged }. facts is run.json. The six sets hold the
--- last evaluations (evaluations.lua): sampled tasks have the first three, by length, and the validation stream; dataset
--- files have train, test and validation. test is the scored evaluation by default: for sampled tasks it equals beyond,
--- or else between; train of sampled tasks equals in_distribution. axis names the numbers of evaluations: "length", or
--- the first axis of the evaluations. parts: for dataset files, the parts in_distribution and beyond of test
--- (evaluations.lua). decoding, for generative models: "greedy" or "teacher_forced", the decoding of all evaluations of
--- the run. during: evaluations.summarise_training describes it. notes: messages on unreadable contents. novel:
--- held-out sets exclude examples of training. state is "evaluated" or one of UNSCORED. within: no evaluation beyond
--- training was requested, and test has training lengths; seen: test has the very examples of training. noisy, for noise
--- on embeddings: { [deviation] = { axis, test, ... } }, each an evaluation as above; the run's own evaluations have the
--- least deviation. Invariants: writes nothing; a damaged run has no facts and no numbers, and `damaged` is true.
+-- Input: a folder. Output: a run, with these fields; those that do not apply are nil:
+--   dir; facts, the content of run.json, of which id, digest, seed, learning_rate and exit are also fields of the run
+--   state: "evaluated" or one of UNSCORED; notes: messages on unreadable contents; damaged: true if files are invalid
+--   in_distribution, between, beyond (sampled tasks, by length), train, test (dataset files), validation: the last
+--     evaluation of each set (evaluations.lua). For sampled tasks test is beyond, or else between, and train is
+--     in_distribution. Where there is no such test, score_within chooses another set as the test
+--   within: test has only training lengths, or, for a user's own file, no part beyond training
+--   seen: test has the very examples of training; novel: held-out sets exclude examples of training
+--   parts: for dataset files, the parts of test, { in_distribution, beyond, axes } (evaluations.lua)
+--   axis: "length", or the first axis of the evaluations: `lengths` of evaluations are numbers on this axis
+--   decoding: for generative models the decoding of all evaluations of the run, "greedy" or "teacher_forced"
+--   during: evaluations during training, from evaluations.summarise_training
+--   noisy: evaluations with noise on embeddings, { [standard deviation] = { axis, test, ... } }, with sets as above;
+--     the run's own sets have the least deviation
+-- Invariants: writes nothing. A run whose run.json or eval.jsonl is damaged has no evaluations, and `facts` is empty.
 
 local axes = require("spec.task.axes")
 local evaluations = require("lab.study.read.evaluations")
@@ -23,22 +26,23 @@ local wording = require("base.wording")
 
 local M = {}
 
--- The states of a run without scores; "evaluated" is the state of a run that ended and has scores. missing: the run has
--- no folder; waiting: its cell depends on another cell's run, which has not ended or is gone; failed: it ended in an
--- error; unfinished: it is still in progress, or was stopped or killed; not evaluated: it ended without accuracies;
--- damaged: its files have invalid contents.
+-- The states of a run without scores; "evaluated" is the state of a run with scores. missing: the folder has no
+-- run.json; waiting: its cell has no spec yet, since another cell's run or an initial checkpoint is missing (cells.lua
+-- sets it); failed: it ended in an error; unfinished: it is still in progress, or was stopped or killed; not evaluated:
+-- it ended, but lacks the score that was requested; damaged: its files have invalid contents.
 M.UNSCORED = { "missing", "waiting", "failed", "unfinished", "not evaluated", "damaged" }
 
--- The numbers of runs in these states, by state, as a text such as "26 missing, 1 failed"; "" without such runs.
+-- Returns a text such as "26 missing, 1 failed"; "" without such runs. counts: numbers of runs by state.
 function M.format_states(counts)
   return table.concat(lists.map(M.UNSCORED, function(state)
     return (counts[state] or 0) > 0 and ("%d %s"):format(counts[state], state) or nil
   end), ", ")
 end
 
-M.FRAME = axes.FRAME -- for reports, which may not require spec
+M.FRAME = axes.FRAME -- for reports, whose folder requires no module of spec
 
--- Returns a line without its noise on embeddings, and the noise's deviation; a line without noise as it is.
+-- Removes the noise on embeddings from the axes of a line. Returns a new line, and the standard deviation of the noise;
+-- or, without noise, only the given line.
 local function split_noise(row)
   local noise = row.by and row.by[axes.NOISE]
   if not noise then
@@ -52,7 +56,8 @@ local function split_noise(row)
   return quiet, noise
 end
 
--- Adds a line to `to`, the evaluations of one decoding, by level of noise. The run itself has the least level's lines.
+-- Adds a line to `to`, the evaluations of one decoding. A line with noise is added to the evaluations of that noise; a
+-- line without noise, or with the least noise, to those of the run itself.
 local function add_row(run, to, row, least)
   local quiet, noise = split_noise(row)
   if row.split == "during" then
@@ -70,7 +75,7 @@ end
 local DIGESTS = { train = { "train_sha256" }, test = { "eval_sha256" }, validation = { "validation_sha256" } }
 local ALL_DIGESTS = { "train_sha256", "eval_sha256", "validation_sha256" }
 
--- Whether a line belongs to the files that run.json names; a line that names no file belongs to them.
+-- Whether a line was evaluated on a file that run.json names; true for a line that names no file.
 local function has_own_data(run, row)
   local data, set = run.facts.data, row.set or row.split
   return not row.data or not data or lists.find(DIGESTS[set] or ALL_DIGESTS, function(key)
@@ -78,8 +83,9 @@ local function has_own_data(run, row)
   end) ~= nil
 end
 
--- Chooses the evaluations of a generative model, on its own answers or teacher-forced: those with the spec's decoding,
--- or else the others. by_decoding: all evaluations; those of other models at "". Sets run.decoding.
+-- Chooses between a generative model's evaluations on its own answers and the teacher-forced ones: those with the
+-- spec's decoding, or, if these have no line after training, the others. Sets run.decoding. by_decoding: evaluations by
+-- decoding; models that are not generative have only the entry "".
 local function choose_decoding(run, by_decoding)
   if by_decoding[""] then
     return by_decoding[""]
@@ -93,8 +99,9 @@ local function choose_decoding(run, by_decoding)
   return by_decoding[run.decoding]
 end
 
--- Reads eval.jsonl, except lines of evaluations with another seed than the standard seed, of files that run.json does
--- not name, and lines that treat trained examples unlike the spec. Returns the evaluations and a text on damage.
+-- Reads eval.jsonl without these lines: those with another seed than the standard seed; those of files that run.json
+-- does not name; those that include trained examples where the spec excludes them, or the reverse. Returns the
+-- evaluations, and a text on damage or nil.
 local function read_evaluations(run)
   local by_decoding, novel = {}, lists.get(run.facts, "spec.eval.novel") ~= false
   local noises = lists.get(run.facts, "spec.eval.by.noise.list") or {}
@@ -109,23 +116,23 @@ local function read_evaluations(run)
   return choose_decoding(run, by_decoding) or { axis = run.axis, during = {} }, damage
 end
 
--- Whether a run was trained on examples of a file. The lengths of these examples are in run.json, not in the spec.
-local function has_data(run)
+-- Whether the spec names a file of examples (task.data). Lengths of its examples are in run.json, not in the spec.
+local function has_own_file(run)
   return lists.get(run.facts, "spec.task.data") ~= nil
 end
 
 -- Returns the lengths of a section of a run's spec, "train" or "eval", as a list; for examples of a file, only those of
 -- training are known. The list is empty if no lengths are known.
 function M.get_lengths(run, section)
-  if has_data(run) then
+  if has_own_file(run) then
     return section == "train" and run.facts.train_lengths or {}
   end
   return tasks.list_lengths(lists.get(run.facts, "spec." .. section .. ".lengths"))
 end
 
--- Whether the splits of a run's lines are named after the sets of dataset files.
-function M.is_finite(run)
-  return run.facts.data ~= nil or has_data(run)
+-- Whether a run has dataset files, so that the splits of its lines are sets: train, test and validation.
+function M.has_sets(run)
+  return run.facts.data ~= nil or has_own_file(run)
 end
 
 -- Returns the number of lengths that the spec evaluates outside the training lengths; 0 if it is unknown.
@@ -134,24 +141,25 @@ local function count_untrained_lengths(run)
   return lists.count(M.get_lengths(run, "eval"), function(n) return not trained[n] end)
 end
 
--- Completes evaluations and copies them into `holder`, the run or a level of its noise; `test` is the scored one then.
+-- Completes evaluations and copies them into `holder`, the run or a level of its noise. Sampled tasks get test, train.
 local function complete_evaluations(run, holder, found)
-  evaluations.complete(found, M.is_finite(run), has_data(run))
+  evaluations.complete(found, M.has_sets(run), has_own_file(run))
   found.test, found.train = found.test or found.beyond or found.between, found.train or found.in_distribution
   for _, split in ipairs(evaluations.SPLITS) do
     holder[split] = found[split]
   end
 end
 
--- Chooses the scored evaluation of a run that was evaluated only at training lengths, or only on the validation set.
+-- Chooses the test of a run without one: for dataset files validation, else train, if no others were requested; else
+-- that of training lengths, if only these were requested. Sets within, seen and parts.
 local function score_within(run)
-  local finite = M.is_finite(run)
-  run.test = run.test or finite and run.validation or nil
-  local only_trained = finite or #M.get_lengths(run, "eval") > 0 and count_untrained_lengths(run) == 0
+  local has_sets = M.has_sets(run)
+  run.test = run.test or has_sets and run.validation or nil
+  local only_trained = has_sets or #M.get_lengths(run, "eval") > 0 and count_untrained_lengths(run) == 0
   if not run.test and run.train and only_trained then
-    run.test, run.train, run.within, run.seen = run.train, nil, true, finite
+    run.test, run.train, run.within, run.seen = run.train, nil, true, has_sets
   elseif run.test and run.test.parts and not run.test.parts.beyond then
-    run.within, run.seen = has_data(run) or nil, run.facts.data ~= nil and run.facts.data.eval == nil
+    run.within, run.seen = has_own_file(run) or nil, run.facts.data ~= nil and run.facts.data.eval == nil
   end
   run.parts = run.test and run.test.parts
 end
@@ -176,7 +184,8 @@ local function make_damaged(dir, damage)
   return { dir = dir, notes = { damage }, during = {}, facts = {}, state = "damaged", damaged = true }
 end
 
--- Reads one folder; nil without run.json. place: names of its parents, from run_files.split_path; nil: any names.
+-- Reads the run in a folder; nil without run.json. place: from run_files.split_path, the names in the folder's path
+-- that run.json must agree with; nil: the folder may have any path.
 function M.read(dir, place)
   local facts, damage = run_files.read_facts(dir, place)
   if not facts then
@@ -199,7 +208,7 @@ function M.read(dir, place)
   return run
 end
 
-M.SIZES = { "layers", "width", "heads" }
+M.SIZES = { "layers", "width", "heads" } -- numbers in the result of M.get_size
 
 -- Returns the size of a run's model, { model, layers, width, heads }: the kind of network, the number of blocks over
 -- all stacks, of channels of a token's vector, and of heads of a block. Fields that the spec lacks are absent.
@@ -209,7 +218,8 @@ function M.get_size(run)
   return { model = model.kind, layers = layers, width = model.width, heads = model.heads }
 end
 
--- The lines of metrics.jsonl as a list of rows, numbers by name. If the file is damaged: an empty list, with a note.
+-- Returns the lines of metrics.jsonl as a list of rows, numbers by name. If the file is damaged, returns an empty list,
+-- sets run.damaged and adds a note.
 function M.read_metrics(run)
   local rows = {}
   local damage = run_files.read_metrics(run.dir, run.notes, function(row) table.insert(rows, row) end)
@@ -231,7 +241,7 @@ function M.read_clock(run)
   return marks
 end
 
--- Returns the axis of a run's evaluation in words; for significant digits, they include the width of the frame.
+-- Returns the axis of a run's evaluations in words. The words for significant digits include the width of the frame.
 function M.format_axis(run)
   local width = run.axis == "digits" and lists.get(run.facts, "spec.task.options.width")
   return width and ("significant digits, in a frame of %d"):format(width) or run.axis
@@ -257,8 +267,8 @@ local function format_numbers(axis, lengths)
   return ("%d values of %s %g..%g"):format(#lengths, axis, first, last)
 end
 
--- Returns the grid of an evaluation, that is, the lengths or conditions over which its score is averaged: { key, text
--- }. key identifies the grid; text describes it, as in "mean over 9 lengths 60..500".
+-- Returns the grid of an evaluation, that is, the lengths or numbers on an axis over which its score is averaged. In
+-- the result { key, text }, key identifies the grid, and text describes it, as in "mean over 9 lengths 60..500".
 local function describe_grid(run, evaluation)
   local text = format_numbers(run.axis, evaluation.lengths)
   if evaluation.weighted then
@@ -272,7 +282,8 @@ local function describe_grid(run, evaluation)
   return { text = text, key = ("%s %s"):format(run.axis, table.concat(evaluation.lengths, ",")) }
 end
 
--- Returns the most frequent grid of the runs' evaluations on a set, the first of several; nil without runs.
+-- Returns the most frequent grid (describe_grid) of the runs' evaluations on a set. If several are as frequent, it is
+-- that of the first run. nil without evaluations.
 function M.find_usual_grid(list, set)
   local grids = lists.map(list, function(run)
     local evaluation = M.get_evaluation(run, set)
@@ -285,10 +296,11 @@ function M.find_usual_grid(list, set)
   return best[1]
 end
 
--- Returns the evaluations of a curve by length: all of sampled tasks; of dataset files the named one, by default test.
+-- Returns the evaluations that make up a curve by length. Sampled tasks: those of the three splits by length that have
+-- the step of the named evaluation. Dataset files, and validation: the named evaluation alone. name: by default test.
 function M.get_curve(run, name)
   local last = M.get_evaluation(run, name or "test")
-  if not last or M.is_finite(run) or last == run.validation then
+  if not last or M.has_sets(run) or last == run.validation then
     return { last }
   end
   return lists.map({ "in_distribution", "between", "beyond" }, function(split)
@@ -303,14 +315,15 @@ function M.is_beyond(run, name)
     and evaluation.parts.beyond ~= nil)
 end
 
--- Returns a run's score in the unit of its metric, the mean of the named evaluation, by default test; nil without it.
+-- Returns a run's score, the mean of the named evaluation in the unit of the metric; nil without it, or if the run is
+-- not in the state "evaluated". name: by default test; metric: by default accuracy.
 function M.get_score(run, name, metric)
   return run.state == "evaluated" and M.compute_mean(M.get_evaluation(run, name or "test"), metric) or nil
 end
 
--- Returns the mean of an evaluation in the unit of the metric; shares are in percent. If the evaluation is `weighted`,
--- it is the mean over all existing examples, else that over lengths. Lines without counted labels are skipped. nil
--- without an evaluation, or if another line lacks the metric. metric: by default accuracy.
+-- Returns the mean of an evaluation in the unit of the metric (shares in percent): the mean over all existing examples
+-- if the evaluation is `weighted`, otherwise the mean over lengths. Lengths without counted labels are skipped. nil
+-- without an evaluation, or if another length lacks the metric. metric: by default accuracy.
 function M.compute_mean(evaluation, metric)
   metric = metric or "accuracy"
   local list = evaluation and evaluation[metric]
@@ -327,7 +340,8 @@ function M.compute_mean(evaluation, metric)
   return weights > 0 and metrics.of[metric].factor * sum / weights or nil
 end
 
--- Returns the evaluation of a split with this deviation of noise; for test, if there is none, that of another set.
+-- Returns the evaluation of a split with noise of this standard deviation; if there is no test, validation or else
+-- train replaces it. nil without such an evaluation.
 function M.get_noisy(run, noise, split)
   local level = run.noisy and run.noisy[noise]
   return level and (level[split] or split == "test" and (level.validation or level.train)) or nil
@@ -336,18 +350,19 @@ end
 -- The name under which get_score_on returns the accuracy over the training batches of the last epoch.
 M.EPOCH = "epoch"
 
--- Returns the score on exactly the named set; nil if the run has none. Batches of an epoch have no exact matches.
+-- Returns the score on exactly the named set; nil if the run has none. For M.EPOCH that is the accuracy, whatever the
+-- metric, except that there is none for exact matches.
 function M.get_score_on(run, split, metric)
   if split == M.EPOCH then
     local accuracy = metric ~= "exact_match" and run.state == "evaluated" and run.facts.epoch_accuracy
     return accuracy and 100 * accuracy or nil
   end
   local evaluation = M.get_evaluation(run, split)
-  if split == "test" and run.within and not M.is_finite(run) then
+  if split == "test" and run.within and not M.has_sets(run) then
     return nil -- the run has only training lengths, so its test is no separate set
   elseif not evaluation and run.test and run.test.split == split then
     evaluation = run.test
-  elseif M.is_finite(run) and evaluation and evaluation.split ~= split then
+  elseif M.has_sets(run) and evaluation and evaluation.split ~= split then
     return nil
   end
   return run.state == "evaluated" and M.compute_mean(evaluation, metric) or nil

@@ -18,7 +18,7 @@ local FINITE = { test = "on the set test", train = "on the set train", validatio
 
 -- Returns a phrase on the examples of an evaluation, such as "beyond training".
 function M.name_examples(run, evaluation)
-  local texts = runs.is_finite(run) and FINITE or SAMPLED
+  local texts = runs.has_sets(run) and FINITE or SAMPLED
   return texts[evaluation.split] or "on " .. evaluation.split
 end
 
