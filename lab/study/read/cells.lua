@@ -1,8 +1,8 @@
 -- The cells of a study with their runs read, and the statistics of each cell's scores.
 --
--- Input: a study from grid.expand, or only a folder of runs. Output: a study { title, axes, cells, scored, grid, whole
--- }. scored: metrics.lua; grid: the most frequent grid of the runs' scores (runs.find_usual_grid); whole: the whole
--- study, also in the results of M.merge_axis and M.select. From grid.expand: also name, path, scale, report; and
+-- Input: a study from grid.expand, or only a folder of runs. Output: a study { title, axes, cells, scored, grid,
+-- whole }. scored: metrics.lua; grid: the most frequent grid of the runs' scores (runs.find_usual_grid); whole: the
+-- whole study, also in the results of M.merge_axis and M.select. From grid.expand: also name, path, scale, report; and
 -- left_out, texts on omitted earlier versions. From a folder: also found = true; and problems, texts on unreadable
 -- folders. Each cell has
 --   key, id, spec: from grid.lua; a cell from a folder has no spec, and digest and data as in group_runs

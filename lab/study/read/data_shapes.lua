@@ -1,9 +1,10 @@
 -- Lengths of a file's examples, for estimates; only the trainer checks that the examples are valid.
 --
 -- Input: the path of a file of examples (docs/own-task.md), names of axes. Output: { count, shapes, groups }, or nil if
--- the file does not exist. count: the number of examples. shapes: a list of { input, output, count }: numbers of
--- tokens, and the number of examples with them. groups: the same with `group`, the values on the axes. Lines that are
--- no examples do not count. A file is read again only after its size or times change.
+-- the file does not exist. count: the number of examples. shapes: a list of { input, output, count }: numbers of input
+-- and output tokens, and the number of examples with them. groups: a list of { input, output, group, count }, where
+-- group is a text of the examples' values on the axes. Both lists also map keys to their entries. Lines that are no
+-- examples do not count. A file is read again only after its size or times change.
 
 local canonical = require("base.canonical")
 local input = require("base.input")
@@ -11,7 +12,7 @@ local lfs = require("lfs")
 
 local M = {}
 
-local known = {} -- results of earlier calls
+local known = {} -- results of earlier calls, by path, size, times and axes
 
 -- Returns the number of items in a JSON list of numbers and names, from the text between its brackets.
 local function count_items(text)
@@ -19,7 +20,8 @@ local function count_items(text)
   return plain:find("%d") and select(2, plain:gsub(",", "")) + 1 or 0
 end
 
--- Returns the numbers of input and output tokens of a line, nil if it lacks a list; parses unusual lines as JSON.
+-- Returns the numbers of input and output tokens of a line; nil if the line lacks one of the two lists. Lines in an
+-- unusual form are parsed as JSON.
 local function count_tokens(line)
   local inputs = line:match('"input"%s*:%s*%[([^%[%]]*)%]')
   local outputs = line:match('"target"%s*:%s*%[([^%[%]]*)%]')
@@ -33,7 +35,8 @@ local function count_tokens(line)
   return #example.input, #example.target
 end
 
--- Returns the values of a line on the axes as one text, "-" for a value that the line lacks.
+-- Returns the values of a line on the axes as one text, "-" for a value that the line lacks. inputs: the value on the
+-- axis "length".
 local function format_group(line, inputs, axes)
   local words = {}
   for i, axis in ipairs(axes) do
@@ -42,7 +45,7 @@ local function format_group(line, inputs, axes)
   return table.concat(words, " ")
 end
 
--- Adds an example to the entry of its key in `entries`, a list that also maps keys to entries.
+-- Counts an example in the entry of its key in `entries`, a list that also maps keys to entries.
 local function count_example(entries, key, inputs, outputs, group)
   if not entries[key] then
     entries[key] = { input = inputs, output = outputs, group = group, count = 0 }

@@ -19,7 +19,7 @@ local function is_any_evaluated(list)
   return lists.find(list, function(run) return run.state == "evaluated" end) ~= nil
 end
 
--- Returns the number of a cell's existing runs by state, such as "2 failed"; "" without runs.
+-- Returns the numbers of a cell's existing runs without scores, by state, such as "2 failed"; "" without such runs.
 local function describe_own_runs(list)
   local counts = {}
   for _, group in ipairs(lists.group(list, function(run) return run.state end)) do
@@ -28,8 +28,9 @@ local function describe_own_runs(list)
   return runs.format_states(counts)
 end
 
--- Returns the runs of a cell to show; whether they are of an earlier version; and a text on how that version differs
--- from the current spec. list: the cell's current runs. Appends texts on versions that are not shown to left_out.
+-- Returns the runs of a cell to show; whether they are of an earlier version; and then a text on how that version
+-- differs from the current spec, nil for a restored study. list: the cell's current runs. Appends texts on versions
+-- that are not shown to left_out.
 function M.choose(root, study, cell, list, left_out)
   local shown, changes = list, nil
   local is_settled = is_any_evaluated(list)
@@ -56,7 +57,8 @@ local function has_axes(entry, axes)
   return #names == #axes and not lists.find(names, function(name) return not lists.has(axes, name) end)
 end
 
--- Returns the snapshot's cells that the study lacks now, { id, key, runs }, and the number of those with other axes.
+-- Returns the snapshot's cells that the study lacks now and that have the study's axes, as { id, key, runs = {} }; and
+-- the number of lacking cells with other axes.
 function M.find_lost_cells(study)
   local known, names = lists.to_set(study.ids or {}), lists.get_names(study.axes)
   local lost = lists.filter(study.snapshot and study.snapshot.cells or {}, function(entry)
@@ -70,7 +72,7 @@ function M.find_lost_cells(study)
   return list, #lost - #list
 end
 
--- Returns the axes of a study, to whose values those of further cells are appended.
+-- Returns the axes of a study with their values and the values of further cells.
 function M.extend_axes(study, cells)
   return lists.map(study.axes, function(axis)
     local more = lists.map(cells, function(cell) return cell.key[axis.name] end)

@@ -1,7 +1,7 @@
 -- SHA-256 of a data file, by the system's program if there is one: sha256.lua takes a hundred times as long.
 --
--- Output: 64 hexadecimal digits in lower case, or nil for an unreadable file. It is read once per inode, size and
--- times.
+-- Input: a path. Output: 64 hexadecimal digits in lower case, or nil for an unreadable file. A file is read again only
+-- after its inode, size or times change.
 
 local lfs = require("lfs")
 local sha256 = require("base.sha256")

@@ -1,9 +1,10 @@
 -- Human accuracies for each puzzle: a table with one row per puzzle, and the trials of participants.
 --
 -- Input: the path of a CSV file, and the puzzles of the runs as { count, vectors, run }: the number of puzzles, the
--- vectors of each puzzle, and a run with these numbers. Output: lists by puzzle, from 1 on. A wrong file ends the
--- command with its line and column.
--- Invariants: each puzzle occurs once; shares are from 0 to 1; files with a different number of puzzles are refused.
+-- number of vectors of each puzzle, and the folder of a run with these numbers. Puzzles are numbered from 1 on. Output:
+-- M.read_accuracy returns a list by puzzle, M.read_trials a list of participants. A wrong file ends the command with
+-- its line and column. Invariants: shares are from 0 to 1. In a table, each puzzle occurs once, and tables with
+-- a different number of puzzles are refused.
 
 local diagnostics = require("base.diagnostics")
 local input = require("base.input")
@@ -37,7 +38,8 @@ local function refuse(path, row, column, found, expected)
     expected))
 end
 
--- The number of each row's puzzle, from 1 on: from the id, which counts from 0 or from 1, or else the row number.
+-- Returns the number of each row's puzzle: from the column id, which counts from 0 or from 1; without this column, the
+-- number of the row.
 local function number_puzzles(file, path, count)
   local numbers, seen, first = {}, {}, nil
   for i, row in ipairs(file.rows) do
@@ -58,7 +60,8 @@ local function number_puzzles(file, path, count)
   return numbers
 end
 
--- The share of correct human answers for every puzzle. column: its name; nil: the last column.
+-- Returns the share of correct human answers for every puzzle. column: the name of the column with shares; nil: the
+-- last column.
 function M.read_accuracy(path, column, puzzles)
   local file = read(path)
   column = column or file.columns[#file.columns] or "accuracy"
@@ -80,8 +83,9 @@ function M.read_accuracy(path, column, puzzles)
   return accuracy
 end
 
--- Trials as a list of participants { name, share }; share[puzzle] is nil for a puzzle that a participant has not seen.
--- Item numbers start at 1; items beyond the number of puzzles belong to other trials and are skipped.
+-- Returns trials as a list of participants { name, share }; share[puzzle] is the participant's share of right answers,
+-- nil for a puzzle that the participant has not seen. Numbers of items (puzzles) start at 1; items beyond the number of
+-- puzzles belong to other trials and are skipped.
 function M.read_trials(path, puzzles)
   local file, trials = read(path), {}
   for _, column in ipairs({ SUBJECT, ITEM, RIGHT }) do

@@ -1,7 +1,9 @@
 -- Metrics of a study's scores, and the score above which a seed counts as generalising.
 --
 -- Input: a study from grid.expand, or of runs found in a folder, with its cells read; scores. Output: the study's
--- `scored`, and texts and comparisons. M.of and M.NAMES are those of spec/measures.lua.
+-- `scored` = { split, select, metric, generalises }: split: the set whose scores are reported; select: the set that
+-- decides the learning rate, nil if the study names none; metric: of scores; generalises = { metric, above }: the
+-- criterion, a score above which a seed generalises. M.of and M.NAMES are those of spec/measures.lua.
 
 local lists = require("base.lists")
 local measures = require("spec.measures")
@@ -11,7 +13,7 @@ local M = { of = measures.of, NAMES = measures.NAMES }
 -- Decodings of generative models, as words that precede "evaluations" and "accuracy".
 M.decodings = { greedy = "greedy", teacher_forced = "teacher-forced" }
 
--- Percentages above which a seed generalises, for a paper's metric and for exact match.
+-- Percentages above which a seed generalises, by default: of a paper's metric, and of exact match.
 local PAPERS, EXACT = 90, 99
 
 -- Whether the models of a cell are generative: by the cell's own spec, or else by the specs of its runs.
@@ -29,7 +31,8 @@ local function is_of_paper(study)
   end) ~= nil
 end
 
--- Returns the default criterion of a study: above 90% of a paper's metric; without a paper, above 99% exact match.
+-- Returns the default criterion of a study: above 90% of a paper's metric, if that is in percent; otherwise above 99%
+-- exact match.
 local function choose_criterion(study, metric)
   if is_of_paper(study) and M.of[metric].unit == "percent" then
     return { metric = metric, above = PAPERS }
@@ -37,8 +40,8 @@ local function choose_criterion(study, metric)
   return { metric = "exact_match", above = EXACT }
 end
 
--- Returns a study's `scored`, { split, select, metric, generalises }, with defaults; select stays nil if the study
--- names no set. given: the fields that the study sets. requested: a metric instead of the study's, or nil.
+-- Returns a study's `scored` with defaults. given: the fields that the study sets. requested: a metric instead of the
+-- study's, or nil.
 function M.complete_scored(study, given, requested)
   local scored = { split = given.split or "test", select = given.select, metric = given.metric }
   -- papers print accuracy; without a paper, models that answer token by token are scored by exact match

@@ -1,7 +1,7 @@
 -- Numbers that papers print: CSV files under spec/published, some of them with the settings of the measurements.
 --
--- Input: a project and a name such as "ruoss_2023/table1". Output: { name, path, columns, rows (texts by column) }; or
--- nil and a message.
+-- Input: a project and a name such as "ruoss_2023/table1". Output of M.read: { name, path, columns, rows (texts by
+-- column) }; or nil and a message.
 
 local lists = require("base.lists")
 local write = require("base.write")
@@ -10,7 +10,8 @@ local M = {}
 
 local FOLDER = "spec/published/"
 
--- The list of fields in a line of CSV; nil if a quote is not closed. Quoted fields may hold commas and doubled quotes.
+-- Returns the list of fields in a line of CSV; nil if a quote is not closed. Quoted fields may hold commas and doubled
+-- quotes.
 function M.split_line(line)
   local fields, rest = {}, line
   local text, comma
@@ -28,7 +29,8 @@ function M.split_line(line)
   return fields
 end
 
--- Parses a CSV file, whose first line has the names of the columns: { columns, rows }; or nil and a message.
+-- Parses the text of a CSV file, whose first line has the names of the columns. Returns { columns, rows }; or nil and a
+-- message.
 function M.parse(text)
   local columns, rows = nil, {}
   for line in text:gmatch("[^\r\n]+") do
@@ -74,7 +76,7 @@ function M.fits(row, key)
   return true
 end
 
--- Returns the number in the first row that fits the key (M.fits), and the number of such rows; nil without one.
+-- Returns the number in a column of the first row that fits the key (M.fits), or nil; and the count of such rows.
 function M.find_number(published, key, column)
   local rows = lists.filter(published.rows, function(row) return M.fits(row, key) end)
   return rows[1] and tonumber(rows[1][column]), #rows

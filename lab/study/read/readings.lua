@@ -1,7 +1,7 @@
 -- Readings that a run used: choices where a paper and its released code differ, or where a paper leaves a choice open.
 --
--- Input: a run (runs.lua). Output: a list of { question, answer }, in a fixed order, for the questions that its spec
--- raises; a field that an older run lacks has its default. docs/reports.md explains each reading.
+-- Input: a run (runs.lua). Output: a list of { question, answer }, in a fixed order, for the questions that the run's
+-- spec raises. A field that the spec of an older run lacks counts as its default. docs/reports.md explains readings.
 
 local lists = require("base.lists")
 local wording = require("base.wording")
@@ -16,13 +16,14 @@ local function is_randomized(spec)
   return get(spec, "encoding.positions.kind") == "randomized"
 end
 
+-- Answers by the value of a field.
 local READINGS = { drawn = "two-sided, signed by the order of the tokens", clamped = "clamped to one side",
   difference = "differences of the drawn positions" }
 local DRAWS = { pass = "once per pass", layer = "once per layer" }
 local RANGES = { zero_based = "from 0", one_based = "from 1" }
 local USUAL_RANGE = "from 0 where positions are drawn, from 1 where distances are"
 
--- Formats a field of lengths, { first, last, step } or { list }; nil for nil.
+-- Formats a field of lengths, { first, last, step } or { list }; returns nil for nil.
 function M.format_lengths(field)
   if not field or field.list then
     return field and table.concat(field.list, ", ")
@@ -37,7 +38,7 @@ local function format_value(value, words)
   return value and (words and words[value] or tostring(value)) or nil
 end
 
--- Each function returns the answer, or nil if the spec and the other facts of run.json do not raise the question.
+-- Each function returns the answer; nil or false if the spec and the other facts of run.json do not raise the question.
 local QUESTIONS = {
   { "randomized distances", function(spec)
     local is_read = (get(spec, "encoding.relative.kind") or "none") ~= "none" or get(spec, "encoding.score")
@@ -73,7 +74,8 @@ local QUESTIONS = {
   { "arithmetic", function(spec) return spec.precision or "float32" end },
 }
 
--- Returns the readings of a run. The number of steps is that at the end of the run, since flags override the spec's.
+-- Returns the readings of a run. The number of steps is that of the evaluated checkpoint, since flags override the
+-- spec's; the spec's counts only for a run without evaluation.
 function M.list(run)
   local spec = run.facts.spec
   return lists.map(spec and QUESTIONS or {}, function(question)
@@ -83,7 +85,8 @@ function M.list(run)
   end)
 end
 
--- Returns the readings of many runs as { question, text }: the answers by descending frequency, with numbers of runs.
+-- Returns the readings of many runs as a list of { question, text }; text has the answers by descending frequency, with
+-- numbers of runs.
 function M.count_answers(list)
   local all = lists.collect(list, M.list)
   return lists.map(QUESTIONS, function(question)

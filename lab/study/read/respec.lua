@@ -1,9 +1,10 @@
 -- Writes the text of a spec file for the resolved spec in a run.json.
 --
--- Input: the table from run_files.lua. Output: Lua text that resolves to an equal table, so that a run can be planned
--- and built even after its spec was changed; or nil and the reason, if the spec names the user's own files or has
--- fields that this version does not know. The caller compares the plan digests to verify that the plan is the same.
--- Invariant: the text is one table of known fields, whatever strings the input contains.
+-- Input: the field `spec` of a run.json (run_files.lua). Output: Lua text that resolves to an equal table, so that a
+-- run can be planned and built even after its spec file was changed; or nil and the reason, if the spec names the
+-- user's own files or has fields that this version does not know. The caller compares the plan digests to verify that
+-- the plan is the same. M.list_settings returns settings that turn one resolved spec into another. Invariant: the text
+-- is one table of known fields, whatever strings the input contains.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -41,8 +42,9 @@ function write_value(value)
   return #value > 0 and write_list(value) or write_fields(value)
 end
 
--- Writes a printed formula with "sum(8, i: term)" in the form of a spec, in one pass over its brackets. A formula with
--- unclosed brackets is returned unchanged: the spec is then no valid Lua.
+-- Writes a formula that expression/text.lua printed, with "sum(8, i: term)", in the form of a spec, with "sum(8,
+-- function(i) return term end)", in one pass over its brackets. Unclosed brackets stay unclosed: the spec is then no
+-- valid Lua.
 local function write_sums(text)
   local parts, closers, at = {}, {}, 1
   for bracket, behind in text:gmatch("([()])()") do
@@ -80,9 +82,9 @@ local function write_parameter(p)
   if p.size then
     out[#out + 1] = ("index = { %d, %d }"):format(p.first, p.first + p.size - 1)
   end
-  local spread = type(p.init) == "table" and ("{ %s = %s }"):format(p.init.kind, canonical.format(p.init.sigma))
-  local start = p.values and write_list(p.values) or spread or canonical.format(p.init)
-  out[#out + 1] = (p.learned and "init = " or "values = ") .. start
+  local distribution = type(p.init) == "table" and ("{ %s = %s }"):format(p.init.kind, canonical.format(p.init.sigma))
+  local first_values = p.values and write_list(p.values) or distribution or canonical.format(p.init)
+  out[#out + 1] = (p.learned and "init = " or "values = ") .. first_values
   if p.outside then
     out[#out + 1] = "outside = " .. write_value(p.outside)
   end
@@ -94,8 +96,9 @@ local function get_omitted(field)
   return field.type == "table" and field.left_out and { kind = field.left_out } or field.left_out
 end
 
--- Returns a facet of a family, to which the fields that the resolved spec omits are added with their defaults: the
--- facet of a family overrides the facet of all families, which may have other values for these fields.
+-- Returns a facet (such as `positions`) of an attention family's own encoding, with the fields that the resolved spec
+-- omits added with their defaults. In the text, the facet overrides the same facet of the encoding of all families,
+-- which may have other values for these fields.
 local function complete_facet(facet, value)
   local out = lists.copy(value)
   for _, field in ipairs(value.kind ~= "none" and schema.children["encoding." .. facet] or {}) do
@@ -106,6 +109,7 @@ local function complete_facet(facet, value)
   return out
 end
 
+-- is_own: the encoding is an attention family's own, within the encoding of all families.
 local function write_encoding(encoding, is_own)
   local parts = {}
   for _, name in ipairs(canonical.sort_keys(encoding)) do
@@ -142,11 +146,12 @@ local function find_foreign(from, path)
   return strange and ("its %sscore is no formula"):format(path) or nil
 end
 
--- Fields that --set does not change: they name files of the user's own, or their values cannot be written as text.
+-- Fields that M.list_settings leaves out: they name files of the user's own, cannot be written as words of --set, or
+-- are no fields of a spec file (id, source).
 local STAYS = { id = true, source = true, init = true, ["task.source"] = true, ["task.data"] = true,
   ["task.validation"] = true, ["model.source"] = true, ["encoding.score"] = true, ["encoding.parameters"] = true }
 
--- Appends the words that list_settings returns for one table of the specs. path: as in find_foreign.
+-- Appends the words that M.list_settings returns for one table of the specs. path: as in find_foreign.
 local function add_sets(list, want, have, path)
   for _, name in ipairs(canonical.merge_keys(want, have)) do
     local at, field = path .. name, schema.at[path .. name]

@@ -15,7 +15,7 @@ local DEEPEST = 16
 local LARGEST = 1e300 -- largest number without a given range: products with small numbers are still finite
 local LONGEST_NAME = 60
 
--- Checks of values with fields or elements, by type: each returns nil or the first problem.
+-- Checks by types of shapes that check the values within a value: each returns nil or the first problem.
 local judges = {}
 
 local function describe_value(value)
@@ -29,7 +29,7 @@ local function make_problem(path, value, shape)
   return { field = path, found = describe_value(value), expected = shape.expected }
 end
 
--- Checks of values without fields or elements, by type: each returns whether the value fits.
+-- Checks by the other types of shapes: each returns whether the value fits.
 local fits = {}
 
 function fits.integer(value, shape)
@@ -58,7 +58,8 @@ local function judge(value, shape, path, depth)
   return judges[shape.type](value, shape, path, depth)
 end
 
--- Accepts a value that fits one of several shapes; if none fits, the problem with the last shape is reported.
+-- Accepts a value that fits one of several shapes. If none fits, the problem of a table is that with the last shape;
+-- the problem of another value names all shapes.
 function judges.either(value, shape, path, depth)
   local problem
   for _, one in ipairs(shape.shapes) do
@@ -146,17 +147,21 @@ function M.number(range)
     below = range.below, expected = "a number " .. (#words > 0 and table.concat(words, " ") or "that is finite") }
 end
 
+-- longest: in bytes; pattern: nil for any text; expected: the pattern in words, for messages.
 function M.text(longest, pattern, expected)
   return { type = "text", longest = longest, pattern = pattern,
     expected = expected or ("a text of at most %d bytes"):format(longest) }
 end
 
+-- of: the shape of the items; most: their largest number; ascending: each item is larger than the one before it.
 function M.list(of, most, ascending)
   return { type = "list", of = of, most = most, ascending = ascending, expected = ("a list of at most %d, each %s%s")
     :format(most, of.expected, ascending and ", ascending" or "") }
 end
 
--- fields: shapes by name; more: { required (names), others (a shape), names (pattern), check(value, path) -> problem }.
+-- fields: shapes by name. more: { required, others, names, check, expected }, each optional: the required names; the
+-- shape of other fields; a pattern of all names; a function (value, path) that returns a problem or nil; the object in
+-- words, for messages.
 function M.object(fields, more)
   more = more or {}
   return { type = "object", fields = fields, required = more.required or {}, others = more.others, names = more.names,
@@ -173,7 +178,7 @@ M.boolean = { type = "boolean", expected = "true or false" }
 M.any = { type = "any", expected = "anything" }
 M.any.list, M.any.object = M.list(M.any, math.maxinteger), M.object({}, { others = M.any })
 
--- Checks a value: nil if it fits, else { field, found, expected }; field is "" for the value itself.
+-- Returns nil if the value fits, else { field, found, expected }; field is "" for the value itself.
 function M.find_problem(value, shape)
   return judge(value, shape, "", 0)
 end

@@ -4,9 +4,10 @@
 --     RUNS/.studies/sources/<digest>.c   samplers, and networks (.lua), of users' own, by the digest of their bytes
 --
 -- Input: the folder of all runs, a study's name and scale. Output: M.read returns { study, path, scale, title, axes,
--- scored, cells = { { id, key, digest, swept, spec, files } } }. A cell is listed once for each of its plans; files is
--- a table from M.list_files, by the field that names the file. If M.read returns nil, the snapshot is missing, or the
--- second result describes its damage. Reads files, writes none.
+-- scored, cells = { { id, key, digest, swept, spec, files } } }. A cell is listed once for each of its plans. digest:
+-- of the plan; spec: the resolved spec; swept: the time of the sweep; files: { [field that names the file] = { name,
+-- digest } }, from M.list_files. If M.read returns nil, the snapshot is missing, or the second result describes its
+-- damage. Reads files, writes none.
 
 local run_files = require("lab.study.read.run_files")
 local run_shapes = require("lab.study.read.run_shapes")
@@ -40,7 +41,8 @@ end
 
 local ENDINGS = { ["task.source"] = ".c", ["model.source"] = ".lua" }
 
--- Returns the path, below the folder of all runs, of the copy of a file in a field; nil for files that are not copied.
+-- Returns the path, below the folder of all runs, of the copy of a file with this digest that the spec's field names;
+-- nil for fields whose files are not copied.
 function M.get_copy(field, digest)
   return ENDINGS[field] and ("%s/sources/%s%s"):format(M.FOLDER, digest, ENDINGS[field])
 end
@@ -50,7 +52,8 @@ function M.read(root, study, scale)
   return run_files.read_json(path, path, LARGEST, SHAPE)
 end
 
--- Returns the files whose bytes are part of a spec's plan, by their field: { name, digest, text (of copied files) }.
+-- Returns the files whose bytes are part of a spec's plan, by the field that names the file: { name, digest, text }.
+-- text: the contents, only of files that are copied.
 function M.list_files(spec)
   local resolved, plan, files = spec.resolved, spec.plan, {}
   local function add(field, name, digest, text)

@@ -1,6 +1,7 @@
--- Statistics of a list of numbers for the tables of a report.
+-- Statistics of a list of numbers.
 --
--- Output: a number, or nil if the list is too short. sd: the standard deviation with the divisor n - 1.
+-- Input: a list of numbers. Output: a number, or nil if the list is too short. sd: the standard deviation with the
+-- divisor n - 1.
 
 local lists = require("base.lists")
 

@@ -1,11 +1,13 @@
 -- The sites of a trace (docs/trace.md), read from the names of its tensors.
 --
--- Input: a trace from safetensors.open, a length, a kind: "attention", "scores", "entropy" or "activations". Output:
--- names, in the order of the file, which is the order of the forward pass.
+-- The module is a function. Input: a trace from safetensors.open, a length, a kind: "attention", "scores", "entropy" or
+-- "activations". Output: the names of sites that have such a tensor at this length, in the order of the tensors' bytes
+-- in the file, which is the order of the forward pass.
 
 local TOKENS = { tokens = true, answers = true, targets = true }
 
--- Returns the site and the kind of the tensor `name`; nil for tokens, and for names that do not begin with `front`.
+-- Returns the site and the kind of the tensor `name`; nil as the site for tokens, and for names that do not begin with
+-- `front`.
 local function parse_name(name, front)
   local rest = name:sub(1, #front) == front and name:sub(#front + 1) or ""
   local site, kind = rest:match("^(.+)%.(%a+)$")

@@ -1,8 +1,8 @@
 -- A trained run: its folder, its checkpoint, and its trainer and spec.
 --
--- Input: a run's folder, or a checkpoint in it. Output: M.open returns { dir, checkpoint, info }, where info is
--- run.json from run_files.lua; M.with_spec calls a function with the planned spec of the run; M.find_trainer returns
--- the path of a trainer of the same plan digest, and builds it if there is none. nil and a message on failure.
+-- Input: a run's folder, or a checkpoint in it. Output: M.open returns a run { dir, checkpoint (its path), info },
+-- where info is run.json from run_files.lua, or nil and a message; M.with_spec calls a function with the planned spec
+-- of the run; M.find_trainer returns the path of a trainer of the same plan digest, and builds it if there is none.
 -- Invariant: every program that is started was built here from a plan of that digest, or is named by the user.
 
 local build = require("render.builds.build")
@@ -46,7 +46,9 @@ function M.make_labels(runs)
   end)
 end
 
--- Finds a spec of the run's digest. Returns it and the words of --set for values of run.json that differ from it.
+-- Finds a spec of the run's digest. path: of a spec file, or a cell of a study; info: run.json. Returns the spec,
+-- planned with the words of --set that turn the file's values into those of run.json, and these words; or nil and a
+-- message.
 local function find_plan(project, path, info)
   local spec, message = project:find(path, {})
   if not spec then
@@ -63,6 +65,7 @@ local function find_plan(project, path, info)
 end
 
 -- Calls use(spec, path, sets) with the spec in run.json, which is written to a temporary file for the time of the call.
+-- Returns its results, or nil and a message.
 local function with_own_spec(project, info, use)
   local text, message = respec.write_spec(info.spec)
   local folder
@@ -87,15 +90,17 @@ local function with_own_spec(project, info, use)
   return use(spec, path, {})
 end
 
--- Plans run.json's spec; nil if it can no longer be planned, or if it names files of the user's own.
+-- Returns the plan of run.json's spec; nil if the spec has another plan digest now, cannot be planned any more, or
+-- names files of the user's own.
 function M.plan_spec(project, info)
   local text = respec.write_spec(info.spec)
   local spec = text and project:plan_text(text, info.id, "run.json")
   return spec and spec.plan.digest == info.digest and spec.plan or nil
 end
 
--- Calls use(spec, path, sets) with the run's spec: `given`, a spec or a cell of a study, with its --set; or the spec in
--- spec/runs if it is still equal; or else run.json's in a temporary file. Returns its results, or nil and a message.
+-- Calls use(spec, path, sets) with the run's spec. path: `given`, a spec or a cell of a study; if `given` is nil, the
+-- spec in spec/runs if it has a plan of the run's digest, or else a temporary file with run.json's spec. sets: the
+-- words of --set that turn the file's values into the run's. Returns the results of use, or nil and a message.
 function M.with_spec(project, run, given, use)
   local info = run.info
   local path, spec, more = given or project:path("spec/runs/" .. info.id .. ".lua"), nil, nil
@@ -110,13 +115,14 @@ function M.with_spec(project, run, given, use)
   return with_own_spec(project, info, use)
 end
 
--- Returns the result of M.with_spec; ends the command if there is none.
+-- Returns the first result of M.with_spec; ends the command if there is none.
 function M.use_spec(project, run, given, use)
   local result, message = M.with_spec(project, run, given, use)
   return stop.must(1, result, ("%s: its spec cannot be read: %s\n  expected: --spec SPEC, the spec of the run"):format(
     run.dir, message))
 end
 
+-- Returns the plan digest that a trainer prints; nil if it cannot be started.
 local function read_digest(trainer)
   local text, code = shell.capture({ trainer, "info", "--json" })
   local info = code == 0 and input.decode(text)
@@ -128,8 +134,9 @@ function M.get_trainer_path(dir)
 end
 
 -- Finds a trainer for the run: `given`, which must be of the run's digest; an existing trainer; or a new trainer from
--- provide(path of a spec, sets), which returns a folder, or nil and an exit code. sets: further settings, which do not
--- change the model; with settings, provide is always called. own: the run's spec, if the user names it. Returns a path.
+-- provide(path of a spec, sets), which returns a folder, or nil and an exit code. sets: nil, or words of --set that do
+-- not change the model; with them, provide is always called. own: the run's spec, if the user names it. Returns a path;
+-- ends the command if there is no trainer.
 function M.find_trainer(project, run, given, provide, sets, own)
   local digest = run.info.digest
   if given then

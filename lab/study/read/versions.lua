@@ -1,9 +1,10 @@
 -- Runs of a study's cell that do not match its current spec: they have another plan, or were trained on other data.
 --
--- Input: the folder of all runs; a study { name, scale, snapshot (snapshots.lua, or nil) }; a cell from grid.lua, or {
--- id } of a former cell. Output: M.find returns a list, the newest first, of { digest, data (SHA-256 of the training
--- file, or nil), dirs, facts, started }; M.describe returns a list of texts, the differences from the current spec. A
--- run of another plan belongs to the cell if the snapshot lists it, or if run.json names the study and the cell.
+-- Input: the folder of all runs; a study { name, scale, snapshot (snapshots.lua, or nil) }; a cell from grid.lua, or
+-- { id } of a former cell. Output: M.find returns versions, the newest first, each { digest (of the plan), data
+-- (SHA-256 of the training file, or nil), dirs (of its runs, below the folder of all runs), facts (run.json of a run),
+-- started (the start of its latest run) }; M.describe returns a list of texts, the differences from the current spec. A
+-- run of another plan belongs to the cell if the snapshot lists the plan, or if run.json names the study and the cell.
 
 local canonical = require("base.canonical")
 local features = require("spec.rules.features")
@@ -15,17 +16,18 @@ local write = require("base.write")
 
 local M = {}
 
-local MOST_FIELDS, LONGEST_VALUE, DIGITS = 4, 40, 8
+local MOST_FIELDS, LONGEST_VALUE, DIGITS = 4, 40, 8 -- of texts: differences, bytes of a value, digits of a digest
 
--- Fields that are, with all fields below them, outside the plan. Files are compared by their bytes.
+-- Fields that the plan digest does not cover, with all fields below them; list_inside has exceptions. The bytes of
+-- files are compared by compare_files and compare_data.
 local OUTSIDE = { id = true, source = true, eval = true, init = true, ["train.learning_rate"] = true,
   ["train.steps"] = true, ["train.epochs"] = true, ["train.log_every"] = true, ["train.checkpoint"] = true,
   ["train.cadence"] = true, ["train.keep_probabilities"] = true, ["task.source"] = true, ["task.data"] = true,
   ["task.eval"] = true, ["task.validation"] = true, ["task.longest"] = true, ["task.axes"] = true,
   ["task.name"] = true, ["model.source"] = true }
 
--- Returns the values of the fields below those of OUTSIDE that are part of a plan, by path: fields of evaluation, and
--- the steps over which the learning rate falls.
+-- Returns the values, by path, that are part of a plan although OUTSIDE names their fields: of evaluation, and the
+-- steps or epochs over which the learning rate falls.
 local function list_inside(resolved)
   local falls = features.get_fall(resolved) or {}
   return { ["eval.dropout"] = resolved.eval.dropout, ["eval.noise"] = features.get_noise(resolved),
@@ -69,19 +71,20 @@ local function compare_specs(list, before, now)
   end
 end
 
--- Returns the first digits of a digest, for messages.
+-- Returns the first digits of a digest, for messages; "nothing" for nil.
 function M.shorten(digest)
   return digest and digest:sub(1, DIGITS) .. "..." or "nothing"
 end
 
+-- Returns the cell with this id and plan digest in the study's snapshot; nil if there is none.
 local function find_entry(study, id, digest)
   return lists.find(study.snapshot and study.snapshot.cells or {}, function(entry)
     return entry.id == id and entry.digest == digest
   end)
 end
 
--- Appends a text for each file of the plan whose bytes differ. If nothing differs, appends a text on a file whose
--- earlier bytes are unknown, or on another version of Longhand.
+-- Appends a text for each file of the plan whose bytes differ. If the list is still empty, appends a text on a file
+-- whose earlier bytes are unknown, or on another version of Longhand.
 local function compare_files(list, study, cell, version)
   local entry, unknown = find_entry(study, cell.id, version.digest), nil
   local files = snapshots.list_files(cell.spec)
@@ -110,7 +113,8 @@ local function compare_data(list, cell, version)
   end
 end
 
--- Returns texts on how a version differs from the cell's current spec and data.
+-- Returns texts on how a version differs from the cell's current spec and data, at most MOST_FIELDS and the number of
+-- the others.
 function M.describe(study, cell, version)
   local list = {}
   if not cell.spec then
@@ -146,7 +150,8 @@ local function list_names(path, pattern)
   return lists.filter(write.list_names(path), function(name) return name:find(pattern) end)
 end
 
--- Returns the runs below the folder of the cell's id that belong to the cell, but not to its current plan and data.
+-- Returns the runs below the folder of the cell's id that belong to the cell, but not to its current plan and data, as
+-- { dir, facts, digest, data }. Runs of trainer train --overfit, whose names have "-overfit", are left out.
 local function find_strays(root, study, cell)
   local list, own = {}, lists.to_set(lists.map(cell.runs or {}, function(run) return run.dir end))
   for _, digest in ipairs(list_names(root .. "/" .. cell.id, "^" .. ("%x"):rep(16) .. "$")) do

@@ -72,8 +72,8 @@ function M.make_script(site, job, body)
   return table.concat(lines, "\n") .. "\n" .. body
 end
 
--- Returns the script of the job that follows an array: it submits the cells that depend on the array's runs. job: {
--- name, folder, directory }; words: the command that submits them.
+-- Returns the script of the job that follows an array: it submits the cells that depend on the array's runs. job:
+-- { name, folder, directory }; words: the command that submits them.
 function M.make_next_script(site, job, words)
   local next_job = { name = job.name .. M.NEXT, folder = job.folder, directory = job.directory }
   local lines = lists.append({ choose_interpreter(site) }, list_options(site, next_job))

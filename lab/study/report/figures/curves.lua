@@ -2,11 +2,11 @@
 --
 -- Input: figure = { name, title, panels, legend, width }; panel = { title, xlabel, ylabel, x, y, percent, curves,
 -- levels, marks, shade, labels }. x and y are axes as in scales.lua. curves = { { points = { { x, y }, ... }, style,
--- faint, title, line, band } }: style as in colours.lua, line the name of the line that the curve belongs to, band = {
--- { x, low, high }, ... } around the curve. levels = { { y, text, shift } }: horizontal lines with a name on the right,
--- which is shift lines of text higher than the line. marks = { { x } }: dashed vertical lines. shade = { from, to }: a
--- range of x. labels = { { x, y, text, align } }. legend = { { title, style } }: drawn in a separate place after
--- several panels. width: of the files in millimetres, or nil. Output: the script's text; draw.lua runs it.
+-- faint, title, line, band } }: style as in colours.lua, line the name of the line that the curve belongs to, band =
+-- { { x, low, high }, ... } around the curve. levels = { { y, text, shift } }: horizontal lines with a name on the
+-- right, which is shift lines of text higher than the line. marks = { { x } }: dashed vertical lines. shade = { from,
+-- to }: a range of x. labels = { { x, y, text, align } }. legend = { { title, style } }: drawn in a separate place
+-- after several panels. width: of the files in millimetres, or nil. Output: the script's text; draw.lua runs it.
 
 local gnuplot = require("lab.study.report.figures.gnuplot")
 local lists = require("base.lists")
