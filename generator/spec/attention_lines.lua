@@ -1,9 +1,10 @@
--- The lines of an attention: the pairs of a query and a key that lie on a straight line, and the value added to scores.
+-- The lines of an attention: the pairs of a query and a key that lie on a straight line, and the value added to their
+-- scores. facets/lines.lua defines directions and numbers of lines.
 --
 -- Input: a node of the spec; the model's heads, nil if they are invalid; report(node, field, what, expected). Output:
 -- M.read's list of { head, direction, line, value }, sorted by the first three fields, so that equal lines in any order
--- give equal lists; or nil after errors. Invariants: no line occurs twice; fields are integers, but value is a float up
--- to LARGEST.
+-- give equal lists; or nil after errors. Invariants: no line occurs twice; fields are integers, but value is a float of
+-- magnitude up to LARGEST.
 
 local LARGEST = require("facets.lines").LARGEST
 local lists = require("base.lists")
@@ -13,7 +14,7 @@ local tree = require("spec.reading.tree")
 local M = {}
 
 M.MOST = 4096 -- lines of one attention
-M.FARTHEST = 1048576 -- lines between a line and the first one of its direction
+M.FARTHEST = 1048576 -- the largest magnitude of `line`
 M.TEXT = "{ { head = 0, direction = -1, line = 1, value = 2.5 }, ... }, no line twice"
 
 local function make_reader(low, high)

@@ -1,8 +1,9 @@
 -- Metrics: the measures of a model's answers in lines of eval.jsonl, and the names of their scores.
 --
 -- M.of: by name { title, unit, factor, form, higher, guessed }: title, as in the middle of a sentence; unit of a score,
--- which is the mean of the lines times factor; form, for string.format; higher: more is better; guessed: a task's
--- chance and baseline are values of this metric. M.NAMES has all names, first that of the score of generative models.
+-- which is the mean of the metric over lines, times factor; form: format of a score for string.format; higher: more is
+-- better; guessed: a task's chance and baseline are values of this metric. M.NAMES has all names, first that of the
+-- metric by which generative models are scored.
 
 local M = {}
 

@@ -26,7 +26,8 @@ function M.list_training(files)
   return lists.join(M.list_files(files), { files.init and "--init=" .. files.init.real })
 end
 
--- All flags by name, { kind, least, most }; their names are in the list part.
+-- All flags by name, { kind, least, most }, and their names in order as items 1, 2, ... kind: the <KIND> of
+-- LH_OPTION_<KIND>; least and most: nil if the table names a constant.
 function M.read(root)
   local flags = {}
   for _, source in ipairs(SOURCES) do
@@ -39,7 +40,8 @@ function M.read(root)
   return flags
 end
 
--- The flag among `flags` that a word means, with its value if it has one; otherwise a hint about a field, or nil.
+-- The flag among `flags` that a word means, with a value if the word implies one ("--device cuda"); otherwise nil, and
+-- a hint about a field or nil.
 function M.find_meant(word, flags, root)
   local meant = hints.find_meanings(word, root)
   local flag = lists.find(meant.flags, function(entry) return flags[entry:match("^%S+")] end)
@@ -61,7 +63,8 @@ local function describe_unknown(word, flags, root)
   return ("train: no such flag: %s\nhint: %s"):format(word, hint)
 end
 
--- Kinds of flags with numbers: whether the numbers are whole, the separator between two of them, and an example.
+-- Kinds of flags with numbers. whole: the numbers are integers; between: the separator of numbers; most: the largest
+-- number of separators, nil for any; expected: the words for the form in messages.
 local NUMBERS = { INTEGER = { whole = true }, NUMBER = {}, NUMBERS = { between = "," },
   RANGE = { whole = true, between = ":", most = 1, expected = "A:B, both included, or one of them" } }
 

@@ -1,8 +1,9 @@
 -- Reads one value of a spec: converts a node, by its schema entry, to a plain value.
 --
--- Input: the context of validate.lua (diagnostics, tasks, root, loaded), a schema entry, a node. Output: M.read's
--- value, or nil after errors, which are in the diagnostics. The facts of a source go to context.own_task, a network's
--- file to context.own_network { path, text }, the places of files to context.files.
+-- Input: the context of validate.lua, a schema entry, a node. Output: M.read's value, or nil after errors, which are in
+-- the diagnostics. Also nil for values that later modules read from the context: formulas has the nodes of scores and
+-- parameters, options_node the options of the task. The facts of a source go to context.own_task, a network's file to
+-- context.own_network, the places of files to context.files.
 -- Invariants: integers come out as integers, other numbers as floats, lengths as { first, last, step } or { list }.
 
 local axes = require("spec.task.axes")
@@ -30,7 +31,8 @@ local function add(context, node, path, what, expected, hint)
     expected = expected, hint = hint })
 end
 
--- Whether a value that does not fit the task chosen by --set is dropped with the former task; reports the drop.
+-- Whether a value that does not fit is dropped instead of refused, because --set replaced the choice that it was given
+-- for (tree.merge). Adds a warning about the drop.
 function M.drops(context, node, path)
   if type(node.unstated) == "string" then
     context.dropped[#context.dropped + 1] = ("%s drops %s, which cannot be used with it"):format(node.unstated, path)
@@ -250,7 +252,8 @@ function readers.name(context, field, node)
     or report_misfit(context, node, field.path, schema.describe_values(field))
 end
 
--- A list of different names: names among field.choices, in their order, or any names if there are no choices.
+-- A list of different names: names among field.choices, in the order of the choices, or any names if there are no
+-- choices.
 function readers.names(context, field, node)
   local given, list = {}, {}
   for i, item in ipairs(node.items) do
@@ -277,7 +280,7 @@ function readers.keep(context, field, node)
   return read_one_of(context, field, node, field.choices, schema.describe_values(field))
 end
 
--- The path of a file that the trainer reads. The trainer checks whether the file exists.
+-- The path of a file that the trainer reads, as given. The trainer checks whether the file exists.
 function readers.file(context, field, node)
   local name = node.value
   if type(name) ~= "string" or name == "" or name:find("[%c\"\\]") or not utf8.len(name) then
@@ -425,7 +428,7 @@ local FORMS = { names = tree.is_list, settings = tree.is_record, options = tree.
   boolean = function(node) return type(node.value) == "boolean" end,
   by = function(node) return tree.is_record(node) and next(node.fields) ~= nil end }
 
--- The value of a node for a field that is not a table.
+-- The value of a node for a field of any type but table.
 function M.read(context, field, node)
   local fits = FORMS[field.type]
   if fits and not fits(node) then

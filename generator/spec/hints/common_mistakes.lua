@@ -43,8 +43,8 @@ local OPERATORS = {
   { "+", "+", "`++` is no operator", "a = a + 1" },
 }
 
--- Rules that recognise a mistake at a token; the first matching rule is reported. Each rule takes the tokens, an index
--- and the open brackets, and returns what, expected.
+-- Rules that recognise a mistake at a token; the first matching rule of ORDER is reported. Each rule takes the tokens,
+-- an index and the number of open brackets, and returns the mistake and what was expected, or nil.
 local rules = {}
 
 function rules.operator(tokens, i)
@@ -67,7 +67,7 @@ local function ends_value(token)
   return token.type ~= "symbol" and token.type ~= "keyword" or ENDS[token.text] == true
 end
 
--- Recognises a comment of another language: `#` or `//` before two words, or in a place where Lua's operators for
+-- Recognises a comment of another language: `#` before words, or `#` or `//` in a place where Lua's operators for
 -- length and division cannot stand.
 function rules.comment(tokens, i)
   local token, before, first, second = tokens[i], tokens[i - 1], tokens[i + 1], tokens[i + 2]
@@ -125,7 +125,7 @@ end
 
 local ORDER = { "operator", "list", "key", "word", "return_missing", "comment" }
 
--- The mistakes in a text; the words in a comment of another language are skipped.
+-- The mistakes in a text. After a comment or a statement of another language, the rest of the line is skipped.
 function M.find(text)
   local tokens, found, skip, depth = locate.tokenise(text), {}, 0, 0
   for i, token in ipairs(tokens) do
@@ -144,7 +144,8 @@ function M.find(text)
   return found
 end
 
--- Returns a hint for a name that Lua parses and specs do not have. The line's tokens distinguish f"..." from f(x).
+-- Returns a hint for a name that Lua parses but specs do not have, or nil. The line's tokens distinguish f"..." from
+-- f(x).
 function M.explain_name(name, text, line)
   if foreign_names.NAMES[name] then
     return "write " .. foreign_names.NAMES[name]

@@ -1,6 +1,6 @@
 -- Names that other languages and libraries use for Lua's words, fields of a spec, and flags of a trainer.
 --
--- Input: a user's word, such as --lr or num_heads; the repository's root. Output: the meaning of the word here. Words
+-- Input: a user's word, such as --lr or num_heads; the repository's root. Output: the meanings of the word here. Words
 -- for flags are in runtime/cli/usual_flags.c, which this module reads and trainers use for their answers; the table
 -- below adds names of fields in other libraries and in papers. Invariants: pure, apart from reading that file; a word
 -- that is not in the tables has no meaning.
@@ -31,7 +31,8 @@ M.NAMES = {
 M.NAMES.np, M.NAMES.jnp, M.NAMES.numpy, M.NAMES.tf = M.NAMES.torch, M.NAMES.torch, M.NAMES.torch, M.NAMES.torch
 M.NAMES.print = "./longhand check --print SPEC prints a spec"
 
--- Rows of fields and words. A word means the first field of its row, or the field that is in the section of the word.
+-- Rows of a field, the words that mean the field, and in some rows a second, less likely field. A word in several rows
+-- has the meaning of the first of these rows.
 M.FIELDS = {
   { "train.learning_rate", "lr step_size base_lr peak_lr max_lr init_lr" },
   { "train.batch", "batch_size bs batchsize minibatch train_batch_size per_device_train_batch_size" },
@@ -104,7 +105,8 @@ local WITHOUT = {
   { "norms have epsilon 1e-5", "layer_norm_eps norm_eps rms_norm_eps layernorm_epsilon" },
 }
 
--- The rows of usual_flags.c: word, with _ in place of -, and its meanings in order.
+-- The words of usual_flags.c, with _ in place of -, each with the list of its meanings in order: flags or paths of
+-- fields.
 function M.read_flags(root)
   local words = {}
   local text = write.read(root .. "/runtime/cli/usual_flags.c") or ""
@@ -116,11 +118,11 @@ function M.read_flags(root)
   return words
 end
 
-local function index_words(rows, value_of)
+local function index_words(rows, get_meaning)
   local words = {}
   for _, row in ipairs(rows) do
     for word in row[2]:gmatch("%S+") do
-      words[word] = words[word] or value_of(row)
+      words[word] = words[word] or get_meaning(row)
     end
   end
   return words

@@ -34,7 +34,8 @@ local function find_target_sides(view)
   return sides
 end
 
--- Warns if a model must itself determine the number of tokens, because its target has an end symbol.
+-- Warns about facets that depend on the number of tokens of the target, if the target ends with an end symbol: then a
+-- model must determine this number itself, but the facets take it from the data.
 function M.warn(view, report)
   if not (view.task and view.task.end_symbol and is_causal(view.resolved)) then
     return

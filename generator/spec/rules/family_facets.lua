@@ -10,11 +10,13 @@ local families = require("spec.families")
 
 local M = {}
 
--- The path of a field of the encoding; the family's path if the family has its own field.
+-- The path of a field of the encoding; the field's path below encoding.<family> if the context is that of a family with
+-- facets of its own.
 function M.get_path(context, path)
   return context.family and path:gsub("^encoding%.", ("encoding.%s."):format(context.family)) or path
 end
 
+-- The origin of a field of the encoding that the user wrote; nil for a default.
 function M.find_place(context, path)
   local origin = context.origins[M.get_path(context, path)]
   return origin and not origin.default and origin or nil

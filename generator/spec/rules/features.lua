@@ -1,8 +1,7 @@
--- Predicates of a resolved spec in addition to those of facets (facets/placement.lua), for conditions on more than one
+-- Facts of a resolved spec in addition to those of facets (facets/placement.lua), for conditions on more than one
 -- field.
 --
--- Input: the resolved spec. Defaults of fields call these predicates during resolution, when a later section may be
--- missing.
+-- Input: the resolved spec. settle.lua calls M.is_causal during resolution, when sections may be missing.
 
 local lists = require("base.lists")
 
@@ -21,13 +20,14 @@ function M.decays(resolved)
   return (get(resolved, "train.optimizer.weight_decay") or 0) > 0
 end
 
--- The duration of the learning rate's fall, as the spec counts it: { steps } or { epochs }; nil if it is constant.
+-- The duration of the learning rate's fall, as the spec states it: { steps } or { epochs }; nil if the rate is
+-- constant.
 function M.get_fall(resolved)
   local train = resolved.train
   return train.schedule and train.schedule.kind ~= "constant" and { steps = train.steps, epochs = train.epochs } or nil
 end
 
--- The dropout rates in training, each with its field; the embedding's one rate is in two fields.
+-- The dropout rates in training: { { path of the field, rate }, ... }. The embedding's rate is in one of two fields.
 function M.list_dropouts(resolved)
   local model, additive = resolved.model, resolved.encoding.additive
   local of_model = model.embedding_dropout ~= nil

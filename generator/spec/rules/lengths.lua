@@ -9,7 +9,7 @@ local tasks = require("spec.task.tasks")
 
 local M = {}
 
--- Calls visit(n, path of n) for every length.
+-- Calls visit(n, path) for every length n; path: that of the length in a list, or that of the last length of a range.
 local function visit_lengths(lengths, path, visit)
   for i, n in ipairs(lengths.list or {}) do
     visit(n, locate.join(path .. ".list", i))
@@ -21,17 +21,18 @@ local function visit_lengths(lengths, path, visit)
   end
 end
 
--- The first length whose sequence is longer than limit, { n, tokens, path }, or nil; and the longest of all sequences.
+-- A length whose sequence is longer than limit, { n, tokens, path }, the first of a list or the last of a range, or
+-- nil; and the tokens of the longest of all sequences.
 local function find_too_long(lengths, path, facts, limit)
-  local first, longest = nil, 0
+  local found, longest = nil, 0
   visit_lengths(lengths, path, function(n, length_path)
     local tokens = tasks.count_longest(facts, n)
     longest = math.max(longest, tokens)
-    if tokens > limit and (not first or lengths.first) then
-      first = { n = n, tokens = tokens, path = length_path }
+    if tokens > limit and (not found or lengths.first) then
+      found = { n = n, tokens = tokens, path = length_path }
     end
   end)
-  return first, longest
+  return found, longest
 end
 
 -- All lengths in a spec: { { path, lengths }, ... }; invalid lengths are left out.
@@ -42,8 +43,8 @@ local function list_lengths(resolved)
   end)
 end
 
--- Checks that every sequence of training and evaluation fits the limit at `path`, given in tokens: `value`, and
--- `beyond` more. what: the object of the limit; why: the reason of the limit; way_out: a remedy.
+-- Checks that every sequence of training and evaluation has at most `value` + `beyond` tokens; value: that of the field
+-- at `path`; beyond: 0 if nil. what, why, way_out: words of the message for the limit, its reason, and a remedy.
 function M.check_limit(context, report, path, value, what, why, way_out, beyond)
   local facts = context.task
   if not facts or not value then

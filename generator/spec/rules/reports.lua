@@ -1,8 +1,8 @@
 -- Makes the functions with which rules report errors, notes and warnings about the fields of the families that use a
 -- facet.
 --
--- Input: a context of family_facets.lua or of validate.lua; warnings, a list to which rules add warnings. Output of
--- M.make, the functions
+-- Input: a context of family_facets.lua or of validate.lua; warnings, a list to which rules add warnings, or nil. A
+-- record is an error without a position, as for diagnostics:add. Output of M.make, the functions
 --   get_path(path), find_place(path)   as in family_facets.lua
 --   add(paths, record)         an error at the first path that the user wrote; the first path names the field
 --   note(path, value)          a note on a field's value, for a record's notes

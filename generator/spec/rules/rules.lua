@@ -1,8 +1,8 @@
 -- The rules that relate fields to each other, which the checks of single fields cannot cover.
 --
--- Input: the context of validate.lua: resolved (invalid fields are nil), origins by path, task, diagnostics. Output:
--- errors in diagnostics; a list of warnings as text. Invariants: changes no input; a rule whose fields are missing or
--- invalid reports nothing, since such fields have been reported already.
+-- Input: the context of validate.lua. Output: errors in the diagnostics; a list of warnings as text. `report` has the
+-- functions of reports.lua. Invariants: changes only the diagnostics; a rule whose fields are missing or invalid
+-- reports nothing, since such fields have been reported already.
 
 local axes = require("spec.task.axes")
 local decoding = require("spec.rules.decoding_rules")
@@ -23,8 +23,8 @@ local M = {}
 local WIDEST_HEAD = 256 -- kernels/cpu/columns.h
 
 local function are_legal_heads(width, heads)
-  local head = width // heads
-  return width % heads == 0 and head % 4 == 0 and head <= WIDEST_HEAD
+  local head_width = width // heads
+  return width % heads == 0 and head_width % 4 == 0 and head_width <= WIDEST_HEAD
 end
 
 local function find_nearest_heads(width, heads)
@@ -92,15 +92,21 @@ end
 -- Streams that each attention of an encoder-decoder reads.
 local STREAMS = { encoder = { "source" }, decoder = { "target" }, cross = { "target", "source" } }
 
+-- Fields of positions that must be equal for all facets that read the positions of one sequence.
 local SHARED_BY_SEQUENCE = { "max_position", "range", "sorted" }
 
--- Checks that each sequence of a stream has one draw for all its readers. readers: by stream, { path, positions }.
+local function get_position_field(positions, name)
+  return name == "range" and positions.range == nil and "zero_based" or positions[name]
+end
+
+-- Checks that all facets that read the sampled positions of a sequence sample them in the same way. readers: the result
+-- of find_readers.
 local function check_draws(report, readers)
   for _, stream in ipairs({ "source", "target" }) do
     local first
     for _, reader in ipairs(readers[stream]) do
       for _, name in ipairs(first and SHARED_BY_SEQUENCE or {}) do
-        local value, other = reader.positions[name] or "zero_based", first.positions[name] or "zero_based"
+        local value, other = get_position_field(reader.positions, name), get_position_field(first.positions, name)
         if value ~= other then
           local path, first_path = reader.path .. "." .. name, first.path .. "." .. name
           report.refuse(path, first_path, diagnostics.show(other), {
@@ -113,7 +119,8 @@ local function check_draws(report, readers)
   end
 end
 
--- Returns the reason why the answer cannot be read at a token of the input: what, expected, and the field.
+-- Returns the reason why the answer cannot be read at a token of the input: what, expected, and the path of the field
+-- that prevents it; nil if the answer can be read there.
 local function explain_readout(context, readout)
   local facts, task = context.task, context.resolved.task
   if task.data then
@@ -149,7 +156,8 @@ local function check_tied(context, report)
   end
 end
 
--- The facets that read a sequence's own draw, by stream: { path, positions }.
+-- By stream, a list of { path, positions } for the facets that read positions sampled once for each sequence: the path
+-- and the values of their section `positions`.
 local function find_readers(context)
   local resolved = context.resolved
   local by_stream = { source = {}, target = {} }

@@ -1,6 +1,6 @@
 -- The validation stream of a sampled task (eval.validation): its own examples and draws, at training lengths.
 --
--- Input: a resolved spec; the facts of its task. Output: the stream, and the expected number of its inputs that also
+-- Input: a resolved spec; the facts of its task. Output: the stream, and the expected share of its inputs that also
 -- occur elsewhere because the task has few inputs.
 
 local lists = require("base.lists")
@@ -26,7 +26,7 @@ local function choose_lengths(list)
   return chosen
 end
 
--- { lengths, examples }: an ascending list, and examples per length; nil without validation and with dataset files.
+-- { lengths, examples }: an ascending list, and examples per length; nil without validation or with dataset files.
 function M.plan(resolved)
   local given, train = resolved.eval.validation or {}, resolved.train.lengths
   local examples = given.examples or EXAMPLES
@@ -34,10 +34,10 @@ function M.plan(resolved)
     and tasks.list_lengths(given.lengths) or choose_lengths(tasks.list_lengths(train)) } or nil
 end
 
--- The expected share of inputs that also occur among `others` further inputs, if all are equally likely; otherwise it
--- is larger.
-local function compute_share(inputs, others)
-  return others / inputs < 1e-6 and others / inputs or 1 - (1 - 1 / inputs) ^ others
+-- The expected share of inputs that also occur among `others` further inputs, if all possible inputs are equally
+-- likely; otherwise the share is larger.
+local function compute_share(possible, others)
+  return others / possible < 1e-6 and others / possible or 1 - (1 - 1 / possible) ^ others
 end
 
 -- The least expected shares of validation inputs that also occur in training and in the final evaluation, as means over
@@ -47,15 +47,15 @@ function M.estimate_shares(resolved, facts)
   local seen = resolved.train.batch * resolved.train.steps / #tasks.list_lengths(resolved.train.lengths)
   local shares = { training = 0, evaluation = 0 }
   for _, n in ipairs(validation.lengths) do
-    local inputs = (#facts.input_symbols) ^ tasks.length(facts.input_length, n)
+    local possible = (#facts.input_symbols) ^ tasks.length(facts.input_length, n)
     local again = eval[n] and resolved.eval.examples or 0
-    shares.training = shares.training + compute_share(inputs, seen) / #validation.lengths
-    shares.evaluation = shares.evaluation + compute_share(inputs, again) / #validation.lengths
+    shares.training = shares.training + compute_share(possible, seen) / #validation.lengths
+    shares.evaluation = shares.evaluation + compute_share(possible, again) / #validation.lengths
   end
   return shares
 end
 
--- Reports errors of the section. report: the functions of reports.lua.
+-- Reports errors of eval.validation. report: the functions of reports.lua.
 function M.check(context, report)
   local resolved, facts = context.resolved, context.task
   local given = resolved.eval.validation

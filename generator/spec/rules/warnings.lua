@@ -71,7 +71,8 @@ local function warn_evaluation(resolved, warn)
   end
 end
 
--- Warns about rates that dropout rounds: it compares 16 random bits, so a probability is a multiple of 1/65536.
+-- Warns about rates that dropout rounds to 0: dropout compares 16 random bits, so a probability is a multiple of
+-- 1/65536.
 local function warn_dropout(resolved, warn)
   for _, entry in ipairs(features.list_dropouts(resolved)) do
     local field, probability = entry[1], entry[2]
@@ -81,14 +82,14 @@ local function warn_dropout(resolved, warn)
   end
 end
 
--- Warns about learned numbers of attentions that no gradient can reach. known: the warnings of report.warn so far.
-local function warn_unreached(context, own, known)
+-- Warns about learned numbers of attentions that no gradient can reach. warnings: the list to which `report` adds too.
+local function warn_unreached(context, report, warnings)
   local score, model = context.score or {}, context.resolved.model
   for _, name in ipairs(context.holds_for) do
-    local view = setmetatable({ causal = families.is_causal(model, name, context.resolved.encoding), report = own,
+    local view = setmetatable({ causal = families.is_causal(model, name, context.resolved.encoding), report = report,
       family = name ~= "self" and name or nil, formula = score.families and score.families[name]
       or score.root and score or nil }, { __index = context })
-    pages.call(pages, "warn_unreached", view, reports.make(view, known))
+    pages.call(pages, "warn_unreached", view, reports.make(view, warnings))
   end
 end
 

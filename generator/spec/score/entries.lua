@@ -1,9 +1,10 @@
 -- The score of an encoding: converts the forms that a spec may use to one form, and merges an encoding over its parent.
 --
 -- Input: tree nodes (tree.lua) of an encoding's table; open(node, field) -> the resolved encoding that a `use` names;
--- report(node, field, what, expected, hint). Output: an encoding's table whose `score` is a function, with the field
--- `parameters` in the same table, or a list of two or more tables { score, parameters }. Errors are reported, and their
--- entries left out. Invariant: changes no node of its input.
+-- report(node, field, what, expected, hint), which returns nil. Output: an encoding's table whose `score` is a
+-- function, with the field `parameters` in the same table, or a list of two or more tables { score, parameters }, or a
+-- node with none = true for no score. Errors are reported, and their entries left out. Invariant: changes no node of
+-- its input.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -35,12 +36,13 @@ function M.expand_parameter(node)
   return long
 end
 
+-- Fields of an inherited parameter that a new field removes, by the name of the new field.
 local DISPLACES = {
   init = { "values", "learned" }, values = { "init", "learned" },
   shape = { "index", "by_distance" }, index = { "shape" },
 }
 
--- Merges one parameter over an inherited one: new values replace the inherited initial values.
+-- Merges one parameter over an inherited one.
 local function merge_parameter(base, over)
   over = M.expand_parameter(over)
   local merged = tree.copy(M.expand_parameter(base))
@@ -69,7 +71,7 @@ local function merge_parameters(base, over)
   return merged
 end
 
--- Inherited parameters that a new score need not use.
+-- A copy of inherited parameters with marks that a new score need not use them; nil if there are none.
 local function mark_unstated(parameters)
   return tree.is_table(parameters) and tree.map(parameters, function(_, node) return tree.mark_unstated(node, true) end)
     or nil

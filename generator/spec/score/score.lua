@@ -1,10 +1,11 @@
 -- The score of an encoding: converts the functions of a spec to one formula.
 --
--- Input: the context of validate.lua, after the schema has been applied; the texts of the files; and its `owner`:
+-- Input: the context of validate.lua, after the schema has been applied; the texts of the files by display path; and
+-- `owner`, which describes the encoding to which the score belongs:
 --   path        "encoding", or the path of one family of attentions, such as "encoding.cross"
---   encoding    its table in the resolved spec; layers: those of the family; cross: its queries attend to another
---               sequence; causal: its queries see no later keys
---   score, parameters   the nodes that values.lua found
+--   encoding    the table at `path` in the resolved spec; layers: the number of layers of the family that uses the
+--               score; cross: the family's queries attend to another sequence; causal: its queries see no later keys
+--   score, parameters   the nodes that values.lua found; nil: absent; score = false: one of the two is invalid
 -- Output: encoding.score (the formula as text) and encoding.parameters (plain data); for the planner the formula {
 -- root, builder, parameters }, where parameters has, sorted by name, only parameters that the formula reads. Errors are
 -- in the diagnostics.
@@ -27,7 +28,8 @@ local LARGEST = 3.4028234663852886e38 -- float32
 
 local WANTED = "return x.score + ..., a number for each pair of tokens"
 
--- The functions in the order of application, { f, parameters, path } with nodes f and parameters; nil after an error.
+-- The functions in the order of application, { f, parameters, path, below }: the nodes of a function and of its
+-- parameters, and their paths; nil after an error.
 local function list_entries(owner, report)
   local score, own = owner.score, owner.parameters
   if not tree.is_table(score) then

@@ -1,8 +1,9 @@
 -- The parameters of a score: converts the table in a spec to parameters of expression/ir.lua.
 --
 -- Input: a tree node per parameter, and a context: report(node, field, what, expected, hint), which returns nil; heads;
--- causal: no key is later than its query; largest: the largest number of the precision; room = { values = the remaining
--- number }. Output: the parameter { name, per, size, first, init, values, learned, outside }, or nil after errors.
+-- causal: no key is later than its query; largest: the largest number of the precision; room = { values = the number of
+-- values that further parameters may have }. Output: the parameter { name, per, size, first, init, values, learned,
+-- outside }, or nil after errors; size is nil for a single number. init is a number or { kind, sigma }, a distribution.
 -- values is complete: one number for each head and index that the parameter has, row-major, equal in every layer.
 
 local INIT_TEXT = require("facets.score").INIT_TEXT
@@ -47,6 +48,7 @@ function M.compute_alibi_slopes(heads)
   return slopes
 end
 
+-- The first and the last index of a range; nil if the node is no range of at most MOST indices.
 local function read_range(index)
   local items = index.items or {}
   local first, last = tree.get_integer(items[1], -MOST, MOST), tree.get_integer(items[2], -MOST, MOST)
@@ -85,6 +87,7 @@ local function is_outside(node)
   return node.value == "clip" or type(node.value) == "number"
 end
 
+-- The legal lengths of a list of values, in words. whole: the size of the parameter in the spec; nil without a size.
 local function describe_lengths(p, whole, heads)
   local words = { "1 (for all)" }
   if whole and whole > p.size then
@@ -158,7 +161,7 @@ local function read_spread(context, node, path)
   return { kind = kind, sigma = sigma.value + 0.0 }
 end
 
--- Sets p.init or p.values from the field that the spec gives; returns the name of that field, or nil after an error.
+-- Sets p.init or p.values from the node of `init` or `values`; returns what it has set, or nil after an error.
 local function read_initial(context, node, path, p, whole)
   if type(node.value) == "number" and p.learned then
     p.init = node.value + 0.0

@@ -1,7 +1,7 @@
 -- Axes: properties of dataset examples in addition to their lengths, and the values that an evaluation requests.
 --
--- Input: names of a spec; the context of validate.lua with the resolved spec and the task's facts. Output: axes in the
--- form of a task header's axes (tasks.lua); errors in the diagnostics.
+-- Input: the names of axes in a spec; the context of validate.lua with the resolved spec and the task's facts. Output:
+-- axes in the form of a task header's axes (tasks.lua); errors in the diagnostics.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
@@ -13,7 +13,7 @@ local M = {}
 M.LARGEST = 1000000000 -- LH_LARGEST_VALUE of runtime/data/datasets/corpus.h
 M.MOST = 4 -- LH_MOST_AXES
 M.NOISE = "noise" -- in eval.by, but not an axis of data: noise that is added to embeddings
-M.LOUDEST = 1e6
+M.LOUDEST = 1e6 -- the largest standard deviation of noise
 M.TRAINED = "trained" -- files have this axis even without a line for it: whether an example is in the training set
 M.FRAME = "frame" -- examples are made for the requested values; no value means the whole range
 local IN_FRAME = { digits = true, carry = true } -- axes whose values a frame limits
@@ -40,6 +40,7 @@ local function find_own(facts, name)
   return lists.find(facts.axes or {}, function(axis) return axis.name == name end)
 end
 
+-- The axis with this name; nil if there is none. Every task with a dataset has `length`; with files, also `trained`.
 local function find(facts, name)
   local axis = find_own(facts, name)
   return axis or name == M.TRAINED and not facts.data.made and { name = name, first = 0, last = 1 }
@@ -50,7 +51,7 @@ local function name_source(facts)
   return facts.data.made and facts.kind or "task.axes"
 end
 
-local function check_name(facts, report, path, name)
+local function report_unknown_axis(facts, report, path, name)
   local trained = not facts.data.made and not find_own(facts, M.TRAINED) and M.TRAINED or nil
   local names = lists.join({ "length" }, lists.join(lists.get_names(facts.axes or {}), { trained }))
   report.add({ path .. "." .. name, path }, {
@@ -58,7 +59,8 @@ local function check_name(facts, report, path, name)
     expected = table.concat(names, ", "), hint = nearest.make_hint(name, names) })
 end
 
--- The values of an axis that an evaluation names, in ascending order; empty if the evaluation requests all.
+-- The values of an axis that an evaluation names, in ascending order: those of a list, or the first and last of a
+-- range; empty if the evaluation requests all.
 local function list_values(wanted)
   return type(wanted) == "table" and (wanted.list or { wanted.first, wanted.last }) or {}
 end
@@ -88,7 +90,7 @@ local function check_by(facts, report, path, by)
     if name ~= M.NOISE then
       count = count + 1
       if not axis then
-        check_name(facts, report, path, name)
+        report_unknown_axis(facts, report, path, name)
       elseif name == M.FRAME and wanted == true and facts.data.made then
         report.add({ axis_path, path }, { what = "true does not say which frames",
           expected = "{ list = { 0, 80 } } or { 80, 120, step = 20 }: places of a number, 0 for no padding" })
@@ -111,7 +113,7 @@ local function check_splits(facts, report, path, splits)
   end
 end
 
--- Refuses to leave out trained examples if examples do not record whether they are in the training set.
+-- Refuses eval.novel in a spec if examples do not record whether they are in the training set.
 local function check_novel(facts, report)
   if report.find_place("eval.novel") and not find_own(facts, M.TRAINED) then
     report.add({ "eval.novel" }, { what = ("%s does not say which examples are trained on"):format(

@@ -1,9 +1,13 @@
 -- Dataset files: a file of examples, or a task that makes all of its examples when a run begins.
 --
--- Input: the context of validate.lua with the resolved task, the node of its section. Output: the facts of the task
--- with `data` = { train, eval, validation, validation_digest, longest, seed, made }, paths in display form; made: the
--- task makes the examples, which depend on the bytes of the validation file. Settings that only samplers have are
--- removed from the resolved spec. Errors go to the diagnostics.
+-- Input: the context of validate.lua with the resolved task; `given`, the node of the section `task`. Output: the facts
+-- of the task with `data`, a table with
+--   train, eval, validation   the display paths of the files of examples; a task that makes examples has validation
+--                             alone
+--   longest                   the most tokens of an input and its target together
+--   made                      true if the task makes the examples; then also seed, task.seed, and validation_digest,
+--                             the digest of the bytes of the validation file, on which these examples depend, or nil
+-- Settings that only samplers have are removed from the resolved spec. Errors go to the diagnostics.
 
 local axes = require("spec.task.axes")
 local input = require("base.input")
@@ -16,7 +20,8 @@ local values = require("spec.values")
 
 local M = {}
 
--- Removes the lengths from all sections, since the examples determine lengths; given lengths are an error.
+-- Removes the lengths of training and evaluation, since the examples determine lengths; given lengths are an error.
+-- what: the words for the task in messages.
 local function drop_lengths(context, what)
   for _, path in ipairs({ "train", "eval", "eval.during" }) do
     local section, origin = lists.get(context.resolved, path), context.origins[path .. ".lengths"]
@@ -52,7 +57,7 @@ function M.read_files(context, given, task)
       longest = task.longest } }
 end
 
-local LARGEST = 1 << 20 -- bytes of a file for validation, as in runtime/data/datasets/collect.c
+local LARGEST = 1 << 20 -- bytes of a validation file, as in runtime/data/datasets/collect.c
 
 -- The digest of the validation file's bytes, on which the task's examples depend; nil without such a file.
 local function compute_digest(context, given)
@@ -78,7 +83,8 @@ function M.add_data(context, given, facts, task)
     validation_digest = compute_digest(context, given) } })
 end
 
--- Refuses fields that the chosen task (`what`) lacks: { field = the choice that has the field }.
+-- Refuses fields of the section `task` that the chosen task lacks, or drops them if --set chose the task. what: the
+-- words for the task; fields: { field = the words for the tasks that have the field }.
 function M.refuse(context, given, what, fields)
   for name, expected in next, fields do
     local node = given.fields[name]
@@ -90,7 +96,7 @@ function M.refuse(context, given, what, fields)
   end
 end
 
--- Settles epochs, which replace steps; settings in epochs need a number of epochs.
+-- Settles epochs, which replace steps. A sampler has no epochs: there epochs and the cadence "epochs" are errors.
 function M.settle_steps(context, facts)
   local section, train = context.root.fields.train, context.resolved.train
   local given, sampled = tree.is_table(section) and section.fields or {}, facts and not facts.data

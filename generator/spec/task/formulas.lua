@@ -74,7 +74,8 @@ local function list_named(formula, options)
   return lists.drop_repeats(list)
 end
 
--- Every combination of extremes and defaults of the options that a formula names, as a list of numbers by name.
+-- Combinations of values of the options that a formula names, as a list of numbers by name: all choices, or the default
+-- and the ends of a range. An option that would make more than 1000 combinations is left out.
 function M.list_trials(formula, options)
   local trials = { {} }
   for _, option in ipairs(list_named(formula, options)) do

@@ -1,6 +1,7 @@
 -- The lines in the header of a task: reads each line, and checks the lines against each other.
 --
--- Input: key and value of a line; facts so far. Output: facts in the form of tasks.lua, or nil, what, expected.
+-- Input: key and value of a line; facts so far. Output: facts in the form of tasks.lua; for a wrong line nil, the
+-- problem (`what`) and what was expected.
 
 local axes = require("spec.task.axes")
 local diagnostics = require("base.diagnostics")
@@ -34,7 +35,7 @@ local function read_symbols(value)
   return symbols
 end
 
--- Reads a number of symbols, "base + 5, at least 15".
+-- Reads a number of symbols, such as "base + 5, at least 15", as { formula, least }; least: 1 if it is not given.
 local function read_count(value)
   local formula, least = value:match("^(.-)%s*,%s*at least (%d+)$")
   return { formula = formula or value, least = math.tointeger(tonumber(least or "1")) }
@@ -46,7 +47,7 @@ local function read_share(value)
     show(value:match("^%S*")) .. " is no accuracy", "a number from 0 to 1"
 end
 
--- Reads an accuracy, or "1 / base": the accuracy of a guess among `base` symbols.
+-- Reads an accuracy, or "1 / base", the accuracy of a guess among `base` symbols, as { over = "base" }.
 local function read_chance(value)
   local formula = value:match("^1%s*/%s*(.+)$")
   if not formula then
@@ -198,7 +199,8 @@ local READERS = { { "input symbols", read_symbols }, { "output symbols", read_sy
 
 M.KEYS = lists.map(READERS, function(row) return row[1] end)
 
--- Reads one line; named: "option" or "axis" if the line begins with that word.
+-- Reads one line into facts; returns what it has read, or nil, the problem and what was expected. named: "option" or
+-- "axis" if the line begins with that word.
 function M.read(facts, named, key, value)
   if named then
     return (named == "axis" and read_axis or read_option)(facts, key, value)
@@ -211,7 +213,9 @@ function M.read(facts, named, key, value)
   return result, what, expected
 end
 
--- Calls try(value, n) for a formula at its options' extremes and every n, and returns the first problem or nil.
+-- Calls try(value, n, text) for the values of a formula at the trials of its options (formulas.list_trials) and every
+-- n; text: the formula with the options' numbers. Returns the first problem, or nil. lengths: values of n, or { false
+-- }.
 local function try_formula(formula, options, lengths, try)
   for _, trial in ipairs(formulas.list_trials(formula, options)) do
     local text = formulas.insert_numbers(formula, trial)
@@ -254,7 +258,8 @@ local function check_count(facts, key, symbols, report)
   end
 end
 
--- The index of a symbol in a list if every task has the symbol, which the first `count.least` are; otherwise infinity.
+-- The index of a symbol in a list if the symbol is in use whatever the options are; otherwise infinity. count: {
+-- formula, least }: the first `least` symbols are always in use; nil: all are.
 local function find_index(list, word, count)
   for i, other in ipairs(list) do
     if other == word and i <= (count and count.least or #list) then
@@ -264,7 +269,7 @@ local function find_index(list, word, count)
   return math.huge
 end
 
--- Checks that every task has the symbol that begins or ends targets. side: "input_", "output_" or "".
+-- Checks that the symbol that begins or ends targets is in use whatever the options are. side: "output_" or "".
 local function check_end(facts, key, side, report, expected)
   local symbol, symbols = facts[key:gsub(" ", "_")], facts[side .. "symbols"]
   if symbol and find_index(symbols or {}, symbol, facts[side .. "symbol_count"]) == math.huge then
@@ -291,7 +296,7 @@ local function check_marks(facts, report)
   end
 end
 
--- Checks that the sample input consists of symbols that every task has.
+-- Checks that the sample input consists of symbols that are in use whatever the options are.
 local function check_literal(facts, report)
   local rest, count = facts.literal or "", facts.input_symbol_count
   local symbols = lists.map(facts.input_symbols or {}, function(symbol, i)
@@ -322,7 +327,8 @@ local function check_axis(facts, axis, report)
   end
 end
 
--- Checks the lines against each other, after all have been read: errors are passed to report(key, what, expected).
+-- Checks the lines against each other, after all have been read; gives inputs and outputs the alphabet of `symbols`.
+-- Errors are passed to report(key, what, expected).
 function M.finish(facts, report)
   for _, key in ipairs({ "input length", "output length" }) do
     check_length(facts, key, report)

@@ -1,8 +1,8 @@
 -- Reads the choices that a spec makes among the options of its task.
 --
--- Input: the context of validate.lua with the node of task.options, a task's facts (tasks.lua). Output: the choice for
--- every option by name, with defaults for options that are not given; nil for a task without options. Errors go to the
--- diagnostics, origins to the context.
+-- Input: the context of validate.lua with the node of task.options, a task's facts (tasks.lua) or nil. Output: the
+-- choice for every option by name, with defaults for options that are not given; nil for a task without options. Errors
+-- go to the diagnostics, origins to the context.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
@@ -41,7 +41,7 @@ local function find_choice(option, value)
     or lists.find(option.choices or {}, function(choice) return choice == value end)
 end
 
--- The choice that a node makes; the default after an error.
+-- The choice that a node makes; the default after an error, or if the choice is dropped.
 local function choose(context, option, node)
   local choice, path = find_choice(option, node.value), "task.options." .. option.name
   if not choice and not values.drops(context, node, path) then

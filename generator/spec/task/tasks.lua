@@ -1,18 +1,27 @@
 -- Reads the facts of tasks: the first comment of each runtime/data/tasks/<kind>.c, or of a user's own file.
 --
--- Input: that folder. Output: a map kind -> facts = { kind, title, summary, input_symbols, output_symbols,
--- input_length, output_length, chance, baseline, baseline_name, options, path }, lengths as formulas in n and options;
--- and in `list` the facts, sorted by kind. The form of the comment is in include/longhand/task.h. options is nil or a
--- list of { name, choices, doc }, choices all strings or all integers, or { name, first, last, default, doc }.
--- A task whose input is a grid has `grid`, the cells of a row; a task with a dataset has `sets`, a list of names, and
--- `axes`, a list of { name, first, last, doc }. If inputs and outputs share an alphabet, `symbols` is this alphabet,
--- and start_symbol is the symbol that a decoder reads first, or nil. end_symbol is nil or an output symbol that ends
--- targets. blank is nil or a list of symbols, the first of the input's symbols; probe is nil or another input symbol.
--- The facts of a user's own file also have its text. The facts of a spec's task (M.settle) have no options in their
--- formulas. They also have `computation`, computation tokens per input token; `apart`, if input and target are separate
--- streams; and `readout`, the value of model.readout, if answers have no tokens of their own.
+-- Input: that folder. Output: a map kind -> facts, and in `list` the facts, sorted by kind. The form of the comment is
+-- in include/longhand/task.h. Facts are a table with these fields, nil if the comment lacks them:
+--   kind, path, text   the name of the task; runtime/data/tasks/<kind>.c, whatever the name of the folder; text and
+--                      display path of a user's own file
+--   title, summary     from the first paragraph of the comment
+--   input_symbols, output_symbols, symbols   the alphabets, lists of texts; symbols: the alphabet of both
+--   input_symbol_count, output_symbol_count, symbol_count   { formula, least }: the number of symbols in use
+--   start_symbol, end_symbol   the symbol that a decoder reads first; the output symbol that ends targets
+--   blank, probe       a list of the first input symbols, whose linear embedding is zero; the input symbol at which
+--                      answers are read with model.readout = "probe"
+--   input_length, output_length   formulas in n and options
+--   chance             an accuracy, or { over = formula } for 1 / formula; baseline, baseline_name: an accuracy, its
+--                      name
+--   mask               the labels in the loss, { encoder, other } by the model: "all" or "counted"
+--   grid               the number of cells in a row of the input, which is a grid; literal: an input as text
+--   options            a list of { name, choices, doc }, choices all strings or all integers, or { name, first, last,
+--                      default, doc }
+--   sets, axes         of a task with a dataset: a list of names; a list of { name, first, last, doc }
+-- The facts of a spec's task (M.settle) have no options in their formulas, and chance is a number. They also have
+-- computation, computation tokens per input token; apart, true if input and target are separate streams; readout, the
+-- value of model.readout; loss (settle.lua); and, with examples in files or of a task with sets, data (datasets.lua).
 -- Invariants: formulas hold digits, n, names of options, + - * / ( ) and blanks only; lengths are integers >= 1.
--- `path` has the form runtime/data/tasks/<kind>.c, whatever the name of the folder.
 
 local diagnostics = require("base.diagnostics")
 local formulas = require("spec.task.formulas")
@@ -31,7 +40,7 @@ local LONGEST_LINE = 500 -- characters of a header's line, at most; several patt
 local REQUIRED = { "input symbols", "output symbols", "input length", "output length", "chance" }
 local KEYS = task_lines.KEYS
 
--- Words that cannot be kinds: longhand/task.h uses lh_task_<word> for functions that are not samplers.
+-- Words that cannot be kinds: longhand/task.h has types of functions with the names lh_task_<word>.
 local TAKEN = { sample = true, collect = true, expand = true, solve = true }
 
 -- For callers that handle one task: functions of task_lines.lua and formulas.lua.
@@ -58,18 +67,19 @@ function M.count_tokens(facts, n)
   return M.add_tokens(facts, M.length(facts.input_length, n), facts.readout and 0 or M.length(facts.output_length, n))
 end
 
--- The numbers of tokens in the streams of an example with these numbers of input and target tokens.
+-- The numbers of tokens in the streams (one or two) of an example with these numbers of input and target tokens.
 function M.add_tokens(facts, inputs, outputs)
   local input, output = (1 + (facts.computation or 0)) * inputs, facts.readout and 0 or outputs
   return facts.apart and { input, output } or { input + output }
 end
 
+-- The number of tokens in the longest stream at task length n.
 function M.count_longest(facts, n)
   return math.max(table.unpack(M.count_tokens(facts, n)))
 end
 
--- The most tokens of the streams of dataset files: as stated by a task that makes its examples; otherwise an input or
--- an output may have task.longest - 1 tokens.
+-- The most tokens in each stream of dataset examples. A task that makes its examples states their lengths; in a file,
+-- an input or an output may have task.longest - 1 tokens.
 function M.count_most(facts)
   if facts.data.made then
     return M.count_tokens(facts, 1)
@@ -94,7 +104,8 @@ local function read_header(text)
   return lines
 end
 
--- Reads one line "key: value" of a header into facts; errors go to report(entry, what, expected, hint).
+-- Reads one line "key: value" of a header into facts; given: the lines read so far, by key. Errors go to report(entry,
+-- what, expected, hint); entry: a line from read_header.
 local function read_line(facts, given, entry, report)
   local key, value = entry.text:match("^([%w_ ]-):%s*(.*)$")
   local named = key and (key:match("^option%f[%W]") or key:match("^axis%f[%W]"))
