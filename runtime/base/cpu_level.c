@@ -1,8 +1,9 @@
-/* Checks which levels this processor supports; see cpu_level.h.
+/* See cpu_level.h.
  *
- * The levels are those of the x86-64 psABI, section 3.1.1. Each is checked feature by feature, because the names that
- * __builtin_cpu_supports accepts differ between compilers. Vector features are checked by __builtin_cpu_supports, which
- * also tests whether the operating system saves the wide registers; other features are read from cpuid.
+ * Levels of x86-64 are those of its psABI, section 3.1.1. A level is checked feature by feature, because not all
+ * compilers know the names of levels in __builtin_cpu_supports. Features whose names all compilers know are checked by
+ * __builtin_cpu_supports, which also tests whether the operating system saves the wide registers; other features are
+ * read from cpuid.
  */
 #include "base/cpu_level.h"
 

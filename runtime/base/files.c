@@ -1,9 +1,9 @@
 /* Writes files completely or not at all; see files.h.
  *
- * New content goes to a temporary file in the folder of its target, is synced to disk, read back and compared, and only
- * then renamed. The name of the temporary file is short, so the target's name may be as long as the file system allows.
- * The temporary's name contains the process id and an id of the machine's last start, so that the next process that
- * locks the folder can remove files of killed processes and keep files that another machine may be using.
+ * New content goes to a temporary file in the directory of its target. This file is synced to disk, read back and
+ * compared, and only then renamed. Its name is short, so the target's name may be as long as the file system allows,
+ * and contains the process id and an id of the machine's last start, so that the next process that locks the directory
+ * can remove files of killed processes and keep files that another machine may be using.
  */
 #define _GNU_SOURCE
 #include "base/files.h"
@@ -168,7 +168,7 @@ static lh_status check_next(int file, const char *path, const char *data, size_t
     return LH_OK;
 }
 
-/* Compares the whole file; asks the system to read it from the disk. */
+/* Compares the whole file with the pieces. Asks the system to drop cached content, so that reads reach the disk. */
 static lh_status check_written(int file, const char *path, const lh_piece *pieces, size_t count, lh_error *error) {
     struct stat found;
     lh_status status = LH_OK;
@@ -204,7 +204,7 @@ static const char *get_boot(void) {
     return boot;
 }
 
-/* Opens a new file in directory; *name is malloc'ed. */
+/* Opens a new file in directory. Returns its descriptor, or -1 with errno; *name: malloc'ed path, or NULL. */
 static int open_temporary(const char *directory, char **name) {
     static atomic_uint next_number;
     for (int attempt = 0; attempt < 100; attempt++) {
@@ -363,8 +363,10 @@ static bool is_local(int directory) {
     return false;
 }
 
-/* Whether the process that made a temporary file has ended. A file with this process's id is from an earlier process,
- * because this process writes nothing here before it has the lock. */
+/* Whether the process that made a temporary file has ended. That process had this machine's last start in the name and
+ * can be looked up, or it ended with an earlier start if the file system is local; on other file systems it may run on
+ * another machine. A file with this process's id is from an earlier process, because this process writes nothing in the
+ * directory before it has the lock. */
 static bool is_abandoned(const char *name, bool local) {
     const char *made_in = name + strlen(TEMPORARY_START);
     size_t bytes = strlen(get_boot());

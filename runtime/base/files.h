@@ -1,5 +1,5 @@
-/* Reads and writes files safely: a write goes to a temporary file, is fsynced and renamed, so a file is complete or
- * absent; errors name the file and the reason. */
+/* Reads and writes files safely: new content goes to a temporary file, which is fsynced and then renamed, so a file has
+ * its old or its new content. Errors name the file and the reason. */
 #ifndef LONGHAND_FILES_H
 #define LONGHAND_FILES_H
 
@@ -10,8 +10,8 @@
 
 enum { LH_PATH_MAX = 4096, LH_MOST_FACTS = 1 << 22 /* most bytes of run.json */ };
 
-/* Fails with LH_ERR_ENVIRONMENT: there is no memory for work on this file; a system call has failed, for the reason in
- * errno. */
+/* Return LH_ERR_ENVIRONMENT with a message: lh_fail_memory for a lack of memory for work on this file, lh_fail_system
+ * for a failed system call, with the reason from errno. */
 lh_status lh_fail_memory(const char *path, lh_error *error);
 lh_status lh_fail_system(const char *path, const char *problem, lh_error *error);
 
@@ -37,7 +37,8 @@ typedef struct lh_piece {
 /* Replaces the content of path by these pieces, as lh_replace_file does. */
 lh_status lh_replace_file_by(const char *path, const lh_piece *pieces, size_t count, lh_error *error);
 
-/* Checks that lh_replace_file can create its temporary file, before the caller does the work that makes the bytes. */
+/* Checks, before the caller makes the content, that lh_replace_file can create its temporary file and that path is no
+ * directory. */
 lh_status lh_check_replaceable(const char *path, lh_error *error);
 
 /* Renames within one file system, replaces `to`, and syncs the directory. */
@@ -45,8 +46,8 @@ lh_status lh_rename_file(const char *from, const char *to, lh_error *error);
 
 /* Opens a regular file with the flags of open(2); the caller closes *file with close(). Use it for every file that
  * another program or user may have made: it refuses directories, pipes and devices, and with O_CREAT symbolic links,
- * and never blocks. LH_ERR_ENVIRONMENT: with O_CREAT any failure, otherwise that memory or descriptors are missing or
- * that a file server has failed; else LH_ERR_INPUT. */
+ * and never blocks. LH_ERR_ENVIRONMENT: any failure with O_CREAT; without it, a lack of memory or descriptors, or a
+ * stale handle of a network file system. LH_ERR_INPUT: any other failure. */
 lh_status lh_open_file(const char *path, int flags, int *file, lh_error *error);
 
 /* Reads a whole file; *data, for free(), has an extra 0 byte at the end. lh_read_text limits the size to `most` bytes.
@@ -57,10 +58,11 @@ lh_status lh_read_text(const char *path, size_t most, char **data, size_t *bytes
 /* Syncs the content of a file to disk, but not its directory entry. A missing file is no error. */
 lh_status lh_sync_file(const char *path, lh_error *error);
 
-/* Locks directory/lock for this process (flock; the kernel releases it when the process dies). Then removes temporary
- * files that killed processes left in the directory since this machine started. If the file system has no locks, *alone
- * is false, other processes may work there too, and no file is removed. LH_ERR_ENVIRONMENT: another process holds the
- * lock (*handle = LH_LOCK_HELD), or locking fails. */
+/* Locks directory/lock for this process (flock; the kernel releases the lock when the process dies). *handle is for
+ * lh_unlock_directory. Then removes temporary files in the directory whose processes have ended: on a local file
+ * system all of them, on others those from this machine since its last start. If the file system has no locks, *alone
+ * is false, other processes may use the directory too, and no file is removed. LH_ERR_ENVIRONMENT: another process
+ * holds the lock (*handle = LH_LOCK_HELD), or locking fails (*handle = -1). */
 enum { LH_LOCK_HELD = -2 };
 lh_status lh_lock_directory(const char *directory, int *handle, bool *alone, lh_error *error);
 void lh_unlock_directory(int handle);

@@ -13,7 +13,7 @@
 
 #include "base/files.h"
 
-/* Reads `bytes` bytes from `offset` on, which must exist. */
+/* Reads `bytes` bytes from `offset` on; a shorter file is an error. */
 static lh_status read_bytes(int file, const char *path, off_t offset, char *text, size_t bytes, lh_error *error) {
     while (bytes > 0) {
         ssize_t bytes_now = pread(file, text, bytes, offset);
@@ -27,9 +27,10 @@ static lh_status read_bytes(int file, const char *path, off_t offset, char *text
     return LH_OK;
 }
 
-/* Finds the start of a last line that has no newline. If the file ends with a newline, *tail is size. */
+/* Sets *tail to the start of a last line that has no newline; if the file ends with a newline or is empty, to size. */
 static lh_status find_tail(int file, const char *path, off_t size, off_t *tail, lh_error *error) {
     char piece[4096];
+    *tail = size;
     for (off_t end = size; end > 0;) {
         size_t bytes = end < (off_t)sizeof piece ? (size_t)end : sizeof piece;
         lh_status status = read_bytes(file, path, end - (off_t)bytes, piece, bytes, error);
@@ -42,8 +43,8 @@ static lh_status find_tail(int file, const char *path, off_t size, off_t *tail, 
     return LH_OK;
 }
 
-/* Whether the last line lacks only its newline: a truncated line does not parse as an object. */
-static lh_status is_whole(int file, const char *path, off_t tail, off_t size, bool *whole, lh_error *error) {
+/* Sets *whole: the last line, from `tail` on, lacks only its newline. A truncated line does not parse as an object. */
+static lh_status check_whole(int file, const char *path, off_t tail, off_t size, bool *whole, lh_error *error) {
     size_t bytes = (size_t)(size - tail);
     char *text = malloc(bytes);
     if (text == NULL) return lh_fail_memory(path, error);
@@ -57,11 +58,11 @@ static lh_status is_whole(int file, const char *path, off_t tail, off_t size, bo
 
 /* Cuts off a torn last line. *size: the new size; *unended: the last line needs a newline. */
 static lh_status remove_torn_line(int file, const char *path, off_t *size, bool *unended, lh_error *error) {
-    off_t tail = *size;
+    off_t tail;
     *unended = false;
     lh_status status = find_tail(file, path, *size, &tail, error);
     if (status != LH_OK || tail == *size) return status;
-    status = is_whole(file, path, tail, *size, unended, error);
+    status = check_whole(file, path, tail, *size, unended, error);
     if (status != LH_OK || *unended) return status;
     if (ftruncate(file, tail) != 0) return lh_fail_system(path, "cannot cut off its torn last line", error);
     *size = tail;
@@ -101,7 +102,7 @@ lh_status lh_append_line(const char *path, const char *line, lh_error *error) {
     return status;
 }
 
-/* Returns 1: keep the line, 0: its key exceeds last, -1: no JSON object with this integer. */
+/* Returns 1: keep the line, 0: its integer field `key` exceeds last, -1: it is no JSON object with such a field. */
 static int check_kept_line(const char *line, size_t bytes, const char *key, int64_t last) {
     json_t *object = json_loadb(line, bytes, JSON_REJECT_DUPLICATES, NULL);
     json_t *value = json_object_get(object, key);
@@ -110,7 +111,7 @@ static int check_kept_line(const char *line, size_t bytes, const char *key, int6
     return verdict;
 }
 
-/* Copies the lines to keep into kept_text, [bytes + 1], and returns the number of copied bytes. */
+/* Copies the lines to keep, each with a newline, into kept_text, [bytes + 1]. Returns the number of bytes written. */
 static size_t keep_lines(const char *text, size_t bytes, const char *key, int64_t last, char *kept_text, lh_cut *cut) {
     size_t used = 0;
     for (size_t position = 0; position < bytes;) {

@@ -8,19 +8,19 @@
 
 #include "longhand/status.h"
 
-/* Appends one line and a newline in one write; opens and closes the file. A short write is undone and reported. A torn
- * last line is cut off first; a complete last line without newline gets its newline. */
+/* Appends one line and a newline in one write to the file at path, which is created if it is missing. A short write is
+ * undone and reported. A torn last line is cut off first; a complete last line without newline gets its newline. */
 lh_status lh_append_line(const char *path, const char *line, lh_error *error);
 
 /* The result of lh_truncate_lines. */
 typedef struct lh_cut {
     bool exists;        /* the file exists */
     int64_t kept_lines; /* number of lines kept */
-    int torn_lines;     /* number of lines removed because they are no JSON object with the field */
+    int torn_lines;     /* number of torn lines removed */
 } lh_cut;
 
-/* Removes, atomically, all lines whose integer field `key` is greater than `last`. A missing file is no error.
- */
+/* Removes, atomically, all lines whose integer field `key` is greater than `last`, and all torn lines: those that are
+ * no JSON object with this field. A missing file is no error. */
 lh_status lh_truncate_lines(const char *path, const char *key, int64_t last, lh_cut *cut, lh_error *error);
 
 #endif

@@ -1,8 +1,8 @@
 /* Computes elementary functions; see longhand/math.h.
  *
- * Uses only additions, multiplications, divisions, square roots and exact operations on bits, each rounded separately.
- * Arguments are reduced after Cody and Waite 1980; the polynomials are Taylor series whose truncation error is below a
- * twentieth of an ulp.
+ * The functions use only basic arithmetic and square roots, each operation rounded separately, conversions to integers
+ * and exact operations on bits. lh_exp and lh_sincos reduce arguments after Cody and Waite 1980; the polynomials of
+ * lh_exp, lh_log and lh_sincos are Taylor series whose truncation error is below a twentieth of an ulp.
  */
 #include "base/exact.h"
 
@@ -78,7 +78,7 @@ double lh_log(double x) {
     return k * LN2_HIGH - ((half - tail) - f);
 }
 
-/* x = n pi/2 + r, |r| <= pi/4; the quadrant n mod 4 selects which of sin r and cos r each result is. */
+/* x = n pi/2 + r, |r| <= pi/4; the quadrant n mod 4 decides which of sin r and cos r is a result, and its sign. */
 void lh_sincos(double x, double *sine, double *cosine) {
     static const double s[] = {-1.0 / 6,        1.0 / 120,        -1.0 / 5040,          1.0 / 362880,
                                -1.0 / 39916800, 1.0 / 6227020800, -1.0 / 1307674368000, 1.0 / 355687428096000};
@@ -146,7 +146,7 @@ double lh_normal_quantile(double p) {
 }
 
 /* Near 0: 1/2 + phi(x) (x + x^3/3 + x^5/(3 5) + ...), all terms of one sign. Farther out the tail is
- * phi(x) / (x + 1/(x + 2/(x + 3/(...)))), evaluated from its 60th level inwards. Abramowitz and Stegun 26.2.11, 14. */
+ * phi(x) / (x + 1/(x + 2/(x + 3/(...)))), evaluated from its 60th level outwards. Abramowitz and Stegun 26.2.11, 14. */
 double lh_normal_cumulative(double x) {
     double size = x < 0 ? -x : x, density = lh_exp(-0.5 * x * x) * 0x1.9884533d43651p-2;
     if (size < 2.5) {

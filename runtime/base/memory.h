@@ -2,11 +2,12 @@
 #ifndef LONGHAND_MEMORY_H
 #define LONGHAND_MEMORY_H
 
-/* Bytes that this process may still allocate without swapping: the minimum of the system's available memory and of what
- * the limits of the control group and of the process leave. INFINITY: none of these values is known. */
+/* An estimate of the bytes that this process may allocate without swapping: the minimum of the system's available
+ * memory, the memory that the limit of the control group leaves, and the process's limit of address space, of which
+ * used memory is not subtracted. INFINITY: none of these values is known. */
 double lh_get_available_memory(void);
 
-/* Peak memory of this process in bytes; 0: unknown. */
+/* Peak resident memory of this process in bytes; 0: unknown. */
 double lh_get_peak_memory(void);
 
 #endif

@@ -33,7 +33,7 @@ int lh_st_get_element_bytes(const char *dtype) {
     return 0;
 }
 
-/* Computes the bytes of a tensor of this type and shape; false: they do not fit in a file offset. */
+/* Computes the bytes of a tensor of this type and shape; false: a dimension is negative, or the number overflows. */
 static bool compute_shape_bytes(const char *dtype, int rank, const int64_t *shape, size_t *bytes) {
     int64_t product = lh_st_get_element_bytes(dtype);
     for (int i = 0; i < rank; i++)
@@ -78,7 +78,7 @@ static json_t *describe_tensor(const lh_st_tensor *tensor, size_t begin) {
                      (json_int_t)(begin + tensor->bytes));
 }
 
-/* Makes the JSON header of a file; NULL: a name or a text is invalid. */
+/* Makes the JSON header of a file; NULL: a name or a key is given twice, or a text is not UTF-8. */
 static json_t *describe_all(const char *path, const lh_st_tensor *const *sorted, int count, const lh_st_meta *meta,
                             int meta_count, lh_error *error) {
     json_t *header = json_object(), *pairs = json_object();
@@ -109,7 +109,7 @@ static void put_length(char *to, uint64_t value) {
     for (int i = 0; i < 8; i++) to[i] = (char)(value >> 8 * i & 0xff);
 }
 
-/* Makes the start of the file, length and header, malloc'ed. */
+/* Makes the start of the file, length and header, malloc'ed; NULL: out of memory. */
 static char *make_file_start(const char *header, size_t *bytes) {
     size_t length = strlen(header), padded = (length + 7) / 8 * 8;
     char *text = malloc(8 + padded);
@@ -121,7 +121,8 @@ static char *make_file_start(const char *header, size_t *bytes) {
     return text;
 }
 
-/* Lists the pieces of the tensors in their order, malloc'ed, after one unused piece for the start of the file. */
+/* Lists the pieces of the tensors in their order, malloc'ed, after an empty piece, which the caller sets to the start
+ * of the file; *used: the number of pieces, the empty one included. NULL: out of memory. */
 static lh_piece *list_pieces(const lh_st_tensor *const *sorted, int count, size_t *used) {
     size_t bytes, all = 1;
     for (int i = 0; i < count; i++) all += lh_st_count_pieces(sorted[i], &bytes);
@@ -221,7 +222,7 @@ static lh_status read_metadata(const char *path, lh_st_file *file, lh_error *err
     return LH_OK;
 }
 
-/* Copies non-negative integers into out; false: the array has other values. */
+/* Copies an array of non-negative integers into out; false: it has other values, more than `most`, or is no array. */
 static bool read_integers(json_t *array, int64_t *out, int most, int *count) {
     if (!json_is_array(array) || json_array_size(array) > (size_t)most) return false;
     *count = (int)json_array_size(array);
@@ -237,7 +238,7 @@ static bool read_integers(json_t *array, int64_t *out, int most, int *count) {
 static lh_status read_entry(const char *path, const char *name, json_t *entry, const char *data, size_t bytes,
                             lh_st_tensor *tensor, lh_error *error) {
     int64_t offsets[2];
-    int two;
+    int offset_count;
     size_t expected;
     const char *dtype = json_string_value(json_object_get(entry, "dtype"));
     if (!dtype || json_object_size(entry) != 3)
@@ -247,7 +248,7 @@ static lh_status read_entry(const char *path, const char *name, json_t *entry, c
     if (!read_integers(json_object_get(entry, "shape"), tensor->shape, LH_ST_MAX_RANK, &tensor->rank))
         return lh_fail(error, LH_ERR_INPUT, "%s: %s: shape: expected at most %d non-negative integers", path, name,
                        LH_ST_MAX_RANK);
-    if (!read_integers(json_object_get(entry, "data_offsets"), offsets, 2, &two) || two != 2)
+    if (!read_integers(json_object_get(entry, "data_offsets"), offsets, 2, &offset_count) || offset_count != 2)
         return lh_fail(error, LH_ERR_INPUT, "%s: %s: data_offsets: expected two non-negative integers", path, name);
     if (offsets[1] < offsets[0] || (uint64_t)offsets[1] > bytes)
         return lh_fail(error, LH_ERR_INPUT, "%s: %s: data_offsets %lld to %lld, but the file has %zu bytes of data",

@@ -1,9 +1,10 @@
 /* Reads, strictly, and writes files in the safetensors format.
  *
  * File: u64 little-endian header length, JSON header padded with blanks to a multiple of 8, raw little-endian data. The
- * reader names file and reason when it refuses: a header longer than the file or than 100 MB, text that is not one JSON
- * object, duplicate names, unknown types or fields, offsets that are reversed, overlap, leave a gap or do not end with
- * the file, shapes that do not match their bytes, metadata values that are not strings.
+ * reader refuses, with a message that names file and reason: a header longer than the file or than 100 MB, text that is
+ * not one JSON object, duplicate names, unknown types or fields, more than LH_ST_MAX_RANK dimensions, offsets that are
+ * reversed, overlap, leave a gap or do not end with the file, shapes that do not match their bytes, metadata values
+ * that are not strings.
  */
 #ifndef LONGHAND_SAFETENSORS_H
 #define LONGHAND_SAFETENSORS_H
@@ -25,7 +26,7 @@ typedef struct lh_st_tensor {
     size_t stride;    /* bytes from one row (of the last dimension) to the next; 0: dense, as in a file that was read */
 } lh_st_tensor;
 
-/* The number of contiguous pieces of a tensor's memory. Each has *piece bytes; pieces are `stride` bytes apart. */
+/* The number of contiguous pieces of a tensor's memory, each of *piece bytes. Their starts are `stride` bytes apart. */
 size_t lh_st_count_pieces(const lh_st_tensor *tensor, size_t *piece);
 
 typedef struct lh_st_meta {
@@ -38,7 +39,7 @@ typedef struct lh_st_file lh_st_file;
 int lh_st_get_element_bytes(const char *dtype);
 
 /* Writes a file atomically (lh_replace_file), tensors sorted by descending element size, then name. LH_ERR_INPUT: a
- * strict reader would refuse a tensor or a name. */
+ * strict reader would refuse a tensor, a name or the metadata. */
 lh_status lh_st_write(const char *path, const lh_st_tensor *tensors, int count, const lh_st_meta *meta, int meta_count,
                       lh_error *error);
 

@@ -1,4 +1,5 @@
-/* See sha256.h. Names as in the standard: H are the eight chaining words, W the schedule of a block. */
+/* See sha256.h. H, W, K, t, t1 and t2 have the standard's names: H are the eight words of the hash value, W the message
+ * schedule of a block. */
 #include "base/sha256.h"
 
 #include <stdint.h>
@@ -31,14 +32,14 @@ static void expand_block(const unsigned char *block, uint32_t W[64]) {
 }
 
 static void compress(uint32_t H[8], const unsigned char *block) {
-    uint32_t W[64], v[8]; /* v: a to h */
+    uint32_t W[64], v[8]; /* v: the standard's working variables a to h */
     expand_block(block, W);
     memcpy(v, H, sizeof v);
     for (int t = 0; t < 64; t++) {
-        uint32_t e = rotate(v[4], 6) ^ rotate(v[4], 11) ^ rotate(v[4], 25),
-                 a = rotate(v[0], 2) ^ rotate(v[0], 13) ^ rotate(v[0], 22);
-        uint32_t t1 = v[7] + e + ((v[4] & v[5]) ^ (~v[4] & v[6])) + K[t] + W[t];
-        uint32_t t2 = a + ((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));
+        uint32_t sum1 = rotate(v[4], 6) ^ rotate(v[4], 11) ^ rotate(v[4], 25),
+                 sum0 = rotate(v[0], 2) ^ rotate(v[0], 13) ^ rotate(v[0], 22);
+        uint32_t t1 = v[7] + sum1 + ((v[4] & v[5]) ^ (~v[4] & v[6])) + K[t] + W[t];
+        uint32_t t2 = sum0 + ((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));
         memmove(v + 1, v, 7 * sizeof *v);
         v[0] = t1 + t2;
         v[4] += t1;

@@ -1,6 +1,6 @@
 /* See team.h.
  *
- * Compiled with OpenMP, threads are OpenMP's; otherwise they are POSIX threads, which the thread sanitizer supports.
+ * In a build with OpenMP, threads are OpenMP's; otherwise they are POSIX threads, which the thread sanitizer supports.
  * The barrier is implemented here for both: it spins for about 50 microseconds, the usual difference between threads,
  * and then sleeps in the kernel. A team with more threads than processors never spins, so a waiting thread does not
  * occupy the processor of a working one.
@@ -209,8 +209,7 @@ static int count_affinity_processors(void) {
     return count > 0 ? count : 1;
 }
 
-/* The number of processors that a control group may use, from its time limit, rounded up; `limit` if it has no time
- * limit. */
+/* The minimum of `limit` and the number of processors, rounded up, that the time limit of a control group allows. */
 static int limit_by_group(const char *directory, int limit) {
     char path[4200];
     snprintf(path, sizeof path, "%s/cpu.max", directory);
@@ -225,7 +224,7 @@ static int limit_by_group(const char *directory, int limit) {
     return limit;
 }
 
-/* The smallest limit from this process's own control group up to the root (version 2 of the interface). */
+/* The minimum of `limit` and the limits of control groups, from this process's own to the root (cgroup version 2). */
 static int limit_by_quota(int limit) {
     char line[4096], directory[4160] = "";
     FILE *file = fopen("/proc/self/cgroup", "r");

@@ -6,8 +6,8 @@
 /* index: 0..count - 1; count: actual number of threads in the region. */
 typedef void lh_team_work(void *argument, int index, int count);
 
-/* Runs work on `threads` threads, or fewer if the system provides fewer; returns when all are done. A team started
- * inside a team has one thread unless OpenMP allows nesting. */
+/* Runs work on `threads` threads, or fewer if the system provides fewer; returns when all are done. With OpenMP, a team
+ * started inside a team has one thread unless OpenMP is set to allow nesting. */
 void lh_team_run(int threads, lh_team_work *work, void *argument);
 
 /* A barrier of all threads of the running team; called only from work functions. Writes before the barrier are visible
@@ -15,8 +15,8 @@ void lh_team_run(int threads, lh_team_work *work, void *argument);
  * once. */
 void lh_team_barrier(void);
 
-/* The number of processors that this process may use: the affinity and the time limits of control groups, rounded
- * up. */
+/* The number of processors that this process may use: those in its affinity mask, or fewer if a control group limits
+ * processor time, whose limit is rounded up to whole processors. */
 int lh_team_count_processors(void);
 
 #endif
