@@ -1,4 +1,4 @@
-/* Declarations shared by the verbs of a trainer. Only files of this folder print. */
+/* Declarations shared by the verbs of a trainer. Of the library only the files in runtime/cli print. */
 #ifndef LONGHAND_CLI_H
 #define LONGHAND_CLI_H
 
@@ -38,7 +38,8 @@ typedef struct lh_cli_model {
     lh_engine *engine;
 } lh_cli_model;
 
-/* Opens the model. LH_ERR_USAGE: checkpoint is NULL. Other errors: those of lh_target_open, of opening an engine and of
+/* Opens the model. checkpoint, device, threads: values of the flags; threads 0: all processors. LH_ERR_USAGE:
+ * checkpoint is NULL. Other errors: those of lh_target_open, of opening an engine and of
  * lh_checkpoint_read_parameters. */
 lh_status lh_cli_open_checkpoint(lh_cli_model *model, const lh_spec *spec, const char *checkpoint, const char *device,
                                  int64_t threads, lh_error *error);
@@ -71,7 +72,7 @@ void lh_progress_wipe(lh_progress *progress);
 /* Writes "[####....]" of 20 characters. Returns text. */
 const char *lh_progress_write_bar(double share, char text[32]);
 
-/* Writes "1 h 05 min", "3 min 10 s" or "12 s". Returns text. */
+/* Writes "1 h 05 min", "3 min 10 s", "12 s", or "?" for negative, huge and undefined times. Returns text. */
 const char *lh_write_duration(double seconds, char text[32]);
 
 /* Progress callback for lh_eval_request; context is an lh_progress. */
@@ -80,19 +81,17 @@ void lh_progress_show_evaluation(void *context, const lh_eval_result *result, in
 /* Prints the final table of an evaluation on stdout. */
 void lh_print_evaluation(const lh_spec *spec, const lh_eval_result *results, int count);
 
-/* Reads the value of a flag --order, hash or file, for datasets only; NULL: the spec's order. LH_ERR_USAGE. */
-lh_status lh_cli_read_order(const lh_spec *spec, const char *word, bool *in_order, lh_error *error);
-
-/* Prints the scale of accuracies: chance, and the task's analytic baseline. */
+/* Prints two accuracies to compare results with: that of guessing, and that of the task's baseline, if it has one. */
 void lh_print_guessing(const lh_spec *spec);
 
 /* --- signals.c -------------------------------------------------------------------------------------------------- */
 
-/* Installs signal handlers, and returns the flag that they set: for SIGTERM, SIGUSR1, SIGINT and, unless it is ignored
- * (nohup), SIGHUP. A second SIGINT kills the process. */
+/* Installs handlers of SIGTERM, SIGUSR1, SIGINT and, unless it is ignored (nohup), SIGHUP; returns the flag that they
+ * set. A second SIGINT kills the process. */
 const volatile sig_atomic_t *lh_catch_signals(void);
 
-/* Makes signals that kill the process end the live line first; caught or ignored signals are not changed. */
+/* Makes SIGINT, SIGTERM, SIGUSR1 and SIGHUP end the live line before they kill the process; those of them that are
+ * caught or ignored are not changed. */
 void lh_break_line_on_signals(void);
 
 /* Records whether a live line is on the screen, which a signal has to end. */

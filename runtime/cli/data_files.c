@@ -27,7 +27,8 @@ static bool asks_for_help(const lh_cli *cli) {
     return false;
 }
 
-/* Takes "NAME VALUE" or "NAME=VALUE" at word *i; false: the word is not such a flag. */
+/* Takes "NAME VALUE" or "NAME=VALUE" at word *i, and moves *i to the flag's last word; false: the word is no data flag.
+ * A missing value becomes "". */
 static bool take_flag(const lh_cli *cli, int *i, const char *paths[OPTIONS]) {
     const char *word = cli->argv[*i];
     for (int o = get_first_option(cli->spec); o < OPTIONS; o++) {
@@ -60,7 +61,7 @@ static const char *find_checkpoint(const lh_cli *cli) {
     return NULL;
 }
 
-/* Finds each file for which there is no flag, by its path in the spec or in the run of the checkpoint. */
+/* Finds each file for which there is no flag, by its path in the spec and the folders of the checkpoint's run. */
 static lh_status find_paths(lh_data_files *files, const lh_cli *cli, const char *paths[OPTIONS], lh_error *error) {
     const lh_data *data = cli->spec->data;
     const char *const spec_paths[LH_SETS] = {data->train, data->eval, data->validation};
@@ -122,7 +123,8 @@ void lh_data_files_print_help(FILE *out, const lh_spec *spec) {
     lh_options_print_rows(out, options + get_first_option(spec), OPTIONS - get_first_option(spec));
 }
 
-/* Writes ", 3 among ... (lines 1, 7, 9, ...)" if the count is not 0; returns the number of bytes. */
+/* Writes ", 3 among ... (lines 1, 7, 9, ...)" if the count is not 0, without the comma if the character before `text`
+ * is a colon. Returns the number of bytes. */
 static size_t put_overlap(char *text, size_t size, const char *overlapping, const lh_overlap_count *overlap) {
     if (overlap->count == 0) return 0;
     size_t used = (size_t)snprintf(text, size, "%s%lld %s (line%s", text[-1] == ':' ? " " : ", ",
@@ -177,7 +179,7 @@ lh_status lh_data_files_select(const lh_spec *spec, const lh_dataset *set, lh_le
                    set->path, lh_lengths_get(&all, 0), lh_lengths_get(&all, all.count - 1));
 }
 
-lh_status lh_cli_read_order(const lh_spec *spec, const char *word, bool *in_order, lh_error *error) {
+lh_status lh_data_files_read_order(const lh_spec *spec, const char *word, bool *in_order, lh_error *error) {
     *in_order = spec->eval.in_order;
     if (word == NULL) return LH_OK;
     if (spec->corpus == NULL)
@@ -188,8 +190,8 @@ lh_status lh_cli_read_order(const lh_spec *spec, const char *word, bool *in_orde
                    "--order: %.40s\n  expected: hash (chosen by the seed) or file (the first examples)", word);
 }
 
-/* Finds the shape that stands for an input length. */
-static lh_status name_shape(const lh_corpus *corpus, int length, int32_t *shape, lh_error *error) {
+/* Finds the shape with this input length that has the most training examples. */
+static lh_status find_shape(const lh_corpus *corpus, int length, int32_t *shape, lh_error *error) {
     *shape = lh_corpus_find_shape(corpus, length);
     if (*shape > 0) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT, "--lengths: %s has no example with an input of %d tokens", corpus->train.path,
@@ -206,7 +208,7 @@ lh_status lh_data_files_choose_shapes(const lh_spec *spec, lh_option_lengths *re
         return lh_fail(error, LH_ERR_USAGE, "--lengths: %d lengths\n  expected: at most %d", count,
                        LH_OPTION_MOST_LENGTHS);
     for (int i = 0; given && status == LH_OK && i < count; i++)
-        status = name_shape(corpus, lh_lengths_get(&requested->lengths, i), &shapes.list[i], error);
+        status = find_shape(corpus, lh_lengths_get(&requested->lengths, i), &shapes.list[i], error);
     if (!given) {
         shapes.list[0] = corpus->trained[0];
         shapes.list[1] = corpus->trained[corpus->trained_count - 1];

@@ -9,7 +9,7 @@
 typedef struct lh_data_files {
     lh_spec spec; /* the spec bound to its data */
     lh_corpus corpus;
-    char path[LH_SETS][LH_PATH_MAX]; /* paths of the files */
+    char path[LH_SETS][LH_PATH_MAX]; /* found paths of files for which there is no flag */
     char **argv;                     /* remaining arguments, for free() */
     bool open;                       /* the corpus is open */
 } lh_data_files;
@@ -20,8 +20,9 @@ typedef struct lh_data_files {
 lh_status lh_data_files_open(lh_data_files *files, lh_cli *cli, lh_error *error);
 void lh_data_files_close(lh_data_files *files);
 
-/* Reports on stderr held-out examples of files that are also training examples, and duplicates among held-out examples;
- * prints nothing if there are none. LH_ERR_ENVIRONMENT: out of memory. */
+/* Reports on stderr held-out examples of files that are also training examples, held-out inputs that training examples
+ * have with other targets, and duplicates among held-out examples; prints nothing if there are none.
+ * LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_data_files_compare(const lh_spec *spec, lh_error *error);
 
 /* Prints the data flags of a spec for --help. */
@@ -30,13 +31,18 @@ void lh_data_files_print_help(FILE *out, const lh_spec *spec);
 /* The dataset that the value of --split names; NULL: the flag is absent. LH_ERR_USAGE: there is no such set. */
 lh_status lh_data_files_find_set(const lh_spec *spec, const char *name, const lh_dataset **set, lh_error *error);
 
-/* With a dataset, replaces the requested task lengths by shapes. given: the lengths come from a flag, and are replaced
- * by the shapes with these input lengths; otherwise by the shortest and the longest shape. LH_ERR_INPUT: there
- * is no training example of a given length. */
+/* Reads the value `word` of the flag --order: "hash", "file", or NULL for the spec's order. *in_order: it is "file".
+ * LH_ERR_USAGE: another word, or the spec has no dataset. */
+lh_status lh_data_files_read_order(const lh_spec *spec, const char *word, bool *in_order, lh_error *error);
+
+/* With a dataset, replaces the requested task lengths by shapes of training examples. given: the lengths come from a
+ * flag; each is an input length, and gives the shape with this input length that has the most training examples. Not
+ * given: the first and the last shape. LH_ERR_INPUT: there is no training example of a given length; LH_ERR_USAGE: more
+ * than LH_OPTION_MOST_LENGTHS are given. */
 lh_status lh_data_files_choose_shapes(const lh_spec *spec, lh_option_lengths *requested, bool given, lh_error *error);
 
-/* With a dataset, reduces the requested input lengths to those of the set; set NULL: of the sets that the spec
- * evaluates. LH_ERR_INPUT: no length is left. */
+/* With a dataset, reduces the requested input lengths to those of the set; set NULL: of the test set, or of the
+ * training set if there is no test set. LH_ERR_INPUT: no length is left. */
 lh_status lh_data_files_select(const lh_spec *spec, const lh_dataset *set, lh_lengths *requested, lh_error *error);
 
 #endif

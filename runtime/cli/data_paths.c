@@ -15,7 +15,7 @@ typedef struct search {
     const char *path;   /* path in the spec */
     const char *name;   /* last part of this path */
     const char *digest; /* required digest of the file */
-    char *found;        /* [LH_PATH_MAX] the found path */
+    char *found;        /* [LH_PATH_MAX] the path that is tried, at the end the found path */
     char folders[2048]; /* searched folders, for the message */
 } search;
 
@@ -30,7 +30,7 @@ static bool has_digest(const search *s) {
     return strcmp(digest, s->digest) == 0;
 }
 
-/* Searches a folder, which the list of searched folders then has. */
+/* Searches a folder, and adds it to the list of searched folders. */
 static bool find_in_folder(search *s, const char *folder) {
     size_t used = strlen(s->folders);
     snprintf(s->folders + used, sizeof s->folders - used, "%s%s", used > 0 ? ", " : "", folder);
@@ -42,7 +42,7 @@ static bool find_in_folder(search *s, const char *folder) {
     return false;
 }
 
-/* The folder where the run was trained, for free(); NULL: run.json has none. */
+/* The folder where the run was trained, for free(); NULL: run.json has no absolute path of it. */
 static char *find_training_folder(const char *facts_path) {
     json_t *facts;
     lh_error ignored;

@@ -5,10 +5,11 @@
 #include "base/files.h"
 #include "data/datasets/example_groups.h"
 
-/* Finds the file of a set and writes its path to `found`. The path in the spec is tried first. If that file is missing
- * and a checkpoint is given, the folder where the run was trained (from run.json) and the folders that contain the
- * checkpoint are searched, for the spec's path and for the file name alone. A file is accepted only if its bytes are
- * those that the run used. LH_ERR_INPUT names the searched folders. checkpoint NULL: `found` gets the spec's path. */
+/* Finds the file of a set and writes its path to `found`. path: the path in the spec, which is found if the file exists
+ * or if checkpoint is NULL. Otherwise the folder where the checkpoint's run was trained (from run.json) and the folders
+ * that contain the checkpoint are searched, for `path`, if it is relative, and for the file name alone; there only a
+ * file with the bytes that the run used is accepted. If run.json does not record the digest of these bytes, `found`
+ * gets `path`. LH_ERR_INPUT: no folder has the file (the message names the folders), or the path is too long. */
 lh_status lh_find_data(const char *path, lh_set set, const char *checkpoint, char found[LH_PATH_MAX], lh_error *error);
 
 #endif

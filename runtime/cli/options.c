@@ -182,8 +182,8 @@ static bool take_list(const char *text, lh_option_lengths *out) {
 }
 
 static lh_status parse_lengths(const lh_option *option, const char *text, lh_error *error) {
-    bool fine = strchr(text, ':') != NULL ? take_range(text, option->value) : take_list(text, option->value);
-    if (!fine)
+    bool is_valid = strchr(text, ':') != NULL ? take_range(text, option->value) : take_list(text, option->value);
+    if (!is_valid)
         return lh_fail(error, LH_ERR_USAGE,
                        "%s: '%.80s' is not a set of lengths\n"
                        "  expected: A:B, A:B:STEP or a list such as 41,50,60 of at most %d; from 1 to %d",

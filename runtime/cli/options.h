@@ -64,15 +64,16 @@ typedef struct lh_verb {
 } lh_verb;
 
 /* Parses argv[0 .. argc - 1], the arguments after the verb. LH_ERR_USAGE names the flag and the expected value. *help:
- * --help was requested; other arguments are not parsed. */
+ * --help or -h was found; later arguments are not parsed. */
 lh_status lh_options_parse(const lh_verb *verb, const lh_option *options, int count, int argc, char **argv, bool *help,
                            lh_error *error);
 
-/* Prints --help; the second function prints only its list of flags. */
+/* Prints the text of --help; lh_options_print_rows prints only the list of flags. */
 void lh_options_print_help(FILE *out, const char *program, const lh_verb *verb, const lh_option *options, int count);
 void lh_options_print_rows(FILE *out, const lh_option *options, int count);
 
-/* The name among these that is nearest to word, or NULL when none is near. stride: bytes from one name to the next. */
+/* The name with the fewest edits to word, or NULL if all need many. names: address of the first `const char *` among
+ * records; stride: bytes from one record to the next. */
 const char *lh_find_nearest_name(const char *word, const void *names, int count, size_t stride);
 
 #endif

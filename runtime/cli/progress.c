@@ -27,7 +27,7 @@ bool lh_progress_is_due(const lh_progress *progress, double seconds) {
     return lh_read_clock() - progress->shown >= (progress->live ? LIVE_SECONDS : seconds);
 }
 
-/* The number of characters on one line of the terminal. */
+/* Most characters of a live line: one fewer than a line of the terminal has; 511 if its width is unknown. */
 static int get_terminal_width(void) {
     struct winsize size;
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1 : 511;
@@ -98,8 +98,8 @@ void lh_print_guessing(const lh_spec *spec) {
     printf("\n");
 }
 
-/* Prints the titles of columns. A generative model has exact match first, and separate columns for the accuracy of its
- * own answers and of the teacher-forced pass. decoding: lh_eval_result.decoding. */
+/* Prints the titles of columns. A generative model has exact match first, then the accuracy of its own answers, if it
+ * was decoded, and the accuracy of the teacher-forced pass. decoding: lh_eval_result.decoding. */
 static void print_titles(const char *decoding) {
     if (decoding == NULL) printf(" %10s %12s", "accuracy", "exact match");
     else printf(" %12s", "exact match");
@@ -124,16 +124,16 @@ static void print_numbers(const char *decoding, const lh_eval_means *means) {
 }
 
 /* Prints a row with means; prints nothing if there are no results. */
-static void print_means(int wide, const char *name, const char *decoding, const lh_eval_means *means) {
+static void print_means(int split_width, const char *name, const char *decoding, const lh_eval_means *means) {
     char lengths[48];
     snprintf(lengths, sizeof lengths, "%d..%d", means->first, means->last);
     if (means->count == 0) return;
-    printf("%-*s %-12s %7d", wide, name, lengths, means->count);
+    printf("%-*s %-12s %7d", split_width, name, lengths, means->count);
     print_numbers(decoding, means);
     putchar('\n');
 }
 
-/* Prints, after a row on dataset files, the numbers of evaluated and of all examples, if some were not evaluated. */
+/* Ends a row; with a dataset it first prints the numbers of evaluated examples and of all examples. */
 static void print_examples(const lh_eval_result *results, int count) {
     int64_t taken = 0, total = 0;
     if (results[0].groups != NULL) {
@@ -154,7 +154,7 @@ static void print_uncounted(const lh_eval_result *results, int count) {
     else if (none > 0) printf("  no label counts in %d of them", none);
 }
 
-/* The number of first results that have the same split and the same length, or the same value on the first axis. */
+/* The number of results at the start with equal split, noise and n (length, or value on the first axis). */
 static int count_equal(const lh_eval_result *results, int count) {
     int same = 1;
     while (same < count && results[same].n == results[0].n && results[same].noise == results[0].noise &&
@@ -163,66 +163,66 @@ static int count_equal(const lh_eval_result *results, int count) {
     return same;
 }
 
-/* Prints a row for results of one split and length. */
-static void print_row(int wide, const lh_eval_result *results, int count) {
+/* Prints a row for results with equal split, noise and n. */
+static void print_row(int split_width, const lh_eval_result *results, int count) {
     char number[16] = "", value[16] = "-";
     lh_eval_means means = lh_eval_compute_means(results, count, results[0].split);
     if (count > 1) snprintf(number, sizeof number, "%d", count);
     if (results[0].n != LH_NO_VALUE) snprintf(value, sizeof value, "%d", results[0].n);
-    printf("%-*s %-12s %7s", wide, results[0].split, value, number);
+    printf("%-*s %-12s %7s", split_width, results[0].split, value, number);
     print_numbers(results[0].decoding, &means);
     if (means.count < count) print_uncounted(results, count);
     print_examples(results, count);
 }
 
 /* Prints the means of every split. */
-static void print_splits(int wide, const lh_eval_result *results, int count) {
+static void print_splits(int split_width, const lh_eval_result *results, int count) {
     for (int split = 0; split < LH_SPLITS; split++) {
         char name[32];
         lh_eval_means means = lh_eval_compute_means(results, count, lh_split_name[split]);
         snprintf(name, sizeof name, "all %s", lh_split_name[split]);
-        if (count > 0) print_means(wide, name, results[0].decoding, &means);
+        if (count > 0) print_means(split_width, name, results[0].decoding, &means);
     }
 }
 
 /* Prints the results of one noise level. */
-static void print_results(int wide, const lh_eval_result *results, int count) {
+static void print_results(int split_width, const lh_eval_result *results, int count) {
     enum { MOST_ROWS = 16 };
     int rows = 0;
     for (int i = 0; i < count; i += count_equal(results + i, count - i)) rows++;
     for (int i = 0, same; rows <= MOST_ROWS && i < count; i += same) {
         same = count_equal(results + i, count - i);
-        print_row(wide, results + i, same);
+        print_row(split_width, results + i, same);
     }
-    print_splits(wide, results, count);
+    print_splits(split_width, results, count);
 }
 
 /* The number of results at the start that belong to the validation stream of a sampled task. */
 static int count_validation(const lh_eval_result *results, int count) {
-    int first = 0;
-    while (first < count && results[first].groups == NULL && strcmp(results[first].split, "validation") == 0) first++;
-    return first;
+    int i = 0;
+    while (i < count && results[i].groups == NULL && strcmp(results[i].split, "validation") == 0) i++;
+    return i;
 }
 
-/* The width of the first column: "all " and the longest name of a split in the results. */
+/* The width of the first column: "all " and the longest name of a split in the results; at least 10. */
 static int get_split_width(const lh_eval_result *results, int count) {
-    size_t wide = 10;
+    size_t split_width = 10;
     for (int i = 0; i < count; i++)
-        if (strlen(results[i].split) + 4 > wide) wide = strlen(results[i].split) + 4;
-    return (int)wide;
+        if (strlen(results[i].split) + 4 > split_width) split_width = strlen(results[i].split) + 4;
+    return (int)split_width;
 }
 
 void lh_print_evaluation(const lh_spec *spec, const lh_eval_result *results, int count) {
     char noise[LH_NUMBER_TEXT];
-    int same, first = count_validation(results, count), wide = get_split_width(results, count);
+    int same, first = count_validation(results, count), split_width = get_split_width(results, count);
     const char *axis = count > 0 ? results[0].axis : spec->eval.axis;
-    printf("%-*s %-12s %7s", wide, "split", strcmp(axis, "length") == 0 ? "lengths" : axis, "number");
+    printf("%-*s %-12s %7s", split_width, "split", strcmp(axis, "length") == 0 ? "lengths" : axis, "number");
     print_titles(count > 0 ? results[0].decoding : NULL);
-    if (first < count) print_splits(wide, results, first);
+    if (first < count) print_splits(split_width, results, first);
     for (int i = first < count ? first : 0; i < count; i += same) {
         for (same = 1; i + same < count && results[i + same].noise == results[i].noise;) same++;
         if (results[i].noisy) printf("noise %s\n", lh_write_shortest(results[i].noise, noise));
-        print_results(wide, results + i, same);
+        print_results(split_width, results + i, same);
     }
     lh_print_guessing(spec);
 }

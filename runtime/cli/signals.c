@@ -42,7 +42,7 @@ static void handle(int number, void (*handler)(int)) {
     sigaction(number, &action, NULL);
 }
 
-/* Whether the process was started with this handler or has installed it. */
+/* Whether this is the signal's current handler. */
 static bool has_handler(int number, void (*handler)(int)) {
     struct sigaction now;
     return sigaction(number, NULL, &now) == 0 && now.sa_handler == handler;

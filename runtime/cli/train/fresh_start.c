@@ -14,14 +14,14 @@
 #include "eval/eval_data.h"
 
 enum {
-    MOST_LISTED = 256,  /* most folders that are read */
+    MOST_LISTED = 256,  /* most folders of one list */
     MOST_PLANS = 3,     /* most plans that are compared */
     MOST_FIELDS = 12,   /* most printed fields of a plan */
     LONGEST_VALUE = 48, /* most printed bytes of a value */
     LONGEST_FIELD = 160 /* bytes for the path of a field, or a text of run.json */
 };
 
-/* A folder inside the searched folder, and its time of modification. */
+/* A folder inside the searched folder, and the time of modification of the file that was looked for in it. */
 typedef struct folder {
     char name[128];
     time_t changed;
@@ -139,7 +139,7 @@ static void compare(comparison *c, json_t *earlier, json_t *current) {
     }
     for (size_t i = 0; i < count; i++) {
         size_t old_length = enter(c, keys[i]);
-        if (strcmp(c->path, "source") != 0)
+        if (strcmp(c->path, "source") != 0) /* the path of the spec file */
             compare(c, json_object_get(earlier, keys[i]), json_object_get(current, keys[i]));
         c->path[old_length] = 0;
     }
@@ -162,17 +162,18 @@ static void compare_specs(json_t *facts, const lh_spec *spec) {
 
 /* ---- other runs ---- */
 
-/* Prints the newest run of another plan, and the differences between its spec and this one. */
+/* Prints the newest run of another plan, and the differences between its spec and that of `run`; returns whether there
+ * is one. */
 static bool print_plan(const lh_run *run, const char *digest) {
     static folder runs[MOST_LISTED];
-    char path[LH_PATH_MAX], name[LH_PATH_MAX];
+    char path[LH_PATH_MAX], facts_path[LH_PATH_MAX];
     json_t *facts;
     lh_error ignored;
     if (!put_path(path, "%s/%s/%s", run->root, run->spec->id, digest)) return false;
     if (list_folders(path, is_run, "run.json", runs) == 0) return false;
-    if (!put_path(name, "%s/%s/run.json", path, runs[0].name)) return false;
+    if (!put_path(facts_path, "%s/%s/run.json", path, runs[0].name)) return false;
     fprintf(stderr, "  there is %s/%s, of another plan:\n", path, runs[0].name);
-    lh_read_facts(name, &facts, &ignored);
+    lh_read_facts(facts_path, &facts, &ignored);
     compare_specs(facts, run->spec);
     json_decref(facts);
     return true;
@@ -196,7 +197,7 @@ static void print_plans(const lh_run *run) {
                 "the parameters of a checkpoint\n");
 }
 
-/* Copies a text of run.json without control characters. */
+/* Copies a text of run.json, with ? for each byte that does not print. Returns text. */
 static const char *write_shown(const json_t *data, const char *key, char text[LONGEST_FIELD]) {
     const char *value = json_string_value(json_object_get(data, key));
     snprintf(text, LONGEST_FIELD, "%s", value != NULL ? value : "?");

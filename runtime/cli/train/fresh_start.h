@@ -1,11 +1,12 @@
-/* Prints a message if `train --resume` finds nothing to resume: other runs of the same id, and how each differs from
- * the requested run. */
+/* Prints a message if `train --resume` finds nothing to resume, with other runs of the same id and their differences
+ * from the requested run. */
 #ifndef LONGHAND_FRESH_START_H
 #define LONGHAND_FRESH_START_H
 
 #include "cli/train/train_run.h"
 
-/* Compares the claimed folders of train_runs with the other folders of the same id; prints on stderr. */
+/* Prints on stderr how many of these claimed runs have no checkpoint; if none has one, also compares the first of them
+ * with runs in other folders of the same id. */
 void lh_print_fresh_start(const lh_train_run *train_runs, int count);
 
 #endif

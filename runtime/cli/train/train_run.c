@@ -8,7 +8,7 @@
 #include "diagnosis/overfit.h"
 #include "eval/eval_data.h"
 
-/* Longest time for which a thread works on one run; after a change of the run, the processor's caches are refilled. */
+/* Time for which a thread trains one run before it may change to another; each change refills the caches. */
 static const double SECONDS_AT_ONCE = 0.5;
 
 static lh_run_start make_start(const lh_train_flags *flags) {
@@ -183,7 +183,7 @@ lh_status lh_train_run_is_finished(const lh_train_run *train_run, bool *finished
     return lh_evaluation_is_complete(train_run->spec, &request, finished, error);
 }
 
-/* Evaluates on the validation stream, if the spec requests it, and then on all lengths. */
+/* Evaluates on the validation stream, if the spec requests it, and then on all conditions of the final evaluation. */
 static lh_status evaluate(lh_train_run *train_run, lh_error *error) {
     lh_eval_request validation = make_validation_request(train_run, train_run->engine->step),
                     request = make_evaluation_request(train_run, train_run->engine->step);
@@ -205,7 +205,7 @@ static lh_status evaluate(lh_train_run *train_run, lh_error *error) {
     return status;
 }
 
-/* Evaluates after the last step. */
+/* Makes the evaluation after the last step or, with --overfit, checks the answers. */
 static lh_status finish(lh_train_run *train_run, lh_error *error) {
     lh_screen_show_trained(train_run->screen, train_run);
     if (train_run->flags->overfit > 0) return check_overfit(train_run, error);
@@ -226,7 +226,7 @@ static lh_status train_for(lh_train_run *train_run, double seconds, bool *done, 
     return status;
 }
 
-/* Ends a run; the files do not change if its checkpoint was refused. */
+/* Ends a run. If it has not begun, because its checkpoint was refused, its files do not change. */
 static void end_run(lh_train_run *train_run, lh_status status) {
     lh_error closing = {""};
     lh_status closed = train_run->begun ? lh_run_close(&train_run->run, status, &train_run->window, &closing) : LH_OK;

@@ -6,7 +6,7 @@
 #include "cli/cli.h"
 #include "training/loop.h"
 
-/* The flags that all runs of a group share. */
+/* The values of the flags of `train`, for all runs of a command. */
 typedef struct lh_train_flags {
     int64_t steps, threads, log_every, checkpoint_every, overfit;
     lh_option_range seeds;
@@ -26,7 +26,7 @@ typedef struct lh_train_run {
     lh_engine *engine;   /* set by the caller */
     lh_window window;
     lh_loop *loop;
-    int64_t first_step, last_step; /* first and last step in this process */
+    int64_t first_step, last_step; /* number of steps made before this process, and until now */
     lh_eval_result *results;       /* [conditions], validation first; NULL before the evaluation */
     int conditions, validated;     /* number of conditions; number of validation conditions among them */
     bool over;                     /* the run has ended, with the following status and error */
@@ -34,13 +34,14 @@ typedef struct lh_train_run {
     lh_error error;
 } lh_train_run;
 
-/* The configuration of this run's engine; threads: 0. */
+/* The configuration of this run's engine, without `threads`, which the caller sets. */
 lh_engine_config lh_train_run_make_config(const lh_train_run *train_run);
 
 /* Claims the run's folder. Files of an earlier run in the folder are not changed. */
 lh_status lh_train_run_claim(lh_train_run *train_run, lh_error *error);
 
-/* Whether a claimed run is finished: it has made all steps and its evaluation, or more steps than requested. */
+/* Whether a claimed run is finished: it has made all steps and, if requested, its evaluation, or more steps than
+ * requested. */
 lh_status lh_train_run_is_finished(const lh_train_run *train_run, bool *finished, lh_error *error);
 
 /* Makes the run ready for lh_train_run_advance, and claims its folder if necessary. */
@@ -50,8 +51,8 @@ lh_status lh_train_run_open(lh_train_run *train_run, lh_error *error);
  * before any run advances: the file may belong to a run that is overwritten. */
 lh_status lh_train_runs_load_init(lh_train_run *train_runs, int count, lh_error *error);
 
-/* An lh_group_advance for an lh_train_run: does one piece of a run, from loading its state to the end of its
- * evaluation. A failure is stored in the run's status and error, and ends this run only. */
+/* An lh_group_advance for an lh_train_run: does the next piece of the work of a run, which begins with loading its
+ * state and ends with its evaluation. A failure is stored in the run's status and error, and ends this run only. */
 bool lh_train_run_advance(void *train_run);
 
 void lh_train_run_close(lh_train_run *train_run);

@@ -50,13 +50,13 @@ static const char *write_during(const lh_training_view *view, char text[320]) {
     text[0] = 0;
     for (int i = 0; i < view->during_count && used < 320; i++) {
         const lh_during *during = &view->during[i];
-        const char *many = strcmp(during->axis, "length") == 0 ? "s" : ""; /* other axes have plural names: digits */
+        const char *plural = strcmp(during->axis, "length") == 0 ? "s" : ""; /* other axes have plural names: digits */
         used += (size_t)snprintf(text + used, 320 - used, "  %s %.4f", during->split, during->accuracy);
         if (during->first == LH_NO_VALUE || used >= 320) continue;
         if (during->first == during->last)
             used += (size_t)snprintf(text + used, 320 - used, " at %.40s %d", during->axis, during->first);
         else
-            used += (size_t)snprintf(text + used, 320 - used, " at %.40s%s %d..%d", during->axis, many, during->first,
+            used += (size_t)snprintf(text + used, 320 - used, " at %.40s%s %d..%d", during->axis, plural, during->first,
                                      during->last);
     }
     return text;
@@ -81,11 +81,11 @@ static void show_run(lh_train_screen *screen, const lh_training_view *view) {
 
 /* A summary of a group. */
 typedef struct overview {
-    int64_t least, most;          /* least and greatest step of runs in training */
+    int64_t least, most;          /* least and greatest step of the runs */
     int64_t done, to_do;          /* steps of all runs in this process: finished, and remaining */
     double loss[2], accuracy[2];  /* least and greatest */
-    int finished, failed, chance; /* numbers of runs */
-    int evaluating, conditions;   /* numbers of runs and of their evaluated conditions */
+    int finished, failed, chance; /* numbers of runs that are over, of those that failed, and of runs at chance */
+    int evaluating, conditions;   /* numbers of runs in evaluation, and of their evaluated conditions */
 } overview;
 
 static void widen(double range[2], double x) {
@@ -246,7 +246,7 @@ static int get_split_width(const lh_train_screen *screen, const char *split) {
     return 0;
 }
 
-/* Prints the score of a split: accuracy, or a generative model's exact match. */
+/* Prints the mean score of a split: accuracy, or a generative model's exact match. */
 static void print_score(const lh_train_run *train_run, const char *split, int width) {
     lh_eval_means means = {.count = 0};
     if (train_run->results != NULL) means = lh_eval_compute_means(train_run->results, train_run->conditions, split);

@@ -1,5 +1,5 @@
-/* Displays progress and results of `train`, for one run or a group. Training threads call these functions; each
- * call locks the screen. */
+/* Displays progress and results of `train`, for one run or a group. The functions that training threads call for runs
+ * of a group lock the screen. */
 #ifndef LONGHAND_TRAIN_SCREEN_H
 #define LONGHAND_TRAIN_SCREEN_H
 
@@ -26,7 +26,7 @@ typedef struct lh_train_screen {
 lh_status lh_screen_open(lh_train_screen *screen, lh_train_run *train_runs, int count, lh_error *error);
 void lh_screen_close(lh_train_screen *screen);
 
-/* Prints a line on stderr; in a group the run's name precedes it. */
+/* Prints a line on stderr; in a group the run's learning rate and seed precede it. */
 void lh_screen_print_note(lh_train_screen *screen, const lh_train_run *train_run, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -34,7 +34,7 @@ void lh_screen_print_note(lh_train_screen *screen, const lh_train_run *train_run
 void lh_screen_update(void *context, const lh_training_view *view);
 void lh_screen_update_evaluation(void *context, const lh_eval_result *result, int done, int count);
 
-/* These functions report, in this order, that the run starts, has trained, starts its evaluation, and is finished. */
+/* These functions report, in this order, that the run starts, has trained, starts its evaluation, and has ended. */
 void lh_screen_show_start(lh_train_screen *screen, const lh_train_run *train_run);
 void lh_screen_show_trained(lh_train_screen *screen, const lh_train_run *train_run);
 void lh_screen_show_evaluation(lh_train_screen *screen, const lh_train_run *train_run);

@@ -30,9 +30,9 @@ static const lh_verb verb = {
     "--overfit K repeats K examples of the longest training length, in a separate folder, until the model without\n"
     "dropout answers every counted position correctly; it is an error if the steps run out first."};
 
-static lh_status check_flags(const lh_train_flags *f, bool seed, bool seeds, lh_error *error) {
+static lh_status check_flags(const lh_train_flags *f, bool seed_given, bool seeds_given, lh_error *error) {
     int64_t count = f->seeds.last - f->seeds.first + 1;
-    if (seed && seeds) return lh_fail(error, LH_ERR_USAGE, "--seed and --seeds exclude each other");
+    if (seed_given && seeds_given) return lh_fail(error, LH_ERR_USAGE, "--seed and --seeds exclude each other");
     if (count > MOST_RUNS || count * f->rates.count > MOST_RUNS)
         return lh_fail(error, LH_ERR_USAGE, "--seeds, --learning-rate: %lld runs\n  expected: at most %d at once",
                        (long long)count * f->rates.count, MOST_RUNS);
@@ -47,7 +47,7 @@ static lh_status check_flags(const lh_train_flags *f, bool seed, bool seeds, lh_
 static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *done, lh_error *error) {
     const lh_train_defaults *train = &cli->spec->train;
     int64_t seed = 0;
-    bool one = false, many = false;
+    bool seed_given = false, seeds_given = false;
     *f = (lh_train_flags){.steps = train->steps,
                           .log_every = train->log_every,
                           .checkpoint_every = train->checkpoint_every,
@@ -57,9 +57,10 @@ static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *done, lh
                           .device = "cpu"};
     const lh_option options[] = {
         {"--steps", LH_OPTION_INTEGER, &f->steps, 0, 4294967295.0, NULL, "N", "train up to this step"},
-        {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, &one, "S",
+        {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, &seed_given, "S",
          "seed of initial values, data, dropout (0)"},
-        {"--seeds", LH_OPTION_RANGE, &f->seeds, 0, LH_LARGEST_SEED, &many, "A:B", "one run for each seed from A to B"},
+        {"--seeds", LH_OPTION_RANGE, &f->seeds, 0, LH_LARGEST_SEED, &seeds_given, "A:B",
+         "one run for each seed from A to B"},
         {"--learning-rate", LH_OPTION_NUMBERS, &f->rates, 0, 1e6, NULL, "X,...",
          "rates, one run for each (the spec's)"},
         {"--out", LH_OPTION_TEXT, &f->out, 0, 0, NULL, "DIR", "folder of the runs (runs)"},
@@ -77,10 +78,10 @@ static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *done, lh
     };
     lh_status status = lh_cli_read_options(cli, &verb, options, sizeof options / sizeof *options, done, error);
     if (status != LH_OK || *done) return status;
-    if (!many) f->seeds = (lh_option_range){seed, seed};
-    f->group = many || f->rates.count > 1;
+    if (!seeds_given) f->seeds = (lh_option_range){seed, seed};
+    f->group = seeds_given || f->rates.count > 1;
     f->resume = f->resume || f->missing;
-    return check_flags(f, one, many, error);
+    return check_flags(f, seed_given, seeds_given, error);
 }
 
 /* The arguments after the verb as a JSON list, for free(). */
@@ -108,7 +109,8 @@ static lh_status try_task(const lh_spec *spec, const lh_train_flags *flags, lh_e
     return status;
 }
 
-/* Checks all lengths in the spec and the flags before a run is opened. */
+/* Checks, before a run is opened, that --overfit suits the spec, that evaluations fit the encoding, and a user's own
+ * task. */
 static lh_status check_lengths(const lh_spec *spec, const lh_train_flags *flags, lh_error *error) {
     lh_status status = LH_OK;
     if (flags->overfit > 0 && spec->eval.dropout)
@@ -161,7 +163,8 @@ static lh_status keep_missing(lh_train_run *train_runs, int *count, lh_error *er
     return status;
 }
 
-/* Reports how epochs give steps with a dataset; refuses more examples for --overfit than the data has. */
+/* With a dataset, reports the steps in epochs, and overlaps of held-out files with training; refuses more examples for
+ * --overfit than the data has of the longest shape. */
 static lh_status check_data(const lh_spec *spec, const lh_train_flags *flags, lh_error *error) {
     const lh_corpus *corpus = spec->corpus;
     if (corpus == NULL) return LH_OK;
@@ -189,7 +192,8 @@ static lh_status check_schedule(const lh_spec *spec, const lh_train_flags *flags
     return status;
 }
 
-/* Checks the init file before any folder is created. A resumed run does not need it. */
+/* Checks the init file before any folder is created. With --resume, which may not need the file, it is only checked
+ * when it is loaded. */
 static lh_status check_init(const lh_spec *spec, const lh_train_flags *flags, lh_error *error) {
     if (flags->init == NULL || flags->resume) return LH_OK;
     return lh_checkpoint_read_init(flags->init, spec, 0, NULL, error);
@@ -197,14 +201,14 @@ static lh_status check_init(const lh_spec *spec, const lh_train_flags *flags, lh
 
 static void print_start(const lh_target *target, const lh_train_run *train_runs, int count, int threads) {
     const char *id = train_runs[0].spec->id, *level = train_runs[0].engine->level;
-    int own = train_runs[0].engine->threads;
+    int engine_threads = train_runs[0].engine->threads;
     if (target->cpu == NULL) {
         char description[160];
         lh_cuda_fleet_describe(train_runs[0].engine, description, sizeof description);
         fprintf(stderr, "%s: sm_%d (%s), %s; batches by %d threads; code: %s\n", id, target->cuda.architecture,
-                target->cuda.name, description, own, target->cuda.image);
+                target->cuda.name, description, engine_threads, target->cuda.image);
     } else if (count == 1) {
-        fprintf(stderr, "%s: level %s, threads %d\n", id, level, own);
+        fprintf(stderr, "%s: level %s, threads %d\n", id, level, engine_threads);
     } else if (threads < count) {
         fprintf(stderr, "%s: %d runs, level %s, threads %d\n", id, count, level, threads);
     } else {
@@ -243,7 +247,8 @@ static lh_status open_runs(const lh_target *target, lh_train_run *train_runs, in
     return status;
 }
 
-/* The status of the whole command, by priority: environment errors, signals, failed runs. */
+/* The status of the whole command. Of several runs an environment error counts most, then a signal, then a failed
+ * run. */
 static lh_status combine_statuses(const lh_train_run *train_runs, int count, lh_error *error) {
     if (count == 1) {
         *error = train_runs[0].error;

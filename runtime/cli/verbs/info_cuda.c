@@ -10,10 +10,10 @@
 /* A device of this machine and the program's code for it. */
 typedef struct facts {
     char name[128];
-    int architecture, multiprocessors, driver_version;
-    lh_status fits;
-    const lh_cuda_image *image; /* NULL: the source, which must be compiled here */
-    lh_error problem;
+    int architecture, multiprocessors, driver_version; /* architecture: 90 for sm_90 */
+    lh_status fits;                                    /* LH_OK: the device can run the program */
+    const lh_cuda_image *image;                        /* NULL: the source, which must be compiled here */
+    lh_error problem;                                  /* reason why the device cannot run the program */
 } facts;
 
 static lh_status count_devices(const lh_cuda_driver **driver, int *count, lh_error *error) {

@@ -10,7 +10,7 @@
 #include "data/symbols/symbols.h"
 #include "data/symbols/token.h"
 
-enum { LONGEST_LINE = INT32_MAX / 8 }; /* bytes; a multiple of the number of tokens must fit in an int */
+enum { LONGEST_LINE = INT32_MAX / 8 }; /* bytes; search_length computes 4 times the number of tokens as an int */
 
 static lh_status fail_line(int64_t line, lh_error *error, const char *problem) {
     return lh_fail(error, LH_ERR_INPUT, "line %lld: %s", (long long)line, problem);
@@ -50,7 +50,7 @@ static lh_status check_counts(const lh_spec *spec, const char *name, const lh_in
     return LH_OK;
 }
 
-/* Finds the task length n whose input has this many tokens. */
+/* Finds the least task length n whose input has this many tokens. */
 static lh_status search_length(lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
     const lh_task *task = spec->task;
     int most = 4 * input->input_length + 16;
@@ -67,7 +67,7 @@ void lh_line_shapes_open(lh_line_shapes *lines, const lh_spec *spec) {
     if (spec->data != NULL) lines->spec.corpus = &lines->corpus;
 }
 
-/* Sets shape 1 to the lengths of the line. */
+/* Sets shape 1 of the dataset to the lengths of the line, and raises those of shape 2 to them if necessary. */
 static void put_shape(lh_input *input, const lh_spec *spec) {
     lh_sizes *now = &spec->corpus->sizes[0], *most = &spec->corpus->sizes[1];
     *now = (lh_sizes){input->input_length, input->outputs > 0 ? input->outputs : 1};
@@ -102,7 +102,8 @@ static lh_status check_place(const lh_input *input, const lh_spec *spec, int64_t
                    spec->format->located);
 }
 
-/* Finds the task length whose input has this many tokens, and checks the numbers of positions and distances. */
+/* Finds the task length whose input has this many tokens; checks the place of the answer and the numbers of positions
+ * and distances. */
 static lh_status find_length(lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
     lh_status status = (spec->corpus != NULL ? set_shape : search_length)(input, spec, line, error);
     if (status != LH_OK) return status;
@@ -157,10 +158,10 @@ static int find_stream(const lh_format *format, const char *name) {
     return s;
 }
 
-/* The range of values that may replace a stream's random values: from least to range - 1; range 0: the stream has no
- * random values. */
+/* The range of values that may replace the random values of stream s: from least[s] to range[s] - 1; range[s] 0: the
+ * stream has no random values. */
 typedef struct given {
-    const char *name;
+    const char *name; /* "positions" or "distances" */
     const int *least, *range;
 } given;
 

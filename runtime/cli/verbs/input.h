@@ -42,8 +42,8 @@ void lh_line_shapes_open(lh_line_shapes *lines, const lh_spec *spec);
  * right answer is "target":[...] with an optional "mask":[...], which also give the number of outputs; or the task's
  * solution, if the input has the form of the task's examples. Keys of the task's axes are allowed. line: number of
  * the line, for messages. LH_ERR_INPUT: no JSON, an unknown key, tokens, positions or distances out of range,
- * distances that do not ascend from 0, or a length that the task does not have. With a dataset pass the spec of
- * lh_line_shapes. Call lh_input_free also after an error. */
+ * distances that do not ascend from 0, a length that the task does not have, or an input that does not determine the
+ * place of its answer. With a dataset pass the spec of lh_line_shapes. Call lh_input_free also after an error. */
 lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line, const char *text, lh_right right,
                              lh_error *error);
 
@@ -56,7 +56,7 @@ lh_status lh_input_read_literal(lh_input *input, const lh_spec *spec, int64_t li
 /* Reads text in symbols without conversion and without a right answer. */
 lh_status lh_input_read_symbols(lh_input *input, const lh_spec *spec, int64_t line, const char *text, lh_error *error);
 
-/* The query of an input, without random positions. Points into input. */
+/* The query of an input, which points into input. The caller sets its draw if the model has random values. */
 lh_query lh_input_make_query(const lh_input *input);
 
 void lh_input_free(lh_input *input);

@@ -23,7 +23,7 @@ static int find_or_add_shape(lh_corpus *corpus, const lh_sizes *sizes) {
     return i + 1;
 }
 
-/* Adds the last input, also after an error. */
+/* Counts the input that was just read, so that it is freed also after an error; makes its query. */
 static void add(lh_trace_inputs *inputs, const lh_line_shapes *lines, lh_status status) {
     lh_input *input = &inputs->list[inputs->count];
     if (status == LH_OK && lines->spec.corpus != NULL) input->n = find_or_add_shape(&inputs->corpus, &lines->sizes[0]);

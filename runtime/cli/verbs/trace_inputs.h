@@ -11,8 +11,8 @@ typedef struct lh_trace_inputs {
     lh_query *queries;      /* [count] queries without draws, which point into list */
     lh_right_answer *right; /* [count] right answers, which point into list */
     int count;
-    lh_spec spec; /* spec for tracing; dataset: the shapes of the lines, in order of first occurrence */
-    lh_corpus corpus;
+    lh_spec spec;     /* spec for tracing, with a dataset bound to corpus */
+    lh_corpus corpus; /* with a dataset: the shapes of the lines, in order of first occurrence */
 } lh_trace_inputs;
 
 /* Reads every line that is not blank. LH_ERR_INPUT names the file, the line and the error, or that the file has no

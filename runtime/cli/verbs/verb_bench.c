@@ -27,7 +27,8 @@ static lh_status parse_mode(const char *word, unsigned *modes, lh_error *error) 
     return LH_OK;
 }
 
-/* The share of the time that remains if multiply-adds run at their peak and exponentials at their measured speed. */
+/* The share of the measured time in which multiply-adds at their peak and exponentials at their measured speed could do
+ * the same work. */
 static double compute_share_of_limit(const lh_bench_result *r) {
     return r->flops_per_second / r->peak + r->parts[LH_PART_EXPONENTIALS];
 }
@@ -110,8 +111,8 @@ static lh_status bench_decoding(const lh_bench_request *request, bool json, lh_e
     return status;
 }
 
-/* Measures the requested modes (1 << mode) at one task length; with all modes also decoding, if the program caches
- * keys and values. */
+/* Measures the requested modes (1 << mode) at one task length; with all modes and without --replicas also decoding, if
+ * the program caches keys and values. */
 static lh_status bench_length(lh_bench_request *request, unsigned modes, bool json, lh_error *error) {
     static const lh_mode order[] = {LH_MODE_TRAIN, LH_MODE_EVALUATE};
     for (int i = 0; i < 2; i++) {

@@ -92,14 +92,15 @@ static char *get_output_folder(const flags *f) {
     return f->out != NULL ? strdup(f->out) : lh_copy_directory(f->checkpoint);
 }
 
-/* Makes groups of examples for evaluation, if flags differ from the spec. */
+/* With a dataset, makes the groups of examples to evaluate, by the flags or else by the spec. Refuses --order without a
+ * dataset. */
 static lh_status open_groups(const flags *f, const lh_spec *spec, lh_groups *groups, lh_error *error) {
     const lh_by by_length = {1, {{LH_BY_LENGTH, false, f->lengths.lengths}}};
     unsigned sets = f->splits != NULL ? lh_sets_parse(f->splits) : spec->eval.sets;
     if (f->splits != NULL && spec->corpus != NULL && sets == 0)
         return lh_fail(error, LH_ERR_USAGE, "--splits: %.80s\n  expected: some of train,test,validation", f->splits);
     lh_pick choice = {.most = f->examples, .seed = (uint64_t)f->seed};
-    lh_status status = lh_cli_read_order(spec, f->order, &choice.in_order, error);
+    lh_status status = lh_data_files_read_order(spec, f->order, &choice.in_order, error);
     if (status != LH_OK || spec->corpus == NULL) return status;
     status = lh_groups_open(groups, spec->corpus, spec, f->lengths_given ? &by_length : &spec->eval.by, sets, error);
     return status == LH_OK ? lh_pick_examples(groups, spec->corpus, &choice, error) : status;

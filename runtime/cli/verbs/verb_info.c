@@ -105,9 +105,9 @@ static void print_parameters(const lh_spec *spec) {
 }
 
 static void print_schedule(const lh_schedule *schedule) {
-    static const char *const behind[] = {"constant", "linear", "cosine"};
+    static const char *const kinds[] = {"constant", "linear", "cosine"};
     if (schedule->kind == LH_SCHEDULE_CONSTANT && schedule->warmup == 0) return;
-    printf("%-14s learning rate: %s", "", behind[schedule->kind]);
+    printf("%-14s learning rate: %s", "", kinds[schedule->kind]);
     if (schedule->kind != LH_SCHEDULE_CONSTANT) printf(", to %g of it", schedule->final);
     if (schedule->warmup > 0) printf(", after %lld steps of warm-up", (long long)schedule->warmup);
     printf("\n");

@@ -1,4 +1,4 @@
-/* trainer predict: logits for a user's inputs, one JSON line each. */
+/* trainer predict: prints the logits for a user's inputs, one JSON line each, or the answer to one text. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,12 +9,12 @@
 #include "data/symbols/symbols.h"
 #include "eval/decode.h"
 
-/* The state of prediction for one line of standard input. */
+/* The state of predictions. Fields from `in` on are of one input. */
 typedef struct prediction {
     const lh_spec *spec;
     lh_engine *engine;
-    int64_t line, seed;
-    uint32_t example; /* number of answered lines before, which selects the random draws of the sequence */
+    int64_t line, seed; /* number of the line of standard input, from 1; evaluation seed */
+    uint32_t example;   /* number of earlier inputs, which selects the random draws of the sequence */
     lh_input in;
     double *logits;
     uint16_t *answers;
@@ -24,7 +24,8 @@ typedef struct prediction {
 static lh_status forward(prediction *p, lh_error *error) {
     int n = p->in.n;
     lh_shape shape = lh_make_shape(p->spec, n, 1);
-    lh_lengths lengths = {NULL, 0, n, p->spec->corpus != NULL ? 2 : n, 1};
+    int longest = p->spec->corpus != NULL ? 2 : n; /* with a dataset shape 2 of lh_line_shapes */
+    lh_lengths lengths = {NULL, 0, n, longest, 1};
     lh_status status = p->engine->ops->reserve(p->engine, &lengths, 1, error);
     if (status != LH_OK) return status;
     p->logits = calloc((size_t)shape.labels * (size_t)p->spec->classes, sizeof *p->logits);
@@ -98,7 +99,7 @@ static lh_status predict_line(prediction *p, const char *line, bool text, lh_err
     return status;
 }
 
-/* Predicts for a line of standard input, of `bytes` bytes; an empty line is skipped. */
+/* Predicts for a line of standard input, of `bytes` bytes; a blank line is skipped. */
 static lh_status predict_input(prediction *p, const char *line, size_t bytes, lh_error *error) {
     if (strlen(line) != bytes)
         return lh_fail(error, LH_ERR_INPUT, "line %lld: byte %zu is 0\n  expected: text", (long long)p->line,

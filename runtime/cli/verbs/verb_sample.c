@@ -94,8 +94,8 @@ lh_status lh_verb_sample(const lh_cli *cli, lh_error *error) {
     static const lh_verb verb = {"sample",
                                  "Prints examples of the task as JSON lines: input, target, mask (0: does not count).",
                                  "The examples are those of an evaluation with this length and seed. For a set of "
-                                 "examples, they are training examples\n"
-                                 "that --seed chooses, or with --order file the first ones."};
+                                 "examples, they are examples\n"
+                                 "of --split that --seed chooses, or with --order file the first ones."};
     const lh_spec *spec = cli->spec;
     int64_t length = 0, count = 10, seed = LH_EVAL_SEED;
     bool text = false, in_order, done;
@@ -115,7 +115,7 @@ lh_status lh_verb_sample(const lh_cli *cli, lh_error *error) {
     if (length == 0 && spec->corpus == NULL)
         return lh_fail(error, LH_ERR_USAGE, "--length: missing\n  expected: --length N, the task length");
     status = lh_data_files_find_set(spec, split, &set, error);
-    if (status == LH_OK) status = lh_cli_read_order(spec, order, &in_order, error);
+    if (status == LH_OK) status = lh_data_files_read_order(spec, order, &in_order, error);
     if (status != LH_OK) return status;
     lh_pick choice = {.most = count, .seed = (uint64_t)seed, .in_order = in_order};
     if (spec->corpus != NULL)

@@ -175,7 +175,7 @@ static lh_status make_request(const lh_spec *spec, const flags *f, lh_trace_requ
     return f->out != NULL ? lh_check_replaceable(f->out, error) : LH_OK;
 }
 
-/* Sets the lengths that exist, and checks that the task's examples can be made. */
+/* With a dataset, reduces the lengths to those of its examples; else checks that a user's task can make examples. */
 static lh_status set_lengths(const lh_spec *spec, lh_trace_request *request, lh_error *error) {
     lh_status status = lh_data_files_select(spec, request->set, &request->lengths, error);
     if (status != LH_OK) return status;
@@ -344,8 +344,8 @@ static void print_entropy_json(const lh_traces *traces, const lh_traced *t) {
 
 static void print_entropy(const lh_traces *traces, bool json) {
     if (!json)
-        printf("entropy of attention in nats; uniform: all keys alike\n%7s  %-12s %8s %8s  heads\n", "length", "layer",
-               "uniform", "mean");
+        printf("entropy of attention in nats; uniform: equal weights of all keys\n%7s  %-12s %8s %8s  heads\n",
+               "length", "layer", "uniform", "mean");
     for (int i = 0; i < traces->count; i++)
         if (traces->tensors[i].kind == LH_TRACE_ENTROPY)
             (json ? print_entropy_json : print_entropy_row)(traces, &traces->tensors[i]);
