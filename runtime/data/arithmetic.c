@@ -1,6 +1,7 @@
 /* See arithmetic.h. Counter words of random numbers (longhand/rng.h): for training and validation, word `step` is 0 and
  * word `example` is the purpose. For a test number, `step` depends on its digits and its chain, and `example` is its
- * index among such numbers; for the order of numbers with few digits, they are 0 and WHOLE + digits. */
+ * index among such numbers; for the order of all numbers of a small digit count, `step` is 0 and `example` is WHOLE +
+ * digits. */
 #include "data/arithmetic.h"
 
 #include <stdlib.h>
@@ -211,8 +212,8 @@ static lh_status add_item(collection_state *m, lh_set set, const item *it, int b
     return m->c->add_item(m->c, set, &stored, axes, m->error);
 }
 
-/* Draws one operand of each pair as the code of Duan and Shi does: equally many, or all, of every digit count up to
- * STRATA; the others are random. */
+/* Draws one operand of each pair as the code of Duan and Shi does: equally many of every digit count up to STRATA, and
+ * the lowest numbers where a digit count has too few; the others are random. Ranges include their upper ends. */
 static void draw_strata(collection_state *m, int purpose, uint32_t *list) {
     int count = m->f.numbers, share = count / STRATA, used = 0;
     lh_rng rng = make_stream(m->c->seed, 0, (uint32_t)purpose);
@@ -246,8 +247,9 @@ static void draw_pairs(collection_state *m, const uint32_t *order, lh_rng *rng, 
     }
 }
 
-/* Splits a random order of the numbers below f.numbers, and draws pairs from each part. trained: length of the first
- * part; false: out of memory. */
+/* Puts the numbers below f.numbers into a random order, and draws the digit of each if the operation has a digit. For
+ * two numbers, splits the order and draws pairs from each part. trained: length of the first part; false: out of
+ * memory. */
 static bool draw_permuted(collection_state *m, int trained) {
     int count = m->f.numbers;
     lh_draw_order(make_stream(m->c->seed, 0, ORDER), m->first, count);
@@ -294,13 +296,13 @@ static lh_status add_all_numbers(collection_state *m, int digits, uint32_t count
     return status;
 }
 
-/* Adds test numbers with this number of digits: all of them or, as in the paper, 10000 random ones. */
+/* Adds test numbers with this number of digits: all of them or, as in the paper, MOST_OF_DIGITS random ones. */
 static lh_status add_digits(collection_state *m, int digits) {
     uint64_t end = compute_power(m->f.base, digits);
     uint64_t number_count = end == UINT64_MAX ? end : end - compute_power(m->f.base, digits - 1);
-    bool one = m->o->operands == LH_ONE_NUMBER || m->o->operands == LH_NUMBER_PLUS_ONE;
+    bool is_single = m->o->operands == LH_ONE_NUMBER || m->o->operands == LH_NUMBER_PLUS_ONE;
     lh_status status = LH_OK;
-    if (number_count <= MOST_OF_DIGITS && one) return add_all_numbers(m, digits, (uint32_t)number_count);
+    if (number_count <= MOST_OF_DIGITS && is_single) return add_all_numbers(m, digits, (uint32_t)number_count);
     for (uint32_t i = 0; status == LH_OK && i < MOST_OF_DIGITS && i < number_count; i++) {
         item it = make_drawn_item(digits, i);
         status = add_item(m, LH_SET_TEST, &it, LH_NO_VALUE);

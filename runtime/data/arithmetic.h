@@ -1,10 +1,11 @@
 /* Arithmetic on numbers in a frame of fixed width (Duan and Shi 2024), for tasks that differ in the operation.
  *
  * Tokens are digits 0 to 9, + and *, then start, end and padding, then digits from A on: there are 15 tokens for bases
- * up to 10. Numbers are padded with zeros. The training and validation sets are parts of the first numbers, or of pairs
- * of these. The test set has numbers of every digit count. For evaluations by carries it also has numbers with every
- * length of the longest chain (data/chains.h). For evaluations by frames it also has the same numbers in the requested
- * frames or without padding. Examples are stored as items of a few words.
+ * up to 10. Numbers are padded with zeros. The training and validation sets are parts of numbers, or of pairs of
+ * numbers, that lh_frame.numbers and lh_frame.stratified describe. The test set has numbers of every requested digit
+ * count. For evaluations by carries it also has numbers with every requested length of the longest chain
+ * (data/chains.h). For evaluations by frames it also has the same numbers in the requested frames or without padding.
+ * Examples are stored as items of a few words.
  */
 #ifndef LONGHAND_ARITHMETIC_H
 #define LONGHAND_ARITHMETIC_H
@@ -27,7 +28,7 @@ typedef struct lh_frame {
     int base;
     int width;       /* places of an operand */
     int digits;      /* most digits of an operand, so that the result fits in the frame */
-    int numbers;     /* numbers for training and validation: all numbers below this, or this many random pairs */
+    int numbers;     /* examples for training and validation: all numbers below this, or this many random pairs */
     int parts;       /* parts of the numbers; the last part is the validation set */
     bool stratified; /* numbers for training are drawn by digit count, not from a permutation */
     int input_length, output_length; /* tokens per example */
@@ -52,12 +53,12 @@ typedef struct lh_operation {
     lh_task_expand *expand; /* lh_arithmetic_expand for this operation */
 } lh_operation;
 
-/* A task's options with another width of the frame, and their frame; width 0: the task's own. */
 typedef struct lh_framed_options {
     int options[LH_MOST_FRAME_OPTIONS];
-    lh_frame frame;
+    lh_frame frame; /* the sizes that these options determine */
 } lh_framed_options;
 
+/* A task's options with another width of the frame; width 0: the task's own. */
 lh_framed_options lh_set_width(const lh_operation *operation, const int *options, int width);
 
 /* The least width of a frame for numbers of `digits` digits. */
@@ -73,7 +74,8 @@ static inline uint16_t *lh_write_number(uint16_t *cursor, const uint8_t *x, int 
     return cursor;
 }
 
-/* Makes all examples. LH_ERR_INPUT: the frame is too narrow; LH_ERR_ENVIRONMENT: out of memory. */
+/* Makes all examples. LH_ERR_INPUT: a frame is too narrow, or carries of too long numbers are requested;
+ * LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_arithmetic_collect(const lh_operation *operation, lh_collection *collection, lh_error *error);
 
 /* Reads a literal such as 12+345, 12*3 or 12, possibly with leading zeros and start and end symbols; see

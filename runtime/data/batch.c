@@ -150,7 +150,7 @@ static bool assemble_row(lh_batch *batch, const lh_spec *spec, const lh_example 
     return format->locate == NULL || format->locate(example, batch->place + (size_t)row * (size_t)batch->shape.labels);
 }
 
-/* The example of a row, without tokens: its target and mask are the row's labels and mask. */
+/* An example to be written to a row: its target and mask are the row's labels and mask, its input is batch->input. */
 static lh_example open_row(const lh_batch *batch, const lh_spec *spec, int n, int row) {
     size_t offset = (size_t)row * (size_t)batch->shape.labels;
     return (lh_example){

@@ -63,7 +63,7 @@ lh_cpu_block lh_batch_make_block(const lh_batch *batch, int first, int sequences
  * counts. */
 void lh_batch_put(lh_batch *batch, const lh_spec *spec, int n, int row, const uint16_t *input, const uint16_t *target);
 
-/* The source of examples: example i has the counter words (step, first + i). */
+/* The source of examples: a sampled example has the counter words `step` and the example's index. */
 typedef struct lh_source {
     lh_key key;
     uint32_t step;         /* training: the step; evaluation: the condition */

@@ -36,7 +36,8 @@ static weight multiply_weight(weight w, int count) {
     return normalise((uint64_t)w.value * (uint32_t)count, w.exponent);
 }
 
-/* Draws an index with probabilities proportional to the weights, at least one of which is not 0. */
+/* Draws an index with probabilities proportional to the weights, at least one of which is not 0. Weights are cut to 24
+ * bits, so that their sum fits in 32. */
 static int draw_index(lh_rng *rng, const weight *w, int count) {
     int exponent = INT32_MIN, last = 0;
     uint64_t all = 0;
@@ -196,7 +197,7 @@ static weight count_ways(const lh_chains *c, int multiplier, int places_left, in
     return sum;
 }
 
-/* Whether a state is possible: a place has an incoming carry exactly if it continues a chain. */
+/* Whether a state is possible: a place has an incoming carry if and only if a chain reaches the place below it. */
 static bool is_possible(int carry, int length) { return (carry > 0) == (length > 0); }
 
 void lh_chains_set_length(lh_chains *c, int chain) {

@@ -6,7 +6,8 @@
 
 /* Calls the task's collect function and stores each set in a reading of its own. paths: on entry the files in the spec
  * or flags, of which a task may use the validation file; on return the names of the sets. LH_ERR_INPUT: the file cannot
- * be read, or an example is invalid. Call lh_reading_close for all readings also after an error. */
+ * be read or is not that of the plan, or an example is invalid. Call lh_reading_close for all readings also after an
+ * error. */
 lh_status lh_collect(const lh_spec *spec, const char *paths[LH_SETS], const lh_corpus_request *request,
                      lh_reading readings[LH_SETS], lh_error *error);
 

@@ -1,5 +1,5 @@
-/* Datasets: fixed sets of examples from files, with {"input":[...],"target":[...],"mask":[...]} on each line, or from a
- * task that makes them when a run begins (longhand/task.h).
+/* Datasets: fixed sets of examples from files, with {"input":[...],"target":[...]} and optionally "mask":[...] and
+ * values on axes on each line, or from a task that makes them when a run begins (longhand/task.h).
  *
  * Examples are grouped by shape, (input length, output length), so a batch needs no padding. With a dataset a "task
  * length n" of the runtime is shape n: sizes[n - 1]. Shapes are numbered over all sets, by input length, then output
@@ -29,7 +29,7 @@ typedef struct lh_dataset {
     int64_t *start;              /* [count]: index in tokens of an example's input, which its target follows */
     uint16_t *tokens;
     uint8_t *mask;           /* mask of each token; only those of targets are used */
-    int64_t masked;          /* labels with mask 0 */
+    int64_t masked;          /* labels with mask 0; of a task's examples not counted */
     int32_t *values;         /* [count][axes of the task] values on axes */
     uint8_t *trained;        /* [count] 1: also a training example; NULL: not needed, or this is the training set */
     lh_task_expand *expand;  /* makes examples from items, which tokens then holds; NULL: tokens holds examples */

@@ -66,7 +66,7 @@ static lh_status take_values(const line *l, const json_t *object, int32_t *value
     return LH_OK;
 }
 
-/* Finds the list at a key, which must not be empty. */
+/* Finds the list at a key; an empty list is an error. */
 static lh_status find_list(const line *l, const json_t *object, const char *key, json_t **list) {
     const char *what = strcmp(key, "mask") == 0 ? "0 and 1" : "tokens";
     *list = json_object_get(object, key);
@@ -106,8 +106,8 @@ static lh_status take_mask(const line *l, const json_t *object, size_t outputs, 
 
 lh_status lh_fail_examples(lh_error *error) { return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the examples"); }
 
-/* Makes room for one more record and its values. */
-static lh_status make_records(lh_reading *r, int axes, lh_error *error) {
+/* Grows the arrays for one more record and its values if necessary. */
+static lh_status grow_records(lh_reading *r, int axes, lh_error *error) {
     if (r->count < r->capacity) return LH_OK;
     r->capacity = r->capacity * 2 + 1024;
     lh_record *records = realloc(r->records, (size_t)r->capacity * sizeof *records);
@@ -117,8 +117,8 @@ static lh_status make_records(lh_reading *r, int axes, lh_error *error) {
     return records != NULL && values != NULL ? LH_OK : lh_fail_examples(error);
 }
 
-/* Makes room for this many more tokens. */
-static lh_status make_tokens(lh_reading *r, int64_t tokens, lh_error *error) {
+/* Grows the arrays for this many more tokens if necessary. */
+static lh_status grow_tokens(lh_reading *r, int64_t tokens, lh_error *error) {
     if (r->used + tokens <= r->token_capacity) return LH_OK;
     r->token_capacity = (r->used + tokens) * 2 + 65536;
     uint16_t *more = realloc(r->tokens, (size_t)r->token_capacity * sizeof *more);
@@ -132,8 +132,8 @@ lh_status lh_reading_add(lh_reading *r, int input, int output, int words, int ax
                          lh_error *error) {
     if (r->count == MOST_EXAMPLES)
         return lh_fail(error, LH_ERR_INPUT, "task.kind, task.data: more than %d examples in a set", MOST_EXAMPLES);
-    lh_status status = make_records(r, axes, error);
-    if (status == LH_OK) status = make_tokens(r, words, error);
+    lh_status status = grow_records(r, axes, error);
+    if (status == LH_OK) status = grow_tokens(r, words, error);
     if (status != LH_OK) return status;
     *storage = (lh_example_storage){r->tokens + r->used, r->mask + r->used, r->values + r->count * axes};
     r->records[r->count] = (lh_record){input, output, r->used, r->count, (uint32_t)r->count + 1};
@@ -173,7 +173,7 @@ static lh_status take_example(const line *l, lh_reading *r, json_t *object) {
 
 static lh_status read_line(const line *l, lh_reading *r) {
     json_error_t problem;
-    if (l->bytes == strspn(l->text, " \t\r") && l->ends) return LH_OK; /* an empty line */
+    if (l->bytes == strspn(l->text, " \t\r") && l->ends) return LH_OK; /* a blank line */
     json_t *object = json_loadb(l->text, l->bytes, JSON_REJECT_DUPLICATES, &problem);
     if (object == NULL && !l->ends)
         return lh_fail(l->error, LH_ERR_INPUT,

@@ -56,8 +56,7 @@ static int32_t get_value(const selection *g, const lh_dataset *set, int n, int64
     return set->values[index * g->task->axes + axis];
 }
 
-/* Reads the values of an example; returns whether it is requested. An example without a value on an axis is
- * requested. */
+/* Reads the values of an example; returns whether all are requested. A missing value counts as requested. */
 static bool is_requested(selection *g, const lh_dataset *set, int n, int64_t index, int32_t value[LH_MOST_AXES]) {
     bool is_match = true;
     for (int i = 0; i < g->by->count; i++) {
@@ -191,7 +190,8 @@ static int32_t find_greatest(const lh_corpus *corpus, int axes, int axis) {
     return greatest;
 }
 
-/* Finds what evaluations report of training: the greatest values, and which held-out examples are training examples. */
+/* Sets facts about training that evaluations need: the greatest values on the axes, and the marks of held-out examples
+ * that are also training examples. */
 static void compare_with_training(selection *g, bool with_trained) {
     lh_groups *groups = g->groups;
     int axes = g->task->axes;

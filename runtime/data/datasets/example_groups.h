@@ -12,7 +12,7 @@ enum { LH_EVAL_SEED = 1 }; /* default evaluation seed: evaluation data is the sa
 /* One condition of an evaluation. */
 typedef struct lh_group {
     lh_set set;
-    int32_t value[LH_MOST_AXES]; /* value on each requested axis; LH_NO_VALUE: the set's examples have none */
+    int32_t value[LH_MOST_AXES]; /* value on each requested axis; LH_NO_VALUE: the group's examples have none */
     int64_t first;               /* index in lh_groups.indices and .pick of its first example */
     int64_t count;               /* number of its examples */
     int64_t total;    /* number of all examples of the condition; count is less if only some are evaluated (pick.h) */
@@ -26,11 +26,10 @@ typedef struct lh_groups {
     lh_group *group; /* [count], ordered by set, then by values in the order of axes */
     int count;
     bool in_order;               /* the chosen examples of a group are its first examples in the file */
-    uint32_t *indices;           /* indices of examples in their set; ascending in a group, so ordered by shape */
+    uint32_t *indices;           /* indices in their set; ascending in a group, or in its two parts (pick.h) */
     uint32_t *pick;              /* index of each of these examples within its shape */
     int32_t reach[LH_MOST_AXES]; /* greatest value of a training example on each requested axis; LH_NO_VALUE: none */
-    /* By set, a list with an element for every `stride`-th example index: 1 if the example is also a training example;
-     * NULL: unknown. */
+    /* By set, a list whose element i * stride is 1 if example i is also a training example; NULL: unknown. */
     const int32_t *trained[LH_SETS];
     int stride;
     bool novel; /* groups of held-out sets leave out examples that are also training examples */

@@ -67,7 +67,7 @@ static bool are_equal(const hashed_set *a, uint32_t first, const hashed_set *b, 
                   tokens * sizeof(uint16_t)) == 0;
 }
 
-/* The index of the first element that is not before (input, whole). */
+/* The index of the first element of the sorted list that is not before (input, whole). */
 static int64_t find(const hashed_set *hashes, uint64_t input, uint64_t whole) {
     int64_t low = 0, high = hashes->count;
     while (low < high) {

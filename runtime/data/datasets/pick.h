@@ -27,7 +27,8 @@ lh_status lh_pick_examples(lh_groups *groups, const struct lh_corpus *corpus, co
 lh_status lh_pick_sort(const struct lh_dataset *set, const lh_pick *choice, uint32_t *indices, int64_t count,
                        lh_error *error);
 
-/* Reduces *count indices of examples of a set to the chosen ones, in ascending order. */
+/* Reduces *count indices of examples of a set to the chosen ones, in ascending order; changes nothing if all are
+ * chosen. LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_pick_example_indices(const struct lh_dataset *set, const lh_pick *choice, uint32_t *indices,
                                   int64_t *count, lh_error *error);
 

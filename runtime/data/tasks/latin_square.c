@@ -81,8 +81,8 @@ static void draw_validation(collection_state *m) {
 static lh_status fail_count(const collection_state *m, lh_error *error) {
     return lh_fail(
         error, LH_ERR_INPUT,
-        "latin_square: only %d, %d and %d puzzles of one, two and three vectors are as far as 0.8 from all %d "
-        "validation puzzles\n  expected: %d of each (task.options.puzzles)",
+        "latin_square: found only %d, %d and %d puzzles of one, two and three vectors whose distance from all %d "
+        "validation puzzles exceeds 0.8\n  expected: %d of each (task.options.puzzles)",
         m->counts[0], m->counts[1], m->counts[2], m->validation.count, m->c->options[PUZZLES]);
 }
 
@@ -121,7 +121,7 @@ static lh_status add(const collection_state *m, lh_set set, const items *all, in
     return m->c->add(m->c, set, &example, axes, error);
 }
 
-/* Puts a random tenth of the puzzles of each number of vectors into the test set. */
+/* Adds all sets. A random tenth of the puzzles of each number of vectors is the test set. */
 static lh_status add_split(const collection_state *m, lh_error *error) {
     lh_rng rng = make_stream(m, SPLIT);
     int remaining[LATIN_VECTORS], test[LATIN_VECTORS];

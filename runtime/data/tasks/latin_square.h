@@ -24,10 +24,10 @@ typedef struct latin_puzzle {
 typedef enum latin_strategy {
     LATIN_NONE,
     LATIN_ROW,             /* the probe's row has three symbols */
-    LATIN_COLUMN,          /* its column has three symbols */
-    LATIN_UNION,           /* its row and column together have three symbols */
-    LATIN_THREE_COLUMNS,   /* its row has no given, and the columns of the other blanks in it share a symbol */
-    LATIN_ROW_TWO_COLUMNS, /* its row has one given, and the columns of the other blanks in it share another symbol */
+    LATIN_COLUMN,          /* the probe's column has three symbols */
+    LATIN_UNION,           /* the probe's row and column together have three symbols */
+    LATIN_THREE_COLUMNS,   /* the probe's row has no given, and the columns of the row's other blanks share a symbol */
+    LATIN_ROW_TWO_COLUMNS, /* the row has one given, and the columns of its other blanks share another symbol */
     LATIN_THREE_ROWS,      /* as LATIN_THREE_COLUMNS, with rows and columns exchanged */
     LATIN_COLUMN_TWO_ROWS  /* as LATIN_ROW_TWO_COLUMNS, with rows and columns exchanged */
 } latin_strategy;
@@ -61,9 +61,9 @@ static inline int latin_get_symbol(int bit) { return __builtin_ctz((unsigned)bit
 
 /* The probe's row or column. */
 typedef struct latin_line {
-    int symbols;          /* its given symbols, as bits */
-    int givens;           /* their number */
-    int crossing_symbols; /* other symbols that occur in the crossing line of each of its other blanks, as bits */
+    int symbols;          /* given symbols of the line, as bits */
+    int givens;           /* number of given symbols */
+    int crossing_symbols; /* other symbols that all lines across the line's blanks, except the probe's, have, as bits */
 } latin_line;
 
 static inline latin_line latin_make_line(const latin_puzzle *p, bool row) {

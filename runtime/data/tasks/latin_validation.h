@@ -135,8 +135,8 @@ static lh_status latin_read_names(const latin_row *row, int column[LATIN_COLUMNS
                    row->path, row->number);
 }
 
-/* Checks that the file has equally many puzzles of each number of vectors, in groups of three: a puzzle and its two
- * rotated copies. */
+/* Checks that the file has equally many puzzles of each number of vectors, and that three divides this number: a puzzle
+ * has two rotated copies. */
 static lh_status latin_check_counts(const latin_answer *answers, int count, const char *path, lh_error *error) {
     int seen[LATIN_VECTORS] = {0};
     for (int i = 0; i < count; i++) seen[answers[i].vectors - 1]++;
