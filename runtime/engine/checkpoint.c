@@ -102,7 +102,7 @@ static void scatter(const lh_tensor *tensor, const lh_st_tensor *found, int real
                           read_element(found, (size_t)(r * columns + c)));
 }
 
-/* The file's tensor `name`, if type and shape match the model's tensor; otherwise NULL and a message. */
+/* The file's tensor `name`, if its type is F32 or F64 and its shape that of `tensor`; otherwise NULL and a message. */
 static const lh_st_tensor *find_fitting(const char *path, const lh_st_file *file, const lh_tensor *tensor,
                                         const char *name, lh_error *error) {
     const lh_st_tensor *found = lh_st_find(file, name);
@@ -232,7 +232,7 @@ static lh_status check_optimizer(const char *path, const lh_st_file *file, const
                    path, actual != NULL ? actual : "", expected);
 }
 
-/* Checks plan, sources and build: different ones give different bits. */
+/* Checks format, optimiser, plan, sources, build and training set: different ones give different bits. */
 static lh_status check_origin(const char *path, const lh_st_file *file, const lh_spec *spec, const lh_run_facts *facts,
                               lh_error *error) {
     lh_status status = check_same(path, file, "format", LH_CHECKPOINT_FORMAT, error);

@@ -3,9 +3,9 @@
  * Tensors: each lh_tensor under its name; optimiser state under optimizer.<state name>.<tensor name>. Metadata: format,
  * id, plan_digest, model_digest, source_digest, level, compiler, precision, step, seed, learning_rate, optimizer,
  * data_sha256 (with a dataset), checksum (of everything else in the file). If a file has a checksum, it must match.
- * Functions that read only parameters also accept a file with neither format nor checksum, such as parameters that a
- * user has edited. Rotation: the new file replaces checkpoint.safetensors only after it was written, fsynced and read
- * back; the old file is kept as checkpoint.previous.safetensors.
+ * Functions that read only parameters also accept a file whose metadata has neither a checksum nor the format of
+ * checkpoints, such as parameters that a user has edited. Rotation: the new file replaces checkpoint.safetensors only
+ * after it was written, fsynced and read back; the old file is kept as checkpoint.previous.safetensors.
  */
 #ifndef LONGHAND_CHECKPOINT_H
 #define LONGHAND_CHECKPOINT_H
@@ -43,8 +43,8 @@ lh_status lh_checkpoint_rotate(const char *directory, const lh_spec *spec, const
                                const lh_run_facts *facts, lh_error *error);
 
 /* Reads only parameters (for eval and predict). The file may be float or double; optimiser state is ignored. *step is
- * the file's step, 0 if it has none. LH_ERR_INPUT: a tensor is missing or has another shape, the model digest in the
- * file differs, or the file is damaged; the message names the file and the first such tensor. */
+ * the file's step, 0 if it has none. LH_ERR_INPUT: a tensor is missing, is unknown or has another shape, the model
+ * digest in the file differs, or the file is damaged; the message names the file and the first such tensor. */
 lh_status lh_checkpoint_read_parameters(const char *path, const lh_spec *spec, int real_bytes, void *parameters,
                                         int64_t *step, lh_error *error);
 
@@ -53,12 +53,12 @@ lh_status lh_checkpoint_read_parameters(const char *path, const lh_spec *spec, i
 lh_status lh_checkpoint_read_init(const char *path, const lh_spec *spec, int real_bytes, void *parameters,
                                   lh_error *error);
 
-/* Reads the complete state, so that training continues bit for bit. Refuses a file of another optimiser, plan, source,
- * level, compiler or precision and names both values. If checkpoint.safetensors is damaged, reads
- * checkpoint.previous.safetensors and reports this in note (otherwise empty). LH_ERR_INPUT: neither file can be used;
- * LH_ERR_ENVIRONMENT: a possibly valid file could not be read because of memory or disk. Without any file, *found is 0
- * and the status LH_OK. facts: on entry level and compiler are those of this process; on return step, seed and
- * learning_rate are set. */
+/* Reads the complete state, so that training continues bit for bit. Refuses a file of another format, optimiser, plan,
+ * source, level, compiler, precision or training set and names both values. If checkpoint.safetensors is damaged or
+ * missing, reads checkpoint.previous.safetensors and reports this in note (otherwise empty). LH_ERR_INPUT: a file is
+ * refused, or neither file can be used; LH_ERR_ENVIRONMENT: a possibly valid file could not be read because of memory
+ * or disk. Without any file, *found is 0 and the status LH_OK. facts: on entry level and compiler are those of this
+ * process; on return step, seed and learning_rate are set. */
 lh_status lh_checkpoint_resume(const char *directory, const lh_spec *spec, lh_state *state, lh_run_facts *facts,
                                int *found, lh_error *note, lh_error *error);
 

@@ -23,8 +23,8 @@ void lh_checkpoint_name_state(char name[LH_LONGEST_NAME], const lh_spec *spec, i
 /* Writes the path directory/checkpoint<part>.safetensors. */
 lh_status lh_checkpoint_make_path(char path[PATH_MAX], const char *directory, const char *part, lh_error *error);
 
-/* A tensor's part of the checksum. A file's checksum is the sum over its tensors (name, type, shape, data) and metadata
- * (key, value; 0 for the checksum itself), independent of their order. */
+/* Hashes of a tensor (name, type, shape, data) and of an entry of metadata (key, value; 0 for the checksum itself). A
+ * file's checksum is the sum of the hashes of all tensors and entries, independent of their order. */
 uint64_t lh_checkpoint_sum_tensor(const lh_st_tensor *tensor);
 uint64_t lh_checkpoint_sum_meta(const lh_st_meta *meta);
 

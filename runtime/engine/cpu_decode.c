@@ -15,14 +15,14 @@ enum {
     BLOCK_BYTES = 64 << 20 /* most bytes of a block's memory: blocks of long sequences have fewer sequences */
 };
 
-/* Least number of tokens for which a row waits. A row that would wait for fewer joins at once and decodes these tokens
- * again, which costs less than moving the row. */
+/* A row that would wait for at most this number of tokens joins at once and decodes these tokens again, which costs
+ * less than moving the row later. */
 enum { SHORTEST_WAIT = 16 };
 
-/* The result for a row of a block. */
+/* The state of a row of a block. */
 typedef struct decoded_row {
     int sequence;    /* index of the sequence in the query */
-    int known_count; /* number of answers so far */
+    int known_count; /* number of answers taken from the pass over the targets; 0 without such a pass */
     int limit;       /* number of answers at the end, unless the sequence ends earlier */
     bool waits;      /* the row waits for the token after its last known answer */
 } decoded_row;
@@ -51,7 +51,7 @@ static int find_token(const lh_decode_lane *lane, int row, int label) {
                                      : get_first_label_token(lane) + label;
 }
 
-/* The label that is predicted from token t of a row; -1: none. */
+/* The label that is predicted from token t of a row; negative: none. */
 static int find_label(const lh_decode_lane *lane, int row, int t) {
     if (lane->batch.place == NULL) return t - get_first_label_token(lane);
     for (int i = 0; i < lane->labels; i++)
@@ -180,14 +180,14 @@ static lh_cpu_block make_block(const lh_decode_lane *lane, int rows, uint32_t fi
 
 /* Decodes sequences first .. first + count - 1 of the lane's query; returns false if stopped. */
 static bool decode_queries(lh_decode_lane *lane, int first, int count) {
-    int read = lane->step.shape.length[lane->cpu->engine.spec->format->label_stream];
+    int first_label_token = lane->step.shape.length[lane->cpu->engine.spec->format->label_stream];
     for (int i = 0; i < count; i++) {
         lane->rows[i] = (decoded_row){.sequence = first + i, .limit = lane->labels};
         put_row(lane, i);
-        if (find_token(lane, i, 0) < read) read = find_token(lane, i, 0);
+        if (find_token(lane, i, 0) < first_label_token) first_label_token = find_token(lane, i, 0);
     }
     lh_cpu_block block = make_block(lane, count, lane->query.example + (uint32_t)first);
-    return read_tokens(lane, &block, read) && decode_on(lane, &block, count, read);
+    return read_tokens(lane, &block, first_label_token) && decode_on(lane, &block, count, first_label_token);
 }
 
 /* Makes examples of a condition, and copies them with their targets to rows. */
@@ -296,9 +296,9 @@ typedef struct decoding {
     const lh_cpu_engine *cpu;
     lh_cpu_step step;
     lh_decode_lane *lanes; /* [threads] */
-    int count, sequences;
-    atomic_int next;
-    atomic_bool stopped; /* some answers are missing */
+    int count, sequences;  /* number of sequences; most sequences of a block */
+    atomic_int next;       /* index of the next block */
+    atomic_bool stopped;   /* some answers are missing */
 } decoding;
 
 /* The work of thread `index` of `count`: decodes blocks until none is left. */

@@ -1,7 +1,7 @@
 /* Evaluation on the CPU: threads take the parts of a condition in order.
  *
- * Sums are taken over the blocks of the plan, in order, independent of the number of sequences per call: a part is
- * several blocks in one call, or one block in several calls that add to the same sums.
+ * Sums are taken over blocks of lh_cpu_program.block_sequences sequences, in order, independent of the number of
+ * sequences per call: a part is several blocks in one call, or one block in several calls that add to the same sums.
  */
 #include <math.h>
 #include <string.h>
@@ -73,7 +73,7 @@ typedef struct evaluation {
     lh_cpu_step step;
     cut sequences;
     int parts;
-    atomic_int next;
+    atomic_int next;        /* index of the next part */
     atomic_bool stopped;    /* some sequences were left out */
     lh_sums *sequence_sums; /* [examples]; NULL: not requested */
     uint16_t *answers;      /* [examples][labels]; NULL: not requested */
@@ -90,14 +90,16 @@ static lh_status fill_batch(const evaluation *job, lh_batch *batch, int first, i
     return LH_OK;
 }
 
-/* Evaluates `sequences` sequences of a part from `start` on; `first`: index of the first one in the condition. */
-static lh_status evaluate_together(evaluation *job, int index, int first, int start, int sequences, lh_sums *sums,
+/* Evaluates `sequences` sequences of a part on thread `thread`. start, first: index of the first of them in the part
+ * and in the condition. */
+static lh_status evaluate_together(evaluation *job, int thread, int first, int start, int sequences, lh_sums *sums,
                                    lh_error *error) {
     lh_cpu_engine *cpu = job->cpu;
-    lh_cpu_forward_lane *lane = &cpu->workspace->forward_lanes[index];
+    lh_cpu_forward_lane *lane = &cpu->workspace->forward_lanes[thread];
     if (job->lanes != NULL)
-        return lh_decode_examples(job->lanes, index, job->condition, first, sequences, job->sequences.sequences_per_sum,
-                                  sums, job->sequence_sums != NULL ? job->sequence_sums + first : NULL, error);
+        return lh_decode_examples(job->lanes, thread, job->condition, first, sequences,
+                                  job->sequences.sequences_per_sum, sums,
+                                  job->sequence_sums != NULL ? job->sequence_sums + first : NULL, error);
     int labels = job->step.shape.labels;
     lh_cpu_block block = lh_batch_make_block(&lane->batch, start, sequences);
     block.first_example = (uint32_t)first + (job->query != NULL ? job->query->example : 0);

@@ -1,4 +1,4 @@
-/* The training step on the CPU: one parallel region with four barriers.
+/* The training step on the CPU: one parallel region with three barriers.
  *
  * A batch is cut into spec->train.shards shards. Threads take whole shards in order; the gradient is a left fold over
  * shards 0, 1, 2, ..., independent of their threads: before a thread adds a piece of its shard's gradient to the total,
@@ -108,7 +108,7 @@ static void sum_step(const lh_cpu_engine *cpu, lh_sums *sums, double *gradient_n
     memset(sums, 0, sizeof *sums);
     int shards = cpu->engine.spec->train.shards;
     for (int shard = 0; shard < shards; shard++) lh_sums_add(sums, &cpu->workspace->shard_sums[shard]);
-    for (int64_t chunk = 0; chunk < lh_cpu_count_chunks(cpu); chunk++) squares += cpu->workspace->chunk_norms[chunk];
+    for (int64_t chunk = 0; chunk < lh_cpu_count_chunks(cpu); chunk++) squares += cpu->workspace->chunk_squares[chunk];
     *gradient_norm = sqrt(squares);
 }
 
@@ -138,7 +138,7 @@ static double compute_mask_factor(const lh_cpu_engine *cpu) {
     return counted > 0 ? (double)cpu->job.shape.sequences * cpu->job.shape.labels / (double)counted : 1;
 }
 
-/* Finishes the gradient of chunks first .. end - 1 and computes its norms. */
+/* Finishes the gradient of chunks first .. end - 1 and computes their squared norms. */
 static void measure_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     LH_TIMED(LH_PART_OPTIMISER);
     size_t bytes = LH_CHUNK * (size_t)cpu->engine.real_bytes;
@@ -147,7 +147,7 @@ static void measure_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     for (int64_t chunk = first; chunk < end; chunk++) {
         char *gradient = (char *)cpu->total + (size_t)chunk * bytes;
         if (factor != 1) cpu->program->scale(gradient, factor, LH_CHUNK);
-        cpu->workspace->chunk_norms[chunk] = cpu->program->squared_norm(gradient, LH_CHUNK);
+        cpu->workspace->chunk_squares[chunk] = cpu->program->squared_norm(gradient, LH_CHUNK);
         if (cpu->last_gradient != NULL) memcpy((char *)cpu->last_gradient + (size_t)chunk * bytes, gradient, bytes);
     }
 }
@@ -237,8 +237,8 @@ static void measure_step(const lh_cpu_engine *cpu, lh_step_metrics *metrics) {
     for (int64_t chunk = 0; chunk < lh_cpu_count_chunks(cpu); chunk++) {
         parameters += workspace->chunk_updates[chunk].parameters;
         update += workspace->chunk_updates[chunk].update;
-        if (workspace->chunk_norms[chunk] > heaviest) {
-            heaviest = workspace->chunk_norms[chunk];
+        if (workspace->chunk_squares[chunk] > heaviest) {
+            heaviest = workspace->chunk_squares[chunk];
             metrics->heavy_chunk = chunk;
         }
     }

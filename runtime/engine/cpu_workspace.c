@@ -29,10 +29,10 @@ static lh_status open_training(const lh_cpu_workspaces *workspaces, lh_cpu_works
     workspace->shared = lh_engine_allocate(workspaces->train.shared, "the shared values of a batch", error);
     workspace->lanes = lh_engine_allocate(threads * sizeof *workspace->lanes, "threads", error);
     workspace->shard_sums = lh_engine_allocate(shards * sizeof *workspace->shard_sums, "sums", error);
-    workspace->chunk_norms = lh_engine_allocate(chunks * sizeof *workspace->chunk_norms, "sums", error);
+    workspace->chunk_squares = lh_engine_allocate(chunks * sizeof *workspace->chunk_squares, "sums", error);
     workspace->chunk_updates = lh_engine_allocate(chunks * sizeof *workspace->chunk_updates, "sums", error);
     bool whole = workspace->shared != NULL && workspace->lanes != NULL && workspace->shard_sums != NULL &&
-                 workspace->chunk_norms != NULL && workspace->chunk_updates != NULL;
+                 workspace->chunk_squares != NULL && workspace->chunk_updates != NULL;
     lh_status status = whole ? LH_OK : LH_ERR_ENVIRONMENT;
     for (size_t i = 0; status == LH_OK && i < threads; i++) status = open_lane(workspaces, &workspace->lanes[i], error);
     return status;
@@ -86,7 +86,7 @@ static void close_workspace(const lh_cpu_workspaces *workspaces, lh_cpu_workspac
     free(workspace->lanes);
     free(workspace->shared);
     free(workspace->shard_sums);
-    free(workspace->chunk_norms);
+    free(workspace->chunk_squares);
     free(workspace->chunk_updates);
     free(workspace);
 }

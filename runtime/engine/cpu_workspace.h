@@ -57,7 +57,7 @@ typedef struct lh_cpu_workspace {
     lh_cpu_lane *lanes;            /* [threads] */
     void *shared;                  /* lh_cpu_step.shared */
     lh_sums *shard_sums;           /* [shards] */
-    double *chunk_norms;           /* [chunks] */
+    double *chunk_squares;         /* [chunks] squared norms of the gradient's chunks */
     lh_update_sums *chunk_updates; /* [chunks] */
 
     /* Evaluation: */

@@ -72,7 +72,7 @@ typedef struct lh_query {
 typedef struct lh_answers {
     uint16_t *answers; /* [count][labels]; after the end of a sequence its last answer is repeated */
     int *lengths;      /* [count] number of answers, the end symbol included; NULL: not requested */
-    double *logits;    /* [count][labels][classes], 0 after the end and before the known answers; NULL: not requested */
+    double *logits;    /* [count][labels][classes], 0 after the end and for known answers; NULL: not requested */
     /* Both of the following are NULL for engine->ops->decode. */
     const int *known_counts; /* [count] number of answers given on entry; NULL: none */
     const int *limits;       /* [count] most answers; NULL: all labels */
