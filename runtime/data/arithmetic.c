@@ -1,7 +1,6 @@
 /* See arithmetic.h. Counter words of random numbers (longhand/rng.h): for training and validation, word `step` is 0 and
  * word `example` is the purpose. For a test number, `step` depends on its digits and its chain, and `example` is its
- * index among such numbers; for the order of all numbers of a small digit count, `step` is 0 and `example` is WHOLE +
- * digits. */
+ * index among such numbers; for the order of numbers with few digits, these words are 0 and WHOLE + digits. */
 #include "data/arithmetic.h"
 
 #include <stdlib.h>
@@ -247,9 +246,8 @@ static void draw_pairs(collection_state *m, const uint32_t *order, lh_rng *rng, 
     }
 }
 
-/* Puts the numbers below f.numbers into a random order, and draws the digit of each if the operation has a digit. For
- * two numbers, splits the order and draws pairs from each part. trained: length of the first part; false: out of
- * memory. */
+/* Puts the numbers below f.numbers into a random order; draws a digit for each, or for two numbers pairs from each part
+ * of the order. trained: length of the first part; false: out of memory. */
 static bool draw_permuted(collection_state *m, int trained) {
     int count = m->f.numbers;
     lh_draw_order(make_stream(m->c->seed, 0, ORDER), m->first, count);
