@@ -7,19 +7,19 @@
 
 typedef enum lh_alarm_kind {
     LH_ALARM_NONE,
-    LH_ALARM_UPDATE,   /* the norm of one update exceeds half of the parameters' norm after it */
-    LH_ALARM_GRADIENT, /* the gradient norm is 1,000 times the usual norm, and at least the clipping norm (1 without
-                        * clipping) */
-    LH_ALARM_LOSS      /* the loss exceeds twice the loss of guessing in 200 consecutive steps */
+    LH_ALARM_UPDATE, /* the norm of one update exceeds half of the parameters' norm after it */
+    /* The gradient norm exceeds 1,000 times the usual norm, and is at least the clipping norm (1 without clipping). */
+    LH_ALARM_GRADIENT,
+    LH_ALARM_LOSS /* the loss exceeds twice the loss of guessing in 200 consecutive steps */
 } lh_alarm_kind;
 
 typedef struct lh_alarm {
-    double guess_loss;  /* loss of equally likely classes */
+    double guess_loss;  /* loss of equally likely classes, nats */
     double least_norm;  /* least gradient norm of a warning */
-    int64_t steps;      /* number of steps in `usual` */
+    int64_t steps;      /* number of steps in `usual`, at most 100 */
     double usual;       /* running mean over about 100 steps of the logarithm of the gradient norm */
-    int64_t bad_losses; /* number of consecutive steps, up to the last, whose loss is too large */
-    /* The detected alarm: */
+    int64_t bad_losses; /* number of consecutive steps, up to the last one, with a loss above twice guess_loss */
+    /* The first detected alarm: */
     lh_alarm_kind kind;
     int64_t step;            /* step of the alarm */
     lh_step_metrics metrics; /* metrics of this step */
@@ -30,8 +30,8 @@ void lh_alarm_open(lh_alarm *alarm, const lh_spec *spec);
 /* Adds the metrics of step number `step`. True the first time that a rule applies. */
 bool lh_alarm_add(lh_alarm *alarm, int64_t step, const lh_step_metrics *metrics);
 
-/* Writes the warning: the step, the alarm, the tensors with most of that step's gradient, the largest parameter in the
- * engine's current state, and the last checkpoint (checkpoint_step -1: none). */
+/* Writes the warning: the step, the alarm, the tensors in that step's heavy_chunk, the largest parameter in the
+ * engine's current state, and the last checkpoint in the run's folder `directory` (checkpoint_step -1: none). */
 void lh_alarm_write_warning(const lh_alarm *alarm, lh_engine *engine, const char *directory, int64_t checkpoint_step,
                             lh_error *warning);
 

@@ -7,8 +7,9 @@
 
 #include "base/json_text.h"
 
-static const double WHOLE = 1.0 - 1e-9;   /* least bound of an accuracy that counts as 1 */
-static const double NO_GRADIENT = 1e-8;   /* gradient norm below Adam's epsilon for any element */
+static const double WHOLE = 1.0 - 1e-9; /* least bound of an accuracy that counts as 1 */
+static const double NO_GRADIENT =
+    1e-8; /* least gradient norm: Adam's epsilon, which exceeds every element of a smaller gradient */
 static const double HARDLY_MOVED = 0.01;  /* sum of the lengths of all updates, relative to the initial norm */
 static const double FAR_AWAY = 10.0;      /* norm of the parameters, relative to the initial norm */
 static const double ABOVE_GUESSING = 1.5; /* loss, relative to the loss of guessing */

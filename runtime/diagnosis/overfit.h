@@ -16,23 +16,25 @@ typedef struct lh_overfit_run {
 
 typedef struct lh_overfit_facts {
     /* Facts of the examples, from comparing the first LH_OVERFIT_EXAMPLES of them. */
-    int64_t counted;        /* positions that count towards accuracy */
+    int64_t counted;        /* number of labels that count towards accuracy */
     double data_attainable; /* upper bound of the accuracy of any model: equal inputs may have different targets */
 
-    /* Facts of metrics.jsonl. `recent` is the last quarter of its windows, `before` the quarter before that. */
+    /* Facts of metrics.jsonl. A window is a line: means over the steps since the line before. `recent` is the last
+     * quarter of the windows, `before` the quarter before that. */
     int windows;
-    double first_loss, before_loss, recent_loss;                       /* dropout on */
-    double steps_between;                                              /* steps between `before` and `recent` */
-    double before_accuracy, recent_accuracy;                           /* dropout on */
-    double gradient_norm;                                              /* the largest of the windows */
-    double recent_gradient_norm, clipped, update_norm, parameter_norm; /* values of the recent windows */
-    double moved;                                                      /* sum of the lengths of all updates */
+    double first_loss, before_loss, recent_loss;              /* dropout on; first: of the first quarter */
+    double steps_between;                                     /* steps between `before` and `recent` */
+    double before_accuracy, recent_accuracy;                  /* dropout on */
+    double gradient_norm;                                     /* the largest gradient norm of a window */
+    double recent_gradient_norm, update_norm, parameter_norm; /* means over `recent` */
+    double clipped; /* share of the steps of `recent` whose gradient was clipped */
+    double moved;   /* sum of the norms of all updates */
 
     /* Facts of the model. */
-    int64_t steps;
+    int64_t steps;     /* steps of the run so far */
     double start_norm; /* norm of the initial parameters */
-    /* Highest accuracy if positions with equal outputs get equal answers, with the initial and the current
-     * parameters. */
+    /* Highest accuracy if positions with equal outputs get equal answers, over at most 512 counted positions, with the
+     * initial and the current parameters. */
     double start_attainable, end_attainable;
     double accuracy, loss; /* current values, dropout off */
     double guess_loss;     /* loss of equally likely classes */
@@ -44,11 +46,11 @@ typedef enum lh_overfit_cause {
     LH_OVERFIT_NOTHING_COUNTED,   /* the mask is all zero */
     LH_OVERFIT_CONFLICT,          /* equal inputs, different targets */
     LH_OVERFIT_SHORT,             /* fewer than two windows */
-    LH_OVERFIT_NO_GRADIENT,       /* the gradient is zero */
+    LH_OVERFIT_NO_GRADIENT,       /* the gradient is nearly zero */
     LH_OVERFIT_RATE_LOW,          /* the parameters hardly moved */
     LH_OVERFIT_RATE_HIGH,         /* loss above guessing, or parameters far from their initial values */
-    LH_OVERFIT_INDISTINGUISHABLE, /* equal outputs for different targets from the first step on */
-    LH_OVERFIT_COLLAPSED,         /* outputs became equal during training */
+    LH_OVERFIT_INDISTINGUISHABLE, /* equal outputs for different targets, also with the initial parameters */
+    LH_OVERFIT_COLLAPSED,         /* equal outputs for different targets, but not with the initial parameters */
     LH_OVERFIT_DROPOUT,           /* much better with dropout off */
     LH_OVERFIT_FALLING,           /* the loss still falls */
     LH_OVERFIT_UNKNOWN
@@ -60,25 +62,27 @@ int lh_overfit_get_length(const lh_spec *spec);
 /* Computes sums over the examples, with dropout off and fixed positions. LH_ERR_INPUT: as the engine's evaluate. */
 lh_status lh_overfit_evaluate(const lh_overfit_run *run, lh_engine *engine, lh_sums *sums, lh_error *error);
 
-/* Measures all facts. engine: memory must be reserved for these examples at this length; its parameters do not change.
+/* Measures all facts. engine: memory must be reserved for these examples at this length; on return its parameters
+ * are unchanged.
  * LH_ERR_ENVIRONMENT: out of memory; LH_ERR_INPUT: the metrics or `init` cannot be read. */
 lh_status lh_overfit_measure(const lh_overfit_run *run, lh_engine *engine, lh_overfit_facts *facts, lh_error *error);
 
-/* Reads the facts of metrics.jsonl; a missing file has no windows. */
+/* Reads the facts of metrics.jsonl, which must be zero before; a missing file has no windows. */
 lh_status lh_overfit_read_metrics(const char *path, lh_overfit_facts *facts, lh_error *error);
 
 /* Finds the likely cause. */
 lh_overfit_cause lh_overfit_judge(const lh_overfit_facts *facts);
 
-/* Estimates the steps until the loss reaches a tenth of the loss of guessing, if it keeps falling at the current
- * rate. */
+/* Estimates the total number of steps at which the loss reaches a tenth of the loss of guessing, if the loss keeps
+ * falling at the current rate; twice the present number if the loss is already lower. */
 double lh_overfit_estimate_steps(const lh_overfit_facts *facts);
 
-/* Writes the message: accuracy, cause, facts, hint. Returns LH_ERR_INPUT. */
+/* Writes the message: accuracy, cause, facts, hint. Returns LH_ERR_INPUT, or LH_ERR_ENVIRONMENT if there
+ * is no memory for the message. */
 lh_status lh_overfit_write_message(const lh_overfit_run *run, const lh_spec *spec, const lh_overfit_facts *facts,
                                    lh_error *error);
 
-/* Calls lh_overfit_measure and lh_overfit_write_message; returns the status of the failed training. */
+/* Calls lh_overfit_measure and lh_overfit_write_message, and returns their status, which is never LH_OK. */
 lh_status lh_overfit_explain(const lh_overfit_run *run, lh_engine *engine, lh_error *error);
 
 #endif

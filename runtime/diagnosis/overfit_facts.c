@@ -13,13 +13,14 @@
 
 /* --- Metrics ---------------------------------------------------------------------------------------------------- */
 
-/* Values of a window, with their keys in metrics.jsonl. */
+/* Values of a window (a line of metrics.jsonl), with their keys in the line. */
 enum { LOSS, ACCURACY, GRADIENT_NORM, CLIPPED, PARAMETER_NORM, UPDATE_NORM, VALUES };
 static const char *const keys[VALUES] = {"loss",          "accuracy",       "grad_norm",
                                          "clipped_share", "parameter_norm", "update_norm"};
 
 typedef struct window {
-    double steps, value[VALUES];
+    double steps; /* steps since the line before */
+    double value[VALUES];
 } window;
 
 /* The accuracy of a generative model is that of the teacher-forced pass. */
@@ -28,7 +29,7 @@ static double read_value(const json_t *line, int i) {
     return json_number_value(i == ACCURACY && forced != NULL ? forced : json_object_get(line, keys[i]));
 }
 
-/* Reads the windows of the file, for free(); *count: their number. */
+/* Returns the windows of the file, for free(); *count: number of windows. NULL: out of memory. */
 static window *read_windows(char *text, int *count) {
     size_t lines = 1;
     for (const char *c = text; *c != 0; c++) lines += *c == '\n';
@@ -59,7 +60,7 @@ static window compute_mean(const window *windows, int count) {
     return mean;
 }
 
-/* Computes the facts of some windows. */
+/* Computes the facts of all windows. */
 static void take_windows(const window *windows, int count, lh_overfit_facts *facts) {
     int quarter = (count + 3) / 4;
     facts->windows = count;
@@ -115,6 +116,7 @@ static int64_t count_most_frequent(uint16_t *labels, int64_t count) {
 
 /* --- Data ------------------------------------------------------------------------------------------------------- */
 
+/* An example in the arrays of a batch. */
 typedef struct example {
     const uint16_t *tokens[LH_MAX_STREAMS];
     const uint16_t *labels;
@@ -178,7 +180,7 @@ static lh_status measure_data(const lh_batch *batch, const lh_spec *spec, lh_ove
 
 /* --- Outputs ---------------------------------------------------------------------------------------------------- */
 
-enum { MOST_POINTS = 512 };               /* compared positions, each with every other */
+enum { MOST_POINTS = 512 };               /* most compared positions, each with every other */
 static const double EQUAL_OUTPUTS = 1e-5; /* difference of logits, relative to the largest logit */
 
 /* Outputs of some counted positions. */
@@ -210,7 +212,7 @@ static double compute_attainable(const points *p) {
     return p->count > 0 ? (double)best / (double)p->count : 1.0;
 }
 
-/* Computes the logits of the first examples. batch and logits are buffers for one example. */
+/* Computes the logits of counted positions of the first examples. batch, logits: buffers for one example or more. */
 static lh_status compute_outputs(const lh_overfit_run *run, lh_engine *engine, lh_batch *batch, double *logits,
                                  points *p, lh_error *error) {
     lh_key key = lh_key_of_seed(run->seed);

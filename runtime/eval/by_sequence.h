@@ -4,9 +4,10 @@
 
 #include "engine/engine.h"
 
-/* Running mean of values and sum of their squared deviations, by Welford's method; all 0 before the first value. */
+/* Running mean of values, by Welford's method; all 0 before the first value. */
 typedef struct lh_spread {
-    double mean, squares;
+    double mean;
+    double squares; /* sum of squared deviations from the mean */
     int count;
 } lh_spread;
 
@@ -17,7 +18,7 @@ double lh_spread_compute_deviation(const lh_spread *spread);
 
 /* For each sequence of a condition, the share of its counted labels that are right. */
 typedef struct lh_by_sequence {
-    double *share; /* [count] summed over draws; -1: the sequence has no counted label; owned by the caller */
+    double *share; /* [count] summed over draws; -1: no counted label so far; owned by the caller */
     int count;
 } lh_by_sequence;
 

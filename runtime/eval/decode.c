@@ -15,7 +15,7 @@ typedef struct decoding {
     size_t labels, inputs, classes; /* labels and input tokens of a sequence */
     lh_decode_passes passes;
     uint16_t *input, *target, *answers; /* of a pass: [rows][inputs], [rows][labels], [rows][labels] */
-    double *logits;                     /* logits of a pass over one sequence; NULL: not requested */
+    double *logits;                     /* [labels][classes] of a pass over one sequence; NULL: not requested */
 } decoding;
 
 /* Writes the inputs and targets of the rows of the next pass. */
@@ -38,7 +38,7 @@ static lh_status run_pass(decoding *d, int rows, lh_error *error) {
     return d->engine->ops->answer(d->engine, &query, rows, d->answers, error);
 }
 
-/* Decodes one sequence by passes and stores the requested logits. */
+/* Runs a pass over the first row alone, and stores the requested logits. */
 static lh_status run_pass_with_logits(decoding *d, lh_error *error) {
     lh_query query = *d->query;
     int i = d->passes.row[0];

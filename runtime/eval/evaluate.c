@@ -21,6 +21,7 @@ bool lh_draws_anything(const lh_spec *spec) {
     return spec->eval.dropout;
 }
 
+/* The number of conditions at one level of noise. */
 static int count_quiet_conditions(const lh_eval_request *request) {
     return request->groups != NULL ? request->groups->count : lh_lengths_count(&request->lengths);
 }

@@ -37,10 +37,10 @@ int lh_count_eval_conditions(const lh_eval_request *request);
 /* Evaluates every condition in order; results: [lh_count_eval_conditions]. Reserves the engine's memory. LH_STOPPED if
  * engine->stop is set, which is checked also within a condition. After LH_STOPPED or an error the files keep the lines
  * of completed conditions and have none of an incomplete condition. LH_ERR_INPUT if a condition has more than
- * LH_MOST_DRAWS draws. */
+ * LH_MOST_DRAWS draws (draws times batches, if each batch has its own). */
 lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results, lh_error *error);
 
-/* Whether request->path has a line for every condition already. */
+/* *complete: whether request->path already has a line for every condition. */
 lh_status lh_evaluation_is_complete(const lh_spec *spec, const lh_eval_request *request, bool *complete,
                                     lh_error *error);
 

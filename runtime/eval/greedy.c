@@ -36,7 +36,8 @@ static lh_query make_query(const evaluation *a) {
                       .noise = a->condition->noise};
 }
 
-/* Takes the answers of the pass to example i up to and including its first error; returns whether it needs more. */
+/* Takes the answers of the pass to example i up to and including the first error; returns whether the example
+ * needs more answers. */
 static bool take_pass(evaluation *a, int i) {
     const lh_examples *e = &a->examples;
     const lh_query query = make_query(a);
@@ -84,12 +85,12 @@ static void add_sequence_sums(const evaluation *a, int i, lh_sums *sequence_sums
     sequence_sums->exact = counted > 0 && correct == counted;
 }
 
-void lh_greedy_add(lh_greedy_sums *sums, const lh_greedy_sums *subset) {
-    sums->sequences += subset->sequences;
-    sums->counted += subset->counted;
-    sums->correct += subset->correct;
-    sums->ended_early += subset->ended_early;
-    sums->not_ended += subset->not_ended;
+void lh_greedy_add(lh_greedy_sums *sums, const lh_greedy_sums *part) {
+    sums->sequences += part->sequences;
+    sums->counted += part->counted;
+    sums->correct += part->correct;
+    sums->ended_early += part->ended_early;
+    sums->not_ended += part->not_ended;
 }
 
 lh_status lh_answer_greedily(lh_engine *engine, const lh_condition *condition, int count, int *lengths,

@@ -28,14 +28,14 @@ typedef struct lh_eval_result {
     bool ends;            /* the task has an end symbol, so that ended_early and not_ended are valid */
     /* The values. Labels with mask 1 are counted. */
     bool taken_over; /* the values are read from an existing line of eval.jsonl */
-    int64_t counted; /* counted labels over all draws; 0: accuracy and exact match are undefined */
+    int64_t counted; /* counted labels over all draws (1 if taken over); 0: accuracy and exact match are undefined */
     /* The right share of the counted labels over all draws, or with several batches the mean of the batches' shares.
      * With greedy decoding: of the model's own answers to greedy_examples; otherwise of the pass. */
     double accuracy;
     double teacher_forced;                    /* accuracy of a generative model's teacher-forced pass */
     double ended_early, not_ended;            /* shares of decoded sequences, as counted in greedy.h */
     double exact_match;                       /* among sequences with a counted label, share with all of them right */
-    double exact_match_low, exact_match_high; /* its 95% interval by the sequences of one draw; NAN: counted is 0 */
+    double exact_match_low, exact_match_high; /* 95% interval by the sequences of one draw; NAN: counted is 0 */
     double loss;                              /* nats per label position in the loss; NAN: there is none */
     double sd_over_draws;                     /* standard deviation of the accuracy, n - 1; 0 for one draw */
     double sd_over_sequences; /* standard deviation of sequences' right shares, n - 1; NAN for fewer than two */
@@ -44,10 +44,11 @@ typedef struct lh_eval_result {
 /* Unweighted means over the results of one split that have counted labels and the noise of the first such result. */
 typedef struct lh_eval_means {
     int count;       /* number of these results */
-    int first, last; /* n of the first and the last of them */
+    int first, last; /* n of the first and the last of these results */
     double accuracy, teacher_forced, exact_match, loss;
 } lh_eval_means;
 
+/* results: in the order of lh_evaluate, by ascending noise. */
 lh_eval_means lh_eval_compute_means(const lh_eval_result *results, int count, const char *split);
 
 /* Whether the groups are of several sets, so that names and lines of their results begin with the split. */

@@ -215,7 +215,7 @@ static const void *choose_source(const lh_trace *buffers, lh_trace_kind kind) {
                                         : buffers->attention;
 }
 
-/* Adds the output of a pass to a tensor of the file. */
+/* Stores the output of a pass in a tensor of the file, or adds the output to the tensor's sums. */
 static void take(const pass *p, lh_traced *t) {
     if (t->kind >= LH_TRACE_TOKENS) {
         (t->kind == LH_TRACE_TOKENS ? take_tokens : t->kind == LH_TRACE_ANSWERS ? take_answers : take_targets)(p, t);

@@ -35,7 +35,9 @@ typedef enum lh_trace_kind {
     LH_TRACE_SCORES,
     LH_TRACE_ACTIVATIONS,
     LH_TRACE_ENTROPY,
-    LH_TRACE_TOKENS, /* tokens and answers cannot be requested: they are added to values of single examples */
+    /* The remaining kinds cannot be requested: tokens are added to values of single examples, answers and targets to a
+     * user's own inputs. */
+    LH_TRACE_TOKENS,
     LH_TRACE_ANSWERS,
     LH_TRACE_TARGETS,
     LH_TRACE_KINDS
@@ -59,7 +61,7 @@ typedef struct lh_trace_request {
                             * lengths, with the examples that an evaluation would choose (data/datasets/pick.h) */
     const lh_dataset *set;  /* dataset: set of the examples; NULL: the set of an evaluation */
     int examples;           /* most examples per length */
-    const lh_query *inputs; /* a user's inputs instead of lengths, grouped by length, without draws; NULL: none */
+    const lh_query *inputs; /* a user's inputs instead of lengths; their draws are ignored; NULL: none */
     const lh_right_answer *right; /* [input_count]; NULL: unknown */
     int input_count;
     void (*watch)(void *context, int n, int64_t done, int64_t count); /* progress callback, counts passes; NULL: none */
@@ -72,8 +74,8 @@ typedef struct lh_traced {
     lh_trace_kind kind;
     int n;             /* task length */
     int group;         /* index in lh_traces.groups */
-    int site;          /* index in lh_spec.sites; -1: tokens */
-    int stream;        /* stream of tokens; tokens, answers and targets are 32-bit integers */
+    int site;          /* index in lh_spec.sites; -1: tokens, answers and targets, which are 32-bit integers */
+    int stream;        /* stream of tokens */
     bool mean;         /* mean over draws and examples */
     int64_t elements;  /* elements per pass */
     lh_st_tensor file; /* the tensor in the file */
@@ -82,7 +84,8 @@ typedef struct lh_traced {
 
 /* The passes of one task length. */
 typedef struct lh_trace_group {
-    int n, examples, first_tensor, tensors;
+    int n, examples;
+    int first_tensor, tensors; /* index in lh_traces.tensors, number */
     uint32_t *pick;  /* [examples] dataset: indices within the shape; NULL: the first or the shuffled examples */
     int64_t counted; /* finished passes that `exact` does not leave out */
     char label[32];  /* first part of the tensors' names: "n41" */
@@ -101,9 +104,9 @@ typedef struct lh_traces {
     double memory; /* peak memory in bytes, in addition to that of evaluation */
 } lh_traces;
 
-/* Plans the tensors and their memory; computes nothing. LH_ERR_INPUT: the model has no traces, or a length is duplicate
- * or too long for the encoding; LH_ERR_ENVIRONMENT: not enough memory on this machine. Call lh_traces_close also after
- * an error. */
+/* Plans the tensors and their memory; computes nothing. LH_ERR_INPUT: the model has no traces, a length is duplicate or
+ * too long for the encoding, or a dataset has no examples to trace; LH_ERR_ENVIRONMENT: not enough memory on this
+ * machine. Call lh_traces_close also after an error. */
 lh_status lh_traces_open(lh_traces *traces, const lh_engine *engine, const lh_trace_request *request, lh_error *error);
 
 /* Computes all tensors. One thread runs the examples in order, so results do not depend on the engine's threads.
@@ -116,7 +119,7 @@ lh_status lh_traces_write(const lh_traces *traces, const char *path, const lh_st
 
 void lh_traces_close(lh_traces *traces);
 
-/* The tensor of a kind in a group, or NULL; for tokens that of the first stream. */
+/* The first tensor of a kind in a group; NULL: there is none. */
 const lh_traced *lh_traces_find(const lh_traces *traces, const lh_trace_group *group, lh_trace_kind kind);
 
 /* The index of the i-th input with task length n. */
@@ -128,7 +131,8 @@ double lh_read_traced(const lh_traced *tensor, int64_t i);
 /* The mean over queries of -sum over keys of p ln p, in nats; weights [queries][keys] real; terms with p = 0 are 0. */
 double lh_compute_entropy(const void *weights, int real_bytes, int64_t queries, int64_t keys);
 
-/* The number of bytes that one pass writes at a site for activation, scores or attention; 0: not requested. */
+/* The number of bytes that one pass at task length n writes at a site for activation, scores or attention; 0: neither
+ * requested nor needed for entropy. */
 size_t lh_count_trace_scratch(const lh_traces *traces, int n, int site, lh_trace_kind kind);
 
 /* The name of a kind: "attention", "scores", "activations", "entropy", ... */

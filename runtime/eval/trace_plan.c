@@ -227,7 +227,7 @@ static void add_tensor(lh_traces *traces, lh_trace_group *group, lh_traced tenso
 }
 
 /* Whether the right answer to some input of a group is known. */
-static bool is_any_right(const lh_traces *traces, const lh_trace_group *group) {
+static bool is_any_answer_known(const lh_traces *traces, const lh_trace_group *group) {
     const lh_trace_request *request = &traces->request;
     for (int i = 0; request->right != NULL && i < request->input_count; i++)
         if (request->inputs[i].n == group->n && request->right[i].target != NULL) return true;
@@ -237,13 +237,15 @@ static bool is_any_right(const lh_traces *traces, const lh_trace_group *group) {
 static void add_group_tensors(lh_traces *traces, lh_trace_group *group) {
     const lh_spec *spec = traces->spec;
     const bool *kinds = traces->request.kinds;
-    bool needs_file = kinds[LH_TRACE_ATTENTION] || kinds[LH_TRACE_SCORES] || kinds[LH_TRACE_ACTIVATIONS];
+    bool has_tokens = !traces->request.average &&
+                      (kinds[LH_TRACE_ATTENTION] || kinds[LH_TRACE_SCORES] || kinds[LH_TRACE_ACTIVATIONS]);
     group->first_tensor = traces->count;
-    for (int s = 0; needs_file && !traces->request.average && s < spec->format->streams; s++)
+    for (int s = 0; has_tokens && s < spec->format->streams; s++)
         add_tensor(traces, group, (lh_traced){.kind = LH_TRACE_TOKENS, .site = -1, .stream = s});
     if (traces->request.inputs != NULL) {
         add_tensor(traces, group, (lh_traced){.kind = LH_TRACE_ANSWERS, .site = -1});
-        if (is_any_right(traces, group)) add_tensor(traces, group, (lh_traced){.kind = LH_TRACE_TARGETS, .site = -1});
+        if (is_any_answer_known(traces, group))
+            add_tensor(traces, group, (lh_traced){.kind = LH_TRACE_TARGETS, .site = -1});
     }
     for (int site = 0; site < spec->site_count; site++)
         for (int kind = 0; kind < LH_TRACE_TOKENS; kind++)
