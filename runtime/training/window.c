@@ -41,7 +41,7 @@ void lh_window_add(lh_window *window, const lh_step_metrics *metrics) {
     const lh_sums *sums = &metrics->sums;
     window->steps++;
     window->masked += sums->counted == 0;
-    window->loss += lh_compute_mean_loss(sums);
+    window->loss += sums->counted > 0 ? lh_compute_mean_loss(sums) : 0;
     window->accuracy += divide(sums->correct, sums->counted);
     window->exact_match += divide(sums->exact, sums->sequences);
     window->gradient_norm += metrics->gradient_norm;

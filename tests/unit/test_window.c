@@ -45,6 +45,17 @@ static void test_window_epoch_leaves_out_batches_without_counted_labels(void **s
     assert_int_equal(window.epoch.last, 1);
 }
 
+/* The loss of a batch with all labels masked, which exists with task.loss = "all", does not enter the mean. */
+static void test_window_mean_loss_leaves_out_batches_without_counted_labels(void **state) {
+    (void)state;
+    lh_window window = {0};
+    const lh_step_metrics counted = {.sums = {.loss = 8, .positions = 4, .counted = 4}};
+    const lh_step_metrics masked = {.sums = {.loss = 12, .positions = 4}};
+    lh_window_add(&window, &counted);
+    lh_window_add(&window, &masked);
+    assert_true(lh_window_compute_mean(&window, window.loss) == 2);
+}
+
 /* A line of metrics.jsonl for steps without counted labels has neither loss nor accuracy. */
 static void test_window_log_without_counted_labels_has_no_loss(void **state) {
     lh_error error;
@@ -85,6 +96,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_window_epoch_is_the_mean_of_its_batches),
         cmocka_unit_test(test_window_epoch_leaves_out_batches_without_counted_labels),
+        cmocka_unit_test(test_window_mean_loss_leaves_out_batches_without_counted_labels),
         lh_test_in_directory(test_window_log_without_counted_labels_has_no_loss),
         lh_test_in_directory(test_window_save_load_same_sums),
     };
