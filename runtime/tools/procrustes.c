@@ -7,8 +7,8 @@
  * determines min over orthogonal Q of |A Q - B|^2 = |A|^2 + |B|^2 - 2 |A^T B|_*. The file ROTATED receives the tables
  * A Q for the Q of each minimum, as doubles. Exit codes: 0, 1 the file is wrong, 2 usage, 4 environment.
  *
- * Method: A^T = P R and B^T = S T by QR, so that A^T B = P (R T^T) S^T, and the singular values are those of a matrix
- * of min(rows, columns); with R T^T = U D V^T, Q = P U V^T S^T on the rows of A. Source: Schoenemann, Psychometrika 31
+ * Method: A^T = P R and B^T = S T by QR, so that A^T B = P (R T^T) S^T has the singular values of R T^T, a matrix with
+ * min(rows, columns) rows and columns; with R T^T = U D V^T, Q = P U V^T S^T. Source: Schoenemann, Psychometrika 31
  * (1966) 1. LAPACK does the algebra; its Fortran names need no header.
  */
 #include <math.h>
@@ -25,16 +25,20 @@ void dgesvd_(const char *jobu, const char *jobvt, const int *m, const int *n, do
              double *u, const int *ldu, double *vt, const int *ldvt, double *work, const int *lwork, int *info,
              size_t jobu_length, size_t jobvt_length);
 
-enum { MOST_SIDE = 1 << 14, MOST_ELEMENTS = 1 << 24, BLOCKS = 64 };
+enum {
+    MOST_SIDE = 1 << 14,     /* most rows or columns of a table */
+    MOST_ELEMENTS = 1 << 24, /* most elements of a table */
+    BLOCK = 64               /* columns that LAPACK may process together, for the size of its workspace */
+};
 enum { DONE = 0, INPUT = 1, USAGE = 2, ENVIRONMENT = 4 };
 
 /* Matrices are stored by columns, as in LAPACK; a row-major table is therefore its own transpose. */
 typedef struct problem {
-    int rows, columns, rank; /* sizes of the tables; rank: the smaller of the two */
-    int work_count;
+    int rows, columns, rank;              /* sizes of the tables; rank: the smaller of the two */
+    int work_count;                       /* elements of work */
     double *reference_q, *reference_r;    /* [columns][rank] with orthonormal columns, [rank][rows] upper trapezoidal */
     double *q, *r;                        /* factors of the current table */
-    double *cross;                        /* [rank][rank] */
+    double *cross;                        /* [rank][rank] R T^T */
     double *u, *vt, *singular, *rotation; /* [rank][rank], [rank] and [rank][rank] */
     double *tau, *work;
     double *rotated; /* [rows][columns], row-major */
@@ -52,11 +56,11 @@ static double *allocate_vector(size_t count) {
 static void problem_init(problem *p, int rows, int columns) {
     int k = rows < columns ? rows : columns;
     size_t whole = (size_t)rows * (size_t)columns, square = (size_t)k * (size_t)k;
-    *p = (problem){.rows = rows, .columns = columns, .rank = k, .work_count = BLOCKS * (rows + columns)};
-    double **of_whole[] = {&p->reference_q, &p->reference_r, &p->q, &p->r, &p->rotated};
-    double **of_square[] = {&p->cross, &p->u, &p->vt, &p->rotation};
-    for (size_t i = 0; i < sizeof of_whole / sizeof *of_whole; i++) *of_whole[i] = allocate_vector(whole);
-    for (size_t i = 0; i < sizeof of_square / sizeof *of_square; i++) *of_square[i] = allocate_vector(square);
+    *p = (problem){.rows = rows, .columns = columns, .rank = k, .work_count = BLOCK * (rows + columns)};
+    double **tables[] = {&p->reference_q, &p->reference_r, &p->q, &p->r, &p->rotated};
+    double **squares[] = {&p->cross, &p->u, &p->vt, &p->rotation};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) *tables[i] = allocate_vector(whole);
+    for (size_t i = 0; i < sizeof squares / sizeof *squares; i++) *squares[i] = allocate_vector(square);
     p->singular = allocate_vector((size_t)k);
     p->tau = allocate_vector((size_t)k);
     p->work = allocate_vector((size_t)p->work_count);
@@ -75,7 +79,7 @@ static void check_lapack(int info, const char *routine) {
     exit(ENVIRONMENT);
 }
 
-/* q: on entry a table, stored as the required transpose; on return orthonormal columns. r: the triangle. */
+/* Factors the transpose of a table by QR. q: on entry the row-major table, on return Q; r: R. */
 static void decompose(problem *p, double *q, double *r) {
     int k = p->rank, info;
     dgeqrf_(&p->columns, &p->rows, q, &p->columns, p->tau, p->work, &p->work_count, &info);
@@ -99,7 +103,7 @@ static void multiply(int m, int n, int inner, const double *left, const double *
         }
 }
 
-/* The nuclear norm of A^T B for the table in q. */
+/* The nuclear norm of A^T B for the table A in p->q. */
 static double solve(problem *p) {
     int k = p->rank, info;
     decompose(p, p->q, p->r);

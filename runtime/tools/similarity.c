@@ -1,11 +1,11 @@
-/* Similarity of attention: compares every map of one model with the same map of another, for all pairs of models.
+/* Similarity of attention: compares the attention weights of two models layer by layer, for all pairs of models.
  *
  *     similarity LIST
  *
  * LIST is text. Its first line has five integers: models, layers, rows of a layer, keys in a row, bytes of a number (4
- * or 8, in this machine's byte order). Then each model has a line with the path of a file, and a line with the offsets
- * of its layers in this file. At each offset are rows x keys numbers, a row of weights for each query. Prints a line
- * for each pair of models and each layer, and for each pair a line with layer -1, which takes all layers together:
+ * or 8, in this machine's byte order). Then each model has a line with the path of a file, and a line with the byte
+ * offsets of its layers in this file. At each offset are rows x keys numbers, a row of weights for each query. Prints a
+ * line for each pair of models and each layer, and for each pair a line with layer -1, which takes all layers together:
  *
  *     first second layer cosine divergence
  *
@@ -26,11 +26,11 @@ enum { DONE = 0, INPUT = 1, USAGE = 2, ENVIRONMENT = 4 };
 enum { MOST_MODELS = 1 << 16, MOST_LAYERS = 1 << 10, LONGEST_PATH = 1 << 12 };
 
 typedef struct maps {
-    int models, layers, keys, bytes;
-    int64_t rows;    /* number of rows of a layer */
-    float *weights;  /* [models][layers][rows][keys] */
-    double *squares; /* [models][layers] sums of squares */
-    double *entropy; /* [models][layers] sums over rows */
+    int models, layers, keys, bytes; /* bytes: of a number in the files */
+    int64_t rows;                    /* number of rows of a layer */
+    float *weights;                  /* [models][layers][rows][keys] */
+    double *squares;                 /* [models][layers] sums of squares */
+    double *entropy;                 /* [models][layers] sums over rows */
 } maps;
 
 static int print_problem(int code, const char *problem, const char *path) {
@@ -102,7 +102,7 @@ static void close_maps(maps *m) {
     free(m->entropy);
 }
 
-/* Adds the product of two layers, and the entropy of the mean of their rows. */
+/* Adds to *product the inner product of two layers, and to *mixed the entropy of the mean of their rows. */
 static void compare_layer(const maps *m, int first, int second, int layer, double *product, double *mixed) {
     const float *a = get_layer(m, first, layer), *b = get_layer(m, second, layer);
     for (size_t i = 0, count = get_layer_size(m); i < count; i++) {
@@ -117,21 +117,21 @@ static void print_line(int first, int second, int layer, double cosine, double d
 }
 
 static void compare(const maps *m, int first, int second) {
-    double product = 0, a = 0, b = 0, divergence = 0, rows = (double)m->rows;
+    double product = 0, first_squares = 0, second_squares = 0, divergence = 0, rows = (double)m->rows;
     for (int layer = 0; layer < m->layers; layer++) {
-        double own = 0, mixed = 0;
+        double layer_product = 0, mixed = 0;
         const double *squares = m->squares, *entropy = m->entropy;
         size_t i = (size_t)first * (size_t)m->layers + (size_t)layer,
                j = (size_t)second * (size_t)m->layers + (size_t)layer;
-        compare_layer(m, first, second, layer, &own, &mixed);
-        double apart = (mixed - (entropy[i] + entropy[j]) / 2) / rows;
-        print_line(first, second, layer, own / sqrt(squares[i] * squares[j]), apart);
-        product += own;
-        a += squares[i];
-        b += squares[j];
-        divergence += apart / m->layers;
+        compare_layer(m, first, second, layer, &layer_product, &mixed);
+        double layer_divergence = (mixed - (entropy[i] + entropy[j]) / 2) / rows;
+        print_line(first, second, layer, layer_product / sqrt(squares[i] * squares[j]), layer_divergence);
+        product += layer_product;
+        first_squares += squares[i];
+        second_squares += squares[j];
+        divergence += layer_divergence / m->layers;
     }
-    print_line(first, second, -1, product / sqrt(a * b), divergence);
+    print_line(first, second, -1, product / sqrt(first_squares * second_squares), divergence);
 }
 
 int main(int count, char **words) {

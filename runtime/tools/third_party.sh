@@ -4,9 +4,9 @@
 #
 #     sh third_party.sh FOLDER
 #
-# All parts come from the distribution (Debian or a derivative), whose signatures apt checks. Code that is compiled
-# comes from upstream's sources, code in Lua from the distribution's package. Nothing is installed. The folder gets its
-# name when it is complete. Exit code 4: a part cannot be fetched.
+# All parts come from the distribution (Debian or a derivative), whose signatures apt checks. dkjson
+# comes from the distribution's package, all other parts from upstream's sources. Nothing is installed. The folder gets
+# its name when it is complete. Exit code 4: a part cannot be fetched or written.
 set -u
 export LC_ALL=C
 case $1 in /*) into=$1 ;; *) into=$PWD/$1 ;; esac
@@ -37,7 +37,7 @@ repositories() {
     done 2>/dev/null | sort -u
 }
 
-# Fetches upstream's sources of a package and prints their folder.
+# Fetches upstream's sources of a package, goes to their folder, and sets version.
 unpack_source() {
     mkdir "$work/$1" "$work/$1.tar" && cd "$work/$1.tar" && fetch source --download-only --tar-only "$1" >/dev/null &&
         tar -xf "$1"_*.orig.tar.* -C "$work/$1" --strip-components=1 || fail "$1: its sources cannot be unpacked"
@@ -47,7 +47,7 @@ unpack_source() {
     cd "$work/$1" || exit 4
 }
 
-# Fetches a package and prints the folder with its files.
+# Fetches a package, goes to the folder with its files, and sets version.
 unpack_package() {
     mkdir "$work/$1" "$work/$1.deb" && cd "$work/$1.deb" && fetch download "$1" >/dev/null &&
         dpkg-deb -x "$1"_*.deb "$work/$1" || fail "$1: the package cannot be unpacked"
@@ -57,7 +57,8 @@ unpack_package() {
     cd "$work/$1" || exit 4
 }
 
-# Copies files of the folder into one of the release and adds them to its list: name, folder, licence, files.
+# carry NAME FOLDER LICENCE FILES: copies files of the current folder to a folder of the release, and adds a line to the
+# list in the release's README.md.
 carry() {
     name=$1 folder=$2 licence=$3
     shift 3

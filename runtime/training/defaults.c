@@ -18,7 +18,7 @@ typedef enum value_kind { INTEGER, LONG, NUMBER, SWITCH, LENGTHS, STEPS, BY, NOI
 static const struct {
     const char *name;
     value_kind kind;
-    size_t offset; /* offset in lh_spec */
+    size_t offset; /* offset of the field in lh_spec; STEPS: of lh_spec.train */
 } fields[] = {
     {"train.steps", LONG, offsetof(lh_spec, train.steps)},
     {"train.epochs", LONG, offsetof(lh_spec, train.epochs)},
@@ -150,6 +150,7 @@ static bool take_noise(lh_defaults *d, char *text, lh_noise *noise) {
     return list != NULL;
 }
 
+/* Parses "100,1000". */
 static bool take_steps(lh_defaults *d, char *text, lh_train_defaults *train) {
     train->keep_steps = take_list(d, text, sizeof(int64_t), &train->keep_steps_count);
     return train->keep_steps != NULL;

@@ -19,17 +19,18 @@
 #include "longhand/spec.h"
 #include "longhand/status.h"
 
-enum { LH_DEFAULTS_VERSION = 1, LH_DEFAULTS_LISTS = 5 + 2 * LH_MOST_AXES };
+enum { LH_DEFAULTS_VERSION = 1, LH_DEFAULTS_LISTS = 5 + 2 * LH_MOST_AXES /* most lists in a text */ };
 
 typedef struct lh_defaults {
     lh_spec spec;                  /* a copy of the given spec with the values of the text */
     char *text;                    /* a copy of the text, into which fields of spec point */
-    void *list[LH_DEFAULTS_LISTS]; /* [lists] lists to which fields of spec point */
+    void *list[LH_DEFAULTS_LISTS]; /* [lists] arrays of numbers to which fields of spec point */
     int lists;
 } lh_defaults;
 
 /* Parses the text of a spec; a spec without text keeps its values. LH_ERR_INPUT: the text is damaged or of another
- * version. LH_ERR_STALE: the environment variable LONGHAND_DEFAULTS is the digest of another text. Call
+ * version. LH_ERR_STALE: the environment variable LONGHAND_DEFAULTS is the digest of another text. LH_ERR_ENVIRONMENT:
+ * out of memory. Call
  * lh_defaults_close also after an error. */
 lh_status lh_defaults_open(lh_defaults *defaults, const lh_spec *spec, lh_error *error);
 void lh_defaults_close(lh_defaults *defaults);

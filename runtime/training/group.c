@@ -9,8 +9,9 @@
 
 typedef struct group {
     lh_group_advance *advance;
-    void **queue; /* [capacity], a ring */
-    int capacity, first, waiting;
+    void **queue; /* [capacity], a ring of jobs */
+    int capacity;
+    int first, waiting; /* index of the first job; number of jobs in the queue */
     pthread_mutex_t mutex;
 } group;
 

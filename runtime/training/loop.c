@@ -20,7 +20,7 @@ enum {
     STEPS_AT_ONCE = 256, /* most steps of a call of the engine */
     CHANCE_WINDOWS = 10  /* consecutive windows with an accuracy near chance after which this is reported */
 };
-static const double SECONDS_AT_ONCE = 0.1; /* most seconds of a call, approximately */
+static const double SECONDS_AT_ONCE = 0.1; /* most seconds of a call of the engine, approximately */
 static const double ABOVE_CHANCE = 0.02;   /* least accuracy above guessing that counts as learning */
 
 struct lh_loop {
@@ -80,7 +80,7 @@ static void show(lh_loop *loop, bool logged) {
     loop->training.watch(loop->training.context, view);
 }
 
-/* Shows the means of the current window. */
+/* Sets the view's means to those of the current window. */
 static void view_window(lh_loop *loop) {
     if (loop->window->steps > 0) {
         loop->view.loss = lh_window_compute_mean(loop->window, loop->window->loss);
@@ -88,7 +88,8 @@ static void view_window(lh_loop *loop) {
     }
 }
 
-/* Appends to the error of a failed step what is known of the last checkpoint. done: index of the failed step. */
+/* Appends facts of the last checkpoint to the error of a failed step. done: index of the failed step in
+ * loop->metrics. */
 static lh_status explain_failure(const lh_loop *loop, lh_status status, int done, lh_error *error) {
     lh_error first = *error;
     const lh_run *run = loop->training.run;
@@ -139,7 +140,7 @@ static lh_status run_steps(lh_loop *loop, int64_t until, lh_error *error) {
     return LH_OK;
 }
 
-/* Updates since which step the accuracy has been that of guessing. */
+/* Updates view.at_chance_since. accuracy: of the window that ends with this step. */
 static void watch_chance(lh_loop *loop, double accuracy) {
     int64_t step = loop->engine->step;
     if (accuracy > loop->spec->task->chance + ABOVE_CHANCE) loop->last_above_chance = step;
@@ -168,7 +169,7 @@ static const char *choose_during_split(const lh_spec *spec, const lh_eval_result
     return strcmp(split, "in_distribution") == 0 ? "validation" : split;
 }
 
-/* Shows the means of an evaluation by split, in the order of the results, without conditions that have no counted
+/* Sets the view's means of an evaluation by split, in the order of the results, without conditions that have no counted
  * label. */
 static void view_during(lh_loop *loop, const lh_eval_result *results, int count) {
     lh_training_view *view = &loop->view;
@@ -198,7 +199,7 @@ static void count_line(void *context, const lh_eval_result *result, int done, in
     if (!result->taken_over) window->eval_lines++;
 }
 
-/* Evaluates the current step; resumed: only conditions that eval.jsonl lacks for it. */
+/* Evaluates the current step; resumed: only conditions of which eval.jsonl has no line for this step. */
 static lh_status evaluate_during(lh_loop *loop, bool resumed, lh_error *error) {
     const lh_eval_defaults *eval = &loop->spec->eval;
     lh_eval_request request = {
@@ -265,7 +266,7 @@ static bool is_perfect(const lh_loop *loop) {
            loop->training.perfect(loop->training.context, loop->engine);
 }
 
-/* Evaluates before the first step if that is due; a resumed run finishes an evaluation that a signal interrupted. */
+/* Finishes the evaluation of a resumed run that a signal interrupted, or writes a checkpoint of step 0 that is due. */
 static lh_status start(lh_loop *loop, lh_error *error) {
     lh_status status = LH_OK;
     loop->started = true;

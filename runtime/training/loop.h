@@ -8,8 +8,8 @@
  * sampled task "validation" (training lengths, in the validation stream), "between" or "beyond". */
 typedef struct lh_during {
     const char *split;   /* static text */
-    const char *axis;    /* axis of first and last */
-    int32_t first, last; /* least and greatest value; LH_NO_VALUE: the conditions have none */
+    const char *axis;    /* name of the first axis of the conditions */
+    int32_t first, last; /* least and greatest value on this axis; LH_NO_VALUE: the conditions have none */
     double accuracy;
 } lh_during;
 
@@ -18,13 +18,15 @@ enum { LH_MOST_DURING = 3 };
 /* The state of a training for the progress callback. */
 typedef struct lh_training_view {
     int64_t step, steps;              /* finished steps, and steps in all */
-    double steps_per_second;          /* recent rate, without evaluation and set-up */
-    double loss, accuracy;            /* means over the last full window, or over the current one before that */
+    double steps_per_second;          /* recent rate of training steps alone */
+    double loss, accuracy;            /* means over the last complete window; before its end, over the window so far */
     lh_during during[LH_MOST_DURING]; /* results of the last evaluation during training */
     int during_count;
-    int64_t at_chance_since; /* step since which the training accuracy has been that of guessing; -1: it is better */
-    bool logged;             /* a metrics line was written just now */
-    const char *warning;     /* a warning to print now, at most one per training; NULL: none */
+    /* Step since which the training accuracy is that of guessing; -1: there have not been 10 windows
+     * without a better accuracy. */
+    int64_t at_chance_since;
+    bool logged;         /* a metrics line was written just now */
+    const char *warning; /* a warning to print now, at most one per training; NULL: none */
 } lh_training_view;
 
 typedef struct lh_training {
@@ -46,7 +48,7 @@ lh_status lh_loop_open(const lh_training *training, lh_engine *engine, lh_window
                        lh_error *error);
 
 /* Runs steps for about 0.1 seconds, then metrics, evaluation and checkpoints that are due. Does nothing while the
- * engine waits for the other engines of its fleet. *done: training has ended, with a checkpoint of its last step.
+ * engine waits for the other engines of its fleet. *done: training has ended, and its last step has a checkpoint.
  * LH_STOPPED: engine->stop was set, and the finished steps are saved in a checkpoint; LH_ERR_INPUT: a loss or gradient
  * is not finite. After any status but LH_OK only lh_loop_close may be called. */
 lh_status lh_loop_advance(lh_loop *loop, bool *done, lh_error *error);

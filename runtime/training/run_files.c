@@ -46,7 +46,8 @@ static void describe_machine(const lh_engine *engine, char *text, size_t size) {
              engine->device != NULL ? engine->device : "");
 }
 
-/* Writes the origin of a set of examples: a file, or the task. */
+/* Writes the origin of a set of examples (a file, or the task), its digest, and its numbers of examples and masked
+ * labels. */
 static void put_set(const lh_dataset *set, const char *name, lh_json *data) {
     char key[32];
     lh_json_string(data, name, set->path);
@@ -96,7 +97,7 @@ static void put_train_lengths(const lh_corpus *corpus, lh_json *json, FILE *out)
     putc(']', out);
 }
 
-/* The end of a run. Functions get NULL instead while the run is in progress. */
+/* The end of a run; NULL in calls of the following functions: the run is in progress. */
 typedef struct ending {
     const char *time;
     int exit_code;
@@ -290,7 +291,7 @@ lh_status lh_run_read_ending(const lh_run *run, int *exit_code, int64_t *step, l
 
 void lh_run_release(lh_run *run) { lh_unlock_directory(run->lock); }
 
-/* Appends a warning to a note. */
+/* Appends a text to a note, on a new line after "warning: " unless the note is empty. */
 __attribute__((format(printf, 2, 3))) static void add_note(lh_error *note, const char *format, ...) {
     size_t used = strlen(note->text), space = sizeof note->text - used;
     va_list arguments;
@@ -393,8 +394,8 @@ lh_status lh_run_resume(lh_run *run, lh_engine *engine, lh_window *window, bool 
     return status;
 }
 
-/* Syncs the logs, before a checkpoint relies on their lines. Their directory entries are synced with the checkpoint's,
- * at the latest before its rename. */
+/* Syncs the logs, before a checkpoint relies on their lines. The directory entries of the logs are synced before
+ * the checkpoint is renamed. */
 static lh_status sync_logs(const lh_run *run, lh_error *error) {
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < LOGS; i++) status = lh_sync_file(get_log_path(run, i), error);
@@ -424,7 +425,7 @@ lh_status lh_run_close(lh_run *run, int exit_code, const lh_window *window, lh_e
     char time[32];
     write_now(time);
     ending end = {time, exit_code, run->engine->step, window};
-    lh_status status = sync_logs(run, error); /* evaluations follow the last checkpoint */
+    lh_status status = sync_logs(run, error); /* eval.jsonl may have lines after the last checkpoint */
     if (status == LH_OK) status = write_facts(run, &end, error);
     lh_run_release(run);
     return status;

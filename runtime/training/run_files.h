@@ -30,8 +30,8 @@ typedef struct lh_run {
     int overfit;             /* number of training examples of --overfit; 0: an ordinary run */
     int64_t refused_from;    /* a checkpoint of this step or later is refused; 0: no limit */
     const lh_engine *engine; /* for run.json; must exist until lh_run_close */
-    /* Fields set by lh_run_claim: */
-    char directory[LH_PATH_MAX];
+    /* Fields set by lh_run_claim and the following functions: */
+    char directory[LH_PATH_MAX];                                                              /* the run's folder */
     char metrics[LH_PATH_MAX + 64], evaluations[LH_PATH_MAX + 64], windows[LH_PATH_MAX + 64]; /* paths of these files */
     char started[32];        /* time at which lh_run_begin was called */
     int lock;                /* handle of the lock */
@@ -41,7 +41,7 @@ typedef struct lh_run {
 } lh_run;
 
 /* Creates and locks the folder. LH_ERR_INPUT: the path below run->root has a symbolic link, which may lead to another
- * user's files, or start is LH_RUN_FRESH and the folder has a checkpoint. After any error nothing is changed and
+ * user's files, or start is LH_RUN_FRESH and the folder has a checkpoint. After any error no file is changed and
  * nothing is locked; run->lock is LH_LOCK_HELD if another process has the lock. */
 lh_status lh_run_claim(lh_run *run, lh_run_start start, lh_error *error);
 
@@ -52,15 +52,16 @@ lh_status lh_run_begin(lh_run *run, lh_run_start start, lh_error *error);
 /* Whether the claimed folder has a checkpoint, valid or not. */
 bool lh_run_has_checkpoint(const lh_run *run);
 
-/* Reads from run.json of a claimed folder the exit code of its run, -1 if it has not ended, and the run's last step. */
+/* Reads from run.json of a claimed folder the exit code of the run and its last step; -1 and 0: the run has not ended,
+ * or there is no run.json. */
 lh_status lh_run_read_ending(const lh_run *run, int *exit_code, int64_t *step, lh_error *error);
 
 /* Unlocks a claimed folder without changing its files. */
 void lh_run_release(lh_run *run);
 
 /* Loads the newest checkpoint into the engine and truncates metrics.jsonl, eval.jsonl and window.jsonl to its step.
- * Without a checkpoint *found is false and the files are emptied. note gets remarks for the user. Call it before
- * lh_run_begin; if the checkpoint is refused, no file changes. */
+ * Without a checkpoint *found is false and the files are emptied. note gets warnings for the user. Call this function
+ * before lh_run_begin; if the checkpoint is refused, no file changes. */
 lh_status lh_run_resume(lh_run *run, lh_engine *engine, lh_window *window, bool *found, lh_error *note,
                         lh_error *error);
 

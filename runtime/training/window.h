@@ -19,7 +19,7 @@ typedef struct lh_window_epoch {
 typedef struct lh_window {
     int64_t steps;  /* number of steps in the window */
     int64_t masked; /* steps without a counted label, which are in no mean of loss, accuracy and exact_match */
-    /* Sums over steps. */
+    /* Sums over the window's steps; `clipped` is the number of clipped steps. */
     double loss, accuracy, exact_match, gradient_norm, clipped, parameter_norm, update_norm;
     double seconds; /* time of all steps of the run so far, including those before this window */
     /* Numbers of lines in metrics.jsonl and eval.jsonl; -1: a loaded window did not record them. */
@@ -33,7 +33,8 @@ void lh_window_add(lh_window *window, const lh_step_metrics *metrics);
 /* Adds step number `step`, from 1, to its epoch; batches: batches per epoch. */
 void lh_window_add_to_epoch(lh_window *window, const lh_step_metrics *metrics, int64_t step, int64_t batches);
 
-/* The mean of loss, accuracy or exact_match over the steps with a counted label; NAN: there is no such step. */
+/* The mean over the steps with a counted label; sum: the window's loss, accuracy or exact_match. NAN: there is no such
+ * step. */
 double lh_window_compute_mean(const lh_window *window, double sum);
 
 /* Begins the next window; seconds, lines and the epoch go on. */
