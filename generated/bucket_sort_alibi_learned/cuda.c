@@ -49,9 +49,9 @@ typedef struct layer_state {
     reals output; /* [rows][WIDTH] input of the next layer */
 } layer_state;
 
-/* Number of sequences whose pairs' gradients are stored at a time: enough that all threads have work. */
-INLINE int pair_sequences(int sequences, int T) {
-    const int enough = (4 * 256 + HEADS * T - 1) / (HEADS * T);
+/* Number of sequences whose pairs' gradients are stored at a time: enough for four keys of a head per thread. */
+INLINE int pair_sequences(int sequences, int keys) {
+    const int enough = (4 * 256 + HEADS * keys - 1) / (HEADS * keys);
     return enough < sequences ? enough : sequences;
 }
 
@@ -116,9 +116,9 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
     return used;
 }
 
-/* Tables that the score reads in the pair loop; all sequences of a batch share them, and they are made once per step. A
- * table by query - key starts T - 1 elements before its pointer. Their gradients, which pair loops sum, have the same
- * layout. */
+/* Tables that the score reads in loops over pairs of queries and keys. They are made once per step, for all sequences
+ * of its batch. A table by query - key starts T - 1 elements before its pointer. Their gradients, which these loops
+ * sum, have the same layout. */
 typedef struct score_tables {
     int distances; /* 2 T - 1: elements of one head by query - key or query + key */
     reals by_distance; /* [HEADS][query - key] */
@@ -197,7 +197,7 @@ extern const lh_cuda_image longhand_images_bucket_sort_alibi_learned[];
 
 extern const lh_cuda_program longhand_cuda_bucket_sort_alibi_learned;
 const lh_cuda_program longhand_cuda_bucket_sort_alibi_learned = {
-        .source_digest = "0f56de44ccfdb262",
+        .source_digest = "130d7dd5b7b694b0",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_bucket_sort_alibi_learned",

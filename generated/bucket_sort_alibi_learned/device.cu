@@ -1080,9 +1080,9 @@ typedef struct layer_state {
     reals output; /* [rows][WIDTH] input of the next layer */
 } layer_state;
 
-/* Number of sequences whose pairs' gradients are stored at a time: enough that all threads have work. */
-INLINE int pair_sequences(int sequences, int T) {
-    const int enough = (4 * 256 + HEADS * T - 1) / (HEADS * T);
+/* Number of sequences whose pairs' gradients are stored at a time: enough for four keys of a head per thread. */
+INLINE int pair_sequences(int sequences, int keys) {
+    const int enough = (4 * 256 + HEADS * keys - 1) / (HEADS * keys);
     return enough < sequences ? enough : sequences;
 }
 
@@ -1147,9 +1147,9 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
     return used;
 }
 
-/* Tables that the score reads in the pair loop; all sequences of a batch share them, and they are made once per step. A
- * table by query - key starts T - 1 elements before its pointer. Their gradients, which pair loops sum, have the same
- * layout. */
+/* Tables that the score reads in loops over pairs of queries and keys. They are made once per step, for all sequences
+ * of its batch. A table by query - key starts T - 1 elements before its pointer. Their gradients, which these loops
+ * sum, have the same layout. */
 typedef struct score_tables {
     int distances; /* 2 T - 1: elements of one head by query - key or query + key */
     reals by_distance; /* [HEADS][query - key] */
@@ -1289,6 +1289,7 @@ NOINLINE void begin_step(void) {
  * table) and goes through its pairs, so every sum belongs to one thread and has a fixed order. Weights are not stored:
  * the backward pass recomputes each from the largest score of its query and the inverse of the query's sum. */
 
+/* A head of a sequence in a layer. */
 typedef struct head {
     const real *query, *key, *value; /* rows of token 0; HEAD_WIDTH channels each, QUERY_STRIDE apart */
     const score_tables *score;
@@ -1442,7 +1443,7 @@ NOINLINE void attend_keys(int first, int count) {
     __syncthreads();
 }
 
-/* The gradients of the layer's tables. */
+/* The gradients of the tables that the layer reads. */
 INLINE score_tables find_score_gradients(void) {
     score_tables d;
     size_t used = 0;
@@ -1450,9 +1451,9 @@ INLINE score_tables find_score_gradients(void) {
     return d;
 }
 
-/* Sums the gradients of a shard's pairs, which attend_keys has stored, for each difference query - key. A thread owns
- * a difference and goes through its pairs, sequence after sequence; adjacent threads read the same queries at the same
- * time. */
+/* Adds, for each difference query - key, the gradients of the pairs of `sequences` sequences, from `first` on, which
+ * attend_keys has stored. A thread owns a difference in a head and goes through its pairs, sequence after sequence;
+ * adjacent threads read the same queries at the same time. */
 NOINLINE void attend_by_distance(int first, int sequences) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
@@ -1478,10 +1479,11 @@ NOINLINE void attend_by_distance(int first, int sequences) {
 /* Computes the gradients of queries, keys and values in the workspace, and of the tables that this layer reads. */
 INLINE void attend_backward(void) {
     attend_queries();
-    const int sequences = block()->sequences, T = block()->view.T;
+    const int sequences = block()->sequences;
+    const int most = pair_sequences(sequences, block()->view.T);
     int first = 0;
     do {
-        const int left = sequences - first, most = pair_sequences(sequences, T), count = left < most ? left : most;
+        const int left = sequences - first, count = left < most ? left : most;
         attend_keys(first, count);
         attend_by_distance(first, count);
         __syncthreads();

@@ -1141,6 +1141,7 @@ INLINE block_state *block(void) { return (block_state *)(staging() + STAGING); }
  * and goes through its pairs, so every sum belongs to one thread and has a fixed order. Weights are not stored: the
  * backward pass recomputes each from the largest score of its query and the inverse of the query's sum. */
 
+/* A head of a sequence in a layer. */
 typedef struct head {
     const real *query, *key, *value; /* rows of token 0; HEAD_WIDTH channels each, QUERY_STRIDE apart */
     int T;

@@ -57,9 +57,9 @@ typedef struct layer_state {
     reals output; /* [rows][WIDTH] input of the next layer */
 } layer_state;
 
-/* Number of sequences whose pairs' gradients are stored at a time: enough that all threads have work. */
-INLINE int pair_sequences(int sequences, int T) {
-    const int enough = (4 * 256 + HEADS * T - 1) / (HEADS * T);
+/* Number of sequences whose pairs' gradients are stored at a time: enough for four keys of a head per thread. */
+INLINE int pair_sequences(int sequences, int keys) {
+    const int enough = (4 * 256 + HEADS * keys - 1) / (HEADS * keys);
     return enough < sequences ? enough : sequences;
 }
 
@@ -233,7 +233,7 @@ extern const lh_cuda_image longhand_images_reverse_string_rand_relative[];
 
 extern const lh_cuda_program longhand_cuda_reverse_string_rand_relative;
 const lh_cuda_program longhand_cuda_reverse_string_rand_relative = {
-        .source_digest = "a070305310fa68d7",
+        .source_digest = "77f2d9c8d29dd51b",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_reverse_string_rand_relative",

@@ -1124,9 +1124,9 @@ typedef struct layer_state {
     reals output; /* [rows][WIDTH] input of the next layer */
 } layer_state;
 
-/* Number of sequences whose pairs' gradients are stored at a time: enough that all threads have work. */
-INLINE int pair_sequences(int sequences, int T) {
-    const int enough = (4 * 256 + HEADS * T - 1) / (HEADS * T);
+/* Number of sequences whose pairs' gradients are stored at a time: enough for four keys of a head per thread. */
+INLINE int pair_sequences(int sequences, int keys) {
+    const int enough = (4 * 256 + HEADS * keys - 1) / (HEADS * keys);
     return enough < sequences ? enough : sequences;
 }
 
@@ -1280,13 +1280,13 @@ INLINE int relative_distance(const step_view *v, int set, int x) {
 
 /* Computes the sinusoids of the sets' signed distances: sines are odd, cosines even. */
 INLINE void make_codes(const step_view *v, int first, int stride) {
-    const int room = distance_count(v->T, v->T);
+    const int most_rows = distance_count(v->T, v->T);
     for (int set = 0; set < RELATIVE_SETS; set++) {
         const int count = row_count(v);
         for (int e = first; e < count * WIDTH; e += stride) {
             const int c = e % WIDTH, distance = relative_distance(v, set, e / WIDTH);
             const real code = v->tables[distance < 0 ? -distance : distance].sinusoid[c];
-            v->shared.codes[(size_t)set * room * WIDTH + e] = distance < 0 && c < WIDTH / 2 ? -code : code;
+            v->shared.codes[(size_t)set * most_rows * WIDTH + e] = distance < 0 && c < WIDTH / 2 ? -code : code;
         }
     }
 }
@@ -1294,13 +1294,13 @@ INLINE void make_codes(const step_view *v, int first, int stride) {
 /* Computes up to TILE rows of layer l, from row `first` on, head by head, and their products with the position
  * bias. */
 NOINLINE void make_rows(const step_view *v, int l, int first) {
-    const int room = distance_count(v->T, v->T), count = row_count(v), here = min(count - first, (int)TILE);
+    const int most_rows = distance_count(v->T, v->T), count = row_count(v), here = min(count - first, (int)TILE);
     const size_t of_head = first;
     const real *bias = v->p->layer[l].position_bias;
-    real *rows = v->shared.rows + (size_t)l * room * WIDTH + of_head * HEAD_WIDTH;
-    real *row_bias = v->shared.row_bias + (size_t)l * room * HEADS + of_head;
-    product_tiles(1, 1, here, WIDTH, WIDTH, COLUMNS, v->shared.codes + ((size_t)l * room + first) * WIDTH, WIDTH, ROWS,
-            v->p->layer[l].relative, WIDTH, FINISH_BY_HEAD, NULL, rows, count);
+    real *rows = v->shared.rows + (size_t)l * most_rows * WIDTH + of_head * HEAD_WIDTH;
+    real *row_bias = v->shared.row_bias + (size_t)l * most_rows * HEADS + of_head;
+    product_tiles(1, 1, here, WIDTH, WIDTH, COLUMNS, v->shared.codes + ((size_t)l * most_rows + first) * WIDTH, WIDTH,
+            ROWS, v->p->layer[l].relative, WIDTH, FINISH_BY_HEAD, NULL, rows, count);
     bias_rows(HEAD_WIDTH, WIDTH, here, count, LOGIT_SCALE, rows, bias, row_bias);
 }
 
@@ -1324,11 +1324,12 @@ NOINLINE void begin_step(void) {
  * table) and goes through its pairs, so every sum belongs to one thread and has a fixed order. Weights are not stored:
  * the backward pass recomputes each from the largest score of its query and the inverse of the query's sum. */
 
+/* A head of a sequence in a layer. */
 typedef struct head {
     const real *query, *key, *value; /* rows of token 0; HEAD_WIDTH channels each, QUERY_STRIDE apart */
     const real *rows; /* the row of query - key = 0; rows are HEAD_WIDTH apart */
-    const real *row_bias; /* products of the rows with the position bias, in the order of rows */
-    const real *key_bias; /* [T] products of the keys with the content bias */
+    const real *row_bias; /* products of the rows with the position bias, times LOGIT_SCALE, in the order of rows */
+    const real *key_bias; /* [T] products of the keys with the content bias, times LOGIT_SCALE */
     int T;
 } head;
 
@@ -1514,9 +1515,9 @@ NOINLINE void attend_keys(int first, int count) {
     __syncthreads();
 }
 
-/* Sums the gradients of a shard's pairs, which attend_keys has stored, for each difference query - key. A thread owns
- * a difference and goes through its pairs, sequence after sequence; adjacent threads read the same queries at the same
- * time. */
+/* Adds, for each difference query - key, the gradients of the pairs of `sequences` sequences, from `first` on, which
+ * attend_keys has stored. A thread owns a difference in a head and goes through its pairs, sequence after sequence;
+ * adjacent threads read the same queries at the same time. */
 NOINLINE void attend_by_distance(int first, int sequences) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
@@ -1550,10 +1551,11 @@ NOINLINE void attend_by_distance(int first, int sequences) {
 /* Computes the gradients of queries, keys and values in the workspace, and of the tables that this layer reads. */
 INLINE void attend_backward(layer_parameters *g) {
     attend_queries();
-    const int sequences = block()->sequences, T = block()->view.T;
+    const int sequences = block()->sequences;
+    const int most = pair_sequences(sequences, block()->view.T);
     int first = 0;
     do {
-        const int left = sequences - first, most = pair_sequences(sequences, T), count = left < most ? left : most;
+        const int left = sequences - first, count = left < most ? left : most;
         attend_keys(first, count);
         attend_by_distance(first, count);
         __syncthreads();
@@ -1920,13 +1922,15 @@ NOINLINE void end_tables(parameters *g) {
     table_sums sums;
     size_t used = 0;
     lay_out_sums(&sums, v->shared.sums, &used, v->T);
-    const int room = distance_count(v->T, v->T);
+    const int most_rows = distance_count(v->T, v->T);
     for (int l = t->rank; l < LAYERS; l += t->blocks) {
         const int count = row_count(v);
-        real *drows = sums.rows + (size_t)l * room * WIDTH, *row_sums = sums.row_sums + (size_t)l * room * HEADS;
+        real *drows = sums.rows + (size_t)l * most_rows * WIDTH,
+                *row_sums = sums.row_sums + (size_t)l * most_rows * HEADS;
         position_bias_grad(HEAD_WIDTH, WIDTH, count, 0, LOGIT_SCALE, v->p->layer[l].position_bias,
-                v->shared.rows + (size_t)l * room * WIDTH, row_sums, drows, g->layer[l].position_bias);
-        product_gradient(WIDTH, WIDTH, count, v->shared.codes + (size_t)l * room * WIDTH, drows, g->layer[l].relative);
+                v->shared.rows + (size_t)l * most_rows * WIDTH, row_sums, drows, g->layer[l].position_bias);
+        product_gradient(WIDTH, WIDTH, count, v->shared.codes + (size_t)l * most_rows * WIDTH, drows,
+                g->layer[l].relative);
     }
 }
 

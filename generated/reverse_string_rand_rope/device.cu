@@ -626,10 +626,10 @@ INLINE void add_channels(const int count, real *x, real factor, const real *y) {
     for (int d = 0; d < count; d++) x[d] += factor * y[d];
 }
 
-/* Rotates four channels of a row, pairs of channels by the angles of `turn`, whose sines lie `period` elements after
+/* Rotates four channels at `at`, two pairs, by the angles of `cosines`, whose signed sines lie `period` elements after
  * the cosines; direction -1: backward. */
-INLINE void rotate_quad(real *at, const real *turn, const int period, int direction) {
-    const quad x = *(const quad *)at, cosine = *(const quad *)turn, sine = *(const quad *)(turn + period);
+INLINE void rotate_quad(real *at, const real *cosines, const int period, int direction) {
+    const quad x = *(const quad *)at, cosine = *(const quad *)cosines, sine = *(const quad *)(cosines + period);
     quad y;
 #pragma unroll
     for (int i = 0; i < 4; i++) y.v[i] = x.v[i] * cosine.v[i] + direction * (x.v[i ^ 1] * sine.v[i]);
@@ -1164,6 +1164,7 @@ INLINE block_state *block(void) { return (block_state *)(staging() + STAGING); }
  * and goes through its pairs, so every sum belongs to one thread and has a fixed order. Weights are not stored: the
  * backward pass recomputes each from the largest score of its query and the inverse of the query's sum. */
 
+/* A head of a sequence in a layer. */
 typedef struct head {
     const real *query, *key, *value; /* rows of token 0; HEAD_WIDTH channels each, QUERY_STRIDE apart */
     int T;
@@ -1384,8 +1385,8 @@ NOINLINE void rotate(int direction, real *rotated) {
     is_global(rotated);
     for (int q = threadIdx.x; q < count; q += THREADS) {
         const int row = q / row_quads, c = q % row_quads * 4;
-        const real *turn = v->tables[position[row % v->T]].rotation + c % ROTATION_PERIOD;
-        rotate_quad(rotated + row * QUERY_STRIDE + c, turn, ROTATION_PERIOD, direction);
+        const real *cosines = v->tables[position[row % v->T]].rotation + c % ROTATION_PERIOD;
+        rotate_quad(rotated + row * QUERY_STRIDE + c, cosines, ROTATION_PERIOD, direction);
     }
     __syncthreads();
 }

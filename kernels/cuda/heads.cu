@@ -90,10 +90,10 @@ INLINE void bias_rows(const int head_width, const int columns, int here, int cou
     }
 }
 
-/* Rotates four channels of a row, pairs of channels by the angles of `turn`, whose sines lie `period` elements after
+/* Rotates four channels at `at`, two pairs, by the angles of `cosines`, whose signed sines lie `period` elements after
  * the cosines; direction -1: backward. */
-INLINE void rotate_quad(real *at, const real *turn, const int period, int direction) {
-    const quad x = *(const quad *)at, cosine = *(const quad *)turn, sine = *(const quad *)(turn + period);
+INLINE void rotate_quad(real *at, const real *cosines, const int period, int direction) {
+    const quad x = *(const quad *)at, cosine = *(const quad *)cosines, sine = *(const quad *)(cosines + period);
     quad y;
 #pragma unroll
     for (int i = 0; i < 4; i++) y.v[i] = x.v[i] * cosine.v[i] + direction * (x.v[i ^ 1] * sine.v[i]);

@@ -7,7 +7,7 @@
 % end
 % for _, family in ipairs(attentions) do
 % if family.ranged then
-% slot("turn", family.on_device)
+% slot("rotation_functions", family.on_device)
 % include("attention/cuda/attend_one.tpl", family.on_device)
 % end
 % end

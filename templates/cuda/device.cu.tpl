@@ -59,7 +59,7 @@ enum {
 
 % include("cuda/embed_grad.tpl", embedding)
 % end
-% slot("turn", family.on_device) % for _, family in ipairs(attentions)
+% slot("rotation_functions", family.on_device) % for _, family in ipairs(attentions)
 
 % paragraph(f.template, f) % for _, f in ipairs(device.rows)
 % include("cuda/loss.tpl")

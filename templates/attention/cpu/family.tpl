@@ -66,7 +66,7 @@ static void lay_out_${name}_kept(${name}_kept *kept, char *memory, size_t *used,
     kept->step = ${keeping} ? ${name}_group_weights(${S}) : 0;
     kept->weights = ${unless}take(memory, used, (${keeping} ? heads * groups : 1) * ${name}_group_weights(${S}) * sizeof(real));
 % end
-    % slot("kept_room")
+    % slot("lay_out_kept")
 % if terms.normalised then
     kept->inverse_sum = take(memory, used, (train ? heads * groups : groups) * LANES * sizeof(real));
     kept->sum_step = train ? groups * LANES : 0;

@@ -9,7 +9,7 @@ typedef struct ${name}_queries {
 INLINE void load_${name}_queries(const ${name}_head *head, int first, const real *restrict query,
         ${name}_queries *group) {
     const int T = ${row_count};
-    % slot("load_room")
+    % slot("load_begin")
     load_columns(${PREFIX}HEAD_WIDTH, T, ${row_of_first}, ${PREFIX}QUERY_STRIDE, query, ${scale},
             ${terms.biases and "group->content" or "group->query"});
     % slot("load")
@@ -22,7 +22,7 @@ INLINE void load_${name}_queries(const ${name}_head *head, int first, const real
 % else
 /* sum [N] = the scaled logits of a group with N keys, from j on. key: row 0 of the head's keys. */
 INLINE void ${name}_logits(const int N, const ${name}_queries *group, const real *restrict key, int j, vector *sum) {
-    % slot("logits_room")
+    % slot("logits_begin")
     key += j * ${K};
     % slot("logits") % if terms.beside
     dot_rows(${PREFIX}HEAD_WIDTH, N, group->query, ${K}, key, sum); % else

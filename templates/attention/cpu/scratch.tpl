@@ -20,7 +20,7 @@ typedef struct ${name}_scratch {
 
 static void lay_out_${name}_scratch(${name}_scratch *scratch, char *memory, size_t *used, ${length_words}, bool train) {
     size_t groups = (size_t)(round_up(T, LANES) / LANES);
-    % slot("room")
+    % slot("lay_out_scratch")
     if (!train) return;
 % if recomputed and recomputed.always then
     groups = ${PREFIX}RECOMPUTED_QUERIES / LANES;
@@ -31,7 +31,7 @@ static void lay_out_${name}_scratch(${name}_scratch *scratch, char *memory, size
         scratch->weights = take(memory, used, groups * ${name}_group_weights(T) * sizeof(real));
     }
 % end
-    % slot("room_of_training")
+    % slot("lay_out_training")
     size_t dlogits = ${zeros}${twice}groups * ${name}_group_${of_dlogits}(${S});
     size_t rows = (size_t)T * ${terms.vectors} * ${PREFIX}HEAD_WIDTH${within and " + LANES" or ""};
     scratch->dlogits = take(memory, used, dlogits * sizeof(real));

@@ -1,7 +1,7 @@
 % local sides = { key_count = attends.keys }
-/* Sums the gradients of a shard's pairs, which attend_keys has stored, for each difference query - key. A thread owns
- * a difference and goes through its pairs, sequence after sequence; adjacent threads read the same queries at the same
- * time. */
+/* Adds, for each difference query - key, the gradients of the pairs of `sequences` sequences, from `first` on, which
+ * attend_keys has stored. A thread owns a difference in a head and goes through its pairs, sequence after sequence;
+ * adjacent threads read the same queries at the same time. */
 NOINLINE void ${prefix}attend_by_distance(int first, int sequences) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;

@@ -2,11 +2,11 @@
 INLINE void ${prefix}attend_backward(${attends.gradients_type} *g) {
     ${prefix}attend_queries();
 % if attends.pairs then
-    const int sequences = block()->sequences, T = block()->view.${attends.S};
+    const int sequences = block()->sequences;
+    const int most = ${prefix}pair_sequences(sequences, block()->view.${attends.S});
     int first = 0;
     do {
-        const int left = sequences - first, most = ${prefix}pair_sequences(sequences, T),
-                count = left < most ? left : most;
+        const int left = sequences - first, count = left < most ? left : most;
         ${prefix}attend_keys(first, count);
         ${prefix}attend_by_distance(first, count);
         __syncthreads();

@@ -1,3 +1,4 @@
+% -- begin, end: bounds of the rows on the other side (keys of queries, queries of keys) that the warp's rows see.
 % if terms.spans then
 int begin = ${count}, end = 0;
 #pragma unroll

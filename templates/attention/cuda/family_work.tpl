@@ -1,7 +1,7 @@
 % if attends.pairs then
-/* Number of sequences whose pairs' gradients are stored at a time: enough that all threads have work. */
-INLINE int ${prefix}pair_sequences(int sequences, int T) {
-    const int enough = (4 * ${cuda.threads} + ${PREFIX}HEADS * T - 1) / (${PREFIX}HEADS * T);
+/* Number of sequences whose pairs' gradients are stored at a time: enough for four keys of a head per thread. */
+INLINE int ${prefix}pair_sequences(int sequences, int keys) {
+    const int enough = (4 * ${cuda.threads} + ${PREFIX}HEADS * keys - 1) / (${PREFIX}HEADS * keys);
     return enough < sequences ? enough : sequences;
 }
 

@@ -1,3 +1,4 @@
+% -- The body of pass_fragments.tpl for queries: finds the largest scores, then sums weights and weighted values.
 % local is_scaled = attends.rounded == "true" -- the product that stores rounded queries scales them
 % local scale = is_scaled and "1" or PREFIX .. "LOGIT_SCALE" .. attends.to_log2
 % slot("unless_training")
@@ -23,7 +24,7 @@ for (int at = begin; at < end; at += TILE_COLUMNS) {
 #pragma unroll
     for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) largest[e / 2] = fmax(largest[e / 2], score[e / 4][e % 4]);
 }
-real start_score[2 * ${PREFIX}GROUPS]; % if not terms.scaled
+real start_score[2 * ${PREFIX}GROUPS]; /* sums of scores begin with -largest, so that weights are at most 1 */ % if not terms.scaled
 #pragma unroll
 for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
     largest[r] = tile_row_largest(largest[r]);

@@ -1,6 +1,7 @@
-% local of_pair, less = terms.spans and "of_pair" or "weight", terms.scaled and " + first_logit[of]" or ""
+% -- The gradients of a pair's score and logit (dscore, dlogit), from element e of a tile of logits and of dweights.
+% local of_pair, less = terms.spans and "of_pair" or "weight", terms.scaled and " + start_logit[lane_query]" or ""
 % local dweight = "dweights[e / 4][e % 4]"
-% dweight = terms.drops and ("(%s + first_dweight[of])"):format(inline("gradient_of_weight", dweight)) or dweight
+% dweight = terms.drops and ("(%s + start_dweight[lane_query])"):format(inline("gradient_of_weight", dweight)) or dweight
 const real logit = logits[e / 4][e % 4]; % if terms.scaled
 const real score = LOG2E * (${inline("score", "logit")}); % if terms.scaled
 const real score = logits[e / 4][e % 4]; % else

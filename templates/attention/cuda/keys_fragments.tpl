@@ -1,3 +1,4 @@
+% -- The body of pass_fragments.tpl for keys, which have rows of their own; `starts`: see queries_fragments.tpl.
 % local is_scaled = attends.rounded == "true"
 % local scale = is_scaled and "1" or PREFIX .. "LOGIT_SCALE" .. attends.to_log2
 % local scale_of_gradient = not is_scaled and PREFIX .. "LOGIT_SCALE" or terms.scaled and "1" or "1 / LOG2E"
@@ -19,24 +20,24 @@ for (int from = begin; from < end; from += STEP) {
 #pragma unroll
     for (int n = 0; n < DEPTH; n++) {
         const int at = from + n * TILE_COLUMNS, query = min(at + tile_row(), T - 1);
-        real logits[${PREFIX}GROUPS][4], dweights[${PREFIX}GROUPS][4], first_logit[2], first_dweight[2];
+        real logits[${PREFIX}GROUPS][4], dweights[${PREFIX}GROUPS][4], start_logit[2], start_dweight[2];
 #pragma unroll
         for (int c = 0; c < 2; c++) {
             const int of_query = at + tile_column() + c;
             const couple start = *(const couple *)row_of(starts, min(of_query, T - 1), 2);
-            first_logit[c] = of_query < T ? start.v[0] : (real)-1e30; /* queries beyond the last one have no weight */
-            first_dweight[c] = start.v[1];
+            start_logit[c] = of_query < T ? start.v[0] : (real)-1e30; /* queries beyond the last one have no weight */
+            start_dweight[c] = start.v[1];
         }
         begin_with_zero(${PREFIX}GROUPS, logits); % if terms.scaled
-        begin_with_columns(${PREFIX}GROUPS, first_logit, logits); % else
+        begin_with_columns(${PREFIX}GROUPS, start_logit, logits); % else
         begin_with_zero(${PREFIX}GROUPS, dweights); % if terms.drops
-        begin_with_columns(${PREFIX}GROUPS, first_dweight, dweights); % else
+        begin_with_columns(${PREFIX}GROUPS, start_dweight, dweights); % else
         multiply_heads(${PREFIX}GROUPS, ${attends.rounded}, rows, row_of(queries, query, ${PREFIX}QUERY_STRIDE), ${PREFIX}HEAD_WIDTH,
                 ${scale}, logits);
         multiply_heads(${PREFIX}GROUPS, ${attends.rounded_out}, value_rows, row_of(douts, query, WIDTH), ${PREFIX}HEAD_WIDTH, 1, dweights);
 #pragma unroll
         for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) {
-            const int place = at + tile_column() + e % 2, of = e % 2;
+            const int place = at + tile_column() + e % 2, lane_query = e % 2;
             const int i = min(place, T - 1);
             const int j = key[e / 2];
             % include("attention/cuda/gradient_fragments.tpl")

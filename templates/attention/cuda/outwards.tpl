@@ -1,7 +1,8 @@
-/* Geometric self-attention of a shard. A thread has one query of one head and visits its keys outwards: at every
- * distance the key to the right, then the key to the left. In the backward pass it visits them again, stores the values
- * of its pairs, and visits them a third time, inwards; afterwards a thread has one key. Every sum belongs to one thread
- * and has a fixed order. */
+% local shares = attends.head_lanes > 1 and " HEAD_LANES threads share the channels of a head." or ""
+/* Geometric self-attention of a shard. A thread has one query of one head and visits the keys outwards: at every
+ * distance the key to the right, then the key to the left. In the backward pass the thread visits the keys again, stores
+ * the values of its pairs, and visits the keys a third time, inwards; then a thread has one key. Every sum belongs to one
+ * thread and has a fixed order.${shares} */
 
 % slot("constants")
 % include("attention/cuda/head.tpl")
@@ -92,9 +93,9 @@ typedef struct ${prefix}return_walk {
 } ${prefix}return_walk;
 
 /* Visits key j on the walk inwards. S is the chance that no key before it matches, P the chance that it matches, A = S P
- * its weight, S' = S (1 - P) the chance for farther keys. dunmatched is dS' at first, and dP = S (dA - dS'). Then it
- * becomes dS = P dA + (1 - P) dS', for the nearer keys. pairs has 1 - P of each pair and gets the gradient of its
- * logit. */
+ * its weight, S' = S (1 - P) the chance for farther keys. Before the visit, dunmatched is dS'; dP = S (dA - dS'). After
+ * the visit, dunmatched is dS = P dA + (1 - P) dS', for the nearer keys. pairs has 1 - P of each pair, which this
+ * function replaces by the gradient of the pair's logit. */
 INLINE void ${prefix}visit_inwards(const ${prefix}head *a, int i, int j, const real *weights, real *pairs,
         ${prefix}return_walk *m) {
     const size_t place = pair_place(i, j, a->T);
@@ -115,7 +116,7 @@ INLINE void ${prefix}visit_inwards(const ${prefix}head *a, int i, int j, const r
 /* Computes the gradients of the queries of `count` sequences, from `first` on, and of their pairs. */
 NOINLINE void ${prefix}attend_queries(int first, int count) {
     % include("attention/cuda/opening.tpl")
-    const int T = v->${attends.T}, numbers = sequences * ${PREFIX}HEADS * T;
+    const int T = v->${attends.T}, queries = sequences * ${PREFIX}HEADS * T;
     for (int task = first * ${PREFIX}HEADS * T + ${attends.first_task}; task < (first + count) * ${PREFIX}HEADS * T; task += ${attends.tasks}) {
         const int i = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS;
         const ${prefix}head a = ${prefix}make_head(v, l, s, NULL, sequence, h);
@@ -137,7 +138,7 @@ NOINLINE void ${prefix}attend_queries(int first, int count) {
         ${prefix}store_head(m.dquery, a.numbers.scale,
                 w->${attends.dq} + row * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH${attends.channel});
         ${attends.once}w->${prefix}query_sums[task] = dscale;
-        ${attends.once}w->${prefix}query_sums[numbers + task] = m.dright + m.dleft;
+        ${attends.once}w->${prefix}query_sums[queries + task] = m.dright + m.dleft;
         % slot("end_return")
     }
     __syncthreads();

@@ -1,3 +1,4 @@
+% -- A pass over a shard's ${lane} rows by warps. body: the template for the rows of one warp, ${lane}[] and row.
 /* ${about} */
 NOINLINE void ${prefix}${pass} {
     % include("attention/cuda/opening.tpl")

@@ -1,3 +1,5 @@
+% -- The body of pass_fragments.tpl for gradients of queries. Sums of logits begin with -log_sum, so that weights are
+% -- divided by their sum; sums of dweights begin with minus their weighted mean. `starts` has both for each query.
 % local scale = attends.rounded == "true" and "1" or PREFIX .. "LOGIT_SCALE" .. attends.to_log2
 const int channel = h * ${PREFIX}HEAD_WIDTH + part_channel();
 const real *douts = row_of(w->${attends.dout} + channel, sequence * T, WIDTH),
@@ -6,22 +8,22 @@ const real *queries = computed(a.query + part_channel()), *keys = ${cross and "c
         *values = keys + WIDTH, *key_channels = computed(a.key + tile_row());
 operand_word rows[${PREFIX}GROUPS * ${PREFIX}STEPS][4], dout[${PREFIX}GROUPS * ${PREFIX}STEPS][4];
 const real *log_sums = computed(s->${prefix}log_sum + of_head);
-real first_logit[2 * ${PREFIX}GROUPS], first_dweight[2 * ${PREFIX}GROUPS], dquery[${PREFIX}GROUPS * ${PREFIX}TILES][4];
+real start_logit[2 * ${PREFIX}GROUPS], start_dweight[2 * ${PREFIX}GROUPS], dquery[${PREFIX}GROUPS * ${PREFIX}TILES][4];
 load_groups_of_head(${PREFIX}GROUPS, ${attends.rounded}, queries, query, ${PREFIX}QUERY_STRIDE, 0, ${PREFIX}HEAD_WIDTH,
         ${scale}, rows);
 load_groups_of_head(${PREFIX}GROUPS, ${attends.rounded_out}, douts, query, WIDTH, 0, ${PREFIX}HEAD_WIDTH, 1, dout);
 clear_tiles(${PREFIX}GROUPS, ${PREFIX}HEAD_WIDTH, dquery);
 #pragma unroll
 for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
-    first_logit[r] = -*row_of(log_sums, query[r], 1);
-    first_dweight[r] = -dot_rows_of_head(${attends.rounded_out}, dout + r / 2 * ${PREFIX}STEPS, r % 2,
+    start_logit[r] = -*row_of(log_sums, query[r], 1);
+    start_dweight[r] = -dot_rows_of_head(${attends.rounded_out}, dout + r / 2 * ${PREFIX}STEPS, r % 2,
             row_of(douts, query[r], WIDTH), row_of(outs, query[r], WIDTH), ${PREFIX}HEAD_WIDTH);
 }
 real *starts = w->${prefix}starts + 2 * (of_head + row);
 #pragma unroll
 for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++)
     if (tile_column() == 0 && row + r * GROUP_ROWS / 2 < T)
-        *(couple *)(starts + r * GROUP_ROWS) = {{first_logit[r], first_dweight[r]}};
+        *(couple *)(starts + r * GROUP_ROWS) = {{start_logit[r], start_dweight[r]}};
 % include("attention/cuda/bounds_fragments.tpl")
 #pragma unroll 1
 for (int first = begin; first < end; first += STEP) {
@@ -31,17 +33,17 @@ for (int first = begin; first < end; first += STEP) {
         const int key = min(first + n * TILE_COLUMNS + tile_row(), S - 1);
         real logits[${PREFIX}GROUPS][4], dweights[${PREFIX}GROUPS][4];
         begin_with_zero(${PREFIX}GROUPS, logits); % if terms.scaled
-        begin_with_rows(${PREFIX}GROUPS, first_logit, logits); % else
+        begin_with_rows(${PREFIX}GROUPS, start_logit, logits); % else
         begin_with_zero(${PREFIX}GROUPS, dweights); % if terms.drops
-        begin_with_rows(${PREFIX}GROUPS, first_dweight, dweights); % else
+        begin_with_rows(${PREFIX}GROUPS, start_dweight, dweights); % else
         multiply_heads(${PREFIX}GROUPS, ${attends.rounded}, rows, row_of(keys, key, ${attends.key_stride}), ${PREFIX}HEAD_WIDTH, 1,
                 logits);
         multiply_heads(${PREFIX}GROUPS, ${attends.rounded}, dout, row_of(values, key, ${attends.key_stride}), ${PREFIX}HEAD_WIDTH, 1,
                 dweights);
 #pragma unroll
         for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) {
-            const int place = first + n * TILE_COLUMNS + tile_column() + e % 2, of = e / 2;
-            const int i = query[of];
+            const int place = first + n * TILE_COLUMNS + tile_column() + e % 2, lane_query = e / 2;
+            const int i = query[lane_query];
             const int j = min(place, S - 1);
             % include("attention/cuda/gradient_fragments.tpl")
             gradients[n * ${PREFIX}GROUPS + e / 4][e % 4] = dlogit;

@@ -35,8 +35,8 @@ store(weights + j * LANES, keep_where(keep, weight));
 vector dweight = keep_where(keep, dot_row(${PREFIX}HEAD_WIDTH, g, value + j * ${K}));
 vector ${gradient} = (dweight - mean) * choose(keep, weight, -weight);
 int8_t *keep; /* [LANES queries][keys] masks, 0 or -1 */ % section("scratch")
-scratch->keep = take(memory, used, LANES * (size_t)${S} + KEEP_SLACK); % section("room") % if eval_dropout
-% section("room_of_training")
+scratch->keep = take(memory, used, LANES * (size_t)${S} + KEEP_SLACK); % section("lay_out_scratch") % if eval_dropout
+% section("lay_out_training")
 scratch->keep = take(memory, used, LANES * (size_t)${S} + KEEP_SLACK); % if not eval_dropout
 % section("drop")
 ${eval_dropout and "" or "if (w->step->mode == LH_MODE_TRAIN) "}drop_${name}_weights(w, layer, s, &head);

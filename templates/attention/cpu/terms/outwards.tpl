@@ -97,12 +97,12 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
 (*q + *(const ${name}_part *)(head->content_bias + d)) % section("query_of_row")
 % section("kept_members")
 real *chances; /* the smaller of P and 1 - P, P = sigmoid(logit), with the sign of the logit; layout of the weights */
-% section("kept_room")
+% section("lay_out_kept")
 kept->chances = take(memory, used, (train ? heads * groups : 1) * ${name}_group_weights(T) * sizeof(real));
 if (kept->step) kept->chances += (size_t)groups * kept->step; % section("skip_kept")
 % section("scratch")
 real *along, *across; /* [keys and rows before and after][LANES]: workspaces `remaining` (or `sums`) and `mirrored` of geometric.h */
-% section("room")
+% section("lay_out_scratch")
 scratch->along = take(memory, used, (size_t)(T + 2) * LANES * sizeof(real));
 scratch->across = take(memory, used, (size_t)(T + 1 + LANES) * LANES * sizeof(real));
 % section("sums_types")
@@ -113,7 +113,7 @@ typedef struct ${name}_number_sums {
 } ${name}_number_sums;
 
 ${name}_number_sums *numbers[${stack.count}]; % section("sums")
-% section("sums_room")
+% section("lay_out_sums")
 for (int l = 0; l < ${stack.count}; l++) sums->numbers[l] = take(memory, used, sizeof(${name}_number_sums));
 % section("end_functions")
 static void end_${name}_numbers(const ${name}_number_sums *sums, ${stack.parameters} *g) {

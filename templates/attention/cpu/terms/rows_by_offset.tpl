@@ -103,7 +103,7 @@ for (int x = 0; x < ${name}_distance_count(${T_S}); x += ${PREFIX}KEYS) ${name}_
 for (int x = block.first_query / ${PREFIX}KEYS * ${PREFIX}KEYS; x < block.end_query + T - 1; x += ${PREFIX}KEYS)
     ${name}_relative_rows_grad(&block, T, x, scratch, head->drows);
 real *rows[${stack.count}]; /* [rows][RELATIVE_WIDTH] gradients of the rows of distances */ % section("sums")
-% section("sums_room")
+% section("lay_out_sums")
 size_t rows = (size_t)${name}_distance_count(${T_S});
 for (int l = 0; l < ${stack.count}; l++) sums->rows[l] = take(memory, used,
         rows * ${PREFIX}RELATIVE_WIDTH * sizeof(real));

@@ -80,7 +80,7 @@ enum { ${PREFIX}RELATIVE_WIDTH = ${PREFIX}HEAD_WIDTH }; /* channels of a row: ${
 % include("attention/cpu/table_row.tpl")
 
 real *rows[${stack.count}]; /* [rows][RELATIVE_WIDTH] gradients of the rows of distances */ % section("sums")
-% section("sums_room")
+% section("lay_out_sums")
 size_t rows = ${rows.rows_text};
 for (int l = 0; l < ${stack.count}; l++) {
     sums->rows[l] = take(memory, used, rows * ${PREFIX}RELATIVE_WIDTH * sizeof(real));

@@ -21,7 +21,7 @@ head->dweight = w->sums.${name}.weights[l] + h * ${PREFIX}HEAD_WIDTH * WIDTH; % 
 % section("queries")
 vector content[${PREFIX}HEAD_WIDTH]; /* query with its bias, times ${PREFIX}LOGIT_SCALE */
 const real *far; /* [keys][LANES] terms of distances in the logits */
-vector position[${PREFIX}HEAD_WIDTH]; % section("load_room")
+vector position[${PREFIX}HEAD_WIDTH]; % section("load_begin")
 % section("load")
 UNROLL
 for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) {
@@ -67,7 +67,7 @@ add_${name}_rotated_gradients(head, first, begin, end, dlogits, scratch, inverse
 % section("scratch_behind")
 real *rotated; /* [WIDTH][LANES] a group's rotated queries; in the backward pass their gradients, [LANES][WIDTH] */
 real *far; /* [keys][LANES] products of rotated queries with the sinusoids of keys */
-% section("room")
+% section("lay_out_scratch")
 scratch->rotated = take(memory, used, WIDTH * LANES * sizeof(real));
 scratch->far = take(memory, used, (size_t)round_up(${S}, ROTATED_KEYS) * LANES * sizeof(real));
 % section("tables")
@@ -122,7 +122,7 @@ static void make_${name}_relative(const lh_cpu_step *step, int set) {
 if (d > 0) make_${name}_relative(step, d - 1); % if positions.input_first
 make_${name}_relative(step, d); % else
 real *weights[${stack.count}]; /* [HEADS][HEAD_WIDTH][WIDTH] gradients of the weight, transposed */ % section("sums")
-% section("sums_room")
+% section("lay_out_sums")
 for (int l = 0; l < ${stack.count}; l++) sums->weights[l] = take(memory, used, WIDTH * WIDTH * sizeof(real));
 % section("end_functions")
 static void end_${name}_relative(int l, const ${name}_sums *sums, ${stack.parameters} *g) {

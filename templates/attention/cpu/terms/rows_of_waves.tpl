@@ -6,7 +6,7 @@ for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) {
     group->position[d] = group->content[d] + head->position_bias[d] * ${PREFIX}LOGIT_SCALE;
     group->content[d] += head->content_bias[d] * ${PREFIX}LOGIT_SCALE;
 }
-% section("logits_room")
+% section("logits_begin")
 vector far[SIDE_BY_SIDE]; /* sums of the terms of distances, independent of the terms of keys */
 % section("logits")
 dot_rows(${PREFIX}HEAD_WIDTH, N, group->content, ${K}, key, sum);

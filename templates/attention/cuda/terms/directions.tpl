@@ -2,7 +2,7 @@
 enum { ${PREFIX}QUERY_SUMS = 3 };
 
 % section("members")
-const real *direction; /* right and left of token 0; tokens are ${PREFIX}DIRECTION_WIDTH apart */
+const real *direction; /* token 0's terms for keys to its right and left; tokens are ${PREFIX}DIRECTION_WIDTH apart */
 real right_bias, left_bias;
 % section("set_members")
 a.direction = s->${attends.contribution} + (size_t)sequence * v->${attends.T} * ${PREFIX}DIRECTION_WIDTH + 2 * h;
@@ -17,7 +17,7 @@ q->left = (direction[1] + a->left_bias) * a->numbers.direction_scale + a->number
 % section("end_return")
 const real *direction = a.direction + i * ${PREFIX}DIRECTION_WIDTH;
 real *ddirection = w->${attends.dcontribution} + row * ${PREFIX}DIRECTION_WIDTH + 2 * h;
-${attends.once}w->${prefix}query_sums[2 * numbers + task] =
+${attends.once}w->${prefix}query_sums[2 * queries + task] =
         m.dright * (direction[0] + a.right_bias) + m.dleft * (direction[1] + a.left_bias);
 ${attends.once}ddirection[0] = m.dright * a.numbers.direction_scale;
 ${attends.once}ddirection[1] = m.dleft * a.numbers.direction_scale;

@@ -1,4 +1,4 @@
-% section("turn")
+% section("rotation_functions")
 % local T, stride, width = "T", "stride", "WIDTH"
 % if not cross then
 % T, stride, width = "v->" .. attends.T, PREFIX .. "QUERY_STRIDE", "2 * WIDTH"
@@ -17,8 +17,8 @@
     for (int q = threadIdx.x; q < count; q += THREADS) {
         const int row = q / row_quads, c = q % row_quads * 4;
 % local place = inline("place_of_row", decodes and "block()->at" or "row % " .. T)
-        const real *turn = v->tables[${place}].${prefix}rotation + c % ${PREFIX}ROTATION_PERIOD;
-        rotate_quad(rotated + row * ${stride} + c, turn, ${PREFIX}ROTATION_PERIOD, direction);
+        const real *cosines = v->tables[${place}].${prefix}rotation + c % ${PREFIX}ROTATION_PERIOD;
+        rotate_quad(rotated + row * ${stride} + c, cosines, ${PREFIX}ROTATION_PERIOD, direction);
     }
     __syncthreads();
 }

@@ -14,7 +14,7 @@ sums->${prefix}rows = take_reals(memory, used, ${stack.count} * ${attends.vector
 % section("make_tables")
 % if terms.by_offset then
 % slot("distance_of_row")
-/* The row of the table for a distance; all distances beyond the limits share a row. */
+/* The row of the table for a distance. Distances beyond -CLIP or ${rows.farthest} have the row of this limit. */
 INLINE int ${prefix}table_row(int distance) {
     int near = distance < ${rows.farthest} ? distance : ${rows.farthest};
     return (near > -${PREFIX}CLIP ? near : -${PREFIX}CLIP) + ${PREFIX}CLIP;

@@ -2,7 +2,7 @@
 % local bytes = invoke(prefix .. scalar.cuda.gradient_set.bytes, "block()->view." .. attends.T, "block()->view." .. attends.S)
 % local of_layer = scalar.per_layer and " + (size_t)block()->l * " .. bytes or ""
 
-/* The gradients of the layer's tables. */
+/* The gradients of the tables that the layer reads. */
 INLINE ${prefix}${scalar.cuda.gradient_set.type} ${prefix}find_score_gradients(void) {
     ${prefix}${scalar.cuda.gradient_set.type} d;
     size_t used = 0;
