@@ -36,6 +36,7 @@ struct lh_loop {
     int64_t last_above_chance; /* step of the last line above chance */
     bool started;              /* start() was called */
     bool logged_once;          /* a metrics line was written in this process */
+    bool is_best;              /* the current step has the best checkpoint, which is not written yet */
     lh_alarm alarm;
     lh_training_view view;
     lh_step_metrics metrics[STEPS_AT_ONCE];
@@ -223,13 +224,17 @@ static lh_status evaluate_during(lh_loop *loop, bool resumed, lh_error *error) {
     if (results == NULL) return LH_ERR_ENVIRONMENT;
     lh_status status = lh_evaluate(loop->engine, &request, results, error);
     if (status == LH_OK) view_during(loop, results, count);
+    if (status == LH_OK && loop->spec->train.best != NULL)
+        loop->is_best = lh_best_add(&loop->window->best, loop->spec, loop->engine->step, results, count);
     free(results);
     return status;
 }
 
 static lh_status write_checkpoint(lh_loop *loop, bool keep, lh_error *error) {
+    unsigned copies = (keep ? LH_COPY_STEP : 0) | (loop->is_best ? LH_COPY_BEST : 0);
     loop->checkpoint_time = lh_read_clock();
-    return lh_run_checkpoint(loop->training.run, loop->engine, loop->window, keep, error);
+    loop->is_best = false;
+    return lh_run_checkpoint(loop->training.run, loop->engine, loop->window, copies, error);
 }
 
 static bool is_checkpoint_due(const lh_loop *loop) {
@@ -255,7 +260,7 @@ static lh_status handle_steps(lh_loop *loop, lh_error *error) {
     }
     bool kept = is_kept(loop->spec, step);
     bool due = is_checkpoint_due(loop);
-    if (stopped || (status == LH_OK && (kept || due)))
+    if (stopped || (status == LH_OK && (kept || due || loop->is_best)))
         status = write_checkpoint(loop, kept || (due && loop->spec->train.keep_all), error);
     if (status == LH_OK) show(loop, logged);
     return stopped && status == LH_OK ? LH_STOPPED : status;
@@ -266,21 +271,30 @@ static bool is_perfect(const lh_loop *loop) {
            loop->training.perfect(loop->training.context, loop->engine);
 }
 
-/* Finishes the evaluation of a resumed run that a signal interrupted, or writes a checkpoint of step 0 that is due. */
+/* Finishes the evaluation of a resumed run that a signal interrupted, and writes the best checkpoint of its step again,
+ * since a kill may have come before it was written; or writes a checkpoint of step 0 that is due. */
 static lh_status start(lh_loop *loop, lh_error *error) {
     lh_status status = LH_OK;
     loop->started = true;
-    if (loop->engine->step > 0 && is_due(loop->spec->eval.during_every, loop->engine->step))
+    if (loop->engine->step > 0 && is_due(loop->spec->eval.during_every, loop->engine->step)) {
         status = evaluate_during(loop, true, error);
+        loop->is_best = loop->is_best || loop->window->best.step == loop->engine->step;
+        if (status == LH_OK && loop->is_best) status = write_checkpoint(loop, false, error);
+    }
     if (status == LH_OK && loop->engine->step == 0 && is_kept(loop->spec, 0))
         status = write_checkpoint(loop, true, error);
     if (status == LH_OK && loop->training.steps == 0) status = secure_step(loop, error);
     return status;
 }
 
+/* Whether training has made all its steps, or has waited long enough for a better score. */
+static bool is_at_end(const lh_loop *loop) {
+    return loop->engine->step >= loop->training.steps || lh_best_is_exhausted(&loop->window->best, loop->spec);
+}
+
 lh_status lh_loop_advance(lh_loop *loop, bool *done, lh_error *error) {
     lh_status status = loop->started ? LH_OK : start(loop, error);
-    *done = loop->engine->step >= loop->training.steps;
+    *done = is_at_end(loop);
     if (status != LH_OK || *done) return status;
     if (lh_is_stopped(loop->engine) && loop->engine->unreported_steps == 0) {
         status = secure_step(loop, error);
@@ -290,11 +304,8 @@ lh_status lh_loop_advance(lh_loop *loop, bool *done, lh_error *error) {
     status = run_steps(loop, find_next_event(loop), error);
     if (status == LH_OK && loop->engine->step == before) return LH_OK; /* the engine waits for other engines */
     if (status == LH_OK) status = handle_steps(loop, error);
-    *done = loop->engine->step >= loop->training.steps;
-    if (status == LH_OK && is_perfect(loop)) {
-        *done = true;
-        status = secure_step(loop, error);
-    }
+    *done = is_at_end(loop) || (status == LH_OK && is_perfect(loop));
+    if (status == LH_OK && *done) status = secure_step(loop, error);
     return status;
 }
 

@@ -118,6 +118,21 @@ static void put_ending(const ending *end, lh_json *json) {
     lh_json_integer(json, "exit", end->exit_code);
 }
 
+/* Writes the best checkpoint, and, if patience ended the run, the requested number of steps. */
+static void put_best(const lh_run *run, const ending *end, lh_json *json, FILE *out) {
+    if (end == NULL || end->window->best.step == 0) return;
+    const lh_best *best = &end->window->best;
+    lh_json fields;
+    lh_json_raw(json, "best", "");
+    lh_json_begin(&fields, out);
+    lh_json_integer(&fields, "step", best->step);
+    lh_json_string(&fields, "metric", run->spec->train.best);
+    lh_json_number(&fields, "score", best->score);
+    lh_json_end(&fields);
+    if (end->step < run->steps && lh_best_is_exhausted(best, run->spec))
+        lh_json_integer(json, "patience_of_steps", run->steps);
+}
+
 /* Writes the content of run.json. */
 static void put_facts(const lh_run *run, FILE *out, const ending *end) {
     const lh_spec *spec = run->spec;
@@ -151,6 +166,7 @@ static void put_facts(const lh_run *run, FILE *out, const ending *end) {
     lh_json_string(&json, "machine", machine);
     lh_json_string(&json, "started", run->started);
     put_ending(end, &json);
+    put_best(run, end, &json, out);
     lh_json_end_line(&json);
 }
 
@@ -272,18 +288,19 @@ lh_status lh_run_begin(lh_run *run, lh_run_start start, lh_error *error) {
     return status == LH_OK ? write_facts(run, NULL, error) : status;
 }
 
-lh_status lh_run_read_ending(const lh_run *run, int *exit_code, int64_t *step, lh_error *error) {
+lh_status lh_run_read_ending(const lh_run *run, lh_run_ending *last, lh_error *error) {
     char path[LH_PATH_MAX + 64];
     json_t *facts;
-    *exit_code = -1;
-    *step = 0;
+    *last = (lh_run_ending){.exit_code = -1};
     lh_status status = join_path(path, sizeof path, run->directory, "run.json", error);
     if (status != LH_OK || !has_file(run, "run.json")) return status;
     status = lh_read_facts(path, &facts, error);
     const json_t *code = json_object_get(facts, "exit");
     if (json_is_integer(code)) {
-        *exit_code = (int)json_integer_value(code);
-        *step = json_integer_value(json_object_get(facts, "step"));
+        last->exit_code = (int)json_integer_value(code);
+        last->step = json_integer_value(json_object_get(facts, "step"));
+        const json_t *steps = json_object_get(facts, "patience_of_steps");
+        last->steps = json_is_integer(steps) ? json_integer_value(steps) : last->step;
     }
     json_decref(facts);
     return status;
@@ -365,9 +382,9 @@ static lh_status check_facts(const lh_run *run, const lh_run_facts *facts, lh_er
         return lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of learning rate %s, this run has %s",
                        run->directory, lh_write_shortest(facts->learning_rate, found),
                        lh_write_shortest(run->learning_rate, expected));
-    if (run->refused_from > 0 && facts->step >= run->refused_from)
+    if (facts->step > run->steps)
         return lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of step %lld, --steps is %lld", run->directory,
-                       (long long)facts->step, (long long)run->refused_from - 1);
+                       (long long)facts->step, (long long)run->steps);
     return LH_OK;
 }
 
@@ -402,7 +419,14 @@ static lh_status sync_logs(const lh_run *run, lh_error *error) {
     return status;
 }
 
-lh_status lh_run_checkpoint(lh_run *run, lh_engine *engine, const lh_window *window, bool keep, lh_error *error) {
+static lh_status write_copy(const lh_run *run, const char *name, const lh_state *state, const lh_run_facts *facts,
+                            lh_error *error) {
+    char path[LH_PATH_MAX + 64];
+    lh_status status = join_path(path, sizeof path, run->directory, name, error);
+    return status == LH_OK ? lh_checkpoint_write(path, run->spec, state, facts, error) : status;
+}
+
+lh_status lh_run_checkpoint(lh_run *run, lh_engine *engine, const lh_window *window, unsigned copies, lh_error *error) {
     lh_state copy, *state;
     lh_run_facts facts = {engine->level, engine->compiler, engine->step, run->seed, run->learning_rate};
     lh_status status = lh_state_prepare(engine, &copy, &state, error);
@@ -411,12 +435,13 @@ lh_status lh_run_checkpoint(lh_run *run, lh_engine *engine, const lh_window *win
     if (status == LH_OK) status = sync_logs(run, error);
     if (status == LH_OK) status = lh_checkpoint_rotate(run->directory, run->spec, state, &facts, error);
     if (status == LH_OK) run->checkpoint_step = engine->step;
-    if (status == LH_OK && keep) {
-        char name[64], path[LH_PATH_MAX + 64];
+    if (status == LH_OK && (copies & LH_COPY_STEP) != 0) {
+        char name[64];
         snprintf(name, sizeof name, "checkpoint-%lld.safetensors", (long long)engine->step);
-        status = join_path(path, sizeof path, run->directory, name, error);
-        if (status == LH_OK) status = lh_checkpoint_write(path, run->spec, state, &facts, error);
+        status = write_copy(run, name, state, &facts, error);
     }
+    if (status == LH_OK && (copies & LH_COPY_BEST) != 0)
+        status = write_copy(run, LH_BEST_CHECKPOINT, state, &facts, error);
     lh_state_close(&copy);
     return status;
 }

@@ -5,6 +5,7 @@
  *     metrics.jsonl  eval.jsonl         one line per window, one per evaluated condition
  *     checkpoint.safetensors            and checkpoint.previous.safetensors
  *     checkpoint-<step>.safetensors     kept checkpoints
+ *     checkpoint-best.safetensors       the best checkpoint (best.h)
  *     window.jsonl                      for each checkpoint: sums of the unfinished metrics window, and seconds
  *     lock                              held while a process works here
  */
@@ -13,6 +14,8 @@
 
 #include "base/files.h"
 #include "training/window.h"
+
+#define LH_BEST_CHECKPOINT "checkpoint-best.safetensors"
 
 typedef enum lh_run_start {
     LH_RUN_FRESH,    /* a folder with a checkpoint is refused */
@@ -28,7 +31,7 @@ typedef struct lh_run {
     uint64_t seed;
     double learning_rate;
     int overfit;             /* number of training examples of --overfit; 0: an ordinary run */
-    int64_t refused_from;    /* a checkpoint of this step or later is refused; 0: no limit */
+    int64_t steps;           /* last step of the training; a checkpoint of a later step is refused */
     const lh_engine *engine; /* for run.json; must exist until lh_run_close */
     /* Fields set by lh_run_claim and the following functions: */
     char directory[LH_PATH_MAX];                                                              /* the run's folder */
@@ -52,9 +55,15 @@ lh_status lh_run_begin(lh_run *run, lh_run_start start, lh_error *error);
 /* Whether the claimed folder has a checkpoint, valid or not. */
 bool lh_run_has_checkpoint(const lh_run *run);
 
-/* Reads from run.json of a claimed folder the exit code of the run and its last step; -1 and 0: the run has not ended,
- * or there is no run.json. */
-lh_status lh_run_read_ending(const lh_run *run, int *exit_code, int64_t *step, lh_error *error);
+/* The end of an earlier process of a run. */
+typedef struct lh_run_ending {
+    int exit_code; /* -1: the run has not ended, or there is no run.json */
+    int64_t step;  /* the run's last step */
+    int64_t steps; /* the requested last step, which a run that patience stopped did not reach */
+} lh_run_ending;
+
+/* Reads the ending from run.json of a claimed folder. */
+lh_status lh_run_read_ending(const lh_run *run, lh_run_ending *ending, lh_error *error);
 
 /* Unlocks a claimed folder without changing its files. */
 void lh_run_release(lh_run *run);
@@ -65,8 +74,11 @@ void lh_run_release(lh_run *run);
 lh_status lh_run_resume(lh_run *run, lh_engine *engine, lh_window *window, bool *found, lh_error *note,
                         lh_error *error);
 
-/* Writes a checkpoint of the engine and the current window; keep: also under a name with the step. */
-lh_status lh_run_checkpoint(lh_run *run, lh_engine *engine, const lh_window *window, bool keep, lh_error *error);
+/* Copies of a checkpoint that are kept, under a name with the step and as the best checkpoint. */
+enum { LH_COPY_STEP = 1, LH_COPY_BEST = 2 };
+
+/* Writes a checkpoint of the engine and the current window, and the copies, a sum of LH_COPY_... or 0. */
+lh_status lh_run_checkpoint(lh_run *run, lh_engine *engine, const lh_window *window, unsigned copies, lh_error *error);
 
 /* Writes run.json with the engine's step, the window's seconds and this exit code, and unlocks the folder. */
 lh_status lh_run_close(lh_run *run, int exit_code, const lh_window *window, lh_error *error);

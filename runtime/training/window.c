@@ -75,7 +75,8 @@ void lh_window_clear(lh_window *window) {
     *window = (lh_window){.seconds = window->seconds,
                           .metrics_lines = window->metrics_lines,
                           .eval_lines = window->eval_lines,
-                          .epoch = window->epoch};
+                          .epoch = window->epoch,
+                          .best = window->best};
 }
 
 /* Writes the values of the last complete epoch, if there is a complete epoch. */
@@ -122,6 +123,15 @@ lh_status lh_window_log(lh_window *window, const char *path, int64_t step, bool 
     return append(&text, path, error);
 }
 
+/* Writes the state of the best checkpoint, if evaluations have been added to it. */
+static void put_best(lh_json *line, const lh_best *best) {
+    if (best->evaluated == 0) return;
+    lh_json_integer(line, "best_step", best->step);
+    lh_json_number(line, "best_score", best->score);
+    lh_json_integer(line, "best_evaluated", best->evaluated);
+    lh_json_integer(line, "best_waited", best->waited);
+}
+
 lh_status lh_window_save(const lh_window *window, const char *path, int64_t step, lh_error *error) {
     lh_text text;
     lh_status status = lh_text_open(&text, error);
@@ -141,6 +151,7 @@ lh_status lh_window_save(const lh_window *window, const char *path, int64_t step
         if (sums.epoch.masked > 0) lh_json_integer(&line, "epoch_masked", sums.epoch.masked);
         lh_json_number(&line, "epoch_sum", sums.epoch.sum);
     }
+    put_best(&line, &sums.best);
     lh_json_end(&line);
     return append(&text, path, error);
 }
@@ -169,6 +180,15 @@ static lh_window_epoch read_epoch(const json_t *line) {
     return epoch;
 }
 
+/* The state of the best checkpoint in a line; all 0 if the line has none. */
+static lh_best read_best(const json_t *line) {
+    const json_t *score = json_object_get(line, "best_score");
+    lh_best best = {read_count(line, "best_step"), json_number_value(score), read_count(line, "best_evaluated"),
+                    read_count(line, "best_waited")};
+    bool whole = json_is_number(score) && best.step >= 0 && best.evaluated >= best.step && best.waited >= 0;
+    return whole ? best : (lh_best){0};
+}
+
 /* Reads the window in a line of this step; false: the line is of another step or incomplete, and *window is
  * unchanged. */
 static bool take_line(lh_window *window, const char *text, int64_t step) {
@@ -185,6 +205,7 @@ static bool take_line(lh_window *window, const char *text, int64_t step) {
     read.metrics_lines = read_count(line, "metrics_lines");
     read.eval_lines = read_count(line, "eval_lines");
     read.epoch = read_epoch(line);
+    read.best = read_best(line);
     json_decref(line);
     if (whole) *window = read;
     return whole;

@@ -5,7 +5,7 @@
 #ifndef LONGHAND_WINDOW_H
 #define LONGHAND_WINDOW_H
 
-#include "engine/engine.h"
+#include "training/best.h"
 
 /* Accuracies of the batches of an epoch of a dataset, each before its update. All batches have the same weight. */
 typedef struct lh_window_epoch {
@@ -25,6 +25,7 @@ typedef struct lh_window {
     /* Numbers of lines in metrics.jsonl and eval.jsonl; -1: a loaded window did not record them. */
     int64_t metrics_lines, eval_lines;
     lh_window_epoch epoch; /* all 0 without a dataset */
+    lh_best best;          /* all 0 unless the best checkpoint is kept */
 } lh_window;
 
 /* Adds the metrics of one step. */
@@ -37,7 +38,7 @@ void lh_window_add_to_epoch(lh_window *window, const lh_step_metrics *metrics, i
  * step. */
 double lh_window_compute_mean(const lh_window *window, double sum);
 
-/* Begins the next window; seconds, lines and the epoch go on. */
+/* Begins the next window; seconds, lines, the epoch and the best checkpoint go on. */
 void lh_window_clear(lh_window *window);
 
 /* Appends the means to metrics.jsonl as the line of `step`, and counts the line. teacher_forced: the model is

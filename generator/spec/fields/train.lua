@@ -2,7 +2,12 @@
 
 local common = require("spec.fields.common")
 local lists = require("base.lists")
+local measures = require("spec.measures")
 local optimizers = require("spec.optimizers")
+
+local function choose_metric(resolved)
+  return measures.is_generative(resolved) and "exact_match" or "accuracy"
+end
 
 return lists.join({
   { path = "train", type = "table", doc = "the training" },
@@ -74,4 +79,18 @@ return lists.join({
       { "last", "the last checkpoint" },
       { "all", "every checkpoint" } },
     more = { "a list of steps or epochs (train.cadence): these and the last one; 0 is the state before training" } },
+  { path = "train.checkpoint.best", type = "table", optional = true,
+    doc = "the best checkpoint by eval.during, which is kept and evaluated after training; absent: none",
+    more = { "the score is the mean over conditions at training lengths, or over the validation set of dataset files" }
+  },
+  { path = "train.checkpoint.best.metric", type = "choice", default = choose_metric,
+    choices = { "accuracy", "exact_match", "loss" },
+    default_text = "exact_match for models that answer token by token, otherwise accuracy",
+    doc = "the metric of the score; the loss is better if it is lower" },
+  { path = "train.checkpoint.best.tie", seldom = true, type = "choice", choices = { "latest", "earliest" },
+    default = "latest", doc = "the best one of several checkpoints with equal scores" },
+  { path = "train.patience", type = "integer", min = 1, max = common.MOST, optional = true, unit = "evaluations",
+    doc = "number of evaluations by eval.during without a better score after which training ends early; absent: all "
+      .. "steps are made",
+    more = { "needs train.checkpoint.best, whose score counts; equal scores are not better" } },
 }))

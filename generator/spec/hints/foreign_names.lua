@@ -47,6 +47,8 @@ M.FIELDS = {
   { "train.clip.max_norm", "grad_clip clip_grad max_grad_norm gradient_clipping gradient_clip_val clip_norm" },
   { "train.log_every", "log_interval log_freq logging_steps log_steps print_every" },
   { "train.checkpoint.every", "save_every save_steps save_interval checkpoint_every checkpoint_interval ckpt_every" },
+  { "train.checkpoint.best", "save_best keep_best best_checkpoint load_best_model_at_end metric_for_best_model" },
+  { "train.patience", "early_stopping early_stopping_patience early_stop" },
   { "train.lengths", "train_lengths train_length max_train_length min_length" },
   { "train.shards", "grad_accum gradient_accumulation_steps accumulate_grad_batches" },
   { "eval.lengths", "eval_lengths test_lengths test_length max_test_length eval_length" },

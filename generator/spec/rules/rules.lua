@@ -5,6 +5,7 @@
 -- reports nothing, since such fields have been reported already.
 
 local axes = require("spec.task.axes")
+local best_rules = require("spec.rules.best_rules")
 local decoding = require("spec.rules.decoding_rules")
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
@@ -205,6 +206,7 @@ function M.apply(context)
   axes.check(context, report)
   decoding.check(context, report)
   validation.check(context, report)
+  best_rules.check(context, report)
   return context.good and warnings.list(context) or {}
 end
 

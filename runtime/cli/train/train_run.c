@@ -104,6 +104,18 @@ static lh_status load_state(lh_train_run *train_run, lh_error *error) {
     return status;
 }
 
+/* Lets a run that patience has ended go on, if another number of steps is requested than then: it waits again for a
+ * better score. */
+static lh_status renew_patience(lh_train_run *train_run, lh_error *error) {
+    lh_window *window = &train_run->window;
+    lh_run_ending ending;
+    if (!lh_best_is_exhausted(&window->best, train_run->spec)) return LH_OK;
+    lh_status status = lh_run_read_ending(&train_run->run, &ending, error);
+    if (status != LH_OK || ending.exit_code < 0 || ending.steps == train_run->flags->steps) return status;
+    window->best.waited = 0;
+    return lh_window_save(window, train_run->run.windows, train_run->engine->step, error);
+}
+
 static lh_status open_loop(lh_train_run *train_run, lh_error *error) {
     lh_training training = {
         .run = &train_run->run,
@@ -115,8 +127,9 @@ static lh_status open_loop(lh_train_run *train_run, lh_error *error) {
         .perfect = train_run->flags->overfit > 0 ? is_perfect : NULL,
         .context = train_run,
     };
-    train_run->run.refused_from = train_run->flags->steps + 1;
+    train_run->run.steps = train_run->flags->steps;
     lh_status status = load_state(train_run, error);
+    if (status == LH_OK) status = renew_patience(train_run, error);
     if (status == LH_OK) status = lh_run_begin(&train_run->run, make_start(train_run->flags), error);
     train_run->begun = status == LH_OK;
     if (status == LH_OK) lh_screen_show_start(train_run->screen, train_run);
@@ -172,44 +185,76 @@ static bool is_evaluated(const lh_train_run *train_run) {
 
 lh_status lh_train_run_is_finished(const lh_train_run *train_run, bool *finished, lh_error *error) {
     lh_eval_request request = make_evaluation_request(train_run, train_run->flags->steps);
-    int exit_code;
-    int64_t step;
-    lh_status status = lh_run_read_ending(&train_run->run, &exit_code, &step, error);
-    bool is_further = step > train_run->flags->steps && (exit_code == LH_OK || exit_code == LH_STOPPED);
-    *finished = is_further || (exit_code == LH_OK && step == train_run->flags->steps);
+    lh_run_ending ending;
+    lh_status status = lh_run_read_ending(&train_run->run, &ending, error);
+    bool is_further =
+        ending.step > train_run->flags->steps && (ending.exit_code == LH_OK || ending.exit_code == LH_STOPPED);
+    *finished = is_further || (ending.exit_code == LH_OK && ending.steps == train_run->flags->steps);
+    request.step = ending.step;
     if (status != LH_OK || !*finished || is_further || !is_evaluated(train_run)) return status;
     *finished = lh_records_data(train_run->run.evaluations, train_run->spec);
     if (!*finished) return LH_OK;
     return lh_evaluation_is_complete(train_run->spec, &request, finished, error);
 }
 
-/* Evaluates on the validation stream, if the spec requests it, and then on all conditions of the final evaluation. */
-static lh_status evaluate(lh_train_run *train_run, lh_error *error) {
-    lh_eval_request validation = make_validation_request(train_run, train_run->engine->step),
-                    request = make_evaluation_request(train_run, train_run->engine->step);
+/* Evaluates the engine's parameters, which are those of `step`, on the validation stream, if the spec requests it, and
+ * then on all conditions of the final evaluation. *made: the results; unchanged after an error. */
+static lh_status evaluate(lh_train_run *train_run, int64_t step, lh_eval_result **made, lh_error *error) {
+    lh_eval_request validation = make_validation_request(train_run, step),
+                    request = make_evaluation_request(train_run, step);
     int first = validates(train_run) ? lh_count_eval_conditions(&validation) : 0;
     train_run->conditions = first + lh_count_eval_conditions(&request);
-    train_run->results =
-        lh_engine_allocate((size_t)train_run->conditions * sizeof *train_run->results, "the evaluation", error);
-    if (train_run->results == NULL) return LH_ERR_ENVIRONMENT;
+    train_run->validated = 0;
+    lh_eval_result *results =
+        lh_engine_allocate((size_t)train_run->conditions * sizeof *results, "the evaluation", error);
+    if (results == NULL) return LH_ERR_ENVIRONMENT;
     validation.context = request.context = train_run;
     lh_screen_show_evaluation(train_run->screen, train_run);
     lh_status status = LH_OK;
-    if (first > 0) status = lh_evaluate(train_run->engine, &validation, train_run->results, error);
+    if (first > 0) status = lh_evaluate(train_run->engine, &validation, results, error);
     train_run->validated = first;
-    if (status == LH_OK) status = lh_evaluate(train_run->engine, &request, train_run->results + first, error);
-    if (status != LH_OK) {
-        free(train_run->results);
-        train_run->results = NULL;
-    }
+    if (status == LH_OK) status = lh_evaluate(train_run->engine, &request, results + first, error);
+    if (status == LH_OK) *made = results;
+    else free(results);
     return status;
+}
+
+/* Loads the parameters of the best checkpoint into the engine, whose step stays the last one. */
+static lh_status load_best(lh_train_run *train_run, lh_error *error) {
+    char path[LH_PATH_MAX + 64];
+    lh_engine *engine = train_run->engine;
+    lh_state state;
+    int64_t step;
+    snprintf(path, sizeof path, "%s/%s", train_run->run.directory, LH_BEST_CHECKPOINT);
+    lh_status status = lh_state_open(&state, engine, true, error);
+    if (status != LH_OK) return status;
+    status = lh_checkpoint_read_parameters(path, train_run->spec, state.real_bytes, state.parameters, &step, error);
+    if (status == LH_OK && step != train_run->window.best.step)
+        status = lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of step %lld, the best one is of step %lld", path,
+                         (long long)step, (long long)train_run->window.best.step);
+    if (status == LH_OK) status = engine->ops->write_state(engine, &state, engine->step, error);
+    lh_state_close(&state);
+    return status;
+}
+
+/* Evaluates the best checkpoint, unless it is the last one, or its evaluation is complete. */
+static lh_status evaluate_best(lh_train_run *train_run, lh_error *error) {
+    int64_t step = train_run->window.best.step;
+    lh_eval_request request = make_evaluation_request(train_run, step);
+    bool is_complete = false;
+    if (step == 0 || step == train_run->engine->step) return LH_OK;
+    lh_status status = lh_evaluation_is_complete(train_run->spec, &request, &is_complete, error);
+    if (status == LH_OK && !is_complete) status = load_best(train_run, error);
+    return status == LH_OK && !is_complete ? evaluate(train_run, step, &train_run->best_results, error) : status;
 }
 
 /* Makes the evaluation after the last step or, with --overfit, checks the answers. */
 static lh_status finish(lh_train_run *train_run, lh_error *error) {
     lh_screen_show_trained(train_run->screen, train_run);
     if (train_run->flags->overfit > 0) return check_overfit(train_run, error);
-    return is_evaluated(train_run) ? evaluate(train_run, error) : LH_OK;
+    if (!is_evaluated(train_run)) return LH_OK;
+    lh_status status = evaluate(train_run, train_run->engine->step, &train_run->results, error);
+    return status == LH_OK ? evaluate_best(train_run, error) : status;
 }
 
 /* Trains for about `seconds`, or until the engine waits for engines of other runs. */
@@ -260,4 +305,5 @@ void lh_train_run_close(lh_train_run *train_run) {
     if (train_run->claimed) lh_run_release(&train_run->run);
     if (train_run->engine != NULL) train_run->engine->ops->close(train_run->engine);
     free(train_run->results);
+    free(train_run->best_results);
 }

@@ -28,6 +28,7 @@ typedef struct lh_train_run {
     lh_loop *loop;
     int64_t first_step, last_step; /* number of steps made before this process, and until now */
     lh_eval_result *results;       /* [conditions], validation first; NULL before the evaluation */
+    lh_eval_result *best_results;  /* results of the best checkpoint; NULL: not evaluated, or results are of it */
     int conditions, validated;     /* number of conditions; number of validation conditions among them */
     bool over;                     /* the run has ended, with the following status and error */
     lh_status status;

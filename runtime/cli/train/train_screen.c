@@ -213,6 +213,17 @@ void lh_screen_show_evaluation(lh_train_screen *screen, const lh_train_run *trai
     pthread_mutex_unlock(&screen->mutex);
 }
 
+/* Prints the step and the score of the best checkpoint, and its results if it is not the last checkpoint. */
+static void print_best(const lh_train_run *train_run) {
+    const lh_best *best = &train_run->window.best;
+    if (best->step == 0) return;
+    printf("best checkpoint: step %lld, %s %.4f in the evaluation during training%s\n", (long long)best->step,
+           train_run->spec->train.best, best->score,
+           lh_best_is_exhausted(best, train_run->spec) ? "; training ended after train.patience" : "");
+    if (train_run->best_results != NULL)
+        lh_print_evaluation(train_run->spec, train_run->best_results, train_run->conditions);
+}
+
 void lh_screen_show_end(lh_train_screen *screen, const lh_train_run *train_run) {
     bool failed = train_run->status != LH_OK && train_run->status != LH_STOPPED;
     pthread_mutex_lock(&screen->mutex);
@@ -224,6 +235,7 @@ void lh_screen_show_end(lh_train_screen *screen, const lh_train_run *train_run) 
                    lh_get_reported_length(train_run->spec, lh_overfit_get_length(train_run->spec)),
                    (long long)train_run->last_step);
         if (train_run->results != NULL) lh_print_evaluation(train_run->spec, train_run->results, train_run->conditions);
+        print_best(train_run);
     }
     pthread_mutex_unlock(&screen->mutex);
     if (screen->count > 1 && failed) lh_screen_print_note(screen, train_run, "error: %s", train_run->error.text);

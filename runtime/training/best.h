@@ -1,0 +1,23 @@
+/* Finds the best checkpoint of a run, and the end of its improvement. Each evaluation during training has a score: the
+ * mean of a metric over the examples of conditions at training lengths, or, with a dataset, over those of the validation
+ * set that are not beyond training. */
+#ifndef LONGHAND_BEST_H
+#define LONGHAND_BEST_H
+
+#include "eval/results.h"
+
+typedef struct lh_best {
+    int64_t step;      /* step of the best evaluation; 0: none yet */
+    double score;      /* its score */
+    int64_t evaluated; /* step of the last evaluation that was added; 0: none yet */
+    int64_t waited;    /* evaluations that were added after the first one with the best score */
+} lh_best;
+
+/* Adds the evaluation of a step, from 1. Returns whether the step now has the best checkpoint; false if its evaluation
+ * has been added before. spec->train.best must not be NULL. */
+bool lh_best_add(lh_best *best, const lh_spec *spec, int64_t step, const lh_eval_result *results, int count);
+
+/* Whether the run ends because of spec->train.patience. */
+bool lh_best_is_exhausted(const lh_best *best, const lh_spec *spec);
+
+#endif
