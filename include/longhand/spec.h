@@ -37,7 +37,9 @@ typedef struct lh_tensor {
 
 static inline int64_t lh_count_tensor_rows(const lh_tensor *tensor) { return tensor->rank == 2 ? tensor->shape[0] : 1; }
 
-static inline int64_t lh_count_tensor_columns(const lh_tensor *tensor) { return tensor->shape[tensor->rank == 2 ? 1 : 0]; }
+static inline int64_t lh_count_tensor_columns(const lh_tensor *tensor) {
+    return tensor->shape[tensor->rank == 2 ? 1 : 0];
+}
 
 static inline int64_t lh_count_tensor_elements(const lh_tensor *tensor) {
     return lh_count_tensor_rows(tensor) * lh_count_tensor_columns(tensor);
@@ -145,11 +147,11 @@ typedef struct lh_train_defaults {
     bool keep_all;             /* keep every checkpoint, under a name with its step */
     const int64_t *keep_steps; /* [keep_steps_count] steps whose checkpoints are also kept; NULL: none */
     int keep_steps_count;
-    int64_t keep_unit;         /* steps of a unit of keep_steps; 0: the unit is a step */
-    const char *best;          /* metric of the best checkpoint: "accuracy", "exact_match" or "loss"; NULL: none is kept */
-    bool best_earliest;        /* of checkpoints with equal scores the earliest is the best one; else the latest */
-    int64_t patience;          /* evaluations during training without a better score that end training; 0: any number */
-    const char *init;          /* flag --init: checkpoint with the initial parameters; NULL: none */
+    int64_t keep_unit;  /* steps of a unit of keep_steps; 0: the unit is a step */
+    const char *best;   /* metric of the best checkpoint: "accuracy", "exact_match" or "loss"; NULL: none is kept */
+    bool best_earliest; /* of checkpoints with equal scores the earliest is the best one; else the latest */
+    int64_t patience;   /* evaluations during training without a better score that end training; 0: any number */
+    const char *init;   /* flag --init: checkpoint with the initial parameters; NULL: none */
     const char *init_checksum; /* checksum of the init file, if the plan depends on it; NULL: any file is accepted */
 } lh_train_defaults;
 

@@ -1,6 +1,6 @@
-/* Finds the best checkpoint of a run, and the end of its improvement. Each evaluation during training has a score: the
- * mean of a metric over the examples of conditions at training lengths, or, with a dataset, over those of the validation
- * set that are not beyond training. */
+/* Finds the best checkpoint of a run, and when its score has stopped improving. Each evaluation during training has a
+ * score: the mean of a metric over the examples of all conditions at training lengths, or, with a dataset, over the
+ * examples of the validation set that are not beyond training. */
 #ifndef LONGHAND_BEST_H
 #define LONGHAND_BEST_H
 

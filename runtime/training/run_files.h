@@ -55,16 +55,6 @@ lh_status lh_run_begin(lh_run *run, lh_run_start start, lh_error *error);
 /* Whether the claimed folder has a checkpoint, valid or not. */
 bool lh_run_has_checkpoint(const lh_run *run);
 
-/* The end of an earlier process of a run. */
-typedef struct lh_run_ending {
-    int exit_code; /* -1: the run has not ended, or there is no run.json */
-    int64_t step;  /* the run's last step */
-    int64_t steps; /* the requested last step, which a run that patience stopped did not reach */
-} lh_run_ending;
-
-/* Reads the ending from run.json of a claimed folder. */
-lh_status lh_run_read_ending(const lh_run *run, lh_run_ending *ending, lh_error *error);
-
 /* Unlocks a claimed folder without changing its files. */
 void lh_run_release(lh_run *run);
 

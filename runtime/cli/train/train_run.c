@@ -7,6 +7,7 @@
 #include "cli/train/train_screen.h"
 #include "diagnosis/overfit.h"
 #include "eval/eval_data.h"
+#include "training/run_facts.h"
 
 /* Time for which a thread trains one run before it may change to another; each change refills the caches. */
 static const double SECONDS_AT_ONCE = 0.5;

@@ -1,0 +1,28 @@
+/* Writes and reads run.json: what ran, where, and how it ended. */
+#ifndef LONGHAND_RUN_FACTS_H
+#define LONGHAND_RUN_FACTS_H
+
+#include "training/run_files.h"
+
+/* The end of a run. */
+typedef struct lh_run_end {
+    const char *time; /* in UTC */
+    int exit_code;
+    int64_t step; /* the run's last step */
+    const lh_window *window;
+} lh_run_end;
+
+/* Writes run.json of a claimed folder. end NULL: the run is in progress. */
+lh_status lh_run_write_facts(const lh_run *run, const lh_run_end *end, lh_error *error);
+
+/* The end of a run as its file records it. */
+typedef struct lh_run_ending {
+    int exit_code; /* -1: the run has not ended, or there is no run.json */
+    int64_t step;  /* the run's last step */
+    int64_t steps; /* the requested last step, which a run that patience stopped did not reach */
+} lh_run_ending;
+
+/* Reads the ending from run.json of a claimed folder. */
+lh_status lh_run_read_ending(const lh_run *run, lh_run_ending *ending, lh_error *error);
+
+#endif
