@@ -1,8 +1,8 @@
 -- The verbs of ./longhand. No other module touches the arguments, the standard streams and the exit code.
 --
 -- Data flows one way: spec -> project (load, validate, plan, render) -> write or build. A user's mistake ends in a
--- message and a documented exit code, never in a stack trace. Modules that few verbs need are loaded by these verbs,
--- such as the lab (lab/), which is most of the program and which no other file requires.
+-- message and a documented exit code, never in a stack trace. Modules that few verbs need are loaded by these verbs:
+-- above all lab/, which is most of the program. No other file of generator/ requires a module of the lab.
 
 local root = arg[0]:match("^(.*)/generator/main%.lua$") or "."
 package.path = ("%s/generator/?.lua;%s/?.lua;%s"):format(root, root, package.path)
@@ -92,8 +92,9 @@ function verbs.check(project, arguments)
   return print_result(arguments.print and resolved_spec.format(spec.resolved, spec.origins) or spec.path .. ": ok\n")
 end
 
--- Returns a plan and its files, or an exit code after a message. target: "cpu" or "cpu,cuda"; nil: both, if the network
--- has device code. is_local: as for open; sources that `gen` writes are for any machine.
+-- Returns a planned spec with its generated files in `files`; or nil and an exit code after a message. target: "cpu" or
+-- "cpu,cuda"; nil: both, if the network has device code. is_local: as for open; sources that `gen` writes are for any
+-- machine.
 local function render(project, arguments, target, is_local)
   local spec, code = open(project, arguments, is_local)
   if not spec then
@@ -108,7 +109,7 @@ local function render(project, arguments, target, is_local)
   return spec.files and spec, not spec.files and fail(INPUT, message)
 end
 
--- Whether generated/ has committed sources of this spec, and this user may write them.
+-- Whether path, the spec's folder in generated/, has committed sources of this spec, and this user may write them.
 local function is_showcase(project, spec, arguments, path)
   return #arguments.set == 0 and lfs.attributes(path, "mode") == "directory"
     and spec.path == project:path("spec/runs/" .. spec.id .. ".lua") and shell.run({ "test", "-w", path }) == 0
@@ -148,8 +149,9 @@ local function make_job(project, spec, request)
   return build.make_job(project, spec, levels, request.linking or "dynamic", cuda)
 end
 
--- Builds a trainer unless it is up to date. request = { levels, dir, target, arch, jit, cuda_root, linking }; linking:
--- "static", "dynamic" or nil, which accepts any existing trainer. Returns { dir, how, spec }; or nil and an exit code.
+-- Builds a trainer unless it is up to date. request = { levels, dir, target, arch, jit, cuda_root, linking }: words of
+-- the options of `build`; dir: nil for the usual folder; linking: "static", "dynamic" or nil, which accepts any
+-- existing trainer. Returns { dir, how, spec }, with `how` in words for the user; or nil and an exit code.
 local function provide(project, arguments, request)
   local spec, code = render(project, arguments, request.target or "cpu", true)
   if not spec then
@@ -192,7 +194,7 @@ function verbs.build(project, arguments)
     build.has_cuda(trainer.dir) and "CPU and CUDA" or "the CPU alone"))
 end
 
--- Sends the last word to the launcher; returns false without a launcher, when descriptor 3 may be any file.
+-- Tells the launcher how this process ends ("ended", or "exec COMMAND"); returns false if no launcher started us.
 local function tell_launcher(word)
   local descriptor = os.getenv("LONGHAND_LAST_WORD")
   local launcher = descriptor and io.open("/dev/fd/" .. descriptor, "w")
@@ -265,7 +267,8 @@ function verbs.fields(_, arguments)
     near and ("; did you mean %s?"):format(near) or ""))
 end
 
--- The requested place in a generated file, with the file's text and its spec; or nil and an exit code after a message.
+-- The requested place in a generated file: { file, line, text, spec, set }, with the file's text, the path of its spec
+-- and the words of --set; or nil and an exit code after a message.
 local function find_line(project, arguments)
   local function refuse(code, what)
     return nil, fail(code, "longhand dev where: " .. what)

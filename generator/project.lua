@@ -29,7 +29,7 @@ function M.new(root)
   return setmetatable({ root = root }, Project)
 end
 
--- A path of the repository, without a prefix if the current folder is its root.
+-- A path of the repository as this process can open it: relative if the current folder is the repository's root.
 function Project:path(relative)
   return self.root == lfs.currentdir() and relative or self.root .. "/" .. relative
 end
@@ -57,6 +57,7 @@ function Project:list_names(folder, ending)
   return paths.list_base_names(self:path(folder), ending)
 end
 
+-- The ids of the specs whose generated sources are committed in generated/.
 function Project:list_showcase()
   local path = self:path("generated")
   return lists.filter(write.list_names(path), function(name)
@@ -64,7 +65,8 @@ function Project:list_showcase()
   end)
 end
 
--- The file that a SPEC argument means: the file at this path, or the file in spec/runs with this id.
+-- The file that a SPEC argument means: the file at this path, or the file in spec/runs with this id; or nil and the
+-- errors, as text and as data.
 function Project:find_spec(argument)
   if lfs.attributes(argument, "mode") == "file" then
     return argument
@@ -95,7 +97,7 @@ function Project:read_tasks()
   return d:count() == 0 and facts or nil, d:text()
 end
 
--- The facts of a task for these options, with defaults for all other options; nil without facts.
+-- The facts of one kind of task for the options `given`, with defaults for all other options; nil without facts.
 function Project.settle_task(_, facts, given)
   return facts and tasks.settle(facts, task_options.choose_valid(facts, given))
 end
@@ -111,8 +113,8 @@ function M.parse_sets(sets, d)
   end)
 end
 
--- Validates the result of load.lua: { id, path, resolved, origins, warnings, task, data_files, score, network, init };
--- nil if d has errors, of this validation or of earlier steps.
+-- Validates the result of load.lua: { id, source, resolved, origins, warnings, task, data_files, score, network, init
+-- }; nil if d has errors, of this validation or of earlier steps.
 local function validate_loaded(loaded, d, facts)
   local resolved, more = validate.resolve(loaded, d, { tasks = facts })
   return resolved and {
@@ -122,7 +124,8 @@ local function validate_loaded(loaded, d, facts)
   }
 end
 
--- Resolves the spec with this name; or returns nil and the errors, as text and as data.
+-- Resolves the spec that a SPEC argument means (the result of validate_loaded, with the spec's path); or returns nil
+-- and the errors, as text and as data.
 function Project:resolve(argument, sets)
   local path, message, errors = self:find_spec(argument)
   if not path then
@@ -140,7 +143,7 @@ function Project:resolve(argument, sets)
   return spec
 end
 
--- Adds the plan to a resolved spec; nil after an error.
+-- Adds the plan to a resolved spec and returns the spec; nil after an error, which is added to d.
 local function add_plan(spec, d)
   local problem
   spec.plan, problem = plan_module.build(spec.resolved, { task = spec.task, score = spec.score,
@@ -156,7 +159,8 @@ local function add_plan(spec, d)
   return spec.plan and spec
 end
 
--- Resolves and plans a spec: returns the same table with `plan`.
+-- Resolves and plans a spec: returns the table of Project:resolve with the field `plan`; or nil and the errors, as text
+-- and as data.
 function Project:plan(argument, sets)
   local spec, message, errors = self:resolve(argument, sets)
   if not spec then
@@ -171,7 +175,8 @@ function Project:find(argument, sets)
   return self:plan(argument, sets)
 end
 
--- Plans a spec that is given as text; shown: the name of the text's source in messages.
+-- Plans a spec that is given as text; shown: the name of the text's source in messages. Returns the planned spec, or
+-- nil and the errors as text.
 function Project:plan_text(text, id, shown)
   local d = diagnostics.new()
   local given = { text = text, origin = function() return { path = shown, line = 1, col = 1 } end }
@@ -242,7 +247,8 @@ function Project:hash_files(names)
   return #list == #names and list or lists.map(paths_of, function(path) return sha256.hash(write.read(path) or "") end)
 end
 
--- The digest of all hand-written sources of a trainer, which shows whether a build is out of date; computed once.
+-- The digest of the hand-written sources that a trainer is compiled from, which shows whether a build is out of date;
+-- computed once. Kernels of kernels/cuda are part of generated text.
 function Project:digest_sources()
   local sources = { "Makefile", "cuda.mk" }
   if self.hand_written then
@@ -258,7 +264,7 @@ function Project:digest_sources()
       end
     end
   end
-  for _, folder in ipairs({ "include", "runtime", "kernels/cpu", "kernels/cuda" }) do
+  for _, folder in ipairs({ "include", "runtime", "kernels/cpu" }) do
     collect(folder)
   end
   table.sort(sources)

@@ -1,13 +1,14 @@
 -- Claims a folder for one process; the folder records which process holds it.
 --
--- Input: a path. Output: a claim { path, mark }, where mark is a file in the folder whose name is the process's
--- identity; or nil and the identity of the present holder (nil if no identity can be read).
+-- Input: a path. Output: a claim { path, mark }: mark is the path of an empty file in the folder, whose name is the
+-- process's identity; or nil and the identity of the present holder (nil if no identity can be read).
 --
--- An identity is HOST.PID-N.BOOT.NAMESPACE: the N-th claim of a process of a machine since its last start, in its
--- namespace of process ids (containers may share the other parts). A process has certainly ended if host, boot and
--- namespace are ours and no process with its id exists; nothing is known about processes elsewhere. No step leaves a
--- folder without its mark: a marked folder takes its name by one rename, which fails if another marked folder has the
--- name. The mark of an ended process is renamed to its successor's mark, which only one successor can do.
+-- An identity is HOST.PID-N.BOOT.NAMESPACE: N counts the claims of the process; BOOT changes when the machine starts
+-- again; NAMESPACE is the process's namespace of process ids (containers may share the other parts). A process has
+-- certainly ended if host, boot and namespace are ours and no process with its id exists; nothing is known about
+-- processes elsewhere. No step leaves a folder without a mark: a marked folder takes its name by one rename, which
+-- fails if another marked folder has the name. A claim renames the mark of an ended process to its own mark, which only
+-- one process can do.
 
 local lfs = require("lfs")
 local lists = require("base.lists")
@@ -68,9 +69,9 @@ end
 
 -- Removes folders of processes that were killed between the two steps of a claim.
 local function remove_abandoned_folders(path)
-  local parent, front = path:match("^(.*/)([^/]*)$")
+  local parent, folder = path:match("^(.*/)([^/]*)$")
   for _, name in ipairs(write.list_names(parent)) do
-    local identity = name:sub(1, #front + 1) == front .. "." and name:sub(#front + 2)
+    local identity = name:sub(1, #folder + 1) == folder .. "." and name:sub(#folder + 2)
     if identity and parse(identity) and has_ended(identity) then
       write.remove_tree(parent .. name)
     end
@@ -92,7 +93,7 @@ local function create_marked_folder(path, identity)
 end
 
 -- Claims an absolute path, or one with a slash, whose parent exists. Files that an ended process has left in the folder
--- are removed. Returns a claim; or nil, the holder, and a message if no folder can be made.
+-- are removed. Returns a claim; nil and the holder, if any; or nil, nil and a message if no folder can be made.
 function M.take(path)
   local identity = make_identity()
   local claim = { path = path, mark = path .. "/" .. identity }
@@ -116,7 +117,7 @@ function M.take(path)
   return nil, holder
 end
 
--- Whether a claim is still valid: its folder was neither given back nor moved.
+-- Whether the folder of a claim is still in its place and has the claim's mark.
 function M.is_held(claim)
   return lfs.attributes(claim.mark, "mode") == "file"
 end

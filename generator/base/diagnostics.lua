@@ -1,6 +1,6 @@
--- Collects errors and formats them; no other module prints errors.
+-- Collects the errors of user files and formats them as text or as data.
 --
--- Input: records passed to d:add, and the text of the files with the errors, passed to d:source.
+-- Input: records passed to d:add, and the text of the files with the errors, passed to d:add_source.
 -- Output: d:list(), which is data; d:text(), one string in the form
 --     path:line:col: error: field: what
 --         4 | the source line
@@ -8,8 +8,8 @@
 --       path:line:col: note: where another value comes from
 --       expected: ...
 --       hint: ...
--- sorted by position (files in the order of the calls of d:source), at most LIMIT errors, then one closing line.
--- Invariants: no I/O; equal records give equal text, in whatever order the records of one position were added.
+-- sorted by position (files in the order of the calls of d:add_source; errors of one position in the order of the calls
+-- of d:add), at most LIMIT errors, then one closing line. No function does I/O.
 
 local lists = require("base.lists")
 local escape = require("base.escape")
@@ -49,8 +49,9 @@ end
 
 -- Adds one error: { path, line, col, field, what, expected, hint, notes = { { path, line, col, what }, ... } }. Only
 -- `what` is required; a hint may be a function, called only if the hint is shown. The position may be a table: at = {
--- path, line, col }, or at = { set = text } for a value from the command line. An error is added once; if one value is
--- read for several fields, `fault` identifies the error in place of its field.
+-- path, line, col }, or at = { set = text } for a value from the command line; so may that of a note. An error with the
+-- position, field and `what` of an earlier one is not added. If one value is read for several fields, `fault` is
+-- compared in place of the field.
 function Diagnostics:add(record)
   assert(type(record.what) == "string", "an error needs `what`")
   local text = make_key(record)
@@ -181,7 +182,8 @@ function Diagnostics:list()
   end)
 end
 
--- Returns the results of work(...), or nil and the problem table that it throws. Other errors propagate.
+-- Returns the first result of work(...), or nil and the table with a field `problem` that work throws. Other errors
+-- propagate.
 function M.attempt(work, ...)
   local ok, result = xpcall(work, function(err)
     return type(err) == "table" and err or debug.traceback(err)
@@ -212,7 +214,8 @@ local function format_number(value)
   return tostring(value)
 end
 
--- A value as a message shows it: strings quoted, numbers in their shortest form, tables by their kind.
+-- A value as a message shows it: strings quoted and cut to 60 bytes, numbers in their shortest form, tables and
+-- functions by their type.
 function M.show(value)
   if type(value) == "string" then
     local text = #value > 60 and value:sub(1, 57) .. "..." or value

@@ -1,9 +1,9 @@
 -- Escapes text of users and of other files for the languages that Longhand writes: a function for each language.
 --
--- Input: any bytes. Output: text that the language reads as plain text, at the places where it expects text. All
--- functions return one line of valid UTF-8, except shell and make, which must name a file exactly: a control character,
--- and every byte that is not UTF-8, becomes a question mark. Text in a language that is nested in another language
--- passes through both functions, the inner language's first.
+-- Input: any bytes. Output: text that the language reads as plain text, at the places where it expects text. c_string,
+-- json, shell and make keep every byte. The other functions return one line of valid UTF-8, in which a control
+-- character, a line separator and every byte that is not UTF-8 is a question mark. Text in a language that is nested in
+-- another language passes through both functions, the inner language's first.
 
 local M = {}
 
@@ -101,7 +101,8 @@ function M.shell(word)
   return word:find("^[%w_./=:,+@-]+$") and word or "'" .. word:gsub("'", "'\\''") .. "'"
 end
 
--- A file name in the exact form for make and the recipes of the Makefile; nil if they cannot handle the name.
+-- A path in the exact form for make and the recipes of the Makefile; nil if they cannot handle it. MAKE_TEXT says which
+-- characters its names may have.
 function M.make(word)
   return not word:find("[^%w_./+,=@^\x80-\xFF-]") and not word:find("^-") and word or nil
 end

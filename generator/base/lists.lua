@@ -68,7 +68,7 @@ function M.copy(value)
   return new
 end
 
--- The value at a path of names; nil also if a table of the path is missing.
+-- The value at a path, names joined by points; nil also if a table of the path is missing.
 function M.get(value, path)
   for name in path:gmatch("[^%.]+") do
     if type(value) ~= "table" then
@@ -147,7 +147,8 @@ function M.collect(list, compute)
   return results
 end
 
--- Lists of the items with equal keys (a function of an item), in the order of each key's first item.
+-- Lists of the items with equal keys (a function of an item), in the order of each key's first item. Each list also has
+-- its key as the field `key`.
 function M.group(list, get_key)
   local groups, by_key = {}, {}
   for _, item in ipairs(list) do

@@ -1,6 +1,6 @@
 -- C literals: numbers, and text in lines of at most 100 characters, counted with escapes.
 --
--- Input: a number, names or a text. Output: a word, or nil and a message; lists of lines for templates.
+-- Input: a number, names or a text. Output: for a number, its literal, or nil and a message; otherwise a list of lines.
 
 local lists = require("base.lists")
 local escape = require("base.escape")
@@ -10,8 +10,9 @@ local M = {}
 
 local COLUMNS = 100
 
--- A C literal of a finite number, with a point or an exponent, in the fewest digits that keep the value in the type.
--- fewest: the number of significant digits that the type keeps of every decimal; pack: the type's format.
+-- A C literal of a finite number, with a point or an exponent, in as few digits (from `fewest` on) as keep the value in
+-- the type. fewest: the number of significant digits that the type keeps of every decimal; pack: the type's letter in
+-- formats of string.pack; largest: the type's largest value.
 local function format_number(value, fewest, pack, suffix, largest)
   if math.type(value) == nil then
     return nil, ("a number is needed, not %s"):format(type(value))

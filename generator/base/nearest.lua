@@ -1,7 +1,7 @@
 -- Finds the name in a list that a misspelt name most likely means.
 --
 -- Input: the name, the list of names. Output: a name of the list, or a question about it in the form of hints; nil if
--- no name is near, or if the name is not text.
+-- no name is near, or if the name is not text of at most 60 bytes.
 
 local M = {}
 

@@ -8,7 +8,7 @@ local write = require("base.write")
 
 local M = {}
 
--- Joins and simplifies paths: removes ".", ".." and doubled slashes where possible.
+-- Simplifies a path: removes ".", ".." and doubled slashes where possible; "" for the current folder.
 function M.normalise(path)
   local parts = {}
   for part in path:gmatch("[^/]+") do
@@ -30,7 +30,8 @@ function M.resolve(path)
   return M.normalise(M.make_rooted(path))
 end
 
--- A folder in LONGHAND_CACHE, or in longhand in the user's own cache; nil if neither is set.
+-- The folder `name` in LONGHAND_CACHE, else in longhand/ of XDG_CACHE_HOME or of .cache in HOME, if these are absolute;
+-- nil if no variable is set.
 function M.find_cache(name)
   local given, cache, home = os.getenv("LONGHAND_CACHE"), os.getenv("XDG_CACHE_HOME"), os.getenv("HOME")
   if given and given ~= "" then

@@ -1,9 +1,9 @@
 -- Safetensors files: reads the files that trainers write, and writes files of analyses.
 --
--- Input: a path. Output: M.open gives the header, { path, front, metadata, names, entries }: front, the bytes before
--- the data; names sorted; entries[name] = { dtype, shape, begin, bytes }. M.read gives elements as a flat list,
--- row-major. M.make_file gives the bytes of a new file. If a file is damaged, cut short, missing or of another kind,
--- the output is nil and a message that names the file.
+-- M.open(path) gives the header, { path, front, metadata, names, entries }: front, the number of bytes before the data;
+-- names, sorted; entries[name] = { dtype, shape, begin, bytes }, begin counted in bytes from the start of the data.
+-- M.read gives elements as a flat list, row-major. M.make_file gives the bytes of a new file. If a file is damaged, cut
+-- short, missing or of another kind, the output is nil and a message that names the file.
 
 local input = require("base.input")
 local json = require("dkjson")
@@ -23,7 +23,7 @@ local function is_count(value)
   return math.type(value) == "integer" and value >= 0
 end
 
--- The checked entry of one tensor; or nil and the problem with it.
+-- The checked entry of one tensor; or nil and the problem with it. room: the bytes of data in the file.
 local function check_entry(stored, room)
   local kind = type(stored) == "table" and TYPES[stored.dtype]
   local offsets = kind and stored.data_offsets
@@ -41,7 +41,7 @@ local function check_entry(stored, room)
   return { dtype = stored.dtype, shape = stored.shape, begin = offsets[1], bytes = offsets[2] - offsets[1] }
 end
 
--- The header as a table, and the bytes before the data.
+-- The header as a table, the number of bytes before the data, and the file's size; or nil and a message.
 local function read_header(file, path)
   local size = file:seek("end")
   file:seek("set", 0)

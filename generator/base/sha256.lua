@@ -26,7 +26,7 @@ x = A * 0x100000001
 H = H + (x >> 2 ~ x >> 13 ~ x >> 22) + (A & B | C & (A | B)) & 0xffffffff
 ]]
 
--- The next word of the schedule, which replaces the word 16 places back.
+-- The next word of the schedule, which replaces W, the word 16 places back. S, U and V are 15, 7 and 2 places back.
 local EXTEND = [[
 x, y = S * 0x100000001, V * 0x100000001
 W = W + U + (x >> 7 ~ x >> 18 ~ S >> 3) + (y >> 17 ~ y >> 19 ~ V >> 10) & 0xffffffff

@@ -19,8 +19,8 @@ local function get_exit_code(ok, how, code)
   return ok and 0 or how == "signal" and 128 + code or code
 end
 
--- Runs a command, which writes to our standard streams, or its output to the file options.output; with errors_too also
--- its errors. Returns the exit code, or 128 + n if signal n ended the command.
+-- Runs a command, which writes to our standard streams. options.output: a file for its standard output, and with
+-- options.errors_too also for its errors. Returns the exit code, or 128 + n if signal n ended the command.
 function M.run(words, options)
   local line = PREPARE .. M.join(words)
   if options and options.output then
@@ -29,7 +29,7 @@ function M.run(words, options)
   return get_exit_code(os.execute(line))
 end
 
--- Starts a command and returns a file with its output.
+-- Starts a command and returns a pipe with its output.
 function M.open(words)
   return assert(io.popen(PREPARE .. M.join(words), "r"))
 end
@@ -47,7 +47,7 @@ function M.ask(words)
   return text:gsub("%s+$", ""), code
 end
 
--- The words that run make in the repository as if no other make had started this one, with settings and goals.
+-- The words that run make in the repository, as if no other make had started it. ...: settings (NAME=VALUE) and goals.
 function M.make_command(root, ...)
   return { "env", "-u", "MAKEFLAGS", "-u", "MFLAGS", "-u", "MAKELEVEL", "make", "-s", "--no-print-directory", "-C",
     root, ... }

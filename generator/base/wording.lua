@@ -1,5 +1,5 @@
--- Words that several verbs print: counts with their noun, the layers of a model, durations; and lines that are filled
--- with words.
+-- Words that several verbs print: counts with their noun, articles, the layers of a model, durations; and lines that
+-- are filled with words.
 --
 -- Input: numbers; a model's section of a resolved spec; words. Output: text.
 
@@ -39,7 +39,8 @@ function M.format_layers(model)
   return model.layers and M.count(model.layers, "layer")
 end
 
--- A duration: "240 h", "1 h 05 min", "3 min 10 s", "12 s", "2.5 s"; "?" if it is unknown.
+-- A duration: "240 h", "1 h 05 min", "3 min 10 s", "12 s", "2.5 s"; "?" if it is negative, not a number, or 100,000 h
+-- or more.
 function M.format_duration(seconds)
   if not (seconds >= 0 and seconds < 3.6e8) then
     return "?"

@@ -1,8 +1,9 @@
 -- The command line of ./longhand: verbs, arguments, help.
 --
--- Input: the list of arguments, the repository's root. Output: { verb = name, ... } with the verb's arguments, and
--- trainer flags (after --) in `flags`; or nil, the problem, and the usage of the verb. argparse itself prints the help
--- of a verb and exits; the general help is help.txt, which the launcher shows without Lua.
+-- M.make(more), with the command lines of further verbs (command_lines.lua of the lab), returns { help, outline, parse,
+-- refusal }. parse(arguments, root) returns { verb = name, ... } with the verb's arguments, and trainer flags (after
+-- --) in `flags`; or nil, the problem, and the usage of the verb. argparse itself prints the help of a verb and exits;
+-- the general help is help.txt, which the launcher shows without Lua.
 
 local argparse = require("argparse")
 local converters = require("cli.converters")
@@ -33,7 +34,7 @@ First commands:
 Exit codes: 0 success, 1 wrong input or a failed run, 2 wrong usage, 3 generated/ is not up to date, 4 a missing tool,
 GPU or disk space, 75 stopped by a signal (the same command continues).]]
 
--- Converts the halves of a trainer to the plan's order; every trainer has the CPU half.
+-- Converts a list of a trainer's halves, in any order, to "cpu" or "cpu,cuda"; every trainer has the CPU half.
 local function read_target(text)
   local read = converters.make_list_reader("--target", "cpu or cpu,cuda", function(name)
     return (name == "cpu" or name == "cuda") and name
@@ -123,7 +124,6 @@ local function finish(parser)
   end
 end
 
--- more: the command lines of further verbs (command_lines.lua of the lab).
 local function make_parser(more)
   local parser = argparse("longhand", "Writes, for one experiment, the transformer trainer that a specialist would "
     .. "write by hand for it.", EPILOG)
@@ -145,13 +145,13 @@ local function make_parser(more)
   return parser
 end
 
--- The usage of the verb that was called, or of a verb below it.
+-- The usage of the verb that words[i] and the words after it name, such as dev where; otherwise that of the parser.
 local function get_usage(parser, words, i)
   local command = lists.find(parser._commands, function(command) return command._name == words[i] end)
   return command and get_usage(command, words, i + 1) or parser:get_usage()
 end
 
--- The valid names: the verbs, or the flags of the verb.
+-- The valid names, as a list that is also a set: the verbs if kind is "command", otherwise the parser's flags.
 local function list_names(parser, kind)
   local elements = kind == "command" and parser._commands or parser._options
   local names = lists.collect(elements, function(element) return element._aliases end)
@@ -159,10 +159,10 @@ local function list_names(parser, kind)
 end
 
 -- Explains an unknown flag, which may be a flag of the verb under another name, a flag of the trainer, or a field of a
--- spec.
+-- spec. names: the verb's flags (list_names). Returns nil if nothing similar is known.
 local function explain_flag(name, names, verb, root)
   local meant = hints.find_meanings(name, root)
-  local own = lists.find(meant.flags, function(flag) return names[flag:match("^%S+")] end)
+  local own = lists.find(meant.flags, function(flag) return names[flag:match("^%S+")] end) -- without its value
   if own then
     return ("Did you mean '%s'?"):format(own)
   end
@@ -204,8 +204,8 @@ end
 
 local function find_conflict(result)
   local cuda = result.target == "cpu,cuda"
-  local own_root = result.slurm or result.action == "resubmit" -- the trainer looks for a CUDA toolkit there
-  local name = not cuda and lists.find({ "arch", "jit", not own_root and "cuda_root" or nil }, function(name)
+  local serves_jobs = result.slurm or result.action == "resubmit" -- --cuda-root is also the toolkit's place for jobs
+  local name = not cuda and lists.find({ "arch", "jit", not serves_jobs and "cuda_root" or nil }, function(name)
     return result[name]
   end)
   if name then

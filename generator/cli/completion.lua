@@ -54,8 +54,8 @@ _longhand_ids() {
     "${longhand:-longhand}" list "$1" 2>/dev/null | sed -n 's/^\([a-z][a-z0-9_]*\) .*/\1/p'
 }
 
-# _longhand_words CURRENT WORD...: finds completions of the word CURRENT after WORD... Sets `words`, the possible words,
-# and `files`, which is "yes" where the name of a file may stand.
+# _longhand_words CURRENT LONGHAND WORD...: finds completions of the word CURRENT after the command LONGHAND and WORD...
+# Sets `words`, the possible words, and `files`, which is "yes" where the name of a file may stand.
 _longhand_words() {
     words='' files='' dash=''
     local current=$1 longhand=$2 before='' verb='' below='' word

@@ -15,7 +15,7 @@ local TARGETS = {
   "cuda   device code for NVIDIA GPUs, in addition to cpu: docs/cuda.md",
 }
 
--- Encodings by the paper that compares them, in the paper's order; model: the models that fit, by default all.
+-- Encodings by the paper that compares them, in the paper's order.
 local PAPERS = {
   { title = "Ruoss et al. 2023, randomized positional encodings (positions.kind = \"randomized\" with any of these)",
     "none", "sinusoid", "learned", "relative", "rope", "alibi", "label", "geometric" },
@@ -24,6 +24,7 @@ local PAPERS = {
     "lst_1d_clean", "lst_2d", "lst_2d_clean", "lst_relative", "lst_relative_clean", "lst_rope", "lst_learned",
     "lst_random" },
 }
+-- The kinds of models that an encoding fits, if not all.
 local ENCODER, BOTH_SIDES, PAIR = "encoder", "encoder, encoder_decoder", "encoder_decoder"
 local ONLY = { geometric = BOTH_SIDES, abc_b = PAIR, abc_c = PAIR, abc_d = PAIR, lst_2d = ENCODER,
   lst_2d_clean = ENCODER, lst_learned = ENCODER, lst_random = ENCODER }
@@ -94,7 +95,7 @@ local function list_tasks(project)
     format_row('data = "<file>.jsonl"', "examples of your own: docs/own-task.md") })
 end
 
--- The lines of a list; what: "targets", "tasks" or a name of FOLDERS.
+-- The lines of a list, or nil and a message; what: "targets", "tasks" or a name of FOLDERS.
 function M.list(project, what)
   if what == "targets" then
     return TARGETS

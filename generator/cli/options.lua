@@ -19,7 +19,7 @@ function M.add(command, rows)
   end
 end
 
--- The row of the option that names the trainer for reading runs. of: a possessive, the owner of the trainer.
+-- The row of the option that names the trainer for reading runs. owner: a possessive, such as "the run's".
 function M.make_trainer_row(owner)
   return { "--trainer FILE", owner .. " trainer; default: the one in build/trainers, built again if it is missing" }
 end

@@ -4,8 +4,9 @@
 -- (spec/score/score.lua), the file of a user's own network, if any, the checkpoint that runs begin with, if any
 -- (first_checkpoint.lua).
 -- Output: pure data that the templates read by name; the modules below document these names. The output is nil and an
--- error for the diagnostics if a formula is too large for code, or if a network is not valid.
--- Invariant: a step reads the results of earlier steps, and returns its part; no name is entered twice.
+-- error for the diagnostics if no plan is possible: a formula is too large for code, a network is not valid.
+-- Invariant: a step reads the results of earlier steps, and returns its part or completes the families of attentions;
+-- no name of the plan is entered twice.
 
 local checkpoint = require("plan.deriving.checkpoint_fits")
 local costs = require("plan.deriving.costs")
@@ -53,7 +54,7 @@ local function list_files(plan)
   return files
 end
 
--- Facts that are known before anything is derived. Generated code is linked by names longhand_<role>_<symbol>. The role
+-- Facts that are known before anything is derived. Generated code is linked by names longhand_<role>_<symbol>. A role
 -- is one word without underscore: spec; x8664, x8664v3, x8664v4, aarch64 (the program of a level); cuda, images, text
 -- (the CUDA half); train, evaluate (its kernels). No other names begin with longhand_: names of the runtime begin with
 -- lh_, names of a task with lh_task_. C reserves two underscores in a row for compilers, so the second is written U, as

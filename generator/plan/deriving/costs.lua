@@ -3,11 +3,12 @@
 -- Input: a plan with its network; that network (builder.lua); the task's header (lengths as formulas). Output of
 -- M.measure_training: facts about the training lengths; the longest length decides which weights attention stores
 -- (recomputed_weights.lua). Output of M.derive:
---   flops           factors for the generated formulas; masked: families with masks, { family, count, of_head }, for a
---                   pair of tokens in all heads and in one; flops_per_step; and `flops` of a whole step (all
---                   repetitions, mean over the training lengths), stored in the operations of plan.network (forward and
---                   backward) and of plan.passes (separately)
+--   flops           factors for the generated formulas: streams and attentions as in outline.lua; masked: families with
+--                   masks, { family, count, of_head }, with operations for a pair of tokens in all heads and in one
+--   flops_per_step  operations of a step of training, with the mean over the training lengths
 --   training_sizes  the tokens of every stream for all training lengths, { S, T } or { T } for each
+-- M.derive also stores `flops` of a whole step (all repetitions) in every operation of plan.network (forward and
+-- backward together) and of plan.passes (separately).
 -- Counts are nominal: a multiply-add counts as two operations; attention counts as two products of T^2 pairs by the
 -- width, whatever its mask; the backward pass counts as two forward passes, without the output layer.
 
@@ -17,8 +18,8 @@ local tasks = require("spec.task.tasks")
 
 local M = {}
 
--- The tokens of every stream for all training lengths: a list { S, T } or { T } for each; for dataset files only the
--- largest allowed lengths.
+-- The tokens of every stream for all training lengths: a list { S, T } (source, target) or { T } for each; for dataset
+-- files only the largest allowed lengths.
 local function list_sizes(lengths, facts)
   return facts.data and { tasks.count_most(facts) }
     or lists.map(tasks.list_lengths(lengths), function(n) return tasks.count_tokens(facts, n) end)
@@ -38,7 +39,8 @@ local function compute_means(sizes)
   return longest, tokens, pairs_of
 end
 
--- The tokens of training sequences in each part and in each stream: the largest number and the mean.
+-- Stores the largest and the mean number of tokens of training sequences in each stream; returns the largest of all
+-- streams, and the mean number of tokens of all streams together.
 function M.measure_training(plan, facts)
   local longest, tokens = compute_means(list_sizes(plan.resolved.train.lengths, facts))
   for i, stream in ipairs(plan.streams) do
@@ -48,7 +50,8 @@ function M.measure_training(plan, facts)
     mean_tokens = lists.sum(plan.streams, function(stream) return stream.mean_tokens end) }
 end
 
--- Operations of the forward pass of one sequence. size: tokens of every stream, or the mean tokens of all streams.
+-- Operations of the forward pass of one sequence. size: the list of tokens of every stream, or the number of tokens of
+-- all streams together, of which each has an equal part.
 function M.count_forward(plan, size)
   local function get_tokens(s)
     return type(size) == "table" and size[s + 1] or size / #plan.streams

@@ -1,8 +1,9 @@
 -- The plan's CUDA half: the files of device code, and the choices that fix the order of its sums.
 --
--- Input: the plan with its dimensions and facets, its network and that network's lists. Output: cuda_files, and for
--- templates/cuda the tables cuda and device; device is the network in device code (cuda_network.lua). For a network
--- without device code, device = false and no_device_code { what, line }. Fields of cuda:
+-- Input: the plan with its dimensions and facets, its network and that network's lists. Output: cuda_files;
+-- least_architecture, a compute capability such as 80; and for templates/cuda the tables cuda and device, the network
+-- in device code (cuda_network.lua). no_device_code is false; for a network without device code, device is false and
+-- no_device_code { what, line }. Fields of cuda:
 --
 --   threads            of a block
 --   by_team            all blocks of a team sum the gradients of products' weights over the tokens of the whole batch;
@@ -11,8 +12,12 @@
 --                      sequence of launches, of a kernel's phases and of a library's products over the whole batch
 --   multiplies         the device text has its own products, either all or only those of tables; multiplies_tables:
 --                      some are of tables
---   gradients          the type of a shard's sums
---   chip, replicas     shards of a step in the two variants: their gradients are folded in order
+--   gradients          the C type of a shard's sums
+--   chip, replicas     shards of a step of one model that has the GPU alone, and of each of several models; their
+--                      gradients are folded in order
+--   group_tokens       tokens of evaluation that go through the layers together
+--   staging, staged    reals of shared memory that operations of a block use in turn; the constant with this number
+--   block_state        bytes of shared memory for the state of a block's threads
 --   kernels            files of kernels/ that the device text begins with, before the optimiser's
 --   step_draws         random numbers that come with a step, in the order in which they lie: { template, names, prefix
 --                      } for the host, { member, at, count, about } for the device; if every sequence of a stream has
@@ -41,8 +46,12 @@
 --   end_by_layer       each layer has learned numbers of its own for a score
 --   draws              random numbers are sampled for the family: draw_rows rows of T numbers, first those of
 --                      positions, then those of distances; with cross-attention rows of T numbers, then as many rows
---                      of S; draws_before: other sampled numbers precede them; position_row, distance_row: the row of
---                      layer l as a factor, false for row 0
+--                      of S; position_draws, distance_draws: their numbers, a distance draw with distance_rows rows;
+--                      draws_follow: other sampled numbers follow; position_row, distance_row: the row of layer l as a
+--                      factor, false for row 0; reads_positions: layers read drawn positions
+--   to_log2            C text that turns logits into powers of 2; "" if scores are turned instead
+--   uniform_count      numbers that each head sums for a score, or false
+--   owners_words       words of a comment about the owners' passes, or ""
 
 local attention = require("network.graph.attention")
 local device_terms = require("attention.device")
@@ -217,7 +226,7 @@ end
 local function count_draws(family, attends, places)
   local positions, distance = family.positions, family.positions.distance
   local randomized, drawn = positions.kind == "randomized", distance.draws ~= nil
-  attends.draws, attends.draws_before = randomized or drawn, false
+  attends.draws, attends.draws_follow = randomized or drawn, false
   attends.position_draws = randomized and positions.draws or 0
   attends.distance_draws = drawn and distance.draws or 0
   attends.distance_rows = distance.independent and 2 or 1
@@ -329,7 +338,7 @@ local function draw_family(family)
     about = family.cross and "[draws][T] of queries, [draws][S] of keys" or "[draws][T]", scratch = scratch }
 end
 
--- Ints of workspace for sampling: the largest need of any draw.
+-- Ints of workspace for sampling, as C text: the largest need of any draw.
 local function count_scratch(draws)
   local most = { "0", 0 }
   for _, need in lists.iterate_nested(draws, "scratch") do
@@ -349,7 +358,7 @@ local function list_step_draws(plan, device)
     local before = list[i - 1]
     draw.at = before and ("v->%s + %s"):format(before.member, before.count) or "in->draws"
     if draw.family then
-      draw.family.attends.draws_before = list[i + 1] ~= nil
+      draw.family.attends.draws_follow = list[i + 1] ~= nil
     end
   end
   return list

@@ -1,8 +1,9 @@
 -- The two digests of a plan. One covers all that can change the bits of a run, the other decides if a checkpoint fits.
 --
 -- Input: a plan with its tensors. Output: 16 hexadecimal digits. Learning rate, steps, seeds, evaluation and the
--- intervals of logs and checkpoints are in neither digest: a flag or another spec may change them freely. The number of
--- steps is an exception if the learning rate falls until the last step: all earlier steps then depend on the number.
+-- intervals of logs and checkpoints are in neither digest: a flag or another spec may change them freely. The plan
+-- digest has three exceptions: eval.dropout, the mode of eval.by.noise, and the number of steps if the learning rate
+-- falls until the last step, since all earlier steps then depend on this number.
 -- Invariant: a field that is left out of the resolved spec changes no digest, so that older specs keep theirs.
 
 local canonical = require("base.canonical")

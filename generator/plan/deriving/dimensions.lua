@@ -1,9 +1,11 @@
 -- The network without its encoding: dimensions, its families of attentions, its own tokens, its dropout.
 --
--- Input: a plan with its resolved spec and task. Output: layers (of all stacks), width and derived sizes, streams,
--- tokens and their meaning, classes, real_bytes (of a number), dropout, block_tokens. M.attentions gives, for
--- model_network.lua, the families that a description of the kind may name. A family of attentions has the attentions of
--- one place in the block, over all layers of a stack; encoding_facets.lua adds its facets:
+-- Input: a plan with its resolved spec and task. Output: layers (of all stacks), width, feedforward, readout, streams,
+-- classes, class_columns (in whole vectors), real_bytes (of a number), dropout, block_tokens, cuts_by_warp
+-- (device_products is "warps"); part_start, a call in generated code; and of the vocabulary computation, tokens (their
+-- number), tokens_words, empty_token, decoder, reading, token_constants. M.attentions gives, for model_network.lua, the
+-- families that a description of the kind may name. A family of attentions has the attentions of one place in the
+-- block, over all layers of a stack; encoding_facets.lua adds its facets:
 --   name           "self"; the family's functions and types in generated code contain it
 --   of_spec        its name in the spec, the same in all models of a kind
 --   prefix, PREFIX the prefix of its constants and of its members in shared structs: "" for a single family
@@ -17,7 +19,7 @@
 --   recomputed     false, or how the backward pass recomputes weights on the CPU: recomputed_weights.lua
 --   bounded        partial or recomputed: attention is computed for a range of queries
 --   layers, repetitions, heads, head_width; repetitions: of its layers, in all loops of the block together; head_part:
---                  the largest power of two that divides head_width
+--                  the largest power of two that divides head_width; dropout_rate: of its weights, or nil
 --   first_site     its first site in the counter of random numbers
 
 local common = require("spec.fields.common")
@@ -26,7 +28,7 @@ local vector_width = require("base.vector_width")
 
 local M = {}
 
--- The dropout of a rate. name: the prefix of its constants in C; threshold: of 65536.
+-- The dropout of a rate. name: the prefix of its constants in C; threshold: how many of 65536 numbers are dropped.
 function M.plan_dropout(name, rate)
   return (not rate or rate == 0) and { kind = "none" } or {
     kind = "bernoulli",
@@ -37,7 +39,8 @@ function M.plan_dropout(name, rate)
   }
 end
 
--- Facts about the computation token, whose number is `token`; false if there is none.
+-- Facts about the computation token, whose number is `token`; false if there is none. `times` computation tokens follow
+-- for each token of the input, so `all` tokens in place of one; factor: C text that multiplies a count by `times`.
 local function plan_computation(times, token)
   return times and {
     token = token,
@@ -59,7 +62,8 @@ end
 
 local tokens = {}
 
--- The model's own tokens, after those of the input: the computation token, if there is one, and the empty token.
+-- The tokens after the input's tokens: the computation token, else an unused token (unless model.spare_token is false
+-- or the embedding is linear), and the empty token. A model with a readout has none of these.
 function tokens.encoder(plan, inputs, times)
   local model = plan.resolved.model
   if model.readout then

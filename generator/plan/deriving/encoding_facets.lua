@@ -6,14 +6,15 @@
 --   the plans of its facets' pages
 --   tempered    words on other factors in the scale of its logits
 --   asks        the outputs of the network that the family needs (facets/pages.lua); asks_name: their name in C
---   sides       the sequences whose positions are random
--- Each stream gets ranges of its random positions, and by_sequence, positions that each sequence has of its own.
--- M.derive returns additive; limit (the most tokens, or false); input_draw, the random positions of the additive
--- encoding; and whether anything is random.
--- Output of M.derive_shared, once families have their terms: the position tables. Each family gets sums, behind, and
--- paired: how gradients of keys and values are summed together if a vector holds both; otherwise false. In a model with
--- one input, the input has the positions of its first family; with several inputs, each has the positions of the facets
--- that stand directly in encoding.
+--   sides, first_drawn, range_drawn, distance_site: see settle_sides
+--   logit_scale (a number); score_text, the formula of its score as the spec has it, or nil
+-- Each stream gets first_site (settle_sites) and the fields of settle_stream.
+-- M.derive returns additive; limit { tokens, because }, the most tokens of a sequence, or false; input_draw, the random
+-- positions of the additive encoding, or false; drawn_text, C lists of the streams' ranges; sequence_scratch { name,
+-- count }, integers that drawing positions for one sequence takes, or false; draws_distances, any_draws.
+-- Output of M.derive_shared, once families have their terms: which position tables exist. Each family gets sums,
+-- behind, and paired (name_pairs). In a model with one input, the input has the positions of its first family; with
+-- several inputs, each has the positions of the facets that stand directly in encoding.
 
 local additive_facet = require("facets.additive")
 local dimensions = require("plan.deriving.dimensions")
@@ -57,7 +58,8 @@ end
 
 -- The names of arrays with which the backward pass sums gradients of keys and values together: weights next to the
 -- gradients of their logits, and rows that alternate channels of a value and its key. The arrays replace the other
--- buffers, or are added to those for vectors of distances. False if no level's vectors hold such a row.
+-- buffers, or are added to those for vectors of distances. False with the geometric normaliser, and if even the widest
+-- level's vectors cannot hold such a row.
 local function name_pairs(plan, family)
   local row, beside = 2 * family.head_width * plan.real_bytes, family.terms.beside
   return not family.terms.outwards and row <= levels[1].vector
@@ -94,11 +96,11 @@ local function settle_sites(plan)
   end
 end
 
--- Lists a family's draws in begin_step: { stream, member, site, count }; site is C text that is added to a draw's
--- index, and count the number of positions. Queries and keys of one stream share a draw. The sites of a stream's
--- positions are those of its self-attention; source positions for a block of the decoder have a site of
--- cross-attention. Also sets C text of the least drawn position, of the number of positions to draw from, and of the
--- site of distances.
+-- Sets sides, the sequences whose positions a family draws in begin_step: { stream, member, site, count }; site is C
+-- text that is added to a draw's index, and count, in C, the number of positions. Queries and keys of one stream share
+-- a draw. The sites of a stream's positions are those of its self-attention; source positions for a block of the
+-- decoder have a site of cross-attention. Also sets, as C text, first_drawn: the least drawn position; range_drawn: the
+-- number of positions to draw from; distance_site: what is added to a draw's index for distances.
 local function settle_sides(plan, family)
   local positions = family.positions
   family.sides = {}
@@ -147,7 +149,9 @@ function M.list_readers(plan, stream, drawn)
   return list
 end
 
--- Limits the numbers that may be given for a stream's draws to those that all its readers can take.
+-- Limits the numbers that may be given for a stream's draws to those that all its readers can take: positions from
+-- first_position to below position_range, distances below distance_range (range 0: none are drawn). by_sequence: the
+-- reader (M.list_readers) for which every sequence has its own positions, or false.
 local function settle_stream(plan, stream, drawn)
   stream.by_sequence, stream.position_range, stream.first_position, stream.distance_range = false, 0, 0, 0
   local function find_least(a, b) -- 0: no limit yet

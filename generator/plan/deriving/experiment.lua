@@ -16,6 +16,7 @@ local function add(arrays, about, type, name, lines)
   arrays[#arrays + 1] = { about = about, type = type, name = name, lines = lines }
 end
 
+-- The C initialiser of the training lengths: list and its length, or first, last and step of a range.
 local function write_lengths(lengths, arrays)
   if not lengths then
     return "{NULL, 0, 1, 0, 1}" -- no lengths: dataset files determine them
@@ -32,7 +33,8 @@ local function find_token(symbols, name)
   return tokens[1] or false
 end
 
--- Adds the options as a task's code reads them: numbers unchanged, words by their index from 0. Returns words for them.
+-- Adds the options as a task's code reads them: numbers unchanged, words by their index from 0. Returns the options in
+-- words, or false if the task has none.
 local function add_options(facts, chosen, arrays)
   if not chosen then
     return false
@@ -46,7 +48,8 @@ local function add_options(facts, chosen, arrays)
   return about
 end
 
--- Adds the names of the task's symbols and axes, and the symbol that ends targets; returns whether there is one.
+-- Adds the names of the task's symbols and axes, and the symbol that ends targets; returns whether a symbol ends
+-- targets.
 local function add_names(facts, resolved, arrays)
   local token = features.is_causal(resolved) and find_token(facts.output_symbols, facts.end_symbol)
   add(arrays, "The symbols of inputs.", "char *const", "input_symbols", literals.quote(facts.input_symbols))

@@ -7,10 +7,11 @@
 -- parameter_elements (size of the struct), parameter_storage (rounded up to whole chunks), initial_values;
 -- network_identity (identity.lua), nil for a kind's default network, which has none in digests; cpu (cpu_network.lua);
 -- widths, { name, count } of those that need a constant; trace_sites, the possible outputs of trace_block, in order;
--- for users network (outline.lua) and passes (passes.lua); cpu_headers, files of kernels/cpu by name;
--- operation_kernels, files that operations need on both targets; network_sizes, the fields of the model that a user's
--- own network has read, else nil. Every family gets ranged, tiles, partial and drops. A mistake in a description is an
--- error { problem = true, what, expected, hint }, with path, line and col of the file, or with the field of the spec.
+-- network (outline.lua) and passes (passes.lua), its operations for costs and pages; cpu_headers, files of kernels/cpu
+-- by name; operation_kernels, files that operations need on both targets; network_sizes, which sizes { layers, heads,
+-- feedforward, dropout } a user's own network has read, else nil; and the fields of derive_constants. Every family gets
+-- ranged, tiles, partial and drops. A mistake in a description is an error { problem = true, what, expected, hint },
+-- with path, line and col of the file, or with the field of the spec.
 
 local attention = require("network.graph.attention")
 local buffers = require("network.lists.buffers")
@@ -37,7 +38,8 @@ local vocabulary_rows = require("network.lists.vocabulary_rows")
 
 local M = {}
 
-local VOCABULARY_SHARE = 4 -- of a block's tokens: with fewer symbols, the first layer computes a row for each symbol
+-- If a block has at least this number of tokens for each symbol, the first layer computes a row for each symbol.
+local LEAST_TOKENS_PER_SYMBOL = 4
 
 local DESCRIPTIONS = {
   encoder = require("network.models.encoder"),
@@ -196,8 +198,8 @@ local function check_attentions(net, file)
   end
 end
 
--- Checks that the number of layers is model.layers, which a score reads. In blocks without attention, vectors have the
--- positions of the first attention, which may have fewer draws.
+-- Checks that an attention with a score is in a block of model.layers repetitions, since scores count layers; and that
+-- a block without attention that places vectors has no more layers than the first attention, whose draws it uses.
 local function check_layers(plan, net, file)
   for block, op in lists.iterate_nested(net.scopes, "ops") do
     if op.kind == "attention" and op.family.score.kind ~= "none" and block.count ~= plan.layers then
@@ -395,7 +397,7 @@ function M.derive(plan, file)
     decoding.find_stream(net, plan.decoder, part.eval_dropout)
   settle_families(plan, net, executed, stream, labelled)
   -- Noise makes every token different, and with a large vocabulary a block has few tokens of each symbol.
-  local has_equal_rows = VOCABULARY_SHARE * plan.tokens <= plan.block_tokens and not part.noise
+  local has_equal_rows = LEAST_TOKENS_PER_SYMBOL * plan.tokens <= plan.block_tokens and not part.noise
   part.cpu = cpu.derive(net, executed, derived.structs, buffer_lists, labelled,
     has_equal_rows and vocabulary_rows.derive(net, executed, labelled) or nil, stream, part.eval_dropout)
   part.network, part.passes = outline.derive(net, buffer_lists), passes.derive(net, executed, buffer_lists)

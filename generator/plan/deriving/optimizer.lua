@@ -2,8 +2,8 @@
 --
 -- Input: the plan with its tensors. Output:
 --   optimizer   the fields of its page (spec/optimizers.lua), kind and title; spared: the elements of the parameter
---               vector that do not decay, { first, last } ascending, or false if all decay; spared_text: the same in
---               words
+--               vector that do not decay, as ranges { first, last } (last included), ascending; false if all decay or
+--               the rule has no decay; spared_text: the tensors of these elements in words
 --   schedule    kind: the runtime's constant, warmup, final; false if the learning rate is constant
 
 local lists = require("base.lists")

@@ -184,8 +184,8 @@ local function choose_for_level(plan, level, machine, found)
   end) }
 end
 
--- All levels' choices, the widest level first, for plan.tuned. machine: the machine of the build, or nil; found: by
--- level, the values that tuning has found for this machine, or nil.
+-- All levels' choices, the widest level first, for plan.tuned. machine: { l2 }, the machine of the build, or nil;
+-- found: by level, the values that tuning has found for this machine, or nil.
 function M.derive(plan, machine, found)
   return lists.map(levels, function(level)
     return choose_for_level(plan, level, machine or M.ANY_MACHINE, found and found[level.name])

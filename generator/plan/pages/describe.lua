@@ -55,7 +55,7 @@ function M.describe_sizes(plan)
   return table.concat(words, ", ")
 end
 
--- Phrases that follow the model's sizes, one for each field with extra words.
+-- Phrases that follow the model's sizes, one for each field with extra words, after a comma; or "".
 function M.describe_model(plan)
   local model, words = plan.resolved.model, {}
   local norm = model.norm or {}
@@ -83,7 +83,7 @@ local function make_sentence(text)
   return text:sub(1, 1):upper() .. text:sub(2) .. "."
 end
 
--- Comment lines: each sentence starts a line; a sentence that is too long continues on the next line.
+-- Comment lines: each text starts a line; a text that is too long continues on the next line.
 local function wrap(...)
   return lists.collect({ ... }, function(text)
     return wording.fill_lines(lists.find_all(text, "%S+"), BANNER_COLUMNS)
@@ -112,6 +112,7 @@ local function make_flops_comment(plan)
   return wrap(table.unpack(sentences))
 end
 
+-- The comments of generated files, as lists of lines: by file, and for attention and score by family.
 function M.make_comments(plan)
   local size = string.format("%s, %s%s.", M.describe_sizes(plan), plan.precision, M.describe_model(plan))
   local encoding, attention, score = make_sentence(M.describe_encoding(plan)), make_family_comments(plan)

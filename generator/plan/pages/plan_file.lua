@@ -10,7 +10,7 @@ local wording = require("base.wording")
 local M = {}
 
 local PLAN_COLUMNS = 110
-local WHOLE = 100 -- characters of a reason that stay in one line
+local LONGEST_WHOLE = 100 -- bytes of the longest reason that is one literal
 
 -- A string as Lua literals, joined, in lines of limited width.
 local function write_string(value, indent)
@@ -40,13 +40,14 @@ local function write_lua(value, indent)
   return "{\n" .. table.concat(parts) .. indent .. "}"
 end
 
-local function write_choice(c)
-  local why = #c.why > WHOLE and write_string(c.why, "    ") or ("%q"):format(c.why)
-  return string.format("    { %q, %s,\n      %s },\n", c.what, write_lua(c.value, ""), why)
+local function write_choice(choice)
+  local why = #choice.why > LONGEST_WHOLE and write_string(choice.why, "    ") or ("%q"):format(choice.why)
+  return string.format("    { %q, %s,\n      %s },\n", choice.what, write_lua(choice.value, ""), why)
 end
 
-local function write_tensor(t)
-  return string.format("    { %q, { %s }, offset = %d, stride = %d },\n", t.name, t.shape_text, t.offset, t.stride)
+local function write_tensor(tensor)
+  return string.format("    { %q, { %s }, offset = %d, stride = %d },\n", tensor.name, tensor.shape_text, tensor.offset,
+    tensor.stride)
 end
 
 function M.write(plan)

@@ -1,6 +1,6 @@
 % local drawn_tokens = cross and "(v->" .. attends.T .. " + v->" .. attends.S .. ")" or "v->" .. attends.T
 % local distance = positions.distance
-% if attends.draws_before then
+% if attends.draws_follow then
 
 /* The number of integers that are drawn for this attention. */
 INLINE size_t ${prefix}draw_count(const step_view *v) {
