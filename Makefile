@@ -1,6 +1,7 @@
 # Longhand's build, from the repository's root; ./longhand calls the targets below.
-# RUN=<id>      the showcase run that trainer, run, eval and gen mean
-# LEVELS=...    instruction-set levels to compile: all (default), best (the widest this machine runs), or a list
+# RUN=<id>      the showcase run that trainer, run, eval and gen mean; check takes any spec of spec/runs
+# LEVELS=...    instruction-set levels to compile: all (default), best (LONGHAND_ISA, or the widest this machine runs),
+#               or a list
 # VARIANT=...   release (default), asan (address and undefined-behaviour sanitizers, warnings are errors), tsan (thread
 #               sanitizer, which does not understand OpenMP: POSIX threads take its place), plain (neither optimised as
 #               released nor sanitized: compiles fastest)

@@ -6,7 +6,8 @@
 # CUDA_ROOT=DIR      the toolkit's folder
 #
 # Device code is compiled by nvcc, or by runtime/device_compiler.c, which calls NVRTC. runtime/cuda/toolkit.sh finds
-# both. TOOLKIT is the output of that script, for callers that have it already.
+# both. TOOLKIT is the output of that script, for callers that have it already. Variables of the environment with these
+# names do not count.
 $(foreach name,TARGETS ARCH JIT CUDA_ROOT TOOLKIT,$(if $(filter environment,$(origin $(name))),$(eval $(name) :=)))
 TARGETS := $(or $(TARGETS),cpu)
 WITH_CUDA := $(filter cuda,$(subst $(comma), ,$(TARGETS)))

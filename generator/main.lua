@@ -1,4 +1,5 @@
--- The verbs of ./longhand. No other module touches the arguments, the standard streams and the exit code.
+-- The verbs of ./longhand. No other module of generator/ reads the arguments, prints or ends the process, except that
+-- argparse prints help.
 --
 -- Data flows one way: spec -> project (load, validate, plan, render) -> write or build. A user's mistake ends in a
 -- message and a documented exit code, never in a stack trace. Modules that few verbs need are loaded by these verbs:

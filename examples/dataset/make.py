@@ -1,20 +1,21 @@
 #!/usr/bin/env python3
-"""Writes train.jsonl and test.jsonl: additions such as 47+8=55, digits as tokens 0 to 9, the plus sign as 10."""
+"""Writes train.jsonl and test.jsonl in the current folder: additions such as 47+8=55, digits as tokens 0 to 9, the plus
+sign as 10."""
 import json
 import random
 
 PLUS = 10
 
 
-def example(rng, longest):
-    a = rng.randrange(10 ** rng.randint(1, longest))
-    b = rng.randrange(10 ** rng.randint(1, longest))
+def make_example(rng, most_digits):
+    a = rng.randrange(10 ** rng.randint(1, most_digits))
+    b = rng.randrange(10 ** rng.randint(1, most_digits))
     tokens = [int(digit) for digit in str(a)] + [PLUS] + [int(digit) for digit in str(b)]
     return {"input": tokens, "target": [int(digit) for digit in str(a + b)]}
 
 
 rng = random.Random(1)
-for name, count, longest in (("train.jsonl", 600, 2), ("test.jsonl", 120, 3)):
+for name, count, most_digits in (("train.jsonl", 600, 2), ("test.jsonl", 120, 3)):
     with open(name, "w") as file:
         for _ in range(count):
-            file.write(json.dumps(example(rng, longest), separators=(",", ":")) + "\n")
+            file.write(json.dumps(make_example(rng, most_digits), separators=(",", ":")) + "\n")

@@ -46,8 +46,10 @@ typedef struct lh_cuda_replica {
 } lh_cuda_replica;
 
 typedef struct lh_cuda_sums {
-    double loss;                            /* summed cross-entropy in nats over all label positions */
-    long long counted, correct, exact_ones; /* see lh_sums; exact_ones: sequences with every counted position correct */
+    double loss; /* sum of the cross-entropy in nats over the label positions in the loss (lh_task.loss) */
+    /* counted: label positions with mask 1; correct: those whose arg max is the label; exact_ones: sequences that have
+     * counted positions, all of them correct */
+    long long counted, correct, exact_ones;
 } lh_cuda_sums;
 
 /* One step of one replica. */

@@ -208,7 +208,7 @@ typedef struct lh_spec {
     const char *defaults;
     int defaults_capacity;
     const char *resolved;  /* "default": the resolved spec as one line of JSON */
-    const char *precision; /* "float32", "float64" */
+    const char *precision; /* "float32", "tf32", "bf16", "float64" */
 
     const lh_tensor *tensors;
     int tensor_count;

@@ -1,7 +1,7 @@
 /* Status codes and error messages of every Longhand module.
  *
  * A status is also the program's exit code. Library code never prints and never exits: it fills an lh_error and
- * returns. Only lh_main prints.
+ * returns. Only the command line (runtime/cli) prints.
  */
 #ifndef LONGHAND_STATUS_H
 #define LONGHAND_STATUS_H

@@ -1,7 +1,7 @@
 """Exports runs as event files of TensorBoard. Needs the package tensorboardX, or torch and tensorboard.
 
 `./longhand export tensorboard` calls `python3 -m longhand.events RUNS OUT`. Exit codes: 0, success; 1, a run is damaged
-and was left out; 4, neither package is installed, or the disk has no space.
+and was left out, or RUNS cannot be read; 2, wrong arguments; 4, neither package is installed, or OUT cannot be written.
 """
 
 import datetime
@@ -72,7 +72,8 @@ def export(runs_or_folder, out):
     an earlier export of a run are replaced; a damaged run is left out with a warning.
 
     Metrics and the means of evaluations during training, over all conditions, have the training step as their step.
-    Evaluations of the trained model have the length, or the value on another axis, as their step."""
+    Evaluations of the trained model by one axis have the value on this axis, such as the length, as their step. Those
+    by several axes, at fractions or with a seed of their own are left out."""
     make_writer, count = _import_writer(), 0
     for run in runs_or_folder if isinstance(runs_or_folder, list) else runs(runs_or_folder):
         try:

@@ -63,8 +63,7 @@ FIELDS = {"step": WHOLE_NUMBER, "split": TEXT, "set": TEXT, "decoding": TEXT,
 
 
 def _find_problem(value):
-    """A message if a field of an object, read from a line of a run's file, is missing or has the wrong type; else
-    None."""
+    """A message if an object, read from a line of a run's file, has no step or a field of the wrong type; else None."""
     if value.get("step") is None:
         return ": step: found nothing; expected a whole number"
     for name, (fits, expected) in FIELDS.items():
@@ -84,8 +83,9 @@ def _parse_line(text, find_problem):
 
 def read_lines(path, largest=None, longest=-1, find_problem=lambda value: None):
     """Reads a file of JSON lines; returns a list of its objects. A torn (incomplete) last line is skipped with a
-    warning. The other arguments are limits of sizes in bytes, and a function that returns a message on a wrong
-    object."""
+    warning. largest: most bytes of the file; longest: each line is shorter (-1: no limit); find_problem: a function
+    that returns a message on a wrong object, else None. A larger file, a longer line or a wrong object raises a
+    LonghandError."""
     out, number = [], 0
     with open_file(path, largest) as file:
         while line := file.readline(longest):

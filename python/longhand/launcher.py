@@ -1,7 +1,7 @@
 """Finds ./longhand and runs its commands.
 
-The environment variable LONGHAND_ROOT names the folder of Longhand. If it is not set, Longhand is in the folder above
-this package, or in the folder from which pip installed the package.
+The environment variable LONGHAND_ROOT names the folder of Longhand. If it is not set, Longhand is the folder that holds
+the folder python/ with this package, or the python/ from which pip installed the package.
 """
 
 import collections

@@ -41,8 +41,8 @@ def make_table(given, path):
 
 
 def format_value(given, path="", indent=0, used=0):
-    """The Lua text of a value. `path` names the value in messages; `used` is the number of columns before the value in
-    its line, without the indentation."""
+    """The Lua text of a value. `path` names the value in messages; `indent` is the indentation of its first line, and
+    `used` the number of further columns before the value in this line."""
     if hasattr(given, "tolist"):
         given = given.tolist()
     written = format_literal(given)

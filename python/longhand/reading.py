@@ -1,6 +1,7 @@
 """Reads runs and their evaluations, as objects and as rows of tables.
 
-Files that are damaged, or that another program wrote, are left out with a warning.
+runs() and rows() leave out damaged files, and files that another program wrote, with a warning; the methods of a Run
+raise a LonghandError.
 """
 
 import csv
@@ -74,14 +75,15 @@ class Run:
             by                                  the condition, such as {"length": 41}
             exact_match_low, exact_match_high   95% interval of exact_match
             sd_over_draws, sd_over_sequences    standard deviations
-            set       set of the examples, in lines of evaluations during training
+            seed      seed of `trainer eval --seed`
+            set       set of the examples, in lines of evaluations during training (split "during")
             beyond    axes on which the value exceeds that of every training example
             trained   share of the examples that are also training examples
             novel     true if such examples were left out
             of        number of all examples of the condition, if only some were evaluated
 
-        If a condition was evaluated several times at the same step, only the last line is returned; every=True returns
-        all lines. The list is empty if nothing was evaluated yet.
+        If a condition was evaluated several times at the same step with the same seed, only the last line is returned;
+        every=True returns all lines. The list is empty if nothing was evaluated yet.
 
         Lines of generative models have the key "decoding". With "greedy", accuracy and exact_match are those of the
         model's own answers; accuracy_teacher_forced and loss are those of a pass that reads the target's tokens. With

@@ -75,7 +75,7 @@ SECTIONS = {"task": "kind", "encoding": "use", "model": "use", "train": "use", "
 
 def _make_fragment(field, given):
     """A fragment of a spec that sets one field. If the field is a section and the value is a string, the string names a
-    preset."""
+    preset, or the kind of a task."""
     if field in SECTIONS and isinstance(given, str):
         given = {SECTIONS[field]: given}
     for name in reversed(field.split(".")):

@@ -133,7 +133,8 @@ class Tensors(Mapping):
 class Trace(Tensors):
     """A file of `trainer trace`; docs/trace.md describes its tensors. In all methods, `length` is the task length (for
     examples from files the input length), and `outputs` is the number of output tokens, needed only if the traced
-    examples of this length have several such numbers."""
+    examples of this length have several such numbers. In a trace with several draws, a dimension [draws] precedes
+    [examples], except in targets, and in tokens without decoded answers. A trace of means (--average) has neither."""
 
     def lengths(self):
         """Traced task lengths, ascending."""
@@ -177,13 +178,12 @@ class Trace(Tensors):
         return self._get_tensor(length, outputs, site if kind == "activations" else f"{site}.{kind}")
 
     def tokens(self, length, outputs=None, stream=None):
-        """The input tokens, [examples][T]. For a model with several streams, `stream` is the name of one. If the trace
-        has several draws, a stream of decoded answers has the shape [draws][examples][T]."""
+        """The tokens that the model reads, [examples][T]. For a model with several streams, `stream` is the name of
+        one."""
         return self._get_tensor(length, outputs, "tokens" if stream is None else f"tokens.{stream}")
 
     def answers(self, length, outputs=None):
-        """The model's answers, [examples][outputs], with -1 after the end symbol. If the trace has several draws, the
-        shape is [draws][examples][outputs]."""
+        """The model's answers, [examples][outputs], with -1 after the end symbol."""
         return self._get_tensor(length, outputs, "answers")
 
     def targets(self, length, outputs=None):
@@ -191,11 +191,12 @@ class Trace(Tensors):
         return self._get_tensor(length, outputs, "targets")
 
     def attention(self, length, layer, outputs=None):
-        """Attention weights, [examples][heads][T][T], query by key. layer: index of a site from 0, or its name."""
+        """Attention weights, [examples][heads][queries][keys]. layer: index of a site (see sites) from 0, or its
+        name."""
         return self._get_site_tensor(length, layer, "attention", outputs)
 
     def scores(self, length, layer, outputs=None):
-        """Inputs of the softmax, [examples][heads][T][T], query by key. layer: index of a site from 0, or its name."""
+        """Inputs of the softmax, of the same shape as attention(). layer: index of a site from 0, or its name."""
         return self._get_site_tensor(length, layer, "scores", outputs)
 
     def activations(self, length, layer=None, outputs=None):

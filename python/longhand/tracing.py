@@ -50,7 +50,7 @@ class Traced:
     """A placeholder for a number, a truth value or a table while a score is traced.
 
     kind   "symbol": word is its name, parts is its Symbols object
-           "index" of a sum: word is its name
+           "index" (of a sum): word is its name, parts is empty
            "operator": word is the operator, parts are its one or two operands
            "call": word is the function, parts are its arguments
     """
@@ -188,7 +188,7 @@ def _sort_inner_first(root):
 
 
 class Writer:
-    """Writes the result of a function as Lua: its local variables, then the expression."""
+    """Writes the result of a traced function as Lua: local variables, then the expression."""
 
     def __init__(self, root, symbols, names):
         self.symbols, self.names = symbols, names
@@ -223,7 +223,7 @@ class Writer:
         return free
 
     def write_body(self, index, result):
-        """The lines of a function. index: the index of a sum, None for a score."""
+        """The lines of a function's body, for its result. index: the index of a sum, None for a score."""
         self.scopes.append((index, []))
         text = "nil" if result is None else self.write_text(result, 0, whole=True)
         return [*self.scopes.pop()[1], f"return {text}"]
@@ -321,7 +321,7 @@ def _lay_out_function(name, lines, used):
 
 
 def format_function(f, path, indent, used=0):
-    """Converts a score to the text of a Lua function."""
+    """Converts a score to the text of a Lua function. path, indent, used: as in lua.format_value."""
     x = Symbols()
     try:
         result, names = _trace_call(f, x)

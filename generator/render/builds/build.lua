@@ -2,8 +2,9 @@
 --
 -- Input: a project, the files of a plan, a target folder, levels, architectures. Output: the exit code, text to show.
 -- The work happens in a folder next to the target, which replaces the target only after success. The folder holds
--- trainer, src/ and stamp. The stamp has a line with the trainer's sources, its linking and its levels, for a CUDA half
--- another line with the half's sources and targets, and a line for loose content: the trainer's defaults.
+-- trainer, src/ and stamp. The stamp has a line with the digest of the trainer's sources, its linking and its levels,
+-- for a CUDA half another line with the digest of the half's sources and its targets, and a line with the digest of
+-- loose content: the trainer's defaults.
 
 local claim = require("base.claim")
 local lfs = require("lfs")
@@ -63,7 +64,8 @@ function M.find_static_problem(project)
 end
 
 -- Returns the compiler and the targets of device code, as words: the compiler's kind, version and path, targets such as
--- sm_80, and "text" if the trainer holds the source. request = { arch, jit, cuda_root }. Else nil and a message.
+-- sm_80, and "text" if the trainer holds the source; or nil and a message. request = { arch, jit, cuda_root }; least:
+-- the least compute capability that the device code requires, such as 80.
 function M.find_cuda(project, request, least)
   local text = request.jit and "text" or ""
   if request.jit and not request.arch then
@@ -80,6 +82,7 @@ function M.find_cuda(project, request, least)
   return (words .. " " .. text):gsub(" $", "")
 end
 
+-- The words of M.find_cuda as a phrase for the user.
 function M.describe_cuda(words)
   local text = words:find("text$") and "its text, for NVRTC where it runs"
   local kind, version, compiler, images = words:gsub(" ?text$", ""):match("^(%l+) (%S+) (%S+) (.+)$")
@@ -94,6 +97,7 @@ function M.has_cuda(dir)
   return (write.read(dir .. "/stamp") or ""):find("\ncuda ", 1, true) ~= nil
 end
 
+-- Whether the words of the text `have` include all words of the text `needed`.
 local function has_all(have, needed)
   local found = lists.to_set(lists.find_all(have, "%S+"))
   return not lists.find(lists.find_all(needed, "%S+"), function(word) return not found[word] end)
@@ -146,8 +150,8 @@ local function get_path_from_root(project, path)
   return path:sub(1, #root) == root and path:sub(#root + 1) or path
 end
 
--- Makes an empty folder next to dir that no other process uses; returns a claim. The names of these folders repeat,
--- since debugging information contains the names, and equal sources must give equal bytes.
+-- Makes an empty folder next to dir that no other process uses; returns a claim, or nil and a message. Later builds use
+-- the same names again, since debugging information contains them, and equal sources must give equal bytes.
 local function make_staging_folder(dir)
   local ok, message = write.make_directory(dir:match("^(.*)/[^/]*$"))
   if not ok then
@@ -176,8 +180,8 @@ local function find_place(line, first)
   end
 end
 
--- The compiler's output, with the template line after every place in a generated file. A copy of a file is reported by
--- the name of the original.
+-- The compiler's output, with the template line after every place in a generated file, and `shown` in place of the
+-- folder of the sources. A copy of a file is reported by the name of the original.
 function M.annotate(text, folder, files, shown)
   local lines = {}
   for line in text:gmatch("([^\n]*)\n?") do
@@ -314,7 +318,8 @@ function M.find_lack(log, staging)
   return message or not at_a_place and not has_room(staging) and ("less than %d MB are left"):format(ROOM >> 20) or nil
 end
 
--- Moves a build into place, whose command ended with `code`: the exit code, and text to show (warnings, errors) or nil.
+-- Moves a build into place, whose command ended with `code`. Returns the exit code for the user, and text to show
+-- (warnings, errors) or nil.
 function M.finish(work, code)
   local job, staging = work.job, work.staging
   local log = write.read(work.log) or ""
@@ -340,14 +345,15 @@ function M.finish(work, code)
   return 0, text
 end
 
--- Builds with make(work); returns the results of make: an exit code, and text to show or nil.
-local function run_build(project, job, dir, make)
+-- Begins a build, carries it out with carry_out(work) and gives its folder back. Returns what carry_out returns: an
+-- exit code, and text to show or nil.
+local function run_build(project, job, dir, carry_out)
   local work, code, text = M.begin(project, job, dir, math.min(M.count_processors(), 16))
   if not work then
     return code, text
   end
   local done
-  done, code, text = pcall(make, work)
+  done, code, text = pcall(carry_out, work)
   claim.give_back(work.claim)
   if not done then
     error(code, 0)

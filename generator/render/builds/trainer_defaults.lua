@@ -26,6 +26,7 @@ local function fill_space(new)
   return new.text .. ("\0"):rep(new.room - #new.text)
 end
 
+-- Whether the program at a path contains these defaults.
 function M.has(path, new)
   return (write.read(path) or ""):find(fill_space(new), 1, true) ~= nil
 end

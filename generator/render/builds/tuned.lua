@@ -1,8 +1,8 @@
 -- Results of ./longhand tune on this machine: a folder of small JSON files, one for each machine, level, compiler and
 -- shape of model, from which builds take their choices (tuning.lua).
 --
--- Input: a project, a plan. Output: plan.tuned, and warnings about invalid files, which are ignored. The folder lies
--- next to the compiler of device code: in LONGHAND_CACHE, or in longhand in the cache of the user.
+-- Input: a project, a plan. Output: plan.tuned, and warnings about invalid files, which are ignored. The folder is
+-- `tuned` in LONGHAND_CACHE, or in longhand in the user's cache, where trainers also keep compiled device code.
 
 local canonical = require("base.canonical")
 local input = require("base.input")
@@ -45,7 +45,7 @@ function M.read_machine()
     name or "unknown processor", bytes[1] and bytes[1] // 1024 or "?", bytes[2] and bytes[2] // 1024 or "?") }
 end
 
--- The compiler's name: the first line of its output, which is requested once.
+-- The compiler's name and version in one line, as the Makefile prints it; requested once.
 function M.read_compiler(project)
   if not project.compiler_words then
     local text = shell.capture(shell.make_command(project.root, "print-compiler"))
@@ -64,6 +64,7 @@ function M.make_key(project, plan, level)
     shape = tuning.describe_shape(plan) }
 end
 
+-- The path of a key's file; nil if the user has no cache.
 function M.get_path(key)
   local folder = paths.find_cache("tuned")
   return folder and ("%s/%s-%s-%s.json"):format(folder, hash_briefly(key.shape), key.level,
@@ -133,7 +134,7 @@ local function has_any(plan)
   return false
 end
 
--- Applies results for this machine to a plan. Returns warnings.
+-- Sets plan.tuned by the results for this machine. Returns warnings.
 function M.apply(project, plan)
   local found, any, unread = {}, has_any(plan)
   local warnings = { unread }

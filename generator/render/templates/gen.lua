@@ -1,9 +1,10 @@
 -- All generated files of one plan, in memory.
 --
 -- Input: the plan, read(name, folder) as in render.lua, the kernels { { path, text }... } in a fixed order, and whether
--- the CUDA half is requested. Output: a list of { path, text, map, cuda, loose, neutral, counted }, plan.lua last, and
--- the source digest; or nil and the engine's error. cuda marks files of the CUDA half, loose files that change no code,
--- neutral files that change no bit; counted is the text for stamps. Pure.
+-- the CUDA half is requested. Output: a list of { path, text, map, cuda, loose, neutral, counted, original }, plan.lua
+-- last, and the source digest; or nil and the engine's error. cuda marks files of the CUDA half, loose files that
+-- change no code, neutral files that change no bit; counted is the text for stamps; original: of task.c, the path of
+-- the user's file. Pure.
 -- The source digest identifies the code that computes on a CPU: every rendered file except spec.c and loose or neutral
 -- files, a user's own sampler, and the kernels. The CUDA source digest identifies device.cu, which contains the text of
 -- its kernels. Both digests cover the text as the compiler takes it (compiled.lua), without comments and names of
@@ -68,8 +69,9 @@ local function digest_sources(files, kernels, plan)
   return sha256.digest(hash .. table.concat(parts))
 end
 
--- Appends the rendered entries to files, in order; then renders `carrier`, one of the entries, with a name of the plan
--- set to the digest of the others, digest(files). Returns nil and the engine's error if one of them fails.
+-- Appends the rendered entries of a half to files, in order; then renders `carrier`, one of the entries, in which the
+-- name half.name stands for the digest of the others, half.digest(files). Returns this digest, or nil and the engine's
+-- error.
 local function render_half(half, plan, read, files)
   local known, carrier, place = signatures.new(), nil, nil
   local function add(entry, names, index)

@@ -5,8 +5,9 @@
 -- or the folder that the template states. Output: text, map; or nil and an error { path, line, col, what, hint, notes
 -- }. map[i] is the include chain of line i, innermost first: { { name, line, folder }, ... }; M.format_place puts an
 -- entry in words. Invariants: no input or output; the same plan gives the same text; a text line gives exactly one line
--- each time it runs, except lines of C that are too long (wrap.lua); a template sees only the plan's fields, the
--- arguments of its include, and the helpers below.
+-- each time it runs, except lines of C that are too long (wrap.lua) or change with a function's parameters
+-- (signatures.lua); a template sees only the plan's fields, the extras, the arguments of its include, and the helpers
+-- below.
 
 local lists = require("base.lists")
 local literals = require("base.literals")
@@ -35,7 +36,7 @@ local function fail(run, what, hint)
   error({ path = frame.path, line = frame.line, col = frame.col, what = what, hint = hint, notes = notes }, 0)
 end
 
--- A C identifier from a name such as "x86-64-v3": other characters become one underscore.
+-- A C identifier from a name such as "x86-64-v3": each run of other characters becomes one underscore.
 local function make_identifier(name)
   if type(name) ~= "string" then
     return nil, ("a name is needed, not %s"):format(type(name))
@@ -69,7 +70,8 @@ local function make_hint(name, ...)
   return nearest.make_hint(name, names, "%q")
 end
 
--- The template line that runs now, from Lua's call stack: text lines and include record their line, other Lua does not.
+-- The innermost frame, with the template line that runs now from Lua's call stack: lines of text and calls that give
+-- lines record their line when they run, other Lua does not.
 local function locate(run)
   local frame = run.stack[#run.stack]
   for level = 2, 30 do
@@ -236,7 +238,8 @@ local function splice(run, name, folder)
   end
 end
 
--- Adds a line of text. The code that template.lua compiles from a line of a template calls this and the next functions.
+-- Adds a piece of a line of text. The code that template.lua makes of a line of a template calls this and the functions
+-- in CODE.
 local function add_text(run, text)
   run.pieces[#run.pieces + 1] = text
 end

@@ -2,7 +2,7 @@
 -- the arguments of the remaining parameters.
 --
 -- Input: the lines of a C text and their origins (render.lua's map), functions of files that were rendered before.
--- Output of M.fit: both with fitted functions. A function begins with static, INLINE or NOINLINE at the start of a line
+-- M.fit changes all of these in place. A function begins with static, INLINE or NOINLINE at the start of a line
 -- and ends with a "}" there. Functions of inserted files stay unchanged, and so do functions that are called above
 -- their definition or whose addresses are taken. Constants are declarations `const type name = ...;` of one line within
 -- a function. Names in comments and names of members do not count as mentions. A function is defined before it is
@@ -14,8 +14,8 @@ local lists = require("base.lists")
 
 local M = {}
 
--- A record of functions: by name, for functions that have lost parameters, a list that states for every parameter
--- whether it stays; and the names of all called functions.
+-- A record of functions. kept: by name, for functions that have lost parameters, a list that states for every parameter
+-- whether it stays; called: the set of the names of all called functions.
 function M.new()
   return { kept = {}, called = {} }
 end
@@ -49,7 +49,8 @@ local function count(counts, text, step)
   end
 end
 
--- The lines from `first` on as one line, until their brackets are closed; and the number of the last line.
+-- The lines from `first` on as one line, up to the line that closes the bracket at column `from` of the first one; and
+-- the number of the last line.
 local function join(lines, first, from)
   local line, last = lines[first], first
   while not line:find("^%b()", from) and lines[last + 1] do
@@ -96,7 +97,8 @@ local function fit_calls(functions, text, number, from)
   end
 end
 
--- A declaration of constants without constants that no other text mentions; nil if none is left.
+-- A line of a function, without constants that it declares and nothing else mentions; nil if it declares nothing else.
+-- counts: how often the function mentions each name.
 local function fit_constants(counts, line)
   local head, list = line:match("^(%s+const [%w_]+ )([^{]*);$")
   if not head then
@@ -114,8 +116,8 @@ local function fit_constants(counts, line)
   return used[1] and ("%s%s;"):format(head, table.concat(used, ", "))
 end
 
--- The lines of a function's body, from `first` on, without unused constants. Returns the names that the lines mention,
--- and the end.
+-- Removes unused constants from the lines of a function's body, from `first` on. Returns how often the remaining lines
+-- mention each name, and the number of the last line.
 local function fit_body(text, first)
   local last, counts = first, {}
   while text.lines[last] ~= "}" do
@@ -170,7 +172,7 @@ local function fit_head(functions, text, number, name, counts)
   text.defined[name] = true
 end
 
--- Fits the function whose head begins at a line, and the calls in its body; returns its end.
+-- Fits the function whose head begins at a line, and the calls in its body; returns the number of its last line.
 local function fit_function(functions, text, number, name)
   local line, last = join(text.lines, number, text.lines[number]:find("(", 1, true))
   local rest = line:match("%b()(.*)$")
@@ -194,8 +196,8 @@ local function fit_function(functions, text, number, name)
   return stop
 end
 
--- Fits a text; `functions` gains the functions that have lost parameters. Returns nil, a problem and its line if the
--- number of arguments in a call differs from the number of the function's parameters.
+-- Fits a text; `functions` gains the functions that have lost parameters. Returns true; or nil, a problem and its line
+-- if the number of arguments in a call differs from the number of the function's parameters.
 function M.fit(functions, lines, map)
   local text, number = { lines = lines, map = map, defined = {} }, 1
   local fits, problem = diagnostics.attempt(function()

@@ -3,13 +3,14 @@
 -- A term is a table of names for its template, with a field `page`: the file terms/<page>.tpl next to the skeleton,
 -- which consists of sections (template.lua). A section has the name of its slot; if a term's page lacks the section,
 -- the term adds no text to the slot. The terms in scope are a list, in the order in which their text is inserted.
--- render.lua calls this module; its functions are in `run`, the state of one rendering.
+-- render.lua calls this module; `run` is the state of one rendering, with the functions of render.lua that are called
+-- here.
 
 local template = require("render.templates.template")
 
 local M = {}
 
--- The page of a term, if it has the section.
+-- The template name of a term's page if the page has the section, else false.
 local function find_page(run, folder, term, section)
   local name = ("%sterms/%s.tpl"):format(folder, term.page)
   local key = name .. "#" .. section

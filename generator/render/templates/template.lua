@@ -1,7 +1,7 @@
 -- Converts a template's text to Lua code, one line of code per template line, so that line numbers are the same.
 --
--- Input: the template's name and text. Output: { name, source = { line... }, code = text } for render.lua to load, or
--- nil and an error { path, line, col, what, hint }.
+-- Input: the template's name, path and text. Output: { name, path, source = { line... }, code = text } for render.lua
+-- to load, or nil and an error { path, line, col, what, hint }.
 -- Lines whose first non-blank character is % are Lua, all others are output with ${...} holes. This module checks,
 -- before the code runs, that blocks are balanced, that every line of Lua is complete by itself (brackets may span
 -- lines), and that holes hold a name, a field or one helper call. The code calls __text, __hole, __at and __end of
@@ -110,7 +110,8 @@ local function check_brackets(reader, tokens, line)
   end
 end
 
--- Checks that a statement is complete, by its keywords and by the text before its code.
+-- Checks the keywords of a statement, and puts before its code a ";" (see check_syntax) and, if it gives lines of
+-- output, the call that records its place.
 local function check_statement(reader)
   local pending = reader.pending
   local tokens, first = pending.tokens, pending.tokens[1]
