@@ -2,8 +2,8 @@
 --
 -- Input: a builder, a node, its incoming gradient (a node), and a predicate of wanted leaves. Output: a list of { leaf,
 -- gradient, loops } in the order of the leaves' ids. leaf is a symbol, parameter, lookup or table load, or a node at
--- which the caller stops. loops are the indices of the sums around the leaf, outermost first: the gradient must be
--- summed over them.
+-- which the caller stops. loops are the indices of the sums around the leaf, outermost first: the caller must sum the
+-- gradient over these indices.
 
 local functions = require("expression.functions")
 local ir = require("expression.ir")
@@ -67,6 +67,8 @@ end
 
 local LEAVES = { symbol = true, parameter = true, lookup = true, table = true }
 
+-- Sends the gradient of a sum down to its term. Gradients of parts that do not need the sum's index are summed over the
+-- index and added to `outer`.
 function Walk:add_sum(outer, node, gradient, loops)
   local inner, constant = { [node[1]] = gradient }, {}
   self:descend(inner, lists.join(loops, { node.index }), function(child, part)
@@ -83,7 +85,8 @@ function Walk:add_sum(outer, node, gradient, loops)
   end
 end
 
--- Sends gradients down to the leaves; `leaves_loop` takes the gradients of nodes that do not need the innermost index.
+-- Sends gradients, by node, down to the leaves. leaves_loop(node, gradient), if given, takes the gradient of a node
+-- that does not need the innermost index, and then returns true.
 function Walk:descend(gradients, loops, leaves_loop)
   while next(gradients) do
     local node = find_last(gradients)

@@ -9,9 +9,9 @@
 --                symbol as an index, text and how tightly it binds, or nil; lanes: the letters (lower.lua) that differ
 --                from lane to lane; scalar: there are no vectors, a lane is one entry; flat: everything is at one
 --                level; under_keys: lanes are within a loop over keys
---   effect       { kind, node, per_head, loops, ... }; all other fields are copied to the statement, with value = text
---                of the node, index = text of index_node, place = base + index; wide: its target takes space in its
---                line; integer: its node is an index
+--   effect       { kind, node, per_head, loops, ... }; loops: indices of sums around the node, outermost first. All
+--                fields are copied to the statement, with value = text of the node, index = text of index_node, place =
+--                base + index; wide: the line also holds the text `target`; integer: the node is an index
 --   statement    { kind = "set", type, name, value }, { kind = "array", type, name, count }, { kind = "loop", index,
 --                count }, { kind = "close" } at its end, or an effect's statement; each with its indent
 --
@@ -27,8 +27,8 @@ local walk = require("expression.walk")
 
 local M = {}
 
-local LONGEST_PART = 128    -- operations in a line: each operation takes a character or more
-local LONGEST_NEGATIVE = 32 -- operations of a short part with a minus, which is written out wherever it is used
+local LONGEST_PART = 128    -- operations and leaves in a line: each takes a character or more
+local LONGEST_NEGATIVE = 32 -- operations and leaves of a part with a minus that is written out wherever it is used
 local LINE = 94 -- characters of an indented expression, without the rest of its statement
 local WIDE = 22 -- characters that an expression may have beyond LINE if it is only assigned
 local INDENT = { outer = 8, key = 12, lane = 12, head = 16, after = 12 } -- columns at most; under keys four more
@@ -87,7 +87,7 @@ function Emitter:add_set(node)
   return name
 end
 
--- The body of a loop over an index; fill makes its statements.
+-- Adds a loop over an index to a scope; fill makes the statements of its body. Returns the loop and the result of fill.
 function Emitter:add_loop(index, scope, fill)
   local loop = { index = index, list = {}, known = {} }
   self.open[#self.open + 1] = loop
@@ -122,7 +122,8 @@ end
 
 local LONGEST_ARRAY = 64
 
--- Whether a part of a sum for one head is equal for all heads, and has at least two operations.
+-- Whether a part of a sum for one head is equal for all heads, has at least two operations, and has few enough values
+-- for an array.
 function Emitter:is_shared_by_heads(node, level)
   if level ~= "head" or self.environment.flat or self:find_level(node) == "head" or #self.open == 0 then
     return false
@@ -251,11 +252,11 @@ function Emitter:emit_effect(effect, level)
   end
   statement.place = effect.base and statement.index and effect.base .. " + " .. statement.index
     or effect.base or statement.index or "0"
-  local room = statement.kind == "store" or statement.kind == "add_at" or statement.kind == "scatter"
-  local added = statement.kind == "gather_distance" or statement.kind == "gather_sum"
+  local has_target = statement.kind == "store" or statement.kind == "add_at" or statement.kind == "scatter"
+  local taken = has_target and #statement.target or effect.wide and #statement.target - WIDE or 0
+  local is_term = statement.kind == "gather_distance" or statement.kind == "gather_sum"
   statement.value = effect.integer and self:print_index(effect.node, level)
-    or self:print_line(effect.node, false, room and #statement.target or effect.wide and #statement.target - WIDE or 0,
-      added and 12 or 0)
+    or self:print_line(effect.node, false, taken, is_term and 12 or 0)
   if effect.kind == "result" and not self.environment.scalar and not self:is_vector(effect.node) then
     statement.value = ("broadcast(%s)"):format(statement.value)
   end

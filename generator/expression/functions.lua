@@ -4,11 +4,12 @@
 --   most       the largest number of arguments, from 1; false: 2 or more arguments, combined from the left
 --   value      computes the function on plain numbers; NaN or infinite for invalid arguments. expected: the valid
 --              arguments in words
---   low, high  the range of an ascending function; above, from: the bound of its argument. With `bounded` the function
---              does not ascend, and only its range is known
+--   low, high  the range of an ascending function; above, from: the exclusive or inclusive lower bound of its
+--              argument. With `bounded` the function does not ascend, and only its range is known
 --   simplify   simplify(b, x, y), for functions without the fields above: the simplified node, or nil and a problem
---   gradient   gradient(b, node, a, wants) gives the arguments' gradients from the node's, a; absent: the function is
---              flat. At a corner one side counts: max and min take their first argument at a tie, abs the right side
+--   gradient   gradient(b, node, a, wants) gives the arguments' gradients from the node's, a; wants(argument): whether
+--              the argument's is needed; absent: the function is flat. At a corner one side counts: max and min take
+--              their first argument at a tie, abs the right side
 --   commutes   its arguments may change places
 --   cheap      the pair loop may compute it; values of other functions are stored in tables if they need no logit
 --   word       the name of its value in generated code
@@ -21,7 +22,7 @@ local text = require("expression.text")
 local M = {}
 
 local HUGE = math.huge
-local TINY = 1e-30 -- the least argument of a logarithm, where the factor of the logarithm is 0
+local TINY = 1e-30 -- keeps the logarithm in the gradient of pow finite at base 0, where its factor is 0
 local KEPT_AWAY = "max keeps it away from there; both branches of select are computed"
 
 -- exp(x) - 1 and log(1 + x) without cancellation (Higham 2002, section 1.14.1).
@@ -62,7 +63,7 @@ function M.is_number(node, value)
   return node.op == "number" and (value == nil or node.value == value)
 end
 
--- The smaller of two nodes (sign -1: the larger): one of the two if their ranges decide, otherwise a new node.
+-- Makes `simplify` of min (sign 1) or max (sign -1): one of the two arguments if their ranges decide, otherwise a node.
 local function make_extreme(op, sign)
   return function(b, x, y)
     local pick = sign > 0 and math.min or math.max
@@ -216,7 +217,7 @@ local function find_outside(name, row, x)
   end
 end
 
--- The row of a function of one real, from its range and the bound of its argument.
+-- Makes `simplify` of a function of one real from the function's row.
 local function make_elementary(name, row)
   return function(b, x)
     local message = (row.above or row.from) and not b.trusted and find_outside(name, row, x)

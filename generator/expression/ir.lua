@@ -1,20 +1,25 @@
 -- The intermediate form of score expressions: nodes, their types and ranges, and immediate simplification.
 --
 -- Input: operations, one at a time. Output: nodes; or a problem { what, expected, hint } if an operation is invalid. A
--- node is { op, id, type, low, high, sure, [1], [2], ... } and never changes; equal nodes are one node. Invariant: ids
--- ascend in the order in which nodes are made, so every order that derives from ids is the same in each run.
+-- node is { op, id, type, low, high, sure, [1], [2], ... } with its arguments as items, and never changes; equal nodes
+-- are one node. Invariant: ids ascend in the order in which nodes are made, so every order that derives from ids is the
+-- same in each run.
 --
 --   type        "real", "integer" (a real that is whole) or "truth"
 --   low, high   its range, as far as it is known; ranges may be too wide, never too narrow
 --   sure        the range follows from positions and constants alone, not from learned numbers or logits
---   row         of an integer a q + b k + c of the raw indices q and k: { q = a, k = b, c }; it recognises differences
+--   row         { a, b, c } of a number a q + b k + c, with the indices q of the query and k of the key in their
+--               sequences: simplify.lua finds differences and sums of the indices; nil for other nodes
+--   others      value of a number or truth; name of a symbol, shown: its text in a spec; parameter of a parameter or
+--               lookup; edges of a bucket; depth and count of the index of a sum; index of a sum; table (lower.lua)
 --
 -- A builder whose `trusted` is set no longer checks whether arguments can leave a function's domain, since all its
--- operations are valid. One problem remains, too many nodes, which it raises as { problem = true, what, expected }.
+-- operations are valid. One problem remains, too many nodes, which a trusted builder raises as { problem = true, what,
+-- expected }.
 --
--- ir.new(context) makes a builder of nodes, context = { heads, layers, positions, first_position, max_position };
--- positions is "index", "difference", "drawn" or "clamped" (docs/encodings.md). Positions that are "drawn" (sampled)
--- are first_position .. max_position - 1. Longest sequences: M.LONGEST tokens.
+-- ir.new(context) makes a builder of nodes; context has heads, layers, cross (queries attend to another sequence),
+-- positions ("index", "difference", "drawn" or "clamped", see docs/encodings.md), first_position and max_position:
+-- sampled positions are first_position .. max_position - 1. Longest sequences: M.LONGEST tokens.
 
 local functions = require("expression.functions")
 local lists = require("base.lists")
@@ -69,7 +74,7 @@ function Builder:make(op, arguments, payload, fields)
   return self.known[key]
 end
 
--- A new node of numbers. With `whole` it is an integer if all arguments are integers.
+-- A node whose value is a number. With `whole` the type is integer if all arguments are integers, otherwise real.
 function Builder:make_result(op, arguments, whole, low, high, row)
   local sure, integers = true, true
   for _, argument in ipairs(arguments) do
@@ -91,7 +96,7 @@ function Builder:truth(value)
   return self:make("truth", {}, tostring(value), { value = value, type = "truth", sure = true })
 end
 
--- A symbol that is a whole number; row: the coefficients of a raw position, or of a combination of both.
+-- A symbol that is a whole number; row, shown: as in a node.
 local function make_integer(b, name, low, high, row, shown)
   return b:make("symbol", {}, name,
     { name = name, type = "integer", low = low, high = high, sure = true, row = row, shown = shown })
@@ -109,7 +114,7 @@ local symbols = {
   query_length = function(b) return make_integer(b, "length", 1, M.LONGEST, nil, "x.query_length") end,
 }
 
--- The position of a token, as distances are computed from it.
+-- Makes the function for the symbol `query` or `key`: the position of the token from which distances are computed.
 local function make_position(name)
   return function(b)
     local context = b.context
@@ -125,8 +130,8 @@ end
 
 symbols.query, symbols.key = make_position("query"), make_position("key")
 
--- key - query and key + query of the raw indices. Specs have no names for these two, but formulas simplify to them.
--- offset is the distance only if positions are the indices.
+-- offset is key_index - query_index, total (above) is key_index + query_index. Specs have no names for the two, but
+-- formulas simplify to them. offset is the distance only if positions are the indices.
 function symbols.offset(b)
   return make_integer(b, "offset", -LAST, LAST, { -1, 1, 0 },
     b.context.positions == "index" and "x.distance" or "(x.key_index - x.query_index)")
@@ -143,7 +148,7 @@ function symbols.distance(b)
     context.max_position - 1)
 end
 
--- The length of the keys' sequence, for a sequence that attends to itself or to another sequence.
+-- The length of the keys' sequence: that of the queries' sequence, unless queries attend to another sequence.
 function symbols.key_length(b)
   return b.context.cross and make_integer(b, "key_length", 1, M.LONGEST, nil, "x.key_length") or symbols.query_length(b)
 end
@@ -157,7 +162,7 @@ function Builder:parameter(p)
   return self:leaf("parameter", p.name, { parameter = p })
 end
 
--- One value of a parameter with shape; `outside` handles indices outside the shape.
+-- One value of a parameter with shape; p.outside handles indices outside the shape.
 function Builder:lookup(p, index)
   local first, last = p.first or 0, (p.first or 0) + p.size - 1
   if index.type ~= "integer" then
@@ -220,6 +225,7 @@ function Builder:sum_over(index, term)
     low = index.count * term.low, high = index.count * term.high, sure = term.sure })
 end
 
+-- Whether a formula has a leaf; the index of a sum inside the formula does not count.
 function M.depends_on(root, leaf)
   local found = false
   walk(root, function(node)
@@ -229,7 +235,7 @@ function M.depends_on(root, leaf)
   return found
 end
 
--- A leaf of a later stage: a loaded value, or an incoming gradient. key distinguishes leaves of one kind.
+-- A leaf: the logit, a parameter, a loaded value, or an incoming gradient. key distinguishes leaves of one kind.
 function Builder:leaf(kind, key, fields)
   return self:make(kind, {}, key, lists.merge({ type = "real", low = -HUGE, high = HUGE }, fields))
 end

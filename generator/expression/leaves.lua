@@ -10,7 +10,7 @@ function M.has_layer(p)
   return p.per == "layer" or p.per == "layer_head"
 end
 
--- The text of a learned parameter in `set`, p (values) or g (gradients). build.stack: the member with its layers.
+-- The text of a learned parameter in `set`, p (values) or g (gradients). build: as in nests.lua.
 function M.write_member(build, set, p)
   local layer = M.has_layer(p) and build.stack .. "[l]." or ""
   return ("%s->%s%sscore_%s"):format(set, layer, build.prefix, p.name)
@@ -19,9 +19,10 @@ end
 local OWN = { query = "i", key = "j", distance = "o", sum = "t" }
 local OF_PAIR = { query = "i", key = "j", distance = "i - j", sum = "i + j" }
 
--- The place of the entry at which a loop nest is: of a table of the nest's own class, or of a table of pairs.
-function M.find_place(of_table, class)
-  return (of_table == class and OWN or OF_PAIR)[of_table]
+-- The index of the current entry in a table of a class: in a loop nest of the same class, or in a nest over pairs. nil
+-- for tables of pairs and tables without entries.
+function M.find_place(table_class, nest_class)
+  return (table_class == nest_class and OWN or OF_PAIR)[table_class]
 end
 
 -- The environment (emit.lua) of a loop nest, without symbols and tables.

@@ -1,9 +1,10 @@
 -- Splits a score expression into parts by their dependencies.
 --
--- Input: a builder, the root of a formula, { draws_per_layer }. Output: { tables, score }: tables in the order in which
--- they are made, and the remaining formula for the pair loop, over the logit and loads from the tables.
--- A table is { name, class, per_head, per_layer, learned, value }; value is a node over symbols, parameters and loads
--- from tables of lower classes. Classes, by the dependencies of an entry:
+-- Input: a builder, the root of a formula, { draws_per_layer = whether positions are sampled anew for each layer }.
+-- Output: { tables, score, state }: tables in the order in which they are made; the remaining formula for the pair
+-- loop, over the logit and loads from the tables; and the state for M.find_needs and M.varies. A table is { name,
+-- class, per_head, per_layer, learned, value, key }; value is a node over symbols, parameters and loads from tables of
+-- lower classes; key is unique among all tables of the builder. Classes, by the dependencies of an entry:
 --
 --   uniform    nothing but the head          query, key   one of the two tokens
 --   distance   key - query                   sum          key + query          pair   both, in some other way
@@ -19,7 +20,7 @@ local text = require("expression.text")
 
 local M = {}
 
-local OPENED = 64 -- operands of a sum or product; the shared parts of longer lists are not opened
+local OPENED = 64 -- operands of a sum or product; with more, parts that are used more than once are not opened
 local EXPENSIVE = { div = true, lookup = true, sum = true, bucket = true }
 for name, row in next, functions.rows do
   EXPENSIVE[name] = not row.cheap
@@ -99,7 +100,7 @@ local function has_index(needs)
   return M.find_index(needs) ~= nil
 end
 
--- Whether a node differs from lane to lane.
+-- Whether a node depends on one of the letters that differ from lane to lane: lanes, a set.
 function M.varies(state, node, lanes)
   for letter in next, M.find_needs(state, node) do
     if lanes[letter] then
@@ -109,7 +110,8 @@ function M.varies(state, node, lanes)
   return false
 end
 
--- The number of operations of a node, not counting parts of classes below `class`, and whether one is expensive.
+-- The number of operations of a node, each part once, without parts of classes below `class` (nil: with all parts); and
+-- whether one is expensive. seen: a set of the parts that have been counted.
 local function count_operations(state, node, class, seen)
   if seen[node] or #node == 0 and node.op ~= "lookup" then
     return 0, false
@@ -193,13 +195,13 @@ end
 -- Terms of a sum or factors of a product: { { node, inverse } ... }; inverse: subtracted, or divided by. Shared parts
 -- are opened while the list is short: otherwise s = s * s, repeated twenty times, would give a million factors.
 local function collect_operands(state, node, kind, inverse, out)
-  local down, up = kind == "sum" and "sub" or "div", kind == "sum" and "add" or "mul"
+  local op, inverse_op = kind == "sum" and "add" or "mul", kind == "sum" and "sub" or "div"
   if #out >= OPENED and state.uses[node] > 1 then
     out[#out + 1] = { node, inverse }
-  elseif node.op == up then
+  elseif node.op == op then
     collect_operands(state, node[1], kind, inverse, out)
     collect_operands(state, node[2], kind, inverse, out)
-  elseif node.op == down and (kind == "sum" or not M.find_needs(state, node[2]).s) then
+  elseif node.op == inverse_op and (kind == "sum" or not M.find_needs(state, node[2]).s) then
     collect_operands(state, node[1], kind, inverse, out)
     out[#out + 1] = { node[2], not inverse }
   elseif node.op == "neg" then

@@ -1,10 +1,14 @@
 -- The loop nests of a score: they fill its tables, compute the score of a pair, and propagate gradients to parameters.
 --
--- Input: build = { builder, state (of lower.lua), real(number) -> literal, name_edges(list) -> name of a constant,
--- target (nests_cpu.lua, nests_cuda.lua) }, a class of tables, its tables. Output: statements by level (emit.lua) with
--- class, sums { name, member, extent } (gradients of parameters, summed over the entries), gathered (sums over the
--- heads), parts and scatters (lists of the target), block (the statements need their own scope) and mentioned, the
--- words in their texts; nil if there is nothing to compute.
+-- Input: a class of tables, its tables, and build, a table with
+--   builder, state   of the formula (ir.lua, lower.lua); target: nests_cpu or nests_cuda
+--   prefix, heads    texts: the prefix of the attention's names, its number of heads; cross: keys are of another
+--                    sequence
+--   stack            the array of a set of parameters whose elements hold the parameters of a layer
+--   real(number)     gives the literal, name_edges(list) the name of a constant
+-- Output: statements by level (emit.lua) with class, sums { name, member, extent } (gradients of parameters, summed
+-- over the entries), gathered (sums over the heads), parts and scatters (lists of the target), block (the statements
+-- need their own scope) and mentioned, the words in their texts; nil if there is nothing to compute.
 
 local canonical = require("base.canonical")
 local derive = require("expression.derive")
@@ -52,7 +56,7 @@ function M.make_filling(build, class, tables)
   end) })
 end
 
--- The effects that add a gradient to a learned parameter; loops over entries first sum it in `sums`.
+-- The effects that add a gradient to a learned parameter; loops over entries first sum the gradient in nest.sums.
 local function make_parameter_effects(build, nest, class, entry)
   local leaf, p = entry.leaf, entry.leaf.parameter
   local effect = { kind = "add_element", node = entry.gradient, per_head = leaves.has_head(p), loops = entry.loops }
@@ -98,7 +102,8 @@ local function find_shared_parts(build, class, root)
   return list, set
 end
 
--- Sums of a part's gradient over the heads: { part, index, name, count, leaf }.
+-- The sums of a part's gradient over the heads: { part, index, name, count, leaf }. index: that of the sum in which the
+-- part is, or nil; count: the number of the index's values, or 1; leaf: the node that reads the sum.
 local function make_gathering(build, class, part, number)
   local index = lower.find_index(lower.find_needs(build.state, part))
   local letters = "a"

@@ -19,7 +19,7 @@ local nests = require("expression.nests")
 
 local M = {}
 
--- The lanes of each loop nest, by letter.
+-- For each loop nest, the letters (lower.lua) of what differs from lane to lane.
 local LANES = {
   uniform = {}, query = { q = true }, key = { k = true }, distance = { o = true }, sum = { t = true },
   pair = { q = true, o = true, t = true }, score = { q = true, o = true, t = true, s = true },
@@ -82,7 +82,8 @@ function M.make_environment(build, class)
   function out.integer(name)
     return INTEGERS[name], 14
   end
-  -- Loads an entry of a table. A table of gradients has `of`, the table whose gradients it holds.
+  -- Loads an entry of a table. A table of gradients has `of`, the table whose gradients it holds. In a row, keys
+  -- ascend, so distances i - j descend.
   function out.load(t)
     local set, whole = t.of and "d" or "s", t.of or t
     if class == "row" and t.class == "query" then

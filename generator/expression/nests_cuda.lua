@@ -2,11 +2,12 @@
 -- functions of a target.
 --
 -- Every number has one owner, which sums its terms in a fixed order: there are no atomic additions. In addition to
--- nests.lua's input, build has lists that nests fill: `gathered`, tables whose gradients the pair loop gathers;
--- `parts`, tables that receive gradients from other tables; `work`, arrays of end_score { type, name, count };
--- `uniform_work`, arrays of tables without entries { array, extent }; `names`, counts of the arrays' names. Texts use
--- names of templates/attention/cuda/scalar.tpl: s, d and w (tables, their gradients, end_score's workspace), e (the
--- number of a pair), and p, g, T, h, l, i, j, o, t as in nests_cpu.lua. Nests have two more lists:
+-- nests.lua's input, build has tables that nests fill: `gathered`, a set of tables whose gradients the pair loop
+-- gathers; `parts`, by table, the parts (below) of tables that receive gradients from other tables; `work`, arrays of
+-- end_score { type, name, count }; `uniform_work`, the parts { array, extent } of tables of class uniform; `names`,
+-- counts of the arrays' names. Texts use names of templates/attention/cuda/scalar.tpl: s, d and w (tables, their
+-- gradients, end_score's workspace), e (the number of a pair), and p, g, T, h, l, i, j, o, t as in nests_cpu.lua. Nests
+-- have two more lists:
 --
 --   parts      { name, per_head, array, place }: a pair sums `name`, which is stored at its place in an array of parts
 --   scatters   { member, heads, size, index, index_stride, value, count }: lists of indices and values, one for every
@@ -113,7 +114,7 @@ function M.make_filling(build, t, class)
   return { kind = "assign", target = write_element(build, "s", t, class), wide = true }
 end
 
--- Adds an array that end_score needs; `count` has the form that lay_out_score_work defines.
+-- Adds an array that end_score needs, and returns its text. count: text of the number of elements, in terms of T and S.
 local function add_work(build, type, name, count)
   build.names[name] = (build.names[name] or 0) + 1
   local unique = build.names[name] > 1 and name .. "_" .. build.names[name] or name
@@ -147,7 +148,7 @@ function M.complete_effect(build, nest, t, class, effect)
   table.insert(part.effects, effect)
 end
 
--- Stores a part directly if it has a single term; other parts are summed first.
+-- Stores a part directly if it is a single term that needs no sum over an index or over heads; sums other parts first.
 function M.finish(build, nest)
   local summed = {}
   for _, part in ipairs(nest.parts) do
@@ -204,8 +205,8 @@ end
 
 local OWNERS = { "uniform", "query", "key", "distance", "sum", "pair" }
 
--- Gradients that the pair loop gathers: by class, a list of tables { name, target } with statements and needs_logit;
--- and the statements of the gradient of the logit, and whether it differs from the score's gradient.
+-- Returns the gradients that the pair loop gathers: by class, a list of { name, table, target } with statements and
+-- needs_logit; the statements of the logit's gradient; and whether the logit's gradient differs from the score's.
 function M.derive_pair(build, score)
   local dscore = nests.make_given(build, "dscore")
   local effects, gathers = {}, {}
@@ -215,9 +216,9 @@ function M.derive_pair(build, score)
     local list, own = gathers[t.class] or {}, effects[t.class] or {}
     gathers[t.class], effects[t.class] = list, own
     own[#own + 1] = { kind = "add", node = entry.gradient, loops = entry.loops, target = ("out[%d]"):format(#list) }
-    local of_head = { name = t.name, class = t.class, per_head = true }
+    local gathered = { name = t.name, class = t.class, per_head = true }
     list[#list + 1] = { name = t.name, table = t,
-      target = write_element(build, "d", of_head, t.class == "pair" and "score" or t.class) }
+      target = write_element(build, "d", gathered, t.class == "pair" and "score" or t.class) }
   end
   local function make_statements(list)
     return emit.make_statements(build.state, M.make_environment(build, "score"), list).lane

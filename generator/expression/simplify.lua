@@ -30,7 +30,8 @@ local function find_product_range(a, c)
   return math.min(w, x, y, z), math.max(w, x, y, z)
 end
 
--- The node for q query + k key + c of the raw indices if it is a multiple of their difference or sum; else nil.
+-- The node for q query_index + k key_index + c if it is a constant, or a constant plus a multiple of the difference or
+-- sum of the indices; otherwise nil.
 local function simplify_row(b, row)
   local q, k, c = row[1], row[2], row[3]
   local symbol = q == -k and "offset" or q == k and "total"

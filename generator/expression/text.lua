@@ -1,8 +1,8 @@
 -- A score expression as text in the syntax of a spec: for messages, `plan`, and the digests.
 --
 -- Input: a node. Output: one line, the same for the same formula. A large part that is used more than once is named
--- first: "a = exp(...); x.score * a - a". Parts of a sum depend on the sum's index and are written out wherever they
--- are used, so M.count_written counts the operations of the text before any text is made.
+-- first: "a = exp(...); x.score * a - a". Parts inside a sum may depend on the sum's index and are written out wherever
+-- they are used, so M.count_written measures the text before any text is made. All counts are of operations and leaves.
 
 local lists = require("base.lists")
 local walk = require("expression.walk")
@@ -10,10 +10,10 @@ local walk = require("expression.walk")
 local M = {}
 
 local BINARY = { add = { " + ", 4 }, sub = { " - ", 4 }, mul = { " * ", 5 }, div = { " / ", 5 } }
-local BRIEF = 40 -- operations that a message shows
-local SMALL = 6 -- operations of the largest part that is written out wherever it is used
+local BRIEF = 40 -- size of the largest formula that a message shows
+local SMALL = 6 -- size of the largest part that is written out wherever it is used
 
--- A number in its shortest exact form.
+-- A number in at most 9 digits if these are exact, otherwise in 17; integers with all digits.
 function M.format_number(value)
   if value == math.floor(value) and math.abs(value) < 2 ^ 53 then
     return ("%d"):format(value)
@@ -104,7 +104,7 @@ function print_node(node, names, binding)
   return own < binding and "(" .. text .. ")" or text
 end
 
--- Parts inside a sum: they depend on the sum's index, so they are never named outside the sum.
+-- Parts inside a sum: they may depend on the sum's index, so they are never named outside the sum.
 local function find_parts_of_sums(root)
   local inside = {}
   walk(root, function(node)
@@ -119,8 +119,8 @@ local function find_parts_of_sums(root)
   return inside
 end
 
--- Parts that are used more than once and have more than `small` operations, in the order in which they were made. A
--- part counts at every place that uses it; the count is a float, because it can exceed all integers.
+-- Parts that are used more than once and are larger than `small`, each after its own parts. In sizes a part counts at
+-- every place that uses it; a size is a float, because it can exceed all integers.
 function M.find_shared_parts(root, small)
   local uses, order = M.count_uses({ root })
   local inside, size, list = find_parts_of_sums(root), {}, {}
@@ -136,6 +136,7 @@ function M.find_shared_parts(root, small)
   return list
 end
 
+-- The size of the text of M.format.
 function M.count_written(root)
   local parts, count = lists.to_set(M.find_shared_parts(root, SMALL)), {}
   local function visit(node)

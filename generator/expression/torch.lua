@@ -19,6 +19,7 @@ local M = {}
 local BINARY = { add = { " + ", 4 }, sub = { " - ", 4 }, mul = { " * ", 5 }, div = { " / ", 5 } }
 local COMPARE = { less = " < ", less_equal = " <= ", equal = " == " }
 local TRUTH = { all = "logical_and", any = "logical_or", negate = "logical_not" }
+-- For each symbol, the text and the names that the text reads.
 local SYMBOLS = {
   score = { "score", "score" }, distance = { "distance", "distance" },
   query = { "positions[:, None]", "positions" }, key = { "positions", "positions" },
@@ -33,7 +34,7 @@ local CROSSING = setmetatable({
 }, { __index = SYMBOLS })
 local LINE, SHORTEST = 96, 16 -- characters of a line at most; characters of a part that is worth a name
 local DIMENSIONS = 4          -- dimensions of scores: batch, heads, queries, keys
-local SHARED = 2              -- operations of the largest part that is written out wherever it is used
+local SHARED = 2              -- operations and leaves of the largest part that is written out wherever it is used
 local UNARY, POWER, PRIMARY = 6, 7, 9 -- precedences of Python
 
 local Printer = {}
@@ -114,7 +115,7 @@ function leaves.bucket(self, node)
   return ("bucket(%s, [%s])"):format(self:print(node[1], 0), edges), PRIMARY
 end
 
--- A number in the form that torch.where needs: a tensor, if the number's type would conflict.
+-- The text of a branch of torch.where: a whole number as a float, since the types of the branches must agree.
 local function print_branch(self, node)
   local out = self:print(node, 0)
   return node.op == "number" and not out:find("[%.e]") and out .. ".0" or out

@@ -21,7 +21,7 @@ local read_number, read_truth = objects.read_number, objects.read_truth
 
 local TRACED, TABLE, ROOT = objects.TRACED, objects.TABLE, objects.ROOT
 
-local session -- the function that is being traced: { builder, score, parameters, symbols, used }
+local session -- of the function that is being traced (M.begin); nil between functions
 
 M.SYMBOLS = { "score", "query", "key", "distance", "query_index", "key_index", "head", "heads", "layer", "layers",
   "query_length", "key_length", "causal" }
@@ -335,9 +335,10 @@ ROOT.__call = export(function()
   refuse("x", "x is called like a function", "one of its fields, such as x.score")
 end)
 
--- Makes f traceable: returns x, and the function that ends the session. new: { builder, heads, layers, causal (1 or 0),
--- score (the node of the score so far, or nil for the logit), parameters (by their names in the spec) }. The session's
--- fields `used` and `symbols` record what f has read.
+-- Begins a session, which M.finish ends; returns x, the argument of the function to trace. new: { builder, heads,
+-- layers, causal (1 or 0), score (the node of the score so far, or nil for the logit), parameters (by their names in
+-- the spec) }. Sets new.used and new.symbols, the sets of names of parameters and of symbols that the function has
+-- read.
 function M.begin(new)
   new.used, new.symbols = {}, {}
   session = new

@@ -1,4 +1,4 @@
--- The evaluation of Ruoss et al. 2023: every length beyond the training lengths, and no others.
+-- The evaluation of Ruoss et al. 2023: every length from 41 to 500, beyond the training lengths, without validation.
 return {
   lengths = { 41, 500 },
   examples = 500,

@@ -1,5 +1,5 @@
 -- The successor by a small encoder-decoder in a frame of 52 places, configuration A of Duan and Shi 2024, table 3. The
--- model learns numbers to 2^20, of 6 or 7 digits, and fails on longer ones: a teacher for `./longhand calibrate`.
+-- model learns numbers below 2^20, of up to 7 digits, and fails on longer ones: a teacher for `./longhand calibrate`.
 return {
   task     = { kind = "successor", options = { width = 52 } },
   encoding = { kind = "abc_a" },

@@ -1,10 +1,10 @@
--- Factors on which calibration and windows depend: each cell changes one factor of a base cell. The task is successor.
+-- Factors on which calibration (docs/calibration.md) and windows depend: each cell changes one factor of a base cell.
 --
 -- The base cell is a student with new parameters and without positions, under a bias that is calibrated by a vanilla
--- teacher. Its frame, model and training are those of the released code. A cell that changes only the student shares
--- the teacher of the base; a cell that changes the model, the task or the learning rate has a teacher with the same
--- change. Windows have no teacher. Other number bases have other numbers of training digits, and calibration reads its
--- lines from other rows.
+-- teacher. Frame, model and training of the base are those of the released code. A cell that changes only the student
+-- shares the teacher of the base; a cell that changes the model, the task or the learning rate has a teacher with the
+-- same change. Windows have no teacher. Other number bases have other numbers of training digits, and calibration reads
+-- its lines from other rows.
 local pair = { role = { "teacher", "student" } }
 local teacher, student, alone = { role = { "teacher" } }, { role = { "student" } }, { role = { "alone" } }
 
