@@ -1,9 +1,9 @@
 -- Attention as a part of a network: its products, and the parameters that its facets learn.
 --
--- A family (encoding_facets.lua) is one attention of a model with its facets: positions, rotation, relative, score,
--- mask, normaliser, heads, projections (facets/projections.lua). A block names a family; a second attention of the
--- block with the same facets has its own name. If queries and keys come from one value, one product computes queries,
--- keys and values; otherwise queries have one product, and keys and values another (cross-attention).
+-- A family (dimensions.lua, encoding_facets.lua) is one attention of a model, with its heads and its facets: positions,
+-- rotation, relative, score, mask, normaliser, projections. A block names a family; a second attention of the network
+-- with the same facets has its own name. If queries and keys come from one value, one product computes queries, keys
+-- and values; otherwise queries have one product, and keys and values another (cross-attention).
 
 local canonical = require("base.canonical")
 local checks = require("network.graph.checks")
@@ -12,10 +12,11 @@ local lists = require("base.lists")
 
 local M = {}
 
--- Appends the parameters of relative positions. Dai et al. 2019, "Transformer-XL": a map of the distance's sinusoid,
--- two biases per head; initial values as in Ruoss et al. 2023. Shaw et al. 2018, "Self-Attention with Relative Position
--- Representations", keys only: one table for all heads. Shaw et al. state no initial values; here they are normal with
--- variance 2 / (rows + columns), the variance of equation 12 of Glorot and Bengio 2010.
+-- Appends the parameters of relative positions to a list; C: the model's width. Dai et al. 2019, "Transformer-XL": a
+-- map of the distance's sinusoid, two biases per head; initial values as in Ruoss et al. 2023. Shaw et al. 2018,
+-- "Self-Attention with Relative Position Representations", keys only: one table for all heads. Shaw et al. state no
+-- initial values; here they are normal with variance 2 / (rows + columns), the variance of equation 12 of Glorot and
+-- Bengio 2010.
 local function add_relative(list, family, path, C)
   local relative, prefix, small = family.relative, family.prefix, { kind = "normal", value = 0.02 }
   local heads = { family.heads, family.head_width }
@@ -37,8 +38,8 @@ local function add_relative(list, family, path, C)
 end
 
 -- Appends the parameters of geometric attention. Csordas et al. 2022, "The Neural Data Router": a content bias per
--- head; a scale, a scale of directions and an offset for the logits of a layer. `asked`: the parameter of the product
--- that computes the family's requested value, or nil; it is appended for every normaliser.
+-- head; a scale and an offset for the logits of a layer, and a scale of directions if the family has them. `asked`: the
+-- parameter of the product that computes the family's requested value, or nil; it is appended for every normaliser.
 local function add_geometric(list, family, path, asked)
   local normaliser, prefix = family.normaliser, family.prefix
   if normaliser.kind ~= "geometric" then
@@ -59,8 +60,8 @@ local function add_geometric(list, family, path, asked)
     room = #numbers + normaliser.fill }
 end
 
--- The learned numbers of a family's score, which belong to a layer or are shared by all layers. Initial values that the
--- spec lists get the kind "values"; parameters.lua gives them a place.
+-- The learned numbers of a family's score: those that each layer has (per_layer), or those that all layers share.
+-- Initial values that the spec lists get the kind "values"; parameters.lua gives them a place.
 local function list_score_parameters(family, path, per_layer)
   local list = {}
   for _, q in ipairs(family.score.learned or {}) do
@@ -75,8 +76,8 @@ local function list_score_parameters(family, path, per_layer)
   return list
 end
 
--- The family of an attention: the family called `name`, or a copy of its facets called options.name. In the second run
--- of a description (model_network.lua), attentions find their families by their own names.
+-- The family of an attention: the family called `name`, or a copy of it called options.name. A description runs twice
+-- (model_network.lua); in the second run net.families has every attention under its own name.
 local function find_family(scope, name, options)
   local net = scope.net
   local family = net.families[name]
@@ -101,7 +102,7 @@ local function find_family(scope, name, options)
   return family
 end
 
--- Names of the parts of an attention's scope: cross-attention and second attentions have names of their own.
+-- Names of an attention's values, mask and tensors: cross-attention and second attentions have names of their own.
 local function choose_names(name, options)
   local own = options.name or name == "cross" and "cross" or nil
   if not own then
@@ -121,8 +122,10 @@ local function choose_rate(scope, family, options)
   return rate
 end
 
--- Attention of queries to keys. options.name: the name of a second attention of the same facets; options.bias: whether
--- its products have biases; options.dropout: the dropout rate of its weights, by default the family's.
+-- Appends an attention of the family `name`, from the value `queries` to the value `keys`, with its products, and
+-- returns the output. options.name: the name of a second attention of the same facets; options.bias: whether the
+-- products have biases if the encoding does not state it; options.dropout: the dropout rate of the weights, by default
+-- the family's.
 function M.attend(scope, name, queries, keys, options)
   options = options or {}
   checks.read(scope, queries, "the queries of attention")
@@ -206,8 +209,8 @@ function M.attend(scope, name, queries, keys, options)
   return branch
 end
 
--- The family whose sampled positions are those of the vectors added in a block of one stream: the family of the block's
--- first attention; nil if the block has no attention.
+-- The family of a block's first attention, or nil. If positions are sampled, vectors that the block adds (`place`) have
+-- the positions of this family.
 function M.find_placing_family(scope)
   return lists.any(scope.ops, function(op) return op.kind == "attention" and op.family end) or nil
 end

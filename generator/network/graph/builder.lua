@@ -1,16 +1,27 @@
 -- Builds a graph from a model's description: files of models/ and users' own networks call these methods.
 --
 -- Input: a description, function(net, model), which calls the methods below on `net` and on the blocks that it makes.
--- Output, in net: streams, scopes and their operations in order (ops.lua), parameters in the order of declaration
--- (parameters.lua), named widths and rates. The graph holds names and numbers, no C.
+-- Output: the network `net`, a scope with order (all scopes, the network first), scopes (the blocks), streams, tables,
+-- widths, dropouts, used_families, classified (the logits) and late (parameters declared after all others).
 --
---   value      { name, width, stream, op, of_stream, scope }   of_stream: the value is on the residual stream
---   operation  { kind, operands by role, out, p, ... }          in the order of the description
---   scope      the network itself, or a block in it, which is repeated: { name, ops, parameters, times, ... }
+--   width      { count, text }: a number of channels, and its expression in C; of, factor: of a multiple of a width;
+--              shown (logits): the columns without those that only fill a whole vector
+--   value      rows of channels: name, width, stream; op: the operation that makes it, or nil; scope; of_stream: it is
+--              on the residual stream; reads: how often it is read; about: words for a comment, or nil. A block's input
+--              has input = true; its copy of an external value has external, the network's value, which has
+--              is_external = true. from: the name of the part that made a branch; result_of: the block whose output it
+--              is; carried, stays: scope_lists.lua
+--   operation  kind; about, its entry in ops.lua; operands by role; out: its value; p: its parameter, or nil; others:
+--              further parameters; line: of the description; with dropout also dropout { name, use, rate }, place
+--              (number within the scope) and keep (the name of the stored mask, nil for weights of attention)
+--   scope      the network itself, or a block in it: name, ops, parameters (in the order of declaration), externals,
+--              places (number of dropouts), count and loops; a block is repeated count * loops times, with `count` sets
+--              of parameters; entry, last: its input and result as values of a repetition; first, result: as values of
+--              the network
 --
 -- The order of a description determines the order of sums: contributions to a gradient are added in reverse order. Two
--- values of one name share a buffer: attention and feedforward name their results `branch`, which the next sum reads at
--- once; all other names differ.
+-- values of one name share a buffer: attention and feedforward name their results `branch` by default, which the next
+-- sum reads at once; checks.lua refuses other equal names in a scope.
 -- A mistake in a description is an error of checks.lua; arguments that handles.lua has checked are not checked again.
 
 local attention = require("network.graph.attention")
@@ -55,7 +66,8 @@ local function multiply_width(width, factor)
     or { count = factor * width.count, text = factor .. " * " .. width.text, of = width, factor = factor }
 end
 
--- A dropout at a rate. The first rate of a use has constants named `first`, later rates `other` and a number.
+-- The dropout of a use ("value", "branch", "weights", ...) at a rate; nil for rate 0. Equal dropouts are one object.
+-- Its constants are named `first` if no other dropout has this name, else `other`, with a number if that is taken.
 local function find_dropout(net, rate, use, first, other)
   if rate == nil or rate == 0 then
     return nil
@@ -67,7 +79,7 @@ local function find_dropout(net, rate, use, first, other)
   return d
 end
 
--- The place of an operation's dropout within its scope.
+-- Numbers an operation's dropout within its scope, from 0 (op.place).
 local function number_dropout(scope, op)
   op.place = scope.places
   scope.places = scope.places + 1
@@ -76,8 +88,8 @@ local function number_dropout(scope, op)
   end
 end
 
--- Applies dropout to an operation's result, named `name`, with a mask of its own; further arguments as for
--- find_dropout().
+-- Applies dropout to an operation's result, with a stored mask that is named after `name`; ...: rate, use, first and
+-- other of find_dropout().
 function Scope:drop(op, name, ...)
   op.dropout = find_dropout(self.net, ...)
   if op.dropout then
@@ -92,7 +104,7 @@ local function make_value(scope, name, width, stream, of_stream)
   return { name = name, width = width, stream = stream, of_stream = of_stream or false, scope = scope }
 end
 
--- Appends an operation whose output is a new value.
+-- Appends an operation, and returns its output, a new value.
 local function push(scope, op, name, width, of_stream)
   local net = scope.net
   if scope.result then
@@ -123,23 +135,24 @@ function Scope:declare(parameter)
   return parameter
 end
 
--- Appends the product y = x W (+ b), where W holds the columns of `parts` weights side by side.
+-- Appends the product y = x W (+ b), where W holds the columns of one or several weights side by side. width: columns
+-- of each weight, a number or a width of the network.
 --   options.weight    the parameter's name, by default that of the value
---   options.tensors   names of the tensors in files, by default the parameter's name
+--   options.tensors   a name in files for each weight, by default the parameter's name for one weight
 --   options.bias      true or false; false unless given
 --   options.role      the word in the names of functions, by default the value's name
 --   options.use       "queries", "attended": the weight's part in attention (initial.lua)
 --   options.fan_out   for initial values: columns of the matrix that contains the weight, by default the weight's own
 --   options.shown     columns of the tensor in files, if further columns only fill the width
---   options.comment   the comment of the struct's member
+--   options.comment   the comment of the parameter's member of the C struct
 --   options.declared  the caller declares the parameter, in its own place
 function Scope:product(name, x, width, options)
   options = options or {}
   checks.read(self, x, "the input of a product")
   checks.check_name(self.net, name, "a value")
   if math.type(width) == "integer" then
-    local model = self.net.widths.WIDTH
-    width = width == model.count and model or width == x.width.count and x.width
+    local model_width = self.net.widths.WIDTH
+    width = width == model_width.count and model_width or width == x.width.count and x.width
       or self:width(name:upper() .. "_CHANNELS", width)
   end
   local weight = options.weight or name
@@ -156,13 +169,13 @@ end
 
 -- Makes the method of an activation or a gate: y = f(x), row by row, with dropout at a rate in training.
 local function make_row_method(kind, about)
-  return function(self, name, x, which, rate)
+  return function(self, name, x, activation, rate)
     checks.read(self, x, ("the input of %s %s"):format(wording.choose_article(kind), kind))
-    checks.check_kind(self.net, about.kinds, which, kind)
+    checks.check_kind(self.net, about.kinds, activation, kind)
     local width = about.width and about.width(x, function(...)
       checks.fail(self.net, ...)
     end) or x.width
-    local op = { kind = kind, x = x, activation = which }
+    local op = { kind = kind, x = x, activation = activation }
     self:drop(op, name, rate, "value", name:upper(), name:upper())
     return push(self, op, name, width)
   end
@@ -193,7 +206,8 @@ function Scope:add(residual, branch, rate)
   return push(self, op, ("sum%d"):format(self.sums), residual.width, true)
 end
 
--- Applies dropout to attention's weights, without a stored mask. The first rate of a description has the plain name.
+-- Applies dropout to the weights of an attention; the targets place its mask, so op.keep is nil. The constants of a
+-- network's first such rate are named ATTENTION, others after the attention.
 function Scope:drop_weights(op, name, rate)
   op.dropout = find_dropout(self.net, rate, "weights", "ATTENTION", "ATTENTION_" .. name:upper())
   if op.dropout then
@@ -205,7 +219,8 @@ Scope.push, Scope.attention, Scope.feedforward = push, attention.attend, feedfor
 
 lists.update(Scope, inputs_and_outputs)
 
--- A value of the network that a block reads in addition to its input; the gradients of all repetitions are summed.
+-- Makes a value of the network readable in a block, in addition to the block's input; returns the block's copy of it.
+-- The gradients of all repetitions are summed.
 function Scope:external(value)
   checks.read(self.net, value, "what comes from outside")
   local inner = make_value(self, value.name, value.width, value.stream, false)
@@ -242,8 +257,9 @@ function Scope:output(value)
   self.last = value
 end
 
--- Makes a block: a part of the network that is repeated with separate parameters for each repetition. With `loops` the
--- whole stack of repetitions runs that many times with the same parameters.
+-- Makes a block: a part of the network that is repeated `count` times with separate parameters for each repetition.
+-- about: the comment of its structs, or nil. options.loops: the whole stack of repetitions runs that many times with
+-- the same parameters; options.path: the prefix of its tensors' names, a format for the number of the repetition.
 function Scope:block(name, count, about, options)
   local net = self.net
   options = options or {}
@@ -267,8 +283,8 @@ function Scope:block(name, count, about, options)
   block.count_name, block.parameters_type = plural:upper(), name .. "_parameters"
   block.gradients_type = name .. "_gradients"
   block.uses, block.first_use = block.count_name, false
-  if loops > 1 then -- gradients come in reverse: uses from first_use on come first and store
-    block.index = "use" -- "use" counts uses; "l" counts layers
+  if loops > 1 then -- the backward pass goes from the last use to the first: uses from first_use on store gradients
+    block.index = "use" -- generated code counts uses with `use`, layers with `l`
     block.uses = ("%d * %s"):format(loops, block.count_name)
     block.first_use = ("%d * %s"):format(loops - 1, block.count_name)
   end
@@ -277,10 +293,12 @@ function Scope:block(name, count, about, options)
   return block
 end
 
+-- The most dropouts of a scope.
 function M.count_places(net)
   return lists.max(net.order, function(scope) return scope.places end)
 end
 
+-- net: the network, or nil if the new scope is the network.
 function M.make_scope(net, name, title)
   local scope = setmetatable({ name = name, title = title, ops = {}, parameters = {}, externals = {}, sums = 0,
     places = 0, masks = {}, late = {}, taken = {}, count = 1, loops = 1, first_site = 0, uses = "1", index = "l",
@@ -289,9 +307,10 @@ function M.make_scope(net, name, title)
   return scope
 end
 
--- Builds the graph. given: model (which the description reads); tokens, inputs, classes: widths of tables; families;
--- additive: the encoding that is added to tokens (net.input_place) or in blocks (net.block_place), or nil. chunk: the
--- name of the description's source, with which checks.lua finds lines of the description.
+-- Builds the graph. given: model, the section that the description reads; tokens, inputs: the rows of a table of tokens
+-- and of a linear embedding; classes: the columns of logits; families: the attention families by name; additive: the
+-- encoding that is added to tokens (net.input_place) or in blocks (net.block_place), or nil. chunk: the name of the
+-- description's source, with which checks.lua finds lines of the description; nil for files of models/.
 function M.build(describe, given, chunk)
   local net = M.make_scope(nil, "network", "the network")
   net.chunk = chunk

@@ -2,7 +2,8 @@
 --
 -- Input: the network that is being built, or a scope of it (builder.lua), and the object to check. A mistake is an
 -- error { problem = true, what, expected, line }: the mistake, the expected form, and the line of the description,
--- which is an operation's line or the line that runs now. Checks change nothing but the count of a value's reads.
+-- which is that of an operation, a block or a table, or the line that runs now. Checks record the names that they have
+-- seen (scope.taken, `known`), and read() counts reads; nothing else changes.
 
 local canonical = require("base.canonical")
 local names = require("base.names")
@@ -22,11 +23,12 @@ function M.find_line(net)
   end
 end
 
--- Raises a mistake. ...: the expected form, as a format and its values.
+-- Raises a mistake at a line. ...: the expected form, as a format and its values.
 local function fail_at(line, what, ...)
   error({ problem = true, what = what, expected = string.format(...), line = line }, 0)
 end
 
+-- Raises a mistake at the line that runs now.
 function M.fail(net, what, ...)
   fail_at(M.find_line(net), what, ...)
 end
@@ -67,13 +69,13 @@ function M.check_parameter(scope, parameter)
 end
 
 -- Checks the name of a block or an attention: functions, types and constants begin with the name and an underscore.
--- known: name -> title of the object with this name.
+-- known: name -> the kind of object and the name, such as "block layer"; the checked name is added.
 function M.check_prefix(net, known, name, what)
   local title = ("%s %s"):format(what, name)
   for _, other in ipairs(canonical.sort_keys(known)) do
-    local alike = other == name or (other .. "_"):find(name .. "_", 1, true) == 1
+    local collides = (other .. "_"):find(name .. "_", 1, true) == 1
       or (name .. "_"):find(other .. "_", 1, true) == 1
-    if alike and known[other] ~= title then
+    if collides and known[other] ~= title then
       M.fail(net, ("%s and %s"):format(known[other], title), "names of which none begins with the other and _")
     end
   end
@@ -89,12 +91,14 @@ function M.check_readable(scope, value, role)
   end
 end
 
+-- Checks that an operation may read a value, and counts the read.
 function M.read(scope, value, role)
   M.check_readable(scope, value, role)
   value.reads = (value.reads or 0) + 1
   return value
 end
 
+-- Checks that two values have equal widths and belong to one stream. doing: what happens to them, for the message.
 function M.check_widths(scope, a, b, doing)
   if a.width.count ~= b.width.count then
     M.fail(scope.net, ("%s %s of %d channels and %s of %d"):format(doing, a.name, a.width.count, b.name, b.width.count),
@@ -105,7 +109,8 @@ function M.check_widths(scope, a, b, doing)
   end
 end
 
--- Refuses a block whose output is a product of its input alone: evaluation may run a block in place, a product cannot.
+-- Refuses a block whose output is a product of its input, rectified or not: evaluation may run a block in place, which
+-- a product cannot.
 local function check_in_place(block, value)
   local op = value.op
   op = op.kind == "activation" and op.activation == "relu" and op.x.op or op

@@ -4,8 +4,9 @@
 local checks = require("network.graph.checks")
 local ops = require("network.graph.ops")
 
--- options: hidden (channels), activation, hidden_dropout (rate, of the hidden values), bias (by default true), name,
--- branch_activation (after the second product, by default none).
+-- options: hidden (channels), activation, hidden_dropout (rate, of the hidden values), bias (by default true), name
+-- (the first part of the names of values and tensors, by default none for values and "feedforward" for tensors),
+-- branch_activation (after the second product, by default none). Returns the last value.
 return function(scope, x, options)
   local net, name = scope.net, options.name
   local prefix = name and name .. "_" or ""
@@ -29,11 +30,11 @@ return function(scope, x, options)
       weight = prefix .. "up", tensors = { path .. "up" }, bias = bias, role = prefix .. "hidden" })
     h = scope:activation(prefix .. "hidden", up, options.activation, options.hidden_dropout)
   end
-  local behind = options.branch_activation
-  local y = scope:product(prefix .. (behind and "branch_sum" or "branch"), h, x.width, { weight = prefix .. "down",
-    tensors = { path .. "down" }, bias = bias, role = prefix .. "feedforward_output" })
-  if behind then
-    y = scope:activation(prefix .. "branch", y, behind)
+  local last_activation = options.branch_activation
+  local y = scope:product(prefix .. (last_activation and "branch_sum" or "branch"), h, x.width, {
+    weight = prefix .. "down", tensors = { path .. "down" }, bias = bias, role = prefix .. "feedforward_output" })
+  if last_activation then
+    y = scope:activation(prefix .. "branch", y, last_activation)
   end
   y.from, y.about = name or "feedforward", "the branch of a residual connection"
   return y

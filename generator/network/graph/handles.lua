@@ -1,8 +1,8 @@
 -- The builder's public methods for a user's own network, on objects that reveal nothing of themselves.
 --
 -- Input: a network that is being built (builder.lua), its model's section of the spec, and guard, which wraps every
--- method (own_network.lua). Output: the two arguments of a description, and the names of the options that the
--- description has read.
+-- method (own_network.lua). Output: the two arguments of a description, and the sets of the options and of the fields
+-- of the section that the description has read.
 -- Invariants: a description holds only empty tables, each an object of a kind below; every argument is checked here
 -- before the builder receives it, so that a description ends in a network or in a reported mistake.
 
@@ -15,7 +15,8 @@ local ops = require("network.graph.ops")
 local M = {}
 
 -- Methods with their arguments. of: "network" or "block"; without it both have the method. Arguments are { name, kind
--- }; those after the first `least` are optional. options: kind by name. ops.lua has the methods of operations.
+-- }; those after the first `least` are optional, none without `least`. options: the kinds of the fields of a last
+-- argument, a table, by name. ops.lua has the methods of operations.
 M.METHODS = {
   stream = { of = "network", { "name", "title" } },
   table = { of = "network", { "name", "title" } },
@@ -46,7 +47,7 @@ local TAKEN = lists.split_set([[input output gradient step block shared paramete
 local STATE_MEMBERS = lists.split_set("draws first gradient l labels mask members memory place replica view work")
 
 -- Whether x can be a block's name, which names the block's state and parameters; most networks have a block "layer".
-local function is_scope(x)
+local function is_block_name(x)
   return base_names.is_free(x) and (x == "layer" or not TAKEN[x] and not STATE_MEMBERS[x])
 end
 
@@ -67,12 +68,12 @@ local function make_range_check(most)
   return function(x) return math.type(x) == "integer" and x >= 1 and x <= most end
 end
 
--- Kinds of arguments: their words, and a predicate of values that are no objects. A title names no object, so any free
--- name can be a title. Limits of numbers are those of a model's fields.
+-- Kinds of arguments: their words, and a predicate for arguments that are no objects. A title, which names a stream or
+-- a table, may also be a name that a layer's memory has. Limits of numbers are those of a model's fields.
 M.KINDS = {
   name = { "a name: " .. base_names.FREE .. ", nor one that a layer's memory has", is_name },
   title = { "a name: " .. base_names.FREE, base_names.is_free },
-  scope = { "a name: " .. base_names.FREE .. ", nor one that a network's memory has", is_scope },
+  scope = { "a name: " .. base_names.FREE .. ", nor one that a network's memory has", is_block_name },
   names = { "a list of names, such as { \"gate\", \"up\" }", is_list_of_names },
   word = { "a word", function(x) return type(x) == "string" and #x <= 60 end },
   text = { "a sentence of up to 100 printable characters", is_text },
@@ -88,7 +89,9 @@ M.KINDS = {
   positions = { "net.additive" },
 }
 
--- The objects of one description.
+-- The objects of one description. made: object -> { kind, real }, real: the builder's object; handle_of: real ->
+-- object; methods, metatables: those made so far, by name and by kind; read, fields: the output; prefixes: the names of
+-- blocks and attentions so far (checks.check_prefix).
 local Handles = {}
 Handles.__index = Handles
 
@@ -106,7 +109,7 @@ function Handles:fail(what, ...)
   checks.fail(self.net, what, ...)
 end
 
--- The builder's object that an argument stands for, or the argument itself if it is no object.
+-- The builder's object that an argument stands for, or the argument itself if it is no object; a list is copied.
 function Handles:unwrap(call, name, kind, x)
   local handle, about, is_good = x ~= nil and self.made[x] or nil, table.unpack(M.KINDS[kind])
   if handle and handle.kind ~= kind or not handle and not (is_good and is_good(x)) then
@@ -241,7 +244,7 @@ function Handles:make_metatable(kind)
   }
 end
 
--- The object that represents one of the builder's objects; always the same one.
+-- The one object that represents one of the builder's objects.
 function Handles:wrap(kind, real)
   if not self.handle_of[real] then
     self.metatables[kind] = self.metatables[kind] or self:make_metatable(kind)
@@ -252,8 +255,8 @@ function Handles:wrap(kind, real)
   return self.handle_of[real]
 end
 
--- A read-only table that records its reads. A missing field is a mistake, or nil in a table of options. read: the set
--- of read options.
+-- A read-only copy of a section that records its reads. A missing field is a mistake. In the table of the user's
+-- options it is nil; there `read` is the set that gets the names of read options, else nil.
 function Handles:make_section(title, from, read)
   local inner = {}
   for name, value in next, from do

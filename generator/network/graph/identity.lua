@@ -2,9 +2,10 @@
 -- only if their identities are equal, in addition to names and shapes of tensors.
 --
 -- Input: a network (builder.lua), unfused. Output: pure data: for the network and each of its blocks { title, times,
--- operations }. An operation is { kind, words that distinguish operations of the kind, parameters, operands }. An
--- operand is the number of the operation of its scope that made it, "input", or "external" and a number. Dropout is
--- left out, since it changes training, not the function. Names of values are left out: they name buffers.
+-- operations }. An operation is { kind, words that distinguish operations of the kind, names of its parameter,
+-- operands }. An operand is its role, and the number of the operation of the scope that made the value, "input", or
+-- "external" and a number. Dropout is left out, since it changes training, not the function. Names of values are left
+-- out: they name buffers.
 
 local lists = require("base.lists")
 local ops = require("network.graph.ops")

@@ -7,7 +7,7 @@ local lists = require("base.lists")
 
 local M = {}
 
--- The position table of an encoding, nil unless the table is learned. path: of the table's tensor.
+-- Declares the position table of an encoding; nil unless the table is learned. path: the tensor's name.
 local function declare_positions(scope, encoding, path)
   return encoding.kind == "learned" and scope:declare({ kind = "table", name = "position_table", tensor = path,
     columns = scope.net.widths.WIDTH, rows = { count = encoding.rows, text = "POSITION_ROWS" },
@@ -15,7 +15,7 @@ local function declare_positions(scope, encoding, path)
 end
 
 -- Adds position vectors of the tokens to a block's values, and applies dropout. Learned vectors have a table for each
--- repetition. encoding: facets/additive.lua.
+-- repetition. encoding: the output of facets/additive.lua.
 function M:place(x, encoding)
   local net = self.net
   checks.read(self, x, "what positions are added to")
@@ -57,8 +57,8 @@ function M:table(name)
   return self:declare(p)
 end
 
--- Embeds a stream: scale times the tokens' rows of a table, plus position vectors (`place`, facets/additive.lua), with
--- dropout at a rate. Streams that share a table share its gradient.
+-- Embeds a stream: options.scale times the tokens' rows of options.table (by default a new table), plus the position
+-- vectors of options.place (facets/additive.lua), with dropout at the rate options.dropout.
 function M:embed(name, stream, options)
   local net = self.net
   options = options or {}

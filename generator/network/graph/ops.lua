@@ -5,17 +5,19 @@
 --   roles      the operands, in the order in which they are read
 --   by_row     a row of the result depends only on the same row of each operand
 --   words      a function of the operation: the words with which `longhand plan` describes it
---   flops      floating-point operations of a forward pass, two per multiply-add: { token, pair, label, distance }, for
---              every token, pair of tokens, label, and row of distances that a batch shares
---   kinds      for an operation with several kinds, the words of each by its name
+--   flops      a function of the operation: floating-point operations of a forward pass, two per multiply-add: { token,
+--              pair, label, distance }, for every token, pair of tokens, label, and row of distances that a batch
+--              shares; text: the number for a token or a pair, as an expression in C
+--   kinds      for an operation with several kinds, words on each kind, by the kind's name
 --   method     the arguments of the builder's method of that name (handles.lua)
--- Operations over the rows of one value, which their backward pass reads again with dropout at a rate, have these
--- fields:
---   header     the file of the kernels in kernels/cpu and kernels/cuda, if not every network has it
+-- Operations that map the rows of one value, drop results out at a rate, and read the value again in the backward pass,
+-- also have these fields:
+--   header     the name of the kernels' file in kernels/cpu and kernels/cuda
 --   kernel     a function of the operation: the name K of K(rows, width, x, y) and K_grad(rows, width, x, dy, dx) on
 --              each target
---   what       a function of the operation: its words
+--   what       a function of the operation: its words without dropout
 --   width      a function of (value, fail): the result's width; without it the width of the value
+--   of         (gate) the gate's kind, by the value of model.activation
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -92,12 +94,13 @@ M.add = {
   words = function(op) return op.dropout and "sum, the branch dropped out" or "sum" end,
 }
 
--- A sum and its norm: fuse.lua.
+-- A sum and its norm, fused (fuse.lua).
 M.add_norm = { roles = { "residual", "branch" }, by_row = true, words = function(op)
   return (op.dropout and "sum, the branch dropped out, and its " or "sum and its ") .. M.norm.words(op)
 end }
 
--- Operations: logits and weighted values, products with vectors of distances, and the map of shared distance rows.
+-- Attention: q holds queries, kv keys and values; contribution: the value that the family requests (attention.lua), or
+-- nil. flops counts logits, weighted values, products with vectors of distances, and the map of shared distance rows.
 M.attention = {
   roles = { "q", "kv", "contribution" },
   method = { of = "block", { "family", "word" }, { "queries", "value" }, { "keys", "value" },
@@ -107,8 +110,8 @@ M.attention = {
   end,
   flops = function(op)
     local C, relative = op.out.width.count, op.family.relative
-    local of_channel = relative.kind == "none" and 4 or 6
-    return { pair = of_channel * C, text = ("%d.0 * %s"):format(of_channel, op.out.width.text),
+    local per_channel = relative.kind == "none" and 4 or 6
+    return { pair = per_channel * C, text = ("%d.0 * %s"):format(per_channel, op.out.width.text),
       distance = relative.toeplitz and relative.biases and 2 * C * C or 0 }
   end,
 }
@@ -124,7 +127,7 @@ M.classify = {
   flops = function(op) return { label = 2 * op.x.width.count * op.out.width.shown } end,
 }
 
--- The operations with a kernel over the rows of one value, by kind.
+-- The entries of operations that map the rows of one value (those with `kernel`), by kind.
 function M.list_row_operations()
   local found = {}
   for kind, about in next, M do

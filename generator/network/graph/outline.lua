@@ -4,12 +4,13 @@
 -- Input: a network (builder.lua), its buffers (buffers.lua). Output, M.derive: pure data, first the network, then
 -- blocks:
 --   scope      { name, count, times, about, outside, operations }; count: repetitions with parameters of their own;
---              times: all repetitions, loops included; outside: the values of other scopes that it reads
+--              times: all repetitions, loops included; about: the block's comment, or false; outside: names of a
+--              block's input and of the values of the network that it reads
 --   operation  { kind, name, words, reads, from, rows, columns, parameters, kept, per_token, per_pair, per_label,
 --              per_distance, stream, keys }; reads: the names of its operands; from: for each operand, the number of
 --              the operation that made it, or its name in `outside`; rows: "tokens", "labels" or "none"; kept: the
---              backward pass reads the result, or what a norm saves; stream: the stream of its tokens; keys: the stream
---              of attention's keys
+--              backward pass reads the result, or numbers that a norm saves; false for a block's output; stream: the
+--              number of its tokens' stream; keys: the number of the stream of attention's keys, else that of `stream`
 -- per_...: floating-point operations of a forward pass, two for each multiply-add, for every token, pair of tokens,
 -- label, and row of distances that a batch shares. M.sum_up: sums over all repetitions, as numbers and text.
 
@@ -28,12 +29,13 @@ local function get_label(value)
   return value.input and "input" or value.external and value.name or value.op and get_name(value.op) or value.name
 end
 
--- The learned numbers of an operation and of its facets, except those that an earlier operation has.
+-- How many learned numbers an operation has, with those of its facets; parameters of earlier operations do not count.
+-- seen: the set of the parameters of earlier operations, to which those of this one are added.
 function M.count_learned(op, seen)
   return lists.sum(lists.join(op.others or {}, { op.p }), function(p)
-    local known = seen[p]
+    local is_known = seen[p]
     seen[p] = true
-    return known and 0 or parameters.count(p)
+    return is_known and 0 or parameters.count(p)
   end)
 end
 
@@ -71,7 +73,7 @@ local function describe_scope(scope, seen, read)
     outside = outside, operations = list }
 end
 
--- The learned numbers of scores that all layers share, which belong to the network.
+-- How many learned numbers of scores all layers share; they belong to the network.
 function M.count_shared(net)
   return lists.sum(net.late, parameters.count)
 end
@@ -110,9 +112,13 @@ local function add_operation(sums, times, operation)
   end
 end
 
--- Sums over the network. streams: a list of { name, index, weights, products }: the weights that multiply every token,
--- as a number and as text. attentions: { queries, keys, count, rows }, for pairs of two streams and for their rows of
--- distances; pairs: attention as text; families: operations for a pair of tokens, by the family's name.
+-- Sums over the network: per_token, per_pair, per_label, per_distance; and
+--   streams      a list of { name, index, weights, products }: the weights that multiply every token, as a number and
+--                as text
+--   attentions   a list of { queries, keys, count, rows }, one for each pair of streams (by number): operations for a
+--                pair of tokens, and multiply-adds for a row of distances; a zero entry if there is no attention
+--   pairs        the attentions as text
+--   families     operations for a pair of tokens, by the family's name
 function M.sum_up(net, outline)
   local sums = { per_token = 0, per_pair = 0, per_label = 0, per_distance = 0, attentions = {}, families = {} }
   local pairs_of = {}

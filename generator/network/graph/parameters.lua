@@ -1,12 +1,18 @@
 -- The place of every tensor in the parameter vector, and the C structs with the same layout.
 --
 -- Input: a network (builder.lua) with its parameters in the order of declaration. Output, M.derive:
---   tensors            in the order of the struct `parameters`: name, rank, shape, offset, stride, init, value, learned
---   structs            one for each block, then one for the network: { name, block, count, lines, panels, packed, small
---                      }; panels { name, rows, columns, room, sizes, transposed }: weights as products read them;
---                      packed: the panels that are packed at the start of a step; small { lines, members { name, size,
---                      type } }: learned members that are not a product's weight and are not `from_tables`
---   elements, storage  of the vector: the struct's size, and rounded up to whole chunks
+--   tensors            in the order of the struct `parameters`: name, rank, shape, shape_text, offset, stride, init,
+--                      value, learned; offset, stride (of rows): in elements
+--   structs            one for each block, then one for the network:
+--     name, struct_name, gradients_type   types in C (name and struct_name are equal)
+--     block, article, count               the block's name, "a" or "an", its constant; false for the network
+--     repetitions, first_use              as in builder.lua (count, first_use)
+--     lines                               its members in C
+--     panels    { name, rows, columns, room, sizes, transposed, elements }: weights as products read them
+--     packed    the panels of weights of products, which are packed at the start of a step
+--     small     { lines, members { name, size, type } }: learned members, except weights of products and `from_tables`
+--     from_tables   { name, size }: learned members whose gradients are folded from sums by position or distance
+--   elements, storage  elements of the vector: the struct's, and this number rounded up to whole chunks
 --   count, frozen      numbers of elements in learned tensors, and in the others
 --   initial_values     text of the given initial values, one after another; false if there are none
 
@@ -33,8 +39,9 @@ local function make_vector(name, width, beside)
   return { name = name, size = width.text, room = width.count, beside = beside }
 end
 
--- Functions that give the parts of a parameter: members of the struct { name, size, room }, in order, and tensors {
--- name, shape, init, stride, column, member }. Several tensors of one member lie side by side, or one after another.
+-- Functions that give the parts of a parameter: members of the struct { name, size, room, type, beside } in order
+-- (size: in C; room: elements), and tensors { name, shape, init, stride, column, member, frozen }. Several tensors of a
+-- member lie side by side, or one after another; column: the place of a tensor's first element in the member.
 local forms = {}
 
 -- y = x W + b: weights [in][out], the weights of a packed product side by side; then the biases.
@@ -84,7 +91,7 @@ end
 forms.linear = function(p) return make_affine(p, p.path, p.columns) end
 forms.output = function(p) return make_affine(p, p.name, p.columns.padded) end
 
--- A parameter of a facet of attention, from the facet's own description.
+-- A parameter of a facet of attention, as attention.lua describes it; its tensors are { name, shape, init }.
 function forms.facet(p)
   local member = { name = p.name, size = p.size, type = p.type, beside = p.beside }
   local tensors, room = {}, 0
@@ -98,7 +105,8 @@ end
 
 forms.map = forms.facet
 
--- The place of given initial values in the list of all values; equal lists of two layers are stored once.
+-- The place of given initial values in the list of all values; the layers of a score's parameter share one list. q: the
+-- parameter (facets/score.lua).
 local function place_values(state, q)
   local known = state.values_at[q.name]
   if not known then
@@ -183,7 +191,7 @@ local function write_lines(scope, list_some, block_type, times)
   for _, p in ipairs(scope.parameters) do
     if p.kind == "block" then
       local empty = list_some == list_small_members -- a C struct must have members
-        and not lists.any(p.block.parameters, function(each) return #list_small_members(each) > 0 end)
+        and not lists.any(p.block.parameters, function(inner) return #list_small_members(inner) > 0 end)
       lines[#lines + 1] = not empty and { text = ("%s %s[%s];"):format(p.block[block_type], p.block.name,
         p.block[times]) } or nil
     else
@@ -206,7 +214,8 @@ local function write_lines(scope, list_some, block_type, times)
   end)
 end
 
--- The weights of a scope as panels: weights of products, also transposed, and maps that only the forward pass reads.
+-- The weights of a scope as panels: weights of products, in two copies of which one is transposed, and maps of relative
+-- positions, in one copy.
 local function list_panels(scope)
   return lists.map(scope.parameters, function(p)
     local packed = p.kind == "weight"
@@ -225,7 +234,6 @@ local function describe_small(scope)
     members = lists.map(members, function(m) return { name = m.name, size = m.size, type = m.type or false } end) }
 end
 
--- Learned members whose gradients come from tables: a few numbers per step, or some rows.
 local function list_table_members(scope)
   local members = lists.collect(scope.parameters, function(p)
     return p.from_tables and not p.frozen and list_members(p) or {}
@@ -242,6 +250,7 @@ local function describe_struct(scope, name, gradients_type, block, count)
     small = describe_small(scope), from_tables = list_table_members(scope), first_use = scope.first_use or false }
 end
 
+-- The learned elements of a parameter.
 function M.count(p)
   local _, tensors = forms[p.kind](p)
   return lists.sum(tensors, function(t) return t.frozen and 0 or count_elements(t.shape) end)

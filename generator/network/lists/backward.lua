@@ -1,18 +1,21 @@
 -- The backward pass of a scope, derived from its fused list by one rule for each kind of operation.
 --
--- Input: the fused list (fuse.lua), the scope's result. Output: a list of operations in the order of execution, and the
--- place of each value's gradient.
+-- Input: the fused list (fuse.lua), the scope's input and result. Output: a list of entries in the order of execution,
+-- and value -> the buffer of its gradient.
 --
---   buffer   { name, width, stream }; one name is one buffer. Gradients of the residual stream share `gradient`, the
---            gradient of another value is in d<name> (base/names.lua); a buffer of the network sums gradients of
---            blocks' external values.
---   adds     the operation adds to the buffer; without `adds` the operation stores
+--   buffer   { name, width, stream, outside }; one name is one buffer. Gradients of the residual stream share
+--            `gradient`, the gradient of another value is in d<name> (base/names.lua). outside: a buffer of the
+--            network, which sums gradients of a block's external value
+--   entry    { kind, op, ... }; op: the operation of the forward list, nil for accumulate (to += from), copy and clear.
+--            Buffers: dy, the gradient of the operation's result, is read; to, dbranch, dq, dkv and dcontribution are
+--            written. adds: the entry adds to `to`; otherwise it stores. x (weight_grad): the value that the product
+--            reads; relu (input_grad): the rectified value by which the gradient is masked, or nil
 --
 -- A rule takes its gradient from read_gradient(value). open_gradient(value) gives the buffer in which the first
 -- contribution is stored and to which others are added. hand(value, buffer) states that the buffer holds the value's
--- gradient already, so that no operation is needed (an external value's gradient is copied). If a buffer changes before
--- the value's gradient is complete and read, the value gets its own buffer, and the list is derived again. Versions of
--- buffers reveal this case; in other cases no value is copied.
+-- gradient already, so that no entry is needed (for values that blocks read as external, the buffer is copied). If a
+-- buffer changes before the value's gradient is complete and read, which versions of buffers reveal, the value gets its
+-- own buffer, and the list is derived again.
 
 local buffers = require("network.lists.buffers")
 local fuse = require("network.lists.fuse")
@@ -38,7 +41,9 @@ local function name_further_gradient(value, ending)
   return rename_value(buffers.name_for_stream(names.name_gradient(value.name .. ending), value), value)
 end
 
--- The state of one derivation. own: value -> the number of its own buffer.
+-- The state of one derivation. own: value -> the number of its own buffer; at: value -> the buffer of its gradient;
+-- version: buffer -> the number of writes so far; seen: value -> this number when its gradient was last written; stale:
+-- the values that need a buffer of their own; rectified: products whose gradient a reader has rectified.
 local Tape = {}
 Tape.__index = Tape
 
@@ -48,7 +53,7 @@ function Tape:find_buffer(b)
   return self.buffers[b.name]
 end
 
--- The first buffer of a value's gradient.
+-- The buffer that receives the first contribution to a value's gradient.
 function Tape:choose_buffer(value)
   local number = self.own[value]
   if not number then
@@ -69,9 +74,9 @@ function Tape:settle(value)
   end
 end
 
--- Appends an operation; ...: the buffers that it writes.
-function Tape:emit(op, ...)
-  self.list[#self.list + 1] = op
+-- Appends an entry; ...: the buffers that it writes.
+function Tape:emit(entry, ...)
+  self.list[#self.list + 1] = entry
   for _, buffer in ipairs({ ... }) do
     self:note_change(buffer)
   end
@@ -107,8 +112,8 @@ function Tape:open_gradient(value)
   return self.at[value], false
 end
 
--- Stores a contribution of an operation that cannot add to a buffer: a second contribution goes through its own buffer.
--- `write` emits the operation with the buffer that it receives.
+-- Stores a contribution of an entry that cannot add to a buffer: a second contribution is stored in a buffer of its own
+-- and then added. `write` emits the entry with the buffer that it receives.
 function Tape:store(value, write)
   local buffer, adds = self:open_gradient(value)
   local part = adds and self:find_buffer(name_further_gradient(value, "_part")) or buffer
@@ -120,7 +125,7 @@ function Tape:store(value, write)
   self:settle(value)
 end
 
--- Records that `buffer` already holds the value's gradient.
+-- Records that `buffer` already holds a contribution to the value's gradient, the only one so far or a further one.
 function Tape:hand(value, buffer)
   if value.external or self.at[value] then
     local to = self:open_gradient(value)
@@ -134,7 +139,8 @@ function Tape:hand(value, buffer)
   self:settle(value)
 end
 
--- The branch's gradient after dropout's mask, in its own buffer; the emitted operation names the buffer in `to`.
+-- The buffer in which the entry of a sum and norm can also store the branch's gradient, with dropout's mask applied;
+-- nil if the branch already has a gradient or is external.
 function Tape:open_dropped(op)
   local branch = op.branch
   if branch.external or self.at[branch] then
@@ -145,7 +151,8 @@ function Tape:open_dropped(op)
   return self.at[branch]
 end
 
--- The gradient of a sum's branch, which is the sum's gradient; the residual has the same gradient and reads it as well.
+-- Gives the gradient of a sum to the sum's branch. The residual has the same gradient and reads the same buffer later,
+-- so the branch gets its own buffer if it would change this one.
 function Tape:hand_to_branch(op, dy)
   local before = self.version[dy]
   if op.dropout then
@@ -200,7 +207,7 @@ local function mask_gradient(tape, op)
 end
 
 -- The gradient of the weight, then the gradient of the input. If only this product reads a rectified input, the input's
--- gradient is rectified at once: dropped-out numbers are zero as well.
+-- gradient is rectified at once: it is zero where the input is zero, also where the input was dropped out.
 function rules.product(tape, op)
   local dy = mask_gradient(tape, op)
   if op.relu and not tape.rectified[op] then
@@ -311,14 +318,14 @@ local function derive(list, entry, result, own, executed)
   return tape
 end
 
--- entry, result: the block's input and output; nil for the network itself. executed: the derived lists of the blocks in
--- the list (scope_lists.lua), each with the names of the buffers that its backward pass writes.
+-- entry, result: the block's input and output; nil for the network itself. executed: block -> its derived lists
+-- (scope_lists.lua), for the blocks in the list.
 function M.derive(list, entry, result, executed)
   local own, numbers = {}, {}
   for _ = 1, MOST_ROUNDS do
     local tape = derive(list, entry, result, own, executed)
     if #tape.stale == 0 then
-      return tape.list, tape.at, tape.buffers
+      return tape.list, tape.at
     end
     for _, value in ipairs(tape.stale) do -- a number for each value, since several values may have one name
       numbers[value.name] = (numbers[value.name] or 0) + 1

@@ -1,14 +1,16 @@
 -- The buffer of each value: stored by a layer for its backward pass, or shared by all layers.
 --
--- Input: a network, and for each scope its forward list, and its backward list with buffers of gradients. Output, by
--- scope: kept, the buffers of each repetition (rows of values, saved numbers of norms, masks); for the network also
+-- Input: a network (builder.lua), and for each scope its forward list, and its backward list with buffers of gradients.
+-- Output: scopes, scope -> { kept, read }; kept: the buffers of each repetition of a block (rows of values, saved
+-- numbers of norms, masks), empty for the network; read: the set of the values that the backward list reads; and
 -- workspace, the buffers that exist once. A buffer is { name, form, width, stream, training, about, kept, writer }:
 --
---   form       "rows": [rows][width]; "row": [rows], one number each; "keep": a mask of [rows][width]; "family": values
---              of an attention
+--   form       "rows": [rows][width]; "row": [rows], one number each; "keep": a mask of [rows][width]; "family": what
+--              an attention stores, with `family` instead of the name
 --   training   the buffer exists only in training
 --   kept       the backward pass reads the buffer
---   writer     its first writer: an operation of the forward list, or an entry of the backward list
+--   writer     its first writer: an operation of the forward list, or an entry of the backward list; nil for the input
+--              of a repetition
 --
 -- A value that the backward list reads has a buffer for each repetition in training, and one for all repetitions in
 -- evaluation. All other values share buffers by name (scope_lists.lua prevents conflicts).
@@ -72,8 +74,8 @@ function M.make_rows(value, writer, more)
 end
 
 -- Collects the buffers of one scope: kept buffers and buffers of the workspace, each in the order of their first
--- writers. Values of the residual stream between blocks have no buffer here: cpu_names.lua and cuda_records.lua give
--- their places. evaluates: evaluation has masks as well.
+-- writers. Values between blocks (`carried`) have no buffer here: cpu_names.lua and cuda_records.lua give their places.
+-- add: a function that adds a buffer to the workspace. evaluates: evaluation applies dropout, so it has masks as well.
 local function collect(scope, forward, backward, add, evaluates)
   local read, kept, masks = M.find_read(backward), {}, {}
   local keep = make_adder(kept)

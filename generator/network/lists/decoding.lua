@@ -1,4 +1,4 @@
--- Whether a network can be decoded token by token, and the parts of it that run once or with every token.
+-- Finds whether a network can be decoded token by token, and which of its operations run once or with every token.
 --
 -- The decoded stream is the labelled stream, which holds the target. Other streams do not depend on it and run once,
 -- first. The decoded stream runs a few tokens at a time, which find the keys and values of earlier tokens in a cache.
@@ -12,7 +12,8 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
--- Whether an operation computes each token of a stream from this token and earlier tokens alone.
+-- Whether an operation of the decoded stream computes each token from this and earlier tokens alone, and an operation
+-- of another stream does not read the decoded stream.
 local function fits(op, stream)
   for _, operand in ipairs(ops.list_operands(op)) do
     local from, to = operand.value.stream, op.out.stream
@@ -35,8 +36,8 @@ function M.find_stream(net, has_target, drops)
     return nil
   end
   for scope, op in lists.iterate_nested(net.order, "ops") do
-    local is_outside = op.out.stream == stream and scope.entry and scope.entry.stream ~= stream -- in another's block
-    if is_outside or not fits(op, stream) then
+    local is_in_other_block = op.out.stream == stream and scope.entry and scope.entry.stream ~= stream
+    if is_in_other_block or not fits(op, stream) then
       return nil
     end
     attends = attends or op.kind == "attention" and op.q.stream == stream
@@ -44,7 +45,7 @@ function M.find_stream(net, has_target, drops)
   return attends and stream or nil
 end
 
--- The operations of a block or of the network that run first (ahead: true), or with every token (false).
+-- The operations of a scope's list that run once before all tokens (ahead: true), or with every token (false).
 function M.list_part(list, stream, ahead)
   return lists.map(list, function(op) return (op.out.stream ~= stream) == ahead and op or nil end)
 end

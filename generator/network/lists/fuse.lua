@@ -1,11 +1,12 @@
 -- Fuses neighbouring operations that one kernel computes.
 --
--- Input: a scope's operations in order, and its result. Output: a new list; the graph is unchanged. There are five
--- fusions:
+-- Input: a scope's operations in order, and its result, nil for the network. Output: a new list; the graph is
+-- unchanged. There are five fusions:
 --
 --   product + bias            in the product itself: its operation has the bias from the start
 --   product + bias + relu     in the product, if only the rectified value is read
---   sum + norm                if the norm is the next reader of the sum; the sum is stored if it has other readers
+--   sum + norm                if the norm is the next operation and reads the sum; the sum is stored, in `sum` of the
+--                             fused operation, if it has other readers or is the scope's result
 --   relu's gradient           into the input gradient of its only reader (backward.lua)
 --   q, k, v; gate and up      one product of several weights (builder.lua)
 
@@ -20,7 +21,7 @@ local function is_only_reader(readers, op, after)
   return #list == 1 and list[1] == after
 end
 
--- value -> the operations that read it, in order.
+-- Returns value -> the operations that read it, in order.
 function M.find_readers(list)
   local readers = {}
   for _, op in ipairs(list) do

@@ -2,13 +2,14 @@
 -- labelled rows are used: the targets leave the other rows out in the last repetition of a block.
 --
 -- Input: a network (builder.lua), its lists (scope_lists.lua). Output: nil if all rows are read, else
---   partial   the work on the labelled rows alone, in the last repetition of its block: operations of the fused lists
---             that run row by row; attentions with labelled queries; entries of the backward lists
---   values    values that have only labelled rows in that repetition, stored one after another
+--   partial   the set of the work on the labelled rows alone, in the last repetition of its block: operations of the
+--             fused lists that run row by row; attentions, for labelled queries; entries of the backward lists
+--   values    the set of the values that have only labelled rows in that repetition, stored one after another
 --   spread    entry of a backward list -> the buffers of gradients that are spread before it: the labelled rows move to
 --             their places among the rows of all tokens, and other rows are zero; scope -> buffers spread at its end
 --   token_texts, pair_texts   floating-point operations of a forward pass on an unused row, and on each pair of the row
---             with a key, as lists of texts in C; pairs: operations on these pairs by the name of the family
+--             with a key, as lists of texts in C, one for each operation; pairs: the latter as numbers, by the family's
+--             name
 --
 -- The lists are walked backwards from the labels. If only some rows of a result are read, an operation that works row
 -- by row reads only the same rows; every other operation reads all rows. A value with both kinds of readers has all its
@@ -24,7 +25,7 @@ local M = {}
 
 local find
 
--- Marks an operation whose result is read at labelled rows alone.
+-- Records an operation whose result is read at labelled rows alone.
 local function find_partial(found, executed, op)
   local flops = ops.count_flops(op)
   if ops[op.kind].by_row then
@@ -43,7 +44,7 @@ local function find_partial(found, executed, op)
   end
 end
 
--- The operations of a scope on labelled rows alone; their results go to readers of a block's result, or to the logits.
+-- Finds the operations of a scope on labelled rows alone, if its result is read at labelled rows alone.
 function find(found, executed, scope)
   local whole, list = {}, executed[scope].forward
   if found.whole[scope] then
@@ -61,11 +62,12 @@ function find(found, executed, scope)
   end
 end
 
--- compact: names of the buffers that hold gradients of labelled rows at this point.
+-- A walk through a backward list. compact: names of the buffers that hold gradients of labelled rows at this point.
 local Walk = {}
 Walk.__index = Walk
 
--- Records that a buffer is read or added to, at all rows or at labelled rows; returns whether the buffer has them.
+-- Records that an entry reads a buffer or adds to it, at all rows or at labelled rows (partly); returns whether the
+-- buffer has these rows, if necessary after it is spread.
 function Walk:note_read(buffer, partly, entry)
   if partly then
     return self.compact[buffer.name] or false
@@ -117,7 +119,8 @@ local function walk_backward(found, executed, scope)
   return fits
 end
 
--- Derives the result, given the scopes that are computed whole; nil if another scope must be computed whole.
+-- Derives the result. whole: the set of the scopes that are computed whole; if another must be, it is added to the set,
+-- and the result is nil.
 local function derive(net, executed, whole)
   local found = { partial = {}, values = {}, spread = {}, scopes = {}, whole = whole,
     pairs = {}, token_texts = {}, pair_texts = {} }
@@ -129,7 +132,7 @@ local function derive(net, executed, whole)
   whole[unfit] = true
 end
 
--- Derives the unused rows. A network with several streams generates its target: every token of the target is read.
+-- Finds the work on labelled rows. In a network with several streams, every token of the target is read.
 function M.derive(net, executed)
   local found, whole = nil, {}
   while not net.streams[2] and not found do

@@ -1,13 +1,16 @@
 -- The operations of a training step for users: the lists that both targets execute (scope_lists.lua).
 --
--- Input: a network, its lists, its buffers (buffers.lua). Output, pure data: a list of scopes, the network first:
+-- Input: a network (builder.lua), its lists, its buffers (buffers.lua). Output, pure data: a list of scopes, the
+-- network first:
 --   scope      { name, count, times, about, forward, backward }; count and times as in outline.lua
 --   operation  { kind, name, words, reads, shape, parameters, per_token, per_pair, stream, keys, buffers }
 -- name: the name of the result in generated code: a value, the buffer of a gradient, or a parameter whose gradient is
--- written. reads: the names of the operands in generated code. shape: { rows, columns }, numbers or "tokens" and
--- "labels", or nil. parameters: learned numbers. per_...: floating-point operations; their sums over both lists are
--- three times the sums of outline.lua. stream and keys: as in outline.lua. buffers: names of the buffers whose first
--- writer is the operation. The input of a repetition has its own entry, of kind "input".
+-- written. reads: the names of the operands in generated code. shape: { rows, columns }, rows also "tokens", "labels"
+-- or "STREAM.tokens"; or nil. parameters: how many learned numbers. per_...: floating-point operations for a token and
+-- for a pair of tokens; their sums over both lists are three times the sums of outline.lua. stream and keys: as in
+-- outline.lua. buffers: names of the buffers whose first writer is the operation. The forward list of a block whose
+-- backward pass reads the input of a repetition begins with an entry of kind "input". Numbers of scores that all layers
+-- share are an entry of kind "score" of the network.
 
 local buffers = require("network.lists.buffers")
 local lists = require("base.lists")
@@ -17,10 +20,10 @@ local cpu_buffers = require("network.targets.cpu_buffers")
 
 local M = {}
 
--- The name of a value's buffer; all outputs of blocks share the buffer of their stream.
+-- The name of a value's buffer; blocks' results that are read once share the buffer of their stream.
 local function get_name(value)
-  local given = value.op and value.op.kind == "block" and value.carried
-  return value.input and "input" or given and buffers.name_for_stream("output", value) or value.name
+  local is_carried_result = value.op and value.op.kind == "block" and value.carried
+  return value.input and "input" or is_carried_result and buffers.name_for_stream("output", value) or value.name
 end
 
 local function list_operands(op)
@@ -123,7 +126,8 @@ local function describe_backward(net, b)
   return e
 end
 
--- writer -> names of the buffers whose first writer it is, in order; the writer of a repetition's input is a list.
+-- Returns writer -> names of the buffers whose first writer it is, in order. A repetition's input has no writer: its
+-- buffer is under the scope's list of kept buffers.
 local function index_by_writer(buffer_lists, executed)
   local by = {}
   for _, b in ipairs(buffer_lists.workspace) do

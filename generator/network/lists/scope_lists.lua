@@ -1,13 +1,16 @@
 -- The forward list, fused, and the backward list of every scope of a network, over named buffers.
 --
 -- Input: a network (builder.lua). Output: order, the scopes, the network first; scope -> { forward, backward, at,
--- writes }. at: value -> the buffer of its gradient; writes: the names of the buffers that the backward list writes.
+-- writes }. at: value -> the buffer of its gradient; writes: the set of the names of the buffers that the backward list
+-- writes, except those for external values.
 --
--- Values of a scope and of different scopes share buffers by name. Two kinds of values have no buffer: a value of the
--- network that only one block takes, as its input (`carried` = { block }), and the result of a block if it is read
--- once. If two values would need one buffer at a time, or one buffer would need two shapes, a value is renamed in the
--- graph itself: it gets its stream before its name, or a number after it. This repeats, with walks through the passes
--- of training and of evaluation, until every read finds the right value.
+-- Values of a scope and of different scopes share buffers by name. Two kinds of values on the network's residual stream
+-- have no buffer of their own name, but are in a block's input or in the stream's output: a value that only one block
+-- reads, as its input, and the result of a block if it is read once. They have `carried` = { block }: the block that
+-- reads it, or false. If two values would need one buffer at a time, or one buffer would need two shapes, a value gets
+-- a buffer of its own name (`stays`), or it is renamed in the graph itself: it gets its stream before its name, or a
+-- number after it. This repeats, with walks through the passes of training and of evaluation, until every read finds
+-- the right value.
 
 local backward = require("network.lists.backward")
 local buffers = require("network.lists.buffers")
@@ -51,19 +54,21 @@ local function derive(net)
   return executed
 end
 
--- A walk through one pass. holds: buffer -> its last written value; shapes: buffer -> its shape; read: scope -> the
--- values that its backward list reads; late: values that must still be in their buffers when the pass ends.
+-- A walk through a forward pass, with `training` or of evaluation. holds: buffer -> its last written value; shapes:
+-- buffer -> its shape; read: scope -> the values that its backward list reads; late: values that must still be in their
+-- buffers when the pass ends; reserved: names that no buffer of a value may have.
 local Walk = {}
 Walk.__index = Walk
 
--- Ends the walk where two values need one buffer at a time, with the value that must be renamed.
-local function stop_at(value, taker)
-  for _, v in ipairs({ value, taker }) do
+-- Ends the walk with the value that must be renamed: `value` cannot have its buffer. holder: the value that is in the
+-- buffer, or nil.
+local function stop_at(value, holder)
+  for _, v in ipairs({ value, holder }) do
     if v.carried or v.op and v ~= v.op.scope.last then
-      error({ problem = true, meets = v }, 0)
+      error({ problem = true, conflict = v }, 0)
     end
   end
-  error(("%s and %s would need one buffer"):format(value.name, taker and taker.name or "nothing"), 0)
+  error(("%s and %s would need one buffer"):format(value.name, holder and holder.name or "nothing"), 0)
 end
 
 local function get_shape(value)
@@ -103,7 +108,8 @@ function Walk:note_write(key, value)
   self.holds[key] = value
 end
 
--- Walks a repetition of a block, or the network itself; from, to { key, value }: its input and its result.
+-- Walks a repetition of a block, or the network itself; from, to { key, value }: the repetition's input and result,
+-- with the keys of their buffers; nil for the network.
 function Walk:walk_scope(scope, from, to)
   for _, op in ipairs(self.executed[scope].forward) do
     for _, value in ipairs(ops.list_read(op)) do
@@ -142,21 +148,22 @@ end
 function Walk:walk_block(op)
   local block, keeps = op.block, self:keeps(op.block)
   local uses = math.min(block.count * block.loops, 2) -- further uses behave as the second
-  local home = buffers.name_for_stream("output", block.last)
+  local stream_output = buffers.name_for_stream("output", block.last)
   local from = { key = self:name_buffer(self.net, op.x), value = op.x }
   if keeps and not op.x.carried then
     self.late[#self.late + 1] = op.x
   end
   for use = 1, uses do
     local to = use == uses and { key = self:name_buffer(self.net, op.out), value = op.out }
-      or { key = keeps and ("%s.input %d"):format(block.name, use) or home, value = block.last }
+      or { key = keeps and ("%s.input %d"):format(block.name, use) or stream_output, value = block.last }
     self:walk_scope(block, from, to)
     self:check_kept(block)
     from = to
   end
 end
 
--- Names of members that are not buffers of values; in device code, also the inputs of blocks.
+-- Names that no buffer of a value may have: other members of a workspace or a layer, and values that the network
+-- carries to a block, which are members in device code.
 local function find_reserved(net, executed)
   local of_streams = lists.to_set(lists.get_names(net.streams[2] and net.streams or {}))
   local names = setmetatable(of_streams, { __index = RESERVED })
@@ -200,8 +207,8 @@ local function check_gradients(executed)
       for _, value in ipairs(ops.list_results(op)) do
         local buffer, shape = executed[scope].at[value], get_shape(value)
         if value ~= scope.last and buffer then
-          local own = buffer.name:find(base_names.name_gradient(value.name), 1, true) == 1
-          if own and (shapes[buffer.name] or shape) ~= shape then
+          local is_own = buffer.name:find(base_names.name_gradient(value.name), 1, true) == 1
+          if is_own and (shapes[buffer.name] or shape) ~= shape then
             stop_at(value)
           end
           shapes[buffer.name] = shapes[buffer.name] or shape
@@ -211,14 +218,14 @@ local function check_gradients(executed)
   end
 end
 
--- The value that must be renamed; nil if there is none.
+-- The value that must be renamed or stay; nil if there is none.
 local function find_conflict(net, executed)
   local _, problem = diagnostics.attempt(function()
     walk(net, executed, true)
     walk(net, executed, false)
     check_gradients(executed)
   end)
-  return problem and problem.meets
+  return problem and problem.conflict
 end
 
 -- Renames a value: a value in a stream other than the first gets its stream before its name, together with all values
@@ -244,7 +251,8 @@ local function rename(net, value)
   end
 end
 
--- Gives external values of blocks unique names, since blocks add to their gradients.
+-- Renames values that share a name with an external value of a block, since the block adds to the gradient of this
+-- name.
 local function name_externals(net)
   local outside = {}
   for _, inner in lists.iterate_nested(net.scopes, "externals") do

@@ -5,12 +5,13 @@
 -- Input: a network (builder.lua), its lists (scope_lists.lua), its labelled rows (labelled_rows.lua) or nil:
 -- labelled_rows.lua handles operations on labelled rows alone. Output: nil if no product is saved, else
 --   block       the block whose first repetition computes rows by symbol; embed: the operation that makes its input
---   done        work on the vocabulary's rows alone: operations of the block's fused list, entries of its backward list
+--   done        the set of the work on the vocabulary's rows alone: operations of the block's fused list, entries of
+--               its backward list
 --   repeated    value -> true: the value's rows are copied to the rows of all tokens, after the operation that makes it
 --   summed      entry of the backward list -> the buffers of gradients that are summed by symbol before it; block ->
 --               the buffers of gradients that are summed at the block's end
 --   width       the widest copied or summed value
---   token_texts floating-point operations of a forward pass on an omitted row, as texts in C
+--   token_texts floating-point operations of a forward pass on an omitted row, a text in C for each operation
 --
 -- A value has the vocabulary's rows or the rows of all tokens; only the block's input has both. An operation runs for
 -- all tokens if one of its operands is read for all tokens elsewhere. Gradients come in reverse: a gradient of all
@@ -31,7 +32,8 @@ local function note_width(found, width)
   end
 end
 
--- The operations that run for the vocabulary; barred: operations that must run for all tokens.
+-- The set of the operations that run for the vocabulary. part: the labelled rows (labelled_rows.lua), or nil; barred:
+-- the set of operations that must run for all tokens.
 local function select(block, list, part, barred)
   local values, done = { [block.entry] = true }, {}
   for _, op in ipairs(list) do
@@ -76,12 +78,13 @@ local function find(found, list, part)
   end
 end
 
--- summed: names of the buffers that hold gradients of the vocabulary's rows at this point.
+-- A walk through the backward list. summed: names of the buffers that hold gradients of the vocabulary's rows at this
+-- point.
 local Walk = {}
 Walk.__index = Walk
 
--- Records a read of, or an addition to, a buffer, for the vocabulary or for all tokens; returns whether the buffer
--- fits.
+-- Records that an entry reads a buffer or adds to it, for the vocabulary (done) or for all tokens; returns whether the
+-- buffer has these rows, if necessary after it is summed.
 function Walk:note_read(buffer, done, entry)
   if done and not self.summed[buffer.name] then
     lists.append_to(self.found.summed, entry, buffer)

@@ -1,14 +1,16 @@
 -- Blocks of attention and a feed-forward network around a residual stream, for encoders and decoders.
 --
---   place = "post"   y = norm(x + f(x)): Vaswani et al. 2017
---   place = "pre"    y = x + f(norm(x)), and one norm after the last block: Xiong et al. 2020
+--   model.norm.place = "post"   y = norm(x + f(x)): Vaswani et al. 2017
+--   model.norm.place = "pre"    y = x + f(norm(x)), and one norm after the last block: Xiong et al. 2020
 --
--- Fields of `options`: layers, the number of blocks; and for a model with several stacks:
---   name        the block's name, else "layer"; path: the path of its tensors
+-- Input: the network and the section `model` (builder.lua); x, the value of the stream's tokens; options. Output: the
+-- value after the last block or norm. Fields of `options`: layers, the number of repetitions of the block; source, the
+-- publication named in comments of generated code if norms follow the sums; and for a model with several stacks:
+--   name        the block's name, else "layer"; path: the prefix of its tensors' names, with %d for the repetition
 --   attention   the family of self-attention, by default "self"
---   memory      the stream to which blocks attend in addition; cross-attention follows self-attention
---   norm        the name of a norm after the last block, whatever the place; norm_path: the path of its tensors
---   kind, source   words in generated code: the stack's kind, and its source if norms follow the sums
+--   memory      a value of another stream to which blocks attend in addition; cross-attention follows self-attention
+--   norm        the name of a norm after the last block, whatever the place; norm_path: the name of its tensors
+--   kind        the stack's kind in comments of generated code, by default model.kind
 
 local SOURCES = { post = "Vaswani et al. 2017", pre = "Xiong et al. 2020" }
 
@@ -30,19 +32,19 @@ return function(net, model, x, options)
   local forward = { hidden = model.feedforward, activation = model.activation, bias = model.bias ~= "none",
     hidden_dropout = model.hidden_dropout,
     branch_activation = model.branch_activation ~= "none" and model.branch_activation or nil }
-  local own, norms = options.attention or "self", 0
-  local function add(h, branch)
+  local family, norms = options.attention or "self", 0
+  local function add_branch(h, make_branch)
     norms = norms + 1
     local name = "norm" .. norms
-    return pre and b:add(h, branch(b:norm(name, h, kind)), model.dropout)
-      or b:norm(name, b:add(h, branch(h), model.dropout), kind)
+    return pre and b:add(h, make_branch(b:norm(name, h, kind)), model.dropout)
+      or b:norm(name, b:add(h, make_branch(h), model.dropout), kind)
   end
   local h = b:input(x)
   h = net.block_place and b:place(h, net.block_place) or h
   local memory = options.memory and b:external(options.memory)
-  h = add(h, function(n) return b:attention(own, n, n, attends) end)
-  h = memory and add(h, function(n) return b:attention("cross", n, memory, attends) end) or h
-  b:output(add(h, function(n) return b:feedforward(n, forward) end))
+  h = add_branch(h, function(n) return b:attention(family, n, n, attends) end)
+  h = memory and add_branch(h, function(n) return b:attention("cross", n, memory, attends) end) or h
+  b:output(add_branch(h, function(n) return b:feedforward(n, forward) end))
   local last = options.norm or pre and "norm"
   return last and net:norm(last, b.result, kind, options.norm_path) or b.result
 end
