@@ -12,6 +12,7 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
+-- Roles whose texts are gradients of an entry, and values of an operation; other roles are names of the scope.
 local GRADIENTS = { from = true, dy = true, to = true, dbranch = true, dq = true, dkv = true, dcontribution = true,
   dhidden = true }
 local VALUES = { out = true, sum = true, x = true, residual = true, branch = true, q = true, kv = true,
@@ -43,7 +44,8 @@ local function find_argument(record, role, at)
   return word
 end
 
--- Completes a record. asked: the condition of the call, or false. at: names for roles that the record leaves out.
+-- Completes a record. record.asked: the condition of the call, or false. at: names for roles that the record leaves
+-- out.
 function M.fill(target, record, at)
   local routine, roles = (record.call or ""):match("^([%w_]+)%((.*)%)$")
   if not routine then
@@ -71,8 +73,8 @@ function M.append(target, records, kind, at, ...)
   end
 end
 
--- The names that the texts of records read: p of "p->bias", s of "&s->self", train of "train ? keep : NULL"; also the
--- names in conditions and in partial rows.
+-- The set of the names that the texts of records read: p of "p->bias", s of "&s->self", train of "train ? keep : NULL";
+-- also the conditions (asked) and the names of rows that are computed alone (part, distinct).
 function M.find_read(records)
   local read = {}
   for _, record in ipairs(records) do
@@ -92,7 +94,8 @@ function M.make_functions(taken)
   return { list = {}, by_key = {}, names = taken }
 end
 
--- The name of the function for a key; a number is added to `name` if the name is taken.
+-- The name of the function for a key. For a new key, `new` becomes the function's record, with its name: `name`, with a
+-- number if the name is taken.
 function M.find_function(set, key, name, new)
   local known = set.by_key[key]
   if not known then
@@ -114,8 +117,9 @@ function M.make_norm(at, op, routine, call)
     xhat = at.kept .. op.name .. "_xhat", rstd = at.kept .. op.name .. "_rstd" }
 end
 
--- Adds makers of records for operations over the rows of one value, forward and backward. routine(state, op, kernel,
--- ending): the function for rows; with_dropout(state, at, op, record): the record and the records of its dropout.
+-- Adds makers of records for operations over the rows of one value to the tables `forward` and `back`. routine(state,
+-- op, kernel, ending): the name of the function for rows; with_dropout(state, at, op, record): the record and the
+-- records of its dropout.
 function M.add_row_records(forward, back, routine, with_dropout)
   for kind, about in next, ops.list_row_operations() do
     forward[kind] = function(state, at, op)
@@ -131,6 +135,7 @@ function M.add_row_records(forward, back, routine, with_dropout)
   end
 end
 
+-- The name of the kernel for the gradient of a norm, or of a sum and norm.
 function M.name_norm_grad(b)
   local op, rms = b.op, b.op.norm == "rms"
   if op.kind == "norm" then
@@ -140,8 +145,8 @@ function M.name_norm_grad(b)
   return ("%sadd_%snorm%s_grad"):format(prefix, drops, b.adds and "_sum" or "")
 end
 
--- Members of a struct { type, name, key, about } as lines: neighbours with the same key and meaning share a line of at
--- most `most` columns.
+-- Members of a struct { type, name, key, about } as lines: neighbours with the same key and meaning share a line, until
+-- it has `most` columns.
 function M.write_members(list, most)
   local lines = {}
   for _, member in ipairs(list) do

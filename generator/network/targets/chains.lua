@@ -4,18 +4,19 @@
 -- Input: the entries of a block's forward and backward lists (cuda_network.lua). Output: lists in which one entry
 -- replaces those of a pair:
 --
---   chain        first, last: the products; x, hidden, out: their values, hidden after the operation; kernel: the
---                activation, either relu or a name K with K_real and K_slope in kernels/cuda/activations.cu; gated: K
---                is the activation of a gate; sum: values before the operation, or false if its gradient does not read
---                them
+--   chain        first, last: the products; operation: the one between them, nil for a rectifier that is part of the
+--                first product; x, hidden, out: their values, hidden after the operation; kernel: the activation,
+--                either relu or a name K with K_real and K_slope in kernels/cuda/activations.cu; gated: K is the
+--                activation of a gate; sum: values before the operation, or false if its gradient does not read them
 --   chain_grad   op: the chain; dy, dhidden, to: gradients of out, of the first product's result, and of x; adds: `to`
 --                already has other gradients of x. The first weights' gradient, which reads dhidden, comes later.
 --
--- and { values, gradients }, the names of buffers that chains make unnecessary, name -> true: values of the layer
--- before an operation whose gradient reads its results, and gradients of values after an operation. keeps: operands of
--- products are stored in places of their own, so hidden values and their gradients have no buffer.
+-- and { values, gradients }, the names of buffers that chains make unnecessary, name -> true: values before a
+-- rectifier, whose gradient reads the values after it, and gradients of values after an operation. keeps (M.chain):
+-- operands of products are stored in places of their own, so hidden values and their gradients have no buffer.
 --
--- A pair stays two products if dropout applies to its hidden values, or if its backward pass has another order.
+-- A pair stays two products if dropout applies to its hidden values, if other operations read these, or if its backward
+-- pass has another order.
 
 local buffers = require("network.lists.buffers")
 local fuse = require("network.lists.fuse")
@@ -25,8 +26,8 @@ local M = {}
 
 local OPERATIONS = { activation = true, gate = true }
 
--- The activation between two products: its kernel, the operation if it is not part of the first product, and the place
--- of the second product.
+-- The activation between two products: its kernel, the operation if it is not part of the first product, and the index
+-- of the second product in the list.
 local function find_operation(list, i)
   local first, after = list[i].one, list[i + 1] and list[i + 1].one
   if first.relu then
@@ -36,7 +37,7 @@ local function find_operation(list, i)
   end
 end
 
--- The chain that begins with an entry, and its last entry's place.
+-- The chain that begins with entry i of a forward list, and the index of its last entry; nil if none begins there.
 local function find_chain(list, i, readers)
   local first = list[i].one
   if list[i].kind ~= "product" or first.dropout then
@@ -55,8 +56,8 @@ local function is_gradient(entry, kind, op)
   return entry ~= nil and entry.kind == kind and entry.one.op == op
 end
 
--- The backward pass of a chain that begins with an entry: its record, the entry of the first weights' gradient, and
--- the last entry's place.
+-- The backward pass of a chain that begins with entry i of a backward list: its record, the entry of the first weights'
+-- gradient, and the index of the last entry; nil if none begins there.
 local function find_gradient(list, i, chain)
   local second, operation = list[i].one, chain.operation
   if not is_gradient(list[i], "input_grad", chain.last) or second.adds or not (second.relu or operation) then
@@ -71,7 +72,7 @@ local function find_gradient(list, i, chain)
   end
 end
 
--- The place of a chain's first entry in a backward list, if the entries form a chain there, too.
+-- The index of a chain's first entry in a backward list, if the entries form a chain there, too; otherwise nil.
 local function find_index(list, chain)
   for i in ipairs(list) do
     if find_gradient(list, i, chain) then

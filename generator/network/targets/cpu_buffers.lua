@@ -1,7 +1,7 @@
 -- Memory of the network on the CPU: buffers as members of structs, as requests to lay_out, and as data.
 --
 -- Input: a network (builder.lua), a list of buffers (buffers.lua). Output: lines of text; records for
--- templates/cpu/buffer.tpl; { name, form, channels, stream, kept, family }.
+-- templates/cpu/buffer.tpl; { name, form, channels, stream, kept, training, family }, stream: its number.
 
 local calls = require("network.targets.calls")
 local lists = require("base.lists")
@@ -31,8 +31,9 @@ function M.write_members(net, list)
   end), 59)
 end
 
--- The buffers that lay_out takes: always, and in training alone. by_mode: training takes more. With several streams,
--- rows have no variable, so the text contains the multiplication.
+-- The buffers that lay_out takes: always, and in training alone. by_mode: training takes more. at, used: the texts
+-- before a member and for the pointer to the bytes used so far. With several streams, the bytes of a row of numbers
+-- have no variable, so the text contains the multiplication.
 function M.list_requests(net, list, at, used)
   local requests = { always = {}, training = {}, by_mode = false }
   for _, b in ipairs(list) do
@@ -56,7 +57,7 @@ function M.describe(list)
   end)
 end
 
--- The families of attentions in a list of kept buffers.
+-- The names of the families of attentions in a list of kept buffers.
 function M.list_families(list)
   return lists.map(list, function(b) return b.family and b.family.name end)
 end

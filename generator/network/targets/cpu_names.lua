@@ -15,7 +15,7 @@ local KERNELS = lists.find_all([[layer_norm rms_norm norm_row rms_row bias dropo
   add_branch add_row add_norm add_norm_sum add_dropout_norm add_dropout_norm_sum rms_add_norm rms_add_norm_sum
   rms_add_dropout_norm rms_add_dropout_norm_sum]], "%S+")
 
--- The names of all functions of a generated file.
+-- The set of the kernels' names, which functions of a generated file may not have.
 function M.list_taken()
   local names = lists.join(KERNELS, {})
   for _, about in next, ops.list_row_operations() do
@@ -26,8 +26,9 @@ function M.list_taken()
   return lists.to_set(lists.collect(names, function(name) return { name, name .. "_grad" } end))
 end
 
--- Names for a scope's records: w, the workspace; s, the layer's state; p, g, panels; if rows are left out, also all
--- (all tokens) and part (the tokens that this repetition computes).
+-- Texts with which names begin in a scope's records: w, of the workspace; kept, of the layer's state; p, g and panels,
+-- of parameters, gradients and panels; of_part, of the rows that a repetition computes. self: the workspace as an
+-- argument; if rows are left out, all (all tokens) and part (the tokens that this repetition computes) as arguments.
 function M.make_scope_names(cpu, scope)
   local of = scope == cpu.net
     and { w = "w.", self = "&w", kept = "w.", p = "p->", g = "g->", panels = "w.shared->", of_part = "w.read." }
@@ -57,8 +58,9 @@ local function find_in_block(cpu, scope, at, value, back)
   return (cpu.buffers.scopes[scope].read[value] and at.kept or at.w) .. value.name
 end
 
--- The place of a network's value. A value that only a block takes, as its input, is in the place that the block's first
--- repetition reads; the last result is in the `output` of its width and stream. mode: "train" or "evaluate".
+-- The place of a network's value. A value that only one block reads, as its input, is in the place that the block's
+-- first repetition reads; a block's result that is read once is in the `output` of its width and stream. mode: "train"
+-- or "evaluate".
 local function find_in_network(cpu, value, mode)
   if not value.carried then
     return "w." .. value.name

@@ -1,9 +1,14 @@
 -- The network on the CPU: its lists, with the names that functions and values have in generated code.
 --
 -- Input: a network (builder.lua), its lists, structs of parameters, buffer_lists: its buffers. Output, pure data:
---   blocks      { name, title, count, uses, loops, state, kept, forward, backward, ... } in order
---   pass        the steps of one block of sequences: { train, evaluate, backward }
---   products    the functions that multiply, each compiled once: { name, inner, columns, finish, other, of }
+--   blocks      { name, comment, count, layers, uses, loops, repetitions, forward, backward, ... } in order; count,
+--               uses: names of constants; layers, repetitions: their values; own_input: the first repetition's input if
+--               it has another buffer than those of later repetitions, else false; panels: whether it has packed
+--               weights; asks: whether `forward` depends on the mode; gradient: the buffer of the stream's gradient
+--   pass        the steps of one block of sequences: { train, evaluate, backward, trace }, trace: evaluation that
+--               stores values; reads, asks: whether `train` reads parameters and depends on the mode
+--   products    the functions that multiply, each compiled once: { name, inner, columns, finish, other, x, y };
+--               gradients: those of weights, { name, inner, columns, bias }
 --   rows        the functions over rows (norms, sums, activations), each compiled once: { template, name, width, ... }
 --   part        if unused rows are left out (labelled_rows.lua), the cost of one such row: { per_token, per_pair:
 --               as text; pairs }, else false; of blocks: whether the last repetition leaves some out, by direction
@@ -18,9 +23,9 @@
 --               function: embeddings.lua
 --   labelled    the prefix of the labelled stream's lengths
 --   decoding    if the labelled stream can be decoded token by token (decoding.lua), else false: ahead, the part that
---               runs once; each, the part that runs with every token; blocks: the blocks of the stream, { name, uses,
---               caches, ahead, each }, where ahead and each are functions with the names that they read; stream: its
---               number; of: as below
+--               runs once; each, the part that runs with every token; ahead_reads, each_reads: whether they read
+--               parameters; blocks: the blocks of the stream, { name, uses, caches, cached, ahead, each }, where ahead
+--               and each are functions with the names that they read; stream: its number; of: as below
 -- `of`, `labelled`: "source." in a workspace with the lengths of several streams, else "".
 -- A record of an operation has its template and, by role, the text of its arguments: "s->hidden", "p->up_bias".
 
@@ -38,7 +43,8 @@ local rows = require("network.targets.cpu_rows")
 
 local M = {}
 
--- The records of evaluation; records that trace values follow the embedding, attentions and results of blocks.
+-- The records of evaluation with tracing: a record that traces values follows each embedding, and the record of a block
+-- also traces its attentions and results.
 local function make_trace(cpu)
   local list = {}
   for _, record in ipairs(records.list_forward(cpu, cpu.net, "evaluate")) do
@@ -91,7 +97,8 @@ local function name_attended(net)
   return by_family
 end
 
--- The records of a block that one part of decoding runs, and the names of the layer that the records read.
+-- The function of a block that runs before all tokens (ahead) or with every token: its records and the names that they
+-- read.
 local function make_part(cpu, block, stream, ahead, cached)
   local list = records.list_decoding(cpu, block, stream, ahead)
   local read = calls.find_read(list)
@@ -113,7 +120,8 @@ local function make_decoded_block(cpu, block, stream)
     ahead = make_part(cpu, block, stream, true, cached), each = make_part(cpu, block, stream, false, cached) }
 end
 
--- The blocks of the decoded stream. They run with every token; before all tokens only if they have work there.
+-- The parts of decoding. The blocks of the decoded stream run with every token; before all tokens only if they have
+-- work there.
 local function make_decoding(cpu, stream)
   local net = cpu.net
   local part = { stream = stream.index, of = cpu_buffers.get_prefix(net, stream), blocks = {},

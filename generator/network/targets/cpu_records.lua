@@ -2,7 +2,8 @@
 -- templates/cpu/op.
 --
 -- Input: the state of cpu_network.lua (net, lists, buffers; products, gradients and rows, the functions found so far),
--- a scope of the network, "train" or "evaluate". Output: records of the forward list or of the backward list.
+-- a scope of the network; for the network's forward list, the mode "train" or "evaluate". Output: records of the
+-- forward list, of the backward list, or of decoding.
 
 local attention = require("network.graph.attention")
 local buffers = require("network.lists.buffers")
@@ -58,7 +59,8 @@ local function make_drop(at, op, x, elements)
     keep = at.kept .. op.keep, factor = op.dropout.name .. "_KEEP_SCALE", x = x }
 end
 
--- The records of an operation with dropout of its result in place: the operation's record, and two records after it.
+-- The records of an operation with dropout of its result in place: the operation's record, one that samples the mask,
+-- and one that applies it. elements: how many, by default those of all tokens.
 local function drop_in_place(cpu, at, op, record, elements)
   if not op.dropout then
     return record
@@ -77,7 +79,7 @@ function forward.product(cpu, at, op)
     panels = at.panels .. op.weight, bias = op.p.bias and at.p .. op.weight .. "_bias" })
 end
 
--- The tokens of a traced value of the network, if there are several streams.
+-- The number of tokens of a traced value of the network, as text, if there are several streams, else false.
 local function get_traced(cpu, value)
   return cpu.net.streams[2] and ("w.%stokens"):format(cpu_buffers.get_prefix(cpu.net, value.stream)) or false
 end
@@ -139,7 +141,7 @@ function forward.embed(cpu, _, op)
     traced = get_traced(cpu, op.out) }
 end
 
--- The sampled positions of a stream's tokens, or false. of: the stream's prefix in the workspace.
+-- The sampled positions of a stream's tokens, or false. prefix: the stream's prefix in the workspace.
 local function find_positions(at, op, prefix)
   local draw = op.encoding.draw
   if not draw then
@@ -156,8 +158,8 @@ local function count_elements(at, prefix)
   return ("%s%stokens * WIDTH"):format(at.w, prefix)
 end
 
--- The record that adds vectors of positions, or that computes their gradient; vectors: their place, which is a
--- parameter or a table of positions.
+-- The record that adds vectors of positions, or that computes their gradient, and the number of elements as text.
+-- vectors: the learned parameter, in the backward pass its gradient; false if the vectors are not learned.
 local function make_place(cpu, at, op, form, vectors, call)
   local prefix = cpu_buffers.get_prefix(cpu.net, op.out.stream)
   local name = form .. (prefix ~= "" and "_" .. op.out.stream.name or "")
@@ -172,20 +174,21 @@ function forward.place(cpu, at, op)
   return drop_in_place(cpu, at, op, record, elements)
 end
 
--- The record of all repetitions of a block. A repetition has its own buffer for its input if the backward pass reads
--- the input; otherwise it reads the one buffer of the stream.
+-- The record of all repetitions of a block. In training, a repetition has its own buffer for its input if the backward
+-- pass reads the input; otherwise it reads the stream's one buffer of outputs.
 function forward.block(cpu, at, op, mode)
   local block = op.block
   local kept = mode == "train" and cpu.buffers.scopes[block].read[block.entry]
-  local each, home = ("w.%s[l].input"):format(block.name), "w." .. buffers.name_for_stream("output", op.out)
-  local after = ("w.%s[l + 1].input"):format(block.name)
-  local own = not op.x.carried and at.x -- other operations read the input as well
+  local kept_input, next_input = ("w.%s[l].input"):format(block.name), ("w.%s[l + 1].input"):format(block.name)
+  local stream_output = "w." .. buffers.name_for_stream("output", op.out)
+  local first_input = not op.x.carried and at.x -- other operations read the input as well
   return { call = "routine(self, 'l', cache, input, output)", name = block.name, uses = block.uses, loops = block.loops,
     count = block.count_name, template = "cpu/op/block.tpl", routine = block.name .. "_forward", cache = false,
     traced = get_traced(cpu, op.out),
-    input = kept and each or own and ("l > 0 ? %s : %s"):format(home, own) or home,
-    output = (kept or at.out ~= home) and ("l + 1 < %s ? %s : %s"):format(block.uses, kept and after or home, at.out)
-      or home }
+    input = kept and kept_input or first_input and ("l > 0 ? %s : %s"):format(stream_output, first_input)
+      or stream_output,
+    output = (kept or at.out ~= stream_output) and ("l + 1 < %s ? %s : %s"):format(block.uses,
+      kept and next_input or stream_output, at.out) or stream_output }
 end
 
 local back = {
@@ -268,7 +271,7 @@ function back.embed_grad(cpu, at, b)
     self = not of_vocabulary and at.self }
 end
 
--- Makes a function that appends the records of an entry: maker(by_kind, entry).
+-- Makes a function that appends the records of an entry: maker(by_kind, entry), by_kind: `forward` or `back`.
 local function make_maker(cpu, scope, at, place, records, mode)
   local naming = rows.make_naming(cpu, scope, at, place, records, mode)
   return function(by_kind, entry)
@@ -278,6 +281,7 @@ local function make_maker(cpu, scope, at, place, records, mode)
   end
 end
 
+-- mode: "train" or "evaluate" for the network; a block's function has a variable for the mode.
 function M.list_forward(cpu, scope, mode)
   local at, records = names.make_scope_names(cpu, scope), {}
   local place = names.make_placer(cpu, scope, at, mode)

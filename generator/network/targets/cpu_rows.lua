@@ -2,8 +2,9 @@
 -- (labelled_rows.lua); in the first repetition, on the rows of the vocabulary's symbols (vocabulary_rows.lua).
 --
 -- Input: the state of cpu_network.lua, with `part` and `vocabulary` from these modules, or nil; a scope and its names
--- (cpu_names.lua). In generated code `part` and `distinct` give the rows of a repetition: all tokens, or some. If they
--- are all tokens, the functions that copy, spread and sum rows do nothing.
+-- (cpu_names.lua). Output: further records and names. In generated code `part` and `distinct` give the labelled rows
+-- and the rows of symbols that a repetition computes alone; in other repetitions they give all tokens, and the
+-- functions that copy, spread and sum rows do nothing.
 
 local base_names = require("base.names")
 local buffers = require("network.lists.buffers")
@@ -16,7 +17,7 @@ local M = {}
 
 local VECTORS, SCRATCH = "token_vectors", "token_scratch"
 
--- Adds the buffers for rows of the vocabulary to the workspace.
+-- Adds the buffers for rows of the vocabulary, if some are computed, to the workspace.
 function M.add_buffers(cpu)
   local vocabulary = cpu.vocabulary
   local function add(name, width, about)
@@ -29,8 +30,8 @@ function M.add_buffers(cpu)
   end
 end
 
--- The buffer for the labelled rows of a value that has all rows: <value>_read, possibly with a number. The first reader
--- of the buffer counts as its writer.
+-- The name of the buffer for copies of the labelled rows of a value that has all rows: <value>_read, possibly with a
+-- number. In the list of buffers, the buffer's first reader stands for its writer.
 local function name_labelled_buffer(cpu, value, reader)
   local taken = lists.to_set(lists.map(cpu.buffers.workspace, function(b) return b.name end))
   if not cpu.part_names[value] then
@@ -42,8 +43,9 @@ local function name_labelled_buffer(cpu, value, reader)
 end
 
 -- Makes a function from a list's entry to the names and places of its records' values. If an entry computes some rows
--- alone, a record before the first reader copies these rows from a value that has all rows: labelled rows in each
--- direction (once in the network's own step), the vocabulary's rows from the block's input.
+-- alone, a record before the first reader copies these rows from a value that has all rows: labelled rows once in each
+-- list (in training, the network's backward list reads the forward list's copies), the vocabulary's rows from the
+-- block's input.
 function M.make_naming(cpu, scope, at, place, records, mode)
   local partial = cpu.part and cpu.part.partial or {}
   local done = cpu.vocabulary and cpu.vocabulary.block == scope and cpu.vocabulary.done or {}
@@ -96,8 +98,8 @@ function M.append_after(cpu, at, records, place, op)
   end
 end
 
--- Appends records before an entry, or at the end of a scope: gradients of labelled rows are spread to all rows, and
--- gradients of all tokens are summed by symbol.
+-- Appends records before an entry of a backward list, or at the end of a scope's list (key: the entry or the scope):
+-- gradients of labelled rows are spread to all rows, and gradients of all tokens are summed by symbol.
 function M.append_before(cpu, at, records, key)
   local symbols = cpu.vocabulary and cpu.vocabulary.summed[key]
   local function add(kind, call, list, distinct)

@@ -1,7 +1,8 @@
 -- The arrays that layers and blocks of threads store in device code, as members of structs.
 --
--- A member is { name, type, count, at_a_time, about }. count: its elements for all sequences; at_a_time: its elements
--- for the sequences that attention processes at a time; both are in terms of the streams' variables (name_streams).
+-- A member is { name, type, count, at_a_time, about, words }. count: its elements for all sequences; at_a_time: its
+-- elements for the sequences that attention processes at a time; both are texts with the streams' variables; words: the
+-- variables of its stream (name_streams).
 -- type: with "reals" the compiler knows that the array lies in global memory. The loops over pairs read "real *": with
 -- "reals" they would need 10 to 20 registers more, with as many loads of memory.
 
@@ -14,7 +15,7 @@ local M = {}
 
 local PLAIN, GLOBAL = "real *", "reals"
 
--- Values and gradients that attention reads or writes pair by pair.
+-- The set of the names of values and gradients that attention reads or writes pair by pair.
 local function read_by_pairs(device)
   local list = lists.collect(device.lists.order, function(scope)
     return lists.collect(device.lists[scope].backward, function(b)
@@ -24,10 +25,11 @@ local function read_by_pairs(device)
   return lists.to_set(lists.get_names(list))
 end
 
--- Names of variables of a stream's tokens: T, the tokens of a sequence (the argument T); rows, the tokens of all
--- sequences where members are placed; all_rows, a function; tokens, the tokens of the block; at, the prefix of names;
--- input_draws, sampled positions of vectors added to tokens; sequences, the function that finds the block's sequences'
--- positions.
+-- Names of variables of each stream, as a list and by stream: index, the stream's number; T, the number of tokens of a
+-- sequence (the argument T); rows, the number of tokens of all sequences where members are placed; all_rows, a function
+-- for this number; tokens, the array of the tokens of a block of threads; at, the prefix of names; input_draws, sampled
+-- positions of vectors added to tokens; sequences, the function that finds the positions of the sequences of a block of
+-- threads.
 function M.name_streams(net)
   local list, by_stream = {}, {}
   for i, stream in ipairs(net.streams) do
@@ -51,7 +53,7 @@ function M.declare_rows(streams)
     of_first = each("%s = (size_t)first * %s", "rows", "T"), of_host = each("sequences * %s", "T") }
 end
 
--- The rows of the longest stream.
+-- The rows of the longer of at most two streams, as an expression, and words.
 function M.name_most_rows(streams)
   if not streams[2] then
     return { text = "rows", about = "rows" }
@@ -70,13 +72,15 @@ local function make_rows(words, name, type, width, about)
   return make_member(words, name, type, width and width.text or false, shape .. (about and " " .. about or ""))
 end
 
--- A member with numbers for each head of a family; words: the variables of the side (queries or keys).
+-- A member with numbers for each row and head of a family; words: the variables of the rows' stream (queries or keys);
+-- times: how many numbers, as text, by default one.
 local function make_heads(words, family, name, type, about, times)
   local each = (times and times .. " * " or "") .. family.PREFIX .. "HEADS"
   return make_member(words, family.prefix .. name, type, each,
     (about:gsub("HEADS", family.PREFIX .. "HEADS", 1):gsub("LOGIT_SCALE", family.PREFIX .. "LOGIT_SCALE")))
 end
 
+-- A member with a number for each query, key and head of a family; sides: get_sides().
 local function make_pairs(sides, family, name, type, about)
   local of_key = ("%sHEADS * (size_t)%s"):format(family.PREFIX, sides.queries.T)
   local one = make_member(sides.keys, family.prefix .. name, type, of_key,
@@ -92,7 +96,7 @@ local function get_sides(device, op)
   return { queries = device.words[op.q.stream], keys = device.words[op.kv.stream] }
 end
 
--- Adds the members of a family of attentions that a layer stores.
+-- Adds the members that a layer stores for a family of attentions, to the list of the layer's members.
 local function add_kept(sides, family, list)
   local function keep(words, name, type, about)
     list[#list + 1] = make_heads(words, family, name, type, about)
@@ -112,7 +116,7 @@ local function add_kept(sides, family, list)
   end
 end
 
--- Adds the workspace of a family's backward pass.
+-- Adds the members of the workspace for a family's backward pass to a list.
 local function add_work(sides, family, list)
   local attends, normaliser = family.attends, family.normaliser
   local at_a_time = attends.pairs and " at a time" or ""
@@ -174,7 +178,8 @@ function M.list_kept(device, block)
   return list
 end
 
--- Whether a buffer of the workspace holds a gradient that every block's chains (chains.lua) make unnecessary.
+-- Whether a buffer of the workspace is unnecessary: chains (chains.lua) of a block replace its gradient, and no other
+-- scope writes it.
 local function is_unused(device, buffer)
   local unused = false
   for _, scope in ipairs(device.net.order) do
@@ -189,7 +194,8 @@ local function is_unused(device, buffer)
   return unused
 end
 
--- Values between blocks and values that no layer stores; then, for training alone, gradients and attention's workspace.
+-- The members of the workspace: a list of values between blocks and values that no layer stores; and, for training
+-- alone, a list of gradients and attention's workspace.
 function M.list_workspace(device)
   local always, training, plain = {}, {}, read_by_pairs(device)
   local blocks_give = {}

@@ -1,14 +1,18 @@
 -- Names of the values of attentions and embeddings in device code.
 --
--- Input: the state of cuda_network.lua (device). Output, pure data:
+-- Input: the state of cuda_network.lua (device). Output, pure data, texts in C unless stated otherwise:
 --   attends      family -> names of its values: block, state and gradients_type; q, kv, out, contribution and the
---                gradients dq, dkv, dout, dcontribution; T, S: tokens of its queries and keys; lengths_of_view: both as
---                arguments; keep: masks of its weights, or false; index: the variable that counts its repetitions;
---                rounded, rounded_out: whether q and kv, and out and dout, are rounded when they are stored, as text;
---                sequences: the function that finds the positions of its queries' sequences
---   embeddings   { routine, vectors, scale, T, tokens, places, drawn, sequences, value, gradient, adds, adds_places,
---                tied, drops, mask, about }, one for each function; vectors: the parameter; drawn: the positions of
---                added vectors, if all sequences share a sample; tied: the readout has stored gradients of the table
+--                gradients dq, dkv, dout, dcontribution; contribution_bias; T, S: tokens of its queries and keys;
+--                T_of_view, S_of_view: the same of a view; lengths_of_view: arguments, both of a view if they can
+--                differ; distance_count, distance_of_row: functions; vectors: the number of rows of distances;
+--                to_positions, to_key_positions, to_distances: offsets to append; keep: masks of its weights, or false;
+--                index: the variable that counts the block's uses; rounded, rounded_out: whether q and kv, and out and
+--                dout, are rounded when they are stored; sequences: the function that finds the positions of its
+--                queries' sequences
+--   embeddings   { routine, number, vectors, scale, additive, T, stream, tokens, places, drawn, sequences, value,
+--                gradient, adds, adds_places, tied, drops, mask, about }, one for each function; number, stream, mask:
+--                numbers from 0; vectors: the parameter; drawn: the positions of added vectors, if all sequences share
+--                a sample; adds, tied: an earlier embedding, or the readout, has stored gradients of the table
 
 local attention = require("network.graph.attention")
 local embeddings = require("network.targets.embeddings")
@@ -21,7 +25,8 @@ local function find_entry(backward, kind, op)
   return lists.find(backward, function(b) return b.kind == kind and b.op == op end)
 end
 
--- The offset of a row of draws, a factor or false for row 0, in rows of `length` numbers, as text to append.
+-- The offset of a row of sampled positions, in rows of `length` numbers, as text to append. row: the row's number as
+-- text, or false for row 0.
 local function write_row_offset(row, length)
   return row and (" + %s * v->%s"):format(row, length) or ""
 end

@@ -4,9 +4,10 @@
 --   blocks     { name, comment, count, loops, uses, state, members, first, in_place, mask, forward, backward, ... } in
 --              order; with loops, the backward pass goes from the last use to the first: uses from first_use on
 --              store gradients, and lower uses add to them
---   pass       the work of a block of threads on its examples: { train, evaluate }
+--   pass       the work of a block of threads on its examples, outside the network's blocks: { train, evaluate }
 --   rows       functions over rows, each compiled once: { template, name, kernel, width }
---   always     members of the workspace (cuda_buffers.lua) in both modes; training: members that only training has
+--   always     members of the workspace (cuda_buffers.lua) in both modes; training: members that only training has;
+--              lines: both as lines of C, by the same names
 --   operands   if given.by_team, list: the products whose operands shards store, { name, rows, T, uses, count, loops,
 --              weight, bias, inner, columns; dweight, dbias, before, between: words of weights.tpl }; members: their
 --              parameters
@@ -24,7 +25,9 @@
 --              rows; most_rows: { text, about }, the rows of the longer stream; tokens: the names of the arrays of
 --              tokens; labelled: the T of the labelled stream
 --   phases     names of a wide model's phases (launches.lua), most_launches: of a step; false for a narrow model
---   tied       the table of tokens that is the output layer's weight, or false
+--   tied       the table of tokens that is the output layer's weight, or false; readout_gradient: the buffer of the
+--              gradient that the loss gives; rms: whether a norm is an RMS norm; loops: whether a block has loops;
+--              rounds: whether products read rounded copies of weights in training
 --   decoding   false, or, if a stream is decoded with cached keys and values, { each, caches, tokens, index }; each:
 --              the network's records for one token of each sequence (a block has its own in decoding.list); caches:
 --              { block, name, uses, T, own, width }; own: a pass adds a row; tokens, index: of the decoded stream
@@ -123,7 +126,8 @@ local function name_drop_below(op)
   return op.dropout.name .. "_DROP_BELOW"
 end
 
--- The text for the operations of a list: if their texts differ, an expression that selects a text by place.
+-- The text for the operations of a list: if their texts differ, an expression that selects a text by place. type: a
+-- cast before each selected text.
 local function select_text(list, text_of, type)
   local last = text_of(list[#list])
   local text, plain = type .. last, true
@@ -209,7 +213,8 @@ local LISTED = {
   input = "input_gradient('list', of_rows, inner, columns, dy, weight, adds, to)",
 }
 
--- A list cut into launches. layer: the layer of the next phase; for a phase outside blocks, the last layer before it.
+-- A list cut into launches. layer: the layer of the next phase, as text; outside blocks, the last layer that ran before
+-- the phase.
 local function make_launches(device, scope, training, list)
   local at, layer = scope == device.net and IN_NETWORK or IN_LIST, scope.entry and scope.index or "0"
   local host, phases, all = {}, {}, {}
@@ -378,9 +383,9 @@ local function list_operands(device)
     row_words = streams[1] and cuda_buffers.declare_rows(streams) or false }
 end
 
--- given: wide, by_team (gradients of weights are sums over the batch), rounds (in training, products may read rounded
--- copies of weights), evaluates (evaluation applies dropout), noise (on inputs), chains (of products), decoded (the
--- stream that is decoded with cached keys and values, or nil).
+-- given: wide (a library computes products: launches.lua), by_team (gradients of weights are sums over the batch),
+-- rounds (in training, products may read rounded copies of weights), evaluates (evaluation applies dropout), noise (on
+-- inputs), chains (of products), decoded (the stream that is decoded with cached keys and values, or nil).
 function M.derive(net, executed, given)
   check_network(net)
   local device, of_net = make_state(net, executed, given), executed[net]

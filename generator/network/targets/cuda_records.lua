@@ -1,9 +1,9 @@
 -- The operations of a network as records: by role, the text of a call's arguments (calls.lua), or a template of
 -- templates/cuda/op.
 --
--- Input: the state of cuda_network.lua (device), a scope, an entry of a list. Output: records, or false if there are
--- none. In device code, within a block w is the workspace and s the layer's state; outside blocks b is the block of
--- threads. The kernels of norms, sums and copies work on rows of WIDTH channels.
+-- Input: the state of cuda_network.lua (device), a scope, an entry of a list. Output: records, or false in place of a
+-- record. In device code, within a block of the network w is the workspace and s the layer's state; outside such blocks
+-- b is the block of threads. The kernels of norms, sums and copies work on rows of WIDTH channels.
 
 local calls = require("network.targets.calls")
 local embeddings = require("network.targets.embeddings")
@@ -14,7 +14,7 @@ local warp_products = require("network.targets.warp_products")
 local M = {}
 
 -- Names that a scope's records need. decodes: records process one token of each sequence, with functions whose names
--- end with `one`.
+-- end with "_one".
 function M.make_names(device, scope, decodes)
   local one = decodes and "_one" or ""
   if scope == device.net then
@@ -41,7 +41,7 @@ local function place_in_block(device, scope, at, value)
   return (device.buffers.scopes[scope].read[value] and at.kept or at.w) .. value.name
 end
 
--- The place of a value in the network; a block's output is where the block's last repetition stored it.
+-- The place of a value of the network; a block's output is where the block's last repetition stored it.
 function M.place_in_network(at, value)
   local block = value.op.kind == "block" and value.op.block
   return block and at.state:format(block.name, block.uses) or at.w .. value.name
@@ -67,8 +67,8 @@ local function find_function(device, name, new)
   return calls.find_function(device.rows, name, name, new)
 end
 
--- The mask and factor of a dropout. when: "always", "never", or "training" if the function's argument decides; outside
--- blocks the mode is already known.
+-- The mask (mask) and the factor of values that are not dropped (rate) of a dropout, as texts. when: "always", "never",
+-- or "training" if the function's argument decides; outside blocks the mode is already known.
 local function describe_dropout(device, op, training)
   local scope = op.scope
   local outside = scope == device.net
@@ -168,7 +168,8 @@ function forward.drop(device, at, op, training)
   return drop.when ~= "never" and record
 end
 
--- The rotation by positions, forward (1) or backward (-1): of queries together with their keys, or of each separately.
+-- The records of rotation by positions, forward (way 1) or backward (-1): one record for queries together with their
+-- keys, or a record of each in cross-attention; false for an absent record.
 local function make_rotations(device, op, way, q, kv, one)
   local family = op.family
   local routine = family.prefix .. "rotate" .. (one or "")
@@ -206,13 +207,13 @@ local function is_learned(op)
   return op.p ~= nil and not op.p.frozen
 end
 
--- The name of a block's sums of rows of position tables, which are added over shards.
+-- The name of a block's sums of rows of a learned position table, which are added over shards; false without them.
 function M.name_place_sums(op)
   return is_learned(op) and op.encoding.from_tables and op.scope.name .. "_places" or false
 end
 
--- The routine that adds vectors of positions: one for each stream, or for each block if blocks' families have own
--- samples.
+-- The name of the routine that adds vectors of positions: one for each stream, or one for each block if vectors have
+-- the sampled positions of their block's family and there are several families.
 local function name_places_routine(device, op, words)
   local draw = op.encoding.draw
   local by_block = draw and not draw.apart and device.net.used_families[2]
@@ -314,19 +315,20 @@ end
 back.accumulate, back.copy, back.clear = make_row_maker("add_branch(rows, to, from, to)"),
   make_row_maker("copy_rows(rows, from, to)"), make_row_maker()
 
--- The names (calls.lua) and the records of an operation. at: make_names(device, scope), or the names of the host's list
--- of launches (cuda_network.lua). training: false in evaluation.
-function M.make_records(device, scope, training, at, op)
-  local entry = op.one
-  local value = (entry.op or entry).out or entry.to
+-- The names (calls.lua) and the records of an entry { kind, one, of_backward } (cuda_network.lua). at:
+-- make_names(device, scope), or the names of the host's list of launches (cuda_network.lua). training: false in
+-- evaluation.
+function M.make_records(device, scope, training, at, entry)
+  local one = entry.one
+  local value = (one.op or one).out or one.to
   local rows = at.decodes and "block()->sequences" or device.words[value.stream].all_rows .. "()"
   local with_rows = setmetatable({ rows = rows }, { __index = at })
-  local here = calls.make_names(with_rows, entry, function(x)
+  local here = calls.make_names(with_rows, one, function(x)
     return scope == device.net and M.place_in_network(at, x) or place_in_block(device, scope, at, x)
   end)
-  local made = table.pack((op.of_backward and back or forward)[op.kind](device, here, entry, training))
-  if op.of_backward then
-    warp_products.note_rounded(device, entry)
+  local made = table.pack((entry.of_backward and back or forward)[entry.kind](device, here, one, training))
+  if entry.of_backward then
+    warp_products.note_rounded(device, one)
   end
   return here, table.unpack(made, 1, made.n)
 end

@@ -8,7 +8,8 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
--- The name of an embedding's functions: with its stream, if there are several; with a number, if the stream has two.
+-- The name of an embedding's functions: with its stream, if there are several; with a number from the stream's second
+-- embedding on.
 function M.name_routine(net, op)
   local number = 0
   for _, other in ipairs(ops.find_all(net, "embed")) do
@@ -40,8 +41,8 @@ local function get_scale(net, op)
   end)
 end
 
--- The embedding functions, with fields for both targets: number, routine, vectors (the parameter), scale, additive (the
--- added encoding), drops; and with the fields that more(operation, its number) returns.
+-- The embedding functions, with fields for both targets: number (from 0), routine, vectors (the parameter), scale,
+-- additive (the added encoding), drops; and with the fields that more(operation, its number) returns.
 function M.list_functions(net, more)
   return lists.map(ops.find_all(net, "embed"), function(op, i)
     local one = more(op, i)

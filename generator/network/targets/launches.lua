@@ -1,7 +1,8 @@
 -- A wide model's lists, cut into launches: a library computes its products, over all tokens of a batch, and the work
 -- between two products is one phase of a kernel.
 --
--- Input: entries { kind, one, of_backward } in order (cuda_network.lua). Output: launches in order, each one of
+-- Input: entries { kind, one, of_backward } in order; one: an operation, or an entry of a backward list; the name of
+-- the block, or false; adds_bias(op), whether a product adds its bias itself. Output: launches in order, each one of
 --   { product, entry }   product: "forward", "weight" (its gradient) or "input" (its gradient); a forward product with
 --                        a bias also has bias = { phase, ops }, for libraries that do not add biases and rectify
 --   { block, entry }     all launches of a block, repetition by repetition
@@ -47,8 +48,8 @@ function launch.input_grad(list, entry)
   end
 end
 
--- The name of a phase: a forward phase is named after its last operation's result, a backward phase after the value
--- whose gradient comes first.
+-- The name of a phase: a phase with forward operations is named after the norm or the result of the last one, a
+-- backward phase after the value whose gradient comes first.
 local function choose_phase_name(ops)
   local forward
   for _, op in ipairs(ops) do
@@ -77,8 +78,8 @@ function M.cut(entries, scope, adds_bias)
       list:add(entry.kind, entry)
     end
   end
-  for _, each in ipairs(list) do
-    local phase = each.ops and each or each.bias
+  for _, made in ipairs(list) do
+    local phase = made.ops and made or made.bias
     if phase then
       name_phase(phase, scope, known)
     end

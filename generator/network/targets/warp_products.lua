@@ -1,9 +1,9 @@
--- Records of products that are cut by warp, alone or in chains. Each size has its own function, and products store the
--- operands that the team reads for the gradients of their weights.
+-- Records of products that are cut by warp, alone or in chains (chains.lua). Each size has its own function, and
+-- products store the operands that the team, all blocks of threads of a model, reads for the gradients of weights.
 --
 -- Input: the state of cuda_network.lua (device), the names that a record needs (at), an operation or an entry of a
--- backward list. Output: records as in cuda_records.lua. In a block, forward records come in pairs if training and
--- evaluation have different functions: only training stores operands and reads rounded weights.
+-- backward list. Output: records as in cuda_records.lua. In a block of the network, forward records come in pairs if
+-- training and evaluation have different functions: only training stores operands and reads rounded weights.
 
 local calls = require("network.targets.calls")
 local lists = require("base.lists")
@@ -16,7 +16,7 @@ local function name_operands(device, op)
 end
 
 -- The address at which a shard stores an operand of a product for the team, "x" or "dy"; nil if it stores none. In a
--- block, it lies kept rows behind the operand of the first use.
+-- block, the operand of a use lies `kept` rows after that of the first use.
 local function write_operand_address(device, op, side)
   if not device.given.by_team then
     return nil
@@ -44,7 +44,7 @@ local function make_for_modes(device, op, training, make)
   return lists.merge(make(true), { asked = "training" }), lists.merge(make(false), { asked = "else" })
 end
 
-local ACTIVATIONS = { activation = true, gate = true } -- products before them can be chains, which round nothing
+local ACTIVATIONS = { activation = true, gate = true } -- a product before one can begin a chain, which rounds nothing
 
 -- The product that alone makes or alone reads a value, if the value is stored as the product makes it.
 local function find_only_product(list)
@@ -53,7 +53,8 @@ local function find_only_product(list)
 end
 
 -- Finds the values that attention in fragments and products exchange and nothing else reads: their writers round them.
--- rounded_values: value -> { scaled, scale }: its first columns, queries, are also multiplied by a factor.
+-- Fills device.rounded_values: value -> { scaled, scale }, where the first `scaled` columns, the queries, are also
+-- multiplied by `scale`; {} for other values.
 function M.find_rounded_values(device)
   local readers, makers = {}, {}
   for _, scope in ipairs(device.given.rounds and device.net.order or {}) do
@@ -85,8 +86,8 @@ local function is_rounded(device, buffer)
   return tostring(device.rounded[buffer] == true)
 end
 
--- Records what a backward operation writes: dropout rounds the gradients of a branch (norm_quads.cu), and attention in
--- fragments the gradients of rounded queries, keys and values.
+-- Records which gradients a backward operation leaves rounded: dropout rounds the gradients of a branch
+-- (norm_quads.cu), and attention in fragments the gradients of rounded queries, keys and values.
 function M.note_rounded(device, b)
   for _, role in ipairs({ "to", "dbranch", "dq", "dkv", "dcontribution", "dhidden" }) do
     device.rounded[b[role] or false] = nil
@@ -97,7 +98,8 @@ function M.note_rounded(device, b)
   end
 end
 
--- The form of a result (product_warps.cu) with an epilogue; value: the value that it is, or whose gradient it is.
+-- The form of a product's result (product_warps.cu) with an epilogue (finish); value: the value that the result is, or
+-- whose gradient it is.
 local function write_form(device, value, finish, of_gradient)
   local rounded = device.rounded_values[value]
   local scaled = rounded and not of_gradient and rounded.scaled
@@ -183,7 +185,7 @@ local function make_chain_in_mode(device, at, chain, training)
     next_weight = weights .. last.weight, next_bias = next_biased and at.p .. last.weight .. "_bias" }
 end
 
--- The records of a chain. Hidden values are stored for the backward pass alone.
+-- The records of a chain. Hidden values are stored only in training, for the backward pass.
 function M.make_chain(device, at, chain, training)
   return make_for_modes(device, chain.first, training, function(mode)
     return make_chain_in_mode(device, at, chain, mode)
