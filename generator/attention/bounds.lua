@@ -1,22 +1,23 @@
 -- Names of the bounds of loops over queries and keys, in C.
 --
--- Input: a planned family of attentions with its terms. Output, all text:
+-- Input: a planned family of attentions with its terms (terms.lua). Output, texts except `cached`:
 --
---   S, K        the number of keys, and the offset from the row of one key to the next
+--   S, K        the number of keys, and the offset from the row of one key to the next, in elements
 --   T_S         the numbers of queries and keys, as arguments; length_words: as parameters
 --   from_key, to_key   the keys that a group of queries sees; keys_seen: their number; from_weights, from_values: the
 --                      weights and the values of a group, from its first key on
 --   from_query, to_query   the queries to compute; first_group: the first query of the group that contains from_query
 --   span        the bounds of keys as arguments of the functions for a group; span_words: as parameters
---   cached      keys of earlier calls may precede those of the queries
---   row_of_first, row_count   the row of query `first` and the number of rows, if only some queries have rows
---   asked_from, asked_to      the queries whose results are used; forward_from, forward_to: those that have results
---   rows_at, keys_at          the rows of queries, and those of keys, in calls with all heads
+--   cached      whether keys of earlier calls may precede those of the queries
+--   row_of_first, row_count   the row of query `first` and the number of rows; a call may have rows of some queries
+--   only asked_from, asked_to      the queries whose results are used; forward_from, forward_to: those that a call
+--   computes rows_at, keys_at          the rows of queries, and those of keys, in calls with all heads
 --   shown, open_score         functions that convert logits to scores, of any key and of a key that all queries see;
 --                             false if there is none
 --   score_start               the function that finds the tables of the score
---   zeros, of_dlogits         zeros before the gradients of logits, and the function that counts these for a group
---   middle      the offset of the middle of drawn distances
+--   zeros, of_dlogits         an offset to append, for zeros before the gradients of logits; and the last word in the
+--                             name of the function that counts these gradients for a group
+--   middle      the offset, to append, of the first distance to the right among drawn distances
 --   of_head     the declaration of T, and of S if there are two lengths, from a head
 --   of_step, of_shape   both lengths, read from the step and from a shape
 

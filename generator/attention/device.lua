@@ -1,18 +1,21 @@
 -- The terms of an attention in device code: the terms of terms.lua with their device pages, and the passes that sum.
 --
 -- Input: a family with its terms and `attends` so far (plan/deriving/cuda_half.lua). Output of M.list_terms: a list
--- like that of terms.lua, with its properties and `placed`: positions are sampled. A term may have several pages on a
--- device; each page's text then counts as a term. Output of M.list_owners, which needs these terms as
--- family.on_device.terms: the passes in which each entry of a table sums the terms of its pairs,
+-- like that of terms.lua, with its properties (by_offset and by_pair for the device) and `placed`: positions are
+-- sampled. A term may have several pages on a device; each page's text then counts as a term. Output of M.list_owners,
+-- which needs these terms as family.on_device.terms: the passes in which each entry of a table sums the gradients of
+-- its pairs,
 --
 --   class         the class of an entry: expression/lower.lua; "row": a vector that several pairs share
 --   words         the class in words
 --   kept          the pass reads gradients that the keys' pass has stored, and runs over query - key
 --   rows          the pass sums gradients of rows of pair vectors
---   gathered      tables of a pair scalar whose gradients the pass sums
+--   gathered      the list of tables of a pair scalar whose gradients the pass sums (facets/score/cuda.lua), or false
 --   template      its template in templates/attention/cuda
 --   terms         the family's terms, and terms for the sums
---   first_task, tasks, unroll, leads   words and choices for a pass over stored gradients
+--   first_task, tasks, unroll   texts for the loops: a thread's first task, the step to its next one, and how many
+--                 pairs are unrolled
+--   leads         the pass also sums numbers of a head, which one of the threads that share the head stores
 
 local lists = require("base.lists")
 
@@ -65,7 +68,7 @@ local function list_gathers(family)
   return family.score.kind ~= "none" and family.score.cuda.gathers or {}
 end
 
--- The class of the entries that rows of pair vectors are.
+-- The class of the rows of pair vectors; false if there are none.
 local function get_row_class(family)
   return family.relative.kind ~= "none" and (family.relative.toeplitz and "distance" or "row")
 end
@@ -76,8 +79,9 @@ function M.keeps_pairs(family)
   return (get_row_class(family) == "distance" or gathered ~= nil) and not (gathered and gathered.needs_logit)
 end
 
--- Whether a warp can compute a family's pairs in fragments: the score of a pair is a function of its logit, and only
--- queries, keys and values have gradients. widest: the most channels of a head.
+-- Whether a warp can compute a family's pairs in fragments: the score of a pair is a function of its logit, only
+-- queries, keys and values have gradients, and the keys that a query sees are consecutive. widest: the most channels of
+-- a head.
 function M.fits_fragments(family, widest)
   local terms = family.terms
   return not (terms.outwards or terms.beside or terms.trains or terms.scattered) and family.head_width <= widest

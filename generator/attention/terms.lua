@@ -22,7 +22,8 @@
 --                again       the backward pass needs the logit again
 --                trains      learned tables have gradients
 --                changes     the gradient of a logit differs from that of its score
---                row         a function scores a query with consecutive keys; partly: not with all keys
+--                row         a function scores a query with a vector of consecutive keys; partly: not with the last
+--                            keys of a sequence, where the vector would begin before a table by distance
 --   domain:      spans       a group of queries sees a span of keys
 --                hides       a query may miss some keys of the span
 --                opens       keys of the span before a certain key are open to all queries of a group
@@ -38,7 +39,7 @@
 --   weight map:  drops       dropout applies to weights; the sign of a weight marks this until the backward pass
 --   row maps:    rotates     rows are rotated by their positions
 --   any:         numbered    the loops over pairs need the number of the head
---                sums        the blocks of a shard sum more than the gradient
+--                sums        a shard has sums in addition to its gradient, to which its blocks of sequences add
 --                first_query the logits of a group depend on the number of its first query
 --
 -- vectors: the number of head-wide vectors that the backward pass reads per query. scalar: names for the pair scalar.
@@ -119,7 +120,7 @@ function M.list(family)
   return terms
 end
 
--- Sets the terms of every family, and the names of the bounds of its loops.
+-- Sets the terms of every family (family.terms), and the names of the bounds of its loops, as fields of the family.
 function M.settle(plan)
   for _, family in ipairs(plan.attentions) do
     family.terms = M.list(family)

@@ -4,8 +4,9 @@
 -- rate of the tokens' vectors together with the vectors added to them, or nil; in_blocks: the vectors are added to the
 -- input of every block, with dropout at dropout_rate. A sinusoid has interleaved: sines in even channels; grid: the
 -- tokens in a row of the task's grid, if positions are cells of the grid, or false; period: of periodic positions, or
--- false; member: the name of its tables of positions, which are separate for forms other than Ruoss et al.'s. A learned
--- table has rows, initial values { kind, value }, and frozen: training leaves the values unchanged.
+-- false; member: the name of its tables of positions, which are separate for forms other than Ruoss et al.'s;
+-- place_words: the channels in words. A learned table has rows; first, its initial values { kind, value }; and frozen:
+-- training leaves the values unchanged.
 
 local diagnostics = require("base.diagnostics")
 local placement = require("facets.placement")

@@ -3,13 +3,14 @@
 --
 -- Input of M.make_mask: the resolved encoding, the family so far, whether a query sees no later keys. Output: nil if
 -- there are neither lines nor corners, or a mask (mask.lua) of kind "lines":
---   heads       for each head { lines, corner }: its lines { step, keys, first, value }; a line opens key keys S +
---               first + step i of S keys to query i; value: the given number divided by the softmax's temperature;
---               corner: query 0 sees key S - 1, with value 0
---   flat        the lines of all heads, head after head, with value as a number; starts: the indices in flat at which
---               each head's lines begin, and the end of the last head's
---   starts_text, corners_text   C text: the starts, and the heads that have a corner; any_corner
---   list, columns, corner   the lines, the side and the choice of corners as in the spec
+--   heads       for each head { lines, corner }: its lines { step, keys, first, value }; of S keys, a line opens to
+--               query i the key first + step i if `keys` is 0, and S + first + step i if `keys` is 1; value: the given
+--               number divided by the softmax's temperature; corner: query 0 sees key S - 1, with value 0
+--   flat        the lines of all heads, head after head; starts: the indices in flat, from 0, at which each head's
+--               lines begin, and the end of the last head's
+--   starts_text, corners_text   C text: the starts, and for each head whether it has a corner; any_corner: whether one
+--   has list, columns, corner   the lines as in the spec; the side; the choice of corners, "none" without
+--   cross-attention about       a description in words
 --   causal      whether keys after a query stay hidden
 --   sees_all    true: a query for which its head opens no key sees all keys
 --
@@ -62,13 +63,15 @@ end
 -- The streams of an attention's queries and keys, by number.
 local SIDES = { decoder = { 2, 2 }, cross = { 2, 1 } }
 
+-- Warns about lines that meet no pair of the longest sequences. name: the attention, as in the spec; streams: the
+-- tokens of each stream.
 local function warn_beyond(view, report, name, streams)
   local encoding, sides = view.resolved.encoding, SIDES[name] or { 1, 1 }
   local queries, keys = streams[sides[1]], streams[sides[2]]
   local causal = name == "decoder" or view.resolved.model.kind == "decoder"
     or encoding.mask ~= nil and encoding.mask.kind == "causal"
   local beyond = lists.filter(encoding.lines.list, function(line)
-    local last = causal and line.direction == 1 and 0 or keys - 1 -- of the lines that meet a pair
+    local last = causal and line.direction == 1 and 0 or keys - 1 -- the last line that meets a pair
     return line.line > last or line.line <= (line.direction == 0 and -1 or -queries)
   end)
   if beyond[1] then
@@ -112,6 +115,7 @@ local function describe(mask, heads)
     heads)
 end
 
+-- The mask of a family, as above.
 function M.make_mask(encoding, family, causal)
   local lines, temperature = encoding.lines, encoding.normaliser and encoding.normaliser.temperature or 1
   local columns = lines.columns or family.cross and "right" or "left"
@@ -160,7 +164,8 @@ end
 
 local COLUMN = { left = "j", right = "keys - 1 - j" }
 
--- Lines in the order of heads, as rows of Python; how lines of direction 0 count; the heads that have a corner.
+-- For templates of Python: rows, the lines as in the spec; column, the expression that lines of direction 0 count;
+-- corners, the heads that have a corner, or false; causal.
 function M.export_mask(mask)
   local rows = lists.map(mask.list, function(line)
     return ("(%d, %d, %d, %s)"):format(line.head, line.direction, line.line, expression_text.format_number(line.value))

@@ -6,7 +6,8 @@
 --   causal, window   left and right: the number of visible keys before and after the query (left is nil if it has no
 --                    limit)
 --   antidiagonal     query i of S keys sees the existing keys from S + low - stride i to S + high - stride i, or all
---                    keys if none of these exists; width and left_only as in the spec
+--                    keys if none of these exists; stride, width and left_only as in the spec; low_text, high_text,
+--                    beyond_text: S + low, S + high and S + high + 1 as C text
 --   lines            the fields of facets/lines.lua
 -- sees_all: a query for which no key is open sees all keys. causal, of lines: keys after a query stay hidden.
 
@@ -109,8 +110,8 @@ function M.identify(encoding)
   return { mask = encoding.mask }
 end
 
--- The C condition under which a pair is hidden, in terms of `offset`: key - query, or the key's place relative to an
--- anti-diagonal.
+-- The condition, in Python, under which a pair is hidden; false if none is. `offset` is key - query, or for an
+-- anti-diagonal key - S + stride query.
 local function write_condition(mask)
   if mask.kind == "none" or mask.kind == "lines" then
     return false

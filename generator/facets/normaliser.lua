@@ -1,10 +1,10 @@
 -- Facet `normaliser`: computes weights from scores.
 --
--- Input of M.plan: the resolved encoding, the family's sizes. Output: kind; temperature of a softmax, by default 1; for
+-- Input of M.plan: the resolved encoding, the family so far. Output: kind; temperature of a softmax, by default 1; for
 -- geometric:
 --   normalised       the weights of a query are divided by their sum
 --   directional      a learned map of the layer's input gives values that are added for keys to the right and the left
---   fill             the learned numbers of a layer, rounded up to whole vectors
+--   fill             the number of unused elements after the learned numbers of a layer, which fill up a vector
 
 local vector_width = require("base.vector_width")
 
@@ -48,7 +48,8 @@ local function check_alone(encoding, report)
   refuse("encoding.score", encoding.score, "a score")
 end
 
--- Refuses this normaliser in a decoder: a decoder must not see later keys, and a visit outwards cannot omit one side.
+-- Refuses this normaliser in a decoder, which must not see later keys, since a visit outwards cannot omit one side; and
+-- in cross-attention.
 local function check_side(view, report)
   local kind = view.resolved.model.kind
   if kind == "decoder" then
@@ -152,7 +153,8 @@ function M.request_value(family)
     comment = "(right, left) of every head", about = "right and left of every head" } or nil
 end
 
--- Adds the term; a learned map of the block's input may give values for keys to the right and to the left.
+-- The terms: the row function; and, if it is directional, values for keys to the right and to the left, which a learned
+-- map of the block's input gives.
 function M.make_terms(family)
   local normaliser = family.normaliser
   local outwards = normaliser.kind == "geometric"

@@ -25,8 +25,9 @@
 --   describe_attention(family)   a sentence at the head of the file of an attention
 --   add_choices(plan, families, add)   passes choices of the generator to add(what, value, why)
 --   describe_device_choice(family)   the choice for attention on a device
---   count_bytes(family, sizes, T, S)   memory for T queries and S keys on the CPU (lab/pages/memory.lua): sums, over
---                            which the blocks of a shard add up; behind, which begin_step fills for all threads; draws
+--   count_bytes(family, sizes, T, S)   bytes for T queries and S keys on the CPU (lab/pages/memory.lua): sums of a
+--                            shard, to which its blocks of sequences add; behind, tables that begin_step fills for all
+--                            threads; draws
 --   hides(family, h, i, j, S)   whether query i of head h does not see key j of S, whatever the mask; for pictures
 --   request_value(family)    a value that a learned map of the keys' input computes for the family: name, in files and
 --                            in C; columns; bias, whether the map has one; comment of the parameter; about, words for
@@ -74,7 +75,7 @@ function M.add(page)
   M[#M + 1], M.in_spec_order[#M.in_spec_order + 1], M.by_name[page.name] = page, page, page
 end
 
--- Calls the function `name` of all pages that have it, in an order of pages.
+-- Calls the function `name` of all pages that have it. order: a list of all pages, this module or M.in_spec_order.
 function M.call(order, name, ...)
   for _, page in ipairs(order) do
     if page[name] then

@@ -1,14 +1,14 @@
 -- Facet `positions`: the position of each token, and the distance between the tokens of a pair.
 --
 -- Input of M.plan: the resolved encoding, the family's layers, whether the input samples positions separately. Output:
--- the names with which templates sample positions, and in `distance` the signed distances of pairs. The output is {
--- kind = "index" } also for a grid, which only tables of sinusoids read, for positions with a `period`, which tables of
--- positions contain, and for sampled positions that nothing reads. A draw (a sample of positions) has an index in the
--- shared table of draws and a site in the counter: 0 if the whole pass shares the draw, l + 1 for block l. Additive
--- encodings share one draw; rotation and distances draw per layer unless the spec says "pass" (Ruoss et al. 2023,
--- released code). With several streams, each stream has its own draws and sites. The vectors added to embeddings belong
--- to no family and have their own draws (M.plan_input). A draw is a function of its site and its range, so that facets
--- with the same site and range have the same positions.
+-- the names with which templates sample positions, and in `distance` the source of signed distances of pairs. The kind
+-- is "index" also for a grid, which only tables of sinusoids read, for positions with a `period`, which tables of
+-- positions contain, and for sampled positions that the family does not read. A draw (a sample of positions) has an
+-- index in the shared table of draws and a site in the counter: 0 if the whole pass shares the draw, l + 1 for block l.
+-- Additive encodings share one draw; rotation and distances draw per layer unless the spec says "pass" (Ruoss et al.
+-- 2023, released code). With several streams, each stream has its own draws and sites. The vectors added to embeddings
+-- belong to no family and have their own draws (M.plan_input). A draw is a function of its site and its range, so that
+-- facets with the same site and range have the same positions.
 --
 -- Fields of sampled positions:
 --   kind           "randomized"; "sequence": every sequence of the batch has its own draw, in the workspace
@@ -28,8 +28,8 @@
 --   "difference"   of sampled positions: those of draw layer_index
 --   "drawn", "clamped"   from the ascending draw shared->distance[distance.layer_index], by the function drawn_distance
 --                  of templates/parts/drawn_distance.tpl; with these fields:
---   distance.max_position, draws, site_offset, layer_index, per_layer, about: as above, with separate sites in the
---                  counter
+--   distance.range, max_position, draws, site_offset, layer_index, per_layer, about: as above, with separate sites in
+--                  the counter
 --   distance.independent   the left side has its own draws: signed distances lie from -(T - 1) to T - 1, and the first
 --                  distance to the right is element max_position
 

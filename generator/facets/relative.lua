@@ -138,7 +138,8 @@ function M.identify(encoding)
     encoding.positions.reading or false, relative.sides } or nil }
 end
 
--- The sizes of blocks of queries over which the vectors' gradients are summed: { least pairs, queries of a block }.
+-- How the vectors' gradients are summed: { pairs, queries }: in sequences with more than that number of pairs, block by
+-- block of that number of queries.
 function M.identify_sums(plan)
   local list = lists.map(plan.attentions, function(family)
     local recomputed = family.relative.toeplitz and family.recomputed

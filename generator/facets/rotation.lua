@@ -1,8 +1,9 @@
 -- Facet `rotation`: the rotation of queries and keys.
 --
 -- Input of M.plan: the resolved encoding, the family with its positions, the tokens of the longest training sequence.
--- Output: kind; for rope its base, its scaling, the index of its draw, and period: the channels after which a row of
--- heads repeats its angles (a multiple of the head width and of the widest vector, 16 floats).
+-- Output: kind; for rope its base, its scaling, the index of its draw (C text, nil unless positions are sampled for a
+-- batch), and period: the channels after which a row of heads repeats its angles (a multiple of the head width and of
+-- the widest vector, 16 floats).
 
 local diagnostics = require("base.diagnostics")
 local vector_width = require("base.vector_width")
@@ -63,7 +64,8 @@ end
 
 local SCALED = { linear = "linear x %s", ntk = "NTK x %s", yarn = "YaRN x %s from %d positions" }
 
--- The scaling of the angles; attention_factor is absent if the program computes it from the factor.
+-- The scaling of the angles. attention_factor: as in the spec; for yarn without it, the trainer computes it from the
+-- factor.
 local function plan_scaling(given, positions, longest_training)
   if not given then
     return { kind = "none" }

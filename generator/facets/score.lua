@@ -2,22 +2,27 @@
 -- the pair loop.
 --
 -- Input of M.derive: facts.score of validation (root, builder, parameters), the family so far, the precision. Output:
--- { kind = "none" }, or the names that templates/attention/cpu/scalar.inc.tpl prints:
+-- if there is no score, kind "none"; else the names that templates/attention/cpu/scalar.inc.tpl prints:
 --
 --   formula      the score as text; rest: the node of the formula that remains for the pair loop
---   tables       in the order in which they are made: { name, class, per_head, per_layer, learned, value, row }
+--   tables       in the order in which they are made: { name, class, per_head, per_layer, learned, value, row, stride
+--                }; has: which of the classes distance, sum and pair occur
 --   members      members of the struct of tables: { name, class, declared, type, count, about }; numbers: the counts of
 --                elements in the struct, { type, name, value, about }
---   sets         the number of sets of tables: one, or one for each layer
+--   sets         the number of sets of tables: one, or one for each layer (per_layer); trains: a table has a gradient
 --   constants    parameters that are not learned, and edges of buckets: { name, lines }
---   learned      learned parameters: { name, member, count, per_layer }, whose tensors network/graph/parameters.lua
---                makes
+--   learned      learned parameters: { name, member, count, room, shape, shape_text, per_layer, init, values,
+--                values_text }, whose tensors network/graph/attention.lua declares; room: count, rounded up to vectors
 --   making       loop nests that fill the tables, in order; gradients: loop nests that propagate gradients to
 --                parameters; each { class, outer, key, lane, head: statements; sums: accumulators }
---   after        the draws on which the tables depend, false if there are none
---   pair         statements of the score of a pair, and its result; pair_gradient: the same for the score's gradient;
---                recomputes: the backward pass needs the logit again; grads: the logit's gradient differs from the
---                score's, or tables have gradients
+--   after        "distances" or "positions": the draws on which the tables depend; "nothing" if they depend on none;
+--                false if no tables are made
+--   uses, end_uses   { position, key_position, distance }: the draws that `making` and `gradients` read
+--   pair         statements of the score of a pair, and its result; row: the same for a query and consecutive keys;
+--                pair_gradient: statements of the gradients; recomputes: the backward pass needs the logit again;
+--                grads: the logit's gradient differs from the score's, or tables have gradients
+--   gathered     the tables whose gradients the pair loop gathers for a group of queries; gathers: whether there are
+--   any cuda         facets/score/cuda.lua
 --
 -- expression/lower.lua explains letters and classes of tables.
 
@@ -104,8 +109,8 @@ local function list_learned(family, parameters)
   end)
 end
 
--- Tables as members of a struct; a table whose gradients are gathered over a group of queries also has a row for the
--- group. Tables by query hold LANES queries, beginning at any query.
+-- Tables as members of a struct; a learned table by distance or sum also has a row, in which gradients of a group of
+-- queries are gathered. Tables by query or pair are LANES elements longer, since a vector may begin at any query.
 local function list_members(tables, heads, cross)
   local members = {}
   for _, t in ipairs(tables) do
@@ -152,12 +157,12 @@ local GATHERS = { uniform = true, query = true, distance = true, sum = true }
 local function list_gathered(tables, statements)
   return lists.map(tables, function(t)
     local uniform = t.class == "uniform"
-    local is_one = t.learned and GATHERS[t.class]
+    local is_gathered = t.learned and GATHERS[t.class]
       and lists.any(statements, function(statement) return statement.table == t end)
     local gathered = { name = t.name, class = t.class, row = t.row,
       element = uniform and cpu.write_element("d", t, "score"),
       address = not uniform and cpu.write_address("d", t, t.class) }
-    return is_one and gathered or nil
+    return is_gathered and gathered or nil
   end)
 end
 

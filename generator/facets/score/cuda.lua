@@ -4,8 +4,8 @@
 -- Input: build of facets/score.lua, the lowered formula, the facet's plan so far. Output:
 --
 --   tables, gradients   members of score_tables and score_gradients { name, class, declared, type, count, about }, with
---                       behind: whether some members start behind their memory; numbers, gradient_numbers: counts in
---                       these structs that depend on the number of tokens
+--                       behind: whether some are tables by query - key, which start before their pointers; numbers,
+--                       gradient_numbers: counts in these structs that depend on the number of tokens
 --   gradient_set        names of the struct of gradients and of its functions: those of score_tables if the members
 --                       are equal
 --   pair                statements of the score of a pair
@@ -13,9 +13,11 @@
 --   gathers             by class (expression/lower.lua): tables whose gradients the pair loop gathers, { name, target,
 --                       at: index from 0 } with class, count, statements, needs_logit; lists: the same in a fixed
 --                       order; uniform_count: the count of class uniform
+--   stages              lists of loop nests that fill tables, with barriers between the lists; stage_count
 --   back                loop nests that propagate gradients to parameters; work: arrays for these, members of
 --                       score_work; uniform_work: arrays that start at 0
---   make, finish        declarations of the functions that fill tables and that end a step; uses: the declared words
+--   make, finish        for the functions that fill tables and that end a step: uses, the set of the words that they
+--                       declare; needs, of finish: a comment on the memory that it needs
 
 local classes = require("facets.score.table_classes")
 local cuda = require("expression.nests_cuda")
@@ -40,7 +42,7 @@ local function list_gradients(build, gathers)
 end
 
 -- Counts of tokens that a struct of such members needs, { type, name, value, about }; even a struct without members has
--- a number. members.behind: whether some members (tables by query - key) start behind their memory.
+-- a number. Sets members.behind. is_first: the struct is score_tables, whose counts have full comments.
 local function list_numbers(build, members, is_first)
   local has, list, cross = lists.to_set(lists.map(members, function(m) return m.class end)), {}, build.cross
   local function add(wanted, type, name, value, about)
@@ -111,7 +113,7 @@ local function describe(build, nest, deals_heads)
   return nest
 end
 
--- The loop nests that fill tables, by stage, and what their function declares.
+-- The loop nests that fill tables, by stage, and the description of their function (make).
 local function make_filling(build, tables)
   local stages, all = {}, {}
   for _, rank in ipairs(RANKS) do
@@ -130,8 +132,9 @@ local function make_filling(build, tables)
   return stages, { uses = merge_uses(build, all) }
 end
 
--- The loop nests from tables back to parameters, and their function's declarations. Nests of pairs come first, since
--- they send gradients to other tables. Barriers: threads read lists that others wrote, and nests may add to equal sums.
+-- The loop nests from tables back to parameters, and the description of their function (finish). Nests of pairs come
+-- first, since they send gradients to other tables. Barriers: threads read lists that others wrote, and nests may add
+-- to equal sums.
 local function make_gradients(build, tables)
   local list = {}
   for i = #classes, 1, -1 do

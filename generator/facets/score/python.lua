@@ -1,6 +1,7 @@
 -- A score for templates/attention/python: a Python function, its arguments, constants and parameters.
 --
--- Input: a family, and `given` as in pages.lua. Output: names for the template; given.needs and given.layer are set.
+-- Input: a family, and `given` as in pages.lua. Output: names for the template; given.needs and given.pages are
+-- extended, and given.layer is set: whether the score reads the layer's number.
 
 local lists = require("base.lists")
 local shapes = require("expression.leaves")
@@ -37,8 +38,8 @@ end
 local ARGUMENTS = { { "distance", "distance" }, { "positions", "positions" }, { "layer", "self.layer" },
   { "own", "self.score" }, { "shared", "shared" } }
 
--- The formula as a function: its lines, its arguments with the passed values, its constants, and its parameters (of a
--- layer, or shared by all layers).
+-- The formula as a function: its lines, its arguments with the passed values, its constants, and its parameters (own:
+-- of a layer; shared: by all layers). queries: the dimension of the scores that has the query's length.
 local function describe_score(formula, crosses, memory)
   local score = torch.format(formula.root, crosses)
   score.arguments, score.pass, score.constants, score.own, score.shared = "", "", {}, {}, {}
@@ -59,7 +60,7 @@ local function describe_score(formula, crosses, memory)
   return score
 end
 
--- The folder of the parameters that all layers of a family's score share.
+-- The prefix of the names of parameters that all layers of a family's score share; nil if there are none.
 local function find_shared_folder(net, family)
   local shared = lists.find(family.score.learned, function(q) return not q.per_layer end) or {}
   local parameter = lists.find(net.late, function(p) return p.name == shared.member end)

@@ -11,7 +11,7 @@ local plain = require("expression.functions").plain
 local M = {}
 
 local TOKENS = 64
-local FARTHEST = 1024 -- the farthest distance tested, for an index that depends on the distance alone
+local FARTHEST = 1024 -- the farthest distance tested, if an index depends on the distance alone
 
 -- Operations whose result does not change smoothly with their arguments.
 local STEPS = { bucket = true, floor = true, less = true, less_equal = true, equal = true, lookup = true }
@@ -63,7 +63,8 @@ local function compute_value(node, i, j)
   return plain[node.op](a, b)
 end
 
--- Whether query i sees key j. A decoder's query whose window lies beyond the last key sees all keys.
+-- Whether query i sees key j, by causality and a window; other masks do not count. In cross-attention the window's left
+-- end does not count, since a query whose window lies beyond the last key sees all keys.
 local function sees(view, i, j)
   local mask = view.resolved.encoding.mask
   local left = mask and mask.kind == "window" and view.family ~= "cross" and mask.left or math.huge
@@ -71,7 +72,7 @@ local function sees(view, i, j)
   return i - j <= left and j - i <= right
 end
 
--- Calls visit(i, j) for the tested pairs.
+-- Calls visit(i, j) for the tested pairs: if the index depends on the distance alone, one query and keys on both sides.
 local function visit_pairs(index, visit)
   local by_distance = true
   visit_nodes(index, false, function(node)
