@@ -11,7 +11,7 @@
 
 #include "kernels/cpu/vector.h"
 
-enum { WIDEST_HEAD = 256 };
+enum { WIDEST_HEAD = 256 /* most channels of a head */ };
 
 /* Every second element of the concatenation of a and b, from element `odd` on. */
 INLINE vector part_elements(vector a, vector b, const int odd) {

@@ -56,14 +56,14 @@ INLINE void class_grad(const int C, const int classes, const int columns, const 
     }
 }
 
-/* Gradients of weights that are tied to the token vectors, without a bias: dw_rows [classes][C] += g^T x. */
+/* As class_grad, for weights that are tied to the token vectors and have no bias: dw_rows [classes][C] += g^T x. */
 INLINE void tied_class_grad(const int C, const int classes, const real *restrict x, const real *restrict g,
                             const real *restrict w_rows, real *restrict dw_rows, real *restrict dx) {
     for (int c = 0; c < C; c += LANES) {
-        vector sum = {0}, of_token = load(x + c);
+        vector sum = {0}, x_part = load(x + c);
         for (int v = 0; v < classes; v++) {
             sum += g[v] * load(w_rows + v * C + c);
-            store(dw_rows + v * C + c, load(dw_rows + v * C + c) + g[v] * of_token);
+            store(dw_rows + v * C + c, load(dw_rows + v * C + c) + g[v] * x_part);
         }
         store(dx + c, sum);
     }

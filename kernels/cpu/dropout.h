@@ -1,4 +1,4 @@
-/* Dropout masks from Philox, eight blocks at a time.
+/* Dropout masks from Philox, one block of random numbers in each 64-bit lane of two vectors.
  *
  * Element e = t * C + c (token t, channel c) of example b at a site takes 16 bits: piece e % 8 of block e / 8 of the
  * stream at counter (block, site, b, step), low half of each word first. The element is kept if the piece is at least
@@ -15,7 +15,10 @@
 #include <immintrin.h>
 #endif
 
-enum { BLOCKS = LH_VECTOR_BYTES / 8, KEEP_PAD = LH_VECTOR_BYTES };
+enum {
+    BLOCKS = LH_VECTOR_BYTES / 8, /* blocks that are computed at once */
+    KEEP_PAD = LH_VECTOR_BYTES    /* bytes that a buffer of masks needs after the last mask */
+};
 
 typedef uint64_t blocks __attribute__((vector_size(LH_VECTOR_BYTES), aligned(8), may_alias));
 typedef int16_t pieces __attribute__((vector_size(LH_VECTOR_BYTES), aligned(2), may_alias));
@@ -75,8 +78,8 @@ INLINE blocks interleave(blocks a, blocks b, const int first) {
     return result;
 }
 
-/* Writes keep[count], the masks of one example's elements from element 8 * block on, and up to KEEP_PAD bytes
- * beyond. */
+/* Writes keep[count], the masks of one example's elements from element 8 * block on, and up to KEEP_PAD bytes beyond.
+ * threshold: round(65536 p). */
 INLINE void dropout_keep_from(lh_key key, uint32_t step, uint32_t example, uint32_t site, uint32_t block, int count,
                               uint16_t threshold, int8_t *keep) {
     for (int element = 0; element < count; element += 8 * BLOCKS, keep += 8 * BLOCKS) {

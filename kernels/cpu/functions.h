@@ -69,8 +69,10 @@ INLINE void scatter_add(real *table, vector index, vector x) {
     for (int k = 0; k < LANES; k++) table[(int)index[k]] += x[k];
 }
 
-/* x if |x| <= 131072, else NaN: for larger arguments the reduction in float is not exact. */
-INLINE vector turnable(vector x) { return choose(abs_of(x) <= (real)131072, x, broadcast((real)__builtin_nanf(""))); }
+/* x if |x| <= 131072, else NaN: for larger angles the reduction in float is not exact. */
+INLINE vector limit_angle(vector x) {
+    return choose(abs_of(x) <= (real)131072, x, broadcast((real)__builtin_nanf("")));
+}
 
 #if REAL_BYTES == 8
 
@@ -107,7 +109,7 @@ INLINE vector erf_and_weight(vector x, vector *weight) {
 }
 
 INLINE vector sin_of(vector x) {
-    x = turnable(x);
+    x = limit_angle(x);
     for (int k = 0; k < LANES; k++) {
         double sine = x[k], cosine;
         if (x[k] == x[k]) lh_sincos(x[k], &sine, &cosine);
@@ -117,7 +119,7 @@ INLINE vector sin_of(vector x) {
 }
 
 INLINE vector cos_of(vector x) {
-    x = turnable(x);
+    x = limit_angle(x);
     for (int k = 0; k < LANES; k++) {
         double sine, cosine = x[k];
         if (x[k] == x[k]) lh_sincos(x[k], &sine, &cosine);
@@ -205,7 +207,7 @@ INLINE vector sine_after(vector x, int quarters) {
     const real round = 0x1.8p23f, part1 = 0x1.92p0f, part2 = 0x1.fcp-12f, part3 = -0x1.5777a6p-21f;
     const real sine[] = {-0x1.9951e8p-13f, 0x1.110774p-7f, -0x1.555546p-3f};
     const real cosine[] = {0x1.99e0eep-16f, -0x1.6c0c1ap-10f, 0x1.55554ap-5f};
-    x = turnable(x);
+    x = limit_angle(x);
     vector shifted = x * 0x1.45f306p-1f + round, n = shifted - round;
     vector r = x - n * part1 - n * part2 - n * part3, z = r * r;
     vector s = polynomial(sine, 3, z) * z * r + r, c = polynomial(cosine, 3, z) * (z * z) - 0.5f * z + 1;
@@ -260,13 +262,13 @@ INLINE wide wide_exp2(wide y) {
 INLINE vector power_of_size(vector a, vector b) {
     vector size = abs_of(a), y;
     UNROLL
-    for (size_t at = 0; at < LH_VECTOR_BYTES; at += sizeof(narrow)) {
+    for (size_t offset = 0; offset < LH_VECTOR_BYTES; offset += sizeof(narrow)) {
         narrow base, exponent, power;
-        memcpy(&base, (const char *)&size + at, sizeof base);
-        memcpy(&exponent, (const char *)&b + at, sizeof exponent);
+        memcpy(&base, (const char *)&size + offset, sizeof base);
+        memcpy(&exponent, (const char *)&b + offset, sizeof exponent);
         wide log2 = wide_log2(__builtin_convertvector(base, wide));
         power = __builtin_convertvector(wide_exp2(__builtin_convertvector(exponent, wide) * log2), narrow);
-        memcpy((char *)&y + at, &power, sizeof power);
+        memcpy((char *)&y + offset, &power, sizeof power);
     }
     return y;
 }
@@ -281,7 +283,7 @@ INLINE vector log1p_of(vector x) {
 }
 
 /* 1 / (1 + exp(-x)), computed as q / (1 + q) or 1 / (1 + q) with q = exp(-|x|), so neither sum nor quotient overflows.
- * Within 2.4 ulp; 0 below -87 (float), 1 above 17. */
+ * Within 2.4 ulp; in float 0 below -87 and 1 above 17. */
 INLINE vector sigmoid_of(vector x) {
     vector q = exp_of(-abs_of(x));
     return choose(x < 0, q, broadcast(1)) / (1 + q);
@@ -293,8 +295,8 @@ INLINE vector erf_of(vector x) {
     return erf_and_weight(x, &weight);
 }
 
-/* a^b as C's pow computes it, except that the result is NaN for any NaN argument and for 1 to an infinite power. The
- * float result is rounded from double. */
+/* a^b as C's pow computes it, except that the result is NaN for any NaN argument and for 1 or -1 to an infinite power,
+ * and that a = -0 counts as 0. The float result is rounded from double. */
 INLINE vector pow_of(vector a, vector b) {
     bits negative = a < 0, fraction = floor_of(b) != b, odd = (b - 2 * floor_of(b / 2)) == 1;
     vector size = power_of_size(a, b);

@@ -13,8 +13,9 @@
 #include "kernels/cpu/functions.h"
 #include "kernels/cpu/math.h"
 
-/* Smaller chances count as 0. In float no chance of a pair is below 6e-26, so no product of a pair's chance and this
- * number, or of two numbers of this size, is subnormal. Subnormal arithmetic is slow. */
+/* Smaller chances that a query reaches a key count as 0. In float no result of chances_of is below 6e-26 in magnitude,
+ * so no product of such a result and this number, or of two numbers of this size, is subnormal. Subnormal arithmetic is
+ * slow. */
 static const real LEAST_CHANCE = REAL_BYTES == 8 ? (real)1e-150 : (real)1e-12;
 
 /* ---- one pair ---- */

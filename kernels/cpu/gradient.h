@@ -5,7 +5,7 @@
 #include "kernels/cpu/vector.h"
 #include "longhand/cpu.h"
 
-/* total += part; part = 0. */
+/* total += part; part = 0. count: a multiple of LANES. */
 INLINE void fold_gradient(real *restrict total, real *restrict part, size_t count) {
     for (size_t i = 0; i < count; i += LANES) {
         store(total + i, load(total + i) + load(part + i));

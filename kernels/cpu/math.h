@@ -6,8 +6,8 @@
  * Taylor's, whose remainder at |f| = 0.347 is 2e-16. Adding `round` leaves r in the low bits of the sum. These bits,
  * shifted to the exponent and added to the bits of exp(f), multiply exp(f) by 2^r exactly, because the result is a
  * normal number. Lanes that underflow hold arbitrary values until they are set to 0. For a NaN this addition would give
- * a number; maximum(number, x) then returns x, the NaN. This scaling needs no multiplication, since multiplications
- * limit the speed of attention.
+ * a number; maximum(number, x) then returns x, the NaN. This scaling avoids a multiplication, because
+ * multiplications limit the speed of attention.
  */
 #ifndef LONGHAND_KERNELS_MATH_H
 #define LONGHAND_KERNELS_MATH_H
@@ -15,7 +15,8 @@
 #include "kernels/cpu/vector.h"
 #include "longhand/timings.h"
 
-/* exp of x <= 0; returns 0 below the logarithm of the smallest normal number, because subnormal products are slow. */
+/* exp of x <= 0; returns 0 below -87 (double: -708), where results are almost subnormal, because subnormal arithmetic
+ * is slow. */
 INLINE vector exp_negative(vector x) {
 #if REAL_BYTES == 8
     const real lowest = -708.0, round = 0x1.8p52, ln2_high = 0x1.62e42fefa0000p-1, ln2_low = 0x1.cf79abc9e3b39p-40;
@@ -79,7 +80,8 @@ INLINE void exp_for_softmax(const int N, vector *x) {
     }
 }
 
-/* Replaces weights [count][LANES] by exp(weight - largest); returns their sum, added in order. */
+/* Replaces weights [count][LANES] by exp(weight - largest), with the largest weight of each lane; returns the sum of
+ * each lane, added in order. */
 INLINE vector exp_weights(int count, vector largest, real *weights) {
     LH_TIMED_FINELY(LH_PART_EXPONENTIALS);
     vector sum = {0};

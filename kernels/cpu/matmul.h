@@ -3,9 +3,10 @@
  * Rows are tokens, row-major, without gaps. Row counts are rounded up to TILE_ROWS: buffers hold this number of rows,
  * and results in extra rows are never used. A tile keeps TILE_ROWS x columns accumulators, a row of weights and one
  * broadcast activation in registers. A gradient of weights keeps OUTER_ROWS x OUTER_COLUMNS accumulators and
- * OUTER_COLUMNS factors. TILE_... and OUTER_... are from tuned.h; COLUMNS counts vectors. Tile sizes determine which
- * sums are computed together, but not the order within a sum, which runs over k, or over rows. K and N are multiples of
- * 16 (schema.lua enforces it for every width), which OUTER_ROWS divides. Reference: lh_ref_matmul in kernels/ref.
+ * OUTER_COLUMNS factors. TILE_... and OUTER_... are from tuned.h; ..._COLUMNS, and `columns` below, count vectors. Tile
+ * sizes determine which sums are computed together, but not the order within a sum, which runs over k, or over rows. K
+ * and N are multiples of 16 (schema.lua enforces it for every width), which OUTER_ROWS divides. Reference:
+ * lh_ref_matmul in kernels/ref.
  *
  * Panels of packed weights (pack_weights) are prefetched, slice by slice if K is long. If both K and N are wide, a
  * gradient of weights passes through the caches once per block of tokens. The rows of its two factors would share few
@@ -29,7 +30,7 @@ enum finish {
 };
 
 enum {
-    NARROW = 160,             /* greatest K or N of a gradient that stays in the caches */
+    NARROW = 160,             /* a gradient [K][N] stays in the caches if K or N is at most this number */
     SLICE_BYTES = 128 * 1024, /* part of a panel that is read for every tile; two of them fit in a second-level cache */
     GRADIENT_ROWS = 168,      /* most rows that are summed before their sum is added to a gradient of weights */
     GRADIENT_DEPTH = 256      /* rows of a gradient of weights whose factors are copied at once */
@@ -64,7 +65,7 @@ INLINE void pack_transposed(const int K, const int N, const real *restrict w, re
                 for (int i = 0; i < 8; i++) panels[(k * N) + (n + i) * width + j] = w[(k + j) * N + n + i];
 }
 
-/* Initialises the sums of a tile y[TILE_ROWS][columns]; y, other: pointers to the tile's first element. */
+/* Initialises the sums of a tile [TILE_ROWS][columns]; other: pointer to its element for the tile's first element. */
 INLINE void begin_tile(const int columns, const int N, const enum finish finish, const real *other,
                        vector sum[TILE_ROWS][TILE_COLUMNS]) {
     UNROLL

@@ -1,10 +1,10 @@
 /* Gaussian noise on embeddings (eval.by.noise); evaluation only.
  *
  * Element e = t * C + c of example b takes number e % 4 of block e / 4 of the stream at counter (block, site, b, step),
- * where the site consists of EVAL_NOISE, the draw and the embedding. Two words make two numbers (Box and Muller 1958).
- * A word's upper 23 bits select the middle of one of 2^23 cells of (0, 1), which is exact in float, so no number
- * exceeds 5.8 deviations. An evaluation with several standard deviations uses the same random numbers for each.
- * Reference: lh_ref_normal.
+ * where the site consists of LH_DOMAIN_EVAL_NOISE, the draw and the place of the embedding. Two words make two numbers
+ * (Box and Muller 1958). A word's upper 23 bits select the middle of one of 2^23 cells of (0, 1), which is exact in
+ * float, so no number exceeds 5.8 deviations. An evaluation with several standard deviations uses the same random
+ * numbers for each. Reference: lh_ref_normal.
  */
 #ifndef LONGHAND_KERNELS_NOISE_H
 #define LONGHAND_KERNELS_NOISE_H
@@ -15,8 +15,8 @@
 
 INLINE real noise_uniform(uint32_t word) { return ((real)(word >> 9) + (real)0.5) * (real)0x1p-23; }
 
-/* Adds deviation * a standard normal number to each element of row[width]. t: index of the token in the example; width:
- * a multiple of 4. */
+/* Adds deviation * a standard normal number to each element of row[width]. example: b; place: as in lh_site; t: index
+ * of the token in the example; width: C, a multiple of 4. */
 static void add_noise(const lh_draw *draw, uint32_t example, uint32_t place, int t, int width, real deviation,
                       real *row) {
     const uint32_t site = lh_site(LH_DOMAIN_EVAL_NOISE, draw->example, place);

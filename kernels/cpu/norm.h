@@ -169,6 +169,7 @@ INLINE void dropout_grad(int rows, const int C, const real *dy, const int8_t *re
 
 /* ---- norms: `form` is a constant of each call, which selects the parts of a pass ---- */
 
+/* ADDS: z = residual + branch. DROPS: z = residual + dropout(branch). KEEPS_SUM: z is stored in `sum`. */
 enum { LAYER_NORM = 0, RMS_NORM = 1, ADDS = 2, DROPS = 4, KEEPS_SUM = 8 };
 
 INLINE void norm_rows(const int form, int rows, const int C, const real *residual, const real *branch,

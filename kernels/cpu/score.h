@@ -46,28 +46,30 @@ INLINE vector reversed(vector x) {
     return shuffle(x, x, source_lane);
 }
 
-/* LANES drawn positions from token i on. */
+/* Drawn positions of tokens i, i + 1, ..., of T, by lane; lanes beyond the last token repeat its position. */
 INLINE vector positions_from(const int32_t *position, int i, int T) {
     vector x = {0};
     for (int k = 0; k < LANES; k++) x[k] = (real)position[i + k < T ? i + k : T - 1];
     return x;
 }
 
-/* A line of pairs that a mask opens: for query i the key keys * S + first + step * i, of S keys. If several lines open
- * a pair, the largest value counts; a query without an open key sees all keys. Source: Duan and Shi 2024. */
+/* A line of pairs that a mask opens: for query i the key keys * S + first + step * i, if there are S keys. If several
+ * lines open a pair, the largest value counts; a query without an open key sees all keys (with a causal mask: all up to
+ * its own). Source: Duan and Shi 2024. */
 typedef struct opened_line {
     int step, keys, first;
     real value; /* term added to the score of the pair */
 } opened_line;
 
-/* The key of S that a line opens to query i, or -1. causal: no query sees later keys. */
+/* The key, of S keys, that a line opens to query i; -1: none. causal: no query sees later keys. */
 INLINE int key_of_line(const opened_line *line, const bool causal, int S, int i) {
     const int j = line->keys * S + line->first + line->step * i;
     return j >= 0 && j < S && !(causal && j > i) ? j : -1;
 }
 
-/* The keys from *begin to *end - 1 include all keys that LANES queries, from `first` on, see; *begin and *end are
- * rounded to runs of 8 keys. corner: the first query sees the last key, with value 0. */
+/* The keys from *begin to *end - 1 include all keys that LANES of T queries, from `first` on, see; *begin and *end are
+ * rounded to runs of 8 keys. lines, stop: the first line, and the end of the lines. corner: query 0 also sees the last
+ * key, with value 0. */
 INLINE void span_lines(const opened_line *lines, const opened_line *stop, const bool corner, const bool causal, int T,
                        int S, int first, int *begin, int *end) {
     const int last = first + LANES < T ? first + LANES : T;
@@ -92,8 +94,9 @@ INLINE void span_lines(const opened_line *lines, const opened_line *stop, const 
     *end = high < S ? high : S;
 }
 
-/* gain [keys][LANES]: values that lines add to the scores of LANES queries, from `first` on, with keys from `begin` to
- * end - 1; minus infinity if a query does not see the key. Lanes beyond the last query repeat the last query. */
+/* gain [S][LANES]: writes the values that lines add to the scores of LANES queries, from `first` on, with keys from
+ * `begin` to end - 1; minus infinity if a query does not see the key. Lanes beyond the last query repeat the last
+ * query. Other arguments as in span_lines. */
 INLINE void gains_of_lines(const opened_line *lines, const opened_line *stop, const bool corner, const bool causal,
                            int T, int S, int first, int begin, int end, real *gain) {
     for (int j = begin; j < end; j++) store(gain + j * LANES, broadcast(-(real)__builtin_inf()));

@@ -99,7 +99,7 @@ INLINE vector shuffle(vector a, vector b, bits from) {
 #endif
 }
 
-/* Exchanges lanes whose indices differ in this bit. */
+/* Exchanges lanes whose indices differ in this bit; bit: 1, 2, 4, ... */
 INLINE vector partner(vector x, int bit) {
     bits from;
     UNROLL
