@@ -109,7 +109,8 @@ static void add_pair_grad(const lh_ref_attention *shape, const double *q, const 
     }
 }
 
-/* With p_j the weights of one query: dp_j = keep_j dout . v_j, dscore_j = p_j (dp_j - sum over j of p_j dp_j). */
+/* With p_j the weights of one query: dp_j = keep_j dout . v_j, dscore_j = p_j (dp_j - mean) / temperature, where mean
+ * is the sum over all keys l of p_l dp_l. */
 void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const double *k, const double *v,
                         const double *weights, const double *dout, double *dq, double *dk, double *dv,
                         const lh_ref_pair_grad *dpair) {

@@ -19,7 +19,7 @@
 /* ---- the description ---- */
 
 typedef enum lh_ref_kind {
-    LH_REF_EMBED,      /* scale table[token] (+ bias) (+ positions), with dropout */
+    LH_REF_EMBED,      /* scale table[token] (+ shift) (+ noise) (+ positions), with dropout */
     LH_REF_PLACE,      /* x0 + positions, with dropout */
     LH_REF_PRODUCT,    /* x0 W + b, with several weights side by side */
     LH_REF_ACTIVATION, /* f(x0), with dropout */
@@ -39,8 +39,8 @@ typedef enum lh_ref_relative {
     LH_REF_SHAW            /* r_ij = table[clip(distance_ij)], shared by the heads */
 } lh_ref_relative;
 
-/* Indices of an operation's tensors in its list, by kind of operation. A product has a weight and a bias for each part;
- * classify has a weight, which may be the tied table, and a bias. */
+/* Indices in lh_ref_operation.tensor, by kind of operation. Part i of a product has weight LH_REF_WEIGHT + i and bias
+ * LH_REF_BIAS + i; classify has a weight, which may be the tied table, and a bias. */
 enum { LH_REF_PARTS = 3, LH_REF_TENSORS = 2 * LH_REF_PARTS };
 enum { LH_REF_WEIGHT = 0, LH_REF_BIAS = LH_REF_PARTS };
 enum { LH_REF_SCALE, LH_REF_OFFSET };                  /* norm */
@@ -73,7 +73,7 @@ typedef struct lh_ref_operation {
                   * position */
     double rate; /* dropout rate; 0: no dropout */
     int place;   /* index of the dropout site in the scope */
-    int family, block; /* indices in the network */
+    int family, block; /* indices in lh_ref_network.families and .scopes */
 } lh_ref_operation;
 
 typedef struct lh_ref_value {
@@ -86,14 +86,14 @@ typedef struct lh_ref_scope {
     int value_count, operation_count;
     const lh_ref_value *values;
     const lh_ref_operation *operations;
-    int entry, last;                /* indices of a block's input and output */
+    int entry, last;                /* indices of a block's input and output among its values */
     int repetitions, loops;         /* each repetition has its own tensors; loops share them */
     int first_tensor, tensor_count; /* tensors of the first repetition, in the list of the network */
-    int site;                       /* layer in dropout's counter of the first repetition */
+    int site;                       /* layer in lh_site for dropout of the first repetition */
 } lh_ref_scope;
 
 /* A line of query-key pairs (i, j) for S keys: `number` equals j - i, (S - 1) - (i + j) or j for direction 1, -1 or
- * 0. */
+ * 0; with lh_ref_family.from_right (S - 1) - j for direction 0. */
 typedef struct lh_ref_line {
     int head, direction, number;
     double value; /* added to the scaled logit */
@@ -117,7 +117,7 @@ typedef struct lh_ref_family {
     bool left_only;           /* no key to the right of the anti-diagonal is visible */
     const lh_ref_line *lines; /* a query sees the keys that lines open, or all keys if none is open */
     int line_count;
-    bool from_right;      /* lines of direction 0 count keys leftwards from the last key */
+    bool from_right;      /* lines of direction 0 count keys from the last key on */
     bool causal;          /* keys after the query are hidden even on lines */
     lh_ref_corner corner; /* heads whose first query sees the last key, with value 0 */
 } lh_ref_family;
@@ -159,13 +159,15 @@ typedef struct lh_ref_model {
     int tensor_count;
 } lh_ref_model;
 
-/* Values that a repetition of a block computed for one sequence; scores and attention belong to its first attention. */
+/* Values that a repetition of a block computed for one sequence; scores (softmax inputs) and attention (weights) are
+ * those of the block's first attention. */
 typedef struct lh_ref_seen {
     const double *input, *output;     /* [tokens][width] */
     const double *scores, *attention; /* [heads][tokens][tokens] */
     const double *cross;              /* [heads][queries][keys] weights of the second attention, or NULL */
 } lh_ref_seen;
 
+/* layer: number of earlier repetitions of blocks. */
 typedef struct lh_ref_observer {
     void (*see)(void *context, int sequence, int layer, const lh_ref_seen *seen);
     void *context;
@@ -183,14 +185,14 @@ typedef struct lh_ref_places {
 typedef enum lh_ref_dropping { LH_REF_NO_DROPOUT, LH_REF_IN_TRAINING, LH_REF_IN_EVALUATION } lh_ref_dropping;
 
 typedef struct lh_ref_batch {
-    int sequences, tokens, labels; /* tokens T and label places per sequence; labels <= tokens */
+    int sequences, tokens, labels; /* number of sequences; tokens of the first stream and labels per sequence */
     const uint16_t *token;         /* [sequences][tokens] */
     int target_tokens;             /* tokens of the second stream, if any */
     const uint16_t *target;        /* [sequences][target_tokens] */
     const uint16_t *label;         /* [sequences][labels] */
     const uint16_t *place; /* [sequences][labels] index of each label's token, all different; NULL: the last tokens */
     const uint8_t *mask;   /* [sequences][labels] 0: not in the loss; NULL: all labels are */
-    const int32_t *positions; /* [draws][tokens]; two streams share the positions of the longer one */
+    const int32_t *positions; /* [draws][tokens]; with two streams [1][tokens of the longer one], for both */
     int draws; /* number of rows of positions: 1 for all layers, else one per layer, the first also for added vectors */
     const int32_t *distances;          /* [query][key] signed, for all layers; NULL: key - query */
     const lh_ref_places *places;       /* by family, replaces positions and distances; NULL: these are used */
@@ -203,7 +205,7 @@ typedef struct lh_ref_batch {
     uint32_t step, first_example;
     uint32_t draw;                   /* evaluation: index of the draw */
     double noise;                    /* evaluation: standard deviation of the noise on embeddings in this draw */
-    double loss_scale;               /* d(objective) / d(summed loss) */
+    double loss_scale;               /* derivative of the objective with respect to the summed loss */
     bool backward;                   /* run the backward pass, which adds to the gradients */
     const lh_ref_observer *observer; /* called for every layer of every sequence; NULL: none */
 } lh_ref_batch;

@@ -10,17 +10,18 @@ static const lh_ref_family *get_family(const run *r, const tape_entry *entry) {
 
 static int count_keys(const tape_entry *entry) { return get_input(entry, 1)->rows; }
 
-/* Returns the positions of the attention's family; NULL: these are those of the batch. */
+/* Returns the positions of the attention's family; NULL: the batch's positions and distances apply. */
 static const lh_ref_places *get_places(const run *r, const tape_entry *entry) {
     return r->batch->places ? &r->batch->places[entry->op->family] : NULL;
 }
 
-/* Returns the row of `places` for an attention: that of its block's repetition, or row 0, if all share it. */
+/* Returns the row of `places` for an attention: that of the block's repetition, or row 0 if all layers share
+ * one row. */
 static int choose_row(const lh_ref_places *places, const tape_entry *entry) {
     return places->layers > 1 ? entry->use : 0;
 }
 
-/* Returns distances [query][key]; NULL: these are key - query. */
+/* Returns distances [query][key]; NULL: every distance is key - query. */
 static const int32_t *get_distances(const run *r, const tape_entry *entry) {
     const lh_ref_places *places = get_places(r, entry);
     if (!places) return r->batch->distances;
@@ -158,8 +159,8 @@ static void make_score(const run *r, tape_entry *entry) {
             get_mask_value(family, pair / S / T, pair / S % T, pair % S, S) + (score ? score[pair] : 0);
 }
 
-/* Sets attention.keep if weights have dropout. The dropout's number of the element of a weight is the weight's index in
- * [heads][queries][keys]. */
+/* Sets attention.keep if weights have dropout. The element of the dropout that belongs to a weight has the weight's
+ * index in [heads][queries][keys]. */
 static void make_keep(const run *r, tape_entry *entry, size_t pairs) {
     if (entry->op->rate <= 0) return;
     entry->attention.keep = allocate_doubles(pairs);
@@ -207,6 +208,7 @@ static int get_first_key_column(const tape_entry *entry) {
     return entry->op->x[0] == entry->op->x[1] ? get_output(entry)->width : 0;
 }
 
+/* Allocates and writes a table of rotations for positions[rows]. */
 static void compute_rotation(const run *r, const tape_entry *entry, int rows, const int32_t *positions, double **cosine,
                              double **sine) {
     const lh_ref_family *family = get_family(r, entry);

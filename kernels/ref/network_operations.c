@@ -11,11 +11,11 @@ void lh_ref_apply_dropout(const run *r, const tape_entry *entry, size_t count, c
         memmove(y, x, count * sizeof *y);
         return;
     }
-    uint32_t in_counter =
+    uint32_t site_word =
         batch->dropping == LH_REF_IN_EVALUATION
             ? lh_site(LH_DOMAIN_EVAL_DROPOUT, batch->draw, (uint32_t)r->model->network->places * entry->site + place)
             : lh_site(LH_DOMAIN_DROPOUT, entry->site, place);
-    lh_ref_dropout site = {batch->key, batch->step, in_counter, entry->op->rate};
+    lh_ref_dropout site = {batch->key, batch->step, site_word, entry->op->rate};
     lh_ref_drop(&site, batch->first_example + (uint32_t)r->sequence, (int)count, x, y);
 }
 

@@ -1,8 +1,8 @@
 /* Slow double-precision versions of all operations, for tests only: simple loops that define the operations.
  *
  * All arrays are dense, row-major, caller-owned double; "rows" are tokens of one or more sequences. Functions write
- * their output arrays, which may not overlap an input unless a comment allows it. They write gradients of inputs, but
- * add to gradients of parameters, so that calls over parts of a batch sum up. No function reports an error.
+ * their output arrays, which may not overlap an input unless a comment allows it. Functions write gradients of inputs,
+ * but add to gradients of parameters, so that calls over parts of a batch sum up. No function reports an error.
  *
  * Source of the model's equations: Vaswani et al. 2017, "Attention Is All You Need"; Ruoss et al. 2023, "Randomized
  * Positional Encodings Boost Length Generalization of Transformers" and its official code.
@@ -144,7 +144,8 @@ typedef struct lh_ref_geometric {
 } lh_ref_geometric;
 
 /* weight_j = P_j times the product of 1 - P_k over the keys k that query i tries before j; P = sigmoid(logit), P_i = 0.
- * lh_ref_geometric_row writes the weights [tokens] and returns their sum; row_grad writes dlogit from dweight.
+ * lh_ref_geometric_row writes the weights [tokens] and returns their sum; row_grad writes dlogit
+ * [tokens] from these weights and dweight.
  * Source: Csordas et al. 2022, "The Neural Data Router: Adaptive Control Flow in Transformers Improves Systematic
  * Generalization". */
 double lh_ref_geometric_row(int tokens, int query, const double *logit, double *weight);
@@ -170,16 +171,16 @@ typedef struct lh_ref_geometric_grad {
 void lh_ref_geometric_attend_grad(const lh_ref_geometric *shape, const double *q, const double *k, const double *v,
                                   const double *dout, double *dq, double *dk, double *dv, lh_ref_geometric_grad *grad);
 
-/* One entry of the attention matrix of one head. The functions below return the bias that a scheme adds to its scaled
- * logit. */
+/* One entry of the attention matrix of one head. The functions with this argument return the bias that a scheme adds to
+ * the entry's scaled logit, unless a comment states another result. */
 typedef struct lh_ref_pair {
     int head, heads;
     int query, key; /* indices i and j, from 0 */
 } lh_ref_pair;
 
-/* Slope m of a head: 2^(-8 (head + 1) / heads) for a power of two; for other numbers the slopes of the next smaller
- * power of two, then every other slope (the first, the third, ...) of the next larger one.
- * Source: Press et al. 2022, "Train Short, Test Long", section 3 and its code. */
+/* Slope m of a head: 2^(-8 (head + 1) / heads) if `heads` is a power of two; for other numbers the slopes of the next
+ * smaller power of two, then every other slope (the first, the third, ...) of the next larger one. Source: Press et al.
+ * 2022, "Train Short, Test Long", section 3 and its code. */
 double lh_ref_alibi_slope(int head, int heads);
 
 /* -m |i - j|; Press et al. use it only for j <= i. */

@@ -10,7 +10,7 @@ double lh_ref_alibi_slope(int head, int heads) {
     int power = 1;
     while (2 * power <= heads) power *= 2;
     if (head < power) return pow(2, -8.0 * (head + 1) / power);
-    /* every other slope of a model with 2 * power heads */
+    /* the first, the third, ... of the slopes for 2 * power heads */
     return pow(2, -8.0 * (2 * (head - power) + 1) / (2 * power));
 }
 

@@ -29,7 +29,7 @@ typedef struct node {
 typedef struct attention_values {
     double *q, *k, *v;
     double *weights, *logits;      /* [heads][queries][keys] */
-    double *cosine, *sine;         /* [max(queries, keys)][head width / 2] */
+    double *cosine, *sine;         /* [max(queries, keys)][head width / 2]; [queries] if keys have separate positions */
     double *key_cosine, *key_sine; /* [keys][head width / 2] if keys have separate positions, or NULL */
     double *relative;              /* [queries][keys][width], or NULL */
     double *score; /* [heads][queries][keys]: the batch's score, -infinity where the mask hides a key; or NULL */
@@ -43,17 +43,18 @@ typedef struct tape_entry {
     lh_ref_tensor *tensors; /* tensors of the scope in this repetition */
     int layer;              /* number of earlier repetitions of blocks; 0 for the network itself */
     int use;                /* repetition of the block, from 0 */
-    uint32_t site;          /* layer in dropout's counter */
+    uint32_t site;          /* layer in lh_site for dropout */
     attention_values attention;
 } tape_entry;
 
+/* The execution of one sequence. */
 typedef struct run {
     lh_ref_model *model;
     const lh_ref_batch *batch;
-    int sequence, layers; /* index of the sequence; repetitions so far */
+    int sequence, layers; /* index of the sequence; repetitions of blocks so far */
     tape_entry *tape;
-    int length, capacity;
-    node **nodes; /* all nodes, for freeing */
+    int length, capacity; /* entries of the tape: used, allocated */
+    node **nodes;         /* all nodes, for freeing */
     int node_count, node_capacity;
     node ***frames; /* all lists of scopes' values, for freeing */
     int frame_count;
