@@ -60,10 +60,10 @@ INLINE void class_grad(const int C, const int classes, const int columns, const 
 INLINE void tied_class_grad(const int C, const int classes, const real *restrict x, const real *restrict g,
                             const real *restrict w_rows, real *restrict dw_rows, real *restrict dx) {
     for (int c = 0; c < C; c += LANES) {
-        vector sum = {0}, x_part = load(x + c);
+        vector sum = {0}, of_token = load(x + c);
         for (int v = 0; v < classes; v++) {
             sum += g[v] * load(w_rows + v * C + c);
-            store(dw_rows + v * C + c, load(dw_rows + v * C + c) + g[v] * x_part);
+            store(dw_rows + v * C + c, load(dw_rows + v * C + c) + g[v] * of_token);
         }
         store(dx + c, sum);
     }

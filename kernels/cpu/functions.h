@@ -262,13 +262,13 @@ INLINE wide wide_exp2(wide y) {
 INLINE vector power_of_size(vector a, vector b) {
     vector size = abs_of(a), y;
     UNROLL
-    for (size_t offset = 0; offset < LH_VECTOR_BYTES; offset += sizeof(narrow)) {
+    for (size_t at = 0; at < LH_VECTOR_BYTES; at += sizeof(narrow)) {
         narrow base, exponent, power;
-        memcpy(&base, (const char *)&size + offset, sizeof base);
-        memcpy(&exponent, (const char *)&b + offset, sizeof exponent);
+        memcpy(&base, (const char *)&size + at, sizeof base);
+        memcpy(&exponent, (const char *)&b + at, sizeof exponent);
         wide log2 = wide_log2(__builtin_convertvector(base, wide));
         power = __builtin_convertvector(wide_exp2(__builtin_convertvector(exponent, wide) * log2), narrow);
-        memcpy((char *)&y + offset, &power, sizeof power);
+        memcpy((char *)&y + at, &power, sizeof power);
     }
     return y;
 }
