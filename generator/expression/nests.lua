@@ -50,6 +50,7 @@ local function make_nest(build, class, found)
   return nest
 end
 
+-- The loop nest that computes the entries of tables of a class.
 function M.make_filling(build, class, tables)
   return make_nest(build, class, { effects = lists.map(tables, function(t)
     return lists.merge(build.target.make_filling(build, t, class), { node = t.value, per_head = t.per_head })
@@ -169,6 +170,7 @@ local function find_used_sums(sums, effects, heads)
   end)
 end
 
+-- The loop nest that propagates the gradients of tables of a class; nil if no table is learned.
 function M.make_gradients(build, class, tables)
   local found = { sums = {}, gathered = {}, effects = {}, parts = {}, scatters = {} }
   for _, t in ipairs(tables) do
@@ -184,6 +186,7 @@ function M.make_gradients(build, class, tables)
   return make_nest(build, class, found)
 end
 
+-- The statements that compute the score of a pair. class: the loop nest, by default "score".
 function M.make_pair(build, score, class)
   local environment = build.target.make_environment(build, class or "score")
   return emit.make_statements(build.state, environment, { { kind = "result", node = score } }).lane

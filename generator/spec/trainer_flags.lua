@@ -1,4 +1,4 @@
--- The flags of a trainer's verb train, read from the tables with which the trainer itself parses.
+-- The flags of a trainer's verb train, read from the tables with which the trainer parses its command line.
 --
 -- Input: the words behind `--`, the repository's root. Output: the problem with them, in the trainer's words, or nil;
 -- flags that name a spec's files. A row of those tables begins a line with {"--name", LH_OPTION_KIND, where, least,

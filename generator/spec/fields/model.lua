@@ -9,7 +9,7 @@ return {
       { name = "encoder", families = { "self" },
         doc = "reads the whole input, then one empty token per output, and answers at the empty tokens" },
       { name = "decoder", families = { "self" },
-        doc = "causal: reads input, separator and target, and predicts the next token at each of them" },
+        doc = "causal: reads input, separator and target, and from the separator on predicts the target's next token" },
       { name = "encoder_decoder", families = { "encoder", "decoder", "cross" },
         doc = "an encoder reads the input; a decoder reads a separator and the target, and attends to the encoder" },
     } },

@@ -1,8 +1,7 @@
 -- Finds constructs of other languages, mostly Python's, in the text of a spec that is not valid Lua.
 --
--- Input: the text of a file that Lua could not parse, or a name that it could not find. Output: mistakes { line, col,
--- what, expected } in the order of the text, or a hint.
--- Invariants: the text never runs; valid Lua gets no hint.
+-- Input: the text of a file that is not valid Lua, or a name in valid Lua that specs do not have. Output: mistakes
+-- { line, col, what, expected } in the order of the text, or a hint. Invariant: the text never runs.
 
 local locate = require("spec.reading.locate")
 local foreign_names = require("spec.hints.foreign_names")

@@ -148,7 +148,8 @@ local function report_unknown_preset(state, section, node, field)
   state.unknown = state.unknown + 1
 end
 
--- The file that a `use` names, and whether it is a whole spec (true) or a preset (false); nil after an error.
+-- The file that a `use` names, and whether it is a whole spec (true) or a preset (false); nil after an error. section:
+-- nil for the `use` of the top level, which names no presets.
 local function open_use(state, file, section, node, field)
   local name = node.value
   local legal = (section and "the name of a preset, or " or "") .. 'a spec file such as "./base.lua"'
@@ -319,6 +320,8 @@ local function find_file(state, main, origin, name)
   return { shown = get_shown_path(state, real, resolve_path(from.relative)), real = real }
 end
 
+-- The state of loading: files by real path (false: unusable), texts by display path, unknown: the number of missing
+-- presets; `finish` adds partial, the set of sections with a missing preset.
 local function make_state(options)
   return { root = paths.resolve(options.root), diagnostics = options.diagnostics, files = {}, texts = {}, unknown = 0,
     budget = sandbox.make_budget() }

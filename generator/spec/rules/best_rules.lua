@@ -31,7 +31,7 @@ local function check_sets(facts, during, report)
   end
 end
 
--- Checks that evaluations during training of a sampled task have training lengths.
+-- Checks that evaluations of a sampled task during training have at least one training length.
 local function check_lengths(resolved, report)
   local during, trained = resolved.eval.during.lengths, lists.to_set(tasks.list_lengths(resolved.train.lengths))
   if not lists.find(tasks.list_lengths(during), function(n) return trained[n] end) then

@@ -14,8 +14,8 @@ M.LARGEST = 1000000000 -- LH_LARGEST_VALUE of runtime/data/datasets/corpus.h
 M.MOST = 4 -- LH_MOST_AXES
 M.NOISE = "noise" -- in eval.by, but not an axis of data: noise that is added to embeddings
 M.LOUDEST = 1e6 -- the largest standard deviation of noise
-M.TRAINED = "trained" -- files have this axis even without a line for it: whether an example is in the training set
-M.FRAME = "frame" -- examples are made for the requested values; no value means the whole range
+M.TRAINED = "trained" -- whether an example is in the training set; files have this axis even if task.axes lacks it
+M.FRAME = "frame" -- examples are made for the requested values, so a spec cannot request all values by `true`
 local IN_FRAME = { digits = true, carry = true } -- axes whose values a frame limits
 
 -- Names that an axis may not have: keys of examples, of lines of eval.jsonl, and of their tables (python/longhand).
