@@ -1,9 +1,10 @@
 -- The Python classes of a network: one for each block, one for each composite with its own folder of tensors (a
 -- feed-forward network, an attention), and one for the network itself.
 --
--- Input: an unfused network (builder.lua); facets: the needs of every attention (pytorch.lua). Output of M.derive:
--- { list, network, renamed, made }: list, classes in the order in which Python defines them; network, the network's
--- class; made, the variables of positions and distances that its forward pass reads, stream -> name. A class:
+-- Input: an unfused network (builder.lua); given, see M.derive. Output of M.derive: { list, network, renamed, made }.
+-- list: the classes in the order in which Python defines them, without network, the network's class. renamed: from
+-- python_names.lua. made: the variables of positions and distances that the network's forward pass reads: { place,
+-- distance, memory_distance }, each stream -> name. A class:
 --   template        the template that writes it
 --   name, about     about: its docstring's text, or false
 --   layer           whether its constructor takes the index of its layer
@@ -11,7 +12,7 @@
 --   arguments       text of its forward pass's arguments
 --   lines           its forward pass
 --   attention       of an attention: the facts for its template; the class then has no modules and lines
--- M.derive stops (lab/stop.lua) with words for a part of the network that has no Python form here.
+-- M.derive ends the command (lab/stop.lua) at a part of the network that has no Python form here; the text names it.
 
 local canonical = require("base.canonical")
 local forward = require("lab.export.forward")
@@ -27,8 +28,10 @@ local M = {}
 
 local INPUT = 1
 
--- A class in the making: besides the fields above, needs (of its attentions), attributes (taken names), dictionaries
--- (of modules, by name), known (expressions by key), is_block, folder (of a composite's tensors), rates (of dropout).
+-- A class in the making: besides the fields above, state (of M.derive), needs (of its attentions: collect_facets in
+-- pytorch.lua), attributes (the set of taken names), dictionaries (of modules, by folder), known (expressions by the
+-- key of their module), is_block, attends (whether it contains an attention or an encoding), folder (of a composite's
+-- tensors, or nil), rates (the number of its dropout rates).
 local Class = {}
 Class.__index = Class
 
@@ -45,7 +48,8 @@ function Class:add_attribute(word, module)
   return "self." .. module.name
 end
 
--- Returns the module at a path in files, such as "up"; "embed.token" is in a dictionary. Each key is added once.
+-- Returns the expression of the module at a path in files, such as "up"; "embed.token" is in a dictionary. The module
+-- is added at the first call with a key. text: the expression that constructs it.
 function Class:add_module(key, path, text)
   if self.known[key] then
     return self.known[key]
@@ -70,7 +74,7 @@ local function format_bias(p)
   return p.bias and "" or ", bias=False"
 end
 
--- Returns the linear modules of a product. Modules of a composite belong to its class, without the folder's name.
+-- Returns the expressions of a product's linear modules. A composite's class adds them without the folder's name.
 function Class:add_linears(p)
   return lists.map(p.tensors, function(path)
     return self:add_module(path, self.folder and path:sub(#self.folder + 2) or path, ("nn.Linear(%s, %s%s)"):format(
@@ -118,7 +122,8 @@ local function name_place(state, what, stream)
   return name
 end
 
--- Returns the expression of a stream's encoded positions. like: a value that has the type of the result.
+-- Returns the expression of a stream's encoded positions. rows: the parameter of a learned table; like: the expression
+-- of a value that has the type of the result.
 function Class:add_position(encoding, rows, stream, like)
   self.needs.positions = self.is_block or nil
   local place = self.is_block and "positions" or name_place(self.state, "place", stream)
@@ -128,7 +133,8 @@ function Class:add_position(encoding, rows, stream, like)
   return ("%s(%s%s)"):format(self:add_table(rows), place, self.state.one_based and " - 1" or "")
 end
 
--- Finishes a class; composites with equal texts share one. It gets the first of the words that names no other class.
+-- Finishes a class and returns it, or an earlier class of a composite or an attention with the same texts. The class is
+-- named after the first of the words (...) that names no other class, otherwise after the last.
 local function add_class(state, class, ...)
   local key = canonical.format({ class.modules, class.lines or {}, class.attention or {}, class.arguments })
   if not class.is_block and state.same[key] then
@@ -161,7 +167,7 @@ local function make_composite_class(state, group, scope_name)
   return add_class(state, class, group.path, scope_name .. "_" .. group.path)
 end
 
--- Possible arguments of a block's forward pass that only attentions need.
+-- Possible arguments of a block's forward pass in addition to values of the network.
 local NEEDS = { "positions", "memory_positions", "distance", "memory_distance", "shared", "memory_shared" }
 
 local function list_needed(class)
@@ -193,7 +199,8 @@ local function add_terms(terms, texts)
   lists.append(terms, lists.map(texts, function(text) return { page = text } end))
 end
 
--- Names the terms of an attention that the file lacks. Terms after the first get the attention's name as a prefix.
+-- Lists the terms of an attention, and in new_terms those that no earlier attention has written. Names what new terms
+-- define; if an earlier term has a name, the class's name becomes a prefix.
 local function name_parts(state, class)
   local attention = class.attention
   attention.terms, attention.new_terms, attention.part = {}, {}, {}

@@ -1,8 +1,10 @@
 -- Composites of a network: groups of its operations that become PyTorch modules of their own.
 --
--- Input: a scope of a network (builder.lua). Output, M.find_groups: operation -> its group:
---   path      the folder of its tensors in files, which is the module's name
---   reads     values from outside; out: its result; last: the operation that gives the result
+-- Input: a scope of a network (builder.lua). Output of M.find_groups: a table with the group of each operation that is
+-- in a group:
+--   path      the folder of the group's tensors in files, which is the module's name
+--   ops       the set of its operations
+--   reads     the values from outside; out: the group's result; last: the operation that gives the result
 --   attention the operation of an attention; nil for other groups
 --   list      of other groups: their operations in order, which all start from one value, `entry`
 
@@ -10,7 +12,7 @@ local lists = require("base.lists")
 
 local M = {}
 
--- value -> the operations that read it, in order; `scope` stands for a reader outside the scope.
+-- Returns the operations that read each value, in order; for the scope's result also `scope`, the reader outside.
 local function find_readers(scope)
   local readers = {}
   for _, op in ipairs(scope.ops) do
@@ -39,6 +41,7 @@ local function group_attention(op, readers)
   return group
 end
 
+-- Returns the folder that all tensors of a product share; nil otherwise.
 local function find_folder(op)
   local folders = lists.map(op.kind == "product" and op.p.tensors or {}, function(path)
     return path:match("^(.*)%.") or false

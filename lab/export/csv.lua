@@ -1,7 +1,9 @@
--- Exports runs and their evaluations as two flat CSV files: runs.csv with a line per run, equal to that of a report;
--- and evaluations.csv with a line per run and condition, and a column for each axis of any evaluation.
+-- Exports runs and their evaluations as two flat CSV files: runs.csv with a line per run, the file that a report also
+-- writes; and evaluations.csv with a line per run and evaluated condition, and a column for each axis of any
+-- evaluation.
 --
--- Input: { project, runs, study, scale, out, say }. Output: an exit code, and a message if it is not 0.
+-- Input: { project, runs, study, scale, out, say }; runs: the folder; out: the output folder or nil. Output: an exit
+-- code, and a message if it is not 0.
 
 local canonical = require("base.canonical")
 local csv = require("lab.study.report.tables.csv")
@@ -16,8 +18,8 @@ local M = {}
 
 local INPUT, ENVIRONMENT = 1, 4
 
-local FRONT = { "id", "digest", "step", "split", "set" }
--- Fields of a row after its axes, and their columns, except that the column of seed is evaluation_seed.
+local FRONT = { "id", "digest", "step", "split", "set" } -- columns before the axes
+-- Columns after the axes, and fields of a row (run_files.lua); only the column of the field seed is evaluation_seed.
 local VALUES = { "examples", "of", "order", "draws", "decoding", "counted", "accuracy", "accuracy_teacher_forced",
   "exact_match", "exact_match_low", "exact_match_high", "ended_early", "not_ended", "loss", "sd_over_draws",
   "sd_over_sequences", "beyond", "trained", "novel", "data", "seed" }
@@ -33,6 +35,7 @@ local function read_lines(run, take)
   end
 end
 
+-- Returns the names of the axes of all evaluations: length first, the others sorted.
 local function list_axes(study)
   local axes = {}
   for _, run in lists.iterate_nested(study.cells, "runs") do

@@ -1,7 +1,8 @@
--- Exports a trained run: the steps from its folder to files for another tool.
+-- The verb `export pytorch`: the steps from the folder of a trained run to a Python file, a checkpoint and logits.
 --
--- Input: { project, run, spec, trainer, out, say, provide }: run: its folder, or a checkpoint in it; spec and trainer
--- are optional. Output: an exit code and, if it is not 0, a message. All files of `out` are written or none.
+-- Input: { project, run, spec, trainer, out, say, provide }. run: the run's folder, or a checkpoint there. spec,
+-- trainer and out may be nil: the spec in run.json, a trainer from provide (lab/verbs.lua), the folder pytorch of the
+-- run. Output: an exit code and, if it is not 0, a message. All files are written or none.
 
 local input = require("base.input")
 local json = require("dkjson")
@@ -19,7 +20,7 @@ local M = {}
 
 local INPUT, ENVIRONMENT = 1, 4
 
--- Returns ascending positions over the whole range from `first` on. Distances are spread in the same way, from 0 on.
+-- Returns `count` ascending positions, spread evenly from `first` to range - 1.
 local function spread_positions(count, first, range)
   local list = {}
   for t = 0, count - 1 do
@@ -28,6 +29,7 @@ local function spread_positions(count, first, range)
   return list
 end
 
+-- Returns `count` ascending distances: 0, and others that are spread evenly from 1 to range - 1.
 local function spread_distances(count, range)
   local list = { 0 }
   for t = 1, count - 1 do
@@ -36,7 +38,7 @@ local function spread_distances(count, range)
   return list
 end
 
--- Returns task lengths for the comparison: the shortest and the longest of training, and twice the longest.
+-- Returns different task lengths for the comparison: the shortest and the longest of training, and twice the longest.
 function M.choose_lengths(resolved)
   local lengths = resolved.train.lengths
   local first = lengths.list and lengths.list[1] or lengths.first
@@ -48,7 +50,8 @@ function M.choose_lengths(resolved)
   return wanted
 end
 
--- Returns an example as a line for `trainer predict`, with sampled positions; nil if the sequence is too long.
+-- Returns an example as an object for `trainer predict`, with positions or distances if the model samples them; nil if
+-- the sequence is too long. outputs: the number of the example's outputs.
 function M.make_request(plan, symbols, outputs)
   local count = #symbols * (plan.computation and plan.computation.all or 1)
     + (plan.readout == "outputs" and outputs or 0)
@@ -64,15 +67,17 @@ function M.make_request(plan, symbols, outputs)
   }
 end
 
--- Returns inputs for a task of dataset files, { input, outputs }: any tokens, among which a probe occurs exactly once.
+-- Returns examples for a task of dataset files, { input, outputs }: input, any symbols, among which a probe occurs
+-- exactly once; outputs, the number of outputs.
 function M.make_data_inputs(plan)
   local probe = plan.readout == "probe" and plan.task.probe
+  local other = probe == 0 and 1 or 0
   local list = {}
   for _, length in ipairs({ 1, 3, plan.task.data.longest // 4 }) do
     local symbols, count = {}, math.max(1, length)
     for i = 1, count do
       symbols[i] = (i * i) % plan.task.input_count
-      symbols[i] = symbols[i] == probe and 0 or symbols[i]
+      symbols[i] = symbols[i] == probe and other or symbols[i]
     end
     symbols[(count + 1) // 2] = probe or symbols[(count + 1) // 2]
     list[#list + 1] = { input = symbols, outputs = plan.readout == "outputs" and 1 + length // 2 or 1 }
@@ -80,7 +85,7 @@ function M.make_data_inputs(plan)
   return list
 end
 
--- Runs a verb of a trainer and returns the decoded lines that it prints. given: text for its stdin.
+-- Runs a trainer and returns the decoded lines that it prints. words: verb and flags; given: text for stdin, or nil.
 local function ask(trainer, words, given)
   local folder = must(ENVIRONMENT, shell.make_temporary_folder())
   must(ENVIRONMENT, write.files(folder, { { path = "input", text = given or "" } }))
@@ -97,6 +102,7 @@ local function ask(trainer, words, given)
   end)
 end
 
+-- Returns examples { input, outputs }, as M.make_data_inputs; those of sampled tasks are from the trainer.
 local function make_inputs(spec, trainer)
   if spec.plan.task.data then
     return M.make_data_inputs(spec.plan)

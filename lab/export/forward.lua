@@ -1,9 +1,9 @@
 -- A forward pass as lines of Python, from a list of expressions.
 --
 -- Input: items { out, reads, text, rank } (operations.lua) and loops over blocks { out, reads, loop } (classes.lua).
--- Output: lines. A value with one reader is written inside the reader's expression, unless the line becomes too long.
--- Other values are variables, named as in the network's description. The stream's value is `h`; the next value of the
--- stream reuses `h` if nothing reads the old value later. External values of blocks keep their names.
+-- Output: lines. A value with one reader is written inside the reader's expression, unless the line becomes too long or
+-- the reader is a loop. Other values are variables, named as in the network's description; but values of the stream's
+-- width are named `h` if nothing reads the old `h` later. Values from outside of a block keep their names.
 
 local lists = require("base.lists")
 local names = require("lab.export.python_names")
@@ -12,6 +12,8 @@ local M = {}
 
 local LINE = 112 -- most characters of a line, without the class's indentation
 
+-- An attempt to write the lines: inner (find_inner), last (the number of the last statement that reads a value), names
+-- (of values), width (of the stream), stream (the value that is `h` now, or nil), variables (taken names).
 local Pass = {}
 Pass.__index = Pass
 
@@ -27,7 +29,8 @@ function Pass:format_item(item)
   end)
 end
 
--- Returns the set of values that are read exactly once: they are written inside their reader's expression.
+-- Returns the items of the values that are written inside their reader's expression, by value: values that are read
+-- exactly once, and not by a loop.
 local function find_inner(items, result)
   local reads, named, inner = { [result] = 1 }, { [result] = true }, {}
   for item, value in lists.iterate_nested(items, "reads") do
@@ -63,7 +66,8 @@ function Pass:note_reads(item, place)
   end
 end
 
--- Returns the variable of a value: `h` if the current `h` is not read after statement i, otherwise `word`.
+-- Returns a variable for a value: `h` if the value has the stream's width, no block reads it from outside, and nothing
+-- reads the current `h` after statement i; otherwise a name made of `word`.
 function Pass:choose_name(value, i, word)
   local free = not self.stream or (self.last[self.stream] or 0) <= i
   if free and value.width.count == self.width and not value.is_external then
@@ -92,12 +96,12 @@ local function add_wrapped(lines, text)
   lines[#lines + 1] = text
 end
 
--- Adds a loop. Its result has the variable of its input, unless that is read after the loop or by every repetition.
+-- Adds a loop, statement i. The result gets the variable of the input x, unless x is read later or by every repetition.
 function Pass:add_loop(item, i, lines)
   local x, loop = item.reads[1], item.loop
   local others = { table.unpack(item.reads, 2) }
-  local name, stays = self.names[x], self.last[x] > i or lists.has(others, x)
-  if stays then
+  local name, is_needed = self.names[x], self.last[x] > i or lists.has(others, x)
+  if is_needed then
     local word = loop.name .. "_output"
     local own = self.stream == x and names.add_variable(self.variables, word)
       or self:choose_name(item.out, i - 1, word) -- a repetition may read `h` after an earlier repetition has changed it

@@ -1,9 +1,10 @@
 -- Operations of a network in Python: the module that each operation calls, and its expression.
 --
 -- Input: an operation of the graph (builder.lua) and the class that contains it (classes.lua), which provides modules.
--- Output of M.make: { out, reads, text, rank }. text(of) returns the expression; the caller's of(i, rank) returns the
--- expression of reads[i], in parentheses if its own rank is lower. A rank is the precedence of an expression's
--- outermost operator. An operation without an equivalent here, or with an unlisted field, stops (stop.lua).
+-- Output of M.make, an item: { out, reads, text, rank }: out, the operation's result; reads, the values that it reads.
+-- text(of) returns the expression; the caller's of(i, rank) returns the expression of reads[i], in parentheses if that
+-- expression's rank is lower. A rank is the precedence of an expression's outermost operator. An operation without an
+-- equivalent here, or with an unlisted field, ends the command (lab/stop.lua).
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -29,7 +30,7 @@ local KNOWN = {
 }
 
 -- Fields that any operation may have: names, and facts that do not change the computation.
-local WORDS = "kind out about scope line role weight name others keep place"
+local COMMON = "kind out about scope line role weight name others keep place"
 
 local FUNCTIONS = {
   relu = "F.relu(%s)",
@@ -49,7 +50,7 @@ local function check(op)
   if not known then
     refuse(op, ("the operation %s (%s)"):format(op.kind, op.out.name))
   end
-  local fields = (" %s %s "):format(known, WORDS)
+  local fields = (" %s %s "):format(known, COMMON)
   for _, field in ipairs(canonical.sort_keys(op)) do
     if op[field] and not fields:find((" %s "):format(field), 1, true) then
       refuse(op, ("%s of the operation %s (%s)"):format(field, op.kind, op.out.name))
@@ -63,7 +64,7 @@ local function make_call(module)
   end
 end
 
-local items = {} -- functions that make the item of an operation, by kind
+local items = {} -- functions that make the item of an operation (without out), by its kind
 
 local function apply_dropout(module, text)
   return module and ("%s(%s)"):format(module, text) or text
@@ -94,10 +95,10 @@ function items.embed(op, class)
 end
 
 function items.place(op, class)
-  local module, typed = op.dropout and class:add_dropout(op.dropout), op.encoding.kind == "sinusoid"
-  local vectors = class:add_position(op.encoding, op.p, op.x.stream, "%s")
-  return { reads = { op.x, typed and op.x or nil }, rank = module and PRIMARY or SUM, text = function(of)
-    return apply_dropout(module, ("%s + %s"):format(of(1, SUM), vectors:format(typed and of(2, 0) or nil)))
+  local module, takes_x = op.dropout and class:add_dropout(op.dropout), op.encoding.kind == "sinusoid"
+  local vectors = class:add_position(op.encoding, op.p, op.x.stream, "%s") -- %s: x, whose type sinusoids get
+  return { reads = { op.x, takes_x and op.x or nil }, rank = module and PRIMARY or SUM, text = function(of)
+    return apply_dropout(module, ("%s + %s"):format(of(1, SUM), vectors:format(takes_x and of(2, 0) or nil)))
   end }
 end
 
@@ -117,7 +118,8 @@ function items.activation(op, class)
   end }
 end
 
--- Whether an operation is a gate over two products without another reader; its expression then contains the products.
+-- Whether an operation is a gate over a product of two tensors that only the gate reads; the gate's expression then
+-- contains the product.
 local function is_gated(op)
   local product = op.kind == "gate" and op.x.op
   return product and product.kind == "product" and #product.p.tensors == 2 and op.x.reads == 1

@@ -1,7 +1,8 @@
 -- The facts of a trained model for its export to PyTorch.
 --
--- Input: a spec from project:plan, its network (project:build_network). Output: M.derive_facts gives the facts for
--- templates/python/model.py.tpl, or nil and the reason why a model cannot be exported. Pure.
+-- Input: a planned spec (project:plan), a trained run, the spec's network (project:build_network). Output of
+-- M.derive_facts: the facts for templates/python/model.py.tpl, or nil and the reason why a model cannot be exported.
+-- Reads and writes no files.
 
 local canonical = require("base.canonical")
 local classes = require("lab.export.classes")
@@ -83,6 +84,7 @@ function M.find_problem(spec)
   end
 end
 
+-- Returns the encoding of positions that blocks add, of the first operation `place`; nil if there is none.
 local function find_block_encoding(net)
   for _, op in lists.iterate_nested(net.scopes, "ops") do
     if op.kind == "place" then
@@ -115,36 +117,37 @@ local function format_positions(place, tokens)
   return ("%s = torch.arange(%s.shape[1], device=%s.device)"):format(place, tokens, tokens)
 end
 
--- Lines for positions and distances: before_layers runs once, in_layers before each layer; and whether they are
--- sampled. positions: the facet; needs: those of all attentions; additive: whether the input gets positions.
+-- Returns facts about positions and distances: lines that make them, before_layers, which run once, and in_layers,
+-- which run before each layer; draws_positions and draws_distances, whether they are sampled; and those of add_draws.
+-- positions: the facet; needs: those of all attentions and blocks; additive: whether the embedding adds positions.
 local function write_places(positions, needs, additive)
   local distance, lines, inner = positions.distance, {}, {}
   local drawn = distance.kind == "drawn" or distance.kind == "clamped"
-  -- in_each: positions are sampled in each layer
   local random, by_sequence = positions.kind ~= "index", positions.kind == "sequence"
   local make = random and "place = draw_positions(tokens, positions)" or format_positions("place", "tokens")
-  local in_each = random and not by_sequence and positions.layer_index ~= "0"
-  local in_layers = needs.positions or needs.distance and not drawn
-  if additive or in_layers and not in_each then
+  local each_layer_samples = random and not by_sequence and positions.layer_index ~= "0"
+  local layers_read = needs.positions or needs.distance and not drawn
+  if additive or layers_read and not each_layer_samples then
     lines[#lines + 1] = make
   end
-  if in_layers and in_each then
+  if layers_read and each_layer_samples then
     inner[#inner + 1] = make
   end
   if needs.distance and drawn then
     table.insert(distance.layer_index == "0" and lines or inner,
       "distance = pair_distances(draw_distances(tokens, distances))")
   elseif needs.distance then
-    table.insert(in_each and inner or lines, "distance = place - place[:, None]")
+    table.insert(each_layer_samples and inner or lines, "distance = place - place[:, None]")
   end
   local facts = { before_layers = lines, in_layers = inner,
-    draws_positions = random and (additive or in_layers) and true or false,
+    draws_positions = random and (additive or layers_read) and true or false,
     draws_distances = needs.distance and drawn or false, by_sequence = by_sequence }
   add_draws(facts, positions)
   return facts
 end
 
--- Lines for positions (token numbers) and distances in a network of two streams. made: variables that it reads.
+-- Returns the facts of write_places for a network of two streams, whose positions are token numbers. made: the
+-- variables that the network's forward pass reads (classes.lua).
 local function write_stream_places(streams, made)
   local lines, distances = {}, {}
   for i, stream in ipairs(streams) do
@@ -167,7 +170,7 @@ local function has_draws(family)
   return family.positions.kind ~= "index" or family.positions.distance.range ~= nil
 end
 
--- Stops if attentions differ in heads or sampled positions.
+-- Ends the export if attentions differ in the number of heads or in sampled positions.
 local function check_equal(attentions)
   for _, op in ipairs(attentions) do
     local first, own = attentions[1].family, op.family
@@ -188,7 +191,8 @@ local function collect_all_facets(formula, attentions)
   return facets
 end
 
--- Adds the numbers that scores read: constants, which the file contains once by name, and numbers that layers share.
+-- Adds the numbers that scores read: facts.constants, which the file contains once for each name, and facts.shared,
+-- parameters that layers share: { path, entries }.
 local function add_numbers(facts, attentions, facets)
   local known, paths = {}, {}
   facts.constants, facts.shared = {}, {}
@@ -214,6 +218,7 @@ end
 
 local LINE = 70 -- most characters of names on a line of sizes
 
+-- Returns lines of Python that define sizes: counts of blocks, heads, widths.
 local function write_sizes(net, attentions)
   local lines, words, values = {}, {}, {}
   local function add(word, value)
@@ -231,7 +236,7 @@ local function write_sizes(net, attentions)
     add("HEADS", attentions[1].family.heads)
   end
   for _, width in ipairs(net.widths) do
-    if not width.asked then -- a width that generated C fills up to whole vectors
+    if not width.asked then -- the width of a product that an attention `asks` for: only generated C has a name for it
       add(width.text, width.count)
     end
   end
@@ -245,6 +250,7 @@ local function write_norms(net)
     or has.rms and "nn.RMSNorm" or false
 end
 
+-- Whether a forward pass of one of the classes contains a word.
 local function uses_word(list, word)
   return lists.any(list, function(class)
     return lists.any(class.lines or {}, function(line) return line:find(word, 1, true) ~= nil end)

@@ -1,15 +1,16 @@
 -- Masks of a plan, pair by pair, and as a picture: the output of `plan --mask`.
 --
--- Input: an attention of a plan (encoding_facets.lua), its queries and keys; or a plan. Output of M.list_cells: for
--- each head { rows }, by query the values that it adds to the scores of keys, false if hidden; if heads are equal, one
--- head represents all. Output of M.draw: the text of an SVG at the longest lengths of training, up to 400 tokens.
+-- Input of M.list_cells: an attention of a plan (encoding_facets.lua), the numbers of queries T and of keys S. Output:
+-- a list with the rows of each head, or of one head if all heads are equal; a row has, for each key, the value that the
+-- head adds to the score, or false if the key is hidden. Input of M.draw: a plan. Output: the text of an SVG at the
+-- longest lengths of training, up to 400 tokens. Queries, keys and heads are numbered from 0.
 
 local lists = require("base.lists")
 local pages = require("facets.pages")
 
 local M = {}
 
--- Whether query i sees key j of S keys, by the kind of mask.
+-- Functions by the kind of mask: whether query i sees key j of S keys.
 local sees = {
   none = function() return true end,
   causal = function(mask, i, j) return j <= i + mask.right end,
@@ -19,6 +20,8 @@ local sees = {
   end,
 }
 
+-- Returns the largest value of a head's lines through query i and key j, 0 in an open corner; false if there is
+-- neither. head: an item of mask.heads (facets/lines.lua).
 local function find_line_value(mask, head, i, j, S)
   local value = false
   if mask.causal and j > i then
@@ -34,7 +37,8 @@ local function find_line_value(mask, head, i, j, S)
   return value
 end
 
--- Makes a row of values. A query for which every key is hidden sees all keys, in causal attention up to its own token.
+-- Makes a row from value(key). A query for which every key is hidden sees all keys; in a causal mask of lines, those up
+-- to its own token.
 local function make_row(mask, i, S, value)
   local row, open = {}, false
   for j = 0, S - 1 do
@@ -65,7 +69,7 @@ function M.list_cells(family, T, S)
   return heads
 end
 
-local MARGIN, TITLE, GAP = 12, 22, 14
+local MARGIN, TITLE, GAP = 12, 22, 14 -- pixels; TITLE: height of the line above a panel
 local WIDEST, LARGEST = 240, 16 -- pixels of a panel's width, and of a cell, at most
 local LONGEST = 400 -- the largest number of queries, and of keys, in a picture
 
@@ -90,6 +94,7 @@ local function draw_rectangle(x, y, width, height, fill)
   return ('<rect x="%d" y="%d" width="%d" height="%d" fill="%s"/>'):format(x, y, width, height, fill)
 end
 
+-- Adds a row's rectangles to the list `out`. at: the row's corner in pixels; cell: pixels; range: of all heads' values.
 local function add_row(out, row, at, cell, range)
   local from = 1
   while from <= #row do
@@ -114,6 +119,7 @@ local function add_panel(out, title, rows, x, y, cell, range)
   out[#out + 1] = ('<rect x="%d" y="%d" width="%d" height="%d" fill="none" stroke="#888"/>'):format(x, y, width, height)
 end
 
+-- Adds the panels of an attention's heads. Returns their width and height in pixels.
 local function add_attention(out, family, y, T, S)
   local heads = M.list_cells(family, T, S)
   local cell = math.max(1, math.min(LARGEST, WIDEST // math.max(T, S)))
@@ -126,7 +132,7 @@ local function add_attention(out, family, y, T, S)
   return #heads * step - GAP, TITLE + T * cell
 end
 
--- Draws queries down, keys right; hidden keys are white.
+-- Draws queries from top to bottom, keys from left to right; hidden keys are white.
 function M.draw(plan)
   local out, y, widest = {}, MARGIN, 0
   for _, family in ipairs(plan.attentions) do

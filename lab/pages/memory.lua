@@ -5,9 +5,12 @@
 -- tables_bytes of the generated code count them (templates/cpu/workspace.tpl and its includes, behind_end.tpl,
 -- parts/position_tables.tpl); tests/unit/test_random.c and test_parity.c compare the two.
 -- Output of M.derive, which computes it once for a plan:
---   vector_bytes    bytes of all parameters; shared_bytes, tables_bytes of all threads; workspace_bytes of each thread,
---                   at the widest level; memory_bytes of a process that trains with M.THREADS
---   largest_block   { bytes, size, sequences }: the block for which a workspace has space
+--   vector_bytes    bytes of all parameters, with padding
+--   shared_bytes    bytes that all threads share: packed weights, sampled positions
+--   tables_bytes    bytes of the tables of positions, which all threads share
+--   workspace_bytes bytes of one thread's workspace at the widest level
+--   memory_bytes    bytes of a process that trains with M.THREADS
+--   largest_block   { bytes, size, sequences }: the block of training with the largest workspace
 -- The operations of plan.passes get kept_bytes and scratch_bytes: bytes of the buffers whose first writer is the
 -- operation, in a thread's largest block, over all repetitions.
 
@@ -32,7 +35,7 @@ local function count_taken(bytes)
   return round_up(bytes, CACHE_LINE)
 end
 
--- Returns the rows of a product's tile at a level, which tuning may have chosen.
+-- Returns the number of rows of a product's tile at a level, a default or a value that tuning has found.
 local function find_tile_rows(plan, level)
   local tuned = lists.find(plan.tuned, function(each) return each.name == level.name end)
   return lists.any(tuned.choices, function(choice)
@@ -40,8 +43,10 @@ local function find_tile_rows(plan, level)
   end)
 end
 
--- Returns sizes that depend on the level: real (bytes of a number), lanes and vector (lanes and bytes of a vector),
--- tile_rows (of a product), vocabulary (rows, or 0), keys(family) (whose gradients are summed together).
+-- Returns sizes and functions, also for the function count_bytes of facets. real: bytes of a number; width: of the
+-- model; vector, lanes: bytes and numbers of a vector register; tile_rows: rows of a product's tile; vocabulary: rows
+-- of buffers with a row for each symbol, or 0; keys(family): the number of keys whose gradients are summed together;
+-- taken(bytes): see count_taken; reals(count): count_taken of the bytes of count numbers.
 local function derive_sizes(plan, level)
   level = level or levels[1]
   local real = plan.real_bytes
@@ -58,16 +63,17 @@ local function derive_sizes(plan, level)
   return sizes
 end
 
+-- Returns the numbers of queries and keys of a family in sequences of this size.
 local function get_sides(family, size)
   return size[family.queries.stream + 1], size[family.keys.stream + 1]
 end
 
--- Elements of the weights of a group of queries in one head: kept.tpl, scratch.tpl.
+-- Numbers in the weights of a group of `lanes` queries in one head: kept.tpl, scratch.tpl.
 local function count_weights(family, sizes, keys)
   return round_up(keys, sizes.keys(family)) * sizes.lanes
 end
 
--- Whether the backward pass recomputes the weights of a family.
+-- Whether the backward pass recomputes a family's weights in sequences of so many tokens.
 local function recomputes(family, tokens)
   return family.recomputed and (family.recomputed.always or tokens * tokens > family.recomputed.pairs)
 end
@@ -108,7 +114,8 @@ local function count_scratch(family, sizes, queries, keys)
   return rows + sizes.reals(dlogits) + rotated + keep
 end
 
--- Memory of a family's facets for T queries and S keys: sums (sums.tpl), memory behind structs, and random positions.
+-- Bytes of a family's facets for T queries and S keys. what: "sums" (sums.tpl), "draws" (sampled positions), or
+-- "behind" (tables that lie behind the packed weights).
 local function count_facets(family, sizes, what, T, S)
   return lists.sum(pages.collect("count_bytes", family, sizes, T, S), function(part) return part[what] or 0 end)
 end
@@ -126,8 +133,9 @@ local function count_buffer(buffer, sizes, tokens)
   return count_taken(rows * buffer.channels + sizes.vector) -- a mask: form "keep"
 end
 
--- All buffers in the workspace of some sequences in training: { name, block, kept, bytes }; block: the block whose
--- repetitions have a buffer each; bytes: of all these buffers together.
+-- All buffers in the workspace of some sequences in training: { name, block, kept, bytes }. block: the name of the
+-- block whose repetitions have a buffer each; nil: there is one buffer. bytes: of all repetitions. kept: whether the
+-- backward pass reads the buffer; false or nil: it does not.
 function M.list_buffers(plan, size, sequences, level)
   local sizes, list = derive_sizes(plan, level), {}
   local function add(name, bytes, kept, block)
@@ -151,8 +159,8 @@ function M.list_buffers(plan, size, sequences, level)
     local sums = count_facets(family, sizes, "sums", T, S)
     add(family.name .. "_scratch", count_scratch(family, sizes, T, S) + sums, false)
   end
-  local of_first = plan.sequence_scratch -- memory of the first stream
-  local scratch = count_taken(of_first and of_first.count * INTEGER or 0)
+  local integers = plan.sequence_scratch and plan.sequence_scratch.count or 0 -- counted with the first stream
+  local scratch = count_taken(integers * INTEGER)
   for i, stream in ipairs(plan.streams) do
     if stream.by_sequence then
       add(stream.name .. "_position", count_taken(sequences * size[i] * INTEGER) + scratch, false)
@@ -182,8 +190,9 @@ local function find_last_kept(plan, longest)
   end)
 end
 
--- Finds the largest workspace over the sizes of training: { bytes, size, sequences }. Among blocks with the same number
--- of sequences, the block of the longest has the largest workspace, unless weights of long sequences are recomputed.
+-- Finds the largest workspace over all sizes of training, ascending: { bytes, size, sequences }. Among blocks with the
+-- same number of sequences, the block of the longest sequences has the largest workspace, unless weights of long
+-- sequences are recomputed.
 function M.find_largest_workspace(plan, all, level)
   local most, longest = { bytes = 0 }, 0
   local function consider(size, sequences)
@@ -208,7 +217,8 @@ function M.find_largest_workspace(plan, all, level)
   return most
 end
 
--- Returns the bytes of packed weights (the output's included), of draws, and of the tables behind these.
+-- Returns the bytes that threads share: packed weights (the output's included), sampled positions, and the tables
+-- behind these.
 function M.count_shared(plan, size, level)
   local sizes = derive_sizes(plan, level)
   local reals, bytes, behind = plan.width * plan.class_columns, 0, 0
@@ -226,6 +236,7 @@ function M.count_shared(plan, size, level)
   return plan.last_behind and count_taken(bytes) + behind or bytes
 end
 
+-- Returns the bytes of the tables of positions. size: the longest sequences.
 function M.count_tables(plan, size)
   local rows, channels = math.max(table.unpack(size)), plan.sinusoids and plan.width or 0
   channels = channels + (plan.additive.member == "place" and plan.width or 0)
@@ -257,7 +268,7 @@ function M.count_process(plan, bytes, threads)
     + round_allocation(bytes.tables_bytes) + threads * (vector + round_allocation(bytes.workspace_bytes)) + checkpoint
 end
 
--- Returns sizes of sequences, among them that of the largest block; for dataset files all sizes up to the longest.
+-- Returns the sizes of training sequences; for dataset files one size for each number of tokens up to the most.
 local function list_sizes(plan)
   local longest = plan.training_sizes[1]
   if not plan.task.data then
@@ -270,6 +281,7 @@ local function list_sizes(plan)
   return list
 end
 
+-- Sets kept_bytes and scratch_bytes of the operations of plan.passes, for a block { size, sequences }.
 local function add_bytes(plan, block)
   local kept, scratch = {}, {}
   for _, buffer in ipairs(M.list_buffers(plan, block.size, block.sequences)) do

@@ -15,7 +15,8 @@ function M.format_count(n)
   return (tostring(n):reverse():gsub("(%d%d%d)", "%1,"):gsub(",$", ""):reverse())
 end
 
--- Returns "block, 5 times"; with loops over the same parameters "block, 5 times, 3 loops".
+-- Returns the title of scope number i: "the network" for 1; "block, 5 times"; with loops over the same parameters
+-- "block, 5 times, 3 loops".
 local function format_title(scope, i)
   local loops = scope.times // scope.count
   return i == 1 and "the network" or ("%s, %s"):format(scope.name, wording.count(scope.count, "time"))
@@ -35,7 +36,7 @@ local function make_row(operation)
 end
 
 local HEADS = { "", "", "parameters", "kept kB", "scratch kB", "GFLOP", "" }
-local TO_THE_LEFT = { true, true, [7] = true } -- columns
+local TO_THE_LEFT = { true, true, [7] = true } -- columns whose text is aligned on the left
 local ABOUT = "network     operations of a step, with GFLOP. Memory of one thread for %s of %s. kept: stored for\n"
   .. "            the backward pass by all repetitions; scratch: reused, listed where it is first written"
 
@@ -75,7 +76,7 @@ end
 -- Returns the table of operations as data: bytes and flops of all `times` repetitions, parameters of one copy.
 function M.list_operations(plan)
   local list = {}
-  memory.derive(plan)
+  memory.derive(plan) -- sets kept_bytes and scratch_bytes
   for i, scope in ipairs(plan.passes) do
     for _, pass in ipairs({ "forward", "backward" }) do
       for _, operation in ipairs(scope[pass]) do
@@ -93,7 +94,7 @@ local function format_node(id, label, look)
   return ('    "%s" [label="%s"%s];'):format(id, label, look and ", " .. look or "")
 end
 
-local KEPT = "style=filled, fillcolor=lightgrey" -- values that the backward pass reads
+local KEPT = "style=filled, fillcolor=lightgrey" -- an operation whose result the backward pass reads
 
 local function draw_scope(lines, scope, prefix)
   for j, operation in ipairs(scope.operations) do

@@ -1,6 +1,6 @@
 -- A plan for users: the verb `plan`, which shows a plan as a page, as JSON, or its network or masks as a picture.
 --
--- Input: a plan. Output: text, or a table for the JSON encoder. This module makes no choice itself.
+-- Input: a plan. Output: text, or a table for the JSON encoder; M.run prints it or writes a picture.
 
 local choices = require("plan.pages.choices")
 local describe = require("plan.pages.describe")
@@ -18,7 +18,7 @@ local M = {}
 
 local format_count = network_page.format_count
 
--- Returns the machine's choices that change no bit, by level; levels with equal choices share an entry.
+-- Returns the choices that change no bit, { what, value, why }; levels with equal choices and reasons share an entry.
 local function list_tuned_choices(plan)
   local list = {}
   for i, choice in ipairs(plan.tuned[1].choices) do
@@ -46,6 +46,7 @@ function M.make_json(plan)
   }
 end
 
+-- The order of fields in the JSON, in all its objects.
 M.JSON_ORDER = {
   "id", "digest", "parameters", "frozen", "flops_per_step", "memory_bytes", "validation", "tensors", "operations",
   "choices", "block", "count", "times", "pass", "name", "what", "reads", "shape", "offset", "kept_bytes",
@@ -99,8 +100,8 @@ local function add_encodings(plan, lines)
   end
 end
 
--- Returns how often training meets each position or distance of a range on average, for the range where this is least;
--- nil without random positions, or if a file determines the lengths.
+-- Returns how often training meets each position or distance of a range on average, for the range where this number is
+-- least; nil without sampled positions, without a number of steps, or if a file determines the lengths.
 local function count_visits(plan)
   local train, least = plan.resolved.train, nil
   if not train.steps or plan.task.data then
@@ -146,7 +147,8 @@ function M.format_page(plan)
   if visits then
     chosen[#chosen + 1] = { what = "visits of a position", value = visits < 10 and string.format("%.2g", visits)
       or format_count(math.floor(visits + 0.5)),
-      why = "in training, per draw: steps times mean tokens, divided by the range" }
+      why = "in training: steps (times the batch, if each sequence has positions of its own) times mean tokens, "
+        .. "divided by the range" }
   end
   lists.append(lines, { "", "choices" })
   local width = math.max(table.unpack(lists.map(chosen, function(c) return #tostring(c.value) end)))
