@@ -1,7 +1,7 @@
 -- The demo: two small encoders learn to sort on short sequences and are tested on long ones.
 --
--- Input: { project, say, provide, steps }: say prints a line, provide builds a run and returns its folder. Output: an
--- exit code; the runs, a table and a plot are in runs/demo. The seed is fixed, so that results are bit-identical.
+-- Input: { project, say, provide, steps }: the first three as in lab/verbs.lua; steps of each run, or nil. Output: an
+-- exit code; the runs, a table and a plot are in runs/demo. The seed is fixed: equal numbers of steps give equal bits.
 
 local estimate = require("lab.study.run.estimate")
 local colours = require("lab.study.report.figures.colours")
@@ -21,26 +21,27 @@ local M = {}
 local must = stop.must
 
 local OUT = "runs/demo"
-local TRAINED_TO = 40
+local TRAINED_TO = 40 -- the longest training length
 local RUNS = {
   { id = "bucket_sort_sinusoid", title = "sinusoid", encoding = "sincos" },
   { id = "bucket_sort_rand_sinusoid", title = "randomized sinusoid", encoding = "rand-sincos" },
 }
 local BUDGET_SECONDS = 300
 local FEWEST_STEPS = 300 -- with fewer steps the models learn too little
-local LEARNED = 0.1 -- least distance above the majority baseline that shows learning of the order
+local LEARNED = 0.1 -- accuracy above the majority baseline that shows that the model has learned to sort
 
--- Returns the mean of accuracy (field 2) or loss (field 3) over the evaluated lengths from..to.
+-- Returns the mean of accuracy (field 2) or loss (field 3) over the evaluated lengths from..to of run.points.
 local function compute_mean(run, field, from, to)
   return statistics.mean(lists.map(run.points, function(point)
     return point[1] >= from and point[1] <= to and point[field] or nil
   end))
 end
 
--- Returns the number of steps that fits the time, and the expected time, evaluation included.
+-- Returns the number of steps of each run, fewer than `wanted` if the demo would take too long and the user named no
+-- number; and the expected seconds. rate: steps per second.
 local function decide_steps(options, rate, wanted)
   local function estimate_seconds(steps)
-    return #RUNS * steps / rate * 1.15 + 10
+    return #RUNS * steps / rate * 1.15 + 10 -- 15% and 10 seconds more for evaluations and pictures
   end
   if options.steps or estimate_seconds(wanted) <= BUDGET_SECONDS then
     return wanted, estimate_seconds(wanted)
@@ -54,6 +55,7 @@ local function format_percent(value)
   return value and ("%5.1f%%"):format(100 * value) or "     -"
 end
 
+-- Returns the lines of a table with a row for each evaluated length. chance, baseline: shares that need no learning.
 local function make_table(chance, baseline)
   local function format_line(name, first, second, cell)
     return ("%-14s %8s %10s"):format(name, first, second) .. table.concat(lists.map(RUNS, function(run)
@@ -74,6 +76,7 @@ local function make_table(chance, baseline)
   return lines
 end
 
+-- Builds the trainers and sets dir (the trainer's folder), plan and lengths (in words) of each run.
 local function build_all(options)
   for i, run in ipairs(RUNS) do
     options.say(("[%d/%d] %s: generate and compile"):format(i, #RUNS, run.id))
@@ -87,7 +90,7 @@ local function build_all(options)
   end
 end
 
--- Trains one run from the start; files of an earlier demo are deleted first.
+-- Trains one run from the start, after the files of an earlier demo are deleted. Sets run.points.
 local function train(run, steps, options)
   write.remove_tree(("%s/%s"):format(OUT, run.id))
   local code = shell.run({ run.dir .. "/trainer", "train", "--steps", steps, "--seed", 1, "--out", OUT })
@@ -133,7 +136,7 @@ local function choose_steps(options)
   return steps
 end
 
--- Describes the failure of the first run beyond the training lengths; loss and accuracy are means over these lengths.
+-- Describes the failure of the first run beyond the training lengths. loss, accuracy: means over the longer lengths.
 local function describe_failure(loss, accuracy, task, classes)
   local text = ("Beyond %d tokens, plain sinusoids give the model positions that never occurred in training."):format(
     TRAINED_TO)
@@ -148,7 +151,8 @@ local function describe_failure(loss, accuracy, task, classes)
   return text
 end
 
--- Returns the conclusion from the table, as text. trained: runs with points; the first run has plain sinusoids.
+-- Returns the conclusion from the table, as text. trained: two runs with points, plain sinusoids before random ones;
+-- task: { chance, baseline (or nil) }, shares; classes: the number of symbols that a model chooses from.
 function M.format_conclusion(trained, task, classes, steps)
   local plain, random = trained[1], trained[2]
   local learned = compute_mean(plain, 2, 1, TRAINED_TO)

@@ -1,7 +1,8 @@
 -- Selection of cells of a study: STUDY:CELL,CELL and --only AXIS=VALUE.
 --
--- Input: words of the command line; the axes of a study as study.lua reads them. Output: a choice, { cells = ids or
--- nil, only = { { axis, names, word (of the command line) } } }; or nil and a message. Pure.
+-- Input: words of the command line; the axes of a study as study.lua reads them; d, the diagnostics that get errors.
+-- Output: a choice, { cells = a list of ids, only = { { axis, names, word (the text after --only) } } }, each nil if
+-- the command line has none; or nil and a message. Pure.
 
 local lists = require("base.lists")
 local nearest = require("base.nearest")
@@ -20,8 +21,8 @@ local function split_items(text)
   return lists.find_all(text .. ",", "([^,]*),")
 end
 
--- Reads words that name one study or cells of it: { study, scale, cells }; or nil and a message. A word for which
--- is_file(word) is true is a path, which may contain a colon.
+-- Reads words that name one study or cells of it: { study, scale, cells }, scale and cells nil if no word has them; or
+-- nil and a message. A word for which is_file(word) is true is a path, which may contain a colon.
 function M.parse_words(words, is_file)
   local whole
   for _, word in ipairs(words) do
@@ -59,7 +60,8 @@ local function refuse_unknown(d, one, name, kind, legal)
     expected = table.concat(legal, ", "), hint = nearest.make_hint(name, legal, "%s") })
 end
 
--- Returns the selected values of each axis: { <axis> = { <value> = true } }. Several choices on one axis add up.
+-- Returns the selected values of each axis in `only`: { <axis> = { <value> = true } }. Several items on one axis add
+-- up.
 local function select_values(only, axes, d)
   local by_name, selected = {}, {}
   for _, axis in ipairs(axes) do
@@ -91,13 +93,14 @@ function M.make_filter(choice, axes, d)
   end
 end
 
--- Returns the words of a command line that make this choice.
+-- Returns the words of a command line that make this choice. study: the word for the whole study.
 function M.make_words(choice, study)
   return lists.append({ study .. (choice.cells and ":" .. table.concat(choice.cells, ",") or "") },
     lists.collect(choice.only or {}, function(one) return { "--only", one.word } end))
 end
 
--- Reports unknown cells and an empty selection. ids: of all cells; scales: their names; count: of selected cells.
+-- Reports unknown cells and an empty selection. study: { path, scales (names) }; ids: those of all cells; count: the
+-- number of selected cells.
 function M.check(choice, study, ids, count, d)
   for _, id in ipairs(choice.cells or {}) do
     if not lists.has(ids, id) then

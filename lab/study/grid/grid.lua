@@ -1,18 +1,23 @@
 -- A study as cells: for each point of its grid the plan of one spec, and the runs over seeds and learning rates.
 --
--- Input: a project, the name of a file in spec/studies or a path, { scale, set, out, reading, choice, given }. Output:
---     { name, title, path, scale, set, report, scored, axes = { { name, values = { names } } },
---       warnings, ids (of all cells),
---       cells = { { key = { <axis> = <value> }, id, spec, learning_rates, seeds, stage, source,
---                   lost, data, runs = { { seed, learning_rate, dir, others } } } } } or nil and the errors as
--- text. spec: the result of project:plan for a spec file. dir: the folder of a run, below the folder of all runs. data:
--- the file that the cell is trained on, { shown, digest }; others: runs that were trained on other files; both as in
--- run_folders.lua. stage: the name of the cell's stage, if any. source, in a cell that uses another cell's run: { id,
--- cell, run, verb, options, file }: the other cell, the folder of its run, and the spec that the verb makes from the
--- run; run and file are nil if the other cell itself waits. Until the file exists, the cell waits: it has no spec, and
--- its runs have no dir. choice: the selected cells (chosen_cells.lua); nil: all. given: the text of a study from flags
--- (requested_study.lua). reading: only existing runs matter; a missing initial checkpoint is then no error, but a text
--- in the cell's `lost`, and the cell waits. Reads files, writes none.
+-- Input: a project, the name of a file in spec/studies or a path, { scale, set, out, reading, choice, given }. out: the
+-- folder of all runs; choice: the selected cells (chosen_cells.lua), nil: all; given: the text of a study from flags
+-- (requested_study.lua); reading: only existing runs matter. Output: nil and the errors as text; or { name, title,
+-- path, scale, set, report, scored, axes = { { name, values = { names } } }, warnings, ids (of all cells), cells (the
+-- selected ones) }. A cell:
+--   key             { <axis> = <value> }; id: the cell's name
+--   spec            the planned spec, as from project:plan; nil while the cell waits
+--   learning_rates  { false } if they are those of a spec that the cell waits for; seeds
+--   runs            { seed, learning_rate, dir, others }: dir, the run's folder, relative to the folder of all runs;
+-- nil
+--                   while the cell waits; others, runs that were trained on other files (run_folders.lua)
+--   data            the file that the cell is trained on, { shown, digest } (run_folders.lua), or nil
+--   stage           the name of the cell's stage, or nil
+--   source          nil, or { id, cell, run, verb, options, file }: the cell waits until the spec `file` exists, which
+--                   the verb makes from `run`, the folder of the only run of another cell (id, cell); run and file are
+--                   nil while that cell waits
+--   lost            if `reading`, a text on a missing initial checkpoint, for which the cell waits
+-- Reads files, writes none.
 
 local canonical = require("base.canonical")
 local choice = require("lab.study.grid.chosen_cells")
@@ -45,7 +50,8 @@ function M.format_shortest(x)
   end
 end
 
--- Returns the flags of a trainer for a part of a cell's runs, { learning_rates, seeds = { first, last } }.
+-- Returns the flags of a trainer for runs of a cell. part: { learning_rates, seeds = { first, last } }; device: the
+-- text of --device.
 function M.make_flags(part, device)
   return { "--seeds", ("%d:%d"):format(table.unpack(part.seeds)), "--learning-rate",
     table.concat(lists.map(part.learning_rates, M.format_shortest), ","), "--device", device }
@@ -55,7 +61,8 @@ local function is_file(path)
   return lfs.attributes(path, "mode") == "file"
 end
 
--- Finds the file of a study: a path, the name of a file in spec/studies, or of a file from flags in the runs' folder.
+-- Returns the path of a study's file: argument is a path, or the name of a file in spec/studies, or of a file in `out`,
+-- the folder of runs, that flags have made. Returns nil after an error.
 local function find(project, argument, out, d)
   local path = project:path("spec/studies/" .. argument .. ".lua")
   local from_flags = ("%s/%s.lua"):format(out, argument)
@@ -73,12 +80,13 @@ local function find(project, argument, out, d)
       project:list_names("spec/studies", ".lua"), "%s") })
 end
 
--- Whether a point of the grid has, for each of its values, partners that its `with` allows.
+-- Whether each value of a point of the grid allows the point's other values: `with` (study.lua).
 local function is_combination(axes, point)
   return not lists.any(point, function(value) return not nodes.has_values(axes, point, value.with or {}) end)
 end
 
--- Returns the points of the grid, lists of values, without excluded combinations; the last axis varies fastest.
+-- Returns the points of the grid, lists with a value of each axis, without excluded combinations. The last axis varies
+-- fastest.
 local function list_points(axes)
   local list = { {} }
   for _, axis in ipairs(axes) do
@@ -89,8 +97,8 @@ local function list_points(axes)
   return lists.filter(list, function(point) return is_combination(axes, point) end)
 end
 
--- Returns a cell's id from its values' names. After a prefix, the axis' name precedes a number, as in sort_width_64,
--- unless the id would be too long. Else the first axis' name precedes values such as 16 and 0.5.
+-- Returns a cell's id from the names of its values. With a prefix, an axis' name precedes each number, as in
+-- sort_width_64, unless the id would be too long. If the id is not valid, such as 16, the first axis' name precedes it.
 local function make_id(study, point)
   local function join(first, is_long)
     return table.concat(lists.join(first, lists.map(point, function(value, i)
@@ -102,7 +110,7 @@ local function make_id(study, point)
   return lists.find(ids, load_module.is_id) or join({ (study.axes[1].name:gsub("[^%w]", "_")) })
 end
 
--- Returns the learning rates or seeds of the last value of a point that has its own; nil if none has.
+-- Returns the learning rates or seeds (name) of the last value of a point that sets them; nil if no value does.
 local function find_own(point, name)
   local own = lists.map(point, function(value) return value[name] end)
   return own[#own]
@@ -114,7 +122,7 @@ local function find_data(spec)
   return file and { shown = file.shown, digest = file_digest.compute(file.real) } or nil
 end
 
--- Returns the runs of a cell. Runs of a cell without a spec have no known folder yet.
+-- Returns the runs of a cell, without dir if the cell has no spec yet.
 local function make_runs(work, cell)
   local runs, plan = {}, cell.spec and cell.id .. "/" .. cell.spec.plan.digest
   for _, rate in ipairs(cell.learning_rates) do
@@ -186,14 +194,15 @@ local function find_source(work, stage, point, id)
   return source
 end
 
--- Returns the initial checkpoint of a spec as shown in messages, if it does not exist; otherwise nil.
+-- Returns the path of a spec's initial checkpoint for messages, if the checkpoint does not exist; otherwise nil.
 local function find_lost_init(loaded)
   local node = loaded.tree.fields.init
   local place = node and type(node.value) == "string" and loaded.place(node.origin, node.value)
   return place and not is_file(place.real) and place.shown or nil
 end
 
--- Returns the planned spec of a cell, nil while it waits; whether an error occurred; and the missing file.
+-- Returns the planned spec of a cell, nil while the cell waits; whether an error occurred; and, if the initial
+-- checkpoint is missing, a text on that, for `lost`.
 local function plan_spec(work, point, id, source)
   local study, d = work.study, work.diagnostics
   local name = ("%s:%s%s"):format(study.shown, work.scale and work.scale .. ":" or "", id)
@@ -287,7 +296,8 @@ local function make_cells(work)
   return cells
 end
 
--- Expands a study; options are those of the head of this file; out: the folder of all runs, by default runs.
+-- Expands a study: see the head of this file. argument: a name or a path; options.out: the folder of all runs, by
+-- default runs.
 function M.expand(project, argument, options)
   options = options or {}
   local d, out = diagnostics.new(), options.out or "runs"

@@ -1,7 +1,8 @@
 -- Reads nodes of a study's file (tables, lists, names of values, seeds) and reports invalid nodes.
 --
--- Input: a context { diagnostics }, nodes (tree.lua) with the paths of their fields. Output: the contents of nodes;
--- after an error, which is added to the diagnostics, a value with which the caller can continue.
+-- Input: a context { diagnostics }, a node (spec/reading/tree.lua), and `path`, the place of the node in the file, such
+-- as axes[1].name. `expected`: words for messages. Output: the contents of the node; after an error, which is added to
+-- the diagnostics, a value with which the caller can continue.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -23,7 +24,7 @@ function M.show(node)
   return node.fields and "a table" or diagnostics.show(node.value)
 end
 
--- Reports items without a name, and fields that are not in `legal`.
+-- Reports an item without a name, and fields whose names are not in the list `legal`.
 function M.check_fields(context, node, path, legal)
   if #node.items > 0 then
     M.report(context, node.items[1], locate.join(path, 1), "a value without a name", "name = value")
@@ -73,7 +74,7 @@ function M.get_name(value)
   return type(value) == "number" and canonical.format(value) or value
 end
 
--- Returns those of the values { name } whose names a node lists.
+-- Returns those of the values, a list of { name, ... }, whose names a node lists.
 function M.pick(context, values, node, path)
   local names, picked = lists.get_names(values), {}
   for i, item in ipairs(M.read_items(context, node, path, "a list of names")) do
@@ -87,7 +88,8 @@ function M.pick(context, values, node, path)
   return picked
 end
 
--- Reads values by axis, { <axis> = { <value> = true } }. owner: the node that must contain this node.
+-- Reads values by axis, { <axis> = { <value> = true } }. owner: nil, or the node in which a missing node (nil) is
+-- reported.
 function M.read_cells(context, axes, node, path, owner)
   local expected, cells = "{ <axis> = { names of its values } }", {}
   if not node then
@@ -104,7 +106,7 @@ function M.read_cells(context, axes, node, path, owner)
   return cells
 end
 
--- Returns the seeds from first to last as a list; an empty list after an error.
+-- Returns the seeds from `first` to `last` of a node { first, last } as a list; an empty list after an error.
 function M.read_seeds(context, node, path)
   local expected = ("{ first, last }, both included, integers from 0 to %d, at most %d seeds"):format(LARGEST_SEED,
     MOST_RUNS)
@@ -143,6 +145,7 @@ function M.has_values(axes, point, values)
   return true
 end
 
+-- Returns the content of a node as plain data.
 function M.to_plain(node)
   if not tree.is_table(node) then
     return node.value

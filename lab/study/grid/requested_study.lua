@@ -24,6 +24,10 @@ local write = require("base.write")
 
 local M = {}
 
+-- The functions that write a study share `work`: { axes, folder (of runs), spec_folder, root (of the repository), seeds
+-- and rates (the flags as texts, or nil), refuse(flag, what, expected, hint), last_lines (of the study) }. An axis:
+-- { field, flag, names (the set of its values' names), lines (of the study, one for each value), name }.
+
 local INPUT = 1
 local MOST_VALUES = 4096
 local LONGEST_NAME = 120
@@ -78,7 +82,7 @@ local function make_name(value, text)
   return (word:lower():gsub("[^a-z0-9_.]+", "-"):gsub("^[-_.]+", ""):gsub("%-+$", ""))
 end
 
--- Makes the path of a file that a spec names relative to the folder of runs; other values stay unchanged.
+-- Returns the value of a field for a file in the folder of runs: a relative path of a file is changed.
 local function move_path(work, field, value)
   local entry = schema.at[field]
   if type(value) == "string" and entry and FILES[entry.type] and value:sub(1, 1) ~= "/" then
@@ -87,7 +91,8 @@ local function move_path(work, field, value)
   return value
 end
 
--- Returns Lua text for a fragment of a spec with this value at the field. For a section, a word names a preset.
+-- Returns Lua text for a fragment of a spec with this value at the field. A word for a whole section names a preset.
+-- text: the value as the user wrote it.
 local function write_fragment(work, field, value, text)
   if load_module.FOLDERS[field] and type(value) == "string" then
     local file = value:find("^%.%.?/") and paths.normalise(work.spec_folder .. "/" .. value)
@@ -168,7 +173,7 @@ local function read_axis(work, text)
   return axis
 end
 
--- Returns a word of --set with its path relative to the folder of runs. It may not set an axis.
+-- Returns a word of --set, with a path in it made relative to the folder of runs. A word that sets an axis is refused.
 local function read_set(work, text)
   local field, value = text:match("^%s*([%w_.]+)%s*=(.*)$")
   local covers = field and field:gsub("%.use$", ""):gsub("%.kind$", "")

@@ -1,9 +1,10 @@
 -- Stages of a study: cells that use the runs of other cells.
 --
--- Input: the node of `stages`, the axes as study.lua reads them. Output: a list of { name, origin, cells = { <axis> =
--- { <value> = true } }, from, verb, options, seeds }, where from is an earlier stage or nil; errors are added to the
--- diagnostics. A point of the grid belongs to the stage whose `cells` contain its values: find_stage returns this
--- stage, and find_source the point whose run it uses.
+-- Input: the node of `stages`, the axes as study.lua reads them. Output of M.read: a list of stages; errors are added
+-- to the diagnostics. A stage: { name, origin and path (its place in the file, for messages), cells = { <axis> = {
+-- <value> = true } }, from, verb, options, seeds }: from, the earlier stage whose runs the cells use, with verb, a name
+-- in M.VERBS, and its options; the three are nil without `from`. seeds: a list, or nil. A point of the grid, a list
+-- with a value of each axis, belongs to the stage whose `cells` contain these values.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -49,7 +50,7 @@ local function is_list(value)
   return count > 0 and count == #value
 end
 
--- Reads options of the verb: numbers and words by name, or lists of them; true for flags.
+-- Returns options of a verb by name: true for flags, a number, a word, or a list of numbers and words for the others.
 local function read_options(context, node, path, verb)
   local options = {}
   if not nodes.is_table(context, node, path, "{ <option> = a number or a word }") then
@@ -69,7 +70,7 @@ local function read_options(context, node, path, verb)
   return options
 end
 
--- Reads `from`, `verb` and `options` of a stage. names: those of earlier stages.
+-- Sets `from` (for now a name), `verb` and `options` of a stage. names: those of earlier stages.
 local function read_making(context, node, path, stage, names)
   local fields = node.fields
   for _, field in ipairs({ "verb", "options" }) do
@@ -113,15 +114,16 @@ function M.read(context, axes, node)
   return list
 end
 
--- Returns the stage of a point of the grid, nil without a stage; or nil and a list if several stages contain the point.
+-- Returns the stage of a point, nil without a stage; or nil and a list of stages if several contain the point.
 function M.find_stage(stages, axes, point)
   local found = lists.filter(stages, function(stage) return nodes.has_values(axes, point, stage.cells) end)
   return not found[2] and found[1] or nil, found[2] and found
 end
 
--- Returns the value on an axis of the stage's cell whose run a cell with `value` uses; nil if several values fit.
-local function find_value(stage, axis, value)
-  local values = stage.cells[axis.name]
+-- Returns the value that a cell with `value` on an axis needs there in the earlier stage `from`: the same value, or the
+-- only value of `from`; nil if there is no single such value.
+local function find_value(from, axis, value)
+  local values = from.cells[axis.name]
   if not values or values[value.name] then
     return value
   end
@@ -129,8 +131,8 @@ local function find_value(stage, axis, value)
   return #others == 1 and others[1] or nil
 end
 
--- Returns the point of the stage `from` whose run a point of `stage` uses: both have equal values on every axis that
--- `from` leaves open. Returns nil and an axis if no point or several points fit.
+-- Returns the point of the stage `from` whose run a point of `stage` uses: both have equal values on every axis on
+-- which `from` allows that. Returns nil and the name of an axis if no point or several points fit.
 function M.find_source(stage, axes, point)
   local source = {}
   for i, axis in ipairs(axes) do

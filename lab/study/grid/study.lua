@@ -1,11 +1,20 @@
 -- Reads a study: a file that combines fragments of specs along axes, with seeds and learning rates.
 --
--- Input: the path of the file, the name of a scale or nil, the repository's root. Output: { title, prefix, shown, axes,
--- below, seeds, learning_rates, stages, report, scored, scales }: prefix, the first part of all cells' names or nil;
--- axes, a list of { name, values = { { name, fragment, learning_rates, seeds, with } } }; below, the fragments that
--- values override; stages, from stages.lua; report, plain data or nil; scored, { split, select, metric, generalises },
--- each nil unless the file sets it, or nil. Or nil, with the errors in the diagnostics. Invariants: reads files, writes
--- none; reports all errors that it finds in one run; fragments are checked when a cell is resolved.
+-- Input: the path of the file, and options (M.read). Output: nil, with the errors in the diagnostics, or
+--   title, shown     shown: the file's path in messages
+--   prefix           the first part of all cells' names, or nil
+--   axes             { name, values = { { name, fragment, learning_rates, seeds, with, path } } }: learning_rates and
+--                    seeds of the value's cells, or nil; with, from read_partners, or nil; path, in the file
+--   below            the fragments that values override: the base and that of the scale
+--   seeds            a list; learning_rates: a list, or nil if the file sets none
+--   stages           from stages.lua
+--   report           the items of the report as plain data; nil: the default items
+--   scored           { split, select, metric, generalises }, each but split nil unless the file sets it; nil without
+--                    a report in the file
+--   scales           the names of all scales
+--   source           the opened file (load.lua)
+-- Invariants: reads files, writes none; reports all errors that it finds in one run; fragments { source, tree } of
+-- specs are checked when a cell is resolved.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -29,7 +38,7 @@ local SCALE_FIELDS = { "base", "seeds", "learning_rates", "axes" }
 M.SECTIONS = { task = true, encoding = true, model = true, train = true, eval = true, precision = true, init = true }
 local MOST_RATES = 64 -- runtime/cli/options.h
 
--- Sets that an evaluation can have.
+-- Sets of examples that an evaluation can be of.
 M.SPLITS = { "train", "test", "validation", "in_distribution", "between", "beyond" }
 
 -- Fields of a report in addition to its items: the legal words of each field, and a noun for the words.
@@ -46,7 +55,7 @@ local function is_name(text)
   return type(text) == "string" and text:find(NAME) and #text <= load_module.ID_LONGEST
 end
 
--- Makes a reader of a text for which fits(text) is true; words: a noun for such a text.
+-- Makes a reader of a text for which fits(text) is true. words: a noun for such a text in messages.
 local function make_name_reader(fits, words, expected)
   return function(context, node, path)
     if fits(node.value) then
@@ -180,7 +189,8 @@ local function read_axis(context, node, path)
   return name and { name = name, values = values }
 end
 
--- Replaces the node `with` of each value by the values of other axes that it names: { <axis> = { <value> = true } }.
+-- Replaces the node `with` of each value, which restricts the cells of the value to some values of other axes, by these
+-- values: { <axis> = { <value> = true } }.
 local function read_partners(context, axes)
   for _, axis in ipairs(axes) do
     local others = lists.filter(axes, function(other) return other ~= axis end)
@@ -209,7 +219,7 @@ local function read_axes(context, node)
   return axes
 end
 
--- Sets the selected values of each axis in a scale as axis.narrowed.
+-- Sets axis.narrowed of each axis that a scale narrows: the selected values.
 local function narrow_axes(context, study, node, path)
   if not nodes.is_table(context, node, path, "{ <axis> = { names of its values } }", lists.get_names(study.axes)) then
     return
@@ -221,7 +231,7 @@ local function narrow_axes(context, study, node, path)
   end
 end
 
--- Reads and checks a scale; applies it to the study if it is the requested one.
+-- Reads and checks a scale; applies the scale to the study if it is the requested one.
 local function read_scale(context, study, node, name)
   local path = "scales." .. name
   if not nodes.is_table(context, node, path, "{ base, seeds, learning_rates, axes }", SCALE_FIELDS) then
@@ -292,7 +302,8 @@ local function read_criterion(context, node, path)
     above = percent }
 end
 
--- Reads { split, select, metric, generalises }: set and metric of scores, the set that chooses the rate, the criterion.
+-- Reads { split, select, metric, generalises }: split and metric of scores; select, the set by which learning rates are
+-- chosen; generalises, the criterion.
 local function read_scored(context, node)
   local scored = { split = "test" }
   for name, inner in tree.iterate(node) do
@@ -309,6 +320,7 @@ local function read_scored(context, node)
   return scored
 end
 
+-- Whether the file is a spec instead of a study, which is reported.
 local function is_spec(context)
   local task = context.root.fields.task
   if task and not context.root.fields.axes then
@@ -338,7 +350,8 @@ local function read_fields(context)
   return study
 end
 
--- options: root, diagnostics, scale, names(folder, ending) -> base names, given: a replacement for the file (load.lua).
+-- options: root (of the repository), diagnostics, scale (a name or nil), names(folder, ending), which returns the base
+-- names of files, and given, a replacement for the file's text (load.lua) or nil.
 function M.read(path, options)
   local d = options.diagnostics
   local before = d:count()
