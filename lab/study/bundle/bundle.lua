@@ -3,8 +3,8 @@
 --
 -- Input: the options of the verb, completed by requested_study.lua: project, study, scale, set, choice, given, out (the
 -- folder of runs here), levels, device, target, arch, cuda_root, archive. Output: an exit code. The archive is written
--- under another name and renamed; its trainers also stay in the folder of builds. Trainers for processors are linked
--- statically. Trainers for GPUs cannot be, since they load the driver's library; they need libc alone.
+-- under another name and renamed; the trainers are also in the folder of builds. Trainers for processors are linked
+-- statically. Trainers for GPUs cannot be, since they load the driver's library; their only other library is libc.
 
 local grid = require("lab.study.grid.grid")
 local hand_over = require("lab.study.run.hand_over")
@@ -28,12 +28,13 @@ local write = require("base.write")
 local M = {}
 
 local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
-local SIDE_BY_SIDE = 4096 -- most runs of a cell in one process, whose threads limit how many train at a time
-local LIBC = { "^libc%.", "^libm%.", "^libdl%.", "^libpthread%.", "^librt%.", "^ld[%-%.]" } -- libraries of libc
+local SIDE_BY_SIDE = 4096 -- most runs of a cell in one process; fewer train at a time if it has fewer threads
+local LIBC = { "^libc%.", "^libm%.", "^libdl%.", "^libpthread%.", "^librt%.", "^ld[%-%.]" } -- patterns of file names
 local say = overview.print
 
 local GLIBC = "glibc: GNU Lesser General Public License 2.1 or later, https://www.gnu.org/software/libc"
 local MUSL = "musl: MIT License, https://musl.libc.org"
+-- The software and the licence of static libraries, by file name; libc.a may be of glibc or of musl.
 local PARTS = {
   ["libgcc.a"] = "libgcc: GNU General Public License 3 with the GCC Runtime Library Exception, https://gcc.gnu.org",
   ["libgomp.a"] = "libgomp: GNU General Public License 3 with the GCC Runtime Library Exception, https://gcc.gnu.org",
@@ -60,12 +61,13 @@ NOT COMPLETE: the machine that packed this had no text of the licence of
 Add it to the folder licences: some licences require that their text accompanies the code.
 ]]
 
--- Returns the software of a static library, as NOTICE names it. package: the name of the library's package, or "-".
+-- Returns the software and the licence of a static library, for NOTICE. package: the library's package, or "-".
 local function name_part(name, package)
   return name == "libc.a" and (package:find("^musl") and MUSL or GLIBC) or PARTS[name] or name
 end
 
--- Fills folder/licences. Returns the text of NOTICE, and the libraries without a known licence; or nil and a message.
+-- Copies the licences of static libraries into folder/licences. archives: paths of the libraries. Returns the text of
+-- NOTICE, and the paths of libraries without a known licence; or nil and a message.
 local function make_notice(project, archives, folder)
   local script = project:path("lab/study/bundle/licences.sh")
   local said, code = shell.ask({ "sh", script, folder .. "/licences", table.unpack(archives) })
@@ -94,7 +96,8 @@ Cells train one after another on the first GPU, the runs of a cell side by side.
 for each GPU, with different cells: CUDA_VISIBLE_DEVICES=1 sh run.sh CELL...]],
 }
 
--- Returns the flags of a cell's trainer, with names of data files in the bundle; adds these to `files`, by their path.
+-- Returns the flags that name the data files of a cell's trainer in the bundle. Adds the names in the bundle to
+-- `files`, by the path of the file here.
 local function make_flags(cell, files)
   local words = trainer_flags.list_training(cell.spec.data_files)
   for i, word in ipairs(words) do
@@ -106,6 +109,7 @@ local function make_flags(cell, files)
   return words
 end
 
+-- Returns the line of cells.txt for a group (packing.lua), one process; run.sh describes the line.
 local function format_group(options, group, files)
   local runs = lists.map(group.runs, function(run) return run.dir:match("[^/]*$") end)
   local words = { group.cell.id, group.cell.spec.plan.digest, table.concat(runs, ",") }
@@ -117,15 +121,16 @@ local function must_succeed(...)
   return stop.must(ENVIRONMENT, ...)
 end
 
--- Runs lines of shell in a folder; ends the command if they fail.
+-- Runs lines of shell in a folder, with further arguments as $1, $2, ...; ends the command if the lines fail.
 local function run_in(folder, script, ...)
   local said, code = shell.ask({ "sh", "-c", "cd -- \"$1\" && shift && { " .. script .. "; }", "sh", folder, ... })
   must_succeed(code == 0, said)
 end
 
--- Returns the requirements of the trainers as a text; or nil and a message if they need more than libc and a driver.
+-- Returns the requirements of the trainers as a text; or nil and a message if they need libraries other than libc and
+-- those of CUDA. items: of trainers.lua; the first trainer stands for all, which are linked in the same way.
 local function find_needs(items)
-  local trainer, strange = paths.resolve(items[1].dir) .. "/trainer", {}
+  local trainer, foreign = paths.resolve(items[1].dir) .. "/trainer", {}
   local info = json.decode((shell.capture({ trainer, "info", "--json" })))
   if type(info) ~= "table" then
     return nil, trainer .. " info --json: found no JSON"
@@ -133,7 +138,7 @@ local function find_needs(items)
   local words = { "Linux on " .. shell.ask({ "uname", "-m" }) }
   if info.linked ~= "static" then
     local said = shell.capture({ "env", "LC_ALL=C", "readelf", "-d", trainer })
-    strange = lists.filter(lists.find_all(said, "%(NEEDED%)[^%[]*%[([^%]]*)%]"), function(library)
+    foreign = lists.filter(lists.find_all(said, "%(NEEDED%)[^%[]*%[([^%]]*)%]"), function(library)
       return not lists.find(LIBC, function(pattern) return library:find(pattern) end)
     end)
     words[2] = info.least_glibc and ("glibc %s or later"):format(info.least_glibc)
@@ -144,15 +149,16 @@ local function find_needs(items)
   if info.cuda and lists.find(items, function(item) return item.cell.spec.plan.cuda.products == "library" end) then
     words[#words + 1] = "cuBLASLt of CUDA 11 or later (LONGHAND_CUDA_ROOT names its toolkit)"
   end
-  return not strange[1] and table.concat(words, ", ") or nil, ("%s needs %s of this machine\n  expected: libc alone, "
-    .. "with other libraries linked statically"):format(trainer, table.concat(strange, ", "))
+  return not foreign[1] and table.concat(words, ", ") or nil, ("%s needs %s of this machine\n  expected: libc alone, "
+    .. "with other libraries linked statically"):format(trainer, table.concat(foreign, ", "))
 end
 
 local function count_cells(study, cells)
   return overview.format_cell_count({ cells = cells, ids = study.ids })
 end
 
--- Returns the text files that describe a bundle and run it. bundle: { name (of its folder), needs }.
+-- Returns the text files that describe a bundle and run it, and the number of runs. bundle: { name (of the folder in
+-- the archive), out (the archive's path), needs (from find_needs) }.
 local function make_texts(options, study, items, cells, groups, files, bundle)
   local project, lines, runs = options.project, {}, 0
   local digests = lists.map(cells, function(cell) return ("%-48s plan %s"):format(cell.id, cell.spec.plan.digest) end)
@@ -176,8 +182,9 @@ local function make_texts(options, study, items, cells, groups, files, bundle)
   }, runs
 end
 
--- Fills a folder below `staging` and packs it. parts: { own (text files), items, files (data, by path here), archives
--- (static libraries) }; sets parts.unlicensed, the static libraries without a known licence.
+-- Fills a folder below the folder `staging` and packs the former. parts: { own (from make_texts), items (of
+-- trainers.lua), files (names of data files, by path here), archives (paths of static libraries) }. Sets
+-- parts.unlicensed, the static libraries without a known licence.
 local function fill_bundle(options, study, staging, bundle, parts)
   local folder = staging .. "/" .. bundle.name
   must_succeed(write.make_directory(folder))
@@ -201,6 +208,7 @@ local function fill_bundle(options, study, staging, bundle, parts)
     .. '&& mv -f archive.tar.gz "$2"', bundle.name, bundle.out)
 end
 
+-- Builds the trainers of all cells. linking: "static" or "dynamic". Returns the items of trainers.lua.
 local function build(options, cells, linking)
   local problem = linking == "static" and render_build.find_static_problem(options.project)
   overview.must(ENVIRONMENT, not problem, problem)
@@ -208,6 +216,7 @@ local function build(options, cells, linking)
     arch = options.arch, cuda_root = options.cuda_root, linking = linking }, "nothing was bundled")
 end
 
+-- Returns a message on a data file that does not exist; false if all exist.
 local function find_lost_file(cells)
   return lists.any(cells, function(cell)
     return lists.any(trainer_flags.list_training(cell.spec.data_files), function(word)
@@ -218,7 +227,8 @@ local function find_lost_file(cells)
   end)
 end
 
--- Returns the study, and the cells with a spec, some made from finished runs here; nil if making them was stopped.
+-- Returns the study, and its cells that have a spec, after it has made the specs that follow from finished runs here;
+-- nil if that was stopped by a signal.
 local function find_cells(options)
   local study, worst = overview.must(INPUT, hand_over.expand(options))
   if worst == AGAIN then

@@ -5,9 +5,10 @@
 #
 # A static library from a release's third_party, libNAME.a, has its licence in libNAME.LICENSE next to it.
 #
-# Prints for each static library "LIBRARY PACKAGE COUNT": its package, or - if no package manager of this machine knows
-# it, and the number of files now in FOLDER/PACKAGE. Supports dpkg, rpm, pacman and apk. Texts to which Debian's
-# copyright files only refer are copied to FOLDER/common-licenses.
+# Each LIBRARY is the path of a static library. Prints for each "LIBRARY PACKAGE COUNT": PACKAGE, the library's package,
+# or - if no package manager of this machine knows the library; COUNT, the number of files that are now in
+# FOLDER/PACKAGE. Supports dpkg, rpm, pacman and apk. Texts to which Debian's copyright files only refer are copied to
+# FOLDER/common-licenses.
 set -u
 into=$1
 shift
@@ -31,8 +32,8 @@ find_package() {
     } 2>/dev/null | head -n 1
 }
 
-# Prints the paths of a package's licences, one per line. If a source is split into several packages, one of them may
-# have the licences of all.
+# Prints the paths of a package's licences, one per line. With rpm, another package that was built from the same source
+# may have the licences of all of these packages.
 list_licences() {
     for place in "/usr/share/doc/$1/copyright" "/usr/share/licenses/$1"/*; do
         [ ! -f "$place" ] || echo "$place"
@@ -46,11 +47,11 @@ list_licences() {
 for archive in "$@"; do
     real=$(readlink -f "$archive") || real=$archive
     package=$(find_package "$real")
-    beside=${real%.a}.LICENSE
+    own_licence=${real%.a}.LICENSE
     count=0
     if [ -n "$package" ]; then
         mkdir -p "$into/$package" || exit 4
-        { [ -f "$beside" ] && echo "$beside" || list_licences "$package"; } | while IFS= read -r path; do
+        { [ -f "$own_licence" ] && echo "$own_licence" || list_licences "$package"; } | while IFS= read -r path; do
             [ ! -f "$path" ] || cp "$path" "$into/$package/" || exit 4
         done || exit 4
         for path in "$into/$package"/*; do

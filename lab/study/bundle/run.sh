@@ -1,15 +1,16 @@
 #!/bin/sh
 # Trains and evaluates the missing runs of the study in this folder: sh run.sh [--threads N] [CELL...]
 #
-# Each line of cells.txt describes one process: the cell, the digest of its plan, its runs, and flags of its trainer.
-# The runs of a process train side by side, with one thread each, or a single run with all threads; several cells train
-# at a time if they have fewer runs than there are processors. A trainer's output is appended to
-# runs/CELL/DIGEST/log.txt; its last line is shown from time to time. Finished runs are not changed, so the same command
-# continues after any interruption. Exit codes: 0 done, 1 a run failed, 2 usage, 4 the machine, 75 stopped, or another
-# process is training some of the runs.
+# Each line of cells.txt describes one process of a trainer: the cell, the digest of the cell's plan, the names of runs
+# with commas between them, and the trainer's flags. All processes have the same number of threads: the most runs of a
+# line, or N if that is less (default: the number of processors). The runs of a process train side by side, with one
+# thread each; a single run has all threads of its process. As many processes train at a time as N threads allow. A
+# trainer's output is appended to runs/CELL/DIGEST/log.txt, whose last line is shown from time to time.
+# Finished runs are not changed, so the same command continues after any interruption. Exit codes: 0 done, 1 a run
+# failed, 2 usage, 4 the machine, 75 stopped, or another process is training some of the runs.
 set -u
-LOOK=30 # seconds between two reports of progress
-WORDS=8 # lines of a log to print after a failure
+PROGRESS_TICKS=30 # seconds between two reports of progress
+LOG_LINES=8 # lines of a log to print after a failure
 
 say() {
     printf '%s\n' "$@" >&2
@@ -63,13 +64,13 @@ problem=$("trainers/${cells%% *}" info 2>&1 >/dev/null) ||
     fail 4 "run.sh: the trainers do not start here:" "$problem" "  needed: $(cat needs.txt)" \
         "  found: $(uname -sm), $(getconf GNU_LIBC_VERSION 2>/dev/null || echo 'an unknown libc')"
 
-told='' runner=''
-trap 'told=yes; [ -z "$runner" ] || kill -TERM "$runner" 2>/dev/null' INT TERM HUP
+signal='' runner='' # signal: empty, yes after a signal to this script, heard once read_event has returned for it
+trap 'signal=yes; [ -z "$runner" ] || kill -TERM "$runner" 2>/dev/null' INT TERM HUP
 temporary=$(mktemp -d) || exit 4
 trap 'rm -rf "$temporary"' EXIT
 
-# Writes the selected lines, each to its own file, and finds the largest number of runs in a line. A GPU has one process
-# at a time.
+# Writes each selected line of cells.txt to a file, and finds the largest number of runs in a line. Trainers for a GPU
+# get the threads of all processors, so that one process trains at a time.
 count=0 most=1
 while read -r cell digest runs flags; do
     [ $# -eq 0 ] || is_among "$cell" "$*" || continue
@@ -92,7 +93,7 @@ while [ $at -lt $count ]; do
 done >"$temporary/lines" || exit 4
 say "cells: $count, at a time: $at_once, threads of each: $threads"
 
-# Sets done_runs to the number of runs that are done: FOLDER NAME,NAME.
+# Sets done_runs to the number of runs that are done: count_done FOLDER NAME,NAME.
 count_done() {
     done_runs=0
     for run in $(echo "$2" | tr , ' '); do
@@ -100,7 +101,7 @@ count_done() {
     done
 }
 
-# Reports the end of line $1, whose trainer ended with exit code $2, and counts its runs.
+# Reports that the trainer of line $1 of the file `lines` ended with exit code $2, and counts the line's runs.
 conclude() {
     read -r cell digest runs flags <"$temporary/$1"
     folder=runs/$cell/$digest
@@ -108,12 +109,12 @@ conclude() {
     many=$(echo "$runs" | tr , '\n' | wc -l)
     ended=$((ended + 1)) all_done=$((all_done + done_runs)) all=$((all + many))
     how="[$ended/$count] $cell: $done_runs of $many runs done"
-    case $2$told in
+    case $2$signal in # 130, 143: SIGINT, SIGTERM, which stop the runs only if this script got a signal
         0*) say "$how" && return ;;
         75* | 130?* | 143?*) stopped=yes && say "$how, stopped" && return ;;
     esac
     failed=$((failed + 1))
-    say "$how, exit code $2; from $folder/log.txt:" "$(tail -n $WORDS "$folder/log.txt")"
+    say "$how, exit code $2; from $folder/log.txt:" "$(tail -n $LOG_LINES "$folder/log.txt")"
     case $2 in
         1 | 129 | 1[3-9]?) ;; # a failed run, or a killed trainer
         *)
@@ -124,7 +125,7 @@ conclude() {
     esac
 }
 
-# Prints the last line of each log of a running line.
+# Prints the last line of the log of each running process.
 show_progress() {
     for one in $training; do
         read -r cell digest _ <"$temporary/${one%:*}"
@@ -132,17 +133,19 @@ show_progress() {
     done
 }
 
-# Reads one event of the runner, a line. After the first signal, which interrupts the read, there is an empty event.
+# Reads one event of runner.sh: start NUMBER PID, end NUMBER STATUS, or tick, once a second. NUMBER: a line of the file
+# `lines`. If the first signal interrupts the read, the event is empty.
 read_event() {
-    read -r what number status <&9 || { [ "$told" = yes ] && told=heard what=''; }
+    read -r what number status <&9 || { [ "$signal" = yes ] && signal=heard what=''; }
 }
 
 mkfifo "$temporary/events" || exit 4
 sh runner.sh "$temporary/lines" $at_once >"$temporary/events" &
 runner=$!
-[ -z "$told" ] || kill -TERM "$runner"
+[ -z "$signal" ] || kill -TERM "$runner"
 exec 9<"$temporary/events"
-training='' ended=0 failed=0 all=0 all_done=0 broken='' stopped='' ticks=0
+training='' # NUMBER:PID of each running process
+ended=0 failed=0 all=0 all_done=0 broken='' stopped='' ticks=0
 while read_event; do
     case $what in
         start) training="$training $number:$status" ;;
@@ -156,7 +159,7 @@ while read_event; do
             ;;
         tick)
             ticks=$((ticks + 1))
-            [ $((ticks % LOOK)) -ne 0 ] || show_progress
+            [ $((ticks % PROGRESS_TICKS)) -ne 0 ] || show_progress
             ;;
     esac
 done

@@ -1,10 +1,13 @@
 -- Attention bias calibration (Duan and Shi 2024): from a trained encoder-decoder to the spec of a student whose scores
 -- get a bias along lines of the teacher's attention matrices (docs/calibration.md).
 --
--- Input: { project, run, spec, trainer, samples, seed, length, reading, set, positions, init, control, out, tables,
--- force }, see calibration.lua, { say, provide }: say prints a line, provide builds a spec and returns its folder.
--- Output: an exit code and, if it is not 0, a message. Writes the student's spec, the teacher's if no file has it, and
--- a folder of tables and pictures.
+-- Input: the options { project, run, spec, trainer, samples, seed, length, reading, set, positions, init, control, out,
+-- tables, force, say, provide }, from the command line (lab/cli/command_lines.lua) and lab/verbs.lua. Output: an exit
+-- code and, if it is not 0, a message. Writes the student's spec, the teacher's spec if no file has it, and a folder of
+-- tables and pictures.
+--
+-- A job: { run (trained_run.lua), resolved (the teacher's resolved spec), options, choices (fields.lua), source (of
+-- analyze/source.lua), kind (of traced values: "attention" or "scores"), length (task length of the examples) }.
 
 local choices_module = require("lab.study.calibrate.fields")
 local controls = require("lab.study.calibrate.controls")
@@ -31,20 +34,22 @@ local must, stop = stops.must, stops.exit
 
 local INPUT, ENVIRONMENT = 1, 4
 
--- Attention families of a decoder: the site of each family in a trace, after the layer's name.
+-- Attention families of a decoder: name, in specs; choices, the field of the job's choices; ending, of the family's
+-- names in a trace, after the layer's name; words, for texts.
 local FAMILIES = {
   { name = "decoder", choices = "self", ending = "", words = "self-attention" },
   { name = "cross", choices = "cross", ending = ".cross", words = "cross-attention" },
 }
 
--- Traces the average attention over correct examples. job: { run, resolved, options, choices, source, kind, length }.
+-- Returns the trace of the average attention over correctly answered training examples.
 local function trace_average(job)
   local split = job.run.info.data and { "--split", "train", "--shuffle" } or {}
   return job.source:trace(job.kind, lists.join({ "--lengths", job.length, "--examples", job.options.samples,
     "--average", "--exact" }, split), { path = job.source.folder .. "/attention.safetensors" })
 end
 
--- Finds the lines of a family: { family, words, choices, heads, matrices, rows, columns }.
+-- Finds the lines of a family in the last decoder layer. Returns a part of found_lines.lua with `matrices`, the mean
+-- attention of each head.
 local function find_part(job, trace, family)
   local model, choices = job.resolved.model, job.choices
   local name = ("n%d.decoder.layers.%d%s.%s"):format(job.length, model.decoder_layers - 1, family.ending, job.kind)
@@ -71,7 +76,7 @@ local function find_part(job, trace, family)
   return part
 end
 
--- Whether the file `path` exists, with the spec of the run; a file with another spec is an error.
+-- Whether the file `path` exists and has the spec of the run; a file with another spec ends the command.
 local function is_teacher(run, options, path)
   local mode = lfs.symlinkattributes(path, "mode")
   local spec = mode and options.project:plan(path, {})
@@ -82,8 +87,9 @@ local function is_teacher(run, options, path)
   return mode ~= nil
 end
 
--- Returns { out, base, teacher }: the student's file, the teacher's path in that file, and the path and text of the
--- teacher's file if it must be written. path: the teacher's spec; is_users: it is a file of the user's.
+-- Returns { out, base, teacher }: out, the path of the student's file; base, the path of the teacher's file as the
+-- student's file writes it; teacher, { path, text } of the teacher's file if it must be written, else nil. path: a file
+-- with the teacher's spec. is_users: whether that is a file of the user, which the student can name.
 local function choose_paths(run, options, path, is_users)
   local id = run.info.id
   local folder = is_users and paths.get_folder(path) or run.dir
@@ -113,6 +119,7 @@ local function format_settings(options)
   return table.concat(words, " ")
 end
 
+-- Returns lines for the comment in the student's spec.
 local function make_comment(job, trace)
   local info = job.run.info
   return {
@@ -128,6 +135,7 @@ local function write_file(path, text, options)
   options.say(path)
 end
 
+-- Writes the student's spec, and the teacher's if it must be written. parts: from find_part; place: from choose_paths.
 local function write_specs(job, trace, parts, place)
   local families, drawing = {}, inference.make_random(job.options.seed)
   for _, part in ipairs(parts) do
@@ -167,7 +175,7 @@ local function make_picture(parts, title)
     note = "queries down, keys right; closed cells are white", panel = 160, rows = rows })
 end
 
--- Writes tables and pictures; returns the reason why no pictures were drawn, or nil.
+-- Writes tables and pictures. Returns nil, or a message if the pictures could not be drawn.
 local function write_tables(job, trace, parts)
   local out = must(INPUT, write.choose_folder(job.run.dir, "calibration", job.options.tables))
   local title = ("%s: attention of the last decoder layer"):format(job.run.info.id)
@@ -190,7 +198,7 @@ local function check_model(run, model)
   end
 end
 
--- Reports the number of correctly answered examples; too few of them are an error.
+-- Reports the number of correctly answered examples, and warns if fewer than half were answered correctly.
 local function report_samples(job, trace)
   local say, model = job.options.say, job.resolved.model
   local right, all = (trace.metadata.exact or ""):match("^(%d+)/(%d+)$")

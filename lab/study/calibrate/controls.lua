@@ -1,7 +1,8 @@
 -- Controls for a calibrated bias: each bias here has one wrong property, to show how much of the effect remains.
 --
--- Input: the lines of a family, { list = { { head, direction, line, value } }, choices }, the teacher's matrix { rows,
--- columns }, the family's name, `drawing` of inference.lua. Output: the lines of the control, in the same form.
+-- Input: the lines of a family, { list = { { head, direction, line, value } }, choices } (found_lines.lua), the size of
+-- the teacher's matrix { rows, columns }, the family's name, and drawing(n), which returns a random integer from 1 to n
+-- (inference.lua). Output: the lines of the control, in the same form.
 --   values    the same lines with the value 0: only the mask remains
 --   heads     each head's lines at another head, shifted by the same number of heads. Heads of one attention are
 --             equivalent before training, so a difference from the calibrated bias is chance; a single head keeps
@@ -15,7 +16,8 @@ local lists = require("base.lists")
 
 local M = {}
 
--- Returns the list with `change` applied to each line; lines that become equal are merged, with the larger value.
+-- Returns a copy of the list in which each line has the fields that change(line) returns. Lines that become equal are
+-- merged and get the largest value.
 local function change_lines(list, change)
   local changed, at = {}, {}
   for _, line in ipairs(list) do
@@ -30,7 +32,8 @@ local function change_lines(list, change)
   return changed
 end
 
--- Returns the first and the last line of a direction with allowed cells: self-attention sees no keys after the query.
+-- Returns the numbers of the first and the last line of a direction that have allowed cells: the decoder's
+-- self-attention sees no keys after the query.
 local function find_range(direction, matrix, family)
   if direction == 0 then
     return 0, matrix.columns - 1

@@ -1,8 +1,9 @@
 -- Choices of a calibration: named fields for points on which the paper's equations, its released code and good
 -- practice differ. Each field has a default and the values of two readings (docs/calibration.md).
 --
--- Input: the words of --set, FIELD=VALUE, and of --reading. Output: M.read gives { self, cross, scores }, the choices
--- of each family in the form of found_lines.lua; or nil and what is wrong.
+-- Input: the value of --reading, a list of the words of --set, FIELD=VALUE. Output of M.read: { self, cross, scores }:
+-- self and cross, the choices of these families in the form of found_lines.lua; scores, the value of that field; or nil
+-- and a message.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
@@ -17,7 +18,7 @@ local function make_choice(...)
   end }
 end
 
--- The type of a field that is a count from 1 on, or the word `word`, which stands for `meaning`.
+-- The type of a field that is a count from 1 on, or `word`, which is read as `meaning`. A type: { expected, read }.
 local function make_count(word, meaning)
   return { expected = ("an integer from 1 on, or %s"):format(word), read = function(text)
     local number = math.tointeger(tonumber(text))
@@ -47,25 +48,25 @@ local DIRECTIONS = {
   end,
 }
 
-local ALL = {} -- stands for a number: no limit
+local ALL = {} -- the value of the word "all": no limit; in choices nil
 
 -- { name, type, default, value in the released code, value in the equations, doc }. A name that ends in .self or .cross
 -- concerns one attention family. A choice on which all three values agree has no field.
 M.FIELDS = {
   { "scores", make_choice("weights", "logits", "raw"), "weights", "weights", "raw",
     "averaged numbers: attention weights; inputs of the softmax; those inputs times the square root of head_dim" },
-  { "rows", make_count("all", ALL), "6", "6", "all", "only the first rows that lines are read in: digits trained on" },
+  { "rows", make_count("all", ALL), "6", "6", "all", "number of first rows (queries) in which lines are read" },
   { "columns", make_count("all", ALL), "all", "6", "all",
-    "columns before the last that are used for lines going down" },
+    "lines of direction 0 are read in the last column and in so many columns before it" },
   { "line", make_choice("sum", "mean"), "sum", "sum", "mean", "value of a line: the sum or the mean of its cells" },
   { "shortest", make_count("half", "half"), nil, "1", "1",
-    "cells of the shortest line that counts; half of the rows; default: 1 for sums, half for means" },
+    "least number of cells of a line; half: half the rows; default: 1 for sums, half for means" },
   { "precision", make_choice("float64", "float32"), "float64", "float32", "float64", "precision of sums" },
   { "over", make_choice("nonzero", "all"), "nonzero", "nonzero", "all",
     "lines over which mean and deviation are computed" },
   { "equal", make_choice("each", "merged"), "each", "merged", "each", "lines of equal value count each, or once" },
   { "threshold.self", make_number(0, 1e6), "0.87", "0.87", "4", "deviations above the mean, in self-attention" },
-  { "threshold.cross", make_number(0, 1e6), "4.5", "4.5", "4", "the same for cross-attention" },
+  { "threshold.cross", make_number(0, 1e6), "4.5", "4.5", "4", "deviations above the mean, in cross-attention" },
   { "keep", make_choice("above", "at_least"), "above", "at_least", "above",
     "whether a line at the threshold is also kept" },
   { "spread", make_number(0, 1), "1e-6", "0", "0",
@@ -80,7 +81,7 @@ M.FIELDS = {
     "heads of cross-attention in which the first query sees the last key: those that keep a line, all, or none" },
 }
 
--- Stores the value of a word "FIELD=VALUE" in `texts`; returns an error message, or nil.
+-- Stores the value of a word "FIELD=VALUE" in `texts`, by field; returns an error message, or nil.
 local function read_word(texts, word)
   local name, value = word:match("^([%w_.]+)=(.*)$")
   local field = lists.find(M.FIELDS, function(one) return one[1] == name end)
@@ -112,6 +113,7 @@ local function list_texts(reading, words)
   return texts
 end
 
+-- Returns the choices of a family, "self" or "cross", by field.
 local function read_family(texts, family)
   local made = {}
   for _, field in ipairs(M.FIELDS) do

@@ -3,7 +3,8 @@
 --
 -- Input: a matrix { rows, columns, values }, values row-major, queries by keys; a cell that is not finite is masked and
 -- belongs to no line. Choices: { rows, columns, line, shortest, precision, over, equal, threshold, keep, spread, value,
--- directions, align, corner }, the fields of fields.lua for one family. Output: see M.find and M.extend.
+-- directions, align, corner }, which M.FIELDS of fields.lua describes, for one family; rows and columns are nil for
+-- all. Output: see M.find and M.extend.
 --
 -- A line runs in direction (1, D), with rows and columns counted from 0:
 --     D =  1   line = column - row                    0: the main diagonal
@@ -28,7 +29,8 @@ local function number_line(direction, row, column, columns, align)
   return align == "right" and columns - 1 - column or column
 end
 
--- Returns all lines of a direction as { line, sum, cells (their number) }, by line. Rows are added from the top down.
+-- Returns all lines of a direction as { line, sum, cells (their number) }, sorted by line. Cells are added row by row,
+-- from row 0 on.
 local function sum_lines(matrix, direction, choices)
   local at, list = {}, {}
   local form = choices.precision == "float32" and "f" or "d"
@@ -54,7 +56,7 @@ local function sum_lines(matrix, direction, choices)
   return list
 end
 
--- Returns the lines with their values, { line, value, cells }, without lines that are too short.
+-- Returns the lines of a direction, { line, value, cells (their number) }, without lines that are too short.
 function M.list_lines(matrix, direction, choices)
   local shortest = choices.shortest == "half" and (choices.rows or matrix.rows) / 2 or choices.shortest
   return lists.map(sum_lines(matrix, direction, choices), function(entry)
@@ -63,7 +65,7 @@ function M.list_lines(matrix, direction, choices)
   end)
 end
 
--- Returns the values of the lines that the statistics include.
+-- Returns the values of the lines over which mean and deviation are computed.
 local function list_counted(lines, choices)
   local values = lists.map(lines, function(line)
     return (choices.over == "all" or line.value ~= 0) and line.value or nil
@@ -71,9 +73,10 @@ local function list_counted(lines, choices)
   return choices.equal == "merged" and lists.drop_repeats(values) or values
 end
 
--- Searches one direction of one head: { direction, lines, count (of values in the statistics), mean, deviation,
--- threshold, largest, equal (all lines have one value, so that none can stand out), kept }. kept: { line, value (of the
--- bias), raw (of the line), z }. Sets the z of lines.
+-- Searches one direction of one head: { direction, lines (M.list_lines), count (of values in mean and deviation), mean,
+-- deviation, threshold (the value above which a line is kept), largest (value of a line), equal (all lines have one
+-- value, so that none can stand out), kept }. kept: { line, value (the bias), raw (the line's value), z }. Sets line.z,
+-- deviations above the mean, nil without deviation. If no value counts, the fields from mean to equal are nil.
 function M.search_direction(matrix, direction, choices)
   local lines = M.list_lines(matrix, direction, choices)
   local values = list_counted(lines, choices)
@@ -102,13 +105,15 @@ function M.search_direction(matrix, direction, choices)
   return found
 end
 
--- Whether no line can pass, whatever the attention: the largest z-score among K values is sqrt(K - 1).
+-- Whether no line can exceed the threshold, in deviations, whatever the attention: the largest possible z-score among
+-- K = count values is sqrt(K - 1).
 function M.is_out_of_reach(count, threshold)
   return count <= threshold * threshold + 1
 end
 
--- Searches one head: { directions, kept }, where kept has { direction, line, value, raw, z } of the searched
--- directions; or nil and a message if more rows were requested than exist.
+-- Searches one head: { directions, kept }: directions, the results of M.search_direction for all directions, with
+-- `searched`, whether the choices name the direction; kept, { direction, line, value, raw, z } of the searched ones. Or
+-- returns nil and a message if more rows were requested than exist.
 function M.find(matrix, choices)
   if choices.rows and choices.rows > matrix.rows then
     return nil, ("rows = %d: found a matrix of %d rows\n  expected: at most %d, or all"):format(choices.rows,
@@ -126,8 +131,9 @@ function M.find(matrix, choices)
   return head
 end
 
--- Returns the bias of a matrix with these rows and columns: row-major, -inf where no kept line runs, the larger value
--- where two meet. Without open cells, a matrix or a row is all 0. causal: keys after a query are closed.
+-- Returns the bias of a matrix with these numbers of rows and columns: row-major, -inf (closed) where no kept line
+-- runs, the largest value where several meet. In a row without open cells, all cells are 0, except for closed keys
+-- after the query if causal. causal: keys after a query are closed.
 function M.extend(kept, rows, columns, choices, causal)
   local at, values = { [1] = {}, [-1] = {}, [0] = {} }, {}
   local corner = choices.corner == "all" or choices.corner == "lines" and #kept > 0
@@ -165,6 +171,7 @@ local function format_z(line)
   return line.z and ("z %.2f"):format(line.z) or "z undefined"
 end
 
+-- Returns the line with the largest value; nil without lines.
 local function find_greatest(found)
   local best
   for _, line in ipairs(found.lines) do
@@ -173,6 +180,7 @@ local function find_greatest(found)
   return best
 end
 
+-- Returns the reason why no line of a direction was kept.
 local function describe_reason(found, choices)
   local best = find_greatest(found)
   if found.count == 0 then
@@ -224,11 +232,13 @@ local function format_part(part)
   return out
 end
 
--- Formats parts as lines of text. A part is a family's: { family, words, rows, columns, choices, heads (M.find) }.
+-- Formats parts as lines of text. A part: { family (its name), words (the name in texts), rows, columns (of matrices),
+-- choices, heads (M.find) }.
 function M.format_lines(parts)
   return lists.collect(parts, format_part)
 end
 
+-- Returns the file lines.csv, with a row for each line of each head.
 function M.make_csv(parts)
   local rows = {}
   for _, part in ipairs(parts) do

@@ -1,24 +1,25 @@
 -- The spec of a student: that of its teacher with the found lines and, by default, without an encoding of positions.
 --
 -- Input: { base, init, lines, encoding, masks, comment }. base: path of the teacher's spec file, relative to the
--- student's ("./name.lua"). init: path of the student's initial checkpoint, in the same form; nil without one; false to
--- override the teacher's. lines: for the families "decoder" and "cross" { list, choices }, where list has { head,
--- direction, line, value }. encoding: the teacher's resolved encoding, whose facets of positions are left out; nil to
--- keep all. masks: that encoding, for masks that lines replace. comment: lines. Output: the text of a spec file.
+-- student's ("./name.lua"). init: path of the student's initial checkpoint, in the same form; nil: the spec sets no
+-- init; false: the spec overrides the teacher's init. lines: for the families "decoder" and "cross" { list, choices },
+-- where list has { head, direction, line, value } (found_lines.lua). encoding: the teacher's resolved encoding, whose
+-- parts that encode positions are disabled; nil to keep all. masks: the teacher's resolved encoding, for masks that
+-- lines replace. comment: a list of lines. Output: the text of a spec file.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
 
 local M = {}
 
-local SIDES = { decoder = "left", cross = "right" } -- the side that columns are counted from
+local SIDES = { decoder = "left", cross = "right" } -- the side from which specs count columns by default
 
--- Facets that encode positions, each with the kind that disables the facet.
+-- Parts of an encoding (facets) that encode positions, each with the kind that disables the part.
 local PLACES = {
   { "positions", "index" }, { "additive", "none" }, { "rotation", "none" }, { "relative", "none" }, { "score", "none" },
 }
 
--- Returns the lines that disable the facets of positions of an encoding. front: their indentation.
+-- Returns lines of a spec that disable the position facets of an encoding. front: the indentation.
 local function disable_facets(encoding, front)
   return lists.map(PLACES, function(place)
     local facet = encoding[place[1]]
@@ -27,7 +28,8 @@ local function disable_facets(encoding, front)
   end)
 end
 
--- Returns the fields of `lines`, apart from its list, that differ from their defaults.
+-- Returns the fields of the spec's table `lines`, apart from `list`, that differ from their defaults. name: "decoder"
+-- or "cross".
 local function list_settings(name, part)
   local out, columns = {}, lists.find(part.list, function(line) return line.direction == 0 end)
   if name == "cross" and part.choices.corner ~= "lines" then
@@ -44,6 +46,7 @@ local function has_lines(name, part)
   return part ~= nil and (#part.list > 0 or name == "cross" and part.choices.corner == "all")
 end
 
+-- Adds the table `lines` of a family to `out`, a list of lines of text.
 local function write_lines(out, name, part)
   if not has_lines(name, part) then
     return
@@ -81,6 +84,7 @@ local function write_family(out, name, part, encoding, masks)
   end
 end
 
+-- student: the input at the head of this file.
 function M.write_spec(student)
   local out = lists.map(student.comment, function(line) return "-- " .. line end)
   out[#out + 1] = ("return {\n  use = %q,"):format(student.base)

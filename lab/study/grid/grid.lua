@@ -5,12 +5,13 @@
 -- (requested_study.lua); reading: only existing runs matter. Output: nil and the errors as text; or { name, title,
 -- path, scale, set, report, scored, axes = { { name, values = { names } } }, warnings, ids (of all cells), cells (the
 -- selected ones) }. A cell:
---   key             { <axis> = <value> }; id: the cell's name
+--   key             { <axis> = <value> }
+--   id              the cell's name
 --   spec            the planned spec, as from project:plan; nil while the cell waits
---   learning_rates  { false } if they are those of a spec that the cell waits for; seeds
---   runs            { seed, learning_rate, dir, others }: dir, the run's folder, relative to the folder of all runs;
--- nil
---                   while the cell waits; others, runs that were trained on other files (run_folders.lua)
+--   seeds           a list
+--   learning_rates  a list; { false } if the rate is that of a spec for which the cell waits
+--   runs            { seed, learning_rate, dir, others }: dir, the run's folder below the folder of all runs, nil while
+--                   the cell waits; others, runs that were trained on other files (run_folders.lua)
 --   data            the file that the cell is trained on, { shown, digest } (run_folders.lua), or nil
 --   stage           the name of the cell's stage, or nil
 --   source          nil, or { id, cell, run, verb, options, file }: the cell waits until the spec `file` exists, which

@@ -1,10 +1,10 @@
 -- Stages of a study: cells that use the runs of other cells.
 --
 -- Input: the node of `stages`, the axes as study.lua reads them. Output of M.read: a list of stages; errors are added
--- to the diagnostics. A stage: { name, origin and path (its place in the file, for messages), cells = { <axis> = {
--- <value> = true } }, from, verb, options, seeds }: from, the earlier stage whose runs the cells use, with verb, a name
--- in M.VERBS, and its options; the three are nil without `from`. seeds: a list, or nil. A point of the grid, a list
--- with a value of each axis, belongs to the stage whose `cells` contain these values.
+-- to the diagnostics. A stage: { name, origin, path, cells, from, verb, options, seeds }. origin, path: the stage's
+-- place in the file, for messages. cells: { <axis> = { <value> = true } }. from: the earlier stage whose runs the cells
+-- use, or nil; verb, options: then a name in M.VERBS and the options of that verb. seeds: a list, or nil. A point of
+-- the grid, a list with a value of each axis, belongs to the stage whose `cells` contain these values.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
