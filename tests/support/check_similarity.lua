@@ -9,7 +9,7 @@ local trace_sites = require("lab.study.read.trace_sites")
 local first, second = assert(safetensors.open(arg[1])), assert(safetensors.open(arg[2]))
 local name, other, length, step = arg[4], arg[5], math.tointeger(tonumber(arg[6])), arg[7]
 
-local function entropy(row, from, keys)
+local function compute_entropy(row, from, keys)
   local sum = 0
   for key = 0, keys - 1 do
     local p = row[from + key]
@@ -19,7 +19,7 @@ local function entropy(row, from, keys)
 end
 
 -- Sums over a layer: products, squares, divergences, and the number of rows.
-local function layer_sums(site)
+local function sum_layer(site)
   local tensor = ("n%d.%s.attention"):format(length, site)
   local a, shape = safetensors.read(first, tensor)
   local b = safetensors.read(second, tensor)
@@ -29,8 +29,8 @@ local function layer_sums(site)
     mixed[i] = (a[i] + b[i]) / 2
   end
   for from = 1, #a, keys do
-    sums.divergence = sums.divergence + entropy(mixed, from,
-      keys) - (entropy(a, from, keys) + entropy(b, from, keys)) / 2
+    sums.divergence = sums.divergence + compute_entropy(mixed, from,
+      keys) - (compute_entropy(a, from, keys) + compute_entropy(b, from, keys)) / 2
   end
   return sums
 end
@@ -38,7 +38,7 @@ end
 local wanted, all = {}, { product = 0, a = 0, b = 0, divergence = 0 }
 local sites = trace_sites(first, length, "attention")
 for i, site in ipairs(sites) do
-  local sums = layer_sums(site)
+  local sums = sum_layer(site)
   wanted[tostring(i - 1)] = { sums.product / math.sqrt(sums.a * sums.b), sums.divergence / sums.rows }
   all.product, all.a, all.b = all.product + sums.product, all.a + sums.a, all.b + sums.b
   all.divergence = all.divergence + sums.divergence / sums.rows / #sites

@@ -3,7 +3,7 @@
 --   lua5.4 tests/support/check_trace.lua tensors FILE              names, types, shapes; sorted
 --   lua5.4 tests/support/check_trace.lua meta FILE KEY             one entry of the metadata
 --   lua5.4 tests/support/check_trace.lua attention FILE            rows add up to 1 and are the softmax of the scores
---   lua5.4 tests/support/check_trace.lua mask FILE LEFT RIGHT   hidden keys have neither score nor weight, others both
+--   lua5.4 tests/support/check_trace.lua mask FILE LEFT RIGHT      hidden keys have no score or weight, others both
 --   lua5.4 tests/support/check_trace.lua geometric FILE            rows add up to 1 and are geometric in the scores
 --   lua5.4 tests/support/check_trace.lua mean FILE AVERAGED        AVERAGED has the means of FILE over its examples
 --   lua5.4 tests/support/check_trace.lua inputs FILE               the source of every example, as predict reads it
@@ -77,7 +77,7 @@ function commands.meta(path, key)
 end
 
 -- The weights of query i of T from its scores; keys are tried outwards from the query.
-local function geometric_row(scores, first, T, i)
+local function compute_geometric_row(scores, first, T, i)
   local order, weights, left, total = {}, {}, 1, 0
   for distance = 1, T do
     order[#order + 1] = i + distance < T and i + distance or nil
@@ -100,7 +100,7 @@ function commands.geometric(path)
       local T = file.tensors[name].shape[4]
       for row = 0, #attention // T - 1 do
         local first, i = row * T + 1, row % T
-        local weights, total = geometric_row(scores, first, T, i)
+        local weights, total = compute_geometric_row(scores, first, T, i)
         assert(scores[first + i] == -math.huge and attention[first + i] == 0, name .. ": a token with itself")
         for j = 0, T - 1 do
           check_near(attention[first + j], (weights[j] or 0) / total, name .. " weight " .. j)
@@ -188,7 +188,7 @@ function commands.inputs(path)
 end
 
 -- Numbers, from 0, of the examples whose answers equal the decoder's targets.
-local function exact_ones(file, answers)
+local function list_exact_examples(file, answers)
   local target, length = read_stream(file, "target")
   local list, number = {}, 0
   for line in io.lines(answers) do
@@ -205,7 +205,7 @@ end
 
 function commands.exact(path, averaged, answers)
   local examples, mean = read(path), read(averaged)
-  local exact, number = exact_ones(examples, answers)
+  local exact, number = list_exact_examples(examples, answers)
   assert(mean.meta.exact == ("%d/%d"):format(#exact, number), "exact " .. mean.meta.exact)
   for _, name in ipairs(mean.names) do
     local all, means = unpack_numbers(examples, name), unpack_numbers(mean, name)

@@ -1,5 +1,5 @@
-# Checks what zsh makes of lines when Tab is pressed: zsh -f complete.zsh FOLDER, with _longhand in FOLDER. It runs in
-# the clone.
+# Checks the lines that zsh completes when Tab is pressed: zsh -f complete.zsh FOLDER, with _longhand in FOLDER. Runs in
+# the root of the repository.
 zmodload zsh/zpty || exit 3
 export ZDOTDIR=$1 LONGHAND_BIN=$PWD
 cat >$ZDOTDIR/.zshrc <<'END'

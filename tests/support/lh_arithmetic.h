@@ -8,7 +8,7 @@
 
 enum { MOST_TOKENS = 128 };
 
-/* The axes of an example. */
+/* Indices in lh_kept.axes. For parity, which has no carries, index 1 is `trained`. */
 enum { DIGITS = 0, CARRY = 1, TRAINED = 2, FRAME = 3 };
 
 lh_task_collect lh_task_successor, lh_task_addition, lh_task_multiplication, lh_task_parity;
@@ -24,7 +24,7 @@ typedef struct lh_kept {
 /* A collection that keeps every example of a task. */
 typedef struct lh_collected {
     lh_collection c;
-    bool by_carry;
+    bool by_carry;   /* numbers of every chain of carries are requested, too */
     int least, most; /* least and most requested digits */
     int frame_axis;  /* index of the axis `frame`; 0: no frames are requested */
     int frame[2];    /* requested frames */
@@ -46,7 +46,8 @@ typedef struct lh_text {
 
 void lh_write_symbols(char *text, const uint16_t *tokens, int count);
 
-/* Write the input and target that the task makes of these words; they check that it writes no other token. */
+/* Return the input and target that the task makes of an item, as text, and check that it writes no token after them.
+ * word: words of the item; inputs, outputs: numbers of tokens. */
 lh_text lh_write_example(const lh_collected *s, const uint16_t *word, int inputs, int outputs);
 lh_text lh_write_kept(const lh_collected *s, const lh_kept *k);
 

@@ -33,7 +33,7 @@ static void *reserve(size_t bytes) {
     return memory;
 }
 
-/* Sets initial values with noise, so that no value is 0 or 1. */
+/* Adds noise to initial values, so that constants, such as scales of 1, differ. */
 static void fill_parameters(const lh_spec *spec, int real_bytes, void *parameters) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(5), 0, 0, 0);
     lh_initialise(spec, 3, real_bytes, parameters);
@@ -42,11 +42,9 @@ static void fill_parameters(const lh_spec *spec, int real_bytes, void *parameter
         int64_t columns = t->shape[t->rank - 1], rows = t->rank == 2 ? t->shape[0] : 1;
         for (int64_t r = 0; r < rows; r++)
             for (int64_t c = 0; c < columns; c++) {
-                int64_t at = t->offset + r * t->stride + c;
-                double value = lh_real_read(parameters, real_bytes, at) + lh_rng_below(&rng, 2001) * 2e-4 - 0.2;
-                float narrow = (float)value;
-                memcpy((char *)parameters + at * real_bytes, real_bytes == 4 ? (void *)&narrow : (void *)&value,
-                       (size_t)real_bytes);
+                int64_t index = t->offset + r * t->stride + c;
+                double value = lh_real_read(parameters, real_bytes, index) + lh_rng_below(&rng, 2001) * 2e-4 - 0.2;
+                lh_real_write(parameters, real_bytes, index, value);
             }
     }
 }
@@ -108,8 +106,8 @@ static void close_decoder(decoder *d) {
     free(d->expected);
 }
 
-/* Decodes `count` tokens at a time. ends: after each call the first sequence ends, and the last sequence takes its
- * place. The token of a later call is 0 until then. */
+/* Decodes `count` tokens at a time and compares the logits with those of the pass. ends: after each call the first
+ * sequence ends, and the last sequence takes its place. Tokens of later calls are 0 until their call. */
 static void check_decoding(decoder *d, int count, bool ends) {
     const uint16_t *tokens = d->batch.tokens[d->stream];
     uint16_t *reordered = calloc((size_t)(SEQUENCES * d->length), sizeof *reordered);

@@ -1,4 +1,5 @@
-/* kernels/cuda/functions.cu in place of kernels/cpu/functions.h: vectors of one lane, for a C compiler. */
+/* Lets a C compiler compile kernels/cuda/functions.cu in place of kernels/cpu/functions.h, with vectors of one
+ * element. */
 #ifndef LH_DEVICE_FUNCTIONS_H
 #define LH_DEVICE_FUNCTIONS_H
 

@@ -8,7 +8,7 @@
 static const double EXACT = 1e-14;     /* a handful of operations in double */
 static const double SIX_DIGITS = 6e-7; /* values published with six decimals */
 
-/* Fills x with fixed values in (-1, 1), which differ for each seed. */
+/* Fills x with values in [-1, 1) that depend on the seed alone. */
 void lh_test_fill_values(uint64_t seed, int count, double *x);
 
 double lh_test_compute_weighted_sum(int count, const double *weight, const double *x);

@@ -1,5 +1,5 @@
 /* Disks with errors, for tests of code that writes files. Each function runs work in a child process, so that limits
- * and mounts end with it, and returns the result of work (0..99). */
+ * and mounts end with it. The function returns the result of work (0..98), LH_DISK_ABSENT, or 99 if the child failed. */
 #ifndef LH_DISK_H
 #define LH_DISK_H
 
@@ -16,7 +16,7 @@ int lh_disk_run_limited(const char *directory, long bytes, lh_disk_work *work, v
 /* Runs work while the directory is read-only, also for root. */
 int lh_disk_run_read_only(const char *directory, lh_disk_work *work, void *argument);
 
-/* Kills the child, which would run work forever, after this number of microseconds; returns 0 if it was killed. */
+/* Kills the child after this number of microseconds, before which work must not end; returns 0 if it was killed. */
 int lh_disk_run_killed(const char *directory, unsigned microseconds, lh_disk_work *work, void *argument);
 
 #endif

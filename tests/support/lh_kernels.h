@@ -43,7 +43,7 @@ INLINE real *make_reals(int count) {
     return x;
 }
 
-/* Makes `count` elements in (-1, 1), and NaN from `valid` on. */
+/* Makes `count` elements in [-1, 1), and NaN from `valid` on. */
 INLINE real *make_random_reals(uint64_t seed, int valid, int count) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(seed), 0, 0, 0);
     real *x = make_reals(count);

@@ -186,18 +186,18 @@ lh_parity_counts lh_parity_count(const lh_ref_batch *batch, const lh_spec *spec,
     lh_parity_counts out = {0, 0, 0, 0, 0};
     int classes = spec->classes;
     for (int b = 0; b < batch->sequences; b++) {
-        int wrong = 0, asked = spec->task->loss == LH_LOSS_UNMASKED;
+        int wrong = 0, is_counted = spec->task->loss == LH_LOSS_UNMASKED;
         for (int i = b * batch->labels; i < (b + 1) * batch->labels; i++) {
             int best = 0;
             for (int v = 1; v < classes; v++)
                 if (logits[i * classes + v] > logits[i * classes + best]) best = v;
-            asked |= mask[i];
+            is_counted |= mask[i];
             out.counted += mask[i];
             out.correct += mask[i] && best == batch->label[i];
             wrong += mask[i] && best != batch->label[i];
         }
-        out.sequences += asked;
-        out.exact += asked && wrong == 0;
+        out.sequences += is_counted;
+        out.exact += is_counted && wrong == 0;
     }
     out.positions = spec->task->loss == LH_LOSS_COUNTED ? out.counted : (int64_t)batch->sequences * batch->labels;
     return out;
@@ -246,7 +246,7 @@ static void fill_places(lh_rng *rng, int tokens, uint16_t *place) {
     for (int b = 0; b < LH_PARITY_SEQUENCES; b++) place[b] = (uint16_t)lh_rng_below(rng, (uint32_t)tokens);
 }
 
-/* Blank tokens, which have no row in a linear embedding. */
+/* The number of blank tokens, which have no row in a linear embedding. */
 static int count_blank_tokens(const lh_spec *spec) {
     const lh_ref_network *network = lh_network_get(spec->id);
     int blanks = 0;
@@ -254,7 +254,7 @@ static int count_blank_tokens(const lh_spec *spec) {
     return blanks;
 }
 
-/* Tokens for which every table has a row. */
+/* The number of tokens for which every table of tokens has a row. */
 static int64_t count_token_rows(const lh_spec *spec) {
     int64_t rows = UINT16_MAX;
     for (int i = 0; i < spec->tensor_count; i++) {

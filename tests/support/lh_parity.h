@@ -27,7 +27,7 @@ const lh_parity_tolerance *lh_parity_get_tolerance(int real_bytes);
 /* Tolerance for random networks in float64, whose sums may grow if they have no norms. */
 extern const lh_parity_tolerance lh_parity_random_tolerance;
 
-/* Checks that every program of the spec needs the memory of its plan. */
+/* Checks that every program of the spec that this processor runs needs the memory that its plan states. */
 void lh_parity_check_memory(const lh_spec *spec);
 
 /* Allocates zeroed memory on a cache line, as the engine does; for free(). */
@@ -80,7 +80,7 @@ enum {
     LH_PARITY_SEQUENCES = 5,
     LH_PARITY_LONGEST = 37, /* tokens */
     LH_PARITY_HEADS = 2,
-    LH_PARITY_DRAW = 3, /* of evaluations */
+    LH_PARITY_DRAW = 3, /* index of the draw of evaluations */
     LH_PARITY_PAIRS = LH_PARITY_LONGEST * LH_PARITY_LONGEST,
     LH_PARITY_FAMILIES = 24 /* largest number of families */
 };
@@ -104,7 +104,7 @@ typedef struct lh_parity_batch {
 } lh_parity_batch;
 
 /* Makes random tokens and labels: the network does not know the task. Positions and distances ascend, with gaps if the
- * spec samples them; of two streams, one may be without gaps. The batch has training's dropout and first example
+ * spec samples them; two streams have their indices as positions. The batch has training's dropout and first example
  * first_example; backward is on. */
 void lh_parity_make_batch(const lh_parity_case *c, lh_parity_size size, uint32_t first_example, lh_parity_batch *out);
 

@@ -39,8 +39,8 @@ void lh_draw_example(const lh_task_case *task, int n, uint32_t step, uint32_t in
 /* Checks 20 examples of every length 1..40, 41, 77, 150, 499, 500, and two of the longest, by the rule. */
 void lh_check_every_length(const lh_task_case *task);
 
-/* Tokens are digits, a for 10; in the target, | follows the last counted output. The rule must accept the example,
- * and no other target or number of counted outputs. */
+/* Tokens are digits, a for 10; in the target, | follows the last counted output. The rule must accept the example, and
+ * must refuse it with any one token of the target changed or with one counted output fewer. */
 void lh_check_worked(const lh_task_case *task, const char *input, const char *target);
 
 /* Returns the 1 - 1e-5 point of chi-square with this number of degrees of freedom. Tests sample fixed examples. */

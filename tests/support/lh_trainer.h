@@ -14,7 +14,7 @@ typedef struct lh_trainer {
     lh_sums sums;
 } lh_trainer;
 
-/* drawn: distances, if the encoding samples them. lh_trainer_close frees it. */
+/* Opens a trainer, which lh_trainer_close frees. drawn: distances, if the encoding samples them. */
 lh_trainer lh_trainer_open(const lh_spec *spec, const lh_cpu_program *program, const lh_ref_model *model,
                            const lh_ref_batch *batch, const int32_t *drawn, lh_mode mode);
 void lh_trainer_close(lh_trainer *t);

@@ -18,8 +18,8 @@ end
 local M = {}
 
 -- Encodings in a spec; combining each with every network would repeat the same code. places: vectors of positions are
--- added in blocks; both: the encoding attends to both sides, so decoders cannot use it; heads: the number of slopes in
--- lh_parity.h.
+-- added in blocks; both: the encoding attends to both sides, so decoders cannot use it; heads: LH_PARITY_HEADS, the
+-- number of slopes in lh_parity.h.
 local ENCODINGS = {
   { [[kind = "none"]] }, { [[kind = "rope"]] }, { [[kind = "alibi"]], heads = 2 }, { [[kind = "relative"]] },
   { [[kind = "sinusoid"]] },
@@ -34,7 +34,7 @@ local ENCODINGS = {
   { [[kind = "none", projections = { output = false }]] },
 }
 
--- Encodings of two streams, whose attentions differ; whole: weights are not dropped out.
+-- Encodings of two streams, whose attentions differ; whole: the families of attention without dropout of weights.
 local PAIR_ENCODINGS = {
   { [[kind = "rope", encoder = { relative = { kind = "shaw", clip = 3 }, rotation = { kind = "none" } },
     decoder = { lines = { { head = 0, direction = 1, line = -1, value = 1 },
@@ -58,16 +58,16 @@ local PAIR_ENCODINGS = {
   { [[kind = "learned", additive = { rows = 40 }, encoder = { rotation = { kind = "rope" } }]] },
 }
 
--- Tasks with their training, evaluation and models. Of five, one has its only answer at the last token of the input,
--- one at the probe token, and two are for encoder-decoders.
+-- Tasks with their training, evaluation and models. One has its only answer at the last token of the input, one at the
+-- probe token, and two are for encoder-decoders (pair).
 local SAMPLED = { train = [[use = "ruoss", lengths = { 1, 18 }]], eval = "lengths = { 1, 18 }, " }
 local READINGS = {
-  { task = "latin_square", of = { train = "epochs = 1", eval = "" },
+  { task = "latin_square", fields = { train = "epochs = 1", eval = "" },
     model = { embedding = "linear", readout = "probe" } },
-  { task = "bucket_sort", of = SAMPLED },
-  { task = "bucket_sort", of = SAMPLED, pair = true },
-  { task = "even_pairs", of = SAMPLED, model = { embedding = "linear", readout = "last" } },
-  { task = "duplicate_string", of = SAMPLED, pair = true, model = { embedding = "linear" } },
+  { task = "bucket_sort", fields = SAMPLED },
+  { task = "bucket_sort", fields = SAMPLED, pair = true },
+  { task = "even_pairs", fields = SAMPLED, model = { embedding = "linear", readout = "last" } },
+  { task = "duplicate_string", fields = SAMPLED, pair = true, model = { embedding = "linear" } },
 }
 
 local WIDTHS, WIDE = { 16, 32, 48 }, { 256, 272 }
@@ -125,7 +125,7 @@ function M.random(id)
     section = section .. (value and (", %s = %q"):format(field, value) or "")
   end
   return SPEC:format(reading.task, encoding[1], KINDS[reading.pair and "pair" or given.tied and "decoder" or "encoder"],
-    heads, given.width, number % 2 == 1 and not whole and 0.25 or 0, section, reading.of.train, reading.of.eval,
+    heads, given.width, number % 2 == 1 and not whole and 0.25 or 0, section, reading.fields.train, reading.fields.eval,
     number % 3 == 0), given.text
 end
 

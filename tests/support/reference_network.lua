@@ -3,7 +3,7 @@
 --
 -- Input: a network (builder.lua). Output: classes, places; tensors { name, rows, columns }; families; scopes, the
 -- network itself first, as lh_ref_scope: values, operations, entry, last, repetitions, loops, first_tensor,
--- tensor_count, site. Values, tensors, families and blocks are numbers, from 0; -1 is none.
+-- tensor_count, site. Values, tensors and families are numbers, from 0, blocks are numbers of scopes; -1 is none.
 
 local builder = require("network.graph.builder")
 local parameters = require("network.graph.parameters")
@@ -12,7 +12,7 @@ local M = {}
 
 local NONE = -1
 
-local function flag(is)
+local function to_flag(is)
   return is and 1 or 0
 end
 
@@ -89,8 +89,8 @@ local function number_values(scope, width_of, outer)
   return values, numbers
 end
 
--- Channels without the padding that generated code adds to widths.
-local function widths(net)
+-- Returns a function that returns the channels of a value, without the padding that generated code adds to widths.
+local function make_width_getter(net)
   return function(value)
     local op = value.op
     if op and op.kind == "classify" then
@@ -106,12 +106,12 @@ local OPERANDS = { add = { "residual", "branch" }, attention = { "q", "kv", "con
 
 local function describe_operation(state, op, numbers, prefix, first_tensor)
   local record = { kind = op.kind, out = numbers[op.out], x = {}, tensors = {}, parts = 0,
-    f = op.activation or "relu", rms = flag(op.norm == "rms"), tied = flag(op.tied),
+    f = op.activation or "relu", rms = to_flag(op.norm == "rms"), tied = to_flag(op.tied),
     first_class = op.tied and op.tied.rows.output or 0, scale = op.scale or 1,
     blanks = op.kind == "embed" and op.p.kind == "linear" and state.net.tokens.count - op.p.rows.count or 0,
     embedding = op.kind == "embed" and state.embeddings or 0,
-    additive = op.encoding and op.encoding.kind or "none", interleaved = flag(op.encoding and op.encoding.interleaved),
-    grid = op.encoding and op.encoding.grid or 0,
+    additive = op.encoding and op.encoding.kind or "none",
+    interleaved = to_flag(op.encoding and op.encoding.interleaved), grid = op.encoding and op.encoding.grid or 0,
     period = op.encoding and op.encoding.period or 0, rate = op.dropout and op.dropout.rate or 0,
     stream = op.out.stream.index, place = op.place or 0, family = NONE, block = NONE }
   for i = 1, 3 do
@@ -136,8 +136,8 @@ local function describe_operation(state, op, numbers, prefix, first_tensor)
   return record
 end
 
--- The tensors of a block's first repetition, in the network's list.
-local function tensors_with(state, prefix)
+-- The number of the first tensor of a block's first repetition in the network's list, and the number of its tensors.
+local function find_tensors(state, prefix)
   local first, count = 0, 0
   for i, t in ipairs(state.tensors) do
     if t.name:sub(1, #prefix) == prefix then
@@ -153,7 +153,7 @@ local function describe_scope(state, scope, outer)
   local prefix = is_block and scope.path:format(0) or ""
   local first, count = 0, #state.tensors
   if is_block then
-    first, count = tensors_with(state, prefix)
+    first, count = find_tensors(state, prefix)
   end
   local operations = {}
   for i, op in ipairs(scope.ops) do
@@ -176,20 +176,20 @@ end
 
 local function describe_family(family)
   local normaliser, mask = family.normaliser, family.mask
-  return { heads = family.heads, rotates = flag(family.rotation.kind ~= "none"),
+  return { heads = family.heads, rotates = to_flag(family.rotation.kind ~= "none"),
     rotation = describe_rotation(family.rotation.kind ~= "none" and family.rotation or { base = 1 }),
     relative = family.relative.kind, clip = family.relative.clip or 0,
     period = family.positions and family.positions.period or 0,
     farthest = family.relative.left and 0 or family.relative.clip or 0, temperature = normaliser.temperature or 1,
-    scored = flag(family.score.kind and family.score.kind ~= "none"), geometric = flag(normaliser.kind == "geometric"),
-    directional = flag(normaliser.directional), normalised = flag(normaliser.normalised),
+    scored = to_flag(family.score.kind and family.score.kind ~= "none"),
+    geometric = to_flag(normaliser.kind == "geometric"), directional = to_flag(normaliser.directional), normalised = to_flag(normaliser.normalised),
     left = mask.left or NONE, right = mask.right or NONE, stride = mask.stride or 0, width = mask.width or 0,
-    left_only = flag(mask.left_only), lines = mask.list or {}, from_right = flag(mask.columns == "right"),
-    causal = flag(mask.list and mask.causal), corner = mask.corner or "none" }
+    left_only = to_flag(mask.left_only), lines = mask.list or {}, from_right = to_flag(mask.columns == "right"),
+    causal = to_flag(mask.list and mask.causal), corner = mask.corner or "none" }
 end
 
 function M.derive(net)
-  local state = { net = net, families = {}, embeddings = 0, block_number = {}, width_of = widths(net) }
+  local state = { net = net, families = {}, embeddings = 0, block_number = {}, width_of = make_width_getter(net) }
   state.tensors, state.numbers = list_tensors(net)
   for i, block in ipairs(net.scopes) do
     state.block_number[block] = i

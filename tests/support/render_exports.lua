@@ -17,8 +17,8 @@ local function write(name, text)
   file:close()
 end
 
--- Numbers of a scope's values, in the order of their first use.
-local function numbers()
+-- Returns a function that numbers a scope's values, from 1, in the order of their first use.
+local function make_numbering()
   local list, next_number = {}, 0
   return function(value)
     if not list[value] then
@@ -61,7 +61,7 @@ local function describe_graph(net)
     block_numbers[block] = i
   end
   for i, scope in ipairs({ net, table.unpack(net.scopes) }) do
-    local number, operations = numbers(), {}
+    local number, operations = make_numbering(), {}
     for k, op in ipairs(scope.ops) do
       operations[k] = describe_operation(net, op, number, block_numbers)
     end

@@ -15,7 +15,7 @@ local render = require("render.templates.render")
 local write = require("base.write")
 
 -- One family of each kind: heads of 8 channels.
-local function families()
+local function make_families()
   local list = {
     none = {},
     rope = { rotation = { kind = "rope", base = 100 } },
@@ -49,7 +49,7 @@ for _, additive in ipairs(ADDITIVES) do
   additive.rows, additive.first = 8, { kind = "normal", value = 1 }
 end
 
-local function any_network(number)
+local function make_network(number)
   local additive = ADDITIVES[number % #ADDITIVES + 1]
   local given = networks.make_random(number, { streams = number % 3 == 0 and { "source", "target" }, families = NAMES,
     whole = { geometric = true, plain = true }, places = additive.in_blocks })
@@ -57,7 +57,7 @@ local function any_network(number)
     model = { width = given.width },
     tokens = { count = 5, text = "TOKENS" },
     classes = { count = 3, padded = { count = 16, text = "CLASS_COLUMNS" } },
-    families = families(),
+    families = make_families(),
     additive = additive,
   }))
 end
@@ -89,7 +89,7 @@ for _, name in ipairs({ table.unpack(arg, 3) }) do
   end
 end
 for number = 1, tonumber(arg[2]) do
-  local network = any_network(number)
+  local network = make_network(number)
   network.id, network.noise = "any_" .. number, NOISE[false]
   list[#list + 1] = network
 end

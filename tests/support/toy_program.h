@@ -8,8 +8,8 @@
  *
  * With two streams (lh_toy_make_pair) h also has E[token of the second stream at the place of j], before dropout.
  *
- * It sums the gradient of b per shard in the workspace, so that end_shard is needed, and its blocks hold two sequences,
- * so that shards end with short blocks.
+ * The program sums the gradient of b per shard in the workspace, so that end_shard is needed. Its blocks hold at most
+ * two sequences, so that shards end with short blocks.
  */
 #ifndef TOY_PROGRAM_H
 #define TOY_PROGRAM_H

@@ -42,8 +42,8 @@ static const lh_format format = {
     .assemble = assemble,
 };
 
-/* query, key and value share rows of 12; the bias crosses no chunk, and all but two rows of output are in the second
- * chunk. */
+/* query, key and value share rows of 12. Two rows of output are in the first chunk, the others and the bias in the
+ * second. */
 static const lh_tensor tensors[TOY_TENSORS] = {
     [TOY_TOKEN] = {"embed.token.weight", 2, {7, 4}, 0, 4, LH_INIT_TRUNCATED_NORMAL, 0.5, true},
     [TOY_POSITION] = {"embed.position.weight", 2, {64, 4}, 32, 4, LH_INIT_NORMAL, 1.0, false},

@@ -2,7 +2,7 @@
  * chunks.
  *
  * The vector of parameters has every feature of the storage: three interleaved (fused) products, a bias, a constant
- * table, gaps, and tensors on both sides of a chunk's border. It describes no real model; tests add the functions
+ * table, gaps, and tensors on both sides of a chunk's border. The spec describes no real model; tests add the functions
  * that they need.
  */
 #ifndef LH_TOY_SPEC_H

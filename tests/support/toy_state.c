@@ -9,16 +9,16 @@
 
 const lh_run_facts toy_facts = {"x86-64-v3", "gcc 12.2.0", 10, UINT64_MAX, 3e-4};
 
-static bool covers(const lh_tensor *tensor, int64_t at) {
+static bool covers(const lh_tensor *tensor, int64_t index) {
     int64_t rows = tensor->rank == 2 ? tensor->shape[0] : 1, columns = tensor->shape[tensor->rank - 1];
-    int64_t row = (at - tensor->offset) / tensor->stride, column = (at - tensor->offset) % tensor->stride;
-    return at >= tensor->offset && row < rows && column < columns;
+    int64_t row = (index - tensor->offset) / tensor->stride, column = (index - tensor->offset) % tensor->stride;
+    return index >= tensor->offset && row < rows && column < columns;
 }
 
 /* Whether a tensor covers this element; learned: only tensors with optimiser state count. */
-static bool is_covered(int64_t at, bool learned) {
+static bool is_covered(int64_t index, bool learned) {
     for (int t = 0; t < TOY_TENSORS; t++)
-        if (covers(&lh_toy_spec.tensors[t], at) && (!learned || lh_toy_spec.tensors[t].learned)) return true;
+        if (covers(&lh_toy_spec.tensors[t], index) && (!learned || lh_toy_spec.tensors[t].learned)) return true;
     return false;
 }
 
@@ -32,8 +32,8 @@ toy_state *toy_make_state(void) {
 toy_state *toy_make_filled_state(float shift) {
     toy_state *v = toy_make_state();
     for (int i = 0; i < 3; i++)
-        for (int64_t at = 0; at < TOY_STORAGE; at++)
-            if (is_covered(at, i > 0)) v->values[i][at] = shift + (float)(i * TOY_STORAGE + (int)at + 1);
+        for (int64_t index = 0; index < TOY_STORAGE; index++)
+            if (is_covered(index, i > 0)) v->values[i][index] = shift + (float)(i * TOY_STORAGE + (int)index + 1);
     return v;
 }
 

@@ -1,4 +1,4 @@
-/* States of the toy spec: a training's three vectors, and checkpoint files made from them. */
+/* States of the toy spec, which are a training's three vectors, and files of its parameters. */
 #ifndef LH_TOY_STATE_H
 #define LH_TOY_STATE_H
 

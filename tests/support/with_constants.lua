@@ -1,5 +1,5 @@
--- Runs the generator with constant tensors, which no spec has yet: with_constants.lua NAME,NAME... WORDS. Tensors whose
--- names have these endings keep their initial values; WORDS are arguments of ./longhand.
+-- Runs the generator with constant tensors, which a spec cannot request: with_constants.lua NAME,NAME... WORDS. Tensors
+-- whose names have these endings keep their initial values; WORDS are arguments of ./longhand.
 
 package.path = "generator/?.lua;" .. package.path
 

@@ -2,12 +2,16 @@
  * that runtime/cuda/driver.c looks up, and computes nothing. Environment variables, read at every call, choose its
  * results; its variables fake_..., read with dlsym, record the calls.
  *
- * FAKE_CUDA_INIT         result of cuInit; FAKE_CUDA_RETAIN, _LOAD, _FUNCTION, _ATTRIBUTE: of the calls of these
- * names FAKE_CUDA_VERSION      of cuDriverGetVersion, 13000 unless given FAKE_CUDA_COUNT        devices, 1 unless
- * given FAKE_CUDA_ARCHITECTURE of all of them, 90 unless given FAKE_CUDA_BLOCK_MEMORY bytes of shared memory of a
- * block; FAKE_CUDA_COOPERATIVE: 0 without cooperative launches FAKE_CUDA_RESIDENT     blocks of a multiprocessor, 2
- * unless given; FAKE_CUDA_CARVED: with a share of shared memory set Compiled with -DFAKE_CUDA_OLD it lacks
- * cuLaunchCooperativeKernel.
+ *     FAKE_CUDA_INIT, _RETAIN, _LOAD, _FUNCTION, _ATTRIBUTE   result of the call with this word in its name (0)
+ *     FAKE_CUDA_VERSION        version that cuDriverGetVersion reports (13000)
+ *     FAKE_CUDA_COUNT          number of devices (1)
+ *     FAKE_CUDA_ARCHITECTURE   architecture of all devices (90)
+ *     FAKE_CUDA_BLOCK_MEMORY   most bytes of shared memory of a block (232448)
+ *     FAKE_CUDA_COOPERATIVE    0: the devices have no cooperative launches (1)
+ *     FAKE_CUDA_RESIDENT       resident blocks of a multiprocessor (2); of the evaluation kernel one more
+ *     FAKE_CUDA_CARVED         the same after a call that sets the share of shared memory (FAKE_CUDA_RESIDENT)
+ *
+ * Compiled with -DFAKE_CUDA_OLD, the library lacks cuLaunchCooperativeKernel.
  */
 #include <stddef.h>
 #include <stdlib.h>
