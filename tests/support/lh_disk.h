@@ -1,5 +1,5 @@
 /* Disks with errors, for tests of code that writes files. Each function runs work in a child process, so that limits
- * and mounts end with it. The function returns the result of work (0..98), LH_DISK_ABSENT, or 99 if the child failed. */
+ * and mounts end with it. Each returns the result of work (0..98), LH_DISK_ABSENT, or 99 if the child failed. */
 #ifndef LH_DISK_H
 #define LH_DISK_H
 
