@@ -106,9 +106,9 @@ enum { RELATIVE_WIDTH = WIDTH }; /* channels of a row: all heads side by side */
  * adjacent queries have adjacent rows. */
 INLINE int self_distance_count(int T) { return 2 * T - 1; }
 
-/* Elements from one channel of the rows to the next: rows are stored channel by channel. The stride between channels is
- * an odd number of vectors, which spreads channels over the sets of a cache, and covers LANES queries from every row
- * on. Zeros follow the last row. */
+/* Elements from one channel of the rows to the next: rows are stored channel by channel. The stride is an odd number of
+ * vectors, which spreads channels over the sets of a cache, and covers LANES queries from every row on. Zeros follow
+ * the last row. */
 INLINE int self_row_stride(int T) { return (round_up(2 * T + LANES - 2, LANES) / LANES | 1) * LANES; }
 
 /* Elements of a layer's rows: [RELATIVE_WIDTH][row_stride]. */

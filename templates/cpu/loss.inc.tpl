@@ -47,8 +47,8 @@ INLINE int find_labelled_row(const workspace *w, int s, int i) {
 
 /* Computes loss, counts, and dx, the gradient of x [${tokens}][WIDTH]; adds the output layer's gradients to g. */
 % else
-/* Computes loss, counts, and dx, the gradient of x [tokens][WIDTH]; adds the output layer's gradients to g. The labelled
- * positions are the last `labels` tokens of a sequence. */
+/* Computes loss, counts, and dx, the gradient of x [tokens][WIDTH]; adds the output layer's gradients to g. The
+ * labelled positions are the last `labels` tokens of a sequence. */
 % end
 static void loss_and_gradient(const workspace *w, const real *x, real *dx, parameters *g, lh_sums *sums) {
     const lh_cpu_block *block = w->block;

@@ -90,8 +90,8 @@ print_architectures() {
 
 . tests/ptx/counts.sh
 
-# Compiles every run with the toolkit in $toolkit, prints a line for each, and leaves its rows: run kernel architecture
-# registers stack spill_stores spill_loads shared
+# Compiles every run with the toolkit in $toolkit, prints a line for each, and appends rows to $work/rows: run kernel
+# architecture registers stack spill_stores spill_loads shared
 compile_all() {
     kind=${toolkit%% *}
     folder=build/cuda/$(echo "$toolkit" | cut -d ' ' -f 1,2 | tr ' ' -)
@@ -189,7 +189,8 @@ compare() {
     done
 }
 
-# Finds the toolkit of a kind ("": any) for a list of architectures ($1) and sets $toolkit and $known.
+# Finds the toolkit of a kind ($2; "": any) for a list of architectures ($1). Sets $toolkit (kind, version, compiler)
+# and $known (the architectures).
 find_toolkit() {
     words=$(sh runtime/cuda/toolkit.sh --arch "$1" --kind "$2" 2>"$work/problem") || return 1
     toolkit=$(echo "$words" | cut -d ' ' -f 1-3)

@@ -33,7 +33,7 @@ SAME(sizeof(lh_lt_heuristic), sizeof(cublasLtMatmulHeuristicResult_t));
 SAME(offsetof(lh_lt_heuristic, workspace_bytes), offsetof(cublasLtMatmulHeuristicResult_t, workspaceSize));
 SAME(offsetof(lh_lt_heuristic, state), offsetof(cublasLtMatmulHeuristicResult_t, state));
 
-/* Calls our functions with their arguments; a wrong number or kind of argument does not compile. */
+/* Calls the functions of the headers as the runtime does; a wrong number or kind of argument does not compile. */
 extern cublasLtHandle_t handle;
 extern cublasLtMatmulDesc_t operation;
 extern cublasLtMatrixLayout_t layout;

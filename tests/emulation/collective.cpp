@@ -56,7 +56,7 @@ struct fragments {
     const unsigned *a, *b;
 };
 
-/* c += a b for a [16][K] and b [K][8], gathered from the warp. The sum is in double, so it is rounded once. */
+/* c += a b for a [16][K] and b [K][8], gathered from the warp. The sum is in double, so it is rounded to float once. */
 template <int K> static void multiply(void *const *arguments, const float (*a)[K], const float (*b)[8]) {
     for (int lane = 0; lane < warpSize; lane++) {
         float *c = static_cast<fragments *>(arguments[lane])->c;

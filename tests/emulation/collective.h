@@ -2,9 +2,9 @@
 #ifndef LH_TESTS_COLLECTIVE_H
 #define LH_TESTS_COLLECTIVE_H
 
-/* An operation that runs on the host's stack once all live threads of the mask have arrived. It gets their arguments by
- * lane and the set of these lanes, and writes results into the arguments. Returns a description of the error, or
- * NULL. */
+/* An operation that runs outside of the fibres once all live threads of the mask have arrived. arguments: those of
+ * these threads, by lane, into which results are written; lanes: the set of these lanes. Returns a description of the
+ * error, or NULL. */
 typedef const char *lh_collective(void *const *arguments, unsigned lanes);
 
 /* The position at which a thread waits, and its part of an operation. */

@@ -24,9 +24,9 @@ enum {
     WORKSPACE = 1, /* CUBLASLT_MATMUL_PREF_... */
     ALIGNMENT_A = 5,
     ALIGNMENT_D = 8,
-    COMPUTE_64F = 70,
+    COMPUTE_64F = 70,      /* CUBLAS_COMPUTE_64F */
     ALIGNMENT = 16,        /* bytes; least alignment of matrices according to the runtime */
-    LEAST_WORKSPACE = 1024 /* requirement of the only algorithm */
+    LEAST_WORKSPACE = 1024 /* bytes that the only algorithm requires */
 };
 
 struct operation {

@@ -45,10 +45,10 @@ void __nanosleep(unsigned nanoseconds, LH_PLACE);
 unsigned __ballot_sync(unsigned mask, int predicate, LH_PLACE);
 
 /* The functions of kernels/cuda/mma.cu: c += a b with fragments as in the PTX manual, m16n8k8 and m16n8k16; products
- * are exact, and each element is rounded once. */
+ * are exact, and each element is rounded to float once. */
 void mma_tf32(float c[4], const unsigned a[4], const unsigned b[2], LH_PLACE);
 void mma_bf16(float c[4], const unsigned a[4], const unsigned b[2], LH_PLACE);
-float exp2_approximate(float x); /* correctly rounded; 0 in place of subnormal numbers */
+float exp2_approximate(float x); /* the host's exp2f; 0 in place of subnormal numbers */
 float log2_approximate(float x);
 
 /* Returns the bits that lane `source` passes. name: that of the calling function. */

@@ -85,7 +85,8 @@ static void compare_logits(const decoded *d, const unsigned char *whole, bool sa
 
 void test_decoded_logits_are_those_of_whole_passes(void **state) {
     static const int lengths[] = {2, 5, 9, 18};
-    bool has_fragments = strstr(SPEC->id, "_warps_") != NULL; /* this attention is decoded by loops */
+    /* Decoding computes attention in loops, not in fragments, so sums have another order. */
+    bool has_fragments = strstr(SPEC->id, "_warps_") != NULL;
     for (size_t n = 0; has_decoding() && n < sizeof lengths / sizeof *lengths; n++) {
         decoded d = open_decoded(lengths[n]);
         lh_cuda_answer answers[SEQUENCES];

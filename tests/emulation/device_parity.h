@@ -33,7 +33,7 @@ void lh_device_check_evaluation(const lh_device_model *m, const lh_device_questi
 void lh_device_check_training(const lh_device_model *m, const lh_device_question *q, lh_model_cut cut,
                               double tolerance);
 
-/* Checks a step with dropout and an evaluation of a batch against kernels/ref. */
+/* Check a step with dropout and an evaluation against kernels/ref, for a given batch or for a random one. */
 void lh_device_check_batch(lh_device_model *m, lh_parity_batch *data, lh_model_cut cut);
 void lh_device_check_size(lh_device_model *m, lh_parity_size size, lh_model_cut cut);
 

@@ -29,7 +29,7 @@ typedef struct lh_emulation {
     size_t block_memory; /* largest shared memory of a block, bytes */
     size_t memory;       /* memory of the device, bytes */
     unsigned order;      /* order of blocks, of warps in a block, of threads in a warp; of streams */
-    int patience;        /* most checks of a spinning thread before it counts as deadlocked */
+    int patience;        /* most rounds (grid.cpp) without progress; then a launch counts as deadlocked */
 
     const char *failing_call; /* name of a failing call of the driver's API; NULL: none */
     int failing_after;        /* number of successful calls of that name before */
@@ -37,11 +37,12 @@ typedef struct lh_emulation {
 } lh_emulation;
 
 /* Resets the emulated device, including its memory, to this configuration. Defaults of NULL, and of fields that are 0:
- * one device, CUDA 13.0, sm_90, 4 multiprocessors with one block each, 1 GiB, ascending order. devices < 0: no device.
+ * one device, CUDA 13.0, sm_90, 4 multiprocessors with one block each, 1 GiB, 99 KiB of shared memory per block (before
+ * sm_80: 64), ascending order, 10000 rounds. devices < 0: no device.
  *
  * As a shared library, these files are a driver for any program, which finds it by LONGHAND_CUDA_DRIVER. There,
- * LONGHAND_EMULATION="order=3,multiprocessors=2" does what this function does; further names: architecture,
- * blocks_per_multiprocessor, driver_version, plain_products. cuInit refuses a text that it does not understand.
+ * LONGHAND_EMULATION="order=3,multiprocessors=2" does what this function does, unless it is called; further names:
+ * architecture, blocks_per_multiprocessor, driver_version, plain_products. cuInit refuses an invalid text.
  *
  * If LONGHAND_PTX names a program of tests/ptx, kernels are only those in it. */
 void lh_emulation_set(const lh_emulation *emulation);
@@ -51,11 +52,11 @@ const lh_cuda_driver *lh_emulated_driver(void);
 /* Returns the number of kernel launches through the driver since lh_emulation_set. */
 int lh_emulation_launches(void);
 
-/* Returns the number of open objects of the driver: memory, streams, modules, contexts. */
+/* Returns the number of open objects: memory, streams, modules, holders of the context, objects of cuBLASLt. */
 int lh_emulation_held(void);
 
 /* Runs a kernel without the driver; arguments: as in cuLaunchKernel, pointers to host memory. LH_ERR_INPUT: there is no
- * such kernel, or it failed. */
+ * such kernel, or it failed; LH_ERR_ENVIRONMENT: no memory for stacks. */
 lh_status lh_emulation_launch(const char *kernel, int blocks, int threads, size_t block_memory, void **arguments,
                               lh_error *error);
 

@@ -60,7 +60,7 @@ void lh_fibre_start(lh_fibre *fibre, void (*run)(void));
 #endif
 #endif
 
-/* Stores the current position in `from` and continues at `to`. Every register except the stack pointer may change. */
+/* Stores the current position in `from` and continues at `to`. Every register except rsp and rbp may change. */
 __attribute__((always_inline)) static inline void lh_fibre_switch(lh_context *from, lh_context *to) {
 #ifdef LH_OWN_SWITCH
     void *next = *to;

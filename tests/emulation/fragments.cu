@@ -1,6 +1,6 @@
 /* Kernels that call the functions of kernels/cuda/mma.cu, for test_emulation.c. */
 
-/* out [2][threads]: bits of in [threads] in tf32; bits in bf16, those of in in the lower half, those of 1 above. */
+/* out [2][threads]: the bits of in [threads] as tf32; then the bits as bf16, and those of 1 in the upper half. */
 extern "C" __global__ void rounding_kernel(const float *in, unsigned int *out) {
     out[threadIdx.x] = to_tf32(in[threadIdx.x]);
     out[blockDim.x + threadIdx.x] = pack_bf16(in[threadIdx.x], 1.0f);

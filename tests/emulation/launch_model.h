@@ -23,8 +23,8 @@ typedef struct lh_model_cut {
     unsigned order;
 } lh_model_cut;
 
-/* The results of a step: vectors of `bytes` each. Moments (for SGD the running sum) are zero before it; NULL: the
- * optimiser has none. */
+/* The results of a step: vectors of `bytes` each. Moments (for SGD the running sum) are zero before the step;
+ * NULL: the optimiser has none. */
 typedef struct lh_model_step {
     void *parameters, *moment1, *moment2, *gradient;
     size_t bytes;

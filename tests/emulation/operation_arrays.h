@@ -93,7 +93,7 @@ static inline void free_all(void *const *arrays, int count) {
 }
 #define FREE(...) free_all((void *const[]){__VA_ARGS__}, (int)(sizeof((void *const[]){__VA_ARGS__}) / sizeof(void *)))
 
-/* Launches an operation with arguments as for cuLaunchKernel; every launch has another order of threads. */
+/* Launches an operation with arguments as for cuLaunchKernel; launches take turns with four orders of threads. */
 static inline void launch(const precision *p, const char *operation, int blocks, void **arguments) {
     static unsigned order;
     char kernel[32];

@@ -13,7 +13,8 @@ enum {
 enum { LH_ROWS, LH_COLUMNS };
 enum { LH_STORE, LH_BIAS, LH_BIAS_RELU, LH_ADD, LH_RELU_GRAD, LH_BY_HEAD, LH_FINISHES };
 
-/* Norms of kernels/cuda/norm.cu and rms_norm.cu, and residual connections without a norm. */
+/* Norms of kernels/cuda/norm.cu and rms_norm.cu: alone (added: the backward pass adds to a gradient), or of a sum
+ * (kept: the sum is stored, too); and a sum without a norm. */
 enum { LH_ALONE, LH_ALONE_ADDED, LH_SUM, LH_SUM_KEPT, LH_SUM_ONLY, LH_FORMS };
 
 typedef struct lh_norm {

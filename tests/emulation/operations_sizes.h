@@ -1,5 +1,4 @@
-/* Declarations that the operations in device code need, here for a synthetic model: `real` is defined, products
- * follow. */
+/* Declarations that the files of kernels/cuda need, for a synthetic model. `real` must be defined before. */
 #ifndef LH_TESTS_OPERATIONS_SIZES_H
 #define LH_TESTS_OPERATIONS_SIZES_H
 

@@ -109,16 +109,16 @@ CUresult cuStreamSynchronize(CUstream stream) {
     return lh_device.broken;
 }
 
-/* Puts a launch into a stream. call: the name of the driver's function; resident: all blocks of the grid must be
- * resident at the same time. */
-static CUresult launch(const char *call, bool resident, CUfunction function, unsigned grid, unsigned block,
+/* Puts a launch into a stream. call: the name of the driver's function; needs_residence: whether all blocks of the grid
+ * must be resident at the same time. */
+static CUresult launch(const char *call, bool needs_residence, CUfunction function, unsigned grid, unsigned block,
                        unsigned block_memory, CUstream stream, void **arguments) {
     lh_device_call c(call, CONTEXT);
     if (c.failure) return c.failure;
     if (!lh_device.streams.count(stream)) return INVALID_HANDLE;
     if (grid < 1 || block < 1 || block > 1024 || block_memory > (unsigned)function->block_memory) return INVALID_VALUE;
     int most = lh_device_count_resident(function, (int)block, block_memory) * lh_emulated.multiprocessors;
-    if (resident && grid > (unsigned)most) return COOPERATIVE_LAUNCH_TOO_LARGE;
+    if (needs_residence && grid > (unsigned)most) return COOPERATIVE_LAUNCH_TOO_LARGE;
     lh_device.launches++;
     const char *name = function->kernel->name;
     lh_emulated_kernel::grid bound = function->kernel->bind(arguments);

@@ -23,7 +23,7 @@ static lh_cuda_program program;
 
 static void set_device(lh_emulation emulation) {
     lh_emulation_set(&emulation);
-    lh_emulated_driver()->cuInit(0); /* cuda/driver.c calls it once per process */
+    lh_emulated_driver()->cuInit(0); /* cuda/driver.c calls cuInit only once per process */
 }
 
 static int make_toy(void **state) {
@@ -269,14 +269,14 @@ static void test_fleet_stopped_by_a_signal_resumes(void **state) {
 }
 
 /* Draws the same positions in every step, so that a model can memorise its example. */
-static void draw_nothing(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
-                         const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
+static void draw_in_order(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
+                          const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
     for (int j = 0; j < shape->labels; j++) out[j] = j;
 }
 
 static void test_fleet_overfits_fixed_examples_or_explains_why_not(void **state) {
     toy.eval.during_every = 0;
-    program.draw = draw_nothing;
+    program.draw = draw_in_order;
     lh_run_result result = run(state, 1, "train --device cuda --out . --overfit 50 --seeds 0:1 --steps 20");
     assert_text(result.err, "2 of 2 runs failed");
     assert_text(result.err, "likely cause");

@@ -91,7 +91,7 @@ static void test_evaluate_under_a_watchdog_in_short_launches(void **state) {
         sides s = open_sides(&spec, 2);
         int before = lh_emulation_launches();
         check_evaluation(s, 9, 100);
-        launches[watchdog] = (lh_emulation_launches() - before) / 2; /* it evaluates twice */
+        launches[watchdog] = (lh_emulation_launches() - before) / 2; /* of one evaluation */
         close_sides(s);
     }
     int together = 2 * toy_cuda.evaluation_group(&(lh_shape){100, {18, 0}, 9});
@@ -140,8 +140,9 @@ static void test_evaluate_ends_after_the_launch_at_a_signal(void **state) {
     lh_engine *cuda = s.cuda;
     cuda->stop = &lh_toy_interrupted.stop;
     check_evaluation(s, 9, 100);
-    int all = lh_toy_interrupted.launched / 2, group = toy_cuda.evaluation_group(&(lh_shape){100, {18, 0}, 9});
-    assert_in_range(all, 2, 100 / group); /* it evaluates twice */
+    int all = lh_toy_interrupted.launched / 2 /* of one evaluation */,
+        group = toy_cuda.evaluation_group(&(lh_shape){100, {18, 0}, 9});
+    assert_in_range(all, 2, 100 / group);
     lh_toy_interrupted.launched = 0;
     lh_toy_interrupted.at = 2;
     lh_condition condition = lh_make_condition(9, 100, 1, 2);

@@ -9,7 +9,7 @@
 #include "runtime/cuda/library.h"
 #include "support/toy_cuda.h"
 
-enum { MOST = 4096, EXECUTION_FAILED = 700 };
+enum { MOST = 4096 /* elements of an array */, SOME_ERROR = 700 };
 
 static lh_cuda_device device;
 static lh_cuda_program program;
@@ -19,7 +19,7 @@ static CUdeviceptr memory[4]; /* a, b, out, bias */
 static void open_device(lh_emulation emulation, const char *precision) {
     lh_error error;
     lh_emulation_set(&emulation);
-    lh_emulated_driver()->cuInit(0); /* cuda/driver.c calls it once per process */
+    lh_emulated_driver()->cuInit(0); /* cuda/driver.c calls cuInit only once per process */
     program = toy_cuda;
     program.precision = precision;
     lh_assert_ok(lh_cuda_device_open(&device, &program, 0, &error), &error);
@@ -47,7 +47,7 @@ static bool is_double(void) { return strcmp(program.precision, "float64") == 0; 
 
 static size_t get_element_bytes(void) { return is_double() ? sizeof(double) : sizeof(float); }
 
-static size_t at_bias; /* offset of the bias in its memory */
+static size_t at_bias; /* offset of the bias in its memory, in elements */
 
 static double make_value(int operand, size_t i) { return (double)((int)(i * 7 + (size_t)operand * 3) % 11 - 5); }
 
@@ -61,6 +61,7 @@ static void fill(int operand, size_t count) {
     assert_int_equal(device.driver->cuMemcpyHtoDAsync(memory[operand], from, bytes, stream), 0);
 }
 
+/* whole: with bias and rectifier. */
 static double compute_product(const lh_cuda_product *p, int row, int column, bool whole) {
     double sum = p->adds ? make_value(2, (size_t)(row * p->columns + column)) : 0;
     for (int k = 0; k < p->inner; k++)
@@ -70,8 +71,8 @@ static double compute_product(const lh_cuda_product *p, int row, int column, boo
     return whole && p->rectified && sum < 0 ? 0 : sum;
 }
 
-/* p.bias: any non-null address requests a bias. wholes: whether the library should add it. */
-static void check_product(lh_cuda_library *library, lh_cuda_product p, bool wholes) {
+/* p.bias: any non-null address requests a bias. should_finish: whether the library should add it and rectify. */
+static void check_product(lh_cuda_library *library, lh_cuda_product p, bool should_finish) {
     double doubles[MOST];
     float floats[MOST];
     lh_error error;
@@ -86,7 +87,7 @@ static void check_product(lh_cuda_library *library, lh_cuda_product p, bool whol
     p.out = (void *)(uintptr_t)memory[2];
     if (p.bias != NULL) p.bias = (const void *)(uintptr_t)(memory[3] + at_bias * get_element_bytes());
     lh_assert_ok(lh_cuda_library_multiply(library, &p, stream, &whole, &error), &error);
-    assert_int_equal(whole, wholes);
+    assert_int_equal(whole, should_finish);
     void *to = is_double() ? (void *)doubles : floats;
     size_t bytes = count * get_element_bytes();
     assert_int_equal(device.driver->cuMemcpyDtoHAsync(to, memory[2], bytes, stream), 0);
@@ -94,7 +95,8 @@ static void check_product(lh_cuda_library *library, lh_cuda_product p, bool whol
     for (int row = 0; row < p.rows; row++)
         for (int column = 0; column < p.columns; column++) {
             size_t i = (size_t)(row * p.columns + column);
-            assert_true((is_double() ? doubles[i] : (double)floats[i]) == compute_product(&p, row, column, wholes));
+            assert_true((is_double() ? doubles[i] : (double)floats[i]) ==
+                        compute_product(&p, row, column, should_finish));
         }
 }
 
@@ -207,8 +209,7 @@ static void test_failing_calls_are_named(void **state) {
         {"cublasLtMatmul", "failed in cublasLtMatmul: something else (13)"},
     };
     for (int i = 0; i < 4; i++) {
-        lh_emulation emulation = {
-            .multiprocessors = 2, .failing_call = cases[i].call, .failing_result = EXECUTION_FAILED};
+        lh_emulation emulation = {.multiprocessors = 2, .failing_call = cases[i].call, .failing_result = SOME_ERROR};
         if (i == 1) emulation.failing_after = 4; /* the calls of open_device succeed */
         open_device(emulation, "float32");
         lh_cuda_library *library;

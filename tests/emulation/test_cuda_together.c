@@ -356,7 +356,7 @@ static void train(void **state, const lh_spec *spec, int code, const char *out, 
  * answers, of evaluations during training and at its end. */
 static void test_greedy_runs_equal_single_and_resumed_runs(void **state) {
     lh_emulation_set(&(lh_emulation){.multiprocessors = 4});
-    lh_emulated_driver()->cuInit(0); /* cuda/driver.c calls it once per process */
+    lh_emulated_driver()->cuInit(0); /* cuda/driver.c calls cuInit only once per process */
     lh_spec spec = lh_toy_fleet_pair();
     lh_task task = *spec.task;
     task.sample = sample_and_signal;

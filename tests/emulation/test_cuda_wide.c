@@ -50,7 +50,7 @@ static int get_small_group(const lh_shape *shape) { return 20; }
 static void make_wide(lh_emulation emulation) {
     if (emulation.multiprocessors == 0) emulation.multiprocessors = 1;
     lh_emulation_set(&emulation);
-    lh_emulated_driver()->cuInit(0); /* cuda/driver.c calls it once per process */
+    lh_emulated_driver()->cuInit(0); /* cuda/driver.c calls cuInit only once per process */
     wide = toy_cuda;
     wide.most_launches = 2;
     wide.launches = list_launches;

@@ -70,7 +70,7 @@ static void test_shuffles_and_votes_exchange_values_of_a_warp(void **state) {
 
 /* The set of orders, one bit each, in which every thread reads its neighbour's number; in the other orders a thread
  * reads a NaN. */
-static unsigned count_right_orders(const char *kernel, int threads, int side) {
+static unsigned find_right_orders(const char *kernel, int threads, int side) {
     float out[256], *op = out;
     lh_error error;
     unsigned right = 0;
@@ -91,9 +91,9 @@ static unsigned count_right_orders(const char *kernel, int threads, int side) {
 static void test_missing_barrier_shows_in_some_order(void **state) {
     for (int threads = 32; threads <= 256; threads *= 8)
         for (int side = -1; side <= 1; side += 2) {
-            assert_int_equal(count_right_orders("neighbour_kernel", threads, side), (1 << ORDERS) - 1);
+            assert_int_equal(find_right_orders("neighbour_kernel", threads, side), (1 << ORDERS) - 1);
             unsigned by_luck = side < 0 ? LH_EMULATION_ASCENDING : LH_EMULATION_DESCENDING;
-            assert_int_equal(count_right_orders("racing_kernel", threads, side), 1 << by_luck);
+            assert_int_equal(find_right_orders("racing_kernel", threads, side), 1 << by_luck);
         }
 }
 
@@ -151,15 +151,15 @@ static void test_write_outside_of_shared_memory_is_reported(void **state) {
 }
 
 /* Numbers with 1 + bits significant bits: their product is exact even if operands are rounded. */
-static float number(int i, int bits) { return ldexpf((float)(i * 7919 % (2 << bits) - (1 << bits)), -bits); }
+static float make_number(int i, int bits) { return ldexpf((float)(i * 7919 % (2 << bits) - (1 << bits)), -bits); }
 
 static void check_product(const char *kernel, int k, int bits) {
     float a[16 * 16], b[16 * 8], c[16 * 8], expected[16 * 8], *ap = a, *bp = b, *cp = c;
     lh_error error;
-    for (int i = 0; i < 16 * k; i++) a[i] = number(i + 1, bits);
-    for (int i = 0; i < 8 * k; i++) b[i] = number(3 * i + 5, bits);
+    for (int i = 0; i < 16 * k; i++) a[i] = make_number(i + 1, bits);
+    for (int i = 0; i < 8 * k; i++) b[i] = make_number(3 * i + 5, bits);
     for (int i = 0; i < 16 * 8; i++) {
-        double sum = c[i] = number(i, 4);
+        double sum = c[i] = make_number(i, 4);
         for (int j = 0; j < k; j++) sum += (double)a[i / 8 * k + j] * b[j * 8 + i % 8];
         expected[i] = (float)sum;
     }

@@ -16,8 +16,9 @@
 #include "engine/engine.h"
 #include "training/defaults.h"
 
-/* Compares the sums of a step, its gradient tensor by tensor, and the whole gradient. The tolerance of a tensor is at
- * least that of a hundredth of the largest gradient, or of a tenth if products round their operands. */
+/* Compares the sums of a step, its gradient tensor by tensor, and the whole gradient. A tensor's tolerance is relative
+ * to its largest element, or to a hundredth of the gradient's (a tenth if products round their operands), if this is
+ * more. */
 static void check_step(const problem *p, int shards) {
     size_t count = (size_t)SPEC->parameter_storage;
     void *gradient = lh_model_reserve(count * get_real_bytes());
@@ -64,9 +65,9 @@ static void test_gradient_of_every_length_is_that_of_the_cpu(void **state) {
 
 /* The shard has more tokens than a block has threads, so loops over groups of its sequences have several rounds. */
 static void test_gradient_of_long_sequences_in_one_shard_is_that_of_the_cpu(void **state) {
-    const lh_lengths one = {NULL, 0, 64, 64, 1};
+    const lh_lengths lengths = {NULL, 0, 64, 64, 1};
     if (SPEC->cuda->launches != NULL) return; /* a wide model has one sequence in a shard */
-    if (lh_check_limit(SPEC, &one, NULL) == LH_OK) check_gradient(64, 1);
+    if (lh_check_limit(SPEC, &lengths, NULL) == LH_OK) check_gradient(64, 1);
 }
 
 /* A short batch, like the last one of an epoch: some shards have no sequence. */
@@ -106,7 +107,7 @@ static void test_second_step_of_a_launch_is_that_of_a_launch_of_its_own(void **s
     close_problem(&p);
 }
 
-/* All masked labels are in the first shard. Every shard divides by the number of counted labels of all shards. */
+/* All masked labels are in the first shard. The gradient is that of the mean over the counted labels of all shards. */
 static void test_gradient_with_all_masks_in_one_shard_is_that_of_the_cpu(void **state) {
     if (SPEC->task->loss != LH_LOSS_COUNTED) return;
     problem p = open_problem(9, LH_MODE_TRAIN);
@@ -158,7 +159,7 @@ static void test_step_keeps_constant_tensors(void **state) {
     close_problem(&p);
 }
 
-/* Makes the first update of the CPU with the gradient of d, and zero optimiser states. */
+/* Prepares the first update of the CPU, with the gradient of d and optimiser states of 0. */
 static lh_update make_update(const problem *p, const lh_model_step *d, const lh_cuda_step *step) {
     lh_update update = {
         .parameters = p->parameters,
@@ -363,7 +364,7 @@ static void test_evaluation_with_biases_is_that_of_the_cpu(void **state) {
     close_problem(&p);
 }
 
-/* A gradient that is not finite: nothing is updated, and the next step does not begin. */
+/* If the gradient is not finite, nothing is updated. */
 static void test_step_that_is_not_finite_leaves_the_parameters(void **state) {
     problem p = open_problem(5, LH_MODE_TRAIN);
     ((unsigned char *)p.parameters)[get_real_bytes() - 1] = 0x7f; /* the first element becomes very large or NaN */

@@ -143,13 +143,13 @@ static void check_activation(const precision *p, int f, int rows) {
         lh_ref_activation_grad(nonlinearity, count, x, dy, dx);
     }
     void *in = to_reals(p, inputs, x), *in_dy = to_reals(p, count, dy), *out = to_reals(p, count, dy);
-    void *gradient = to_reals(p, inputs, x), *at = gate ? in : in_dy;
+    void *gradient = to_reals(p, inputs, x), *in_place = gate ? in : in_dy;
     launch(p, "activation", 1, (void *[]){&f, &rows, &in, &out});
     assert_close(p, out, y, count, 16 * p->unit * (gate ? 64 : 8));
     launch(p, "activation_grad", 1, (void *[]){&f, &rows, &in, &in_dy, &gradient});
     assert_close(p, gradient, dx, inputs, 16 * p->unit * (gate ? 64 : 8));
-    launch(p, "activation_grad", 1, (void *[]){&f, &rows, &in, &in_dy, &at}); /* in place: equal bits */
-    assert_memory_equal(at, gradient, (size_t)(inputs * p->real_bytes));
+    launch(p, "activation_grad", 1, (void *[]){&f, &rows, &in, &in_dy, &in_place});
+    assert_memory_equal(in_place, gradient, (size_t)(inputs * p->real_bytes));
     FREE(x, dy, y, dx, in, in_dy, out, gradient);
 }
 

@@ -1,6 +1,6 @@
 /* Device code of random networks (tests/support/random_specs.lua) in the emulation, compared with kernels/ref: logits,
- * loss and the gradient of every parameter, with dropout in training. LH_RANDOM_SPECS: X(id) for each that has device
- * code.
+ * loss and the gradient of every parameter, with dropout in training. LH_RANDOM_SPECS: X(id) for each network with
+ * device code.
  */
 #include "support/lh_test.h"
 
@@ -12,7 +12,7 @@
 LH_RANDOM_SPECS
 #undef X
 
-/* Opens a model with random weights; about must outlive it. */
+/* Opens a model with random weights; parity_case must outlive the model. */
 static lh_device_model open_model(const lh_parity_case *parity_case) {
     lh_device_model m = {.parity_case = parity_case,
                          .spec = parity_case->spec,

@@ -1,5 +1,5 @@
 /* Device code (tests/specs/parity_*.lua) in the emulation, compared with the stored vectors of an independent
- * implementation and with kernels/ref: all networks with vectors, in float32 and in float64. */
+ * implementation and with kernels/ref: all networks with vectors, each in float32 or in float64. */
 #include "support/lh_test.h"
 
 #include <math.h>
@@ -100,7 +100,7 @@ static void test_cases_cover_every_stored_network(void **state) {
     }
 }
 
-static question stored_question(const lh_vectors_case *stored) {
+static question make_stored_question(const lh_vectors_case *stored) {
     return (question){.batch = stored->batch,
                       .drawn = stored->drawn,
                       .mask = lh_parity_all_count,
@@ -112,7 +112,7 @@ static void check_stored(model *m) {
     lh_vectors_facts facts = lh_vectors_read_facts(m->file);
     for (int i = 0; i < LH_VECTORS_LENGTHS; i++) {
         lh_vectors_case stored = lh_vectors_read_case(m->file, facts.length[i]);
-        question q = stored_question(&stored);
+        question q = make_stored_question(&stored);
         lh_device_check_evaluation(m, &q, (lh_model_cut){.shards = i + 1, .team = 2});
         lh_vectors_case_free(&stored);
     }
@@ -124,7 +124,7 @@ static void test_evaluation_of_stored_batches_gives_stored_logits(void **state) 
 static void check_stored_gradient(model *m) {
     if (lh_network_drops(m->reference->network)) return;
     lh_vectors_case stored = lh_vectors_read_case(m->file, lh_vectors_read_facts(m->file).gradient_length);
-    question q = stored_question(&stored);
+    question q = make_stored_question(&stored);
     lh_parity_load_gradients(m->file, m->reference);
     lh_device_check_training(m, &q, (lh_model_cut){2, 2, 0}, fmax(m->tolerance->gradient, 0x1p-24));
     lh_vectors_case_free(&stored);
@@ -150,8 +150,8 @@ static void check_pair(model *m) {
 }
 
 static void check_pair_lengths(model *m) {
-    lh_parity_case scored = lh_parity_make_random_case(m->spec);
-    m->parity_case = &scored;
+    lh_parity_case random_case = lh_parity_make_random_case(m->spec);
+    m->parity_case = &random_case;
     lh_device_check_size(m, (lh_parity_size){1, 1, 1}, (lh_model_cut){1, 1, 0});
     lh_device_check_size(m, (lh_parity_size){5, 12, 12}, (lh_model_cut){5, 2, 1});
     lh_device_check_size(m, (lh_parity_size){19, 2, 3}, (lh_model_cut){4, 3, 2});

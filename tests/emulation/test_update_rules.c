@@ -86,7 +86,8 @@ static void check_adam(const precision *p) {
     FREE(parameter, first, second, in, moment1, moment2);
 }
 
-/* m and v are (1 - b) times the gradient after the first step, and the corrections divide by (1 - b). */
+/* After the first step, m is (1 - beta1) times the gradient, v (1 - beta2) times its square; the corrections divide by
+ * these factors. */
 static void check_first_step(const precision *p) {
     double *gradient = make_numbers(PIECE, 20), *zeros = reserve_doubles(PIECE), *expected = reserve_doubles(PIECE),
            *actual = reserve_doubles(PIECE);
@@ -133,7 +134,7 @@ static void update_on_device(const precision *p, rule how, int step, double rate
     else launch(p, "momentum", 1, (void *[]){&clip, &rate, g, first, q, &sums});
 }
 
-/* Makes this number of updates of a piece, with a falling learning rate and some clipped gradients. */
+/* Makes this number of updates of a piece, with a falling learning rate; every third gradient is clipped. */
 static void check_rule(const precision *p, rule how, int updates) {
     double *parameter = make_numbers(PIECE, 10), *state[2] = {reserve_doubles(PIECE), reserve_doubles(PIECE)};
     for (int i = 0; i < 2; i++) memset(state[i], 0, PIECE * sizeof *state[i]);

@@ -2,7 +2,8 @@
  * bit, for any number of blocks and shards. Only one thread of a block computes, since these tests are about the
  * engine. The team shares the position rows; the means of a shard's sequences are in the block's workspace. */
 enum { CHUNK = 4096, STORAGE = 2 * CHUNK, CHUNKS = 2, PIECES = STORAGE / LH_CUDA_PIECE };
-enum { TOKEN = 0, POSITION = 32, SCALE = 352, OUTPUT = 4080, BIAS = 4112, WIDTH = 4, CLASSES = 5 };
+enum { TOKEN = 0, POSITION = 32, SCALE = 352, OUTPUT = 4080, BIAS = 4112 }; /* offsets of tensors in the parameters */
+enum { WIDTH = 4, CLASSES = 5 };
 
 /* Synchronises all threads of the team's blocks; *met counts the calls. */
 static __device__ void meet(unsigned int *arrivals, int team, unsigned int *met) {

@@ -1,10 +1,10 @@
-# Prints device text without the functions that cuda_emulation.h defines: those of a GPU's compiler, and those that
-# consist of its instructions. Their lines become empty, so that line numbers do not change.
-!inside && /^(NO)?INLINE / { inside = 1; speaks = 0; function_text = ""; lines = "" }
+# Prints device text without its functions that contain assembly or __builtin_assume: cuda_emulation.h defines these
+# functions. Their lines become empty, so that line numbers do not change.
+!inside && /^(NO)?INLINE / { inside = 1; has_assembly = 0; function_text = ""; lines = "" }
 !inside { print; next }
 {
-    speaks = speaks || /asm|__builtin_assume/
+    has_assembly = has_assembly || /asm|__builtin_assume/
     lines = lines "\n"
     function_text = function_text $0 "\n"
 }
-/^}/ || (/^(NO)?INLINE / && /}$/) { printf "%s", speaks ? lines : function_text; inside = 0 }
+/^}/ || (/^(NO)?INLINE / && /}$/) { printf "%s", has_assembly ? lines : function_text; inside = 0 }

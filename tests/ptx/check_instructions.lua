@@ -3,8 +3,9 @@
 --     lua5.4 tests/ptx/check_instructions.lua RUN FOLDER
 --
 -- Each instruction becomes a kernel of FOLDER/instructions.ptx: every lane loads its operands, executes the
--- instruction, and stores the result; odd lanes then execute it once more, guarded by a predicate, and store this
--- result, too. RUN is the program of run.c. Prints "ok NAME", "not ok NAME: why".
+-- instruction, and stores the result. Unless the instruction is one of a whole warp, odd lanes then execute it once
+-- more, guarded by a predicate, and store this result, too. RUN is the program of run.c. Prints "ok NAME", "not ok
+-- NAME: why".
 
 local root = arg[0]:match("^(.*)/check_instructions%.lua$") or "."
 package.path = ("%s/?.lua;%s"):format(root, package.path)
@@ -98,7 +99,7 @@ local HEAD = [[
 ]]
 
 -- Writes the kernel of a case. Its input has for each lane all operands, SLOT bytes each; its output has for each lane
--- the results of both executions, the second ones 0 in even lanes.
+-- the results of both executions, the second ones 0 in lanes that executed the instruction once.
 local function write_kernel(case)
   local entry, lines = case.entry, {}
   local function line(text, ...)
@@ -111,26 +112,26 @@ local function write_kernel(case)
   line("ld.param.u64 %%rd1, [%s_param_0];\n\tld.param.u64 %%rd2, [%s_param_1];", case.name, case.name)
   line("mov.u32 %%r1, %%tid.x;")
   line("mul.wide.s32 %%rd3, %%r1, %d;\n\tadd.s64 %%rd3, %%rd1, %%rd3;", #entry.types * SLOT)
-  line("mul.wide.s32 %%rd4, %%r1, %d;\n\tadd.s64 %%rd4, %%rd2, %%rd4;", 2 * case.sets * SLOT)
+  line("mul.wide.s32 %%rd4, %%r1, %d;\n\tadd.s64 %%rd4, %%rd2, %%rd4;", 2 * case.result_count * SLOT)
   line("and.b32 %%r2, %%r1, 1;\n\tsetp.ne.s32 %%p63, %%r2, 0;")
   local names, odd_names = {}, {}
   for i, type_name in ipairs(entry.types) do
-    if i > case.sets then
+    if i > case.result_count then
       line("%s", write_load(type_name, i, ("%%rd3+%d"):format((i - 1) * SLOT)))
     end
     names[i] = get_register(type_name, i)
-    odd_names[i] = get_register(type_name, i > case.sets and i or i + 20)
+    odd_names[i] = get_register(type_name, i > case.result_count and i or i + 20)
   end
   line("%s \t%s;", entry.form, write_operands(case.shape, names))
-  for i = 1, case.sets do
+  for i = 1, case.result_count do
     line("%s", write_load(entry.types[i], i + 20, ("%%rd3+%d"):format((i - 1) * SLOT))) -- zeros
   end
   if entry.does then
     line("@%%p63 %s \t%s;", entry.form, write_operands(case.shape, odd_names))
   end
-  for i = 1, case.sets do
+  for i = 1, case.result_count do
     line("%s", write_store(entry.types[i], i, ("%%rd4+%d"):format((i - 1) * SLOT)))
-    line("%s", write_store(entry.types[i], i + 20, ("%%rd4+%d"):format((case.sets + i - 1) * SLOT)))
+    line("%s", write_store(entry.types[i], i + 20, ("%%rd4+%d"):format((case.result_count + i - 1) * SLOT)))
   end
   line("ret;")
   lines[#lines + 1] = "}\n"
@@ -142,7 +143,7 @@ local function list_cases()
   for form, variants in pairs(instructions.known) do
     for shape, entry in pairs(variants) do
       found[#found + 1] = { entry = entry, shape = shape, name = "case_" .. entry.name, form = form,
-        sets = count_results(entry, shape) }
+        result_count = count_results(entry, shape) }
     end
   end
   table.sort(found, function(a, b) return a.name < b.name end)
@@ -159,14 +160,14 @@ local function make_plain_inputs(case, round)
   local inputs, results = {}, {}
   for lane = 0, LANES - 1 do
     inputs[lane] = {}
-    for i = case.sets + 1, #case.entry.types do
-      local value = pick_operand(case.entry.types[i], i - case.sets, lane, round)
+    for i = case.result_count + 1, #case.entry.types do
+      local value = pick_operand(case.entry.types[i], i - case.result_count, lane, round)
       if case.form:match("^sh[lr]") and i == 3 then
         value = value & 127
       end
       inputs[lane][i] = value
     end
-    results[lane] = { formula(table.unpack(inputs[lane], case.sets + 1, #case.entry.types)) }
+    results[lane] = { formula(table.unpack(inputs[lane], case.result_count + 1, #case.entry.types)) }
   end
   return inputs, results
 end
@@ -265,10 +266,10 @@ local function make_request(case, inputs)
   local parts = {}
   for lane = 0, LANES - 1 do
     for i, type_name in ipairs(case.entry.types) do
-      parts[#parts + 1] = i <= case.sets and ("\0"):rep(SLOT) or pack_slot(type_name, inputs[lane][i])
+      parts[#parts + 1] = i <= case.result_count and ("\0"):rep(SLOT) or pack_slot(type_name, inputs[lane][i])
     end
   end
-  return ("%s 0 1 %d 0 %d %s"):format(case.name, LANES, LANES * 2 * case.sets * SLOT,
+  return ("%s 0 1 %d 0 %d %s"):format(case.name, LANES, LANES * 2 * case.result_count * SLOT,
     files.to_hexadecimal(table.concat(parts)))
 end
 
@@ -289,12 +290,12 @@ local function compare(case, results, answer)
   local bytes = answer:gsub("%x%x", function(digits) return string.char(tonumber(digits, 16)) end)
   for lane = 0, LANES - 1 do
     for half = 0, 1 do
-      for i = 1, case.sets do
+      for i = 1, case.result_count do
         local type_name, expected_number = case.entry.types[i], results[lane][i]
         if half == 1 and (lane % 2 == 0 or not case.entry.does) then
           expected_number = type_name:sub(1, 1) == "f" and 0.0 or 0
         end
-        local at = ((lane * 2 + half) * case.sets + i - 1) * SLOT + 1
+        local at = ((lane * 2 + half) * case.result_count + i - 1) * SLOT + 1
         local actual = bytes:sub(at, at + SLOT - 1)
         if expected_number and not is_expected(type_name, actual, expected_number) then
           return ("lane %d, result %d%s: %s, expected %s"):format(lane, i, half == 1 and " guarded" or "",

@@ -79,7 +79,7 @@ add_each("f32 f64", "div.rn.T", "T T T", "d = a / b", "division")
 add_each("f32 f64", "rcp.rn.T", "T T", "d = 1 / a", "division")
 add_each("f32", "sqrt.rn.T", "T T", "d = __builtin_sqrtf(a)", "division")
 add_each("f64", "sqrt.rn.T", "T T", "d = __builtin_sqrt(a)", "division")
--- Approximations of a GPU, here correctly rounded.
+-- Approximations of a GPU, here computed in double and rounded.
 add({ form = "ex2.approx.ftz.f32", operands = "f32 f32", kind = "exponential",
   does = "d = __builtin_exp2((double)a) < 0x1p-126 ? 0 : (float)__builtin_exp2((double)a)" })
 add({ form = "lg2.approx.ftz.f32", operands = "f32 f32", kind = "exponential",

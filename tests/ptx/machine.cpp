@@ -86,8 +86,8 @@ static unsigned find_complete_lanes(const lh_ptx_warp &w, const lh_ptx_step &s, 
     return lanes;
 }
 
-/* Returns whether the group continues unchanged. Otherwise the lanes whose partners are missing wait, in a group of
- * their own unless all lanes of the group wait. */
+/* Returns whether all lanes of the group can execute the step. Otherwise the lanes whose partners are missing wait, in
+ * a group of their own unless all lanes of the group wait. */
 static bool try_whole_group(lh_ptx_warp &w, lh_ptx_group &g, const lh_ptx_step &s) {
     const unsigned complete = find_complete_lanes(w, s, g.mask);
     if (complete == g.mask) return true;
@@ -102,7 +102,8 @@ static bool try_whole_group(lh_ptx_warp &w, lh_ptx_group &g, const lh_ptx_step &
     return false;
 }
 
-/* Executes a step that changes the flow for the lanes in `mask`. Returns whether the group continues unchanged. */
+/* Executes a step that changes the flow for the lanes in `mask`. Returns whether the group continues with the same
+ * lanes. */
 static bool change_flow(lh_ptx_warp &w, lh_ptx_group &g, const lh_ptx_step &s, unsigned mask) {
     if (s.flow == BRANCH) {
         if (mask != 0 && mask != g.mask) {

@@ -1,9 +1,9 @@
 /* A machine that runs PTX on the host: it executes a program of tests/ptx/assemble.lua warp by warp, one instruction at
  * a time. A register is a row with an element for each of a warp's 32 lanes.
  *
- * Lanes at the same instruction continue together, those furthest behind first, so that lanes that branched differently
- * meet again; in other orders lanes run one by one (machine.cpp). A collective operation of a warp (shuffle, product of
- * fragments, barrier) waits until all of its lanes have reached it.
+ * In ascending and descending order, lanes at the same instruction continue together, those furthest behind first, so
+ * that lanes that branched differently meet again; in other orders lanes run one by one (machine.cpp). A collective
+ * operation of a warp (shuffle, product of fragments, barrier) waits until all of its lanes have reached it.
  */
 #ifndef LH_TESTS_PTX_MACHINE_H
 #define LH_TESTS_PTX_MACHINE_H

@@ -107,7 +107,7 @@ local function make_input(lane)
   return table.concat(bytes)
 end
 
--- The 32 bytes of a lane's output, after a load with elements in registers of 8 bytes, or after a store.
+-- The 32 bytes of a lane's output: after a load 8 bytes for each register, after a store the stored elements.
 local function make_output(is_load, lane, space, element, count, width)
   local bytes, parts = make_input(space == "shared" and (lane + 1) % LANES or lane), {}
   local size = instructions.ELEMENTS[element][2]

@@ -39,7 +39,7 @@ static uint32_t permute_bytes(uint32_t a, uint32_t b, uint32_t selector) {
     return result;
 }
 
-/* Rounds towards 0; a value out of range becomes the nearest one in range. */
+/* Rounds towards 0; a value out of range becomes the nearest one in range, a NaN becomes of_nan. */
 template <class To, class From> static To to_integer(From x, To of_nan) {
     const From limit = (From)((To)1 << (8 * sizeof(To) - 2)) * 2;
     if (x != x) return of_nan;
@@ -82,7 +82,7 @@ static void shuffle(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
 static const auto shuffle_butterfly = shuffle<butterfly_source>, shuffle_index = shuffle<index_source>;
 
 /* d = a b + c from fragments, as in "Matrix Fragments for mma.m16n8k8" and "m16n8k16": lane 4 g + t has rows g and g +
- * 8, columns 2 t and 2 t + 1, of the result. Products are exact; the sum is rounded once. */
+ * 8, columns 2 t and 2 t + 1, of the result. Products are exact; the sum is rounded to float once. */
 template <int K> static void multiply(lh_ptx_warp &w, const lh_ptx_step &s, const float (*a)[K], const float (*b)[8]) {
     for (int lane = 0; lane < LANES; lane++)
         for (int i = 0; i < 4; i++) {

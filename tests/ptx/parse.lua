@@ -202,8 +202,10 @@ end
 
 -- Returns { shared = name, data = { { name, bytes, align, values } },
 --   functions = { { name, kernel, parameters, registers, local_array, body } } }
--- `shared` is the name of the array in shared memory; kernel: true for a kernel, false for another function. A body is
--- a list of instructions, { label = name } and { argument = name, type = name }, an argument of the next call.
+-- `shared` is the name of the array in shared memory; kernel: true for a kernel, false for another function. Lists have
+-- parameters { name, type, bytes }, registers { prefix, type, count } or { name, type }; local_array is { name, bytes,
+-- align } or nil. A body is a list of instructions (parse_instruction), { label = name } and { argument = name, type =
+-- name }, an argument of the next call.
 function parse.module(file, text)
   local module = { data = {}, functions = {} }
   local current, depth = nil, 0

@@ -1,5 +1,5 @@
-% -- Writes to weights [keys][LANES] the scores of a group of LANES queries with the keys from j to `to` - 1, and updates
-% -- the largest score. through: the function that makes a logit a score, or false; gained: a term that adds to scores.
+% -- Writes to weights [keys][LANES] the scores of a group of LANES queries with keys j to `to` - 1, and updates the
+% -- largest score. through: the function that makes a logit a score, or false; slot gained: a term added to scores.
 % local of_many, of_one = "score[u]", name .. "_logit(&queries, key, j)"
 % of_many = through and invoke(through, "head", "&queries", "j + u", of_many) or of_many
 % of_one = through and invoke(through, "head", "&queries", "j", of_one) or of_one

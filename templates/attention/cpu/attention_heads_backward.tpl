@@ -12,7 +12,7 @@
 % if partial then
         const int first_query = ${part_start}, end_query = first_query + part->count;
         for (int t = 0; t < T && part->count < T; t++)
-            memset(d${rows_at} + t * ${PREFIX}QUERY_STRIDE, 0, WIDTH * sizeof(real)); /* unused queries have gradients of 0 */
+            memset(d${rows_at} + t * ${PREFIX}QUERY_STRIDE, 0, WIDTH * sizeof(real)); /* unused queries keep 0 */
 % end
         for (int h = 0; h < ${PREFIX}HEADS; h++) {
             const int channel = h * ${PREFIX}HEAD_WIDTH;

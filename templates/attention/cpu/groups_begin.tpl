@@ -1,4 +1,5 @@
-% -- Begins the pass of keys j .. j + KEYS - 1 over groups of queries. rows: a member of the scratch; vectors: of a query.
+% -- Begins the pass of keys j .. j + KEYS - 1 over groups of queries, which read `vectors` vectors per query from the
+% -- member `rows` of the scratch.
 % local from = bounded and (" + head->first_query * %d * %sHEAD_WIDTH"):format(vectors, PREFIX) or ""
 const int first_group = ${name}_first_group(head);
 const real *row = scratch->${rows}${from};

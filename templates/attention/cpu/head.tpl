@@ -1,7 +1,7 @@
 % local every_row = not ranged and "; all queries have rows" or ""
 % local of_S = cross and ", .S = w->" .. keys.at .. "length" or ""
-/* Arguments of the functions for one head, besides rows of queries, keys and values; for the backward pass also pointers
- * to gradients. */
+/* Arguments of the functions for one head, besides rows of queries, keys and values; for the backward pass also
+ * pointers to gradients. */
 typedef struct ${name}_head {
     int ${cross and "T, S; /* numbers of queries and of keys */" or "T; /* number of queries and of keys */"}
     int from, to; /* requested queries, `to` excluded; only these have rows */ % if ranged

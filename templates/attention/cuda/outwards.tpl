@@ -92,9 +92,9 @@ typedef struct ${prefix}return_walk {
     real dright, dleft; /* sums of gradients of logits of keys on each side */
 } ${prefix}return_walk;
 
-/* Visits key j on the walk inwards. S is the chance that no key before it matches, P the chance that it matches, A = S P
- * its weight, S' = S (1 - P) the chance for farther keys. Before the visit, dunmatched is dS'; dP = S (dA - dS'). After
- * the visit, dunmatched is dS = P dA + (1 - P) dS', for the nearer keys. pairs has 1 - P of each pair, which this
+/* Visits key j on the walk inwards. S is the chance that no key before it matches, P the chance that it matches, A = S
+ * P its weight, S' = S (1 - P) the chance for farther keys. Before the visit, dunmatched is dS'; dP = S (dA - dS').
+ * After the visit, dunmatched is dS = P dA + (1 - P) dS', for the nearer keys. pairs has 1 - P of each pair, which this
  * function replaces by the gradient of the pair's logit. */
 INLINE void ${prefix}visit_inwards(const ${prefix}head *a, int i, int j, const real *weights, real *pairs,
         ${prefix}return_walk *m) {

@@ -12,8 +12,8 @@ INLINE bits ${name}_visible(int T, int S, int i, int j) {
     return at_most(offset, broadcast(${seen.right})); % else
 }
 
-/* The keys from *begin to *end - 1 include all keys that LANES queries, from `first` on, see; *begin is a multiple of 8,
- * *end a multiple of 8 or S. Weights of other keys are not stored. */
+/* The keys from *begin to *end - 1 include all keys that LANES queries, from `first` on, see; *begin is a multiple of
+ * 8, *end a multiple of 8 or S. Weights of other keys are not stored. */
 INLINE void ${name}_span(const ${name}_head *head, int first, int *begin, int *end) {
     const int S = head->${S}, last = (first + LANES < head->T ? first + LANES : head->T) - 1;
     const int low = first - ${left}, high = round_up(last + ${behind}, 8);

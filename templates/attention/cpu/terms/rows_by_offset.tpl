@@ -33,7 +33,8 @@ INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_words}
         UNROLL
         for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++) dr[u][part] = (${name}_part){0};
     }
-    /* query i has row x + u with key i + offset - u; from query `behind` on, this key exists for none of the KEYS rows */
+    /* query i has row x + u with key i + offset - u; from query `behind` on, this key exists for none of the KEYS rows
+     * */
     int offset = ${S} - 1 - x, i = offset < 0 ? -offset : 0, behind = ${S} - offset + ${PREFIX}KEYS - 1;
     int end = behind < T ? behind : T;
     const int first_group = ${name}_first_group(head);
@@ -114,8 +115,9 @@ enum { ${PREFIX}RELATIVE_WIDTH = ${row_width} }; /* channels of a row: ${rows.wi
  * adjacent queries have adjacent rows. */
 INLINE int ${name}_distance_count(${length_words}) { return ${cross and "T + S" or "2 * T"} - 1; }
 
-/* Elements from one channel of the rows to the next: rows are stored channel by channel. The stride between channels is an odd number of vectors, which spreads channels
- * over the sets of a cache, and covers LANES queries from every row on. Zeros follow the last row. */
+/* Elements from one channel of the rows to the next: rows are stored channel by channel. The stride is an odd number of
+ * vectors, which spreads channels over the sets of a cache, and covers LANES queries from every row on. Zeros follow
+ * the last row. */
 INLINE int ${name}_row_stride(${length_words}) { return (round_up(${cross and "T + S" or "2 * T"} + LANES - 2, LANES) / LANES | 1) * LANES; }
 
 /* Elements of a layer's rows: [RELATIVE_WIDTH][row_stride]. */

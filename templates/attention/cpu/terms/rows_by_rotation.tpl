@@ -32,8 +32,8 @@ rotate_queries(${PREFIX}HEAD_WIDTH, WIDTH, position, head->weight, head->places 
         head->rotated);
 group->far = head->far;
 % section("logit_functions")
-/* Writes to head->far the terms of distances in the logits of the group whose rotated queries are in head->rotated, with
- * keys from..to - 1. from: a multiple of ROTATED_KEYS. */
+/* Writes to head->far the terms of distances in the logits of the group whose rotated queries are in head->rotated,
+ * with keys from..to - 1. from: a multiple of ROTATED_KEYS. */
 INLINE void ${name}_far_logits(const ${name}_head *head, int from, int to) {
     dot_rotated(WIDTH, to - from, head->rotated, head->codes + from * WIDTH, head->far + from * LANES);
 }
@@ -96,8 +96,8 @@ static size_t ${name}_relative_bytes(${length_words}) {
 }
 
 % section("step_functions")
-/* Makes the sinusoids of a set of positions, row by row for keys and channel by channel for queries. Also packs, head by
- * head, the weights of the layers that share the set. */
+/* Makes the sinusoids of a set of positions, row by row for keys and channel by channel for queries. Also packs, head
+ * by head, the weights of the layers that share the set. */
 static void make_${name}_relative(const lh_cpu_step *step, int set) {
     const parameters *p = step->parameters;
     shared *s = step->shared;

@@ -10,7 +10,8 @@ static void ${name}_span(const ${name}_head *head, int first, int *begin, int *e
     span_lines(${lines}, first, begin, end);
 }
 
-/* Writes to gain [keys][LANES] the terms that lines add to the scores of a group; -infinity: the query does not see the key. */
+/* Writes to gain [keys][LANES] the terms that lines add to the scores of a group; -infinity: the query does not see the
+ * key. */
 static void open_${name}_lines(const ${name}_head *head, int first, int begin, int end, real *gain) {
     gains_of_lines(${lines}, first, begin, end, gain);
 }

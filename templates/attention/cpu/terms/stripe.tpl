@@ -9,8 +9,8 @@ INLINE bits ${name}_visible(int T, int S, int i, int j) {
     return near | at_most(broadcast((real)(${seen.beyond_text})), along);
 }
 
-/* The keys from *begin to *end - 1 include all keys that LANES queries, from `first` on, see; *begin is a multiple of 8,
- * *end a multiple of 8 or S. Weights of other keys are not stored. */
+/* The keys from *begin to *end - 1 include all keys that LANES queries, from `first` on, see; *begin is a multiple of
+ * 8, *end a multiple of 8 or S. Weights of other keys are not stored. */
 INLINE void ${name}_span(const ${name}_head *head, int first, int *begin, int *end) {
     const int S = head->${S}, last = (first + LANES < head->T ? first + LANES : head->T) - 1;
     const int low = ${seen.low_text} - ${line}last, high = round_up(${seen.beyond_text} - ${line}first, 8);
