@@ -1,7 +1,8 @@
 -- Compares two runs: their differing fields, the first step with different numbers, their curves.
 --
--- Input: { runs, other, out, say }; runs and other are folders of runs or files in them. Output: an exit code, and a
--- message if the code is not 0. Writes only below `out`, and nothing without `out`.
+-- Input: { runs, other, metric, out, say }; runs and other are each the folder of a run or a file in it; metric: the
+-- only metric whose curves are shown, nil: all. Output: an exit code, and a message if the code is not 0. Writes only
+-- below `out`, and nothing without `out`.
 
 local canonical = require("base.canonical")
 local colours = require("lab.study.report.figures.colours")
@@ -31,7 +32,7 @@ local BARS = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" }
 
 -- Facts that are not compared: they do not describe the computation, or another part of the comparison shows them.
 local IGNORED = { started = true, ended = true, train_seconds = true, spec = true, flags = true }
--- Measured times differ from run to run.
+-- Logged numbers that are not compared, since measured times differ from run to run.
 local TIMES = { seconds = true, steps_per_second = true }
 
 local function read(path)
@@ -46,7 +47,7 @@ local function read(path)
   return run
 end
 
--- Adds the values within a value to `into`, as texts by path.
+-- Adds the values within a value to `into`, as texts by path, and returns `into`. path: that of the value.
 local function flatten(value, path, into)
   if type(value) ~= "table" then
     into[path] = math.type(value) == "float" and ("%.9g"):format(value) or tostring(value)
@@ -103,7 +104,7 @@ local function find_first_difference(a, b)
   return nil, common
 end
 
--- Both values with four digits, or with all digits if they are equal in four digits.
+-- Returns both values as text: with four digits, with nine if they are equal in four, or else with all.
 local function show_both(a, b)
   for _, form in ipairs(math.type(a) == "float" and math.type(b) == "float" and { "%.4g", "%.9g" } or {}) do
     if form:format(a) ~= form:format(b) then
@@ -154,8 +155,9 @@ local function make_title(metric)
   return (measures.of[metric].title:gsub("^%l", string.upper))
 end
 
--- Returns the curves to show, { name, title, corner (the name of x), a, b (points), form, percent }, without curves
--- that neither run has. metric: the only metric to show; nil: all metrics.
+-- Returns the curves to show, { name (of files), title, corner (the name of x), a, b (lists of points { x, value } of
+-- each run), form (of values, for string.format, without %), percent }, without curves that neither run has. metric:
+-- the only metric to show; nil: all metrics.
 local function list_curves(a, b, metric)
   local list = {}
   local function add(pair, list_points)
@@ -260,6 +262,8 @@ local function write_all(options, result)
   return problem and ENVIRONMENT or 0, problem and "longhand report: " .. problem
 end
 
+-- Returns { a, b, differences, first, pairs, notes }: both runs; list_differences; a sentence on the first logged step
+-- that differs; list_curves; messages on unreadable contents of the runs.
 function M.compare(path_a, path_b, metric)
   local a, b = read(path_a), read(path_b)
   return { a = a, b = b, differences = list_differences(a, b), first = describe_first_difference(a, b),

@@ -3,8 +3,8 @@
 -- Input: a function. Output: M.observe returns the dependencies, { [path] = state }, and the function's results. A
 -- state is a text: for a file its device, inode, size and times of change; for a listed folder the names in it; for
 -- other entries their kind; for a missing entry ABSENT. Other functions compare such states with the present ones.
--- Invariant: all that passes through io.open, lfs.attributes and lfs.dir is observed, except files that are written.
--- M.add_modules adds the files of modules. States are taken before the function sees them.
+-- Invariants: all that passes through io.open, lfs.attributes and lfs.dir is observed, except files that are written.
+-- The state of an entry is taken before the function reads the entry.
 
 local lfs = require("lfs")
 local lists = require("base.lists")
@@ -17,7 +17,7 @@ local LISTED = "names/" -- prefix of a folder's names; a name holds no slash
 local COARSEST = 2 -- seconds: the coarsest rounding of a file's times
 
 local attributes, list, open = lfs.attributes, lfs.dir, io.open
-local reused = {} -- the table that every call of lfs.attributes fills here
+local reused = {} -- the table into which every call of lfs.attributes in this file writes
 
 local function list_names(path, own)
   local names, front = {}, paths.resolve(path) .. "/"
@@ -30,7 +30,8 @@ local function list_names(path, own)
   return LISTED .. (is_readable and table.concat(names, "/") or "/unreadable")
 end
 
--- Returns the state of a path. listed: for a folder, the names in it, except files in the set `own` of absolute paths.
+-- Returns the state of a path. listed: the state of a folder has the names in it, except those of entries whose
+-- absolute paths are in the set `own` (nil: all names).
 function M.read_state(path, listed, own)
   local found = attributes(path, reused)
   if not found then
@@ -75,6 +76,7 @@ function M.observe(work, ...)
   return found, work(...)
 end
 
+-- Adds the files of all loaded modules to the dependencies `found`.
 function M.add_modules(found)
   for name in pairs(package.loaded) do
     local path = package.searchpath(name, package.path) or package.searchpath(name, package.cpath)
@@ -84,7 +86,8 @@ function M.add_modules(found)
   end
 end
 
--- Removes files that the work itself has written, the set `own` of absolute paths, also from listings of folders.
+-- Removes files that the work itself has written from the dependencies `found`, also from listings of folders. own: the
+-- set of their absolute paths.
 function M.remove(found, own)
   for path, state in pairs(found) do
     if own[paths.resolve(path)] then
@@ -98,6 +101,7 @@ function M.remove(found, own)
   end
 end
 
+-- Whether all dependencies have the same states now. own: as in M.remove.
 function M.are_unchanged(found, own)
   for path, state in pairs(found) do
     if M.read_state(path, is_listed(state), own) ~= state then
@@ -107,8 +111,8 @@ function M.are_unchanged(found, own)
   return true
 end
 
--- Whether the last change of every file was well before a time: if a file changes twice within the same second and
--- keeps its number of bytes, both versions have the same state.
+-- Whether the last change of every file was more than COARSEST seconds before a time. Later changes are not safe: if a
+-- file changes twice within the same second and keeps its number of bytes, both versions have the same state.
 function M.are_settled(found, time)
   for _, state in pairs(found) do
     local modification, change = state:match("^file %d+ %d+ %d+ (-?%d+) (-?%d+)$")

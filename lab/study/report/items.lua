@@ -1,7 +1,8 @@
 -- Checks the items of a study's `report`, and fills in their defaults.
 --
--- Input: a study with axes and `report`, a list of items. Output: a list of complete items; or nil and a message that
--- names the file and the field. docs/reports.md describes each kind.
+-- Input: a study with axes and `report`, a list of items. Output: a list of complete items, each once for each of its
+-- pages, with `place`, its number in `report`; or nil and a message that names the file and the field. docs/reports.md
+-- describes each kind.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -18,8 +19,9 @@ local keys = canonical.sort_keys
 local checks, describe_unknown, is_named = item_checks.checks, item_checks.describe_unknown, item_checks.is_named
 local find_axis = score_tables.find_axis
 
--- Fields of each kind of item, with the kind of the field. "axis" names an axis, "axis?" is optional, "numbers" names
--- an axis of numbers, "values" lists names on the item's axis.
+-- Fields of each kind of item, with the kind of the field, which names a check of item_checks.lua: "axis" is the name
+-- of an axis, "numbers" that of an axis of numbers, "values" a list of names on the item's axis. Fields with "?" are
+-- optional.
 local KINDS = {
   table = { value = "value", rows = "axis", columns = "axis?", published = "published?", names = "names?" },
   best = { value = "value", rows = "axis", axis = "axis", of = "values", against = "values", titles = "titles?",
@@ -38,7 +40,7 @@ local COMMON = { kind = "", where = "", pages = "", over = "", title = "title?",
   labels = "labels?", width = "width?" }
 local AXES = { axis = true, numbers = true } -- kinds of fields that name an axis
 
--- Returns { [axis] = the item's field that uses it }; or nil, the field at fault, the problem and the expected value.
+-- Returns { [axis] = the item's field that uses the axis }; or nil and the results of find_problem.
 local function find_uses(study, item)
   local uses, spread = {}, {}
   for _, field in ipairs(keys(KINDS[item.kind])) do
@@ -63,7 +65,8 @@ local function find_uses(study, item)
   return spread
 end
 
--- Checks that each axis that no field of the item uses has one value or is fixed by `where`; results: of find_problem.
+-- Checks `where`, and that each axis that no field of the item uses has one value or is fixed by `where`. spread: from
+-- find_uses. The results are those of find_problem.
 local function check_where(study, item, spread)
   local where = item.where or {}
   if not is_named(where) then
@@ -192,7 +195,7 @@ local function fit_item(study, item)
   return fitted
 end
 
--- Returns the item once for each combination of values of the axes in `pages`, which is added to its `where`.
+-- Returns a copy of the item for each combination of values of the axes in `pages`, with these values in its `where`.
 local function make_pages(study, item)
   local list = { item }
   for _, name in ipairs(item.pages) do

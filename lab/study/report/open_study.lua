@@ -1,8 +1,9 @@
 -- Opens a folder of runs as a study.
 --
--- Input: { project, runs, study, scale, metric }, the options of the verbs; runs is a folder. Output: the study with
--- its cells read (cells.lua), and path, set, get_plan (a function of a cell), problems (damage outside the runs); or
--- nil and a message, which begins with `front` unless it is about a line of a file.
+-- Input: { project, runs, study, scale, metric }, the options of the verbs; runs is a folder. Output of M.open: the
+-- study with its cells read (cells.lua), each with `task`, its settled task or nil; and with path, set, remarks
+-- (texts), get_plan (from make_planner), problems (messages on damage outside the runs); or nil and a message, which
+-- begins with `front` unless it is about a line of a file.
 
 local earlier_results = require("lab.study.read.earlier_results")
 local cells = require("lab.study.read.cells")
@@ -23,7 +24,8 @@ local function get_base_name(path)
   return (path:match("([^/]*)$"):gsub("%.lua$", ""))
 end
 
--- Returns the snapshot of an unreadable study; without one nil, and a message if the user named the study.
+-- Returns the study that a sweep's snapshot records, for a study whose file cannot be read because of `message`;
+-- without a snapshot nil, and `message` if the user named the study. Appends messages to problems.
 local function replace_study(options, name, scale, message, problems)
   local snapshot, problem = snapshots.read(options.runs, get_base_name(name), scale)
   local why = ("the study %s cannot be read now: %s"):format(name, (message:match("error: ([^\n]*)")
@@ -77,7 +79,7 @@ local function has_runs(study)
   end) ~= nil
 end
 
--- Returns the study with its cells read; if no run matches the current spec, the study as it was swept.
+-- Returns the study with its cells read; if no cell has runs, the study as it was swept.
 local function read(options, expanded)
   local study = cells.read_study(expanded, options.runs, options.metric)
   if expanded.snapshot and not has_runs(study) then
@@ -92,7 +94,8 @@ local function read(options, expanded)
   return study
 end
 
--- Makes a function that returns the plan of a cell, or of the run.json of runs in a folder; nil if it is unknown.
+-- Makes a function that returns the plan of a cell's best run: that of the cell's spec, or, if the cell has no spec or
+-- the run is of an earlier version, that of run.json; nil if it is unknown.
 local function make_planner(project)
   local known = {}
   return function(cell)
@@ -139,13 +142,13 @@ function M.open(options, front)
   return study
 end
 
--- Joins the first texts as sentences, with the number of the others.
+-- Joins the first MOST_REMARKS texts as sentences, and adds the number of the others.
 local function join_first(texts)
   local shown = table.concat(texts, ". ", 1, math.min(#texts, MOST_REMARKS)) .. "."
   return #texts > MOST_REMARKS and ("%s And %d more."):format(shown, #texts - MOST_REMARKS) or shown
 end
 
--- Returns sentences on runs and versions that the report does not show as the study's current spec would have them.
+-- Returns sentences on cells that show runs of an earlier version, and on earlier versions that are left out.
 function M.list_remarks(study)
   local list, left_out = lists.join(study.remarks or {}, {}), study.left_out or {}
   local changed = lists.map(study.cells, function(cell)

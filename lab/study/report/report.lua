@@ -1,7 +1,8 @@
 -- The verb `report`: tables and curves of a study's runs, or of any runs, as text, CSV, LaTeX, pictures and one page.
 --
--- Input: { project, runs, other, study, scale, metric, max, out, say }. Output: an exit code, and a message if the code
--- is not 0. Writes only below `out`; does not change the runs.
+-- Input: { project, runs, other, study, scale, metric, max, out, no_cache, say }, the options of the verb: runs is a
+-- folder of runs; with `other`, compare.lua compares two runs instead. Output: an exit code, and a message if the code
+-- is not 0. Writes only below `out` and into the cache of reports; does not change the runs.
 
 local study_analyses = require("lab.study.report.page.study_analyses")
 local canonical = require("base.canonical")
@@ -62,7 +63,8 @@ local function find_ambiguous(study, item, file)
   return cell and score_tables.format_key(study, cell)
 end
 
--- Reads the paper's files that the items name: { by_item, setting }, where setting is the file of the paper's settings.
+-- Reads the paper's files (published.lua) that the items name. Returns { by_item, setting }: the file of numbers by
+-- item, and the file of the paper's settings.
 local function read_published(project, study, list)
   local by_item, setting = {}, nil
   for _, item in ipairs(list) do
@@ -73,7 +75,7 @@ local function read_published(project, study, list)
         and ("%s: several rows fit the cell %s\n  expected: names that say which"):format(file.path, key) or message))
     end
     local name = type(item.published) == "table" and item.published.file or item.published
-    name = type(name) == "string" and name or nil -- for times, it is a number
+    name = type(name) == "string" and name or nil -- items of the kind "time" have a number here
     by_item[item] = name and read("published", name)
     local of_setting = item.setting or name and (name:match("^(.*/)") or "") .. "setting"
     setting = setting or of_setting and read("setting", of_setting)
@@ -88,7 +90,8 @@ local TABLES = { table = score_tables.tabulate, best = score_tables.tabulate_bes
 local FIGURES = { curves = figures.make_by_length, time = figures.make_by_time, axis = figures.make_along_axis,
   progress = figures.make_by_epoch }
 
--- Returns the part of a study that an item shows: first `only`, which may name values of the axis that `over` joins.
+-- Returns the part of a study that an item shows. `only` selects cells before `over` merges an axis, since `only` may
+-- name values of that axis. A study that was found in a folder is shown whole.
 local function select_cells(study, item)
   local shown = study.found and study or cells.select(study, nil, item.only)
   shown = item.over and cells.merge_axis(shown, item.over) or shown
@@ -100,6 +103,7 @@ end
 local UNNAMED = lists.split_set("kind place title setting published names titles labels width pages")
 local LONGEST, KEPT = 64, 48 -- bytes of a name, and of its readable part if it would be longer
 
+-- Returns the words within a value of an item: for a table, the items of its list, then each name with its value.
 local function list_words(value)
   if type(value) ~= "table" then
     return { tostring(value) }
@@ -109,7 +113,8 @@ local function list_words(value)
   end))
 end
 
--- Returns the name of an item's files: its kind and the values of its fields, so that other items do not change it.
+-- Returns the name of an item's files: the item's kind and the values of its fields, so that a change of other items
+-- does not change the name.
 local function make_file_name(item)
   local words = lists.collect(canonical.sort_keys(item), function(field)
     return not UNNAMED[field] and list_words(item[field]) or {}
@@ -118,7 +123,8 @@ local function make_file_name(item)
   return #name <= LONGEST and name or ("%s-%s"):format(name:sub(1, KEPT), sha256.hash(name):sub(1, 8))
 end
 
--- Returns a sentence on each item that fits no cell. fitted: whether an item does, by its number in the study's report.
+-- Returns a sentence on each item of a study's report of which no page fits a cell. list: the items, once per page.
+-- fitted: for each number of an item in the report whether one of its pages fits a cell.
 local function describe_unfitted(list, fitted)
   return lists.map(lists.group(list, function(item) return item.place end), function(pages)
     local last = pages[#pages]
@@ -131,7 +137,9 @@ local function make_part(model)
   return { title = model.title, table = model }
 end
 
--- Makes the tables and figures of the items, in order, named for files; and a sentence on each item that fits no cell.
+-- Makes the tables and figures of the items, in order, with names for files, and then the tables of held_out.lua.
+-- Returns these parts, figures of curves.lua or { title, table }; and a sentence on each item that fits no cell.
+-- papers: from read_published.
 local function make_parts(study, list, papers)
   local parts, fitted, taken = {}, {}, {}
   for _, item in ipairs(list) do
@@ -176,7 +184,8 @@ local function make_command_formatter(options, study)
   end
 end
 
--- Makes the paragraphs below the title, { text, flagged }: on the scores, and flagged limits of their comparison.
+-- Makes the paragraphs below the title, a list of { text, flagged }: first on the scores, then flagged ones on limits
+-- of their comparison.
 local function make_lead(report, study)
   local asked, counts = 0, { evaluated = 0 }
   for _, run in lists.iterate_nested(study.cells, "runs") do
@@ -198,6 +207,10 @@ local function make_lead(report, study)
   return lists.append(lead, lists.map(remarks, function(text) return { text = text, flagged = true } end))
 end
 
+-- Returns the report: study; title; settings (settings.lua) and paper, the file of the paper's settings; every_cell,
+-- tables of all cells; readings (readings.lua); format_command, a function of a cell; analyses (study_analyses.lua);
+-- command, the text of the command that makes all runs; parts and unfitted, from make_parts; problems and damaged,
+-- lists of messages; lead, from make_lead.
 local function make_report(options, study, list, papers)
   local report = {
     study = study,

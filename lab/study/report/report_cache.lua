@@ -26,7 +26,8 @@ local function find_record(key)
   return folder and ("%s/%s"):format(folder, sha256.digest(key))
 end
 
--- Returns the text of a record; nil if a path cannot be written in a line.
+-- Returns the text of a record: the version, a line of JSON, a line for the state of each path, and "end"; nil if a
+-- path cannot be written in a line.
 local function format_record(key, report, states)
   local lines = { VERSION, json.encode({ key = key, code = report.code, message = report.message,
     said = report.said, own = canonical.sort_keys(report.own) }) }
@@ -77,7 +78,8 @@ local function measure_clock_lag(path)
   return math.max(0, os.time() - (lfs.attributes(path, "modification") or 0))
 end
 
--- Returns the states of the written files, with their times set to the time of reading: any later change alters these.
+-- Sets the times of the written files to the start of reading, so that any later change alters their times. Returns
+-- their states by path.
 local function stamp_files(report)
   local states = {}
   for _, file in ipairs(report.files) do
@@ -88,8 +90,9 @@ local function stamp_files(report)
   return states
 end
 
--- Stores a report { said, code, message, began, out, files }, began: the time when reading began; files: as for
--- write.files. read: the dependencies. Nothing is stored if a dependency was changed shortly before or since.
+-- Stores a report { said (texts), code, message, began, out, files }; began: the time when reading began; files: as for
+-- write.files. read: the dependencies. If a dependency was changed shortly before `began` or since, or a written file
+-- by another report, nothing is stored, and an earlier record of the key is removed.
 function M.keep(key, report, read)
   local place = find_record(key)
   if not place then

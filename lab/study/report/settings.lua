@@ -1,7 +1,8 @@
 -- Compares the settings of runs with the settings of a paper.
 --
 -- Input: a study with its cells read, and the paper's settings, a file of spec/published with the columns setting and
--- value. Output: a list of { what, ours, paper, differs }; differs is true only if both values are known and unequal.
+-- value. Output: a list of { what, ours, paper, differs }: the name of a setting; our values and the paper's value as
+-- texts, paper nil if unknown; differs is true only if both are known and unequal.
 
 local canonical = require("base.canonical")
 local cells = require("lab.study.read.cells")
@@ -42,7 +43,9 @@ local function format_options(run)
   return texts[1] and table.concat(texts, ", ")
 end
 
--- Settings: name, value of an evaluated run. optional: some runs lack it; unless: omitted with this axis.
+-- The settings: a name, as in the paper's file, and a function that returns the value of an evaluated run. optional: a
+-- run without a value is left out, and not shown as "not recorded"; unless: an axis with which a study omits the
+-- setting.
 local PICKS = {
   { "task", function(run) return cells.name_task(run.facts.spec, run.id) end, unless = "task" },
   { "task options", format_options, optional = true },
@@ -70,6 +73,7 @@ local PICKS = {
   end },
 }
 
+-- Formats the paper's learning rates, a text of numbers with blanks between them, as ours are formatted.
 local function format_rates(text)
   local rates = lists.map(lists.find_all(text or "", "%S+"), function(word)
     return ("%g"):format(tonumber(word) or 0)

@@ -31,7 +31,7 @@ local PLACES = { none = { 1 }, sincos = { 2, 5 }, sinusoid = { 2, 5 }, relative 
 
 -- The Viridis palette, whose equal steps look equal.
 M.VIRIDIS = { "#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725" }
-local SHADES = 5 -- of its colours: from one end visible on a light background, from the other on a dark one
+local SHADES = 5 -- the first so many of its colours are visible on a light background, the last so many on a dark one
 
 local function find_index(list, value)
   for i, one in ipairs(list) do
@@ -48,23 +48,25 @@ local function make_style(place, round)
     point = POINTS[(find_index(POINTS, point) + round - 1) % #POINTS + 1] }
 end
 
+-- Returns the style of an encoding's own; nil without one.
 local function find_style(name)
-  local base, random = name:gsub("_", "-"):gsub("%-%d+$", ""):gsub("^rand%-", "")
-  local place = (PLACES[base] or {})[random + 1]
-  return place and make_style(place, random)
+  local base, rounds = name:gsub("_", "-"):gsub("%-%d+$", ""):gsub("^rand%-", "") -- rounds: 1 for a randomized form, else 0
+  local place = (PLACES[base] or {})[rounds + 1]
+  return place and make_style(place, rounds)
 end
 
 -- Returns the styles of names: first of those with a style of their own, unless an earlier name has that style already.
 function M.choose_styles(names)
   local styles, taken, place = {}, {}, 0
-  -- Gives a style to a name if it is free, and if none of the further texts is the colour of another style.
-  local function give(name, style, ...)
+  -- Gives a style to a name, if no other name has this style, nor the colour `free_colour` (nil: any colour will do).
+  -- Returns whether the name has the style then.
+  local function give(name, style, free_colour)
     local look = style and style.colour .. style.dash .. style.point
-    local free = style and not lists.any({ look, ... }, function(what) return taken[what] end)
-    if free then
+    local is_free = style and not taken[look] and not taken[free_colour or ""]
+    if is_free then
       styles[name], taken[look], taken[style.colour] = style, true, true
     end
-    return free
+    return is_free
   end
   local others = lists.filter(names, function(name) return not give(name, find_style(name)) end)
   for _, name in ipairs(others) do
@@ -81,7 +83,8 @@ function M.choose_style(name)
   return M.choose_styles({ name })[name]
 end
 
--- Returns the colour at a share of SHADES shades, from the palette's end for dark backgrounds or from the other.
+-- Returns the colour at a share, 0 to 1, of the way through SHADES colours of the Viridis palette, which begins at the
+-- palette's bright end if `dark` (the background) is true, else at its dark end.
 local function mix_shade(share, dark)
   local at = 1 + (SHADES - 1) * share
   local low = math.min(math.floor(at), SHADES - 1)

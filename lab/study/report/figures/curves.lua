@@ -1,12 +1,15 @@
--- Figures of curves as gnuplot scripts: one draws a figure's files, another the panels and names of curves of a page.
+-- Figures of curves as gnuplot scripts: one script draws a figure's files, another the pictures of the HTML page.
 --
--- Input: figure = { name, title, panels, legend, width }; panel = { title, xlabel, ylabel, x, y, percent, curves,
--- levels, marks, shade, labels }. x and y are axes as in scales.lua. curves = { { points = { { x, y }, ... }, style,
--- faint, title, line, band } }: style as in colours.lua, line the name of the line that the curve belongs to, band =
--- { { x, low, high }, ... } around the curve. levels = { { y, text, shift } }: horizontal lines with a name on the
--- right, which is shift lines of text higher than the line. marks = { { x } }: dashed vertical lines. shade = { from,
--- to }: a range of x. labels = { { x, y, text, align } }. legend = { { title, style } }: drawn in a separate place
--- after several panels. width: of the files in millimetres, or nil. Output: the script's text; draw.lua runs it.
+-- Input: figure = { name (of files), title, panels, legend, width }. legend = { { title, style }, ... }, drawn next to
+-- the panels if there are several; width: of the files in millimetres, or nil. Output: the script's text, which
+-- draw.lua runs. Fields of a panel:
+--   title, xlabel, ylabel; percent: whether y is in percent; x and y: axes as in scales.lua
+--   curves = { { points = { { x, y }, ... }, style, faint, title, line, band }, ... }: style as in colours.lua; title:
+--     in the key, or nil; line: the name of the line to which the curve belongs; band = { { x, low, high }, ... }
+--     around the curve. figure.lua reads further fields
+--   levels = { { y, text, shift }, ... }: horizontal lines with a text on the right, `shift` text lines above the level
+--   marks = { { x }, ... }: dashed vertical lines; shade = { from, to }: a range of x
+--   labels = { { x, y, text, align }, ... }: texts in the panel; align: gnuplot's word, such as "center"
 
 local gnuplot = require("lab.study.report.figures.gnuplot")
 local lists = require("base.lists")
@@ -19,7 +22,7 @@ local quote, number = gnuplot.quote, gnuplot.format_number
 M.POINTS = 100 -- the most points of a curve; curves with more points are averaged in groups of neighbours
 
 local WIDTH, HEIGHT = 430, 320 -- size of one of several panels, in pixels of the SVG
--- In a figure of a given width: least pixels of a panel's width, of the font (8 points), of a line of the legend.
+-- For a figure of a given width, in pixels: the least width of a panel, the font (8 points), a line of the legend.
 local LEAST, PAPER_FONT, LINE = 200, 11, 14
 local MARKS = 8 -- roughly the most symbols on a curve
 
@@ -50,7 +53,7 @@ local function make_block(name, points)
   end))
 end
 
--- Returns the blocks of data of a figure's curves, and numbers the curves.
+-- Returns the blocks of data of a figure's curves, and sets `number` of each curve, from 1 on in the whole figure.
 local function make_blocks(figure)
   local blocks, count = {}, 0
   for _, curve in lists.iterate_nested(figure.panels, "curves") do
@@ -162,6 +165,7 @@ local function has_levels(figure)
   return lists.find(figure.panels, function(panel) return panel.levels and #panel.levels > 0 end) ~= nil
 end
 
+-- Returns the lines of gnuplot that draw a figure; and the width and height of the drawing in pixels.
 local function format_drawing(figure)
   local wide = figure.width and figure.width / 25.4 * 96
   local lines = { FRAME, ("set lmargin 10\nset rmargin %d"):format(has_levels(figure) and 17 or 3) }
@@ -190,8 +194,9 @@ function M.make_script(figure)
     font = figure.width and PAPER_FONT or #figure.panels == 1 and 15 or 12 }, lines)
 end
 
-M.PAGE = { width = 460, height = 300, left = 52, right = 14, levels = 112, top = 28, bottom = 56,
-  sample = { 100, 60 } } -- pixels of a panel and of a sample, which gnuplot cannot draw smaller
+-- Sizes on the page, in pixels: of a panel; of the panel's margins, of which `levels` replaces `right` if there are
+-- levels; and of a sample, the smallest picture that gnuplot can draw.
+M.PAGE = { width = 460, height = 300, left = 52, right = 14, levels = 112, top = 28, bottom = 56, sample = { 100, 60 } }
 
 -- Returns the right edge of the axes in each of a figure's panels on the page, in pixels.
 function M.get_right_edge(figure)
@@ -217,8 +222,8 @@ function M.list_drawn_curves(panel)
   return lists.map(list_parts(panel), function(part) return part[2] or false end)
 end
 
--- Returns a script that draws every panel of a figure, and a sample of every line, into an SVG of its own: { path,
--- text, makes (the names of these files) }. gnuplot reads it after the figure's script, which has the data.
+-- Returns a script that draws every panel of a figure, and a sample of every line, each into its own SVG: { path, text,
+-- makes (the names of these SVG files) }. gnuplot reads the script after the figure's, which defines the data.
 function M.make_page(figure)
   local at, makes = M.PAGE, {}
   local lines = { FRAME, "set key off", ("set lmargin at screen %.6f\nset rmargin at screen %.6f\n"

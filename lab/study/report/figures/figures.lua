@@ -1,7 +1,7 @@
--- Figures of a report, from a study's cells: accuracy by length, over training time and epochs, and along an axis.
+-- Figures of a report, from a study's cells: scores by length, over training time and epochs, and along an axis.
 --
 -- Input: a study with its cells read, an item (items.lua). Output: figure = { title, caption, panels, legend } for
--- curves.lua, and for times a table as in score_tables.lua; nil if nothing was measured.
+-- curves.lua, nil if nothing was measured; M.make_by_time also returns a table as in score_tables.lua.
 
 local captions = require("lab.study.report.tables.captions")
 local colours = require("lab.study.report.figures.colours")
@@ -20,13 +20,13 @@ local wording = require("base.wording")
 
 local M = {}
 
-local FEW_DECADES = 20 -- times with a smaller ratio get a linear axis
+local LEAST_RATIO = 20 -- of the longest to the shortest time: if it is smaller, the axis is linear
 local BOLD = "Bold: mean over the seeds at the chosen learning rate of each; "
 local SEEDS = "faint: these seeds; bands: quartiles of the seeds, where there are three or more"
 local SAMPLES = "; of a single seed the 95% Wilson interval of its exact match, over the examples of each length"
 
--- Returns the last evaluation of a run by length: a list of { length, number ... } with a number for each named
--- measure, multiplied by `factor`, without lengths that lack a measure.
+-- Returns the last evaluation of a run by length (runs.get_curve): a list of { length, number ... } with a number for
+-- each named measure, multiplied by `factor`, without lengths that lack a measure.
 function M.list_points(run, split, factor, ...)
   local points, names = {}, { ... }
   for _, evaluation in ipairs(runs.get_curve(run, split)) do
@@ -48,7 +48,8 @@ local function make_sample_band(run, scored)
   return #band > 0 and band or nil
 end
 
--- Returns the levels of chance and of a task's baseline, for an accuracy; names of close levels are moved apart.
+-- Returns the levels (curves.lua) of a task's chance and baseline; none if the metric, by default accuracy, cannot be
+-- guessed. Names of close levels are moved apart.
 function M.make_levels(task, metric)
   if not task or not task.chance or not metrics.of[metric or "accuracy"].guessed then
     return {}
@@ -111,7 +112,8 @@ local function is_percent(study)
   return metrics.of[study.scored.metric].unit == "percent"
 end
 
--- Makes the figure of scores by length, with a panel for each value of an axis, and a line for each value of another.
+-- Makes the figure of an item of the kind "curves": scores by length, with a panel for each value of the axis `panels`,
+-- and a line for each value of the axis `lines`.
 function M.make_by_length(study, item)
   local names = score_tables.list_values(study, item.lines)
   local styles = choose_styles(study, item.lines)
@@ -168,8 +170,10 @@ local function average_timed(timed)
   return mean
 end
 
--- Returns the times of runs to a threshold: { reached, runs (both numbers of runs), median, fastest (seconds) }. In the
--- median, runs that never reach the threshold count as slower than all others. median and fastest may be nil.
+-- Returns the times of runs to a threshold: { reached, runs, median, fastest }: the numbers of runs that reach the
+-- threshold and of all; the median and the least time, in seconds. In the median, runs that never reach the threshold
+-- count as slower than all others. median is nil if it is the time of such a run, fastest if no run reaches the
+-- threshold.
 local function measure_times(timed, threshold)
   local times = lists.map(timed, function(points)
     return time_to_threshold.find_first(points, threshold) or math.huge
@@ -208,6 +212,7 @@ local function tabulate_times(study, item, times, threshold)
   return model
 end
 
+-- Makes the figure and the table of an item of the kind "time".
 function M.make_by_time(study, item)
   local threshold = item.threshold or 90
   local panel = { xlabel = "seconds of training, evaluation excluded", ylabel = entries.name_metric(study),
@@ -226,7 +231,7 @@ function M.make_by_time(study, item)
       cell = line.cell and line.cell.number })
     times[line.name] = measure_times(timed, threshold)
   end
-  if panel.x[2] < FEW_DECADES * panel.x[1] then
+  if panel.x[2] < LEAST_RATIO * panel.x[1] then
     panel.x = { 0, panel.x[2] * 1.02 }
   end
   scales.fit_panel(panel)
@@ -237,8 +242,8 @@ function M.make_by_time(study, item)
   return #panel.curves > 0 and figure or nil, tabulate_times(study, item, times, threshold)
 end
 
--- Returns the curves of a value of the axis of lines: the median with its band; or the best and the mean. line: the
--- value, or false for an item without lines.
+-- Returns the curves of a value of the axis `lines`: the median with a band from the least to the largest score; or, if
+-- `show` is "max", the best and the mean. line: the value, or false for an item without this axis.
 local function make_curves(study, item, line, style)
   local values = score_tables.list_along(study, item, item.x, line and { [item.lines] = line })
   local points = seeds.sort(lists.map(values, function(value)
@@ -265,7 +270,8 @@ local function make_curves(study, item, line, style)
     make_curve(front .. "mean", "(3,3)", function(summary) return summary.best.mean end) }
 end
 
--- Returns an axis from the lowest to the highest tick with a margin; logarithmic, to base 2, if all are positive.
+-- Returns an axis (scales.lua) from the lowest to the highest tick with a margin; logarithmic, to base 2, if all ticks
+-- are positive.
 local function choose_range(ticks)
   local low, high = math.min(table.unpack(ticks)), math.max(table.unpack(ticks))
   if low > 0 then
@@ -275,8 +281,7 @@ local function choose_range(ticks)
   return { low - margin, high + margin, ticks = ticks }
 end
 
--- Makes the figure of scores along an axis of numbers: the median at the chosen learning rate with the least and the
--- largest score; if `show` is "max", the best score of all runs, and the mean at the chosen learning rate.
+-- Makes the figure of an item of the kind "axis": scores along an axis of numbers, as curves of make_curves.
 function M.make_along_axis(study, item)
   local ticks = lists.map(score_tables.list_values(study, item.x), score_tables.parse_number)
   local panel = { xlabel = item.x, ylabel = entries.name_metric(study), percent = is_percent(study), curves = {},
@@ -292,6 +297,7 @@ function M.make_along_axis(study, item)
     entries.name_metric(study), item.x)), caption = captions.join(what, captions.describe(study, true)) } or nil
 end
 
+-- Makes the figure of an item of the kind "progress".
 function M.make_by_epoch(study, item)
   local names = score_tables.list_values(study, item.lines)
   local styles = choose_styles(study, item.lines)

@@ -10,7 +10,8 @@ local M = {}
 
 M.quote = escape.gnuplot
 
--- Terminals: the ending of their files, the command, and the SVG's pixel in their unit. A PDF has 96 pixels per inch.
+-- Terminals: the ending of their files; the command; and the size of a pixel of the SVG in the unit of the command, for
+-- a PDF centimetres, at 96 pixels per inch.
 M.TERMINALS = {
   { "svg", "set terminal svg noenhanced size %.0f,%.0f dynamic font 'Helvetica,%d' background rgb 'white'", 1 },
   { "pdf", "set terminal pdfcairo noenhanced size %.2fcm,%.2fcm font 'Helvetica,%d' fontscale 0.75 linewidth 0.75 "
@@ -28,7 +29,7 @@ function M.make_block(name, lines)
 end
 
 -- Returns the script that writes a drawing, lines of gnuplot, to <name>.svg, .pdf and .png in its working folder.
--- picture = { name, width, height, font, data }: data are lines before the drawings; font is a size, by default 12.
+-- picture = { name, width, height, font, data }: data: lines before the drawings; font: a size, by default 12.
 function M.make_script(picture, drawing)
   local parts = lists.join({ "set encoding utf8" }, picture.data or {})
   for _, terminal in ipairs(M.TERMINALS) do

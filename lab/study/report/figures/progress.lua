@@ -1,9 +1,9 @@
 -- Panels of loss and accuracy during training, set by set, for a figure of a report.
 --
 -- Input: a study with its cells read, an item { lines, panels, splits }. Output: panels for curves.lua, none if nothing
--- was measured during training. There is a panel for each set and for every value of the axis `panels`. The set "loss"
--- is the loss of training batches, "epoch" their running accuracy (metrics.jsonl); all other sets are evaluations
--- during training (eval.during). The x axis counts epochs if all runs record their steps, else steps.
+-- was measured during training. There is a panel for each set and each value of the axis `panels`. The set "loss" is
+-- the loss of training batches, "epoch" their running accuracy (metrics.jsonl); all other sets are evaluations during
+-- training (eval.during). The x axis counts epochs if all runs record the number of steps of an epoch, else steps.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
@@ -42,7 +42,8 @@ local function read_logged(run)
   return { [M.LOSS] = loss, epoch = running }
 end
 
--- Returns the curves of a cell's runs at its chosen learning rate. logged: results of read_logged by run, which grows.
+-- Returns the curves of a cell's runs at its chosen learning rate, lists of { step or epoch, value }. logged: a cache
+-- of the results of read_logged by run.
 local function list_curves(cell, split, in_epochs, metric, logged)
   return lists.map(runs.get_chosen(cell), function(run)
     local points

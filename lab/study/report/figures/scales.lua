@@ -1,7 +1,8 @@
 -- The scales of a panel's axes: the choice between linear and other scales, labels, steps between ticks.
 --
--- Input: a panel of curves.lua; its axes x and y are { from, to, log, ticks, zoom }. log is the base of a logarithmic
--- axis, ticks a list of ticks. A zoomed axis is in percent and shows the logarithm of the distance to 100 + REST.
+-- Input: a panel of curves.lua, whose axes x and y are { from, to, log, ticks, zoom }. log: the base of a logarithmic
+-- axis, or nil; ticks: a list of numbers, nil for automatic ticks; zoom: the axis is in percent and shows the logarithm
+-- of the distance to 100 + M.REST.
 
 local lists = require("base.lists")
 
@@ -63,7 +64,8 @@ function M.fit_axis(letter, several)
 end
 
 -- Sets the y axis of a panel to fit its curves. Percentages are zoomed if most are near 100. Other numbers have a
--- logarithmic axis if they differ much; else it begins just below a smallest number that exceeds the range; else at 0.
+-- logarithmic axis if they differ much. Otherwise the axis begins just below the smallest number, if this exceeds half
+-- of the largest; else at 0, or at the smallest number if this is negative.
 function M.fit_panel(panel)
   if panel.percent then
     panel.y = is_crowded(panel.curves) and { 0, 100, zoom = true } or { 0, 100 }

@@ -1,6 +1,7 @@
 -- Curves of the seeds of a cell in a panel: a bold curve of means, a faint curve for each seed, a band of quartiles.
 --
--- Input: lists of points { x, value }, one for each seed. Output: such lists, by x; or curves of curves.lua.
+-- Input: lists of points { x, value }, one for each seed. Output: lists of points in the order of x, or curves for a
+-- panel of curves.lua.
 
 local lists = require("base.lists")
 local statistics = require("lab.study.read.statistics")
@@ -14,7 +15,7 @@ function M.sort(points)
   return points
 end
 
--- Returns the points { x, statistic ... } of the given statistics of all values at an x.
+-- Returns a point { x, statistic ... } for each x, with the given statistics of all values at this x.
 local function apply_at_each(lists_of_points, ...)
   local statistics_of = { ... }
   local points = lists.collect(lists_of_points, function(list) return list end)
@@ -28,6 +29,7 @@ function M.average(lists_of_points)
   return apply_at_each(lists_of_points, statistics.mean)
 end
 
+-- Returns the points { x, lower quartile, upper quartile }; nil for too few seeds.
 function M.find_quartiles(lists_of_points)
   local band = #lists_of_points >= FEWEST and apply_at_each(lists_of_points,
     function(values) return statistics.quantile(values, 0.25) end,
@@ -35,7 +37,8 @@ function M.find_quartiles(lists_of_points)
   return #band > 0 and band or nil
 end
 
--- Adds a bold curve and the faint curves of its seeds. bold: { mean, band, cell }, the points and further fields.
+-- Adds a bold curve, and the faint curves of its seeds if there are several. bold: { mean, band, cell }: the points of
+-- the bold curve, its band or nil, and the number of its cell or nil.
 function M.add_curves(panel, lists_of_points, style, title, bold)
   for _, points in ipairs(#lists_of_points > 1 and lists_of_points or {}) do
     panel.curves[#panel.curves + 1] = { points = points, style = style, faint = true, line = title }

@@ -1,10 +1,10 @@
 -- A figure on the page: a legend, a picture of each panel, and the numbers of each panel as a table.
 --
 -- Input: a figure from figures.lua or compare.lua, and the SVG texts of its pictures, which gnuplot drew, by the names
--- that curves.make_page gives them; none without gnuplot. A bold curve has `cell`, the number of its cell, or `cells`
--- by x if each point has its own cell. Output: HTML that is also valid XML. A script (page.js) hides lines when their
--- names are pressed, and reads numbers from the tables. Colours become CSS properties that the page sets for light and
--- dark backgrounds; all parts of a line are in groups with its number, which the script can hide.
+-- that curves.make_page gives them; none without gnuplot. A bold curve has `cell`, the number of its cell, or `cells`,
+-- { [x] = number }, if each point has its own cell. Output: HTML that is also valid XML. A script (page.js) hides lines
+-- when their names are pressed, and reads numbers from the tables. Colours become CSS properties that the page sets for
+-- light and dark backgrounds; all parts of a line are in groups with the line's number, which the script can hide.
 
 local canonical = require("base.canonical")
 local curves = require("lab.study.report.figures.curves")
@@ -14,7 +14,7 @@ local escape = require("base.escape").html
 
 local M = {}
 
--- CSS properties of page.css by gnuplot's colours; any other colour is that of a line.
+-- CSS properties of page.css by the colours in gnuplot's SVG; any other colour is that of a line.
 local ROLES = { ["#222222"] = "ink", ["#444444"] = "ink", ["#777777"] = "soft", ["#888888"] = "soft",
   ["#999977"] = "soft", ["#a0a0a0"] = "soft" }
 
@@ -50,7 +50,7 @@ local function make_picture(panel, svg, numbers, alternative)
     at.width, at.height, escape(alternative)), groups))
 end
 
--- Returns the distance of a value of the x axis from the picture's left edge, as a share of its width.
+-- Returns the distance of a value of the x axis from the picture's left edge, as a share of the picture's width.
 local function compute_share(figure, panel, value)
   local function place(one)
     return panel.x.log and math.log(one) or one

@@ -1,12 +1,13 @@
 -- The HTML page of a report.
 --
--- Input: report = { study, title, lead, settings, paper, parts, every_cell, analyses, readings, problems, command,
--- format_command }, from report.lua; the pictures' SVG, by name. Output: the page, whose numbers link to runs.
+-- Input: a report (make_report of report.lua); the pictures' SVG, by name. Output: the page, whose numbers link to
+-- runs.
 
 local study_analyses = require("lab.study.report.page.study_analyses")
 local figure = require("lab.study.report.page.figure")
 local html = require("lab.study.report.page.html")
 local lists = require("base.lists")
+local metrics = require("lab.study.read.metrics")
 local readings = require("lab.study.read.readings")
 local escape = require("base.escape").html
 local score_tables = require("lab.study.report.tables.score_tables")
@@ -22,7 +23,8 @@ local function make_code_block(text)
   return ("<p><code>%s</code></p>"):format(escape(text))
 end
 
--- Makes a table in a box with a name. rows: lists of cells, each a <td> or its content. class: the table's, or nil.
+-- Makes a table in a box with a name. rows: lists of cells: first the content of the row's title, then cells, each a
+-- <td> or the content of one. class: the table's, or nil.
 local function make_sheet(name, caption, heads, rows, class)
   local titles = lists.map(heads, function(head) return ('<th scope="col">%s</th>'):format(head) end)
   local lines = lists.map(rows, function(row)
@@ -50,16 +52,17 @@ local function make_readings(report)
   end), "facts")
 end
 
-local function make_run_row(run)
+local function make_run_row(run, form)
   local notes = #run.notes > 0 and (" <small>%s</small>"):format(escape(table.concat(run.notes, "; "))) or ""
   return { run.seed and ("%d"):format(run.seed) or "?", run.learning_rate and ("%g"):format(run.learning_rate) or "?",
-    escape(run.state) .. notes, run.score and ("%.1f"):format(run.score) or "",
+    escape(run.state) .. notes, run.score and form:format(run.score) or "",
     run.test and ("%d"):format(run.test.step) or "", ('<td class="facts"><code>%s</code></td>'):format(escape(run.dir)),
     ("<code>%s</code>"):format(escape(table.concat(run.facts.flags or {}, " "))) }
 end
 
 local function make_cell(report, cell)
-  local rows, summary = lists.map(cell.runs, make_run_row), cell.summary
+  local form, summary = metrics.of[report.study.scored.metric].form, cell.summary
+  local rows = lists.map(cell.runs, function(run) return make_run_row(run, form) end)
   local facts = lists.map(summary.differences, function(difference)
     return make_paragraph("Runs differ in " .. difference, "flag")
   end)
@@ -69,7 +72,7 @@ local function make_cell(report, cell)
   local heads = { "seed", "learning rate", "state", "score", "step", "folder", "flags of the trainer" }
   return ('<details id="cell-%d"><summary>%s: %d of %s%s</summary>%s%s%s</details>'):format(cell.number, escape(name),
     summary.evaluated, wording.count(summary.asked, "run"),
-    summary.max and (", maximum %.1f"):format(summary.max) or "", make_code_block(report.format_command(cell)),
+    summary.max and (", best %s"):format(form:format(summary.max)) or "", make_code_block(report.format_command(cell)),
     table.concat(facts), make_sheet("Runs of " .. name, "Runs of " .. name, heads, rows))
 end
 

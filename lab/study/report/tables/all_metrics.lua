@@ -1,7 +1,8 @@
--- A table of a report: every cell on every set that it was evaluated on, in all metrics.
+-- A table of a report: every cell on every set on which it was evaluated, in all metrics but the loss.
 --
 -- Input: a study with its cells read (cells.lua). Output: a table as in score_tables.lua: rows are cells, columns are
--- sets; a value for each metric, the median over the seeds at the chosen learning rate; nil without scores.
+-- sets; each entry has a value for each metric, the median over the seeds at the chosen learning rate. nil if no run at
+-- a chosen rate has an evaluation.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
@@ -23,7 +24,8 @@ local function find_evaluation(run, set)
   return evaluation and evaluation.split == set and evaluation or nil
 end
 
--- Returns the sets on which any run was evaluated, those beyond single axes last; and whether some are parts of test.
+-- Returns the sets on which any run was evaluated, and last the parts of test that are beyond training on given axes;
+-- and whether some sets are parts of test.
 local function list_sets(study)
   local seen, further, parts = {}, {}, false
   for _, run in ipairs(lists.collect(study.cells, runs.get_chosen)) do

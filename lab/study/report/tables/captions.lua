@@ -8,17 +8,17 @@ local runs = require("lab.study.read.runs")
 
 local M = {}
 
--- Phrases for the examples of an evaluation, by its name: for sampled tasks, and for datasets.
+-- Phrases for the examples of an evaluation, by its split: for sampled tasks, and for dataset files.
 local SAMPLED = { beyond = "beyond training", between = "between training lengths",
   in_distribution = "at training lengths (in_distribution)", validation = "on the validation stream (in_distribution)",
   test = "on the set test", train = "on the set train" }
-local FINITE = { test = "on the set test", train = "on the set train", validation = "on the set validation",
+local DATASET = { test = "on the set test", train = "on the set train", validation = "on the set validation",
   in_distribution = "on the part in_distribution of the set test",
   beyond = "on the part beyond training of the set test" }
 
 -- Returns a phrase on the examples of an evaluation, such as "beyond training".
 function M.name_examples(run, evaluation)
-  local texts = runs.has_sets(run) and FINITE or SAMPLED
+  local texts = runs.has_sets(run) and DATASET or SAMPLED
   return texts[evaluation.split] or "on " .. evaluation.split
 end
 
@@ -31,7 +31,8 @@ local function join_scored(study, describe)
   return texts[1] and table.concat(lists.drop_repeats(texts), " or ") or nil
 end
 
--- Returns a text such as "mean over 9 lengths 60..500, beyond training", remarks on other grids; nil without scores.
+-- Returns a text such as "mean over 9 lengths 60..500, beyond training", with a remark on other grids; nil without
+-- scores.
 function M.name_grid(study)
   local usual, others = study.grid, false
   local place = join_scored(study, function(run, cell)

@@ -2,9 +2,9 @@
 --
 -- Input: a study with its cells read (cells.lua) and get_plan (open_study.lua). Output: M.compute returns the cost of
 -- one run, { parameters, tokens, flops, bound }, numbers or nil if unknown; M.make_cells_table returns a table as in
--- score_tables.lua. Tokens are summed over all streams of the sequences that a run was trained on; operations are the
--- plan's number for a step times the steps. Both are means over the training lengths; for dataset files, upper bounds
--- by the longest sequence, and `bound` is true.
+-- score_tables.lua. Tokens are summed over all streams of the sequences that a run was trained on; flops, operations,
+-- are the plan's number for a step times the steps. Both are means over the training lengths; for a user's own dataset
+-- files they are upper bounds by the longest sequence, and `bound` is true.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")

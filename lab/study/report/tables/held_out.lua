@@ -65,7 +65,7 @@ local function tabulate_trained(study)
     "share of the examples" }, rows = rows }) or nil
 end
 
--- Returns the axes that divide a number on the first axis which is itself a condition.
+-- Returns the further axes of conditions whose number on the first axis alone is another condition.
 local function list_finer_axes(study)
   local names = {}
   for _, cell in ipairs(study.cells) do
@@ -90,7 +90,8 @@ local function is_included(one, axis, frame)
   return not lists.find(canonical.sort_keys(one.by), function(name) return name ~= axis and name ~= one.axis end)
 end
 
--- Returns lists of a cell's shares of exact matches by the number on an axis; and which numbers are beyond training.
+-- Returns { [number on an axis] = the shares of exact matches of a cell's conditions with it }; and { [number] =
+-- whether the number is beyond training }.
 local function list_matches(study, cell, axis, frame)
   local matches, beyond = {}, {}
   for _, one in ipairs(list_conditions(study, cell)) do
@@ -103,6 +104,7 @@ local function list_matches(study, cell, axis, frame)
   return matches, beyond
 end
 
+-- Returns the frames that conditions on an axis have, ascending.
 local function list_frames(study, axis)
   local list = lists.map(lists.collect(study.cells, function(cell) return list_conditions(study, cell) end),
     function(one) return one.by[axis] and one.by[runs.FRAME] end)

@@ -16,7 +16,8 @@ local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
--- Returns the axis of the numbers, from the first run of the page that has a score, or else of the study; or nil.
+-- Returns the axis of the numbers: that of the first run with a score in this part of the study, or else in the whole
+-- study; nil without scores.
 function M.find_axis(study)
   local run = cells.list_scored_runs(study)[1] or cells.list_scored_runs(study.whole)[1]
   return run and run.axis
@@ -45,7 +46,8 @@ local function make_entry(study, item, cell, key, n, published)
     or entry
 end
 
--- Makes rows of results that the paper quotes. about: their source, and numbers without a column, such as a mean.
+-- Makes rows of results that the paper quotes. about of a row: the source, and numbers that have no column, such as a
+-- mean.
 local function make_quoted_rows(study, item, axis, published)
   local where, metric = entries.translate(item.where or {}, item.names), study.scored.metric
   local quoted = lists.filter(published and published.rows or {}, function(line)

@@ -1,5 +1,5 @@
--- All data that a report read, as two tidy CSV files: runs.csv has a line per run; report.csv has a line per run and
--- length, or per run and number on the axis that the last column names.
+-- All data that a report read, as two tidy CSV files: runs.csv has a line per run; report.csv has a line per run, split
+-- and length, or number on another axis, which the last column names.
 --
 -- Input: a study with its cells read. Output: files for write.files, which are written line by line.
 
@@ -33,7 +33,8 @@ function M.make_head(study, columns)
   return table.concat(lists.join(front, columns), ",") .. "\n"
 end
 
--- Returns the fields of a run's score, or the metric alone. chosen: at the chosen rate; chosen_on: the choosing set.
+-- Returns the fields of a run's score; only the metric for a run without score. chosen: 1 for a run at the chosen rate;
+-- chosen_on: the set that chose the rate.
 local function list_score(study, cell, run)
   local best = cell.summary.best
   if not run.score then

@@ -1,8 +1,10 @@
 -- Tables of a report: our measurements next to a paper's numbers.
 --
 -- Input: a study with its cells read (cells.lua), an item (items.lua), the paper's numbers (published.lua). Output: a
--- table { title, about, corner, subs, columns, rows, notes } for the renderers: columns = { { title }, ... }; subs are
--- the titles of the values in each cell; rows = { { title, last, cells (table_entries.lua) } }.
+-- table { name, title, about, corner, subs, columns, rows, notes } for the renderers: name: of files and labels; about:
+-- a text below the title, or nil; corner: the title of the left column; columns = { { title }, ... }; subs: the titles
+-- of the texts in each cell, { "" } for a single text; rows = { { title, last, cells (table_entries.lua) } }, last: the
+-- row is one of the summaries at the end; notes: texts.
 
 local canonical = require("base.canonical")
 local captions = require("lab.study.report.tables.captions")
@@ -77,7 +79,8 @@ function M.make_title(item, default)
   return (item.title or default:gsub("^%l", string.upper)) .. format_where(item.where)
 end
 
--- Makes the table of an item. what: its numbers in words, the title if the item has none; details: further sentences.
+-- Makes the table of an item. what: the table's numbers in words, the title if the item has none; details: further
+-- sentences, or nil.
 function M.complete(item, what, details, published, columns, rows, notes)
   return { title = M.make_title(item, what), about = captions.join(item.title and what, details), corner = item.rows,
     subs = published and { "ours", "paper", "diff" } or { "" }, columns = columns, rows = rows,
@@ -90,7 +93,7 @@ local function complete_values(study, item, measure, published, columns, rows, n
     published, columns, rows, notes)
 end
 
--- Makes a table of one value. Without an axis of columns, it has a single column.
+-- Makes the table of an item of the kind "table". Without an axis of columns, the table has a single column.
 function M.tabulate(study, item, published)
   local measure = entries.choose_form(study, item, published)
   local columns = lists.map(item.columns and M.list_values(study, item.columns) or { false }, function(name)
@@ -120,6 +123,7 @@ function M.tabulate(study, item, published)
   return complete_values(study, item, measure, published, columns, rows, notes)
 end
 
+-- Makes the table of an item of the kind "splits", with a column for each set.
 function M.tabulate_sets(study, item, published)
   local columns = entries.make_columns(lists.map(item.splits, function(split) return M.SETS[split] end))
   local rows = lists.map(M.list_along(study, item, item.rows), function(row)
@@ -135,8 +139,8 @@ function M.tabulate_sets(study, item, published)
   return model
 end
 
--- Makes the entry of a side of a comparison (which: "of" or "against") in one row: its best result and the paper's best
--- result. Its note has the cautions on all cells of the side: "rope: 3 of 30 runs".
+-- Makes the entry of a side of a comparison (which: "of" or "against") in one row: our best result and the paper's best
+-- result among the side's names. The entry's `about` has the cautions on all cells of the side: "rope: 3 of 30 runs".
 local function make_side_entry(study, item, measure, published, row, which)
   local fixed = type(item.published) == "table" and item.published[which]
   local columns = fixed and { fixed, fixed:match("_mean$") and fixed:gsub("_mean$", "_sd") or nil } or measure.columns
@@ -169,7 +173,7 @@ local function make_gain_entry(of, against, published)
   return published and entries.add_paper(made, paper, entries.format_number("%+.1f", paper), "%.1f") or made
 end
 
--- Makes the rows of the means and of the largest values of each column; a mean is absent if a row has no value.
+-- Makes the rows of the means and of the largest values of each column; a mean is missing if a row has no value.
 local function make_summary_rows(rows, published)
   local mean = { title = "mean", cells = {}, last = true }
   local largest = { title = "largest", cells = {}, last = true }
@@ -187,6 +191,7 @@ local function make_side_title(study, item, which)
   return item.titles and item.titles[which] or #names == 1 and names[1] or "best of " .. table.concat(names, ", ")
 end
 
+-- Makes the table of an item of the kind "best".
 function M.tabulate_best(study, item, published)
   local measure = entries.choose_form(study, item, published)
   local columns = entries.make_columns({ make_side_title(study, item, "of"), make_side_title(study, item, "against"),
@@ -209,7 +214,7 @@ function M.format_key(study, cell)
   return #parts > 0 and table.concat(parts, ", ") or cell.id
 end
 
--- Returns the texts of a cell: runs, the chosen rate, the spread over seeds at this rate, the best of all rates.
+-- Returns the texts of a cell: runs, the chosen rate, the spread over seeds at this rate, the best score of all rates.
 local function format_cell(cell, form)
   local summary, best = cell.summary, cell.summary.best
   local range = form .. " to " .. form

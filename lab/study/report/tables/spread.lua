@@ -14,17 +14,20 @@ local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
--- Returns { mean, within, between, groups, runs (numbers) } of lists of scores; within and between: nil if undefined.
+-- Returns { mean, within, between, groups, runs } of lists of scores, one for each group. groups: the number of lists
+-- with a score; runs: that of scores; within and between are nil if undefined.
 function M.compute(lists_of_scores)
   local groups = lists.filter(lists_of_scores, function(list) return #list > 0 end)
   local all = lists.collect(groups, function(list) return list end)
-  local grand, free = statistics.mean(all), #all - #groups
-  local within = lists.sum(groups, function(list) return (#list - 1) * (statistics.sd(list) or 0) ^ 2 end)
-  local between = lists.sum(groups, function(list) return #list * (statistics.mean(list) - grand) ^ 2 end)
-  local result = { mean = grand, groups = #groups, runs = #all, within = free > 0 and math.sqrt(within / free) or nil }
+  local grand_mean, degrees_of_freedom = statistics.mean(all), #all - #groups
+  local squares_within = lists.sum(groups, function(list) return (#list - 1) * (statistics.sd(list) or 0) ^ 2 end)
+  local squares_between = lists.sum(groups, function(list) return #list * (statistics.mean(list) - grand_mean) ^ 2 end)
+  local result = { mean = grand_mean, groups = #groups, runs = #all,
+    within = degrees_of_freedom > 0 and math.sqrt(squares_within / degrees_of_freedom) or nil }
   if result.within and #groups > 1 then
     local effective = (#all - lists.sum(groups, function(list) return (#list) ^ 2 end) / #all) / (#groups - 1)
-    result.between = math.sqrt(math.max(0, (between / (#groups - 1) - within / free) / effective))
+    local excess = squares_between / (#groups - 1) - squares_within / degrees_of_freedom
+    result.between = math.sqrt(math.max(0, excess / effective))
   end
   return result
 end

@@ -1,9 +1,9 @@
 -- Entries of a report's tables: a cell's measurement next to a paper's number.
 --
 -- Input: cells of cells.lua, an item (items.lua), the paper's numbers (published.lua). Output: an entry { texts,
--- missing, best, number, about, value, paper }: texts are in the order of the table's `subs`; missing: there is no
--- value; best: it is the best of its row or column; number is that of the cell to which the entry links; about is a
--- caution on the value; value and paper are our number and the paper's.
+-- missing, best, number, about, value, paper, detail }: texts are in the order of the table's `subs`; missing: there is
+-- no value; best: the value is the best of its row or column; number: that of the cell to which the entry links; about:
+-- a caution on the value; value and paper: our number and the paper's; detail: a small text after the value.
 
 local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
@@ -16,6 +16,8 @@ local M = {}
 
 M.MISSING = "missing"
 
+-- By an item's `value`: title of a table; short: title of its only column; form of the value; columns of the paper's
+-- file.
 local VALUES = {
   median = { title = "%s in %s: median, least to most and number of seeds, at the chosen learning rate",
     short = "median (least to most; seeds)", columns = { "accuracy_median" } },
@@ -26,7 +28,7 @@ local VALUES = {
     form = "%.2f", columns = { "hours_mean", "hours_sd" } },
 }
 
-local SHORT = 0.1 -- seconds; shorter times are shown with two significant digits
+local SHORT = 0.1 -- smaller values of the form "%.2f", such as times, are shown with two significant digits
 
 function M.name_metric(study)
   return metrics.of[study.scored.metric].title
@@ -41,7 +43,8 @@ function M.choose_time_unit(list)
   return longest >= 60 and "minutes" or "seconds", longest >= 60 and 60 or 1
 end
 
--- Returns the entry of VALUES for an item's value; times get a suitable unit, which is hours next to a paper's times.
+-- Returns the entry of VALUES for an item's value, with its title and form completed. Times get per_hour, the number of
+-- their unit in an hour; the unit is hours next to a paper's times, otherwise a suitable one.
 function M.choose_form(study, item, published)
   local value, metric = VALUES[item.value], metrics.of[study.scored.metric]
   if item.value ~= "hours" then
@@ -57,8 +60,9 @@ function M.choose_form(study, item, published)
   return lists.merge(value, { title = value.title:format(unit), short = unit, per_hour = 3600 // length })
 end
 
--- Returns a cell's value of a kind, in the unit of `measure`: { value, sd, least, most, count (of runs) }. value is nil
--- if nothing was measured; least and most are nil unless the value is a median.
+-- Returns a cell's value of a kind, an item's `value`: { value, sd, least, most, count (of runs) }. measure: from
+-- M.choose_form; it has the unit of times. value is nil if nothing was measured; least and most are nil unless the
+-- value is a median.
 function M.get_value(cell, kind, measure)
   local summary = cell and cell.summary
   if not summary then
@@ -95,7 +99,8 @@ function M.format_value(form, got)
   return ("%s (%s to %s; %d)"):format(text, form:format(got.least), form:format(got.most), got.count)
 end
 
--- Returns a key in the paper's names; one of our names may stand for values in several of the paper's columns.
+-- Returns a key, { [axis] = value }, in the paper's names. names: { [axis] = { [our name] = the paper's } }; one of our
+-- names may stand for values in several of the paper's columns, { [column] = value }.
 function M.translate(key, names)
   local translated = {}
   for axis, value in pairs(key) do
@@ -111,7 +116,7 @@ function M.translate(key, names)
   return translated
 end
 
--- Returns the paper's number and its deviation, from the one or two named columns; nil if it has none.
+-- Returns the paper's number and its standard deviation, from the one or two named columns; nil for what is missing.
 function M.find_paper(published, key, names, columns)
   if not published then
     return nil
@@ -182,6 +187,7 @@ function M.add_paper(entry, paper, text, form)
   return entry
 end
 
+-- Makes the entry of a cell for an item's `value`. key: the cell's values by axis.
 function M.make_cell_entry(cell, item, measure, published, key)
   local form, got = measure.form, M.get_value(cell, item.value, measure)
   local made = M.make_entry(cell, got.value, M.join_cautions(cell, item.value, got), M.format_value(form, got))
@@ -195,7 +201,8 @@ function M.summarise_runs(cell, score)
   return { value = statistics.mean(scores), sd = statistics.sd(scores), count = #scores }
 end
 
--- Makes the entry of a cell on one set: our value with its standard error, and the paper's value, which may be absent.
+-- Makes the entry of a cell on one set: our mean and standard deviation; the standard error of the mean; the paper's
+-- value and the difference, if there is a paper.
 function M.make_set_entry(cell, item, split, published, key, metric)
   local got = M.summarise_runs(cell, function(run) return runs.get_score_on(run, split, metric) end)
   local form = metrics.of[metric].form
@@ -210,7 +217,8 @@ function M.make_set_entry(cell, item, split, published, key, metric)
   return made
 end
 
--- Makes an entry with a statistic of a column's values, and of the paper's; empty if a row has no value, unless `some`.
+-- Makes an entry with a statistic of a column's values, and of the paper's. If a row has no value, the entry is missing
+-- unless `some` is true. form: of the statistic; difference_form: of the difference from the paper's, by default form.
 function M.make_summary(rows, column, statistic, some, form, published, difference_form)
   local function take(name)
     local values = lists.map(rows, function(row) return row.cells[column][name] end)
@@ -237,7 +245,7 @@ function M.tabulate(model)
     corner = model.heads[1], columns = M.make_columns({ table.unpack(model.heads, 2) }), rows = rows }
 end
 
--- Marks the entries with the best value, unless one has no value.
+-- Marks the entries with the best value, unless an entry has no value.
 function M.mark_best(cells, metric)
   local best
   local all = not lists.find(cells, function(cell) return cell.value == nil end)
@@ -249,6 +257,7 @@ function M.mark_best(cells, metric)
   end
 end
 
+-- Returns the cautions of all entries, each after the titles of its row and column.
 function M.collect_notes(rows, columns)
   local notes = {}
   for _, row in ipairs(rows) do

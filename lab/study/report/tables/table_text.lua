@@ -19,7 +19,8 @@ local function pad(text, width, behind)
   return behind and escape.plain(text) .. gap or gap .. escape.plain(text)
 end
 
--- Breaks a text at blanks into lines of at most `width` columns. Later lines get `indent`, beyond `width`.
+-- Breaks a text at blanks into lines of at most `width` columns. Lines after the first begin with `indent`, which does
+-- not count for `width`.
 function M.wrap(text, width, indent)
   local lines, line = {}, nil
   for raw in text:gmatch("%S+") do
@@ -38,7 +39,8 @@ local function measure_widest(texts)
   return lists.max(texts, measure_width)
 end
 
--- Returns the left column as lines: the corner, a line beside the values' titles, the titles of rows; and its width.
+-- Returns the left column as lines: the corner, an empty line next to the titles of values, if there are several, and
+-- the titles of rows; and the column's width.
 local function format_left(model)
   local titles = lists.map(model.rows, function(row) return row.title end)
   local lines = lists.join({ model.corner, #model.subs > 1 and "" or nil }, titles)
@@ -46,7 +48,8 @@ local function format_left(model)
   return lists.map(lines, function(text) return pad(text, width, true) end), width
 end
 
--- Returns a column as lines: its title, those of its values if there are several, the values by row; and its width.
+-- Returns a column as lines: its title, the titles of values if there are several, the values by row; and the column's
+-- width.
 local function format_column(model, column)
   local title, values = model.columns[column].title, lists.map(model.rows, function(row)
     return row.cells[column].texts
@@ -63,6 +66,7 @@ local function format_column(model, column)
   end)), width
 end
 
+-- Returns the table's parts, each a list of columns as lines that together fit the page's width, first the left column.
 local function split_parts(model, page)
   local left, first = format_left(model)
   local parts, used = { { left } }, first
@@ -100,7 +104,7 @@ local function format_notes(model, page, most)
   return #notes > 0 and table.concat(notes, "\n") or nil
 end
 
--- Writes the table. most: the largest number of notes; without it all notes are written.
+-- Returns the table as text. page: the page's width; most: the largest number of notes, nil: all.
 function M.render(model, page, most)
   local parts = { M.wrap(model.title, page) .. (model.about and model.about ~= model.title
     and "\n" .. M.wrap(model.about, page) or "") }

@@ -3,7 +3,7 @@
 -- Input: a study with its cells read, an item { rows, threshold, split }. Output: a table as in score_tables.lua, with
 -- a row for each value of an axis. A row has the mean and deviation, over the runs at a cell's chosen learning rate
 -- that reached the threshold (in percent), of the step of the first evaluation at or above the threshold, and of the
--- seconds of training until then. A row is blank if no run reached it.
+-- seconds of training until then; both are blank if no run reached it. The last column counts these runs.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
@@ -34,8 +34,8 @@ function M.find_first(points, threshold)
   return found and found[1]
 end
 
--- Returns points { step, score } of a run's evaluations during training on a set. Sampled tasks have the set test
--- alone.
+-- Returns points { step, score } of a run's evaluations during training on a set. For sampled tasks, test is the only
+-- set.
 function M.list_points(run, split, metric)
   return lists.map(run.during, function(point)
     local mean = point.sets and point.sets[split] or not point.sets and split == "test" and point.mean or nil
