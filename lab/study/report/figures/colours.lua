@@ -1,7 +1,7 @@
 -- The colour, dash and point of each encoding: the same in every picture.
 --
 -- Input: names of encodings or of an axis' values. Output: styles by name: { colour, dark, dash, point }, two colours
--- "#rrggbb" for light and for dark backgrounds, with gnuplot's numbers of dashes and points. A randomized form has
+-- "#rrggbb" for light and for dark background, with gnuplot's numbers of dashes and points. A randomized form has
 -- another colour than its plain form and a dashed line; names without a style of their own take the remaining colours
 -- in their order, and then the same colours with other dashes. Points are filled or consist of strokes, since a hollow
 -- point would show the curve inside it everywhere except at the curve's ends, which could be misread. The eight colours
@@ -18,7 +18,7 @@ local SOLID, DASHED = "solid", "(9,4)"
 local DASHES = { DASHED, "(2,3)", "(12,3,2,3)", "(4,2)" }
 local POINTS = { 1, 2, 3, 5, 7, 9, 11, 13 }
 
--- Each colour for light and for dark backgrounds, with the point of its plain encoding.
+-- Each colour for light and for dark background, with the point of its plain encoding.
 M.PALETTE = {
   { "#575063", "#ffffff", 1 }, { "#9a8800", "#dac987", 5 }, { "#3e51cb", "#807bcc", 7 }, { "#154928", "#45935e", 9 },
   { "#7d4e0d", "#b8761f", 11 }, { "#8200ff", "#ab5dfd", 13 }, { "#729159", "#a6ff67", 2 },
@@ -50,9 +50,9 @@ end
 
 -- Returns the style of an encoding's own; nil without one.
 local function find_style(name)
-  local base, rounds = name:gsub("_", "-"):gsub("%-%d+$", ""):gsub("^rand%-", "") -- rounds: 1 for a randomized form, else 0
-  local place = (PLACES[base] or {})[rounds + 1]
-  return place and make_style(place, rounds)
+  local base, round = name:gsub("_", "-"):gsub("%-%d+$", ""):gsub("^rand%-", "") -- round 1: a randomized form
+  local place = (PLACES[base] or {})[round + 1]
+  return place and make_style(place, round)
 end
 
 -- Returns the styles of names: first of those with a style of their own, unless an earlier name has that style already.
