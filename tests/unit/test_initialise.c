@@ -8,7 +8,7 @@
 #include "longhand/math.h"
 #include "toy_spec.h"
 
-/* 50,000 normals, as many truncated ones, as many uniform ones. */
+/* Each of the following tensors has 50,000 values. */
 enum { ROWS = 500, COLUMNS = 100, COUNT = ROWS * COLUMNS };
 
 static const lh_tensor large_tensors[] = {
@@ -112,7 +112,8 @@ static void test_initialise_uniform_bits(void **state) {
     assert_true((float)(0.1 * (double)(0xffffff / 8388608.0 - 1.0)) < 0.1f);
 }
 
-/* Element e of tensor t is word e % 4 of block e / 4 at example t. */
+/* Element e of tensor t is word e % 4 of block e / 4 at example t. The toy's key has rows of 4 elements, from element
+ * 292 on, 12 apart. */
 static void test_initialise_counter_as_documented(void **state) {
     static double actual[TOY_STORAGE];
     lh_initialise(&lh_toy_spec, 77, 8, actual);

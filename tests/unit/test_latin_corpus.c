@@ -1,4 +1,5 @@
-/* Examples of runtime/data/tasks/latin_square: training and held-out sets, and valid and invalid validation files. */
+/* Examples of runtime/data/tasks/latin_square: training and held-out sets, and valid and invalid validation files.
+ * The first comment of latin_square.c explains vectors and strict. */
 #include "lh_test.h"
 
 #include <stdio.h>
@@ -52,7 +53,8 @@ static latin_puzzle read_puzzle(const lh_dataset *set, int64_t i, int *symbol) {
     return p;
 }
 
-/* Checks that every example is a puzzle of its number of vectors with one answer, equally many of each. */
+/* Checks that every example is a puzzle of the recorded number of vectors with one answer, and that there are of_each
+ * examples of each number. */
 static void check_set(const lh_dataset *set, int of_each, bool strict) {
     int seen[LATIN_VECTORS + 1] = {0}, symbol;
     assert_int_equal(set->count, LATIN_VECTORS * of_each);

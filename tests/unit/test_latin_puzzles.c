@@ -44,7 +44,8 @@ static bool has_crossing_everywhere(const char *grid, bool row, int line, char s
     return true;
 }
 
-/* The only symbol that is in neither of these lines; 0: there are several. */
+/* The only symbol that is in neither of these lines, from 1; 0: there are several. row, column -1: without this
+ * line. */
 static int find_missing(const char *grid, int row, int column) {
     int symbol = 0, count = 0;
     for (char s = '1'; s <= '4'; s++)
@@ -76,7 +77,8 @@ static latin_answer answer_by_paper(const char *grid) {
     return answer.vectors > 0 ? answer : find_crossing_answer(grid, false, column);
 }
 
-/* Whether a two-vector step that the published classifier lacks applies: the other blank lacks the answer. */
+/* Whether a step of two vectors applies that the published classifier lacks: a line of the probe has one other blank,
+ * which cannot hold the answer. */
 static bool has_lax_step(const char *grid) {
     int probe = (int)(strchr(grid, '?') - grid);
     for (int direction = 0; direction < 2; direction++) {
@@ -91,8 +93,8 @@ static bool has_lax_step(const char *grid) {
 /* ---- puzzles ---- */
 
 static int choose_item_count(int few) {
-    const char *asked = getenv("LH_LATIN_ITEMS");
-    return asked != NULL ? atoi(asked) : few;
+    const char *requested = getenv("LH_LATIN_ITEMS");
+    return requested != NULL ? atoi(requested) : few;
 }
 
 static void test_squares_are_all_latin_squares_of_order_four(void **state) {
@@ -106,7 +108,8 @@ static void test_squares_are_all_latin_squares_of_order_four(void **state) {
     }
 }
 
-/* Each number of vectors has equally many puzzles; strategy and answer follow the rules and all squares. */
+/* Draws puzzles until there are enough of each number of vectors; their strategy and answer follow the paper's rules,
+ * and the answer follows from all squares. */
 static void test_classifier_agrees_with_the_paper_and_with_all_squares(void **state) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(5), 0, 0, 0);
     int wanted = choose_item_count(FEW) / LATIN_VECTORS, seen[LATIN_VECTORS + 1] = {0}, lax = 0;
@@ -160,8 +163,8 @@ static void test_rotation_moves_cells_and_symbols(void **state) {
                                   "...."
                                   "?..3");
     char grid[LATIN_CELLS + 1];
-    latin_puzzle turned = latin_rotate(&p);
-    lh_write_latin_grid(&turned, grid);
+    latin_puzzle rotated = latin_rotate(&p);
+    lh_write_latin_grid(&rotated, grid);
     assert_string_equal(grid, "?..2"
                               "...3"
                               "..1."
@@ -177,7 +180,7 @@ static void test_rotation_moves_cells_and_symbols(void **state) {
     }
 }
 
-/* The distance 1 - shared / all, over cells with their contents, must exceed 0.8. */
+/* Puzzles are similar unless the distance 1 - shared / all, over cells with their contents, exceeds 0.8. */
 static void test_similar_puzzles_differ_in_at_most_four_fifths(void **state) {
     latin_puzzle a = parse_puzzle("1?......2.......");
     latin_puzzle quarter = parse_puzzle("1...?..........."); /* 1 of 4 is shared */

@@ -13,7 +13,7 @@
 
 enum { MOST_VALUES = 50000 };
 
-/* One entry with random numbers in all arrays. */
+/* One entry of the library (a preset), with random numbers in all arrays. */
 typedef struct workplace {
     const library_entry *entry;
     double values[MOST_VALUES], gradients[MOST_VALUES];
@@ -71,7 +71,7 @@ typedef struct place {
     const workplace *w;
     int layer, distance; /* distance: key - query, or the random distance */
     lh_ref_pair indices;
-    lh_ref_pair pair; /* two positions with that distance, the first of them 0 */
+    lh_ref_pair pair; /* indices with that distance, one of them 0 */
 } place;
 
 static double get_head_value(const place *at, const char *name) {
@@ -264,9 +264,11 @@ static void test_gradients_every_parameter_matches_differences(void **state) {
         }
         free(w);
     }
+    /* alibi_learned, t5, both of kerple, both of fire, cyclic, distance_table, pair_table */
     assert_int_equal(count, 2 * (1 + 1 + 2 + 2 + 6 + 6 + 1 + 1 + 1));
 }
 
+/* Initial values of a parameter: `number`, or random values around it with this deviation or bound. */
 typedef struct beginning {
     const char *entry, *parameter;
     int layers;

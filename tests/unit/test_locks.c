@@ -87,7 +87,8 @@ static pid_t make_ended_process(void) {
     return child;
 }
 
-/* On a local file system the lock excludes all other processes; on others only those of this start of the machine. */
+/* On a local file system no process of an earlier start of the machine can be alive; on a network file system it may be
+ * alive on another machine. */
 static void test_lock_removes_temporary_files_of_ended_processes_only(void **state) {
     lh_error error;
     char boot[64] = "";

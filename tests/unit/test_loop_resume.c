@@ -24,7 +24,7 @@ static void test_train_resumed_same_bits_and_lines(void **state) {
     lh_assert_same_lines(*state, "whole/" FOLDER "/metrics.jsonl", "parts/" FOLDER "/metrics.jsonl");
 }
 
-/* The value of a key in line `number`, from 0, of metrics.jsonl. */
+/* The value of a key in line `number`, from 0, of a file of the run. */
 static double read_metric(void **state, const char *name, int number, const char *key) {
     char *text = read_text(state, name), *rest = text;
     while (number-- > 0) strsep(&rest, "\n");
@@ -144,7 +144,7 @@ static void test_train_resume_without_run_starts(void **state) {
 
 static const char *const other_plan = "aaaaaaaaaaaaaaaa";
 
-/* Resumes a plan that has no run, next to a plan with one; returns its stderr. */
+/* Resumes a plan that has no run, next to a plan with one, and removes the new run; returns the stderr, for free(). */
 static char *resume_another_plan(void **state) {
     lh_run_result result = run_toy(state, 0, "train --out . --no-eval --steps 5 --resume");
     assert_non_null(strstr(result.err, "aaaaaaaaaaaaaaaa/lr0.01-seed0: nothing to resume, it starts at step 0\n"));

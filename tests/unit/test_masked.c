@@ -17,7 +17,13 @@ extern const lh_spec longhand_spec_parity_float64_decoder_alibi;
 
 lh_task_sample lh_task_stack_manipulation;
 
-enum { SEQUENCES = LH_PARITY_SEQUENCES, SHARDS = 3, LENGTH = 9, FIRST_SHARD = 2 /* sequences of it */, SEED = 4 };
+enum {
+    SEQUENCES = LH_PARITY_SEQUENCES,
+    SHARDS = 3,
+    LENGTH = 9,
+    FIRST_SHARD = 2 /* sequences of the first shard */,
+    SEED = 4
+};
 
 static const double RATE = 1e-2;
 
@@ -42,15 +48,16 @@ static bool mask_all_of_third_step(uint32_t example, uint32_t step, int label) {
     return step == 2 || mask_some_labels(example, 0, label);
 }
 
-/* A program that counts its calls of scale. */
-static const lh_cpu_program *right;
+/* The generated program, and the number of calls of its function scale. */
+static const lh_cpu_program *generated;
 static int64_t scaled;
 
 static void count_scale(void *gradient, double factor, size_t count) {
     scaled++;
-    right->scale(gradient, factor, count);
+    generated->scale(gradient, factor, count);
 }
 
+/* An engine for a task that masks labels. */
 typedef struct masked {
     lh_task task;
     lh_cpu_program program;
@@ -64,12 +71,12 @@ static void open_masked(masked *m, bool (*which)(uint32_t, uint32_t, int)) {
     const lh_spec *spec = &longhand_spec_parity_float64_decoder_alibi;
     lh_error error = {""};
     masks = which;
-    right = spec->cpu[0];
+    generated = spec->cpu[0];
     scaled = 0;
-    assert_non_null(right->scale);
+    assert_non_null(generated->scale);
     m->task = *spec->task;
     m->task.sample = sample;
-    m->program = *right;
+    m->program = *generated;
     m->program.scale = count_scale;
     m->list[0] = &m->program;
     m->list[1] = NULL;
@@ -120,7 +127,8 @@ static int64_t fill_batch(const masked *m, lh_parity_batch *batch_data) {
     return counted;
 }
 
-/* Checks one step: loss, counts and gradient equal the reference's, for the mean over the counted labels. */
+/* Checks one step: loss, counts and gradient equal the reference's, for the mean over the counted labels.
+ * sequences: the expected number of sequences with a counted label. */
 static void check_step(bool (*which)(uint32_t, uint32_t, int), int sequences) {
     masked m;
     lh_parity_batch batch_data;

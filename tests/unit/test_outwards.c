@@ -51,6 +51,7 @@ static void test_chances_of_infinite_logits_are_0_and_1_and_of_nan_nan(void **st
 
 static int clamp(int x, int low, int high) { return x < low ? low : x > high ? high : x; }
 
+/* margin: 1 if there is a row before the first and after the last key, else 0. */
 static void check_mirror(int T, int first, int margin) {
     real *rows = make_reals((T + 2) * LANES), *mirrored = make_reals((T + 1 + LANES) * LANES);
     for (int j = -1; j <= T; j++)
@@ -73,7 +74,7 @@ static void test_mirror_rows_any_length_exact(void **state) {
 
 /* ---- a row ---- */
 
-/* The rows of one query, in double, and sums of the magnitudes of all terms. */
+/* The rows of one query, in double; size: sums of the magnitudes of all terms of dlogit. */
 typedef struct row {
     double logit[MOST], weight[MOST], dweight[MOST], dlogit[MOST], size[MOST];
 } row;
@@ -88,8 +89,8 @@ static void fill_row(row *r, int T, int i, const real *logits, const real *dweig
     for (int m = 0; m < T; m++) {
         r->size[m] = fabs(r->dweight[m]) * r->weight[m] * compute_sigmoid(-r->logit[m]);
         for (int j = 0; j < T; j++) {
-            int index = abs(i - j), than = abs(i - m);
-            bool behind = index > than || (index == than && j < m);
+            int distance = abs(i - j), distance_of_m = abs(i - m);
+            bool behind = distance > distance_of_m || (distance == distance_of_m && j < m);
             if (m != i && behind) r->size[m] += fabs(r->dweight[j]) * r->weight[j] * compute_sigmoid(r->logit[m]);
         }
     }

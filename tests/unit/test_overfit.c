@@ -38,12 +38,12 @@ static const lh_overfit_facts plain = {
     .guess_loss = 1.609,
 };
 
-static const lh_overfit_run asked = {.examples = 4, .length = 10, .learning_rate = 1e-3};
+static const lh_overfit_run plain_run = {.examples = 4, .length = 10, .learning_rate = 1e-3};
 
 static void check_cause(lh_overfit_facts facts, lh_overfit_cause cause, const char *words, const char *hint) {
     lh_error error;
     assert_int_equal(lh_overfit_judge(&facts), cause);
-    lh_assert_error(lh_overfit_write_message(&asked, &toy, &facts, &error), LH_ERR_INPUT, &error,
+    lh_assert_error(lh_overfit_write_message(&plain_run, &toy, &facts, &error), LH_ERR_INPUT, &error,
                     "--overfit 4: accuracy ");
     if (strstr(error.text, words) == NULL || strstr(error.text, hint) == NULL) fail_msg("%s", error.text);
 }
@@ -149,7 +149,7 @@ static void test_measure_sound_task_attainable(void **state) {
     assert_true(f.start_norm > 1.0);
 }
 
-/* Samples examples with one input and a random target. */
+/* Samples examples with the same input and a random first label. */
 static void sample_contradiction(lh_rng *rng, int n, lh_example *example) {
     uint16_t drawn = (uint16_t)lh_rng_below(rng, 2);
     for (int i = 0; i < n; i++) example->input[i] = (uint16_t)(i % 5), example->target[i] = i == 0 ? drawn : 1;
@@ -164,7 +164,7 @@ static void test_measure_contradiction_found(void **state) {
     assert_int_equal(lh_overfit_judge(&f), LH_OVERFIT_CONFLICT);
 }
 
-/* Samples examples with one input, whose random label does not count. */
+/* Samples examples with the same input, whose random label does not count. */
 static void contradict_masked(lh_rng *rng, int n, lh_example *example) {
     sample_contradiction(rng, n, example);
     example->mask[0] = 0;
@@ -204,8 +204,8 @@ static void test_measure_positions_indistinguishable(void **state) {
     assert_true(f.start_attainable < 0.8 && f.end_attainable == f.start_attainable);
 }
 
-/* A run that began with a checkpoint is compared with this checkpoint, here a table of zeros, not with the initial
- * values of its seed. */
+/* A run that began with a checkpoint is compared with this checkpoint, not with the initial values of its seed, which
+ * are here a position table of zeros. */
 static void test_measure_begins_with_checkpoint(void **state) {
     lh_error error;
     const char *init = lh_test_path(*state, "init.safetensors");

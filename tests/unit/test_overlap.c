@@ -65,14 +65,14 @@ static bool have_same_input(const example *a, const example *b) {
     return a->inputs == b->inputs && memcmp(a->token, b->token, (size_t)a->inputs * sizeof *a->token) == 0;
 }
 
-static bool same(const example *a, const example *b) {
+static bool are_same(const example *a, const example *b) {
     return have_same_input(a, b) && a->outputs == b->outputs &&
            memcmp(a->token, b->token, (size_t)(a->inputs + a->outputs) * sizeof *a->token) == 0;
 }
 
 static bool is_among(const example *one, const example *list, int count, bool whole) {
     for (int i = 0; i < count; i++)
-        if (whole ? same(one, &list[i]) : have_same_input(one, &list[i])) return true;
+        if (whole ? are_same(one, &list[i]) : have_same_input(one, &list[i])) return true;
     return false;
 }
 

@@ -12,8 +12,8 @@
 
 enum { N = 7, EXAMPLES = 30, END = 3, DRAWS = 3, STEPS = 400 };
 
-/* Samples inputs of one symbol; most inputs determine the place of the end symbol, and padding follows it; sometimes
- * one label before the end is masked. */
+/* Samples examples whose input repeats one symbol. In most examples this symbol determines the place of the end symbol,
+ * which padding follows; sometimes one label up to the end symbol is masked. */
 static void sample(lh_rng *rng, int n, lh_example *example) {
     int symbol = (int)lh_rng_below(rng, 2), end = 1 + (int)lh_rng_below(rng, (uint32_t)n - 1);
     if (lh_rng_below(rng, 4) > 0) end = symbol == 0 ? 2 : n - 1;
@@ -31,8 +31,10 @@ static void forward_with_dropout(const lh_cpu_step *step, const lh_cpu_block *bl
     toy_drawn.forward_block(&drops, block, workspace, sums);
 }
 
+/* Numbers of labels, and of sequences from `exact` on; open: without the end symbol of the target. */
 typedef struct sums {
-    int counted, right, forced, exact, early, open, sequences;
+    int counted, right, forced; /* forced: right in the pass over the target */
+    int exact, early, open, sequences;
 } sums;
 
 static uint16_t find_best(lh_engine *engine, const lh_query *query, int label) {
@@ -41,7 +43,7 @@ static uint16_t find_best(lh_engine *engine, const lh_query *query, int label) {
     return (uint16_t)lh_find_best_class(logits + label * TOY_CLASSES, TOY_CLASSES);
 }
 
-/* Answers one example by passes of this test. */
+/* Answers one example by passes of this test, one per label, and adds the counts to *all. */
 static void answer_one(lh_engine *engine, const lh_batch *batch, const lh_query *seen, sums *all) {
     const uint16_t *target = batch->labels;
     const uint8_t *mask = batch->mask;
@@ -152,7 +154,7 @@ static void test_own_answers_are_decoded_by_passes(void **state) {
     check(&drawn, true, false);
 }
 
-/* Dropout depends on an example's index in its batch, so every pass of this test has all examples. */
+/* Dropout depends on an example's index in its batch, so ended examples stay in the passes of decoding. */
 static void test_own_answers_under_dropout_have_all_examples_in_every_pass(void **state) {
     lh_cpu_program drops = toy_drawn;
     drops.decode_step = NULL;

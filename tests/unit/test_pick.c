@@ -121,7 +121,7 @@ static void test_order_file_chooses_first_lines(void **state) {
     lh_corpus_close(&f.files.corpus);
 }
 
-/* Preferred examples are chosen among themselves, and not by their length. */
+/* Preferred examples (lh_pick.ahead) are the choice of 128 examples, whose lengths are in proportion to the file. */
 static void test_preferred_examples_are_of_all_kinds(void **state) {
     static const lh_by length = {1, {{LH_BY_LENGTH, true, {NULL, 0, 0, 0, 1}}}};
     fixture f;
@@ -146,7 +146,7 @@ static void test_preferred_examples_are_of_all_kinds(void **state) {
     lh_corpus_close(&f.files.corpus);
 }
 
-/* Evaluates a choice of 100 examples; returns the line. */
+/* Evaluates a choice of 100 examples; returns the last line of the file at path. */
 static const char *evaluate(fixture *f, bool in_order, const char *path, bool *taken_over) {
     static char line[512];
     lh_error error;

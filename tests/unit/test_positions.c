@@ -12,6 +12,7 @@ static lh_draw make_draw(uint32_t step) {
     return draw;
 }
 
+/* Draws positions, and checks that no element after scratch[range - 1] is written. */
 static void draw(uint32_t step, uint32_t layer, int first, int range, int count, bool sorted, int32_t *out) {
     static int32_t scratch[MAX_RANGE + 1];
     lh_draw draw = make_draw(step);
@@ -118,7 +119,8 @@ static void test_draw_signed_distances_ascend_to_both_sides(void **state) {
     assert_int_equal(-middle[-1], 1 + (int)lh_rng_below(&rng, 63));
 }
 
-/* All 16 pairs of a neighbour to the left and one to the right, each of 4 distances: 15 degrees of freedom. */
+/* All 16 pairs of a neighbour to the left and one to the right, each at one of 4 distances, are equally frequent:
+ * chi-square, 15 degrees of freedom. */
 static void test_draw_signed_distances_sides_are_independent(void **state) {
     long pairs[16] = {0};
     for (uint32_t step = 0; step < 16000; step++) {
@@ -180,8 +182,8 @@ static void test_draw_positions_unsorted_uniform_over_orders(void **state) {
     assert_true(lh_test_compute_chi_square(orders, 60) < 98.32);
 }
 
-/* The paper's setting, 40 of 2048: every sixteenth of the range is equally frequent, and the mean of the k-th
- * smallest of 40 is (k + 1) 2049 / 41 - 1. */
+/* The setting of Ruoss et al. 2023, 40 of 2048: every sixteenth of the range is equally frequent, and the mean of the
+ * k-th smallest of 40, from k = 0, is (k + 1) 2049 / 41 - 1. */
 static void test_draw_positions_large_range_order_statistics(void **state) {
     enum { DRAWS = 4000 };
     long seen[16] = {0};
@@ -199,10 +201,10 @@ static void test_draw_positions_large_range_order_statistics(void **state) {
     assert_true(lh_test_compute_chi_square(seen, 16) < 37.70);
 }
 
-static void test_take_functions_copy_given_values_or_draw(void **state) {
+static void test_draw_or_copy_functions_copy_given_values_or_draw(void **state) {
     const int32_t given[] = {0, 4, 7};
     lh_draw draw = make_draw(3);
-    int32_t out[5], want[5], scratch[64];
+    int32_t out[5], expected[5], scratch[64];
     lh_draw_or_copy_positions(given, &draw, 1, 0, 64, 3, true, out, scratch);
     assert_memory_equal(out, given, sizeof given);
     lh_draw_or_copy_distances(given, &draw, 1, 64, 3, out, scratch);
@@ -210,17 +212,18 @@ static void test_take_functions_copy_given_values_or_draw(void **state) {
     lh_draw_or_copy_signed_distances(given, &draw, 1, 64, 3, out + 2, scratch);
     assert_memory_equal(out, ((int32_t[]){-7, -4, 0, 4, 7}), sizeof out);
     lh_draw_or_copy_positions(NULL, &draw, 1, 0, 64, 5, true, out, scratch);
-    lh_draw_positions(&draw, 1, 0, 64, 5, true, want, scratch);
-    assert_memory_equal(out, want, sizeof out);
+    lh_draw_positions(&draw, 1, 0, 64, 5, true, expected, scratch);
+    assert_memory_equal(out, expected, sizeof out);
     lh_draw_or_copy_distances(NULL, &draw, 1, 64, 5, out, scratch);
-    lh_draw_distances(&draw, 1, 64, 5, want, scratch);
-    assert_memory_equal(out, want, sizeof out);
+    lh_draw_distances(&draw, 1, 64, 5, expected, scratch);
+    assert_memory_equal(out, expected, sizeof out);
     lh_draw_or_copy_signed_distances(NULL, &draw, 1, 64, 3, out + 2, scratch);
-    lh_draw_signed_distances(&draw, 1, 64, 3, want + 2, scratch);
-    assert_memory_equal(out, want, sizeof out);
+    lh_draw_signed_distances(&draw, 1, 64, 3, expected + 2, scratch);
+    assert_memory_equal(out, expected, sizeof out);
 }
 
-/* Queries at 0 and 5, keys at 5, 0 and 1: the distances are 5, 0, 1 and 0, -5, -4. */
+/* Queries at 0 and 5, keys at 5, 0 and 1: the distances are 5, 0, 1 and 0, -5, -4. longhand/positions.h describes the
+ * parts of `out`. */
 static void test_sort_pairs_lists_pairs_by_distance(void **state) {
     const int32_t queries[] = {0, 5}, keys[] = {5, 0, 1};
     int32_t rank[12], out[1 + 5 + 6 + 6 + 6];
@@ -249,7 +252,7 @@ int main(void) {
         cmocka_unit_test(test_draw_positions_sorted_uniform_over_subsets),
         cmocka_unit_test(test_draw_positions_unsorted_uniform_over_orders),
         cmocka_unit_test(test_draw_positions_large_range_order_statistics),
-        cmocka_unit_test(test_take_functions_copy_given_values_or_draw),
+        cmocka_unit_test(test_draw_or_copy_functions_copy_given_values_or_draw),
         cmocka_unit_test(test_sort_pairs_lists_pairs_by_distance),
     };
     return cmocka_run_group_tests(positions, NULL, NULL);

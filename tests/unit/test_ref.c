@@ -123,7 +123,7 @@ static void test_rms_norm_grad_odd_sizes_match_differences(void **state) {
 /* ---- activations and gates ---- */
 
 /* Values computed by the formulas in Python, with its erf, tanh and exp. */
-static void test_activations_published_values(void **state) {
+static void test_activations_known_values(void **state) {
     static const double x[] = {-3, -1, -0.5, 0, 0.5, 1, 3};
     static const double expected[][7] = {
         [LH_REF_RELU] = {0, 0, 0, 0, 0.5, 1, 3},
@@ -212,7 +212,7 @@ int main(void) {
         cmocka_unit_test(test_layer_norm_grad_odd_sizes_match_differences),
         cmocka_unit_test(test_rms_norm_keeps_the_mean_known),
         cmocka_unit_test(test_rms_norm_grad_odd_sizes_match_differences),
-        cmocka_unit_test(test_activations_published_values),
+        cmocka_unit_test(test_activations_known_values),
         cmocka_unit_test(test_gradients_of_activations_and_gates_match_differences),
         cmocka_unit_test(test_gate_takes_the_first_half_of_a_row),
         cmocka_unit_test(test_cross_entropy_equal_logits_give_log_classes),

@@ -195,7 +195,7 @@ static void test_attend_grad_relative_matches_differences(void **state) {
     check_attention_gradients(&c);
 }
 
-/* Two tokens, one channel: logit (q + u) k + (q + v) r, halved, plus the score. */
+/* Two tokens, with only one channel that is not 0: the logit is ((q + u) k + (q + v) r) / sqrt(4), plus the score. */
 static void test_attend_relative_known_logits(void **state) {
     attention_case c = new_attention_case();
     c.shape = (lh_ref_attention){.tokens = 2,
@@ -218,8 +218,8 @@ static void test_attend_relative_known_logits(void **state) {
     lh_assert_close(c.weights, &expected, 1, EXACT, EXACT);
 }
 
-/* Four tokens, with indices and with distances 3, 10, 63: the slope times minus the distance, which is half a step less
- * to the left. */
+/* Four tokens, with indices and with distances 3, 10, 63: the score is the slope (1/16, 1/256) times minus the
+ * distance, which is half a step less to the left. */
 static void test_alibi_known_values(void **state) {
     const int32_t index[] = {0, 1, 2, 3}, drawn[] = {0, 3, 10, 63};
     const double plain[] = {0, -1, -2, -3, -0.5, 0, -1, -2, -1.5, -0.5, 0, -1, -2.5, -1.5, -0.5, 0};

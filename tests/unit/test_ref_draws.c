@@ -24,7 +24,7 @@ static void test_dropout_bits_come_from_halves_low_first(void **state) {
     }
 }
 
-static void test_dropout_share_kept_is_near_rate(void **state) {
+static void test_dropout_kept_share_is_near_one_minus_rate(void **state) {
     const lh_ref_dropout site = make_dropout(0.1);
     int kept_count = 0, count = 100000;
     for (int e = 0; e < count; e++) kept_count += lh_ref_dropout_keeps(&site, 0, (uint32_t)e);
@@ -116,7 +116,7 @@ int main(void) {
         cmocka_unit_test(test_normal_of_known_words),
         cmocka_unit_test(test_normal_has_the_moments_of_a_normal),
         cmocka_unit_test(test_dropout_bits_come_from_halves_low_first),
-        cmocka_unit_test(test_dropout_share_kept_is_near_rate),
+        cmocka_unit_test(test_dropout_kept_share_is_near_one_minus_rate),
         cmocka_unit_test(test_dropout_of_weights_is_independent_over_heads_queries_and_keys),
         cmocka_unit_test(test_drop_kept_values_are_scaled),
         cmocka_unit_test(test_drop_rate_zero_keeps_all),

@@ -61,10 +61,10 @@ static double measure_difference(lh_ref_model *model, const lh_ref_batch *batch,
     return (above - below) / (2 * step);
 }
 
-/* Compares two slopes of the objective along the direction, by gradients and by differences. A
- * ReLU whose input changed its sign within the step would make them differ; the fixed values have no such input. The
- * error of a difference is proportional to the square of its step, and a network without norms may be steep.
- * Richardson's mean of two steps reduces the error to the fourth power. */
+/* Compares two slopes of the objective along a random direction, by gradients and by differences. A ReLU whose input
+ * changed its sign within the step would make them differ; the fixed values have no such input. The error of a
+ * difference is proportional to the square of its step, and a network without norms may be steep. Richardson's mean of
+ * two steps reduces the error to the fourth power. */
 static void check_direction(lh_ref_model *model, const lh_ref_batch *batch, lh_ref_tensor *tensors, int count) {
     const double step = 1e-6;
     direction d = new_direction(tensors, count);

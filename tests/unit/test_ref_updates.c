@@ -90,8 +90,8 @@ static void apply_update(const char *name, int step, double rate, const double *
     else lh_ref_momentum_update(&sgd, 0.9, 0, STORED_SIZE, gradient, p, first);
 }
 
-/* Compares the states after the first and the last step, at the stored rates or at a constant rate; stored: name of the
- * stored tensors. */
+/* Compares the parameters after every step that is stored, the last one included. rates: name of the stored rates;
+ * NULL: a constant rate. stored: first part of the names of the stored parameters. */
 static void check_updates(const char *optimizer, const char *rates, const char *stored) {
     char name[64];
     stored_updates s = open_updates();

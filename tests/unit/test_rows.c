@@ -20,7 +20,8 @@ typedef struct variant {
 
 typedef struct arrays {
     real *residual, *branch, *scale, *offset, *dy;
-    real *sum, *xhat, *rstd, *y, *dz, *dbranch, *dscale, *doffset; /* dz begins with a gradient */
+    real *sum, *xhat, *rstd, *y, *dz, *dbranch, *dscale,
+        *doffset; /* dz: at first the gradient of the residual stream */
     int8_t *keep;
 } arrays;
 
@@ -159,20 +160,20 @@ static void assert_same(const real *x, const real *y) { assert_memory_equal(x, y
 /* Checks functions in place, where the header allows this: sums overwrite the residual, outputs overwrite the branch,
  * and gradients overwrite dy. */
 static void check_in_place(const variant *v) {
-    arrays a = make_arrays(), b = make_arrays(), at = b;
+    arrays a = make_arrays(), b = make_arrays(), in_place = b;
     run_forward(v, &a);
-    if (v->form == ADD_SUM) at.sum = at.residual, at.y = at.branch;
-    if (v->form == ALONE) at.y = at.residual;
-    run_forward(v, &at);
-    assert_same(at.y, a.y);
-    assert_same(at.xhat, a.xhat);
-    if (v->form == ADD_SUM) assert_same(at.sum, a.sum);
-    if (v->form == ADD_SUM) at.dbranch = at.dy;
-    else at.dz = at.dy;
+    if (v->form == ADD_SUM) in_place.sum = in_place.residual, in_place.y = in_place.branch;
+    if (v->form == ALONE) in_place.y = in_place.residual;
+    run_forward(v, &in_place);
+    assert_same(in_place.y, a.y);
+    assert_same(in_place.xhat, a.xhat);
+    if (v->form == ADD_SUM) assert_same(in_place.sum, a.sum);
+    if (v->form == ADD_SUM) in_place.dbranch = in_place.dy;
+    else in_place.dz = in_place.dy;
     run_backward(v, &a);
-    run_backward(v, &at);
-    assert_same(at.dz, a.dz);
-    if (v->drops) assert_same(at.dbranch, a.dbranch);
+    run_backward(v, &in_place);
+    assert_same(in_place.dz, a.dz);
+    if (v->drops) assert_same(in_place.dbranch, a.dbranch);
     free_arrays(&a);
     free_arrays(&b);
 }
@@ -258,7 +259,7 @@ static void test_dropout_grad_separate_and_in_place(void **state) {
 
 /* An output whose terms cancel has the error of the terms: a few roundings of the largest argument. */
 enum { LARGEST_ARGUMENT = 8 };
-static const double AT_MOST = 16 * LARGEST_ARGUMENT;
+static const double MOST_ROUNDINGS = 16 * LARGEST_ARGUMENT;
 
 NOINLINE void activate(lh_ref_nonlinearity f, const real *x, real *y) {
     switch (f) {
@@ -286,7 +287,7 @@ static real *make_arguments(int count) {
 
 static void check_near(const real *actual, const double *expected_wide, int count) {
     double *copy = to_doubles(actual, count);
-    lh_assert_close(copy, expected_wide, (size_t)count, 0, AT_MOST * ROUNDING);
+    lh_assert_close(copy, expected_wide, (size_t)count, 0, MOST_ROUNDINGS * ROUNDING);
     free(copy);
 }
 

@@ -75,7 +75,7 @@ static void test_kerple_known_values(void **state) {
     check_value(lh_ref_kerple_power(make_pair(0, 8, 4, 4), 2, 0.5), 0);
 }
 
-/* c = 1 and a threshold of 3: psi counts in powers of two, and log 2 cancels. */
+/* c = 1 and a threshold of 3: psi(d) = log(d + 1) is a multiple of log 2 for these distances, and log 2 cancels. */
 static void test_fire_network_by_hand(void **state) {
     static const double in[] = {1, -1, 2}, in_offset[] = {0, 0.5, -1};
     static const double out[] = {1, 10, 100, 1000, 3, 30}, out_offset[] = {0.25, -0.25};
@@ -92,7 +92,8 @@ static void test_fire_network_by_hand(void **state) {
     check_value(lh_ref_fire(make_pair(0, 2, 2, 9), &p), 1.5 + 6 + 0.25);
 }
 
-/* p_i . p_j of sinusoids equals this sum over m = 0 .. width/2 - 1. */
+/* The inner product of the sinusoids of i and j is the sum of lh_ref_sandwich over m = 0 .. width/2 - 1, not over
+ * m = 1 .. width/2. */
 static void test_sandwich_is_product_of_sinusoids(void **state) {
     enum { WIDTH = 64 };
     double a[WIDTH], b[WIDTH];

@@ -98,18 +98,18 @@ static void test_exp_weights_each_exponential_and_their_sum_in_order(void **stat
     }
 }
 
-/* Every head's weights have the bits of a single head. */
+/* Every head's weights have the bits that exp_for_softmax gives to a single number. */
 INLINE void check_exp_heads(const int H) {
     enum { MOST = 2 * SIDE_BY_SIDE * LANES + 3 };
-    static real weights[(MOST + 1) * LANES], was[(MOST + 1) * LANES];
+    static real weights[(MOST + 1) * LANES], before[(MOST + 1) * LANES];
     for (int count = 1; count <= MOST; count += 1 + count / 3) {
-        for (int i = 0; i < count * H; i++) weights[i] = was[i] = (real)(-0.37 * (i * 29 % 101));
+        for (int i = 0; i < count * H; i++) weights[i] = before[i] = (real)(-0.37 * (i * 29 % 101));
         exp_heads(H, count, weights);
         for (int h = 0; h < H; h++) {
-            real largest = was[h];
-            for (int j = 1; j < count; j++) largest = was[j * H + h] > largest ? was[j * H + h] : largest;
+            real largest = before[h];
+            for (int j = 1; j < count; j++) largest = before[j * H + h] > largest ? before[j * H + h] : largest;
             for (int j = 0; j < count; j++)
-                assert_true(weights[j * H + h] == exp_of_weight(broadcast(was[j * H + h] - largest))[0]);
+                assert_true(weights[j * H + h] == exp_of_weight(broadcast(before[j * H + h] - largest))[0]);
         }
     }
 }
@@ -126,7 +126,7 @@ static void test_exp_heads_each_by_the_largest_of_its_head(void **state) {
 /* More classes than one vector holds, not a multiple of a vector. */
 enum { CE_C = 8 * LANES, CE_CLASSES = LANES + 3, CE_COLUMNS = (CE_CLASSES + LANES - 1) / LANES * LANES };
 
-/* Random w[CE_C][CE_COLUMNS] and b[CE_COLUMNS], zero beyond the classes. */
+/* Random numbers [rows][CE_COLUMNS], zero beyond the classes. */
 static real *make_padded_columns(uint64_t seed, int rows) {
     real *w = make_random_reals(seed, rows * CE_COLUMNS, rows * CE_COLUMNS);
     for (int i = 0; i < rows * CE_COLUMNS; i++)

@@ -56,11 +56,12 @@ static int make_stopped_toy(void **state) {
     return failure;
 }
 
-static lh_run_result run_until(void **state, int at, int code, const char *command) {
+/* Runs a command that gets the signal at this call of a computing function (0: no signal). */
+static lh_run_result run_until(void **state, int call, int code, const char *command) {
     calls = 0;
-    signal_call = at;
+    signal_call = call;
     lh_run_result result = run_toy(state, code, command);
-    if (code == LH_STOPPED) assert_in_range(calls, at, at + THREADS - 1);
+    if (code == LH_STOPPED) assert_in_range(calls, call, call + THREADS - 1);
     assert_null(strstr(result.err, "warning: "));
     return result;
 }
@@ -86,8 +87,8 @@ static void test_train_evaluation_resumes_at_the_condition(void **state) {
     lh_assert_same_file(*state, "whole/" FOLDER "/checkpoint.safetensors", "cut/" FOLDER "/checkpoint.safetensors");
 }
 
-/* Evaluations during training, of two conditions each, after steps 6, 12 and 18: a process completes one and a half of
- * them, and then writes a checkpoint of the current step. */
+/* Evaluations during training, of two conditions each, after steps 6, 12 and 18: each process completes one
+ * condition and a half, and then writes a checkpoint of the current step. */
 static void test_evaluation_during_training_resumes(void **state) {
     int stops = 0;
     toy.eval.during_every = 6;

@@ -224,8 +224,8 @@ static lh_state train_two_steps(const lh_spec *spec, lh_step_metrics metrics[2])
     return state;
 }
 
-/* A program may write the gradient of a constant tensor. Constant are here the query, whose rows are next to those of
- * keys and values, the token, the output and the position rows. */
+/* A program may write the gradient of a constant tensor. The constant tensors are here the token, the output and the
+ * query, whose rows are next to those of keys and values, and the positions. */
 static void test_constant_tensor_keeps_its_values_and_is_in_no_norm(void **state) {
     static const int fixed[] = {TOY_TOKEN, TOY_OUTPUT, TOY_QUERY};
     static float start[TOY_STORAGE];
@@ -241,13 +241,14 @@ static void test_constant_tensor_keeps_its_values_and_is_in_no_norm(void **state
     assert_true(without[0].gradient_norm > 0 && without[0].gradient_norm < with[0].gradient_norm);
     for (int t = 0; t < TOY_TENSORS; t++)
         for (int64_t e = 0; e < (tensors[t].rank == 2 ? tensors[t].shape[0] : 1); e++) {
-            size_t at = (size_t)(tensors[t].offset + e * tensors[t].stride);
+            size_t first = (size_t)(tensors[t].offset + e * tensors[t].stride);
             size_t bytes = (size_t)tensors[t].shape[tensors[t].rank - 1] * sizeof(float);
-            const float zeros[8] = {0}, *now = (float *)some.parameters + at, *moment = (float *)some.optimizer[1] + at;
-            if (!tensors[t].learned) assert_memory_equal(now, start + at, bytes);
+            const float zeros[8] = {0}, *now = (float *)some.parameters + first,
+                        *moment = (float *)some.optimizer[1] + first;
+            if (!tensors[t].learned) assert_memory_equal(now, start + first, bytes);
             if (!tensors[t].learned) assert_memory_equal(moment, zeros, bytes);
-            if (t == TOY_SCALE || t == TOY_BIAS) assert_memory_not_equal(now, start + at, bytes);
-            if (t == TOY_OUTPUT) assert_memory_not_equal((float *)all.parameters + at, start + at, bytes);
+            if (t == TOY_SCALE || t == TOY_BIAS) assert_memory_not_equal(now, start + first, bytes);
+            if (t == TOY_OUTPUT) assert_memory_not_equal((float *)all.parameters + first, start + first, bytes);
         }
     lh_state_close(&all);
     lh_state_close(&some);

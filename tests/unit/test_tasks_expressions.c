@@ -26,7 +26,8 @@ static int compute_value_of_sum(const uint16_t *tokens, int count) {
     return sum;
 }
 
-/* The symbols of an expression with brackets, in the numbering of its task. unknown: the value of x. */
+/* The tokens of an expression with brackets: digits 0 to 4, operators from 5 on, brackets after them, and 9 for x.
+ * operators: number of operators; unknown: value of x, -1: there is no x. */
 typedef struct text {
     const uint16_t *cursor, *end;
     int operators, unknown;
@@ -159,7 +160,7 @@ static int measure_left_side(const lh_drawn *d, int operators) {
 }
 
 /* The left side of (left op right) has 1 to n - 4 tokens, with equal frequencies; operators and digits are uniform,
- * too. */
+ * too. length: n of the formula, without the = and the result of an equation of n tokens. */
 static void check_pairs(const lh_task_case *task, int n, int length, int operators) {
     static lh_drawn drawn;
     long lengths[20] = {0}, seen[3] = {0}, digits[5] = {0};
@@ -197,7 +198,8 @@ static void test_short_expressions_have_their_form(void **state) {
     }
 }
 
-/* The two digits of (d op d): from positions 0, 1 and 4 the first digit follows, from 2 and 3 the second. */
+/* In (d op d), the hidden digit is the next one, cyclically, from a uniform place on: from 0, 1 and 4 the first digit,
+ * from 2 and 3 the second. */
 static void test_hidden_digits_are_those_after_a_uniform_place(void **state) {
     enum { EXAMPLES = 10000 };
     static lh_drawn drawn;
