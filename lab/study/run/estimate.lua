@@ -1,10 +1,11 @@
 -- Estimates the time of a study's missing work on this machine, from short measurements of built trainers.
 --
--- Input: the study after ledger.survey, trainers.list of its cells, threads. Output: lines of text. Cells with the same
--- encoding and model share a measurement; the speed of cells without a measurement is scaled by their operations from
--- the mean of the measured cells. Cells that train for epochs of examples that a task makes are not measured: only the
--- trainer knows their number of steps, and making the examples would take minutes. For dataset files, a step takes a
--- constant time plus a time for its operations, both fitted at two lengths; both are counted from the files' lengths.
+-- Input: the study after ledger.survey; items, from trainers.list of its cells; options. Output: lines of text, or a
+-- function that estimates seconds. Cells with the same encoding, model, precision and batch share a measurement; the
+-- speed of cells without a measurement is scaled by their operations from the mean of the measured cells. Cells that
+-- train for epochs of examples that a task makes are not measured: only the trainer knows their number of steps, and
+-- making the examples would take minutes. For dataset files, a step takes a constant time plus a time for its
+-- operations, both fitted at two lengths; steps and operations are counted from the lengths of the files' examples.
 
 local canonical = require("base.canonical")
 local costs = require("plan.deriving.costs")
@@ -31,16 +32,20 @@ local function make_group_key(cell)
     precision = resolved.precision, batch = resolved.train.batch })
 end
 
+-- Returns the operations of a step of training, or of a batch of evaluation, in a row of M.run_bench. Training takes
+-- about three times as many as the forward pass.
 local function count_operations(plan, row)
   return costs.count_forward(plan, row.tokens) * plan.train.batch * (row.mode == "train" and 3 or 1)
 end
 
+-- Returns a length in the middle of a spec's lengths; nil for nil.
 local function find_middle(lengths)
   local list = lengths and lengths.list
   return list and list[(#list + 1) // 2] or lengths and (lengths.first + lengths.last) // 2
 end
 
--- Fits { step (constant seconds), operation (seconds) } to points { operations, seconds } at one or two lengths.
+-- Fits { step, operation }, the constant seconds of a step and the seconds of an operation, to points { operations,
+-- seconds } at one or two lengths.
 local function fit_line(points)
   table.sort(points, function(a, b) return a.operations < b.operations end)
   local short, long = points[1], points[#points]
@@ -60,8 +65,9 @@ function M.run_bench(trainer, words)
   return lists.map(lists.find_all(text, "[^\n]+"), function(format_row) return (json.decode(format_row)) end)
 end
 
--- Measures a trainer: { id, side_by_side (concurrent runs), train, eval (operations per second of all these runs),
--- steps (per second), length, lines (from fit_line) }; nil if bench fails.
+-- Measures a trainer. Returns { id, side_by_side (concurrent runs), train, eval (operations per second of all these
+-- runs), steps (of training, per second), length (of training), lines = { train, eval } (from fit_line) }; nil if bench
+-- fails.
 local function measure(item, options)
   local resolved, plan = item.cell.spec.resolved, item.cell.spec.plan
   local train, eval = find_middle(resolved.train.lengths), find_middle(resolved.eval.lengths)
@@ -95,7 +101,8 @@ local function count_forward(cell, shape)
   return costs.count_forward(cell.spec.plan, tasks.add_tokens(cell.spec.task, shape.input, shape.output))
 end
 
--- Returns the number of batches of an epoch, whose examples have the same shape, and the operations of their steps.
+-- Returns the number of batches of an epoch, and the operations of the steps with these batches. All examples of a
+-- batch have the same shape. found: from data_shapes.read.
 local function count_epoch(cell, found)
   local batch, batches, sum = cell.spec.resolved.train.batch, 0, 0
   for _, shape in ipairs(found.shapes) do
@@ -105,13 +112,15 @@ local function count_epoch(cell, found)
   return batches, sum
 end
 
+-- Returns the axes of an evaluation, eval.by (nil: by length), except the noise and the axis "trained".
 local function list_axes(by)
   return lists.filter(canonical.sort_keys(by or { length = true }), function(name)
     return name ~= axes_module.NOISE and name ~= axes_module.TRAINED
   end)
 end
 
--- Returns the batches and operations of one evaluation of these examples, with at most `most` of each condition.
+-- Returns the forward passes (one for each shape of each condition) and the operations of one evaluation of the
+-- examples in `found`, with at most `most` examples of each condition, or "all".
 local function count_evaluation(cell, found, most)
   local counts, passes, sum = {}, 0, 0
   for _, shape in ipairs(found.groups) do
@@ -124,6 +133,7 @@ local function count_evaluation(cell, found, most)
   return passes, sum
 end
 
+-- Adds to `work` that many evaluations, as a section of the spec (eval or eval.during) requests them.
 local function add_evaluations(cell, work, section, times)
   local files = cell.spec.data_files
   for _, set in ipairs(ledger.list_evaluated_sets(section.splits, files)) do
@@ -137,8 +147,8 @@ local function add_evaluations(cell, work, section, times)
 end
 
 -- Counts the work of a run that is trained on a file, by the lengths of the examples, since the plan knows only
--- task.longest: { steps, train, passes, eval }, its steps and their operations, and the batches and operations of all
--- its evaluations. nil if the examples are in no file, or if the file does not exist.
+-- task.longest. Returns { steps, train, passes, eval }: the steps and their operations, and the forward passes of all
+-- evaluations and their operations; nil if the examples are in no file, or if the file does not exist.
 function M.compute_data_work(cell)
   local resolved, file = cell.spec.resolved, cell.spec.data_files.data
   local found = file and data_shapes.read(file.real, list_axes(nil))
@@ -166,6 +176,7 @@ local function find_file_work(cell)
   return cell.data_work
 end
 
+-- Whether the number of steps of a cell's runs is known.
 local function is_known(cell)
   return cell.wanted.steps ~= nil or find_file_work(cell) ~= false
 end
@@ -174,6 +185,7 @@ function M.filter_known(items)
   return lists.filter(items, function(item) return is_known(item.cell) end)
 end
 
+-- Measures one trainer of each group of cells. Returns the results of `measure` by make_group_key, and as a list.
 local function measure_groups(items, options)
   local known, list = {}, {}
   for _, item in ipairs(M.filter_known(items)) do
@@ -197,7 +209,7 @@ local function average_rates(list)
     lines = { train = mean_line("train"), eval = mean_line("eval") } }
 end
 
--- Returns the seconds of training and of evaluation that remain for these runs.
+-- Returns the seconds of training and of evaluation that remain for these runs. lines: as in the result of `measure`.
 local function estimate_on_files(cell, runs, lines)
   local work, train, eval = cell.data_work, 0, 0
   local whole = lines.train.step * work.steps + lines.train.operation * work.train
@@ -222,7 +234,8 @@ local function estimate_seconds(cell, runs, rates)
   return train / rates.train, eval / rates.eval
 end
 
--- Sums the work of cells: { cells, runs, train, eval (seconds), epochs (cells whose steps are unknown) }.
+-- Sums the remaining work of cells: { cells, runs (numbers), train, eval (seconds), epochs (the number of cells whose
+-- steps are unknown) }. left: { [cell] = { train, eval } }, in seconds.
 local function sum_seconds(cells, left)
   local function sum(mode)
     return lists.sum(cells, function(cell) return left[cell][mode] end)
@@ -261,9 +274,10 @@ local function format_table(study, known, mean)
   return lines, total
 end
 
--- Returns a function of a cell and some of its runs that returns their seconds in one process, in which at most
--- options.slots runs train at a time, compared with options.slots_here on this machine; nil if the number of the cell's
--- steps is unknown. Other options are those of M.format. nil if no trainer could be measured.
+-- Returns a function of a cell and some of its runs that returns the seconds that one process needs for them, or nil if
+-- the number of the cell's steps is unknown. options.slots: the most runs that train at a time in this process;
+-- options.slots_here: the most on this machine, where the trainers are measured; other options: as for M.format.
+-- Returns nil if no trainer could be measured.
 function M.make_timer(items, options)
   local known, list = measure_groups(items, options)
   local mean = average_rates(list)
@@ -278,7 +292,8 @@ function M.make_timer(items, options)
   end or nil
 end
 
--- Returns the lines of the estimate, nil if no trainer could be measured. options: threads, replicas, device.
+-- Returns the lines of the estimate; nil if no trainer could be measured. options: threads; replicas, the most
+-- concurrent runs; device.
 function M.format(study, items, options)
   study = setmetatable({ cells = lists.filter(study.cells, function(cell) return cell.spec end) }, { __index = study })
   local known, list = measure_groups(items, options)

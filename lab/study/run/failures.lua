@@ -9,12 +9,14 @@ local lfs = require("lfs")
 
 local M = {}
 
-local TAIL = 65536 -- bytes of a log that are read for each run
+local TAIL = 65536 -- bytes at the end of a log that M.read_last_lines reads
 
+-- Whether a line of a log is not one of a trainer's progress, such as "[####....] ...".
 local function is_message(line)
   return not line:find("^%[[#.]+%] ")
 end
 
+-- Returns the learning rate, the seed and the message in a line on a run's error; nil for other lines.
 local function parse_error(line)
   local rate, seed, words = line:match("^learning rate (%S+), seed (%d+): error: (.*)$")
   return tonumber(rate), tonumber(seed), words
@@ -46,9 +48,10 @@ local function find_message_end(lines, first)
   return last
 end
 
--- Returns the reason for a trainer's failure, indented, from its log after a byte offset; nil if there is none. It has
--- a line for each failed run of a group, the first with the rest of its message. Without such lines, it has the lines
--- from the first error on, or the last lines. most: lines of a message; runs: only their errors count; nil: all errors.
+-- Returns the reason for a trainer's failure, indented, from its log after the byte offset `from`; nil if there is
+-- none. The text has a line for each failed run, and all lines of the first message. If no line is on a run, the text
+-- has the lines from the first error on, or the last lines. most: the most lines of a message; runs: only their errors
+-- count; nil: all errors.
 function M.format_errors(path, from, most, runs)
   local text = input.read_end(path, (lfs.attributes(path, "size") or 0) - from) or ""
   local lines, list = lists.filter(lists.find_all(text, "[^\n]+"), is_message), {}
@@ -68,6 +71,7 @@ function M.format_errors(path, from, most, runs)
   return list[1] and table.concat(list, "\n")
 end
 
+-- Returns the last message on an error of a run in the lines of a log; nil if there is none.
 function M.find_error(lines, run)
   for i = #lines, 1, -1 do
     local rate, seed, words = parse_error(lines[i])
@@ -77,6 +81,7 @@ function M.find_error(lines, run)
   end
 end
 
+-- Returns the last lines of a log, without those of progress.
 function M.read_last_lines(path)
   return lists.filter(lists.find_all(input.read_end(path, TAIL) or "", "[^\n]+"), is_message)
 end

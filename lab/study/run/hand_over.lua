@@ -20,8 +20,8 @@ local write = require("base.write")
 local M = {}
 
 local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
-local RANK = { [DONE] = 0, [INPUT] = 1, [AGAIN] = 2, [ENVIRONMENT] = 3 }
-local LOG_LINES = 8
+local RANK = { [DONE] = 0, [INPUT] = 1, [AGAIN] = 2, [ENVIRONMENT] = 3 } -- exit codes, the worst has the largest number
+local LOG_LINES = 8 -- the last lines of a verb's log that a message shows
 
 function M.choose_worse(a, b)
   return RANK[b] > RANK[a] and b or a
@@ -31,8 +31,8 @@ local function is_file(path)
   return lfs.attributes(path, "mode") == "file"
 end
 
--- Returns the waiting cells whose source run is done, one for each file to make; and the number of files that exist by
--- now. The source run's cell may be outside the selected cells.
+-- Returns the waiting cells whose source run is done, one for each file to make; and the number of their files that
+-- exist by now. The source run's cell may be outside the selected cells. refused: the set of files to leave out.
 local function find_ready(options, study, refused)
   local list, locks, known, existing = {}, ledger.read_locks(), {}, 0
   for _, cell in ipairs(study.cells) do
@@ -77,8 +77,8 @@ local function read_tail(path)
   return table.concat(lines, "\n", math.max(1, #lines - LOG_LINES + 1))
 end
 
--- Makes the files. refused: the set of files whose verb failed in this sweep, which grows. Returns the result of
--- jobs.run, an exit code, and whether any cell has stopped waiting.
+-- Makes the files. refused: the set of files whose verb failed in this sweep; this function adds to it. Returns the
+-- result of jobs.run, an exit code, and whether any cell has stopped waiting.
 function M.run(options, study, refused)
   local cells, made = find_ready(options, study, refused)
   local lines, logs, code = {}, {}, DONE

@@ -49,6 +49,7 @@ function M.move(folder, from, to)
   return guard(os.rename, folder, from, to)
 end
 
+-- Makes a folder with its parents, unless a link is in the way; `path` itself must be no link, either.
 function M.make_directory(folder, path)
   return guard(function() return write.make_directory(path) end, folder, path .. "/any")
 end

@@ -1,8 +1,8 @@
 -- Runs several commands at a time, and reports the end of each as it happens.
 --
 -- Input: a project, lines of shell, the number of concurrent commands, callbacks. Output: "done"; "stopped" after
--- Ctrl-C; "drained" if some commands were not started for another reason; "lost" if the runner died. runner.sh does the
--- work; it receives a Ctrl-C as well, and waits for running commands.
+-- Ctrl-C; "drained" if some commands were not started because a callback called jobs:drain(); "lost" if runner.sh died.
+-- runner.sh starts the commands; it receives a Ctrl-C as well, and then stops them and waits for their ends.
 
 local lists = require("base.lists")
 local shell = require("base.shell")
@@ -34,11 +34,13 @@ local function send_signal(pid, name)
   end
 end
 
+-- Starts no further command; running ones continue.
 function Jobs:drain()
   self.drained = true
   send_signal(self.runner, "USR1")
 end
 
+-- Handles an event, a line that runner.sh printed.
 function Jobs:handle(line)
   local what, number, status = line:match("^(%l+) ?(%d*) ?(%d*)$")
   number, status = math.tointeger(tonumber(number)), math.tointeger(tonumber(status))
@@ -65,7 +67,8 @@ function Jobs:pump()
 end
 
 -- Runs lines, a list of commands, at most `most` at a time. on = { start(i), finish(i, status, jobs), tick(jobs) },
--- each optional; tick is called every second. jobs.stopped: a Ctrl-C was received.
+-- each optional: i is the index of a command, status its exit code; tick is called every second. jobs.stopped is true
+-- after a Ctrl-C.
 function M.run(project, lines, most, on)
   local path, problem = write_lines(lines)
   if not path then

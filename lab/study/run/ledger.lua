@@ -1,4 +1,4 @@
--- The progress of a study, as the folders of its runs record it; a sweep keeps no other record.
+-- The progress of a study, as the folders of its runs record it; a sweep keeps no other record of progress.
 --
 -- Input: the folder of all runs, cells of a study (grid.lua). Output: the requirements on a cell's runs, and the
 -- progress of a run. Reads files, writes none; a file that a trainer is writing is read up to its last complete line.
@@ -21,11 +21,13 @@ local M = {}
 
 local DIGITS = 16 -- digits of a file's SHA-256 in a line of eval.jsonl
 
--- Sets by their split: the field of the set's file in a spec, and its name in run.json.
+-- Sets of dataset files: name as a split, field of the set's file in a spec's task, name in the keys of run.json's
+-- data.
 local SETS = { { split = "train", field = "data", key = "train" }, { split = "test", field = "eval", key = "eval" },
   { split = "validation", field = "validation", key = "validation" } }
 
--- Returns the evaluated sets: those that the spec names, or else the held-out sets, or else the training examples.
+-- Returns the evaluated sets, rows of SETS: those that the spec names, or else the held-out sets, or else the training
+-- examples. splits: the names in the spec, or nil; files: a spec's data_files.
 function M.list_evaluated_sets(splits, files)
   local requested = lists.to_set(splits or {})
   if not next(requested) then
@@ -35,9 +37,10 @@ function M.list_evaluated_sets(splits, files)
   return lists.filter(SETS, function(set) return requested[set.split] end)
 end
 
--- Returns the requirements on the evaluation of dataset files: { sets = list of { split, key, shown, digest }, most (of
--- each condition), order, draws, axes = { [name] = true }, decoding }; nil for other tasks. The conditions in a file
--- are not listed: only the trainer knows them, and it evaluates all of them before a run ends successfully.
+-- Returns the requirements on the evaluation of dataset files: { sets = list of { split, key, shown, digest }, most
+-- (examples of each condition), order, draws, axes = { [name] = true }, decoding }; nil for other tasks. shown: the
+-- path of the set's file; digest: its SHA-256, nil if it is missing. The conditions in a file are not listed: only the
+-- trainer knows them, and it evaluates all of them before a run ends successfully.
 local function request_files(cell, decoding)
   local eval, files = cell.spec.resolved.eval, cell.spec.data_files
   if not files.data then
@@ -54,6 +57,7 @@ local function request_files(cell, decoding)
   return wanted
 end
 
+-- Whether a line has the requested examples. line.of: the number of existing examples, if fewer were evaluated.
 local function is_requested(line, wanted)
   if line.of then
     return line.examples == wanted.most and line.order == wanted.order
@@ -103,7 +107,8 @@ local function find_set_problem(set, lines, wanted, facts)
   end
 end
 
--- Returns texts on what the last evaluation lacks and on damage, or nil. Without a set's file, lines of any file count.
+-- Returns a text on what the last evaluation lacks, or nil; and a text on damage, or nil. If a set's file is missing,
+-- lines of any file count.
 local function find_files_problem(dir, wanted, facts)
   local lines, damage = read_lines(dir, wanted, facts.step)
   return lists.map(lines and wanted.sets or {}, function(set)
@@ -111,7 +116,7 @@ local function find_files_problem(dir, wanted, facts)
   end)[1], damage
 end
 
--- Returns a function from a length of a sampled task to its split, as named by trainers (runtime/eval/evaluate.h).
+-- Returns a function from a length of a sampled task to its split, as trainers name it (runtime/eval/results.c).
 local function make_splitter(training_lengths)
   local trained, longest = lists.to_set(training_lengths), lists.max(training_lengths, function(n) return n end)
   return function(n)
@@ -181,7 +186,8 @@ function M.read_locks()
   return lists.to_set(lists.map(inodes, function(inode) return math.tointeger(tonumber(inode)) end))
 end
 
--- Returns the number of missing conditions at the last step, and whether another decoding has all; or nil and damage.
+-- Returns the number of requested conditions that have no line at the last step, and whether all of them have lines
+-- with another decoding, and no line has the requested one; or nil and a text on damage.
 local function count_missing(dir, wanted, facts)
   local missing, others, has_lines, has_decoding = lists.copy(wanted.conditions), {}, false, false
   local damage = run_files.read_evaluations(dir, {}, function(row)
@@ -202,7 +208,8 @@ local function count_missing(dir, wanted, facts)
   return not damage and #left, damage or has_lines and not has_decoding and not is_lost
 end
 
--- For a run with all steps, returns the missing evaluations as a text, whether others were made, and damage or nil.
+-- Returns, for a run with all steps, a text on missing evaluations or nil; whether it was evaluated in another way; and
+-- a text on damage or nil.
 local function find_missing(dir, wanted, facts)
   if wanted.files then
     local problem, damage = find_files_problem(dir, wanted.files, facts)
@@ -274,10 +281,11 @@ local function read_recorded(dir, wanted)
   return judge_evaluation(dir, wanted, facts)
 end
 
--- The states of runs other than "done", in the order of reports. running: a process holds its lock; queued: it belongs
--- to a task in a cluster's queue; to train on: it ended well, but the spec now has more steps; to evaluate: it has all
--- steps, but not the requested evaluation; trained further: it has more steps than the spec, and is skipped; stopped:
--- by a signal or a kill; damaged: its files have invalid contents; waiting: its cell depends on another cell's run.
+-- The states of runs other than "done", in the order of reports. running: a process holds the run's lock; queued: a
+-- task in a cluster's queue will train it; to train on: it ended well, but the spec now has more steps; to evaluate: it
+-- has all steps, but not the requested evaluation; trained further: it has more steps than the spec, and is skipped;
+-- stopped: by a signal or a kill; failed: it ended in an error; damaged: its files have invalid contents; absent: it
+-- has no run.json; waiting: its cell has no spec yet, which a verb makes from another cell's run.
 M.STATES = { "running", "queued", "to train on", "to evaluate", "trained further", "stopped", "failed", "damaged",
   "absent", "waiting" }
 
@@ -345,9 +353,10 @@ local function survey_cell(cell, out, locks)
   end
 end
 
--- Reads every run of a study below `out`. Sets run.state ("waiting" if the cell depends on another cell's run),
--- run.words (the text of M.read_state), run.damage (a message on damaged files), run.link (in the path of a run that is
--- not done), cell.wanted, cell.lost_files { field, shown } and cell.missing (runs that a trainer can train).
+-- Reads every run of a study below `out`. Sets run.state, and in cells with a spec run.path, run.words (the text of
+-- M.read_state), run.damage (a message on damaged files), run.link (a link in the path of a run that is not done),
+-- cell.wanted (M.derive_wanted), cell.lost_files, a list of { field, shown } on missing data files, and cell.missing,
+-- the runs that a trainer can train.
 function M.survey(study, out)
   local locks = M.read_locks()
   for _, cell in ipairs(study.cells) do

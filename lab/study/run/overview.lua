@@ -124,7 +124,7 @@ local function make_entry(cell, sources)
     spec = cell.spec.resolved, files = files }
 end
 
--- Returns the entries of an earlier snapshot, or nil, and those of the study's cells, each plan once.
+-- Returns the entries of an earlier snapshot (`before`, or nil) and those of the study's cells, each plan once.
 local function merge_entries(before, study, sources)
   local list, known = {}, {}
   for _, entry in ipairs(before and before.cells or {}) do
@@ -144,9 +144,9 @@ local function format_snapshot(study, entries)
   return ('%s,"cells":[\n%s\n]}\n'):format(head:sub(1, -2), table.concat(lists.map(entries, canonical.format), ",\n"))
 end
 
--- Records a sweep's cells in RUNS/.studies, so that results can be shown even after the spec changes
--- (study/read/snapshots.lua): the study's file and copies of the users' own sources. Earlier records are kept: former
--- cells, and former plans of cells. nil and a message after an error.
+-- Writes the study's snapshot (study/read/snapshots.lua) and copies of the user's own sources into RUNS/.studies, so
+-- that results can be shown even after the spec changes. Former cells, and former plans of cells, are kept. nil and a
+-- message after an error.
 function M.write_snapshot(out, study)
   local link = inside.find_link(out, ("%s/%s/sources"):format(out, snapshots.FOLDER))
   if link then
@@ -219,7 +219,8 @@ local function list_cell_decisions(cell)
   return list
 end
 
--- Returns lines on a sweep's decisions on existing runs, and the reasons. Equal decisions in several cells share one.
+-- Returns lines on a sweep's decisions on existing runs, and the reasons. Equal decisions in several cells share a
+-- line.
 function M.list_decisions(study)
   local all = lists.collect(study.cells, function(cell) return cell.spec and list_cell_decisions(cell) or {} end)
   return lists.map(lists.group(all, function(one) return one.state .. "\0" .. one.words end), function(equal)
@@ -240,7 +241,8 @@ function M.print_states(study)
   end
 end
 
--- Prints a line for each cell, the decisions on runs, and their totals; returns whether nothing is damaged.
+-- Prints a line for each cell, the decisions on runs, and the totals. Returns whether no run is damaged or behind a
+-- link.
 function M.print_status(options, study)
   for _, cell in ipairs(study.cells) do
     local counts = M.count_states({ cells = { cell } })

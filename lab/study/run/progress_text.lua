@@ -1,13 +1,13 @@
 -- The progress of a sweep as text: totals, a line for each group of cells, failures and their reasons.
 --
--- Input: the study, whose runs have a state and, once started, `progress` (run_progress.lua); the remaining seconds,
--- failures { name, why }; the terminal's lines and columns, or nil for unlimited text. Output: lines; a display that
--- shows them.
+-- Input: the study, whose runs have a state and, once started, `progress` (run_progress.lua); options of M.format.
+-- Output: lines; a display that shows them.
 --
--- Sums over runs: { runs, done, further (runs in `done` with more steps than requested), running, failed, waiting, left
--- (all other runs; "to train on" and "to evaluate" are parts of it), gone and work (operations that are done, and all
--- operations), share, rate (steps per second of running runs), pace (operations per second), best (accuracy), unknown
--- and unknown_done (runs with unknown work, and those of them that are done) }.
+-- Sums over runs: numbers of runs: runs, done, further (runs in `done` with more steps than requested), running,
+-- failed, waiting, left (all other runs), "to train on" and "to evaluate" (parts of left), unknown and unknown_done
+-- (runs with unknown work, and those of them that are done). Of work: gone and work (operations that are done, and all
+-- operations), share = gone / work, is_known (the work of all runs that are not done). Of running runs: rate (steps of
+-- training per second), pace (operations per second). best: the best accuracy of all runs, nil if none is known.
 
 local lists = require("base.lists")
 local escape = require("base.escape")
@@ -94,9 +94,9 @@ function M.sum_up(study, most)
   return complete_sums(total, mean), groups, depth
 end
 
-local COLUMNS, WIDEST = 80, 120
+local COLUMNS, WIDEST = 80, 120 -- widths in characters: usual, and largest of lines on a terminal
 local FAILURES = 4 -- the most lines of failures
-local BAR = 8
+local BAR = 8 -- characters of a group's bar
 local COUNTS = "%9s %7s %6s %8s %6s %6s" -- done, running, failed, steps/s, best, left
 
 -- Formats a share as a bar "[####....]", of 20 characters by default, as trainers show it.
@@ -148,7 +148,8 @@ function M.format_total(total, seconds_left)
 end
 
 -- Returns a function that estimates the remaining seconds from the current sums and the time: from the work done since
--- the function's first call, or, before any is done, from the pace of running runs. It returns nil if both are unknown.
+-- the function's first call, or since the number of runs with unknown work changed; before any is done, from the pace
+-- of running runs. The function returns nil if both are unknown.
 function M.make_time_estimator()
   local first, since, unknown
   return function(total, now)
@@ -179,7 +180,7 @@ local function format_header(study, depth, width)
     (" "):rep(BAR + 2), "done", "running", "failed", "steps/s", "best", "left")
 end
 
--- Returns the most active of too many groups, in order, and a line on the others: together `most` lines.
+-- Returns the most - 1 most active of too many groups, in the order of the grid, and a line on the others.
 local function shorten_groups(groups, most)
   local ranked = {}
   for i, group in ipairs(groups) do
@@ -209,7 +210,8 @@ local function choose_width(study, groups, columns)
   return math.max(8, math.min(longest, columns - #COUNTS:format("", "", "", "", "", "") - BAR - 5))
 end
 
--- Returns the lines of the text and the sums of all cells. options: title, seconds_left, failures, lines, columns.
+-- Returns the lines of the text and the sums of all cells. options: title; seconds_left, a function of the sums;
+-- failures, a list of { name, why }; lines and columns of the terminal, nil for unlimited text.
 function M.format(study, options)
   local columns = math.min(options.columns or WIDEST, WIDEST)
   local failures = format_failures(options.failures, options.lines and FAILURES or math.huge)

@@ -42,8 +42,8 @@ local function find_state(cell, run, seen, dir, locks, now)
 end
 
 -- Reads the progress of a run in `dir`. locks: from ledger.read_locks; now: seconds of this machine's clock. run.seen
--- has the states of the files, exit (that of run.json), sign (the time of the last sign of life), first (whether the
--- files were not read before) and settled (the state of a run that has ended).
+-- has the states of the files by name, dir, exit (that of run.json), sign (the time of the last sign of life), first
+-- (true until the files are read for the first time) and settled (the state of a run that has ended).
 function M.read(cell, run, dir, locks, now)
   local seen = run.seen
   if not seen or seen.dir ~= dir then

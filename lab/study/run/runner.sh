@@ -4,9 +4,10 @@
 #
 #     sh runner.sh FILE N
 #
-# Prints "runner PID", then "start LINE PID" and "end LINE STATUS" at each event, and "tick" every second. After
-# SIGTERM, Ctrl-C, or if the process that reads its output ends, it starts no further command, sends SIGTERM to the
-# running commands and waits for them. After SIGUSR1 it starts no further command.
+# Prints "runner PID", then "start LINE PID" and "end LINE STATUS" at each event, and "tick" every second; LINE is the
+# number of a command, PID the process that passes SIGTERM on to it. After SIGTERM, SIGHUP, Ctrl-C, or if the process
+# that reads the output ends, this script starts no further command, sends SIGTERM to the running commands and waits
+# for them. After SIGUSR1 it starts no further command.
 
 set -u
 most=$2 line=0 running=0 pids='' stopping='' is_reader_lost=''
@@ -34,6 +35,7 @@ trap stop TERM INT HUP
 trap lose_reader PIPE
 trap 'stopping=yes' USR1
 
+# Prints a line of output.
 say() {
     echo "$*" 2>/dev/null || lose_reader
 }
@@ -52,7 +54,7 @@ run_job() {
     echo "end $1 $status" >&9
 }
 
-# Starts the command of the next line.
+# Starts the command of the next line; fails if there is none, or no further command is to be started.
 begin() {
     [ -z "$stopping" ] && IFS= read -r command <&8 || return 1
     line=$((line + 1)) running=$((running + 1))

@@ -2,9 +2,9 @@
 -- kept, and readers of run folders ignore the folder .damaged.
 --
 -- Input: the folder of all runs; a cell and some of its runs, from ledger.survey. Output: moved runs are "absent" and
--- have their new path in run.aside; messages on stderr. true, or nil and a message if a run cannot be moved. put_back
--- reverses the move. Each run is examined once more before it is moved: between the survey and this call, while
--- trainers are built, another sweep may have set the run aside and begun to train it anew.
+-- have their new path in run.aside; messages on stderr. M.move_damaged returns true, or nil and a message if a run
+-- cannot be moved; M.put_back reverses the move. Each run is examined once more before it is moved: between the survey
+-- and this call, while trainers are built, another sweep may have set the run aside and begun to train it anew.
 
 local inside = require("lab.study.run.inside")
 local ledger = require("lab.study.run.ledger")
@@ -53,6 +53,7 @@ function M.move_damaged(out, cell, runs)
   return true
 end
 
+-- Moves runs back to their own paths. why: the reason, with which the messages begin.
 function M.put_back(out, runs, why)
   for _, run in ipairs(lists.filter(runs, function(one) return one.aside end)) do
     local done, message = inside.move(out, run.aside, run.path)

@@ -1,9 +1,11 @@
 -- Does the missing work of a study: builds its trainers, and trains and evaluates its runs, several at a time.
 --
 -- Input: { project, action, study, scale, set, choice, given, jobs, hours, out, device, target, arch, jit, cuda_root,
--- hooks }. hooks: nil, or functions for unfinished runs in other folders (slurm.lua), { take_on, tidy }. Output: an
--- exit code; results on stdout, other messages on stderr. The folders of the runs are the only record of progress: the
--- same command continues after any interruption. Two sweeps share the work: trainers lock folders.
+-- hooks }. action: "run", "status" or "dry_run"; jobs: the number of concurrent cells, or nil;
+-- hours: after which no further run starts, or nil; out: the folder of all runs; hooks: nil, or functions for
+-- unfinished runs in other folders (slurm.lua), { take_on, tidy }. Output: an exit code; results on stdout, other
+-- messages on stderr. The folders of the runs are the only record of progress: the same command continues after any
+-- interruption. Two sweeps share the work, since trainers lock folders.
 
 local build = require("render.builds.build")
 local defaults = require("plan.deriving.defaults")
@@ -55,7 +57,8 @@ local function make_words(item, ...)
   return { "env", defaults.make_environment(item.job.defaults), item.dir .. "/trainer", ... }
 end
 
--- Splits a cell's missing runs into processes of at most `most`: { seeds = { first, last }, learning_rates, runs }.
+-- Splits a cell's missing runs into parts of at most `most` runs, one for each process: { seeds = { first, last },
+-- learning_rates, runs }.
 local function split_cell(cell, most)
   local list, rates, seeds = {}, cell.learning_rates, cell.seeds
   local across = math.min(most, #rates)
@@ -99,7 +102,8 @@ local function is_over(options)
   return options.deadline ~= nil and os.time() >= options.deadline
 end
 
--- One round of training: { options, study, display, jobs, failed, ended (both numbers), code, estimate_seconds_left }.
+-- One round of training: { options, study, display, jobs (from make_job), failed (a number of runs), ended (a number of
+-- jobs), code (the exit code), estimate_seconds_left, is_over (the hours are over) }.
 local Sweep = {}
 Sweep.__index = Sweep
 
@@ -267,8 +271,8 @@ local function announce(study, counts, options, most, threads)
   overview.print_states(study)
 end
 
--- Builds trainers and trains the runs of cells that are not in the set `tried`, which grows. Returns the result of
--- jobs.run, the worst exit code and the number of failed runs.
+-- Builds trainers and trains the runs of cells that are not in `tried`, a set of ids to which it adds these cells.
+-- Returns the result of jobs.run, the worst exit code and the number of failed runs.
 local function train_round(options, study, tried)
   local cells = list_cells_to_do(study, tried)
   local most, threads = share_processors(options, cells)

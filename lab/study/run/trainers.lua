@@ -1,8 +1,10 @@
 -- The trainers of a study's cells: lists existing trainers, and builds the missing ones, several at a time.
 --
--- Output: for each cell { cell, dir, job, linking (if it is required), fresh, compiled, code (of a failed build) }. A
--- trainer with the defaults of another study is compiled but not fresh, and gets the defaults of its cell. The first
--- trainer to compile is built alone, because all share the runtime's objects.
+-- Input: a project, planned cells. Output: items, for each cell { cell, dir (the trainer's folder), job (build.lua),
+-- linking ("static" if that is required), fresh (the trainer is up to date), compiled (it is, except perhaps for the
+-- defaults of its flags), code (the exit code of a build) }. A trainer with the defaults of another study is compiled
+-- but not fresh, and gets the defaults of its cell. The first trainer to compile is built alone, because all share the
+-- runtime's objects.
 
 local build = require("render.builds.build")
 local claim = require("base.claim")
@@ -47,7 +49,7 @@ local function print_text(text)
   end
 end
 
--- Records the end of a build. state: { built, count }, numbers of trainers.
+-- Records and prints the end of a build. state: { built, count }: the numbers of ended builds and of all.
 local function conclude(state, item, code, text)
   state.built = state.built + 1
   item.fresh, item.code = code == 0, code
@@ -127,8 +129,8 @@ function M.build_all(project, cells, request, undone)
   return items
 end
 
--- Copies an item's trainer to a path, with the item's defaults. A concurrent build in the same folder may change its
--- defaults or its linking: the copy is then mended or built again. true, or nil and a message.
+-- Copies an item's trainer to a path, with the item's defaults. A concurrent build in the same folder may change the
+-- trainer's code or linking: it is then built and copied again. true, or nil and a message.
 function M.copy(project, item, path)
   for _ = 1, MOST_BUILDS do
     local done, message = trainer_defaults.write(item.dir .. "/trainer", path, item.job.defaults)

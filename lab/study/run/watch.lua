@@ -50,6 +50,7 @@ local function exists(path)
   return lfs.attributes(path, "mode") ~= nil
 end
 
+-- Whether the spec of a cell that waited for another cell's run exists now.
 local function has_new_spec(options, study)
   return lists.find(study.cells, function(cell)
     local file = not cell.spec and cell.source and cell.source.file
@@ -91,7 +92,8 @@ local function list_failed(options, study, hooks)
   end)
 end
 
--- Shows the states; returns whether all runs are done. said: texts that were printed on a display that is not redrawn.
+-- Shows the states; returns whether all runs are done. said: the set of failures that were printed on a display that is
+-- not redrawn, and `last`, the last line of totals.
 local function show(options, study, display, estimate_seconds_left, failed, said)
   local lines, columns = display:get_size()
   local shown, total = progress_text.format(study, { title = overview.name_study(study), failures = failed,
