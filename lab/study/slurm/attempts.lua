@@ -1,8 +1,10 @@
 -- Unfinished runs in the folders of attempts, which task.sh creates:
--- OUT/<id>/<digest>/.attempts/<job>_<task>-<n>/<id>/<digest>/<run>.
+-- OUT/<id>/<digest>/.attempts/<job>_<task>-<n>/<id>/<digest>/<run>, and .../<job>_<task>-<n>/replaced/<run> for the
+-- former folder of a run that a task has replaced.
 --
--- Input: the folder of all runs, runs of cells. Output: the attempt with the most progress, and its end. On request,
--- moves that attempt to the run's own folder if a trainer without Slurm can continue it; an existing folder is kept.
+-- Input: the folder of all runs, runs of cells. Output: the attempt with the most progress, and the state of its run.
+-- On request, moves that attempt to the run's own folder if a trainer without Slurm can continue it; an existing folder
+-- is kept.
 
 local failures = require("lab.study.run.failures")
 local input = require("base.input")
@@ -81,7 +83,8 @@ local function find_group_lines(lines, run)
   return list
 end
 
--- Returns the last error of a run in the log of its attempt's task, in one line; nil if there is none.
+-- Returns the last error of a run in the logs of tasks with the number of its attempt's task, those of later arrays
+-- first, in one line; nil if there is none. dir: the folder of the run in the attempt.
 function M.find_error(out, run, dir)
   local task = dir:match("/%.attempts/%d+_(%d+)%-%d+/")
   local list = task and records.list(out) or {}
@@ -107,7 +110,8 @@ end
 -- and compiler are absent, since they are known only during training.
 local ORIGIN = { cpu = { "source_digest", "level", "compiler" }, cuda = { "source_digest" } }
 
--- Whether a trainer with these facts can continue from an attempt's newest undamaged checkpoint.
+-- Whether a trainer with the facts `own` can continue from an attempt's newest readable checkpoint: the facts named by
+-- `keys` must be equal. Sets attempt.step to the checkpoint's step.
 local function can_continue(attempt, own, keys)
   local found = safetensors.open(attempt.dir .. "/checkpoint.safetensors")
     or safetensors.open(attempt.dir .. "/checkpoint.previous.safetensors")
@@ -142,8 +146,9 @@ local function remove_attempts(out, list, place)
 end
 
 -- Moves unfinished runs from attempts to their own folders, if a trainer can continue them and the folders do not
--- exist. trainer: the command that prints its facts; device: where it computes. Returns the number of moved runs, and
--- the number of the other runs, whose attempts are kept. Call it only for a folder in which no task works.
+-- exist. trainer: the command with which a trainer prints its facts; device: where it computes. Returns the number of
+-- moved runs, and the number of other runs with a checkpoint in an attempt; attempts at these are kept. Call this
+-- function only for a folder in which no task works.
 function M.adopt(out, runs, trainer, device)
   local own, adopted, kept = nil, 0, 0
   for _, run in ipairs(runs) do
@@ -161,6 +166,7 @@ function M.adopt(out, runs, trainer, device)
   return adopted, kept
 end
 
+-- Removes the attempts at runs of a study that are done.
 function M.tidy(study, out)
   for _, cell in ipairs(study.cells) do
     for _, run in ipairs(cell.spec and cell.runs or {}) do

@@ -1,7 +1,8 @@
 -- The texts of a job array: the script for sbatch, and the list of its runs.
 --
 -- Input: a site (site.lua), tasks (packing.lua), names and folders. Output: text. The script is a header with the
--- values of the site and the study, followed by the unchanged task.sh; the list has a line for each group (task.sh).
+-- values of the site and the study, followed by the unchanged task.sh; the list has a line for each group, in the form
+-- that task.sh describes.
 
 local grid = require("lab.study.grid.grid")
 local lists = require("base.lists")
@@ -13,7 +14,7 @@ local M = { NEXT = "-next" } -- appended to the array's name
 
 local SIGNAL_SECONDS = 120 -- seconds between the signal and the end of a task; the controller checks every 30 s
 
--- Returns the #SBATCH lines. job.tasks: the number of tasks of an array; nil: a job that trains nothing.
+-- Returns the #SBATCH lines. job: as in M.make_script; without `tasks`, the job is no array and trains nothing.
 local function list_options(site, job)
   local lines, trains = {}, job.tasks ~= nil
   local function add(option, value)
@@ -41,6 +42,7 @@ local function list_options(site, job)
   return lines
 end
 
+-- Returns the lines that put temporary files and caches into the folder `scratch`; none for nil.
 local function list_scratch_lines(scratch)
   return scratch and {
     ('export TMPDIR="%s"'):format(scratch),
@@ -91,7 +93,8 @@ local function format_group(task, group, site)
   return shell.join(lists.append(lists.append(words, grid.make_flags(group, device)), group.flags))
 end
 
--- Returns the text of runs.txt. A group has `defaults` (digest), `item` (`copy`: the trainer's name), `flags`.
+-- Returns the text of runs.txt. A group has, in addition to the fields of packing.lua: defaults, the digest of the
+-- trainer's defaults; item, whose `copy` is the trainer's name in the folder of trainers; flags, further ones.
 function M.make_list(site, tasks)
   local lines = {}
   for task, groups in ipairs(tasks) do

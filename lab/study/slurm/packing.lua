@@ -9,7 +9,8 @@ local lists = require("base.lists")
 
 local M = {}
 
--- Groups the runs with this `again` into rectangles: ascending seeds, and the learning rates that lack exactly these.
+-- Groups the cell's missing runs with this `again` into rectangles { seeds (ascending), rates (the learning rates whose
+-- missing runs have exactly these seeds), runs = { [rate] = runs by seed } }.
 local function make_rectangles(cell, again)
   local missing = lists.filter(cell.missing, function(run) return (run.again or false) == again end)
   local by_rate = lists.group(missing, function(run) return run.learning_rate end)
@@ -39,6 +40,7 @@ local function cut_range(count, most, breaks)
   return list
 end
 
+-- Cuts a rectangle into groups of at most `replicas` runs with consecutive seeds, and appends these groups to the list.
 local function add_groups(groups, cell, rectangle, again, replicas)
   local seeds, rates = rectangle.seeds, rectangle.rates
   local wide = math.min(#rates, replicas)
@@ -57,6 +59,7 @@ local function add_groups(groups, cell, rectangle, again, replicas)
   end
 end
 
+-- replicas: the most runs of a group.
 function M.make_groups(cells, replicas)
   local groups = {}
   for _, cell in ipairs(cells) do
@@ -88,7 +91,8 @@ local function distribute(groups, count, weight)
 end
 
 -- Makes as few tasks as fit into limits.seconds each: from limits.least, if there are enough groups, to limits.most. If
--- the seconds of a group are unknown, runs are spread over limits.most tasks. Returns the longest task's seconds, too.
+-- the seconds of a group are unknown, runs are spread over limits.most tasks. Returns the tasks and the longest task's
+-- seconds, nil if unknown.
 function M.make_tasks(groups, limits)
   local sorted, total, longest, place = {}, 0, 0, {}
   local known = not lists.find(groups, function(group) return not group.seconds end)

@@ -1,7 +1,7 @@
 -- Slurm's commands: limits of the cluster, running and waiting tasks, submitting and cancelling.
 --
--- Input and output: text and numbers; or nil and the message of the command, after its name. Only these commands know
--- the state of a job; where a run's files contradict their output, the files are trusted.
+-- Output: text and numbers; or nil and a message with the command's name and its output. Only these commands know the
+-- state of a job; where a run's files contradict their output, the files are trusted.
 
 local lists = require("base.lists")
 local shell = require("base.shell")
@@ -35,7 +35,8 @@ function M.find_largest_array()
   return text and (most or 1001) - 1, message, absent
 end
 
--- Parses the output of squeue into tasks { name, job, task (number), state, node, reason, running }.
+-- Parses the output of squeue into tasks { name (of the job), job (its number, as text), task (its number, 0 for a job
+-- that is no array), state, node, reason (why it waits), running }.
 function M.parse(text)
   local tasks = {}
   for line in text:gmatch("[^\n]+") do
@@ -72,7 +73,8 @@ local function run_sbatch(words)
   return nil, (describe_failure("sbatch", code, (out or text) .. (said or "")))
 end
 
--- Submits a script and returns its job number. after: an array; Slurm removes the job unless all its tasks succeed.
+-- Submits a script. Returns the number of its job as text, or nil and a message. after: nil, or the number of an array:
+-- the job starts after the array, and Slurm removes the job unless all tasks of the array succeed.
 function M.submit(script, after)
   local words = lists.join({ "env" }, lists.collect(OVERRULING, function(name) return { "-u", name } end))
   lists.append(words, { "sbatch", "--parsable" })

@@ -65,7 +65,8 @@ function M.is_own(record, out)
   return record.name == M.make_job_name(out, { name = record.study }, record.n)
 end
 
--- Returns the runs of tasks in the queue: { [folder of a run] = { record, task (queue.lua) } }. Sets record.tasks.
+-- Returns the runs of tasks in the queue: { [folder of a run] = { record, task (queue.lua) } }. list: from M.list;
+-- tasks: from queue.list_tasks. Sets record.tasks to the record's tasks in the queue, nil if there are none.
 function M.find_queued_runs(list, tasks)
   local live = {}
   for _, record in ipairs(list) do
@@ -103,7 +104,8 @@ function M.format_record(study, site, name)
     keyorder = ORDER }) .. "\n"
 end
 
--- Claims the folder: returns a function that releases it, or nil and a message if another sweep holds the claim.
+-- Claims the folder for submitting. Returns a function that gives the claim back; or nil and a message, for example if
+-- another sweep holds the claim.
 function M.claim(out)
   local path = M.get_folder(out) .. "/submitting"
   local made, message = inside.make_directory(out, M.get_folder(out))

@@ -1,4 +1,4 @@
--- Runs a study on a Slurm cluster: the actions submit, resubmit, status, watch and cancel.
+-- Runs a study on a Slurm cluster: the actions run and dry_run (submit.lua), resubmit, status, watch and cancel.
 --
 -- Input: the options of the verb sweep. Output: an exit code. Run folders record finished work, squeue lists running
 -- and waiting tasks; if they contradict each other, the folders are trusted.
@@ -23,6 +23,7 @@ local DONE, INPUT, ENVIRONMENT = 0, 1, 4
 
 local must, say = overview.must, overview.print
 
+-- Whether runs of this folder were submitted to Slurm.
 function M.is_used(options)
   return lfs.attributes(records.get_folder(options.out), "mode") == "directory"
 end
@@ -69,6 +70,7 @@ local function set_states(study, out, live)
   end
 end
 
+-- Warns of runs in the queue that were submitted for this study, and that its present cells do not have.
 local function report_strangers(study, live)
   local known, jobs, count = lists.to_set(lists.map(overview.list_runs(study), function(run) return run.dir end)), {}, 0
   for dir, at in pairs(live) do
@@ -83,6 +85,7 @@ local function report_strangers(study, live)
   end
 end
 
+-- Reports runs that are neither done nor in the queue. counts: from overview.count_states; own: the study's records.
 local function report_lost(options, counts, own)
   local lost = counts.left - counts.running - counts.queued - counts.waiting
   if lost > 0 then
@@ -133,7 +136,8 @@ local function resubmit(options)
   return submit.run(options)
 end
 
--- Returns the records without those whose jobs have foreign names, which are reported; and whether there are any.
+-- Returns the records whose jobs have names of this folder; and whether the queue has jobs that other records name,
+-- which are reported.
 local function drop_foreign(options, own)
   local list, any = {}, false
   for _, record in ipairs(own) do
@@ -208,7 +212,8 @@ local function make_hooks(options)
   }
 end
 
--- Sets options.hooks, by which a sweep here gets the unfinished runs of tasks. Ends if queued tasks use its folder.
+-- Sets options.hooks, by which a sweep on this machine gets the unfinished runs of tasks. Ends the command if tasks in
+-- the queue use the sweep's folder.
 function M.prepare_local_sweep(options)
   local tasks, message, absent = queue.list_tasks()
   must(ENVIRONMENT, tasks or absent, ("%swhether tasks of Slurm work in %s is not known: nothing is started\n"):format(

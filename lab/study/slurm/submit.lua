@@ -40,8 +40,9 @@ local function is_plain(path)
   return escape.make(path) ~= nil and not path:find("[\x80-\xFF]")
 end
 
--- Returns the cells with runs to submit, in `missing`, with run.again if the run's folder exists; and counts { runs (to
--- submit), queued (with tasks in the queue), running (with processes on this machine) }.
+-- Returns copies of the cells with runs to submit, which are in `missing`; and counts { runs (to submit), queued (with
+-- tasks in the queue), running (with processes on this machine) }. Sets run.again: the run's folder exists and will be
+-- replaced by the new run. live: from records.find_queued_runs.
 local function list_to_do(study, live)
   local cells, count = {}, { runs = 0, queued = 0, running = 0 }
   for _, cell in ipairs(study.cells) do
@@ -117,6 +118,8 @@ local function describe_plan(plan, site, most)
     each, long)
 end
 
+-- Returns the plan of a submission: { groups, tasks (packing.lua), longest (the longest task's seconds, or nil), items
+-- (trainers.lua), count (of runs) }. most: the largest number of tasks. `submit` adds name and folder of the array.
 local function make_plan(options, site, cells, most)
   local request = { target = site.gpus > 0 and "cpu,cuda" or "cpu",
     levels = table.concat(site.levels or { "all" }, " "), device = site.gpus > 0 and "cuda" or "cpu",
@@ -137,6 +140,7 @@ local function make_plan(options, site, cells, most)
   return plan
 end
 
+-- Prints what is to be submitted; returns whether that is anything. count: the counts of list_to_do.
 local function announce(options, study, count)
   local counts = overview.count_states(study)
   local rest = { { count.queued, "with tasks in the queue" }, { count.running, "with processes here" },
@@ -196,6 +200,7 @@ local function find_accepted(name)
   end
 end
 
+-- Reverses the preparations of an array that was not submitted.
 local function take_back(options, plan, folder)
   for _, group in ipairs(plan.groups) do
     set_aside.put_back(options.out, group.runs, "nothing was submitted")

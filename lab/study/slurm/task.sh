@@ -3,9 +3,10 @@
 #
 #     TASK new|again ID DIGEST DEFAULTS TRAINER 'RUN RUN ...' flags of the trainer
 #
-# Each group works in a folder of its own, runs/ID/DIGEST/.attempts/<job>_<task>-<n>, in which no other process writes.
-# A finished run is moved from there to runs/ID/DIGEST/RUN in one step that succeeds only once: the first finished run
-# counts. So a task may run twice, be killed at any moment, or be submitted again by hand.
+# Each group works in a folder of its own, $runs/ID/DIGEST/.attempts/<job>_<task>-<n>, in which no other process writes.
+# A finished run is moved from there to $runs/ID/DIGEST/RUN in one step that succeeds only once: the first finished run
+# counts. So a task may run twice, be killed at any moment, or be submitted again by hand. The lines above this text set
+# folder (of this array: job.sh, runs.txt, logs), runs (the folder of all runs) and trainers (the folder of trainers).
 
 set -u
 task=$SLURM_ARRAY_TASK_ID pid='' told='' failed=0
@@ -137,8 +138,8 @@ print_step() {
     done | tail -n 1
 }
 
-# Prints the progress of the run in a folder, if this trainer can continue it: the step of its last checkpoint, then the
-# number of its evaluations.
+# Prints the progress of the run in a folder, if this trainer can continue it, as one number: a million times the step
+# of the newest checkpoint, plus the number of lines of eval.jsonl.
 print_progress() { # DIR RUN
     is_inside "$1/any" && facts=$(print_checkpoint_facts "$1") || return
     step=$(print_value step "$facts")
@@ -151,9 +152,9 @@ print_progress() { # DIR RUN
     echo $((step * 1000000 + lines))
 }
 
-# Continues the attempt at a run with the most progress, which may still be running. Checkpoints are replaced and never
-# modified, so that a hard link to a checkpoint is a copy.
-continue_run() {
+# Copies a run with its files from the folder or attempt with the most progress, in which it may still be running, into
+# this attempt. Checkpoints are replaced and never modified, so that a hard link to a checkpoint is a copy.
+continue_run() { # RUN
     best='' furthest=-1
     for from in "$cell/$1" "$cell"/.attempts/*/"$id/$digest/$1" "$cell"/.attempts/*/"replaced/$1"; do
         far=$(print_progress "$from" "$1")
@@ -169,7 +170,7 @@ continue_run() {
     for file in metrics eval window; do
         ! is_file "$best/$file.jsonl" || cp "$best/$file.jsonl" "$into/.$1/" || return
     done
-    [ -d "$best" ] && move "$into/.$1" "$into/$1" || return # an incomplete move by another task may be in it
+    [ -d "$best" ] && move "$into/.$1" "$into/$1" || return # if $best is gone now, the copy may be incomplete
     taken="$taken $1:$((furthest / 1000000))"
 }
 
@@ -184,7 +185,7 @@ copy_user_files() { # RUN
 }
 
 # Moves a finished run to its own folder. mv -T renames, and fails if another run is there.
-publish() {
+publish() { # RUN
     from=$attempt/$id/$digest/$1
     is_finished "$from" || return 0
     ! is_done "$1" || return 0
