@@ -35,7 +35,7 @@ static void test_alarm_healthy_run_silent(void **state) {
     }
 }
 
-static void test_alarm_gradient_500_times_the_usual_after_100_steps_reported(void **state) {
+static void test_alarm_gradient_1000_times_the_usual_after_100_steps_reported(void **state) {
     lh_alarm alarm;
     lh_alarm_open(&alarm, &lh_toy_spec);
     assert_int_equal(take(&alarm, 99, 1, make_step(1, 0.5)), 0);
@@ -110,7 +110,7 @@ static void test_alarm_message_names_tensors_and_checkpoint(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_alarm_healthy_run_silent),
-        cmocka_unit_test(test_alarm_gradient_500_times_the_usual_after_100_steps_reported),
+        cmocka_unit_test(test_alarm_gradient_1000_times_the_usual_after_100_steps_reported),
         cmocka_unit_test(test_alarm_gradient_below_the_clipping_norm_silent),
         cmocka_unit_test(test_alarm_update_above_half_of_the_parameters_reported),
         cmocka_unit_test(test_alarm_loss_above_twice_guessing_for_200_steps_reported),

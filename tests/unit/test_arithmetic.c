@@ -51,15 +51,15 @@ static void test_worked_examples_of_the_paper(void **state) {
 
 static uint64_t join_pair(uint64_t x, uint64_t y) { return x << 32 | y; }
 
-static bool was_trained(const lh_collected *s, const uint64_t *pair, uint64_t asked) {
+static bool was_trained(const lh_collected *s, const uint64_t *pair, uint64_t wanted) {
     for (int i = 0; i < s->count && s->item[i].set == LH_SET_TRAIN; i++)
-        if (pair[i] == asked) return true;
+        if (pair[i] == wanted) return true;
     return false;
 }
 
 static void check_all(const lh_collected *s, bool product, int base, int width, int places) {
     uint64_t *pair = calloc((size_t)s->count, sizeof *pair);
-    int small = 0;
+    int checked = 0;
     for (int i = 0; i < s->count; i++) {
         const lh_kept *k = &s->item[i];
         lh_text text = lh_write_kept(s, k);
@@ -73,13 +73,13 @@ static void check_all(const lh_collected *s, bool product, int base, int width, 
         int digits = lh_count_digits(base, !product && y > x ? y : x);
         assert_int_equal(k->axes[DIGITS], digits);
         if (k->set == LH_SET_TEST && !product) assert_int_equal(lh_count_digits(base, x < y ? x : y), digits);
-        bool apart = k->axes[CARRY] != LH_NO_VALUE;
-        if (apart) assert_int_equal(k->axes[CARRY], lh_find_defined_chain(base, product, x, y, digits));
-        if (k->set != LH_SET_TEST) assert_true(apart);
+        bool has_chain = k->axes[CARRY] != LH_NO_VALUE;
+        if (has_chain) assert_int_equal(k->axes[CARRY], lh_find_defined_chain(base, product, x, y, digits));
+        if (k->set != LH_SET_TEST) assert_true(has_chain);
         if (k->set == LH_SET_TRAIN) assert_int_equal(k->axes[TRAINED], LH_NO_VALUE);
-        else if (digits < 4 && small++ < 3000) assert_int_equal(k->axes[TRAINED], was_trained(s, pair, pair[i]));
+        else if (digits < 4 && checked++ < 3000) assert_int_equal(k->axes[TRAINED], was_trained(s, pair, pair[i]));
     }
-    assert_true(small > 0);
+    assert_true(checked > 0);
     free(pair);
 }
 
@@ -118,8 +118,8 @@ static void test_sums_and_products_are_right(void **state) {
     free(s.item);
 }
 
-/* A chain of the successor is a run of trailing nines; in base 2 there is not for every chain a number of each count of
- * digits. */
+/* A chain of the successor is a run of trailing nines. In base 2 there are chains that no number with some count of
+ * digits has. */
 static void test_successor_has_chains_of_trailing_digits(void **state) {
     const int ten[] = {10, 7, 2048, 8}, two[] = {2, 12, 64, 8};
     lh_collected s = lh_make_collected(ten, 5, 5, true);
@@ -196,7 +196,8 @@ static void test_pairs_stay_within_their_part(void **state) {
     free(s.item);
 }
 
-/* As in the released code: all numbers of up to three digits; a sixth of all numbers for each of 4 to 6 digits. */
+/* As in the released code: for one, two and three digits, the numbers 0 to 9, 0 to 90 and 0 to 900; a sixth of the list
+ * for each of 4 to 6 digits. */
 static void test_stratified_operands_have_all_counts_of_digits(void **state) {
     enum { NUMBERS = 6000, SHARE = 1000 };
     const int options[] = {10, 8, 0, 1, NUMBERS, 8}, times[] = {10, 8, 1, 0, 1, NUMBERS, 8};
@@ -214,7 +215,7 @@ static void test_stratified_operands_have_all_counts_of_digits(void **state) {
         }
         for (int n = 0; n <= 900; n++) assert_in_range(seen[n], 1 + (n <= 90) + (n <= 9), 9);
         for (int digits = 4; digits <= 6; digits++) assert_in_range(count_by_digits[digits], SHARE - 20, NUMBERS);
-        assert_in_range(count_by_digits[6], SHARE + 1700, SHARE + 1900); /* nine tenths of the remaining 1995 */
+        assert_in_range(count_by_digits[6], SHARE + 1700, SHARE + 1900); /* nine tenths of the remaining 1998 */
     }
     free(s.item);
     s = lh_make_collected(times, 1, 1, false);

@@ -111,10 +111,10 @@ static void test_frames_have_chains_of_their_own(void **state) {
     }
     for (int f = 0; f < FRAMES; f++)
         for (int digits = 1; digits <= MOST; digits++) {
-            bool there = digits == OWN || (f == 2 && digits > OWN);
-            assert_int_equal(uniform[f][digits], there ? 10000 : 0);
+            bool is_expected = digits == OWN || (f == 2 && digits > OWN);
+            assert_int_equal(uniform[f][digits], is_expected ? 10000 : 0);
             for (int chain = 0; chain <= MOST; chain++)
-                assert_int_equal(cell[f][digits][chain], there && chain <= digits ? 500 : 0);
+                assert_int_equal(cell[f][digits][chain], is_expected && chain <= digits ? 500 : 0);
         }
     assert_int_equal(s.c.exclusive_axes[LH_SET_TEST], 1u << CARRY | 1u << FRAME);
     free(s.item);

@@ -118,8 +118,8 @@ static void test_groups_have_carries_in_frames(void **state) {
     lh_corpus_close(&c);
 }
 
-/* Examples in frames have shapes of their own, whose numbers follow those of the training split, so the order of the
- * split does not change. */
+/* Examples in narrower frames have shapes of their own, whose numbers are lower than that of the training split. The
+ * order of the split does not depend on its shape's number, so it does not change. */
 static void test_frames_do_not_change_the_order_of_the_split(void **state) {
     const int options[] = {10, 9, 64, 8};
     const lh_by by = {2, {{DIGITS, false, {NULL, 0, 1, 2, 1}}, {FRAME, false, {NULL, 0, 4, 6, 1}}}};

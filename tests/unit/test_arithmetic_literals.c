@@ -5,7 +5,7 @@
 #include "lh_arithmetic.h"
 #include "lh_test.h"
 
-enum { TASKS = LH_NO_VALUE };
+enum { TASKS = LH_NO_VALUE }; /* a value of lh_literal.frame: the task's own frame */
 lh_task_solve lh_solve_successor, lh_solve_addition, lh_solve_multiplication, lh_solve_parity;
 
 static lh_status solve(lh_task_solve *task, const int *options, const char *text, int frame, lh_text *out,

@@ -150,23 +150,24 @@ enum { MOST_PLACES = 2 * ROTATED_KEYS + 3, PLACE_ROWS = 3 * ROTATED_KEYS, ANY_HE
 
 /* Checks the products of queries with the rows of differences, and the gradients of these sums, pair by pair. */
 INLINE void check_rotated(const int D, const int C, int places) {
-    int of_query[LANES], of_key[MOST_PLACES];
+    int query_position[LANES], key_position[MOST_PLACES];
     real *weight = make_random_reals(1, C * C, C * C), *weights = make_random_reals(2, 0, C * C + LANES);
     real *queries = make_random_reals(3, D * LANES, D * LANES),
          *factors = make_random_reals(4, places * LANES, places * LANES);
     real *rows = make_reals(PLACE_ROWS * C), *sinusoids = make_reals(C * LANES), *rotated = make_reals(C * LANES);
     real *products = make_reals(PLACE_ROWS * LANES), *back = make_reals(LANES * D + LANES);
-    for (int i = 0; i < LANES; i++) of_query[i] = 3 * i + i % 2;
-    for (int j = 0; j < places; j++) of_key[j] = 5 * j + j % 3;
+    for (int i = 0; i < LANES; i++) query_position[i] = 3 * i + i % 2;
+    for (int j = 0; j < places; j++) key_position[j] = 5 * j + j % 3;
     for (int c = 0; c < C; c++) {
-        for (int i = 0; i < LANES; i++) sinusoids[c * LANES + i] = (real)compute_sinusoid(C, of_query[i], c);
-        for (int j = 0; j < PLACE_ROWS; j++) rows[j * C + c] = j < places ? (real)compute_sinusoid(C, of_key[j], c) : 0;
+        for (int i = 0; i < LANES; i++) sinusoids[c * LANES + i] = (real)compute_sinusoid(C, query_position[i], c);
+        for (int j = 0; j < PLACE_ROWS; j++)
+            rows[j * C + c] = j < places ? (real)compute_sinusoid(C, key_position[j], c) : 0;
     }
     vector query[64];
     for (int d = 0; d < D; d++) query[d] = load(queries + d * LANES);
     pack_heads(D, C, weight, weights);
-    const real *of_head = weights + ANY_HEAD * C * D;
-    rotate_queries(D, C, query, of_head, sinusoids, LANES, rotated);
+    const real *head_weights = weights + ANY_HEAD * C * D;
+    rotate_queries(D, C, query, head_weights, sinusoids, LANES, rotated);
     dot_rotated(C, places, rotated, rows, products);
     rotated_grad(C, LANES, places, factors, rows, rotated);
     for (int i = 0; i < LANES; i++) {
@@ -174,18 +175,19 @@ INLINE void check_rotated(const int D, const int C, int places) {
         for (int c = 0; c < C; c++) row[c] = sinusoids[c * LANES + i];
         rotate_back(C, row, rotated + i * C);
     }
-    through_weight(D, C, LANES, rotated, of_head, back);
+    through_weight(D, C, LANES, rotated, head_weights, back);
     for (int i = 0; i < LANES; i++) {
         double actual[64], dquery[64] = {0};
         for (int j = 0; j < places; j++) {
-            double product = 0, had = products[j * LANES + i];
+            double product = 0, actual_product = products[j * LANES + i];
             for (int c = 0; c < C; c++)
                 for (int d = 0; d < D; d++) {
-                    double entry = weight[c * C + ANY_HEAD * D + d] * compute_sinusoid(C, of_key[j] - of_query[i], c);
+                    double entry =
+                        weight[c * C + ANY_HEAD * D + d] * compute_sinusoid(C, key_position[j] - query_position[i], c);
                     product += (double)queries[d * LANES + i] * entry;
                     dquery[d] += (double)factors[j * LANES + i] * entry;
                 }
-            lh_assert_close(&had, &product, 1, 0, 8 * D * sum_tolerance(C));
+            lh_assert_close(&actual_product, &product, 1, 0, 8 * D * sum_tolerance(C));
         }
         for (int d = 0; d < D; d++) actual[d] = back[i * D + d];
         lh_assert_close(actual, dquery, D, 0, 8 * places * sum_tolerance(C));
@@ -194,7 +196,7 @@ INLINE void check_rotated(const int D, const int C, int places) {
 }
 
 static void test_rotated_queries_have_products_of_differences(void **state) {
-    for (int places = 2 * ROTATED_KEYS; places <= MOST_PLACES; places += 3) { /* eight keys at a time, and seven */
+    for (int places = 2 * ROTATED_KEYS; places <= MOST_PLACES; places += 3) { /* 16: eight keys at a time; 19: seven */
         check_rotated(2, 16, places);
         check_rotated(4, 16, places);
         check_rotated(8, 64, places);
@@ -227,7 +229,7 @@ static void test_dropout_keep_at_any_element_matches_reference(void **state) {
     const keep_source from = {reference.key, reference.step, 21, reference.site};
     enum { MOST = 150 };
     int8_t buffer[MOST + KEEP_SLACK];
-    const size_t far = (size_t)1 << 34; /* the number of its block has 31 bits */
+    const size_t far = (size_t)1 << 34; /* its block has the number 2^31 */
     for (int first = 0; first < 20; first++) {
         for (int count = 1; count <= MOST; count += 37) {
             const int8_t *keep = dropout_keep_at(&from, (size_t)first, count, (uint16_t)lround(65536 * 0.4), buffer);

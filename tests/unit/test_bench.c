@@ -127,7 +127,7 @@ static void test_bench_skipped_work_is_not_executed(void **state) {
     assert_true(fewer.flops_per_second == (nominal - skipped) * fewer.steps_per_second);
 }
 
-static atomic_int in_first_shard; /* number of replicas */
+static atomic_int in_first_shard; /* number of replicas that are in the first shard of a step */
 static atomic_bool have_met;
 
 /* Once, the first shard of a step waits until another replica is in its first shard, for at most a minute. */

@@ -9,10 +9,10 @@ enum { DRAWS = 20000 };
 
 /* All pairs of numbers with these digits and this chain are drawn equally often, and no others. */
 static void check_uniform(int base, bool product, int digits, int chain) {
-    uint64_t high = 1, y_last, b = (uint64_t)base;
+    uint64_t high = 1, y_end, b = (uint64_t)base;
     for (int i = 0; i < digits; i++) high *= b;
-    y_last = product ? b : high;
-    int *seen = calloc((size_t)(high * y_last), sizeof *seen), pairs = 0;
+    y_end = product ? b : high;
+    int *seen = calloc((size_t)(high * y_end), sizeof *seen), pairs = 0;
     lh_chains *c;
     lh_error error;
     lh_rng rng = lh_rng_at(lh_key_of_seed(9), (uint32_t)digits, (uint32_t)chain, 0);
@@ -25,16 +25,16 @@ static void check_uniform(int base, bool product, int digits, int chain) {
         assert_int_equal(lh_find_longest_chain(base, product, digits, x, y), chain);
         for (int d = digits - 1; d >= 0; d--) first = first * b + x[d];
         for (int d = product ? 0 : digits - 1; d >= 0; d--) second = second * b + y[d];
-        seen[first * y_last + second]++;
+        seen[first * y_end + second]++;
     }
     for (uint64_t x = high / b; x < high; x++)
-        for (uint64_t y = product ? 0 : high / b; y < y_last; y++)
+        for (uint64_t y = product ? 0 : high / b; y < y_end; y++)
             pairs += lh_find_defined_chain(base, product, x, y, digits) == chain;
     for (uint64_t x = 0; x < high; x++)
-        for (uint64_t y = 0; y < y_last; y++) {
+        for (uint64_t y = 0; y < y_end; y++) {
             bool is_possible = x >= high / b && (product || y >= high / b) &&
                                lh_find_defined_chain(base, product, x, y, digits) == chain;
-            double expected = is_possible ? (double)DRAWS / pairs : 0, difference = seen[x * y_last + y] - expected;
+            double expected = is_possible ? (double)DRAWS / pairs : 0, difference = seen[x * y_end + y] - expected;
             assert_true(difference * difference <= 36 * expected); /* within six standard deviations */
         }
     lh_chains_close(c);

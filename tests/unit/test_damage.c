@@ -121,7 +121,7 @@ static void test_resume_any_header_bit_flipped_refused(void **state) {
     free_place(&p);
 }
 
-/* Checks that a reader of parameters accepts the file, or refuses it and changes no value. */
+/* Checks that a reader of parameters refuses the file, names it, and changes no value. */
 static void check_parameters_refused(const place *p, toy_state *actual) {
     lh_error error = {""};
     int64_t step;

@@ -149,7 +149,7 @@ static void test_defaults_with_any_flipped_bit_are_refused(void **state) {
     assert_refused(&spec, "a 0 at the end of the text");
 }
 
-/* Valid digests of defaults that no generator of this version writes. */
+/* Texts with valid digests that no generator of this version writes. */
 static void test_unknown_defaults_are_refused(void **state) {
     static const char *const wrong[] = {
         "train.stops 3",         "train.steps",           "train.steps ",        "train.steps -3",
@@ -174,7 +174,7 @@ static void test_unknown_defaults_are_refused(void **state) {
     assert_refused(&spec, "expected: longhand defaults 1 1023 ");
 }
 
-/* The program that starts a trainer passes it the digest of the defaults that it was built with. */
+/* The program that starts a trainer passes it the digest of the defaults with which the trainer was built. */
 static void test_defaults_other_than_the_requested_are_stale(void **state) {
     char buffer[CAPACITY], digest[LH_SHA256_TEXT];
     lh_defaults d;

@@ -227,7 +227,7 @@ static void check_draws_for_a_device(bool given) {
     const lh_shape shape = {SEQUENCES, {SOURCES, TARGETS}, TARGETS};
     const lh_draw draw = lh_trainer_make_draw(LH_MODE_TRAIN);
     static batch_data data;
-    int out[SEQUENCES * (SOURCES + TARGETS) + TARGETS], *at = out;
+    int out[SEQUENCES * (SOURCES + TARGETS) + TARGETS], *next = out;
     int32_t scratch[RANGE + 1], expected[LONGEST];
     make_batch(&data, LH_MODE_TRAIN, given, SOURCES, TARGETS);
     const int32_t *const none[STREAMS] = {NULL}, *const positions[] = {data.positions[SOURCE], data.positions[TARGET]},
@@ -236,14 +236,14 @@ static void check_draws_for_a_device(bool given) {
     assert_true(cuda->draw_scratch >= RANGE);
     cuda->draw(&draw, &shape, given ? positions : none, given ? distances : none, scratch, out);
     for (int stream = 0; stream < STREAMS; stream++)
-        for (int s = 0; s < SEQUENCES; s++, at += shape.length[stream]) {
+        for (int s = 0; s < SEQUENCES; s++, next += shape.length[stream]) {
             lh_draw_sequence(&draw, (uint32_t)stream, (uint32_t)s, 1, RANGE, shape.length[stream], false, expected,
                              scratch);
-            assert_memory_equal(at, given ? positions[stream] : expected,
+            assert_memory_equal(next, given ? positions[stream] : expected,
                                 (size_t)shape.length[stream] * sizeof *expected);
         }
     lh_draw_distances(&draw, DECODER_SITE, RANGE + 1, TARGETS, expected, scratch);
-    assert_memory_equal(at, given ? distances[TARGET] : expected, TARGETS * sizeof *expected);
+    assert_memory_equal(next, given ? distances[TARGET] : expected, TARGETS * sizeof *expected);
 }
 
 static void test_draws_for_a_device_are_those_of_the_streams(void **state) {

@@ -20,7 +20,7 @@ enum { SEQUENCES = LH_PARITY_SEQUENCES, FIRST_EXAMPLE = 1000, RANGE = 64 };
 static const lh_parity_case LABELS = {"rand_learned", &longhand_spec_parity_float64_labels};
 static const lh_parity_case SIDES = {"rand_relative", &longhand_spec_parity_float64_sides};
 
-/* The widest program that runs here is compiled for this machine. */
+/* The program of the lowest instruction-set level. */
 static const lh_cpu_program *get_program(const lh_spec *spec) { return spec->cpu[0]; }
 
 /* Runs a batch with given positions, NULL: sampled ones, in blocks of at most `most` sequences; compares with the
@@ -126,7 +126,8 @@ static void test_draws_of_sequences_give_a_device_the_same_positions(void **stat
     assert_memory_equal(alone, out + (SEQUENCES - 1) * TOKENS, sizeof alone);
 }
 
-/* Compares single passes of an evaluation: the same positions and masks, on any number of threads. */
+/* Checks that an evaluation has the losses of predict for each example, so the same positions and masks, and that its
+ * sums are *expected, which the first call stores. first: number of the first example. */
 static void check_engine(int threads, int first, lh_sums *expected) {
     enum { N = 9, EXAMPLES = 7, CLASSES = 5 };
     const lh_spec *spec = LABELS.spec;

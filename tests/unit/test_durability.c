@@ -43,9 +43,9 @@ static void expect(bool good, const char *path, const char *what) {
 }
 
 static int count_logs(const char *folder) {
-    int there = 0;
-    for (int i = 0; i < LOGS; i++) there += lh_test_exists(lh_test_path(folder, logs[i])) != 0;
-    return there;
+    int found = 0;
+    for (int i = 0; i < LOGS; i++) found += lh_test_exists(lh_test_path(folder, logs[i])) != 0;
+    return found;
 }
 
 /* Replaces the system's function: also records the file. */

@@ -1,8 +1,8 @@
-/* Generated encoder-decoders (tests/specs/parity_float64_{encoder_decoder,identity_encoder,masks,lines}.lua)
+/* Generated encoder-decoders (tests/specs/parity_float64_{encoder_decoder,identity_encoder,masks,lines,corner}.lua)
  * compared with kernels/ref: values and gradients of every parameter, sources and targets of different lengths, in
- * blocks of several sizes. The same encoder-decoders, with random positions for either stream, are also compared with
- * stored vectors of independent implementations, and so are the results of kernels/ref for
- * tests/specs/networks/abc_*.lua. */
+ * blocks of several sizes. The first four and tests/specs/parity_float64_drawn_layers.lua, with random positions for
+ * either stream, are also compared with stored vectors of independent implementations, and so are the results of
+ * kernels/ref for tests/specs/networks/abc_*.lua. */
 #include "support/lh_test.h"
 
 #include <stdio.h>
@@ -67,7 +67,8 @@ static const lh_spec *find_spec(const char *name) {
     return NULL;
 }
 
-/* A function from a batch to logits and, by the stream of its keys, to the attention of the decoder's last layer. */
+/* A pass over a stored batch, by a program or by kernels/ref. Results: the logits and, by the stream of the keys, the
+ * attention of the decoder's last layer. */
 typedef struct pass {
     lh_ref_model *model;
     const lh_spec *spec;
@@ -113,8 +114,8 @@ static double run_program(pass *p, const lh_ref_batch *batch) {
     lh_trainer_run(&t, batch, all, 2, p->logits);
     lh_trace *to = lh_parity_reserve((size_t)p->spec->site_count * sizeof *to);
     for (int site = 0; site < p->spec->site_count; site++) {
-        const lh_trace_site *at = &p->spec->sites[site];
-        if (at->heads > 0 && at->query == 1) to[site].attention = p->attention[at->key];
+        const lh_trace_site *traced_site = &p->spec->sites[site];
+        if (traced_site->heads > 0 && traced_site->query == 1) to[site].attention = p->attention[traced_site->key];
     }
     lh_cpu_block block = {
         .sequences = batch->sequences, .tokens = {batch->token, batch->target}, .labels = batch->label, .mask = all};

@@ -285,7 +285,7 @@ enum { SHARERS = 5 };
 static const void *workspaces[8];
 static int workspace_count, spoilt; /* number of workspaces, and of blocks whose workspace contained NaN */
 
-enum { BEHIND = 4096 }; /* an offset that begin_shard does not reach in a workspace */
+enum { BEHIND = 4096 }; /* an offset in a workspace, in bytes, beyond what toy_float uses */
 
 static size_t get_roomy_workspace_bytes(const lh_shape *longest, lh_mode mode) {
     assert_true(toy_float.workspace_bytes(longest, mode) <= BEHIND);
@@ -360,7 +360,7 @@ static void test_engines_share_working_memory(void **state) {
 static uint64_t seen[64];
 static int seen_count;
 
-/* Stores the number of every new sequence. */
+/* Stores, for every new sequence, the number whose octal digits are its tokens. */
 static void record_train_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
                                lh_sums *sums) {
     for (int s = 0; s < block->sequences; s++) {

@@ -180,7 +180,7 @@ static void test_replace_file_killed_any_time_whole(void **state) {
         assert_int_equal(lh_disk_run_killed(*state, 3000 + 731 * i, replace_for_ever, data), 0);
         char *now = lh_test_read(lh_test_path(*state, "out"), &bytes);
         assert_int_equal(bytes, BIG);
-        for (int at = 1; at < BIG; at++) assert_int_equal(now[at], now[0]);
+        for (int byte = 1; byte < BIG; byte++) assert_int_equal(now[byte], now[0]);
         free(now);
     }
     free(data);
@@ -316,7 +316,7 @@ static void check_truncation(const char *directory, const char *before, const ch
     check_content(path, after);
     assert_int_equal(cut.torn_lines, expected_torn);
     int lines = 0;
-    for (const char *at = after; *at; at++) lines += *at == '\n';
+    for (const char *character = after; *character; character++) lines += *character == '\n';
     assert_true(cut.exists && cut.kept_lines == lines);
 }
 

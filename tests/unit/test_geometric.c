@@ -116,7 +116,8 @@ static void test_attend_grad_matches_differences(void **state) {
         for (int which = 0; which < 4; which++) check_gradients(tokens[i], which & 1, which & 2, -0.4);
 }
 
-/* Sums of weights near 1e-12: a sum above it is divided to 1, a sum below it has the constant divisor. */
+/* Sums of weights near 1e-12: weights with a larger sum are divided by it, so their sum becomes 1; weights with a
+ * smaller sum are divided by the constant. */
 static void test_attend_below_the_least_divisor_keeps_the_rest_small(void **state) {
     double q[MOST * C], k[MOST * C], v[MOST * C], out[MOST * C], weights[H * MOST * MOST], content_bias[C] = {0};
     double *filled[] = {q, k, v}, logits[H * MOST * MOST];

@@ -64,15 +64,15 @@ static void check(const lh_spec *spec, uint64_t seed, int64_t element, double am
     program = *altered.right;
     program.squared_norm = compute_altered_norm;
     if (altered.kinks != NULL) program.train_block = train_altered_block;
-    lh_spec with = *spec;
-    with.cpu = list;
+    lh_spec altered_spec = *spec;
+    altered_spec.cpu = list;
     altered.chunks = spec->parameter_storage / LH_CHUNK;
     altered.calls = 0;
     altered.placed = false;
     altered.element = element;
     altered.amount = amount;
     memset(results, 0, (size_t)spec->tensor_count * sizeof *results);
-    lh_assert_ok(lh_target_open(&target, &with, "cpu", &error), &error);
+    lh_assert_ok(lh_target_open(&target, &altered_spec, "cpu", &error), &error);
     lh_assert_ok(lh_gradcheck(&target, LENGTH, seed, results, &error), &error);
     lh_target_close(&target);
 }
@@ -93,7 +93,8 @@ static void assert_wrong(const lh_spec *spec, const lh_gradcheck_result *results
     }
 }
 
-/* The index of a tensor's element in the vector; also PLANTED times its largest element in the first gradient. */
+/* Returns the index of a tensor's element in the vector of parameters. *amount: PLANTED times the largest absolute
+ * value of the tensor's elements in the first gradient. */
 static int64_t find_element(const lh_tensor *tensor, int64_t element, double *amount) {
     int64_t rows = tensor->rank == 1 ? 1 : tensor->shape[0], columns = tensor->shape[tensor->rank - 1];
     *amount = 0;
@@ -146,7 +147,7 @@ static void test_gradcheck_one_element_of_a_model_found(void **state) {
 }
 
 /* Kinks on either side, on both sides, and nearer than any step. Two kinks at the same distance would cancel in a
- * two-sided difference. The gradient is large at the last kink, which is farther than any step. */
+ * two-sided difference. The last kink is farther than any step: it only makes the gradient large. */
 static void test_gradcheck_passes_near_kinks(void **state) {
     static const double kinks[][4] = {{1e-7, -1}, {-1e-7, -1}, {1e-7, -3e-7, -1}, {1e-9, -1e-7, -1}, {4e-6, -3e-6, -1}};
     lh_spec spec = lh_toy_make_spec(toy_double_list);

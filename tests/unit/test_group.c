@@ -210,7 +210,7 @@ static void test_replicas_existing_run_leaves_all_untouched(void **state) {
     assert_true(lh_test_exists(lh_test_path(*state, PLAN "lr0.01-seed3/checkpoint.safetensors")));
 }
 
-/* The loss of seed 1 is NaN from step 14 on. */
+/* The loss of seed 1 is NaN at step 14. */
 static void train_block_with_nan_for_one_seed(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace,
                                               void *gradient, lh_sums *sums) {
     lh_key one = lh_key_of_seed(1);
@@ -259,9 +259,9 @@ static void test_replicas_sigterm_each_resumes(void **state) {
     free(facts);
     char command[160];
     const char *const outs[] = {"cut", "whole"};
-    char *lines = read_text(state, "cut/" PLAN "lr0.01-seed3/metrics.jsonl"), *at = lines;
-    for (char *next = lines; (next = strstr(next, "{\"step\":")); next++) at = next;
-    long long steps = atoll(at + strlen("{\"step\":")) + 100;
+    char *lines = read_text(state, "cut/" PLAN "lr0.01-seed3/metrics.jsonl"), *last_line = lines;
+    for (char *next = lines; (next = strstr(next, "{\"step\":")); next++) last_line = next;
+    long long steps = atoll(last_line + strlen("{\"step\":")) + 100;
     free(lines);
     for (int i = 0; i < 2; i++) {
         snprintf(command, sizeof command, "train --out %s --seed 3 --steps %lld --threads 1 --resume", outs[i], steps);
