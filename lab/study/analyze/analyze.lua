@@ -1,12 +1,13 @@
 -- The verb `analyze`: numbers, tables and pictures from traces or evaluations of trained runs.
 --
--- Input: { project, what, runs, out, seed, say } and the options of the analysis: see cli.lua; say prints a line. runs
--- is a folder of runs, or, for analyses of traces, a list of runs. These analyses also take { lengths, trainer, spec,
--- provide }: provide builds a spec and returns its folder. Output: an exit code and a message; files in `out`.
+-- Input: the options { project, what (the analysis), runs, out, seed, say, provide } and those of the analysis, from
+-- the command line (lab/cli/analyses.lua) and lab/verbs.lua. runs is a folder of runs, or, for analyses of traces, a
+-- list of the folders or checkpoints of runs. Output: an exit code and a message; files in the folder `out`.
 --
--- An analysis is a module with run(opened, options): opened is a list of sources (source.lua) or a study; its options
--- also have `folder`, for temporary files, and `study`. The result is a list of files with `picture`, a picture of
--- panels (panels.lua) without its name, or a script; and, of a study, `tables`, tables (sheets.lua) and texts to show.
+-- An analysis is a module with run(opened, options). opened: a list of sources (source.lua), or a study with its cells
+-- read (cells.lua). options also have `folder`, for temporary files, and, if a study is opened, `study`. The result is
+-- a list of files { path, text }, with the fields picture: a picture of panels (panels.lua) without name, or a script
+-- of gnuplot; and tables, for studies: a list of models of tables (sheets.lua) and of texts, which are shown.
 
 local study_analyses = require("lab.study.report.page.study_analyses")
 local draw = require("lab.study.report.figures.draw")
@@ -30,7 +31,8 @@ local analyses = {
   similarity = require("lab.study.analyze.analyze_similarity"), tables = require("lab.study.analyze.analyze_tables"),
 }
 
--- Opens the runs or the study. Returns them, and the usual parent and name of the output folder.
+-- Opens the runs or the study. Returns them, and the default parent and name of the output folder. For a study, sets
+-- options.study and options.damage, a message on damaged runs or nil.
 local function open(options)
   if type(options.runs) == "string" then
     local study = must(1, open_study.open(options, ""))

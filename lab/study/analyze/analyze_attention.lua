@@ -1,8 +1,9 @@
 -- Attention maps of a layer, as the maximum over its heads (figure 6 of Ruoss et al. 2023; docs/analyses.md).
 --
--- Input: runs as analyze.lua opens them, and lengths, sequence, crop. Output: the files attention.csv (a weight per
--- line), attention.safetensors (the matrices of the picture); the picture. A matrix is the element-wise maximum of the
--- heads of one attention, query by key, of one sequence; attentions are in the order of the trace.
+-- Input: sources (source.lua), and lengths, sequence (number of the sequence, from 1), crop (the most queries and keys,
+-- or nil), say. Output: the files attention.csv (a weight per line), attention.safetensors (the matrices of the
+-- picture); the picture. A matrix is the element-wise maximum over the heads of one attention, query by key, of one
+-- sequence; attentions are in the order of the trace. Layers are numbered from 0 in files, from 1 in the picture.
 
 local heat = require("lab.study.analyze.pictures.heat")
 local lists = require("base.lists")
@@ -26,7 +27,8 @@ local function analyze(source, length, options)
   end)
 end
 
--- Adds a matrix to the lines of attention.csv and to the matrices of the file. run, number: those of run and layer.
+-- Adds a matrix, `layer`, to the lines of attention.csv and to the matrices of attention.safetensors. run: the run's
+-- number, from 1; number: the layer's, from 0.
 local function add(lines, matrices, run, source, length, layer, number)
   lists.append(lines, lists.map(layer.values, function(value, i)
     return { run = source.label, length = length, layer = number, query = (i - 1) // layer.columns,

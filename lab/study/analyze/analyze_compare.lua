@@ -1,7 +1,8 @@
 -- Statistical tests over seeds between the cells of a study, or of any runs (docs/analyses.md).
 --
--- Input: a study with its cells read, and { axis, reference, split, margin, above, resamples, seed }. Output: as in
--- analyze.lua, with the files compare.csv (a pair per line), groups.csv, seeds.csv, compare.tex.
+-- Input: a study with its cells read, and { axis, reference, split, margin, above, resamples, seed }, the options of
+-- lab/cli/analyses.lua. Output: as in analyze.lua, with the files compare.csv (a pair per line), groups.csv, seeds.csv,
+-- compare.tex.
 
 local captions = require("lab.study.report.tables.captions")
 local exact = require("lab.study.analyze.mathematics.exact")
@@ -26,7 +27,8 @@ local number = sheets.format_number
 local MOST_NAMED = 12 -- cells in a message
 local APART = 0.05 -- least gap between two clumps of seeds, as a share of the metric's full scale
 
--- Whether the seeds that generalise and the others form two clumps, with a gap wider than each. passed: by seed.
+-- Whether the seeds that generalise and the others form two clumps, with a gap wider than each clump and at least
+-- APART. passed: for each run, whether it generalises, or nil.
 local function is_clumped(group, passed)
   local function find_range(is_good)
     return scales.find_range({ lists.map(group.scores, function(score, i)
@@ -40,7 +42,7 @@ local function is_clumped(group, passed)
     and gap >= APART * metrics.of[group.metric].factor
 end
 
--- Adds to a group the numbers of its seeds that can and do generalise, with the interval of their share.
+-- Adds to a group the fields judged, generalise, share_low, share_high and clumped (M.compare).
 local function count_generalising(group, split)
   local passed, count = {}, 0
   group.judged = 0
@@ -54,8 +56,8 @@ local function count_generalising(group, split)
   end
 end
 
--- Adds statistics of each group. Resampled means are stored by group: groups are resampled independently, so that the
--- differences of these means are the resampled differences of a pair.
+-- Adds the statistics of M.compare to each group, and `means`, resampled means. Groups are resampled independently, so
+-- that the differences between the means of two groups are the resampled differences of the pair.
 local function describe(groups, metric, criterion, options)
   local drawing = inference.make_random(options.seed)
   for _, group in ipairs(groups) do
@@ -148,18 +150,28 @@ local function stop_without_pairs(groups, split)
     .. "two cells, trained to the end"):format(split, more > 0 and ("%s; and %d more"):format(found, more) or found))
 end
 
--- Returns { axis, metric, criterion, sets, groups, pairs, grid, answers, notes }. groups: those of all sets; grid
--- describes the conditions of most scores (runs.lua), answers the decoding (captions.lua).
---   sets and groups are those of cell_groups.lua. Each group also has mean, sd, error (of the mean); low, high: the
--- bootstrap's interval of the mean; judged: the number of seeds that have a score of the criterion (metrics.lua);
--- generalise: how many do; share_low, share_high: the exact interval of their share; clumped: in two clumps.
---   A pair has a, b (groups of a set); test: that of a - b (inference.test_welch); method: the deciding test, "Welch"
--- or "permutation"; raw, p: its p before and after Holm's correction; these are nil if all seeds of both groups have
--- one score; low, high: the bootstrap's interval of a - b; least: the least p of a permutation test with these numbers
--- of seeds; lowest, reachable: the least p of the deciding test, 0 for Welch's, before and after correction;
--- permutation, splits: p and number of splits of the permutation test; fisher, fisher_p: Fisher's p before and after
--- correction; p_equivalence, equivalence: with a margin, the p of equivalence before and after correction; margin;
--- verdict. A correction is over all pairs. Groups without two scores are in no pair.
+-- Returns { axis, metric, criterion, sets, groups (of all sets), pairs, grid, answers, notes }. grid describes the
+-- conditions of most scores (runs.lua), answers the decoding (captions.lua). Each group of cell_groups.lua also has
+--   metric, criterion       of the result
+--   mean, sd, error         of the scores; error: the standard error of the mean
+--   low, high               the bootstrap's interval of the mean; like error, nil without two scores
+--   judged, generalise      the number of seeds with a score of the criterion's metric, and how many of them generalise
+--   share_low, share_high   the exact interval of the share that generalises
+--   clumped                 whether seeds form two clumps (is_clumped)
+-- A pair, of two groups of a set with two scores each:
+--   a, b                    the groups
+--   test                    Welch's test of a - b (inference.test_welch)
+--   low, high               the bootstrap's interval of a - b
+--   permutation, splits     p and number of splits of the permutation test
+--   least                   the least possible p of a permutation test with these numbers of seeds
+--   fisher, fisher_p        Fisher's p before and after Holm's correction over all pairs
+--   method                  the deciding test, "Welch" or "permutation"; with raw, p, lowest and reachable nil if all
+--                           seeds of both groups have one score
+--   raw, p                  p of the deciding test before and after correction
+--   lowest, reachable       the least possible p of the deciding test, 0 for Welch's, before and after correction
+--   margin                  options.margin
+--   p_equivalence, equivalence   with a margin, p of the test of equivalence before and after correction
+--   verdict                 from choose_verdict
 function M.compare(study, options)
   local axis = cell_groups.choose_axis(study, options.axis)
   local sets = cell_groups.list_sets(study, axis, options.split)
@@ -250,7 +262,7 @@ local function tabulate_pairs(result, options)
     end) })
 end
 
--- Returns notes on pairs whose numbers of seeds are too small for any finding, with their least p.
+-- Returns notes on pairs with too few seeds for any finding, with the least possible p.
 local function note_too_few_seeds(result)
   local correction = #result.pairs > 1 and (", before it is corrected for %d pairs"):format(#result.pairs) or ""
   return lists.drop_repeats(lists.map(result.pairs, function(pair)

@@ -1,8 +1,9 @@
 -- Attention weights of every head while a model answers an input, and the bias on scores (as in Duan and Shi 2024).
 --
--- Input: runs as analyze.lua opens them, and texts, frame, layers (layer indices; nil: all), spec (the runs' spec; nil:
--- the spec in run.json). Output: the files decoding.csv (a line for each symbol of an answer), trace-N.safetensors (the
--- trainer's trace, numbered through the texts of each run in turn); the picture.
+-- Input: sources (source.lua), and text (a list of inputs), frame (places of a number, or nil), layers (indices from 0;
+-- nil: all), spec (the runs' spec; nil: the spec in run.json), project, say. Output: the files decoding.csv (a line for
+-- each symbol of an answer), trace-N.safetensors (the trainer's trace; N counts the texts of the first run, then those
+-- of the second, and so on); the picture.
 
 local heat = require("lab.study.analyze.pictures.heat")
 local input = require("base.input")
@@ -19,13 +20,14 @@ local M = {}
 local CELL, LEAST, MOST = 9, 150, 640 -- pixels: a cell; least and most of a panel
 local NONE = { text = "" } -- for a token without a symbol
 
--- Returns the symbols of a list of tokens; false for a missing token (-1).
+-- Returns the symbols of a list of tokens, false for a missing token (-1). names: the symbols by number.
 local function name_symbols(tokens, names)
   return lists.map(tokens, function(token) return names[token + 1] or false end)
 end
 
--- Returns an answer: a list of symbols { text, wrong, right } with the fields known (whether the targets are known) and
--- wrong (how many of `count` symbols are wrong or missing). targets: nil if unknown.
+-- Returns an answer: a list of symbols { text, wrong, right (the right text, nil if unknown) } with the fields known
+-- (whether the targets are known), count (of tokens that the model had to write) and wrong (how many of these are wrong
+-- or missing). targets: the right tokens, nil if unknown.
 local function make_answer(answers, targets, names)
   local made, wanted = name_symbols(answers, names), targets and name_symbols(targets, names) or {}
   local answer = { known = targets ~= nil, wrong = 0, count = #made }
@@ -39,8 +41,9 @@ local function make_answer(answers, targets, names)
   return answer
 end
 
--- Returns a stream { reads, writes }: the symbols that it reads and that its queries write, up to the answer's end.
--- first: the token, from 1 on, whose query writes the answer's first symbol, or nil; forced: it reads the answer.
+-- Returns a stream { reads, writes, tokens }: the symbols that are read and those that its queries write, up to the
+-- answer's end; the number of its tokens. first: the token, from 1 on, whose query writes the answer's first symbol, or
+-- nil; forced: whether the stream reads the symbols of the answer.
 local function make_stream(tokens, names, first, answer, forced)
   local reads, writes = {}, {}
   for i, text in ipairs(name_symbols(tokens, names)) do
@@ -54,7 +57,8 @@ local function make_stream(tokens, names, first, answer, forced)
   return { reads = reads, writes = writes, tokens = #tokens }
 end
 
--- Returns the streams { reads, writes, tokens (number) } of a trace, and the answer. front: of the tensors' names.
+-- Returns the streams of a trace (make_stream), one, or those of an encoder and a decoder; and the answer
+-- (make_answer). front: the beginning of all names of tensors.
 local function read_streams(source, trace, front)
   local function read_integers(name)
     return trace.entries[front .. name] and source:read(trace, front .. name)
@@ -72,7 +76,8 @@ local function read_streams(source, trace, front)
   return { make_stream(single, inputs, first, answer, model.kind == "decoder") }, answer
 end
 
--- Returns the streams of an attention's queries and keys, by its site; the other if the shape requires it.
+-- Returns the streams of an attention's queries and keys: those that its site suggests, if their numbers of tokens fit
+-- the shape { examples, heads, queries, keys }; otherwise the other stream.
 local function find_sides(site, streams, shape)
   local source, target = streams[1], streams[2]
   local function choose_side(stream, count)
@@ -82,7 +87,8 @@ local function find_sides(site, streams, shape)
   return queries, choose_side(site:find("%.cross$") and source or queries, shape[4])
 end
 
--- Returns the attentions of a trace: { site, layer, reads, writes, heads }; heads: lists of weights, row-major.
+-- Returns the attentions of a trace: { site, layer (an index from 0), reads, writes, heads }; heads: for each head the
+-- weights, row-major, a row for each item of `writes` and a column for each item of `reads`.
 local function list_attentions(source, trace, front, streams, layers)
   local list = {}
   for _, site in ipairs(source:list_sites(trace, tonumber(front:match("^n(%d+)")), "attention")) do
@@ -102,6 +108,7 @@ local function list_attentions(source, trace, front, streams, layers)
     :format(source.run.dir))
 end
 
+-- Returns the requested layers that have no attention in the list, ascending.
 local function find_absent_layers(list, layers)
   local present = lists.map(list, function(attention) return attention.layer end)
   local numbers = lists.map(layers or {}, function(number) return not lists.has(present, number) and number or nil end)
@@ -115,6 +122,8 @@ local function describe_answer(answer)
     or ("%d of %d wrong"):format(answer.wrong, answer.count)
 end
 
+-- Lets the model answer an input and prints the answer. Returns { source, text, answer, words, bytes (of the trace),
+-- attentions, streams }; M.run adds biases.
 local function analyze(source, text, options)
   local trace = source:trace("attention", { "--text=" .. text, options.frame and "--frame=" .. options.frame })
   local front -- of all names of tensors: the length, and the outputs if they can differ
@@ -129,10 +138,11 @@ local function analyze(source, text, options)
     streams = streams }
 end
 
--- Returns masks of lines, windows and anti-diagonals as attentions: the open cells, with the encoding's bias.
+-- Returns the masks of lines, windows and anti-diagonals of the run's spec: { site, writes, reads, heads (of
+-- mask_page.list_cells) }; and a message if the run's own spec cannot be read. given: a spec that the user names.
 local function list_biases(one, project, given)
   local list = {}
-  local spec, message = trained_run.with_spec(project, one.source.run, given, function(spec)
+  local is_read, message = trained_run.with_spec(project, one.source.run, given, function(spec)
     for _, family in ipairs(spec.plan.attentions) do
       local kind = family.mask.kind
       local writes = one.streams[family.queries.stream + 1].writes
@@ -144,10 +154,10 @@ local function list_biases(one, project, given)
     end
     return true
   end)
-  if not spec and given then
+  if not is_read and given then
     stop(1, ("--spec %s: %s: %s"):format(given, one.source.run.dir, message))
   end
-  return list, not spec and message or nil
+  return list, not is_read and message or nil
 end
 
 local function draw_attention(one, attention, font, words)

@@ -1,7 +1,11 @@
 -- Accuracies of models compared with those of humans, puzzle by puzzle (docs/analyses.md).
 --
 -- Input: a study with its cells read, whose runs were evaluated by puzzle, and { split, human, column, trials, without,
--- copies, resamples, seed }. Output: as in analyze.lua, with human.csv (a cell per line), puzzles.csv, vectors.csv.
+-- copies, resamples, seed }, the options of lab/cli/analyses.lua. Output: as in analyze.lua, with human.csv (a cell per
+-- line), puzzles.csv, vectors.csv.
+--
+-- Puzzles are numbered from 1, their ids from 0. A base is a puzzle of which `copies` consecutive puzzles are copies.
+-- The vectors of a puzzle are the rows and columns that have to be combined to solve it (docs/analyses.md).
 
 local correlation = require("lab.study.analyze.mathematics.correlation")
 local cell_groups = require("lab.study.analyze.cell_groups")
@@ -24,7 +28,8 @@ local SHARES = { -0.05, 1.05, 0.25 } -- an axis of shares: both ends, and the st
 
 local MEASURES = { "cosine", "spearman", "composite" }
 
--- Returns a run's share of correct answers and number of vectors by puzzle; nil if it was not evaluated by puzzle.
+-- Returns the share of correct answers and the number of vectors by puzzle, two lists; nil if the run was not evaluated
+-- by puzzle on this split.
 local function list_by_puzzle(run, split)
   local accuracy, vectors, count = {}, {}, 0
   for _, condition in ipairs(run[split] and run[split].conditions or {}) do
@@ -37,7 +42,8 @@ local function list_by_puzzle(run, split)
   return count > 0 and count == #accuracy and accuracy or nil, vectors
 end
 
--- Returns the puzzles of all runs, which must agree. Sets group.by_run, the shares of its runs.
+-- Returns the puzzles of all runs, { count, vectors (by puzzle), run (the folder of the first) }; ends the analysis if
+-- runs differ in their number. Sets group.by_run: for each run, the shares by puzzle.
 local function find_puzzles(groups, split)
   local puzzles
   for _, group in ipairs(groups) do
@@ -55,7 +61,7 @@ local function find_puzzles(groups, split)
   return (must(1, puzzles, "no run has a score on " .. split))
 end
 
--- Returns lists of the included puzzles' numbers, one for each base. `without` holds ids, from 0.
+-- Returns for each base the list of its puzzles' numbers, without those whose ids are in options.without.
 local function find_bases(puzzles, options)
   local without, kept = lists.to_set(options.without or {}), {}
   for id = 0, puzzles.count - 1 do
@@ -71,7 +77,7 @@ local function list_puzzles(bases)
   return lists.collect(bases, function(base) return base end)
 end
 
--- Returns the MEASURES of the similarity of two lists of shares by puzzle, over the puzzles that both have.
+-- Returns the MEASURES of the similarity of two lists of shares by puzzle, over those of `puzzles` that both have.
 local function compare(a, b, puzzles)
   local both = lists.filter(puzzles, function(puzzle) return a[puzzle] and b[puzzle] end)
   local x = lists.map(both, function(puzzle) return a[puzzle] end)
@@ -80,7 +86,8 @@ local function compare(a, b, puzzles)
   return { cosine = cosine, spearman = spearman, composite = cosine and spearman and (cosine + spearman) / 2 }
 end
 
--- Returns a similarity: each measure's value, from `point` or as the mean of the samples, and its interval.
+-- Returns a similarity: for each measure { value, low, high }: the value in `point`, by default the mean of the
+-- samples, and the interval of the samples. point, samples: results of compare.
 local function summarise_similarity(samples, point)
   local result = {}
   for _, measure in ipairs(MEASURES) do
@@ -117,8 +124,9 @@ local function compare_halves(participants, puzzles, options)
   return summarise_similarity(list)
 end
 
--- Returns people or a cell as { name, count, vectors }, a list by the numbers of vectors: { who, vectors, values }; the
--- values are the accuracies of the participants or seeds on puzzles with so many vectors. shares: theirs by puzzle.
+-- Returns people or a cell as { name, count, vectors }: vectors, a list of { who (the name), vectors, values } for each
+-- number of vectors: values, the accuracies of the participants or seeds on puzzles with so many vectors. shares: for
+-- each participant or seed, the shares by puzzle. result: of compare_all.
 local function summarise_by_vectors(name, shares, result)
   return { name = name, count = #shares, vectors = lists.map(result.vectors, function(puzzles)
     return { who = name, vectors = puzzles.key, values = lists.map(shares, function(accuracy)
@@ -127,12 +135,17 @@ local function summarise_by_vectors(name, shares, result)
   end) }
 end
 
--- Returns the comparison { puzzles, human, groups, compared, perfect, bases, vectors, everybody }. puzzles: { count,
--- vectors, run, kept }, where kept lists the included puzzles. human[puzzle]: a share. Each group has accuracy, shares
--- by puzzle as means over seeds, and similarity: { cosine, spearman, composite }, each { value, low, high }. compared:
--- halves of the participants, a model that is always right, which is also `perfect`, and the cells as { name, count,
--- similarity }. vectors: lists of included puzzles with equal numbers of vectors, which are their keys, 0 for all if
--- runs were not evaluated by vectors. everybody: people and cells, as summarise_by_vectors returns them.
+-- Returns the comparison:
+--   puzzles    from find_puzzles, with kept, the numbers of the included puzzles
+--   human      by puzzle, the share of people who answered correctly, or nil
+--   groups     of cell_groups.lua, with accuracy, the mean shares over seeds by puzzle, and similarity
+--   compared   { name, count (of seeds or participants, or nil), similarity (summarise_similarity) }: halves of the
+--              participants, if there are trials; `perfect`; the cells
+--   perfect    the item of a model that is always right
+--   bases      the number of bases
+--   vectors    lists of included puzzles with equal numbers of vectors: key, this number; 0 for all if runs were not
+--              evaluated by vectors
+--   everybody  people and cells, as summarise_by_vectors returns them
 local function compare_all(groups, options)
   local puzzles = find_puzzles(groups, options.split)
   local participants = options.trials and human_data.read_trials(options.trials, puzzles)

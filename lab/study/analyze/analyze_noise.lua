@@ -23,8 +23,8 @@ local function choose_sets(study, options)
   return cell_groups.list_sets(study, axis and cell_groups.choose_axis(study, axis), options.split)
 end
 
--- Evaluates the runs of a group. Sets group.by_run, the lines of noise.csv of each run, one for every deviation; and
--- group.drops if evaluation applies dropout. A trainer of the same model with noise evaluates a checkpoint.
+-- Evaluates the runs of a group with a trainer of the same model whose spec has the noise. Sets group.by_run: for each
+-- run, its lines of noise.csv, one for every deviation; and group.drops, whether evaluation applies dropout.
 local function evaluate(group, options)
   local words = lists.map(options.noise, function(deviation) return ("%.17g"):format(deviation) end)
   local from = source.open_group(group, options, { "eval.by.noise={ list = { " .. table.concat(words, ", ") .. " } }",
@@ -45,6 +45,7 @@ local function evaluate(group, options)
   options.say(("%s: %s evaluated"):format(group.name, wording.count(#group.runs, "run")))
 end
 
+-- Returns the accuracies of a group's runs under deviation number i, in percent.
 local function list_percents(group, i)
   return lists.map(group.by_run, function(list) return 100 * list[i].accuracy end)
 end

@@ -1,7 +1,8 @@
--- Principal components of activations at two lengths (figure 5 of Ruoss et al. 2023; docs/analyses.md).
+-- Principal components of activations at several lengths (figure 5 of Ruoss et al. 2023; docs/analyses.md).
 --
--- Input: runs as analyze.lua opens them, and lengths, sequences, part. Output: pca.csv, summary.csv, the picture. The
--- mean and two components of each run and site are fitted at the first length and applied, not whitened, at others.
+-- Input: sources (source.lua), and lengths, sequences (their number at each length), part ("input" or "output"), say.
+-- Output: pca.csv, summary.csv, the picture. The mean and two components of each run and site are fitted at the first
+-- length and applied, not whitened, at the others.
 
 local lists = require("base.lists")
 local pca = require("lab.study.analyze.mathematics.pca")
@@ -16,7 +17,8 @@ local M = {}
 local FAINT, COLOURED = 600, 1500 -- most grey and coloured points of a panel; the file has all points
 local INSIDE = 0.99 -- share of the fitted points within the radius that defines `outside`
 
--- Returns the activations of a part of every sequence, by channel. Ends the analysis if one is not finite.
+-- Returns the activations at a site, a list of numbers for each channel: those of the tokens in `part` of the first
+-- sequence, then of the second, and so on. Ends the analysis if a number is not finite.
 local function read_points(source, file, site, length, part)
   local name, channels = ("n%d.%s"):format(length, site), {}
   local sequences, tokens, width = table.unpack(file.entries[name].shape)
@@ -43,7 +45,8 @@ local function find_part(source, file, length, options)
 end
 
 -- Returns each point's squared distance from the fitted mean in the plane: the mean of the squared coordinates, in
--- standard deviations, over the components that vary. Its mean over the fitted points is 1.
+-- standard deviations of the fitted points, over the components that vary; 1 if none varies. The mean over the fitted
+-- points is 1.
 local function compute_radii(projected, fitted)
   return lists.map(projected[1], function(_, i)
     return statistics.mean(lists.map(projected, function(coordinates, k)
@@ -52,7 +55,8 @@ local function compute_radii(projected, fitted)
   end)
 end
 
--- Returns { site, fitted (pca.lua), lengths }; lengths: { length, x, y, count, first, drift, outside, spread } of each.
+-- Returns { site, fitted (pca.lua), lengths }; lengths, for each length { length, x, y (coordinates of the points),
+-- count, first (of the tokens: find_part), drift, outside, spread (as say_results explains) }.
 local function analyze_site(source, file, site, options, parts)
   local result, limit = { site = site, lengths = {} }, nil
   for i, length in ipairs(options.lengths) do
@@ -86,6 +90,7 @@ local function compute_explained_share(site, component)
   return site.fitted.total > 0 and site.fitted.variance[component] / site.fitted.total or 0
 end
 
+-- Returns the lines of summary.csv and of pca.csv.
 local function make_csv_lines(results)
   local summary, points = {}, {}
   for result, site in lists.iterate_nested(results, "sites") do

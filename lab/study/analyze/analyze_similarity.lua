@@ -32,7 +32,7 @@ local LETTER = 6 -- pixels of a letter next to the picture
 -- Types of elements in traces: bytes, and the format of string.pack.
 local WIDTHS = { F32 = { 4, "f" }, F64 = { 8, "d" } }
 
--- Returns the mask of a spec's attention: its name, and the farthest keys to the left and to the right of a query.
+-- Returns the name of a spec's mask, and how many keys to the left and to the right of its own token a query sees.
 local function describe_mask(spec)
   local mask = spec.encoding and spec.encoding.mask or {}
   if mask.kind == "window" then
@@ -43,12 +43,14 @@ local function describe_mask(spec)
   return causal and "causal" or FULL, math.huge, causal and 0 or math.huge
 end
 
+-- Opens a source for a group's models, with a trainer that evaluates without dropout. Sets group.without_dropout.
 local function open_group(group, options)
   group.without_dropout = source.open_run(group.runs[1].dir).info.spec.eval.dropout == true
   return source.open_group(group, options, { group.without_dropout and "eval.dropout=false" or nil })
 end
 
--- Returns the attention maps in a trace as { path, offsets, heads, examples, queries, keys, kind }.
+-- Returns the attention maps in a trace as { path, offsets (of each layer, in bytes of the file), examples, heads,
+-- queries, keys, kind (of the elements, a key of WIDTHS) }. file: the opened trace of the source `from`.
 local function find_maps(from, file, length)
   local maps = { path = file.path, offsets = {} }
   for i, site in ipairs(from:list_sites(file, length, "attention")) do
@@ -72,6 +74,7 @@ local function describe_shape(maps)
     maps.queries, maps.keys)
 end
 
+-- Traces the runs of a group at a step. Appends the maps of each run to models, with fields run and group.
 local function trace_runs(group, from, step, options, models)
   for _, run in ipairs(group.runs) do
     from.run = source.open_run(run.dir)
@@ -89,7 +92,8 @@ local function trace_runs(group, from, step, options, models)
   end
 end
 
--- Writes a file with uniform attention under a mask, in one layer; returns its maps. left, right: of describe_mask.
+-- Writes a file with uniform attention under a mask, one layer for all. like: the maps of a run, for shape and kind;
+-- left, right: of describe_mask. Returns maps, { path, offsets }.
 local function write_uniform(like, left, right, path)
   local width, rows = WIDTHS[like.kind], {}
   for query = 0, like.queries - 1 do
@@ -139,7 +143,8 @@ local function find_similarities(step, a, b, layer)
   return step.similarities[key]
 end
 
--- Stores the similarity of two models. Models are in the order of their groups; uniform models are last.
+-- Stores the similarity of two models. a precedes b in the list of models, in which uniform models (without a group)
+-- are last.
 local function add_similarity(step, floors, a, b, layer, cosine, divergence)
   if a.group and (b.group or b == floors[a.group.mask]) then
     local found = find_similarities(step, a.group, b.group, layer)
@@ -168,8 +173,9 @@ local function compare(groups, models, options)
   return step
 end
 
--- Returns steps { step, layers, shape, similarities (for find_similarities), of_run }. of_run: by run, its cosines over
--- all layers with other runs, a list of { group, cosine }. Groups get `mask`, a text, and `without_dropout`.
+-- Returns steps { step, layers (their number), shape (a text), similarities (for find_similarities), of_run }. of_run:
+-- for each run, its cosines over all layers with other runs, a list of { group (of the other run), cosine }. Sets
+-- `mask`, a text, and `without_dropout` of the groups.
 local function compare_steps(groups, options)
   local sources, steps = lists.map(groups, function(group) return open_group(group, options) end), {}
   for _, step in ipairs(options.trained_only and { "trained" } or { "trained", "start" }) do
@@ -235,7 +241,7 @@ local function make_csv_files(groups, steps)
       .. "floor_divergence=mean:floor.divergence", lists.filter(lines, function(line) return line.a == line.b end))
 end
 
--- Makes a panel of a measure. sign: factor of the values, -1 for a measure that is smaller for more similar models.
+-- Returns a panel of a measure. sign: the factor of values, -1 for a measure that is smaller for more similar models.
 local function make_panel(groups, step, measure, sign, title, range)
   local values = lists.collect(groups, function(a)
     return lists.map(groups, function(b) return sign * (mean(find_similarities(step, a, b, ALL)[measure]) or 0 / 0) end)

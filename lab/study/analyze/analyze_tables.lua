@@ -1,7 +1,8 @@
 -- Position tables: their distance from a fixed table, and their similarity (docs/analyses.md).
 --
--- Input: a study with its cells read, and { project, folder, grid, reference, split }. Output: as in analyze.lua, with
--- the files tables.csv (a table per line), correlations.csv, similarity.csv.
+-- Input: a study with its cells read, and { project, folder, grid, reference, split }: grid = { down, across }, its
+-- numbers of rows and of columns; reference: "grid" or "line". Output: as in analyze.lua, with the files tables.csv (a
+-- table per line), correlations.csv, similarity.csv.
 
 local correlation = require("lab.study.analyze.mathematics.correlation")
 local cell_groups = require("lab.study.analyze.cell_groups")
@@ -29,8 +30,9 @@ end)
 
 local FILES = { start = "checkpoint-0.safetensors", trained = "checkpoint.safetensors" }
 
--- Returns the series of a run at a step: { group, run, accuracy (of the trained run), step, table ... }, with the
--- tables of position_tables.lua; nil without tables. Fixed tables are read from the last checkpoint.
+-- Returns the series of run number i of a group at a step: a list of the run's tables (position_tables.lua) with {
+-- group, run, accuracy (of the trained run), step }; nil without tables. Fixed tables are read from the last
+-- checkpoint.
 local function read_series(group, i, step, options)
   local run = group.runs[i]
   local spec = run.facts.spec
@@ -40,8 +42,8 @@ local function read_series(group, i, step, options)
   return list[1] and lists.update(list, { group = group, run = run, accuracy = group.scores[i], step = step }) or nil
 end
 
--- Reads the runs of the groups. Returns the groups with tables, and all series of tables. Sets in each group `learned`,
--- whether training changes its tables, and `count`, its number of runs with tables.
+-- Reads the runs of the groups. Returns the groups with tables, and all series. Sets in each group `learned`, whether
+-- training changes the group's tables, and `count`, the number of its runs with tables. Adds texts to notes.
 local function read(groups, options, notes)
   local all = {}
   local list = lists.filter(groups, function(group)
@@ -72,8 +74,9 @@ local function measure_distances(result, tables, options, rotated)
     result.reference, lists.map(tables, function(one) return one.values end), rotated)
 end
 
--- Returns { groups, series, reference, width, notes }. Each table gets the distances of procrustes.lua and `of`, its
--- series; each series gets `mean`, the means of the measures over its tables, which are those of the blocks.
+-- Returns { groups, series, tables (of all series), reference (values), width (channels), notes }. Each table gets the
+-- distances of procrustes.lua and `of`, its series; each series gets `mean`, the means of the measures over its tables,
+-- which belong to different blocks.
 local function measure_groups(groups, options)
   local result = { notes = {} }
   result.groups, result.series = read(groups, options, result.notes)
@@ -106,7 +109,8 @@ local function filter_series(result, group, step)
   return lists.filter(result.series, function(series) return series.group == group and series.step == step end)
 end
 
--- Returns a group's values of a measure at a step, and accuracies, by run: { x, y }. block: a table's number or "mean".
+-- Returns { x, y }: the values of a measure at a step and the accuracies of a group's runs that have the measure.
+-- block: the number of a table in its series, or "mean".
 local function list_values(result, group, step, measure, block)
   local with = lists.filter(filter_series(result, group, step), function(series)
     return series[block] and series[block][measure]
@@ -115,7 +119,7 @@ local function list_values(result, group, step, measure, block)
     y = lists.map(with, function(series) return series.accuracy end) }
 end
 
--- Returns the correlations, in the form of correlate_all, for `at` = { step, measure, block }.
+-- Returns the correlations for `at` = { step, measure, block }, in the form of correlate_all.
 local function correlate_at(result, at)
   local learned = lists.filter(result.groups, function(group) return group.learned end)
   local samples = lists.map(learned, function(group)
@@ -131,8 +135,8 @@ local function correlate_at(result, at)
   return lists.map(list, function(one) return lists.update(one, at) end)
 end
 
--- Returns correlations of measures with accuracy over learned tables: over all runs, the means of groups, and the seeds
--- within each group; lists of { over, step, block, measure, points, pearson, spearman }.
+-- Returns correlations of measures with accuracy for learned tables, over all runs, over the means of groups, and over
+-- the seeds within each group: a list of { over, step, block, measure, points, pearson, spearman }.
 local function correlate_all(result)
   local blocks = lists.max(result.series, function(series) return #series end)
   local list = {}
@@ -144,7 +148,8 @@ local function correlate_all(result)
   return list
 end
 
--- Returns the mean over blocks of the cosine between two runs' tables; a single table is compared with all blocks.
+-- Returns the mean over blocks of the cosine between the tables of two series; a single table is compared with the
+-- tables of all blocks of the other series.
 local function compute_similarity(a, b)
   local values = {}
   for i = 1, math.max(#a, #b) do
@@ -155,7 +160,8 @@ local function compute_similarity(a, b)
   return statistics.mean(values)
 end
 
--- Returns { a, b, step, values }: cosines between tables of each pair of groups, for all pairs of different runs.
+-- Returns a list of { a, b, step, values } for each pair of groups: values, the cosines between tables
+-- (compute_similarity) for all pairs of different runs of these groups.
 local function compare_groups(result)
   return lists.collect(STEPS, function(step)
     return lists.map(cell_groups.list_pairs(result.groups), function(pair)
@@ -209,7 +215,7 @@ local function tabulate_correlations(list)
     rows = rows })
 end
 
--- Returns Pearson's correlations over all runs, for the means over the blocks, by step and measure.
+-- Returns Pearson's correlations over all runs, for the means over the blocks, by the joined names of step and measure.
 local function find_pearson(list)
   local found = {}
   for _, item in ipairs(list) do

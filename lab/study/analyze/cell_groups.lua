@@ -1,9 +1,14 @@
 -- The cells of a study as groups for comparisons.
 --
 -- Input: a study with its cells read (cells.lua). Output: sets { name, groups }. The groups of a set are cells that
--- differ along one axis alone; the set's name is their values on the other axes. group = { set, value, name, cell,
--- asked, rate, rates, runs, scores }: its set; the cell's value on the axis, and its label; the cell; its number of
--- requested runs; its chosen learning rate; the number of rates with a score; the scored runs at that rate, by seed.
+-- differ along one axis alone; the set's name is their values on the other axes. A group:
+--   set            the set that contains the group
+--   value, name    the cell's value on the axis, and the label of this value
+--   cell           the cell
+--   rate           the cell's chosen learning rate; the lowest if no run has a score
+--   rates          the number of the cell's learning rates with a score
+--   asked          the number of requested runs at that rate
+--   runs, scores   the scored runs at that rate, by ascending seed, and the score of each
 
 local captions = require("lab.study.report.tables.captions")
 local lists = require("base.lists")
@@ -18,7 +23,8 @@ local M = {}
 
 local must = stop.must
 
--- Returns the axis of this name; without a name, the last axis with several values.
+-- Returns the name of the axis `wanted`, by default of the last axis with several values; ends the analysis if there is
+-- no such axis with several values.
 function M.choose_axis(study, wanted)
   local names = lists.map(study.axes, function(axis) return #axis.values > 1 and axis.name or nil end)
   must(1, names[1], "found a single cell; expected several cells to compare")
@@ -48,7 +54,7 @@ local function make_group(study, set, cell, axis, split, metric)
 end
 
 -- Returns the sets along an axis, with scores of this split in the study's metric. Without an axis: one set of all
--- cells; the values that distinguish groups name them, and scores are token accuracies.
+-- cells; a group's name is its values on all axes with several values, and scores are token accuracies.
 function M.list_sets(study, axis, split)
   local by_name = lists.group(study.cells, function(cell) return axis and name_set(study, cell, axis) or "" end)
   return lists.map(by_name, function(cells)
@@ -100,7 +106,7 @@ function M.describe_missing_seeds(group)
     group.asked) or nil
 end
 
--- Ends the analysis if no group has the reference, or nil, in its field `key`.
+-- Ends the analysis if there is a reference (not nil) and no group has it in its field `key`.
 function M.check_reference(groups, reference, key)
   local names = lists.drop_repeats(lists.map(groups, function(group) return group[key] end))
   if reference and not lists.has(names, reference) then
@@ -115,7 +121,8 @@ function M.find_usual_grid(groups, split)
   return runs.find_usual_grid(lists.collect(groups, function(group) return group.runs end), split)
 end
 
--- Returns notes: by set that chose among rates, the number of cells; and a caution if the scores are of that set.
+-- Returns notes on chosen learning rates: for each set of examples by which cells chose, the number of these cells; and
+-- a caution if their scores are of the same examples.
 local function note_rates(groups, split)
   local chosen = lists.map(groups, function(group)
     local run = group.cell.summary.top
@@ -131,6 +138,7 @@ local function note_rates(groups, split)
   end)
 end
 
+-- Returns notes for a table of groups: missing seeds, other grids, differences between runs, choices of rates.
 function M.list_notes(study, groups, split)
   local notes, within, usual = {}, 0, M.find_usual_grid(groups, split)
   for _, group in ipairs(groups) do

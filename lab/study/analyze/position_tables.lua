@@ -1,8 +1,9 @@
 -- Position tables: the vectors that a model adds to its tokens for their positions.
 --
--- Input: the path of a checkpoint, the spec of its run. Output: a list of { block, values, rows, columns }, row-major,
--- one for each place that adds a table: "input", "block" if all blocks add the same table, or "layers.0" and so on.
--- Learned and frozen tables are read from checkpoints; sinusoids are computed from the spec.
+-- Input: the path of a checkpoint, the spec in the run.json of its run. Output: a list of { block, values, rows,
+-- columns }: values, row-major, of the first positions (rows) in all channels (columns); block, the place that adds the
+-- table: "input", "block" if all blocks add the same table, or "layers.0" and so on. Learned and frozen tables are read
+-- from checkpoints; sinusoids are computed from the spec.
 
 local lists = require("base.lists")
 local safetensors = require("base.safetensors")
@@ -10,8 +11,8 @@ local stop = require("lab.stop")
 
 local M = {}
 
--- Stores the waves of a position in `width` channels: sines in even channels and cosines in odd channels; with
--- `halves`, sines in the first half and cosines in the second.
+-- Stores the waves of a position in `width` channels from values[first] on: sines in channels 0, 2, ... and cosines in
+-- channels 1, 3, ...; with `halves`, sines in the first half and cosines in the second.
 local function put_wave(values, first, width, position, halves)
   for k = 0, width // 2 - 1 do
     local angle = position * 10000.0 ^ (-2.0 * k / width)
@@ -20,6 +21,7 @@ local function put_wave(values, first, width, position, halves)
   end
 end
 
+-- Returns the sinusoids of positions 0 to rows - 1.
 function M.compute_line(rows, width, halves)
   local values = {}
   for position = 0, rows - 1 do
@@ -28,8 +30,8 @@ function M.compute_line(rows, width, halves)
   return values
 end
 
--- Returns the vectors of a grid's cells, row by row, with `across` cells in a row: the sinusoid of a cell's column in
--- the first half of the channels, the sinusoid of its row in the second half.
+-- Returns the vectors of the first `rows` cells of a grid, row by row, with `across` cells in a row of the grid: the
+-- sinusoid of a cell's column in the first half of the channels, the sinusoid of its row in the second half.
 function M.compute_grid(rows, across, width, halves)
   local values, half = {}, width // 2
   for cell = 0, rows - 1 do
@@ -63,7 +65,7 @@ local function read_stored(file, item, rows)
   return { block = item.block, values = values, rows = rows, columns = columns }
 end
 
--- Computes the table that depends on a run's spec alone; an empty list if there is none.
+-- Returns the table that depends on a run's spec alone, in a list; an empty list if there is none.
 local function compute_table(spec, rows, across)
   local encoding, width = spec.encoding or {}, spec.model.width
   local positions, additive = encoding.positions or {}, encoding.additive or {}
@@ -76,13 +78,15 @@ local function compute_table(spec, rows, across)
   return { { block = additive.at or "input", values = values, rows = rows, columns = width } }
 end
 
--- Returns the position tables of a run. path: that of the checkpoint; across: the cells in a row of the grid.
+-- Returns the position tables of a run. path: of the checkpoint; rows: the number of positions; across: the number of
+-- cells in a row of the grid, if positions are the cells of a grid.
 function M.read(path, spec, rows, across)
   local file = stop.must(1, safetensors.open(path))
   local list = lists.map(list_tables(file), function(item) return read_stored(file, item, rows) end)
   return #list > 0 and list or compute_table(spec, rows, across)
 end
 
+-- Whether training changes the position tables of a spec.
 function M.are_learned(spec)
   local additive = spec.encoding and spec.encoding.additive or {}
   return additive.kind == "learned" and additive.learned ~= false

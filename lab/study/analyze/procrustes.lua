@@ -1,9 +1,14 @@
 -- Distances of tables from a reference, also after the best rotation and reflection (orthogonal Procrustes).
 --
--- Input: tables as flat lists, row-major, all with the same rows and columns. Output of M.measure: for each table A and
--- the reference B { norm, nuclear, plain, distance, unit, cosine, rotated }: the norm of A; the nuclear norm of A^T B;
--- |A - B|; the least |A Q - B| over orthogonal Q; the same with A and B at unit norm; the cosine of A and B; on
--- request, A Q. unit and cosine are nil for a table of zeros. runtime/tools/procrustes.c calls LAPACK.
+-- Input: tables as flat lists, row-major, all with the same numbers of rows and columns. Output of M.measure, for each
+-- table A and the reference B:
+--   norm      the norm of A
+--   nuclear   the nuclear norm of A^T B, which runtime/tools/procrustes.c computes with LAPACK
+--   plain     |A - B|
+--   distance  the least |A Q - B| over orthogonal Q
+--   unit      the same with A and B at unit norm; nil if A is zero
+--   cosine    of A and B; nil if A is zero
+--   rotated   on request, A Q
 
 local correlation = require("lab.study.analyze.mathematics.correlation")
 local lists = require("base.lists")
@@ -28,6 +33,7 @@ local function unpack_numbers(bytes, from, count)
   return out
 end
 
+-- Builds runtime/tools/procrustes.c and returns the path of the program. folder: for temporary files.
 function M.build_helper(project, folder)
   return source.build_tool(project, folder, "procrustes", { what = "A program with LAPACK",
     expected = "liblapack-dev on Debian, lapack-devel on Fedora, lapack elsewhere; or make build/tools/procrustes "
@@ -45,7 +51,7 @@ local function measure(table_, reference, nuclear)
     cosine = correlation.cosine(table_, reference) }
 end
 
--- shape: { rows, columns }; rotated: whether to return A Q; folder: for temporary files.
+-- shape: { rows, columns }; reference, tables: values; rotated: whether to return A Q; folder: for temporary files.
 function M.measure(project, folder, shape, reference, tables, rotated)
   local helper, path = M.build_helper(project, folder), folder .. "/tables"
   must(ENVIRONMENT, write.file(path, ("=i4i4i4"):pack(#tables, shape.rows, shape.columns) .. pack(reference)

@@ -1,6 +1,6 @@
 -- Tables of analyses: on the screen, and as lines of CSV.
 --
--- Input: texts and numbers; models of tables as score_tables.lua describes them. Output: text.
+-- Input: texts and numbers; models of tables, which M.tabulate makes (table_entries.lua). Output: text.
 
 local csv = require("lab.study.report.tables.csv")
 local entries = require("lab.study.report.tables.table_entries")
@@ -19,16 +19,18 @@ M.MISSING = "-"
 
 M.tabulate = entries.tabulate
 
--- Formats numbers, or MISSING if the first is nil.
+-- Formats numbers with a format; returns MISSING if the first number is nil.
 function M.format_number(form, ...)
   return ... and form:format(...) or M.MISSING
 end
 
+-- Returns "mean ± standard deviation", without the latter for a single value; MISSING without values.
 function M.format_mean(form, values)
   local sd = statistics.sd(values)
   return M.format_number(form, statistics.mean(values)) .. (sd and (" ± " .. form):format(sd) or "")
 end
 
+-- Returns a table as text for the screen, with its first MOST_ROWS rows.
 function M.render(model)
   local short = setmetatable({ rows = table.move(model.rows, 1, math.min(MOST_ROWS, #model.rows), 1, {}) },
     { __index = model })
@@ -59,6 +61,7 @@ function M.to_csv(path, columns, rows)
   return { path = path, text = table.concat(lists.join({ table.concat(heads, ",") }, lines), "\n") .. "\n" }
 end
 
+-- Returns a message on the damaged runs of a study; nil without any.
 function M.describe_damage(study)
   local _, damaged = open_study.list_problems(study)
   return #damaged > 0 and ("damaged and left out:%s%s"):format(open_study.format(damaged, MOST_DAMAGED),

@@ -1,9 +1,11 @@
 -- A trained run for analyses: its trainer, its traces, its evaluations.
 --
 -- Input of M.open: a run from trained_run.open, and { project, trainer, provide, seed, folder, label, sets, spec, cell
--- }: trainer, the trainer that the user names, or nil; provide, a function that builds one; seed, that of examples and
--- samples; folder, for temporary files; sets, settings of the spec for the trainer, or nil; spec, the run's spec if the
--- user names it; cell, a cell of a study that provides the run's spec. An error ends the analysis (stop.lua).
+-- }: trainer, the trainer that the user names, or nil; provide(spec, sets), which builds one (lab/verbs.lua); seed, of
+-- examples and samples; folder, for temporary files; label, the run's name in texts; sets, settings of the spec for the
+-- trainer, or nil; spec, the path of the run's spec if the user names it, or nil; cell, the name of a study's cell that
+-- has the run's spec, or nil. Output: a source { run, label, trainer (a path), files (flags that name data files),
+-- folder, seed } with the methods below. An error ends the analysis (lab/stop.lua).
 
 local input = require("base.input")
 local lfs = require("lfs")
@@ -24,6 +26,7 @@ local must, stop = stops.must, stops.exit
 local Source = {}
 Source.__index = Source
 
+-- Runs a verb of the trainer with these flags. Returns what the trainer prints.
 function Source:call(verb, words)
   local log = self.folder .. "/log"
   local code = shell.run(lists.append(lists.join({ self.trainer, verb }, words), self.files),
@@ -34,7 +37,8 @@ function Source:call(verb, words)
   return write.read(log)
 end
 
--- Returns the numbers of input and output tokens of an example; for dataset files, `length` is that of the input.
+-- Returns the numbers of input and output tokens of an example of this task length. tokens: their sum; for dataset
+-- files, `length` is the number of input tokens.
 function Source:count_parts(length, tokens)
   if self.run.info.data then
     return length, tokens - length
@@ -43,7 +47,8 @@ function Source:count_parts(length, tokens)
   return #example.input, #example.target
 end
 
--- Traces kinds of values and the tokens, with further words for the trainer; opens the file.
+-- Traces tokens and values of these kinds (`trainer trace --what`), with further flags `words`. more: nil, or { path,
+-- checkpoint }: of the trace, and of the model, each nil for the default. Returns the opened trace (safetensors.lua).
 function Source:trace(kinds, words, more)
   local path = more and more.path or self.folder .. "/trace.safetensors"
   self:call("trace", lists.append({ "--checkpoint", more and more.checkpoint or self.run.checkpoint, "--what", kinds,
@@ -51,7 +56,7 @@ function Source:trace(kinds, words, more)
   return must(1, safetensors.open(path))
 end
 
--- Reads elements of a traced tensor; first and count as in safetensors.read.
+-- Returns elements of a traced tensor as a flat list; first and count as in safetensors.read.
 function Source.read(_, file, name, first, count)
   return (must(1, safetensors.read(file, name, first, count)))
 end
@@ -61,12 +66,15 @@ local function stop_for_lengths(source, length)
     source.run.dir, length))
 end
 
+-- Returns the names of the sites in a trace that have this kind of values at this length, in the order of the forward
+-- pass (trace_sites.lua).
 function Source:list_sites(file, length, kind)
   local list = trace_sites(file, length, kind)
   return #list > 0 and list or stop_for_lengths(self, length)
 end
 
--- Returns the shape of the traced tensor with this length and ending in its name; it has `count` examples.
+-- Returns the shape of the traced tensor of this length whose name has this ending. The tensor must have at least
+-- `count` examples.
 function Source:get_shape(file, length, ending, count)
   local entry = file.entries[("n%d.%s"):format(length, ending)]
   if not entry then
@@ -78,6 +86,7 @@ function Source:get_shape(file, length, ending, count)
   return entry.shape
 end
 
+-- Evaluates the checkpoint with these flags. Returns the rows of eval.jsonl (run_files.lua).
 function Source:evaluate(words)
   local out, rows = self.folder .. "/eval", {}
   write.remove_tree(out)
@@ -86,7 +95,7 @@ function Source:evaluate(words)
   return damage and stop(1, damage) or rows
 end
 
--- Returns the token accuracy on the first `count` examples of each length, with the sampled positions of their trace.
+-- Returns, by length, the token accuracy on the first `count` examples, with the sampled positions that a trace has.
 function Source:measure_accuracy(lengths, count)
   local accuracy = {}
   for _, row in ipairs(self:evaluate({ "--lengths", table.concat(lengths, ","), "--examples", count, "--draws", 1 })) do
@@ -95,7 +104,8 @@ function Source:measure_accuracy(lengths, count)
   return accuracy
 end
 
--- Returns the checkpoint of the run before its first step: the stored checkpoint, or an equal one made from its seed.
+-- Returns the path of the checkpoint of the run before its first step: the stored checkpoint, or an equal one made from
+-- the run's seed.
 function Source:find_untrained()
   local kept = self.run.dir .. "/checkpoint-0.safetensors"
   if lfs.attributes(kept, "mode") == "file" then
@@ -114,8 +124,8 @@ function Source:find_untrained()
   return (run_files.find(out)[1] or out) .. "/checkpoint.safetensors"
 end
 
--- Returns the first rows and columns, row-major, of the element-wise maximum of the heads `first` to `last` of traced
--- attention. shape: that of the trace, whose last three sizes are heads, queries and keys.
+-- Returns the element-wise maximum over the heads `first` to `last`, from 1 on, of one example's attention: its first
+-- `rows` queries and `columns` keys, row-major. values: the example's; shape: { examples, heads, queries, keys }.
 function M.take_maximum(values, shape, first, last, rows, columns)
   local out, queries, keys = {}, shape[3], shape[4]
   for query = 0, rows - 1 do
@@ -149,7 +159,8 @@ function M.open(run, options)
     folder = options.folder, seed = options.seed }, Source)
 end
 
--- Opens a source for the models of a group (cell_groups.lua), on its first run. sets: settings beside the study's.
+-- Opens a source for the models of a group (cell_groups.lua), for the group's first run. sets: settings of the spec in
+-- addition to the study's.
 function M.open_group(group, options, sets)
   local study = options.study
   local cell = not study.found and ("%s:%s%s"):format(study.path, study.scale and study.scale .. ":" or "",
@@ -171,7 +182,7 @@ function M.build_tool(project, folder, name, need)
   return path
 end
 
--- Calls work(options, folder) with a temporary folder, then removes it. Returns an exit code, and a stop's message.
+-- Calls work(options, folder) with a temporary folder, then removes the folder. Returns the results of stop.catch.
 function M.call_in_folder(work, options)
   local folder, message = shell.make_temporary_folder()
   if not folder then

@@ -1,6 +1,6 @@
 -- Bisection: where a predicate of a number, true at `low` and false at `high`, changes.
 --
--- Input: two numbers from 0 on; the predicate. Output: the number between them, to its last digit.
+-- Input: low and high, numbers from 0 on; the predicate. Output: the number between low and high, to the last bit.
 
 return function(low, high, is_below)
   while true do

@@ -1,7 +1,7 @@
 -- Correlation and cosine of two lists of numbers.
 --
--- Input: two lists of the same length. Output: a number, or nil if it is undefined: if the lists have fewer than two
--- numbers, or one list does not vary (for the cosine: has only zeros).
+-- Input: two lists of the same length. Output: a number. The cosine is nil if a list has only zeros; Pearson's and
+-- Spearman's correlations are nil if the lists have fewer than two numbers, or a list does not vary.
 
 local lists = require("base.lists")
 local statistics = require("lab.study.read.statistics")
@@ -70,11 +70,13 @@ function M.spearman(a, b)
   return M.pearson(M.compute_ranks(a), M.compute_ranks(b))
 end
 
+-- Returns { points (the number of pairs), pearson, spearman }.
 function M.correlate(x, y)
   return { points = #x, pearson = M.pearson(x, y), spearman = M.spearman(x, y) }
 end
 
--- Returns the correlations over samples { x, y }, each two lists: over all numbers, and over the means of the samples.
+-- Returns two results of M.correlate for samples { x, y }, two lists each: over the numbers of all samples together,
+-- and over the means of the samples.
 function M.correlate_samples(samples)
   local function correlate(join, reduce)
     return M.correlate(join(samples, function(one) return reduce(one.x) end), join(samples,

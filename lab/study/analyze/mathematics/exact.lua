@@ -14,7 +14,7 @@ local MOST_SPLITS = 50000 -- most splits that are enumerated: 9 against 9 seeds 
 local SLACK = 1 + 1e-7 -- probabilities within this factor count as equal, because of rounded logarithms
 local ROUNDING = 1e-9 -- differences of means within this share of the largest score count as equal
 
--- Logarithms of n!; the table grows on demand.
+-- Logarithms of n!, by n; the table grows on demand.
 local factorials = { [0] = 0.0 }
 
 local function compute_log_factorial(n)
@@ -50,7 +50,8 @@ local function find_share(count, n, probability)
   return bisect(0.0, 1.0, function(share) return compute_tail(count, n, share) < probability end)
 end
 
--- Returns low and high of Clopper and Pearson's interval for `count` successes in n trials, with this error.
+-- Returns low and high of Clopper and Pearson's interval for `count` successes in n trials. error: the probability of a
+-- share outside the interval.
 function M.compute_interval(count, n, error)
   local low = count == 0 and 0.0 or find_share(count, n, error / 2)
   local high = count == n and 1.0 or find_share(count + 1, n, 1 - error / 2)

@@ -36,8 +36,8 @@ function M.test_welch(a, b)
   return result
 end
 
--- Returns p of the claim that the means differ by less than `margin`: the larger p of two one-sided tests. test: the
--- result of M.test_welch. Returns nil if that result contains no test.
+-- Returns p of the test of equivalence, whose null hypothesis is that the means differ by at least `margin`: the larger
+-- p of two one-sided tests. test: the result of M.test_welch. Returns nil if neither sample varies.
 function M.test_equivalence(test, margin)
   if not test.freedom then
     return nil
@@ -47,7 +47,7 @@ function M.test_equivalence(test, margin)
   return math.max(above_low, below_high)
 end
 
--- Returns p values after Holm's correction for all of them.
+-- Returns the p values, in the same order, after Holm's correction for their number.
 function M.correct_holm(values)
   local corrected, largest = {}, 0.0
   for rank, i in ipairs(correlation.sort_indices(values)) do
@@ -57,7 +57,8 @@ function M.correct_holm(values)
   return corrected
 end
 
--- Returns a function drawing(n): a random integer from 1 to n. Only the latest works: it seeds Lua's only generator.
+-- Returns a function drawing(n): a random integer from 1 to n. Each call seeds Lua's only generator, so functions of
+-- earlier calls continue the new sequence.
 function M.make_random(seed)
   math.randomseed(seed)
   return function(n)
@@ -66,7 +67,8 @@ function M.make_random(seed)
 end
 
 -- Returns `count` values of statistic(list), where each list has #items items that are sampled from `items` with
--- replacement. Values that belong together form one item, such as a base's puzzles. All calls get the same table.
+-- replacement. Values that belong together form one item, such as a base's puzzles. statistic always gets the same
+-- table, which the next sample overwrites.
 function M.resample(items, statistic, count, drawing)
   local values, list = {}, {}
   for i = 1, count do

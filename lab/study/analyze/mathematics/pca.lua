@@ -1,9 +1,9 @@
 -- Principal components: fitted on one set of points, applied to others.
 --
 -- Input: points as a list of channels, each a list of the points' numbers. Output: M.fit returns { mean, components,
--- variance, total }: components[k] is a unit vector, variance[k] the variance of the points along it (the denominator
--- is the number of points), total the variance summed over all channels; not whitened. A component's arbitrary sign is
--- chosen so that its entry of the largest size (the first if several are equal) is positive.
+-- variance, total }: components[k] is a unit vector, variance[k] the variance of the points along this vector (the
+-- denominator is the number of points), total the variance summed over all channels; not whitened. The arbitrary sign
+-- of a component is chosen so that the entry of the largest size (the first if several are equal) is positive.
 
 local correlation = require("lab.study.analyze.mathematics.correlation")
 local lists = require("base.lists")
@@ -31,7 +31,7 @@ local function compute_covariance(channels)
   return matrix
 end
 
--- Rotates two rows in their plane until they are orthogonal. Returns whether they were not.
+-- Rotates two rows in their plane until they are orthogonal. Returns false if they were orthogonal before.
 local function rotate(a, b)
   local squares, product = dot(b, b) - dot(a, a), dot(a, b)
   if math.abs(product) <= SMALL * norm(a) * norm(b) then
@@ -57,8 +57,8 @@ local function normalise(row)
   return lists.map(row, function(value) return value / length end)
 end
 
--- Returns the eigenvalues, descending, and the unit eigenvectors of a symmetric matrix without negative eigenvalues,
--- which is overwritten. Rotations make its rows orthogonal; each row is then an eigenvector times its eigenvalue.
+-- Returns the eigenvalues, descending, and the unit eigenvectors of a symmetric matrix without negative eigenvalues.
+-- The matrix is overwritten: rotations make its rows orthogonal; each row is then an eigenvector times the eigenvalue.
 -- Source: Hestenes, J. SIAM 6 (1958) 51.
 function M.decompose(matrix)
   local sweeps, rotated = 0, true
@@ -76,7 +76,7 @@ function M.decompose(matrix)
   end)
 end
 
--- Fits `count` components. A component without variance, up to rounding, is a vector of zeros.
+-- Fits the first `count` components. A component without variance, up to rounding, is a vector of zeros.
 function M.fit(channels, count)
   local mean = lists.map(channels, function(channel) return statistics.mean(channel) end)
   local values, vectors = M.decompose(compute_covariance(centre(channels, mean)))

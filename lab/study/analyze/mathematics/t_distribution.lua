@@ -27,6 +27,7 @@ function M.compute_two_sided(t, freedom)
   return t * t < math.huge and integrate(math.abs(t), freedom) / integrate(0, freedom) or 0.0
 end
 
+-- Returns the probability of a value above t.
 function M.compute_above(t, freedom)
   local share = M.compute_two_sided(t, freedom) / 2
   return t > 0 and share or 1 - share

@@ -31,8 +31,8 @@ function M.format_tics(names, first)
   end), ", ")
 end
 
--- Draws a matrix. range: { from, to } of the colours; nil: from minus to plus the largest value, which the title
--- states. names: the common names of rows and columns, or nil.
+-- Returns a panel of a matrix. rows: their number; range: { from, to } of the colours; nil: from minus to plus the
+-- largest absolute value, which is added to the title; names: of the rows, and equally of the columns, or nil.
 function M.draw(values, rows, title, range, names)
   local columns, low, high = #values // rows, scales.find_range({ values })
   local peak, tics = math.max(1e-9, -low, high), names and M.format_tics(names, 0)
@@ -46,12 +46,14 @@ function M.draw(values, rows, title, range, names)
   } }
 end
 
+-- Returns a panel of weights, with colours from 0 to the largest weight, which is added to the title.
 function M.draw_weights(values, rows, title)
   local _, peak = scales.find_range({ values })
   return M.draw(values, rows, ("%s, to %.2g"):format(title, peak), { 0, math.max(peak, 1e-9) })
 end
 
--- Returns a panel of a matrix { rows, values }. Closed cells (-inf) stay white; the title states the others' range.
+-- Returns a panel of a matrix { rows, values }. Closed cells (-inf) are white; the range of the other values is added
+-- to the title.
 function M.draw_open(title, matrix)
   local values = lists.map(matrix.values, function(value) return value > -math.huge and value or NAN end)
   local least, largest = scales.find_range({ values })
@@ -68,13 +70,15 @@ local function format_label(text, place, offset, font, colour)
     place, offset, font, colour)
 end
 
--- Adds a symbol next to a row or below a column and, farther out, a cross if the symbol is wrong.
+-- Adds a symbol next to a row or below a column and, farther out, a cross if the symbol is wrong. offsets: that of the
+-- symbol and that of the cross.
 local function add_symbol(lines, symbol, place, offsets, font)
   lines[#lines + 1] = format_label(symbol.text, place, offsets[1], font, symbol.wrong and WRONG or PLAIN)
   lines[#lines + 1] = symbol.wrong and format_label(CROSS, place, offsets[2], font, WRONG) or nil
 end
 
--- Replaces the numbers of rows and columns by sides = { writes, reads }, lists of { text, wrong (red, with a cross) }.
+-- Replaces the numbers of rows and columns by symbols { text, wrong }: sides.writes for rows, sides.reads for columns.
+-- Wrong symbols are red, with a cross.
 function M.add_symbols(panel, sides, font)
   table.insert(panel.lines, "unset xtics\nunset ytics")
   for i, symbol in ipairs(sides.writes) do

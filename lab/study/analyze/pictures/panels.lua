@@ -20,6 +20,7 @@ local SETTINGS = {
 local LEFT, RIGHT, TOP, BOTTOM = 52, 84, 100, 36 -- margins around all panels in pixels
 local ACROSS, DOWN = 42, 74 -- space between panels in pixels
 
+-- Returns the left and the upper end of a panel, in pixels.
 local function find_corner(picture, row, column)
   return picture.left + (column - 1) * (picture.wide + picture.across), TOP + (row - 1) * (picture.panel + picture.down)
 end
@@ -36,7 +37,8 @@ local function format_label(picture, number, text, y, size)
     LEFT / picture.width, 1 - y / picture.height, size)
 end
 
--- Returns the plot command of a panel, and adds its data to the picture's. Layers without data are errors for gnuplot.
+-- Returns the plot command of a panel, and adds the panel's data to the picture's. Layers without data, which are
+-- errors for gnuplot, are left out.
 local function format_plot(picture, panel)
   local parts = lists.map(panel.layers, function(layer)
     local name = ("block%d"):format(#picture.data + 1)
@@ -59,7 +61,7 @@ local function add_panels(picture, lines)
   end
 end
 
--- Arranges panels in rows of `across`; the heading is above the first.
+-- Arranges panels in rows of at most `across`, in the form of M.make_script; the heading is above the first row.
 function M.arrange(list, across, heading)
   local rows = {}
   for i, panel in ipairs(list) do
@@ -71,11 +73,15 @@ function M.arrange(list, across, heading)
   return rows
 end
 
--- Returns the script of a picture = { name, title, note, panel, wide, settings, rows, left, across, down }: name of the
--- files; title and note above the panels; height of a panel in pixels, and its width if it differs; settings, lines of
--- the script after SETTINGS, or nil; left, across, down: pixels left of, between and below panels, for long names of
--- tics. rows = { { label, panel ... } ... } with panel = { title, lines, layers }: lines that set its axes; layers = {
--- data, words }: a list of lines of numbers, and words of gnuplot's plot command that draw them.
+-- Returns the script of a picture:
+--   name                 of the files
+--   title, note          lines above the panels
+--   panel, wide          height of a panel in pixels, and its width; nil: as the height
+--   settings             lines of the script after SETTINGS, or nil
+--   left, across, down   pixels to the left of all panels, between panels of a row, and between rows; nil: as usual
+--   rows                 lists of panels, with label, a line above the row
+-- A panel = { title, lines, layers }: lines of the script that set its axes; layers = { data, words }: a list of lines
+-- of numbers, and words of gnuplot's plot command that draw them.
 function M.make_script(picture)
   local columns = math.max(1, lists.max(picture.rows, function(row) return #row end))
   picture.left, picture.across, picture.down = picture.left or LEFT, picture.across or ACROSS, picture.down or DOWN
