@@ -12,17 +12,19 @@ local lists = require("base.lists")
 local paths = require("base.paths")
 local run_files = require("lab.study.read.run_files")
 local runs = require("lab.study.read.runs")
+local snapshots = require("lab.study.read.snapshots")
 local write = require("base.write")
 
 local M = {}
 
 -- The fields of a row, in the order of JSON. steps: trained steps. score: the mean of the evaluation of `split` in the
--- unit of `metric` (compute_mean of lab/study/read/runs.lua); the three are nil without an evaluation. exit: the
--- trainer's exit code. started and ended: UTC, as in 2026-11-27T08:00:00Z. bytes: the size of all entries of the run's
--- folder, but not of files in folders there.
+-- unit of `metric` (compute_mean of lab/study/read/runs.lua); the three are nil without an evaluation. best_step and
+-- best_score: step and score of the best checkpoint, if the run keeps it. exit: the trainer's exit code. started and
+-- ended: UTC, as in 2026-11-27T08:00:00Z. bytes: the size of all entries of the run's folder, but not of files in
+-- folders there.
 M.FIELDS = { "path", "id", "digest", "task", "encoding", "model", "layers", "width", "heads", "parameters", "seed",
-  "learning_rate", "steps", "metric", "split", "score", "state", "exit", "device", "machine", "started", "ended",
-  "bytes" }
+  "learning_rate", "steps", "metric", "split", "score", "best_step", "best_score", "state", "exit", "device",
+  "machine", "started", "ended", "bytes" }
 
 local function count_bytes(dir)
   return lists.sum(write.list_names(dir), function(name)
@@ -30,18 +32,32 @@ local function count_bytes(dir)
   end)
 end
 
--- locks: files that trainers hold, as a set of inode numbers.
-local function make_row(study, cell, run, locks)
+-- Returns the names of encodings in the studies that were swept here, by "<id>/<digest>" of their cells.
+local function read_encodings(root)
+  local names = {}
+  for _, record in ipairs(run_files.read_records(root)) do
+    local snapshot = snapshots.read(root, record.study, record.scale)
+    for _, cell in ipairs(snapshot and snapshot.cells or {}) do
+      names[cell.id .. "/" .. cell.digest] = cell.key.encoding
+    end
+  end
+  return names
+end
+
+-- locks: files that trainers hold, as a set of inode numbers. encodings: from read_encodings.
+local function make_row(study, cell, run, locks, encodings)
   local facts = run.facts
   local is_held = locks[lfs.attributes(run.dir .. "/lock", "ino") or false]
-  local row = lists.merge({ path = run.dir, id = run.id or cell.id, digest = run.digest or cell.digest,
-    task = cell.key.task, encoding = cell.key.encoding, parameters = facts.parameters, seed = run.seed,
+  local id, digest = run.id or cell.id, run.digest or cell.digest
+  local row = lists.merge({ path = run.dir, id = id, digest = digest, task = cell.key.task,
+    encoding = encodings[id .. "/" .. digest] or cell.key.encoding, parameters = facts.parameters, seed = run.seed,
     learning_rate = run.learning_rate, steps = facts.step, state = is_held and "running" or run.state, exit = run.exit,
     device = facts.variant, machine = facts.machine, started = facts.started, ended = facts.ended,
     bytes = count_bytes(run.dir), run = run }, runs.get_size(run))
   if run.score then
     row.metric, row.score = study.scored.metric, run.score
     row.split = run.test and run.test.split
+    row.best_step, row.best_score = run.best and run.best.step, runs.get_best_score(run, "test", row.metric)
   end
   return row
 end
@@ -53,10 +69,11 @@ function M.read(dir, metric)
     return nil, ("there is no folder %s\n  expected: a folder of runs, or the folder of a run"):format(dir)
   end
   local root, locks = run_files.find_root(dir) or dir, ledger.read_locks()
+  local encodings = read_encodings(root)
   local study, folder, list = cells.read_folder(root, metric), paths.resolve(dir) .. "/", {}
   for cell, run in lists.iterate_nested(study.cells, "runs") do
     local is_within = (paths.resolve(run.dir) .. "/"):find(folder, 1, true) == 1
-    list[#list + 1] = is_within and make_row(study, cell, run, locks) or nil
+    list[#list + 1] = is_within and make_row(study, cell, run, locks, encodings) or nil
   end
   if not list[1] then
     return nil, ("%s: there are no runs\n  expected: a folder that trainers wrote, with <id>/<digest>/<run>/run.json "

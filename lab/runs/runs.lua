@@ -96,10 +96,12 @@ local function list_runs(options, found, list)
   end
 end
 
--- Returns the last evaluation of each split of a run: { split, step, examples, lengths } and, under the name of each
--- measured metric, the mean (runs.compute_mean) in the metric's unit.
+-- Returns the last evaluation of each split of a run, and those of its best checkpoint: { split, step, examples,
+-- lengths } and, under the name of each measured metric, the mean (runs.compute_mean) in the metric's unit.
 local function summarise_evaluations(run)
-  local seen = lists.drop_repeats(lists.map(evaluations.SPLITS, function(split) return run[split] end))
+  local seen = lists.drop_repeats(lists.collect({ run, run.best }, function(one)
+    return lists.map(evaluations.SPLITS, function(split) return one[split] end)
+  end))
   return lists.map(seen, function(evaluation)
     local one = { split = evaluation.split, step = evaluation.step, examples = evaluation.examples,
       lengths = lists.copy(evaluation.lengths) }

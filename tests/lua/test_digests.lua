@@ -237,6 +237,8 @@ function TestDigests.test_every_field_is_in_the_table_above()
     ["model.encoder_layers"] = true, ["model.decoder_layers"] = true, -- of another kind of model: see below
     ["eval.by"] = true, ["eval.splits"] = true, ["eval.novel"] = true, ["eval.during.by"] = true,
     ["eval.during.splits"] = true, ["eval.order"] = true, ["eval.validation"] = true,
+    ["train.checkpoint.best.metric"] = true, ["train.checkpoint.best.tie"] = true, -- test_best.lua
+    ["train.patience"] = true, -- test_best.lua
     ["eval.decoding"] = true, -- for decoders: test_eval_decoding.lua
     ["encoding.made_for"] = true } -- for encoder-decoders: test_inherit.lua
   for _, field in ipairs(schema.children.task) do

@@ -23,6 +23,7 @@ local DURING_AXES = { DATA[1], DATA[2], DATA[3], "task.axes={ 'carry' }", "eval.
 local WINDOW = "encoding.kind=window"
 local GEOMETRIC = "encoding.normaliser.kind=geometric"
 local DURING = "eval.during.every=5"
+local BEST = { DURING, "eval.during.lengths={ 1, 4 }", "train.checkpoint.best={}" }
 local SCALING = "encoding.rotation.scaling"
 local APART = "model.kind=encoder_decoder"
 local YARN = SCALING .. "={ kind = 'yarn', factor = 4 }"
@@ -166,6 +167,10 @@ local CASES = {
   { "train.checkpoint.every", "5", "2.5", "2.5 is not an integer" },
   { "train.checkpoint.minutes", "0", "-1", "-1 is below 0" },
   { "train.checkpoint.keep", "{ 0, 200 }", "first", "expected: last, all, or an ascending list of steps" },
+  { "train.checkpoint.best", "{ metric = 'loss' }", "loss", '"loss" is a string', BEST },
+  { "train.checkpoint.best.metric", "exact_match", "perplexity", "expected: accuracy, exact_match, loss", BEST },
+  { "train.checkpoint.best.tie", "earliest", "first", "expected: latest, earliest", BEST },
+  { "train.patience", "5", "0", "0 is below 1", BEST },
   { "eval", "{ draws = 2 }", "1", "1 does not fit here" },
   { "eval.lengths", "{ list = { 6, 10, 50 } }", "{ 6, 10, 50 }", "write { list = { 6, 10, 50 } }" },
   { "eval.by", "{ digits = { 0, 50 }, length = { list = { 2, 4 } }, carry = true }", "{ digits = 5 }",

@@ -74,12 +74,26 @@ static void test_window_log_without_counted_labels_has_no_loss(void **state) {
 static void test_window_save_load_same_sums(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "window.jsonl");
-    lh_window window = {3, 1, 0.1, 1.0 / 3.0, 0, 1e-300, 2, 1e17, 0.1 + 0.2, 7.25, 40, 2, {5, 2, 2.5, 3, 0.1}},
+    lh_window window = {3,
+                        1,
+                        0.1,
+                        1.0 / 3.0,
+                        0,
+                        1e-300,
+                        2,
+                        1e17,
+                        0.1 + 0.2,
+                        7.25,
+                        40,
+                        2,
+                        {5, 2, 2.5, 3, 0.1},
+                        {8, 1.0 / 3.0, 12, 1}},
               other = window, back;
     bool found;
     other.loss = 5;
     other.masked = 0;
     other.epoch = (lh_window_epoch){0};
+    other.best = (lh_best){0};
     lh_assert_ok(lh_window_save(&other, path, 12, &error), &error);
     lh_assert_ok(lh_window_save(&window, path, 13, &error), &error);
     lh_assert_ok(lh_window_load(&back, path, 13, &found, &error), &error);

@@ -41,7 +41,7 @@ local SAME = {
   { "test data", "data.eval_sha256", of_spec = true, file = true },
   { "validation data", "data.validation_sha256", of_spec = true, file = true },
   { "spec digest", "digest", of_spec = true },
-  { "last step", function(run) return run.test.step end },
+  { "last step", function(run) return run.facts.patience_of_steps or run.test.step end },
   { "examples per length", function(run) return run.test.mixed and "mixed" or run.test.examples end },
   { "evaluated lengths", function(run)
     local lengths = run.test.lengths

@@ -121,7 +121,8 @@ M.facts = shapes.object({
   seed = COUNT, learning_rate = RATE, level = NAME, compiler = TEXT, variant = NAME, precision = WORD, threads = COUNT,
   parameters = COUNT, machine = TEXT, started = TEXT, step = COUNT, train_seconds = shapes.number({ min = 0 }),
   init = TEXT, init_checksum = DIGEST, epoch_accuracy = SHARE, ended = TEXT, exit = shapes.integer(0, 255),
-  loss = WORD,
+  loss = WORD, patience_of_steps = COUNT,
+  best = shapes.object({ step = COUNT, metric = WORD, score = NUMBER }, { required = { "step", "metric", "score" } }),
 }, { required = { "id", "digest", "spec", "seed", "learning_rate" }, others = shapes.any })
 
 -- Returns the name of the accuracy that a line of eval.jsonl must have and lacks; nil if it lacks none. Lines without

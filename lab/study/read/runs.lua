@@ -11,6 +11,8 @@
 --   parts: for dataset files, the parts of test, { in_distribution, beyond, axes } (evaluations.lua)
 --   axis: "length", or the first axis of the evaluations: `lengths` of evaluations are numbers on this axis
 --   decoding: for generative models the decoding of all evaluations of the run, "greedy" or "teacher_forced"
+--   best: the best checkpoint (train.checkpoint.best), { step, metric, score }, with the sets of its evaluations after
+--     training, as above; score: in the evaluation during training
 --   during: evaluations during training, from evaluations.summarise_training
 --   noisy: evaluations with noise on embeddings, { [standard deviation] = { axis, test, ... } }, with sets as above;
 --     the run's own sets have the least deviation
@@ -69,6 +71,10 @@ local function add_row(run, to, row, least)
   end
   if not noise or noise == least then
     evaluations.add(to, quiet)
+    if run.facts.best and run.facts.best.step == row.step then
+      to.best = to.best or { axis = run.axis }
+      evaluations.add(to.best, quiet)
+    end
   end
 end
 
@@ -204,6 +210,12 @@ function M.read(dir, place)
     complete_evaluations(run, level, level)
   end
   score_within(run)
+  if facts.best then
+    run.best = lists.merge(facts.best)
+    complete_evaluations(run, run.best, found.best or {})
+    run.best.test = run.test and run.best[run.test.split]
+    run.best.parts = run.best.test and run.best.test.parts
+  end
   run.state = find_state(run)
   return run
 end
@@ -338,6 +350,11 @@ function M.compute_mean(evaluation, metric)
     end
   end
   return weights > 0 and metrics.of[metric].factor * sum / weights or nil
+end
+
+-- Returns the score of a run's best checkpoint, as M.get_score returns that of the last step.
+function M.get_best_score(run, name, metric)
+  return run.best and run.state == "evaluated" and M.compute_mean(M.get_evaluation(run.best, name), metric) or nil
 end
 
 -- Returns the evaluation of a split with noise of this standard deviation; if there is no test, validation or else

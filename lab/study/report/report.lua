@@ -8,6 +8,7 @@ local study_analyses = require("lab.study.report.page.study_analyses")
 local canonical = require("base.canonical")
 local captions = require("lab.study.report.tables.captions")
 local cells = require("lab.study.read.cells")
+local checkpoints = require("lab.study.report.tables.checkpoints")
 local compare = require("lab.study.report.compare")
 local cost = require("lab.study.report.tables.cost")
 local dependencies = require("lab.study.report.dependencies")
@@ -216,7 +217,7 @@ local function make_report(options, study, list, papers)
     study = study,
     title = (study.title or study.name) .. (study.scale and (", scale %s"):format(study.scale) or ""),
     settings = settings.list(study, papers.setting), paper = papers.setting,
-    every_cell = lists.map({ all_metrics, score_tables, cost }, function(module)
+    every_cell = lists.map({ all_metrics, score_tables, checkpoints, cost }, function(module)
       return module.make_cells_table(study)
     end),
     readings = readings.count_answers(cells.list_scored_runs(study)),

@@ -239,11 +239,12 @@ local function format_steps(wanted, total)
   return wanted.epochs and ("%d (%s)"):format(total, wording.count(wanted.epochs, "epoch")) or tostring(total)
 end
 
--- Returns the state of a run with fewer or more steps than requested, and a text; nil for other runs.
+-- Returns the state of a run with fewer or more steps than requested, and a text; nil for other runs, among them a run
+-- that train.patience ended on the way to these steps.
 local function judge_steps(wanted, facts, step, total)
   if total and step > total then
     return "trained further", ("at step %d, of %s requested"):format(step, format_steps(wanted, total))
-  elseif total and facts.exit == 0 and step < total then
+  elseif total and facts.exit == 0 and step < total and facts.patience_of_steps ~= total then
     return "to train on", ("from step %d to %s"):format(step, format_steps(wanted, total))
   end
 end

@@ -26,7 +26,7 @@ function M.compute(study, cell, run)
   return taken
 end
 
-local function format_count(value)
+function M.format_count(value)
   if not value then
     return entries.MISSING
   elseif value >= 1e9 then
@@ -53,8 +53,8 @@ local function make_row(study, cell)
   local bound, time = taken.bound and "at most " or "", hours.mean and 3600 * hours.mean
   return { score_tables.format_key(study, cell), format_rates(cell.summary.rates),
     best and ("%g"):format(best.rate) or entries.MISSING,
-    captions.name_chosen(cell) or top and "one rate" or entries.MISSING, format_count(taken.parameters),
-    taken.tokens and bound .. format_count(taken.tokens) or "not known",
+    captions.name_chosen(cell) or top and "one rate" or entries.MISSING, M.format_count(taken.parameters),
+    taken.tokens and bound .. M.format_count(taken.tokens) or "not known",
     taken.flops and bound .. ("%.2e"):format(taken.flops) or "not known",
     time and wording.format_duration(time) or entries.MISSING,
     time and wording.format_duration(time * hours.count) or entries.MISSING, cell = cell }

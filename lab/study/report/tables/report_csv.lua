@@ -12,8 +12,8 @@ local runs = require("lab.study.read.runs")
 
 local M = {}
 
-local RUN_COLUMNS = lists.append({ "state", "step", "metric", "split", "score", "chosen", "chosen_on", "decoding",
-  "parameters", "tokens", "flops", "train_seconds", "id", "digest", "folder" }, runs.SIZES)
+local RUN_COLUMNS = lists.append({ "state", "step", "metric", "split", "score", "best_step", "best_score", "chosen",
+  "chosen_on", "decoding", "parameters", "tokens", "flops", "train_seconds", "id", "digest", "folder" }, runs.SIZES)
 -- Measures in lines of eval.jsonl, in the order of their columns.
 local MEASURES = { "accuracy", "accuracy_teacher_forced", "exact_match", "exact_match_low", "exact_match_high",
   "ended_early", "not_ended", "loss", "sd_over_sequences" }
@@ -42,6 +42,8 @@ local function list_score(study, cell, run)
   end
   local taken = cost.compute(study, cell, run)
   return { metric = study.scored.metric, split = runs.get_evaluation(run, study.scored.split).split, score = run.score,
+    best_step = run.best and run.best.step,
+    best_score = runs.get_best_score(run, study.scored.split, study.scored.metric),
     chosen = best and lists.has(best.runs, run) and 1 or 0, chosen_on = captions.name_chosen(cell), flops = taken.flops,
     parameters = taken.parameters, tokens = taken.tokens and ("%.0f"):format(taken.tokens) }
 end

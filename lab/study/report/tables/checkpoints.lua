@@ -1,0 +1,70 @@
+-- A table of a report: every cell's score at the last step, at the best checkpoint, and late in training.
+--
+-- Input: a study with its cells read (cells.lua). Output: a table as in score_tables.lua: rows are cells; nil unless a
+-- run at a chosen learning rate has a best checkpoint. Numbers are medians over the runs at a cell's chosen learning
+-- rate.
+
+local captions = require("lab.study.report.tables.captions")
+local cost = require("lab.study.report.tables.cost")
+local entries = require("lab.study.report.tables.table_entries")
+local lists = require("base.lists")
+local metrics = require("lab.study.read.metrics")
+local runs = require("lab.study.read.runs")
+local score_tables = require("lab.study.report.tables.score_tables")
+local statistics = require("lab.study.read.statistics")
+
+local M = {}
+
+local LATE = 10 -- number of last evaluations during training of which the median is shown
+
+-- Returns the median of a run's scores in its last evaluations during training; nil if none has the metric.
+local function compute_late_score(run, metric)
+  local points = {}
+  for i = math.max(1, #run.during - LATE + 1), #run.during do
+    local mean = run.during[i].mean
+    points[#points + 1] = mean and mean[metric] and metrics.of[metric].factor * mean[metric] or nil
+  end
+  return statistics.quantile(points, 0.5)
+end
+
+-- Returns the median of the numbers that get_number returns for a cell's runs at the chosen rate; nil without any.
+local function compute_median(cell, get_number)
+  return statistics.quantile(lists.map(runs.get_chosen(cell), get_number), 0.5)
+end
+
+local function make_row(study, cell)
+  local scored = study.scored
+  local function show_score(get_score)
+    return entries.format_number(metrics.of[scored.metric].form, compute_median(cell, get_score))
+  end
+  local function show_count(get_number)
+    local count = compute_median(cell, get_number)
+    return count and cost.format_count(count) or entries.MISSING
+  end
+  return { score_tables.format_key(study, cell),
+    show_score(function(run) return run.score end),
+    show_score(function(run) return runs.get_best_score(run, scored.split, scored.metric) end),
+    show_score(function(run) return compute_late_score(run, scored.metric) end),
+    show_count(function(run) return run.best and run.best.step end),
+    show_count(function(run) return run.facts.step end),
+    show_count(function(run) return cost.compute(study, cell, run).tokens end), cell = cell }
+end
+
+function M.make_cells_table(study)
+  local chosen = lists.collect(study.cells, runs.get_chosen)
+  local kept = lists.find(chosen, function(run) return run.best end)
+  if not kept then
+    return nil
+  end
+  local about = ("last: at the last step; best: at the best checkpoint by %s in evaluations during training; late: the "
+    .. "median of the last %d evaluations during training, each over its own lengths; steps and tokens are those of "
+    .. "the whole training"):format(metrics.of[kept.best.metric].title, LATE)
+  return entries.tabulate({ name = "checkpoints",
+    title = ("Last, best and late: %s in %s, medians over seeds at the chosen learning rate"):format(
+      entries.name_metric(study), metrics.of[study.scored.metric].unit),
+    about = captions.join(about, captions.describe(study, true)),
+    heads = { "cell", "last", "best", "late", "step of the best", "steps", "tokens" },
+    rows = lists.map(study.cells, function(cell) return make_row(study, cell) end) })
+end
+
+return M
