@@ -37,7 +37,7 @@ enum {                         /* places within data and evaluation */
        LH_PLACE_LENGTH = 1,    /* length of a training batch; example = LH_SHARED */
        LH_PLACE_POSITIONS = 2, /* evaluation: a position draw; example = index of the draw */
        LH_PLACE_DISTANCES = 3, /* evaluation: a draw of distances; example = index of the draw */
-       LH_PLACE_ORDER = 4,     /* data from a fixed set of examples: the order of an epoch (data/datasets/epoch.c) */
+       LH_PLACE_ORDER = 4,     /* the order of a fixed set of examples: in an epoch (datasets/epoch.c), in a trace */
        LH_PLACE_LEFT = 5,      /* evaluation: a draw of distances to the left; example = index of the draw */
        LH_PLACE_SEQUENCE = 6,  /* evaluation: positions of one sequence; place: 6 + stream; layer: index of the draw */
        LH_PLACE_CHOICE = 16    /* evaluation on a fixed set of examples: choice of examples; example: number of the

@@ -7,7 +7,7 @@
 --
 --   threads            of a block
 --   by_team            all blocks of a team sum the gradients of products' weights over the tokens of the whole batch;
---                      kept_bytes: bytes of the operands that shards store for these sums, at most, or false
+--                      kept_bytes: bytes of the operands that shards would store for these sums, at most, or false
 --   products           "generated": one kernel runs whole steps; "library", from width library_width on: a step is a
 --                      sequence of launches, of a kernel's phases and of a library's products over the whole batch
 --   multiplies         the device text has its own products, either all or only those of tables; multiplies_tables:
@@ -31,7 +31,8 @@
 -- Each family of attentions gets `attends`, in addition to the names of its values from cuda_network.lua:
 --
 --   template           the template of its attention; in_fragments: attention is cut by warp; fragment_rows: the
---                      queries or keys that a warp has at a time, half as many where this lets more warps run
+--                      queries or keys that a warp has at a time, half as many if heads are few (then more warps run)
+--                      or wide (then registers would not be enough)
 --   head_lanes         threads that share a head's channels in attention; head_part, channel, once, first_task, tasks:
 --                      the words for these in the text; uneven_heads: some threads have fewer channels
 --   slice              channels of Transformer-XL's vectors that a block makes at a time, in a wide model
