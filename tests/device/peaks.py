@@ -17,7 +17,7 @@ SIZE = 8192
 COPIED = 2 << 30  # bytes
 
 
-def seconds(run, repeats):
+def measure_seconds(run, repeats):
     """Seconds of one run: the median of nine windows of `repeats` runs."""
     found = []
     for _ in range(10):
@@ -31,19 +31,19 @@ def seconds(run, repeats):
     return statistics.median(found[1:])
 
 
-def product(name, rows, inner, columns, dtype, precision, repeats):
+def measure_product(name, rows, inner, columns, dtype, precision, repeats):
     torch.set_float32_matmul_precision(precision)
     a = torch.randn(rows, inner, device="cuda").to(dtype)
     b = torch.randn(inner, columns, device="cuda").to(dtype)
     c = torch.empty(rows, columns, device="cuda", dtype=dtype)
-    time = seconds(lambda: torch.mm(a, b, out=c), repeats)
+    time = measure_seconds(lambda: torch.mm(a, b, out=c), repeats)
     print(json.dumps({"peak": name, "flops_per_second": 2 * rows * inner * columns / time}), flush=True)
 
 
-def copy():
+def measure_copy():
     source = torch.randint(0, 256, (COPIED,), device="cuda", dtype=torch.uint8)
     target = torch.empty_like(source)
-    time = seconds(lambda: target.copy_(source), 10)
+    time = measure_seconds(lambda: target.copy_(source), 10)
     print(json.dumps({"peak": "copy", "bytes_per_second": 2 * COPIED / time}), flush=True)
 
 
@@ -51,11 +51,11 @@ def main():
     if not torch.cuda.is_available():
         raise SystemExit("peaks.py: PyTorch finds no GPU")
     torch.manual_seed(0)
-    product("tf32", SIZE, SIZE, SIZE, torch.float32, "high", 5)
-    product("bf16", SIZE, SIZE, SIZE, torch.bfloat16, "highest", 5)
-    product("float32", SIZE, SIZE, SIZE, torch.float32, "highest", 2)
-    product("small", 128 * 80, 64, 256, torch.float32, "high", 100)
-    copy()
+    measure_product("tf32", SIZE, SIZE, SIZE, torch.float32, "high", 5)
+    measure_product("bf16", SIZE, SIZE, SIZE, torch.bfloat16, "highest", 5)
+    measure_product("float32", SIZE, SIZE, SIZE, torch.float32, "highest", 2)
+    measure_product("small", 128 * 80, 64, 256, torch.float32, "high", 100)
+    measure_copy()
 
 
 if __name__ == "__main__":

@@ -21,9 +21,10 @@
 set -u
 cd -- "$(dirname -- "$0")/../.." || exit 4
 
-# Rates are measured for every encoding in every precision, with MODEL and TRAIN. Small models in float64, in which CPU
-# and GPU must agree to many digits; runs of the showcase; small models in small batches for the sanitizer; and models
-# whose products cuBLASLt computes: WIDE_MODEL in every precision and some in float64.
+# Rates are measured for encodings in precisions, with MODEL and TRAIN (a loop below leaves out some pairs). Further
+# trainers: small models in float64, in which CPU and GPU must agree to many digits; runs of the showcase; small models
+# in small batches for the sanitizer; and models whose products cuBLASLt computes: WIDE_MODEL in float32, tf32 and bf16,
+# and specs in float64.
 ENCODINGS=${ENCODINGS:-sinusoid rand_relative none relative}
 PRECISIONS=${PRECISIONS:-float32 tf32 bf16 tf32_warps float32_warps} # the last two cut products by warp
 MODEL=${MODEL:-use = \"ruoss_encoder\"}
@@ -134,8 +135,8 @@ return {
 END
 }
 
-# The trainers whose rates are measured: all encodings in two precisions, the two main ones also in bf16 and by warp, and
-# one of these by warp in float32.
+# The trainers whose rates are measured: all encodings in two precisions, the two main ones also in bf16 and by warp,
+# and one of these by warp in float32.
 for encoding in $ENCODINGS; do
     for precision in $PRECISIONS; do
         case $encoding.$precision in none.bf16 | relative.bf16 | none.*_warps | relative.*_warps | \
@@ -167,7 +168,7 @@ make_all double $DOUBLE
 make_all showcase $SHOWCASE
 make_all sanitize $SANITIZE
 
-# Writes inputs of one task for the peers, with distances if the encoding samples them: NAME TASK LENGTH TOKENS.
+# Writes inputs of one task for the peers, with distances if the encoding samples them: ENCODING TASK LENGTH TOKENS.
 inputs() {
     "$base/host/$2_$1/trainer" sample --length "$3" --count 4 --seed 7 |
         awk -v tokens="$4" -v drawn="$(case $1 in rand_*) echo 1 ;; esac)" '

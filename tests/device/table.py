@@ -14,6 +14,7 @@ import pathlib
 import sys
 import textwrap
 
+# The measured model, ruoss_encoder with the training ruoss; BLOCK_WEIGHTS: weights of all its layers.
 LAYERS, WIDTH, BATCH, BLOCK_WEIGHTS = 5, 64, 128, 245760
 PARTS = ("checks", "rates", "peaks", "peers", "profile", "resources", "clocks")
 
@@ -112,12 +113,12 @@ class Results:
     @staticmethod
     def goal(rate, of=None):
         """Returns the goal of a rate, or of its ratio to the peers ("best" or "step"); None without one."""
-        many = "one" if rate["replicas"] == 1 else "many"
+        group = "one" if rate["replicas"] == 1 else "many"
         if of == "best":
-            return GOALS[f"best {many}"]
+            return GOALS[f"best {group}"]
         if of == "step":
-            return GOALS["step"] if many == "one" else None
-        return GOALS[many].get(rate["tokens"]) if rate["precision"] == "tf32" else None
+            return GOALS["step"] if group == "one" else None
+        return GOALS[group].get(rate["tokens"]) if rate["precision"] == "tf32" else None
 
 
 def name_range(value, goal):

@@ -185,7 +185,7 @@ peer_line() {
 
 has() { grep -qF -e "$2" "$1" || { echo "not in the text: $2" && return 1; }; }
 
-# 2,000 steps of 8.557 GFLOP per second are 17.1 TFLOP/s, 4.3% of 400. The best peer in tf32 makes 1,000 steps per
+# 2,000 steps of 8.565 GFLOP per second are 17.1 TFLOP/s, 4.3% of 400. The best peer in tf32 makes 1,000 steps per
 # second.
 table_has_ratios() {
     parts=$work/parts line='"name":"x","encoding":"sinusoid","precision":"tf32","tokens":41'

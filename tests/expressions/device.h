@@ -46,7 +46,8 @@ template <class P> struct evaluation {
 
 enum { PAIRS_OF_ALL = LAYERS * HEADS * TOKENS * TOKENS };
 
-/* Runs a kernel in that order of threads, with memory full of NaN; false, and a message on stderr, after a failure. */
+/* Runs a kernel in the given order of threads, with memory full of NaN; false, and a message on stderr, after a
+ * failure. */
 template <class P> static inline bool run_in_order(const char *kernel, evaluation<P> e, size_t bytes, unsigned order) {
     lh_emulation emulation = {};
     emulation.order = order;
@@ -62,7 +63,8 @@ template <class P> static inline bool run_in_order(const char *kernel, evaluatio
     return status == LH_OK;
 }
 
-/* Scores, slopes and gradients (added to g); NaN if the kernel fails or orders of threads disagree. */
+/* Computes scores, slopes and gradients (added to g); scores are NaN if the kernel fails or orders of threads
+ * disagree. */
 template <class P>
 static inline void run_in_all_orders(const char *kernel, const evaluation<P> &e, size_t bytes, unsigned orders) {
     const P before = *e.g;

@@ -1,9 +1,10 @@
 -- Writes the C of the expression test: lua5.4 tests/expressions/generate.lua FOLDER [FIRST LAST]
 --
--- Two hundred random formulas (random.lua), or those from FIRST to LAST, and some written ones, in four files of C,
--- part_0.c and so on, and in four of device code for the host, device_0.cpp and so on. Each passes through sandbox,
--- tracing, checks and templates like any spec; plain Lua computes the expected results: values, and gradients by
--- central differences.
+-- Random formulas (random.lua), as many as the numbers from FIRST (1) to LAST (200), in four files of C, part_0.c and
+-- so on, and in four of device code for the host, device_0.cpp and so on. Formulas that the generator refuses for a
+-- reason in REFUSED are replaced by formulas with later numbers. With FIRST = 1 the files also have the written
+-- formulas. Each formula passes through sandbox, tracing, checks and templates like any spec; plain Lua computes the
+-- expected results: values, and gradients by central differences.
 
 local root = arg[0]:match("^(.*)/tests/expressions/generate%.lua$") or "."
 package.path = ("%s/generator/?.lua;%s/tests/expressions/?.lua;%s"):format(root, root, package.path)
@@ -19,7 +20,7 @@ local STEP = 1e-5
 
 local folder, first, last = arg[1], tonumber(arg[2] or 1), tonumber(arg[3] or 200)
 
-local function fraction(...) -- between -1 and 1, from integers
+local function make_fraction(...) -- between -1 and 1, from integers
   local mixed = 17
   for _, number in ipairs({ ... }) do
     mixed = (mixed * 69069 + number * 2654435761 + 12345) % 4294967296
@@ -28,7 +29,7 @@ local function fraction(...) -- between -1 and 1, from integers
   return (mixed ~ (mixed >> 13)) / 2147483648 - 1
 end
 
-local function used(case)
+local function list_used_names(case)
   local names = {}
   for name in pairs(random.PARAMETERS) do
     if case.body:find("x%." .. name .. "%f[^%w_]") then
@@ -39,7 +40,7 @@ local function used(case)
   return names
 end
 
-local function parameter_text(name)
+local function write_parameter(name)
   local p = random.PARAMETERS[name]
   local words = { ("per = %q"):format(p.per) }
   if p.values then
@@ -54,10 +55,10 @@ local function parameter_text(name)
   return ("%s = { %s }"):format(name, table.concat(words, ", "))
 end
 
-local function spec_text(case)
+local function write_spec(case)
   local parameters = {}
   for i, name in ipairs(case.names) do
-    parameters[i] = parameter_text(name)
+    parameters[i] = write_parameter(name)
   end
   local positions = case.positions == "index" and "" or
     ('positions = { kind = "randomized", max_position = %d, reading = %q },'):format(MAX_POSITION, case.positions)
@@ -76,31 +77,30 @@ end
 
 -- ---- results in plain Lua ----
 
--- An element of a learned parameter: [layer][head][index], each with its value; elements that are shared have one
--- value.
-local function element(case, name, layer, head, index)
+-- An element of a parameter, { value, layer, head }, which is created at its first use. Layers or heads that share the
+-- parameter have the same element.
+local function get_element(case, name, layer, head, index)
   local p = random.PARAMETERS[name]
   local l = p.per:find("layer") and layer or 0
   local h = p.per:find("head") and head or 0
   local key = ("%s %d %d %d"):format(name, l, h, index)
   if not case.elements[key] then
-    local value = p.values and p.values[h + 1] or 0.3 + fraction(case.number, name:byte(), l, h, index)
-    case.elements[key] = { value = value, name = name, layer = l, head = h, index = index, learned = not p.values }
-    case.order[#case.order + 1] = case.elements[key]
+    local value = p.values and p.values[h + 1] or 0.3 + make_fraction(case.number, name:byte(), l, h, index)
+    case.elements[key] = { value = value, layer = l, head = h }
   end
   return case.elements[key]
 end
 
-local function ascending(case, layer, from)
+local function draw_ascending(case, layer, from)
   local list, at = {}, from
   for t = 0, TOKENS - 1 do
     list[t] = at
-    at = at + 1 + math.floor((fraction(case.number, layer, t) + 1) * 1.2)
+    at = at + 1 + math.floor((make_fraction(case.number, layer, t) + 1) * 1.2)
   end
   return list
 end
 
-local function places(case, layer)
+local function make_placer(case, layer)
   local drawn = case.drawn[layer]
   return function(x, i, j)
     if case.positions == "index" then
@@ -115,14 +115,14 @@ local function places(case, layer)
   end
 end
 
-local function reader(case, name, layer, head)
+local function make_reader(case, name, layer, head)
   local p = random.PARAMETERS[name]
   if not p.size then
-    return element(case, name, layer, head, 0).value
+    return get_element(case, name, layer, head, 0).value
   end
   local known = {}
   return { first = p.first, size = p.size, outside = p.outside, value = function(index)
-    known[index] = known[index] or element(case, name, layer, head, index)
+    known[index] = known[index] or get_element(case, name, layer, head, index)
     return known[index].value
   end }
 end
@@ -133,23 +133,23 @@ for layer = 0, LAYERS - 1 do
   for head = 0, HEADS - 1 do
     for j = 0, TOKENS - 1 do
       for i = 0, TOKENS - 1 do
-        LOGITS[#LOGITS + 1] = 1.5 * fraction(3, layer, head, j, i)
-        WEIGHTS[#WEIGHTS + 1] = fraction(5, layer, head, j, i)
+        LOGITS[#LOGITS + 1] = 1.5 * make_fraction(3, layer, head, j, i)
+        WEIGHTS[#WEIGHTS + 1] = make_fraction(5, layer, head, j, i)
       end
     end
   end
 end
 
 -- Calls visit(score, index of the pair, x) for every pair, or for those of one layer or head.
-local function each_pair(case, visit, only_layer, only_head)
+local function visit_pairs(case, visit, only_layer, only_head)
   for layer = only_layer or 0, only_layer or LAYERS - 1 do
-    local place = places(case, layer)
+    local place = make_placer(case, layer)
     for head = only_head or 0, only_head or HEADS - 1 do
       local at = (layer * HEADS + head) * TOKENS * TOKENS
       local x = { head = head, layer = layer, heads = HEADS, layers = LAYERS, query_length = TOKENS,
         key_length = TOKENS }
       for _, name in ipairs(case.names) do
-        x[name] = reader(case, name, layer, head)
+        x[name] = make_reader(case, name, layer, head)
       end
       for j = 0, TOKENS - 1 do
         for i = 0, TOKENS - 1 do
@@ -165,15 +165,15 @@ local function each_pair(case, visit, only_layer, only_head)
 end
 
 -- The part of the objective that an element of a parameter can change.
-local function objective(case, name, e)
+local function compute_objective(case, name, e)
   local total, per = 0, random.PARAMETERS[name].per
-  each_pair(case, function(score, at)
+  visit_pairs(case, function(score, at)
     total = total + WEIGHTS[at] * score
   end, per:find("layer") and e.layer or nil, per:find("head") and e.head or nil)
   return total
 end
 
-local function hexadecimal(list)
+local function format_hexadecimal(list)
   local words = {}
   for i, value in ipairs(list) do
     assert(value == value and math.abs(value) < 1e6, "a value out of range")
@@ -182,9 +182,9 @@ local function hexadecimal(list)
   return table.concat(words, ", ")
 end
 
-local function expectations(case)
+local function compute_expectations(case)
   local scores, slopes = {}, {}
-  each_pair(case, function(score, at, x)
+  visit_pairs(case, function(score, at, x)
     scores[#scores + 1] = score
     local logit = x.score
     x.score = logit + STEP
@@ -192,18 +192,18 @@ local function expectations(case)
     x.score = logit - STEP
     slopes[#slopes + 1] = (above - case.evaluate(x)) / (2 * STEP) * WEIGHTS[at]
   end)
-  case.scores, case.slopes = hexadecimal(scores), hexadecimal(slopes)
+  case.scores, case.slopes = format_hexadecimal(scores), format_hexadecimal(slopes)
 end
 
 -- The elements of a parameter in the struct's layout: one list, or one for each layer.
-local function lists(case, name)
+local function list_elements(case, name)
   local p, out = random.PARAMETERS[name], {}
   local layered = p.per:find("layer") ~= nil
   for layer = 0, layered and LAYERS - 1 or 0 do
     local entry = { member = (layered and ("layer[%d]."):format(layer) or "") .. "score_" .. name, elements = {} }
     for head = 0, p.per:find("head") and HEADS - 1 or 0 do
       for index = 0, (p.size or 1) - 1 do
-        table.insert(entry.elements, element(case, name, layer, head, index))
+        table.insert(entry.elements, get_element(case, name, layer, head, index))
       end
     end
     out[#out + 1] = entry
@@ -211,23 +211,23 @@ local function lists(case, name)
   return out
 end
 
-local function gradient_lists(case)
+local function compute_gradients(case)
   case.lists = {}
   for _, name in ipairs(case.names) do
     if not random.PARAMETERS[name].values then
-      for _, entry in ipairs(lists(case, name)) do
+      for _, entry in ipairs(list_elements(case, name)) do
         local values, gradients = {}, {}
         for k, e in ipairs(entry.elements) do
           local value = e.value
           values[k] = value
           e.value = value + STEP
-          local above = objective(case, name, e)
+          local above = compute_objective(case, name, e)
           e.value = value - STEP
-          gradients[k] = (above - objective(case, name, e)) / (2 * STEP)
+          gradients[k] = (above - compute_objective(case, name, e)) / (2 * STEP)
           e.value = value
         end
-        table.insert(case.lists, { member = entry.member, count = #values, values = hexadecimal(values),
-          gradients = hexadecimal(gradients) })
+        table.insert(case.lists, { member = entry.member, count = #values, values = format_hexadecimal(values),
+          gradients = format_hexadecimal(gradients) })
       end
     end
   end
@@ -235,7 +235,7 @@ end
 
 -- ---- C ----
 
-local function drawn_text(case)
+local function write_drawn(case)
   if case.positions == "index" then
     return false
   end
@@ -250,18 +250,18 @@ local function drawn_text(case)
   return "{" .. table.concat(rows, ", ") .. "}"
 end
 
--- Prepares a case; nil if the formula is constant, or does not use its parameters.
+-- Prepares a case for the templates; nil and a message if the generator refuses its formula.
 local function prepare(project, case)
   local number = case.number
-  case.names, case.elements, case.order = used(case), {}, {}
-  case.evaluate = random.evaluator(case)
+  case.names, case.elements = list_used_names(case), {}
+  case.evaluate = random.make_evaluator(case)
   case.drawn = {}
   for layer = 0, LAYERS - 1 do
-    case.drawn[layer] = ascending(case, layer, case.positions == "difference" and 2 or 0)
+    case.drawn[layer] = draw_ascending(case, layer, case.positions == "difference" and 2 or 0)
   end
   local path = ("%s/case_%d.lua"):format(folder, number)
   local file = assert(io.open(path, "w"))
-  file:write(spec_text(case))
+  file:write(write_spec(case))
   file:close()
   local spec, message = project:resolve(path, {})
   if not spec then
@@ -270,44 +270,45 @@ local function prepare(project, case)
   case.positions_plan = parts.make_positions(case.positions, LAYERS)
   case.score = score_facet.derive(spec.score, parts.make_family(case.positions_plan, HEADS, LAYERS), "float64")
   case.terms = parts.settle_family(case.positions_plan, HEADS, LAYERS, case.score).terms
-  expectations(case)
-  gradient_lists(case)
-  case.drawn_text = drawn_text(case)
+  compute_expectations(case)
+  compute_gradients(case)
+  case.drawn_text = write_drawn(case)
   case.text = ("%d: %s"):format(number, case.body):gsub('"', "'")
   return case
 end
 
-local function part_text(template, part, cases)
+local function render_part(template, part, cases)
   return parts.render(root, template, { part = part, cases = cases, tokens = TOKENS, heads = HEADS,
-    layers = LAYERS, max_position = MAX_POSITION, logits = hexadecimal(LOGITS), weights = hexadecimal(WEIGHTS),
-    family = parts.settle_family(nil, HEADS, LAYERS), source = "a random formula",
+    layers = LAYERS, max_position = MAX_POSITION, logits = format_hexadecimal(LOGITS),
+    weights = format_hexadecimal(WEIGHTS), family = parts.settle_family(nil, HEADS, LAYERS), source = "a random formula",
     command = "lua5.4 tests/expressions/generate.lua", about = { score = { self = {} } } })
 end
 
+-- Parts of the messages with which random formulas may be refused.
 local REFUSED = { "is not used", "does not use x.score", "can be 0", "the argument of", "the base of pow" }
 
 local project = project_module.new(root)
 local cases, number = {}, first
 while #cases <= last - first do
-  local case, message = prepare(project, random.case(number))
-  local known = case ~= nil
+  local case, message = prepare(project, random.make_case(number))
+  local is_expected = case ~= nil
   for _, text in ipairs(REFUSED) do
-    known = known or message and message:find(text, 1, true) ~= nil
+    is_expected = is_expected or message and message:find(text, 1, true) ~= nil
   end
-  if not known then
+  if not is_expected then
     error(message)
   end
   cases[#cases + 1] = case
   number = number + 1
 end
-for _, case in ipairs(first == 1 and random.written() or {}) do
+for _, case in ipairs(first == 1 and random.list_written() or {}) do
   cases[#cases + 1] = assert(prepare(project, case))
 end
 local size = (#cases + PARTS - 1) // PARTS
 local files = {}
 for part = 0, PARTS - 1 do
   local own = table.move(cases, part * size + 1, math.min(#cases, (part + 1) * size), 1, {})
-  files[#files + 1] = { path = ("part_%d.c"):format(part), text = part_text("part.c.tpl", part, own) }
-  files[#files + 1] = { path = ("device_%d.cpp"):format(part), text = part_text("device.cpp.tpl", part, own) }
+  files[#files + 1] = { path = ("part_%d.c"):format(part), text = render_part("part.c.tpl", part, own) }
+  files[#files + 1] = { path = ("device_%d.cpp"):format(part), text = render_part("device.cpp.tpl", part, own) }
 end
 assert(write.files(folder, files)) -- only changed files are written, so that nothing is compiled twice

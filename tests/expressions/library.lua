@@ -17,13 +17,12 @@ local HEADS, LAYERS, TOKENS, MAX_POSITION = 6, 2, 135, 1024
 -- Presets that other tests check: for a grid of 16 cells alone (tests/lua/test_latin_encodings.lua), or for two streams
 -- (tests/lua/test_masks.lua).
 local ELSEWHERE = { lst_2d = true, lst_2d_clean = true, lst_learned = true, lst_random = true, abc_b = true,
-  abc_c = true,
-  abc_d = true }
+  abc_c = true, abc_d = true }
 
 local folder = arg[1]
 local project = project_module.new(root)
 
-local function spec_text(name, reading)
+local function write_spec(name, reading)
   local positions = reading == "index" and "" or
     ('positions = { kind = "randomized", max_position = %d, reading = %q },'):format(MAX_POSITION, reading)
   return ([[
@@ -56,10 +55,10 @@ local function list_members(learned)
   return list
 end
 
-local function entry(name, reading, number)
+local function make_entry(name, reading, number)
   local path = ("%s/library_%s_%s.lua"):format(folder, name, reading)
   local file = assert(io.open(path, "w"))
-  file:write(spec_text(name, reading))
+  file:write(write_spec(name, reading))
   file:close()
   local spec, message = project:resolve(path, {})
   assert(spec, message)
@@ -70,7 +69,7 @@ local function entry(name, reading, number)
   local score = score_facet.derive(spec.score, parts.make_family(positions, HEADS, LAYERS), "float64")
   local out = { name = name, number = number, drawn = tostring(reading == "drawn"), score = score,
     positions = positions, terms = parts.settle_family(positions, HEADS, LAYERS, score).terms,
-      members = list_members(score.learned), parameters = {} }
+    members = list_members(score.learned), parameters = {} }
   for i, p in ipairs(score.learned) do
     out.parameters[i] = { name = p.name, layers = p.per_layer and LAYERS or 1, count = p.count,
       start = read_initial_values(p) }
@@ -81,7 +80,7 @@ end
 local entries = {}
 for _, name in ipairs(project:list_names("spec/encodings", ".lua")) do
   for _, reading in ipairs(ELSEWHERE[name] and {} or { "index", "drawn" }) do
-    entries[#entries + 1] = entry(name, reading, #entries)
+    entries[#entries + 1] = make_entry(name, reading, #entries)
   end
 end
 local plan = { entries = entries, tokens = TOKENS, heads = HEADS, layers = LAYERS, max_position = MAX_POSITION,

@@ -23,7 +23,7 @@ function M.make_family(positions, heads, layers)
     relative = { behind = false }, queries = { stream = 0 }, keys = { stream = 0 }, cross = false,
     behind_previous = false, ranged = false, tiles = false, attends = { T = "T", S = "T", keys = "T" },
     stack = { member = "layer", count = "LAYERS" }, mask = { kind = "none" }, rotation = { kind = "none" },
-      normaliser = { kind = "softmax" }, drops = false }
+    normaliser = { kind = "softmax" }, drops = false }
 end
 
 -- The family with its terms and the names of their bounds; score: the facet's plan.

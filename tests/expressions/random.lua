@@ -1,8 +1,9 @@
 -- Random score formulas: the text of a spec's function, its parameters, and its value in plain Lua.
 --
--- Input: a number, which determines everything. Output: { source, positions, parameters }; M.evaluator(case) runs the
--- same text with Lua's own arithmetic and functions, without code of the generator.
--- Formulas are smooth: logarithms and roots of positive numbers, steps of positions alone.
+-- M.make_case(number), which determines everything, returns { number, positions, body }: a reading of distances, and
+-- the text of the formula. M.make_evaluator(case) returns a function of x that runs this text with Lua's own arithmetic
+-- and functions, without code of the generator. Formulas are continuous in logits and parameters: logarithms and roots
+-- have positive arguments, and only positions have steps.
 
 local M = {}
 
@@ -109,7 +110,7 @@ function Source:real(depth)
   })()
 end
 
--- Parameters that a formula may read; value(name, layer, head, index) gives their numbers.
+-- Parameters that a formula may read; generate.lua gives them values.
 M.PARAMETERS = {
   a = { per = "head" }, b = { per = "model" }, c = { per = "layer" }, d = { per = "layer_head" },
   k = { per = "head", values = { 0.75, -1.25 } },
@@ -128,7 +129,7 @@ local function generator(seed)
   end
 end
 
-function M.case(number)
+function M.make_case(number)
   local random = generator(number)
   for _ = 1, 10 do
     random(2)
@@ -174,7 +175,7 @@ local WRITTEN = {
 }
 
 -- Each written formula with every reading of distances.
-function M.written()
+function M.list_written()
   local list = {}
   for i, body in ipairs(WRITTEN) do
     for k, reading in ipairs(READINGS) do
@@ -186,7 +187,8 @@ end
 
 -- ---- plain Lua ----
 
-local function clip(table, index)
+-- The entry of a table at an index, which is clipped to the table; or the number `outside`, if the table has one.
+local function look_up(table, index)
   local first, last = table.first, table.first + table.size - 1
   if type(table.outside) == "number" and (index < first or index > last) then
     return table.outside
@@ -226,7 +228,7 @@ local PLAIN = {
   any = function(a, b) return a or b end,
   negate = function(a) return not a end,
   select = function(c, a, b) if c then return a end return b end,
-  lookup = clip,
+  lookup = look_up,
   bucket = function(v, edges)
     local count = 0
     for _, edge in ipairs(edges) do
@@ -243,7 +245,7 @@ local PLAIN = {
   end,
 }
 
-function M.evaluator(case)
+function M.make_evaluator(case)
   return assert(load("local x = ... return " .. case.body, "=case " .. case.number, "t", PLAIN))
 end
 

@@ -4,16 +4,15 @@ package.path = "generator/?.lua;" .. package.path
 
 local safetensors = require("base.safetensors")
 
-local EVEN_HEADS = 2 -- heads of tests/facets/specs/emulated_spacing.lua
+local EVEN_HEADS = 2 -- encoding.spacing.heads of tests/facets/specs/emulated_spacing.lua
 
 local tensors = assert(safetensors.open(arg[2]))
 
 local function is_near(a, b) return math.abs(a - b) < 1e-9 end
 
--- Calls of(name, h, i, j, weight, score, row) for every pair of every attention; row: the scores of its head and query
--- 0.
-local function each_pair(of)
-  local count = 0
+-- Calls visit(name, h, i, j, S, weight, score, get_first) for every pair of query i and key j of S, in head h of every
+-- attention; get_first(key): the score of query 0 in the same head.
+local function visit_pairs(visit)
   for _, name in ipairs(tensors.names) do
     local site = name:match("^(.*)%.attention$")
     if site then
@@ -23,21 +22,19 @@ local function each_pair(of)
       for at, weight in ipairs(weights) do
         local h, i, j = (at - 1) // (S * T) % heads, (at - 1) // S % T, (at - 1) % S
         local start = (at - 1) // (S * T) * (S * T)
-        of(name, h, i, j, S, weight, scores[at], function(key) return scores[start + key + 1] end)
-        count = count + 1
+        visit(name, h, i, j, S, weight, scores[at], function(key) return scores[start + key + 1] end)
       end
     end
   end
-  return count
 end
 
 local checks = {}
 
--- In the first heads pairs at odd offsets have neither weight nor score, unless there is one key alone; neither have
--- other pairs that a decoder hides.
+-- In the first heads, pairs at odd offsets have weight 0 and score -inf, unless there is only one key; and so have
+-- pairs that a decoder's causal mask hides.
 function checks.spacing()
   local hidden = 0
-  each_pair(function(name, h, i, j, S, weight, score)
+  visit_pairs(function(name, h, i, j, S, weight, score)
     local seen = (h >= EVEN_HEADS or S == 1 or (i - j) % 2 == 0)
       and not (j > i and name:find("decoder%.layers%.%d+%.attention$"))
     hidden = hidden + (seen and 0 or 1)
@@ -50,12 +47,13 @@ end
 -- In the first layer equal tokens have equal queries, keys and gates: scores fall linearly with the distance.
 function checks.gate()
   local falls = 0
-  each_pair(function(name, h, i, j, S, _, score, first)
+  visit_pairs(function(name, h, i, j, S, _, score, get_first)
     local inputs = S // 2 -- the empty tokens of the outputs follow
     if name:find("layers%.0%.") and inputs > 1 and i < inputs and j < inputs then
-      local fall = first(0) - first(1)
+      local fall = get_first(0) - get_first(1)
       falls = falls + (math.abs(fall) > 1e-4 and 1 or 0)
-      assert(is_near(score, first(0) - math.abs(i - j) * fall), ("%s: head %d, query %d, key %d"):format(name, h, i, j))
+      assert(is_near(score, get_first(0) - math.abs(i - j) * fall),
+        ("%s: head %d, query %d, key %d"):format(name, h, i, j))
     end
   end)
   assert(falls > 0, "no score falls")

@@ -34,7 +34,8 @@ TOLERANCE = {"float32": 1e-5, "tf32": 5e-3}
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """One timing. form: the form of attention's code, "" if there is only one."""
+    """One timing. tokens, labels: of a sequence; replicas: models side by side; form: the form of attention's code, ""
+    if there is only one."""
 
     encoding: str
     tokens: int

@@ -29,7 +29,8 @@ from peer import np
 @dataclasses.dataclass
 class Prepared:
     """A case that is ready to be timed. run(n) makes n steps, and loss() returns the loss of the last one.
-    logits(tokens [batch][T]) returns [batch][labels][CLASSES], in an evaluation by the program that is timed."""
+    logits(tokens [batch][T]) returns [batch][labels][CLASSES], in an evaluation by the program that is timed. rate:
+    steps per second of the last timing."""
 
     run: object
     loss: object

@@ -101,7 +101,7 @@ def check(path):
 
 
 def check_nothing_matches(exported):
-    """Checks logits with weights of 0, at which every match is 0, and with one token alone: no gradient is NaN."""
+    """Checks that logits at which no key matches, also of one token alone, give weights of 0 and gradients of 0."""
     for tokens in (1, 4):
         score = torch.full((1, exported.HEADS, tokens, tokens), -2000.0, requires_grad=True)
         weight = exported.match_first(score)

@@ -7,7 +7,7 @@ code; shares no code with Longhand or with network.py. README.md describes the c
 Choices where paper and code differ, or leave one open: both halves of a window along the anti-diagonal are open, as in
 the paper, unless a model has only the left half; cells outside of the matrix do not count, and a row without an open
 cell is open everywhere; in the decoder's attention to itself, only cells that the causal mask allows count.
-ALiBi is slope times i - j (Press et al. 2022), in cross-attention to both sides (Ruoss et al. 2023). RoPE rotates
+ALiBi subtracts slope times |i - j| (Press et al. 2022; Ruoss et al. 2023 for both sides). RoPE rotates
 projected queries and keys (Su et al. 2021). Vectors of distances are added to keys only (Shaw et al. 2018). The models
 `masks` and `lines` read other tokens and have features that the paper lacks; their generated code is compared, too.
 
@@ -37,7 +37,7 @@ CLOSED = -math.inf
 class Family:
     """The attentions of one place: the encoder's, the decoder's, or from the decoder to the encoder's output."""
     window: tuple = ()           # numbers of keys before and after the query
-    diagonal: tuple = ()         # stride, width, whether the right half is closed
+    diagonal: tuple = ()         # stride, width, whether only the left half is open
     lines: tuple = ()            # (head, direction, line, value)
     columns: str = "left"        # the side from which lines of direction 0 count
     corner: str = "none"         # heads whose first query sees the last key at 0: "lines", "all"
@@ -142,7 +142,8 @@ def make_example(task, width, first, second):
 
 
 def make_batch(model, frame, rng):
-    """Returns source [2][S], and target and label [2][M]: the target without its end, and without its start."""
+    """Returns source [2][S], and target and label [2][M]: the target without its end, and without its start; for
+    `sorting` any symbols."""
     if model.task == "sorting":
         source = rng.integers(0, 5, size=(2, frame), dtype=np.int32)
         label = rng.integers(0, 5, size=(2, {5: 9, 18: 7}[frame]), dtype=np.int32)

@@ -30,7 +30,7 @@ ENCODINGS = {"none": 0, "sincos": 1, "learned": 2, "rope": 3, "rand_sincos": 4, 
              "relative": 7, "rand_relative": 8, "rand_relative_clamped": 9, "rand_relative_difference": 10, "shaw": 11,
              "alibi": 12, "rand_alibi": 13, "geometric": 14, "geometric_raw": 15, "geometric_plain": 16}
 
-# Other networks, with the numbers of their files. STACK: the output has one symbol more than the input.
+# Other networks, with the numbers of their files. STACK: the output has one token more than the input.
 STACK = {"inputs": 5, "outputs": 3, "longer": 1}
 REVERSE = {"inputs": 2, "outputs": 2}
 NETWORKS = {
@@ -89,7 +89,7 @@ def reads_distances(encoding):
 
 
 def draw_examples(model, n, rng):
-    """Returns inputs and targets: for an encoder those of bucket_sort, for a decoder any targets."""
+    """Returns inputs and targets: for an encoder those of bucket_sort, for a decoder or a probe any targets."""
     inputs = rng.integers(0, model.inputs - model.probe, size=(SEQUENCES, n), dtype=np.int32)
     if model.probe:
         inputs[np.arange(SEQUENCES), rng.integers(0, n, size=SEQUENCES)] = model.inputs - 1

@@ -57,10 +57,10 @@ typedef struct lh_vectors_case {
     double *logits; /* [sequences][labels][classes] */
     double loss;    /* mean, in nats */
     int input_length;
-    uint16_t *input; /* [sequences][input_length], the part of `token` that is read */
+    uint16_t *input; /* [sequences][input_length], the first tokens of each sequence of `token` */
     uint16_t *token, *label;
-    uint16_t *place; /* [sequences][labels], or NULL: the last tokens */
-    int32_t *positions;
+    uint16_t *place;    /* [sequences][labels], or NULL: the last tokens */
+    int32_t *positions; /* [tokens] */
     int32_t *drawn;     /* [tokens] sampled distances, or NULL */
     int32_t *distances; /* [tokens][tokens], or NULL */
     double *score;      /* [heads][tokens][tokens], or NULL */
