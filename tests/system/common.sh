@@ -74,8 +74,7 @@ until_true() {
     return 1
 }
 
-# Halts processes, and waits until all their threads are halted: PROCESS... Before that, a process may still handle a
-# signal.
+# Halts processes, and waits until they are halted: PROCESS... Before that, a process may still handle a signal.
 halt() { [ $# -gt 0 ] && kill -STOP "$@" && until_true are_halted "$@"; }
 are_halted() {
     for halted in "$@"; do

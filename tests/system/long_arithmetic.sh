@@ -77,8 +77,7 @@ trains_other_tasks() {
 have_equal_traces() {
     for name in plain framed; do
         "$work/$name/trainer" trace --checkpoint "$(find_run ${name}_runs)/checkpoint.safetensors" --what entropy \
-            --json \
-            --examples 20 "$@" >"$work/$name.entropy" || return
+            --json --examples 20 "$@" >"$work/$name.entropy" || return
     done
     cmp "$work/plain.entropy" "$work/framed.entropy"
 }

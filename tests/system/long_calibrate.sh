@@ -13,8 +13,8 @@ return {
 }
 END
 
-# Prints the share of exact matches on numbers of 10 digits and more, and the number of lengths; training had 1 to 5
-# digits: FOLDER of runs.
+# Prints the share of exact matches on numbers of 10 to 23 digits, and how many counts of digits that are, which must be
+# 14; training had 1 to 5 digits: FOLDER of runs.
 score_long_numbers() {
     sed -n 's/.*"by":{"digits":\([0-9]*\)}.*"exact_match":\([0-9.e-]*\).*/\1 \2/p' "$work/$1"/*/*/*/eval.jsonl |
         awk '$1 >= 10 { sum += $2; n++ } END { print sum / n, n; exit n != 14 }'

@@ -63,7 +63,7 @@ print_facets() {
 # the width of a model whose products a library computes on a GPU; heads_<scheme> and wide_heads_<scheme> have heads too
 # wide for a thread, of 36 and 72 channels.
 write_spec() {
-    positions='' way='' scheme=$1 stack='layers = 2' sizes='heads = 4, width = 32, feedforward = 48'
+    positions='' choice='' scheme=$1 stack='layers = 2' sizes='heads = 4, width = 32, feedforward = 48'
     task='kind = "bucket_sort"' train='lengths = { 1, 20 }' eval=$train
     case $scheme in
         wide_heads_*) scheme=${1#wide_heads_} sizes='heads = 4, width = 288, feedforward = 272' ;;
@@ -72,11 +72,11 @@ write_spec() {
     esac
     drawn=$scheme scheme=${scheme#rand_}
     case $scheme in
-        *_difference | *_clamped) way=", reading = \"${scheme##*_}\"" scheme=${scheme%_*} ;;
-        *_independent) way=", sides = \"independent\"" scheme=${scheme%_*} ;;
-        *_sequence) way=", draw = \"sequence\"" scheme=${scheme%_*} ;;
-        *_unsorted) way=", sorted = false" scheme=${scheme%_*} ;;
-        *_onebased) way=", range = \"one_based\"" scheme=${scheme%_*} ;;
+        *_difference | *_clamped) choice=", reading = \"${scheme##*_}\"" scheme=${scheme%_*} ;;
+        *_independent) choice=", sides = \"independent\"" scheme=${scheme%_*} ;;
+        *_sequence) choice=", draw = \"sequence\"" scheme=${scheme%_*} ;;
+        *_unsorted) choice=", sorted = false" scheme=${scheme%_*} ;;
+        *_onebased) choice=", range = \"one_based\"" scheme=${scheme%_*} ;;
     esac
     case $scheme in abc_* | lines | sums_*) stack='kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 2' ;; esac
     case $scheme in
@@ -86,7 +86,7 @@ write_spec() {
     esac
     weights=', attention_dropout = 0.2'
     case $scheme in geometric*) weights='' ;; esac # geometric attention keeps all weights
-    case $drawn in rand_*) positions=", positions = { kind = \"randomized\", max_position = 128$way }" ;; esac
+    case $drawn in rand_*) positions=", positions = { kind = \"randomized\", max_position = 128$choice }" ;; esac
     cat >"$work/${family}_$1.lua" <<SPEC
 return {
   task = { $task },

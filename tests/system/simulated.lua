@@ -3,8 +3,8 @@
 --
 --     lua5.4 tests/system/simulated.lua ACTION STUDY SITE OUT TRAINERS
 --
--- ACTION: run, resubmit or status; sweep: without --slurm. Writes a trainer for each cell to TRAINERS:
--- simulated_trainer.sh, preceded by the facts of the cell.
+-- ACTION: run, resubmit, status or cancel, with Slurm; sweep: the action run without Slurm. Writes a trainer for each
+-- cell to TRAINERS: simulated_trainer.sh, preceded by the facts of the cell.
 
 package.path = "generator/?.lua;?.lua;" .. package.path
 

@@ -41,7 +41,8 @@ case ${0##*/} in
         ;;
 esac
 END
-# Runs one task: JOB_TASK, its name in the queue. If processes fail, a task whose name ends in 3 runs twice at once.
+# Runs one task: JOB_TASK, its name in the queue. With SIMULATED_FAILING, a task whose name ends in 3 runs twice at
+# once.
 cat >"$SIMULATED/bin/run_task" <<'END'
 #!/bin/sh
 file=$SIMULATED/queue/$1
@@ -88,9 +89,9 @@ complete() {
         rounds=$((rounds + 1))
         [ $rounds -le 40 ] && simulate resubmit "$1" && drain || return
     done
-    attempts=$(cat "$work/$1"/.slurm/*/logs/* | grep -c ': done$')
+    moves=$(cat "$work/$1"/.slurm/*/logs/* | grep -c ': done$')
     echo "$2 runs done, $rounds submissions, $(cat "$work/$1"/.slurm/*/logs/* | grep -c Killed) killed" >&2
-    [ "$attempts" -eq "$2" ] # each run was moved to its place once
+    [ "$moves" -eq "$2" ] # each run was moved to its own folder once
 }
 
 # Prints checksums of the files of all runs; fails if a file of an attempt is left: OUT.

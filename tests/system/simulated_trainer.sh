@@ -1,7 +1,8 @@
 # A simulated trainer; lines that simulated.lua puts before this file set id, digest, steps, examples, lengths and spec.
-# It writes all files of a trainer at once. Of a hundred processes SIMULATED_FAILING die, chosen by the name of the
-# attempt. It reports its level, SIMULATED_LEVEL, unless SIMULATED_SILENT is set. With SIMULATED_FATE that event happens
-# in its first run, after SIMULATED_AT quarters of the steps (default 2), for any name of the attempt.
+# It writes the files of a trainer without training. In SIMULATED_FAILING of a hundred processes, which the name of the
+# attempt chooses, an event of make_event happens in one run, after SIMULATED_AT quarters of the steps (default 2). With
+# SIMULATED_FATE that event happens in the first run of every process. The trainer reports its level, SIMULATED_LEVEL,
+# unless SIMULATED_SILENT is set.
 
 level=${SIMULATED_LEVEL:-x86-64-v3}
 if [ "$1" = info ]; then

@@ -76,8 +76,8 @@ start_and_halt() {
     until_true both_cells_train && halt $(find_bundle_trainers) || { cat "$work/output" && return 1; }
 }
 
-# If run.sh receives SIGTERM, it passes it on to the trainers, which write checkpoints and end. Its trap is the same for
-# SIGINT (Ctrl-C).
+# If run.sh receives SIGTERM, it passes the signal on to the trainers, which write checkpoints and end. run.sh has the
+# same trap for SIGINT (Ctrl-C).
 stops_at_a_signal() {
     start_and_halt && kill -TERM $! && until_true trainers_got_signal && kill -CONT $(find_bundle_trainers) && wait $!
     [ $? -eq 75 ] && no_trainer_is_left && grep -q 'exit":75}' "$there"/runs/own/*/*seed1*/run.json || return

@@ -152,7 +152,7 @@ maps_errors() {
 expect_each cuda_ generates_halves carries_its_text takes_other_defaults reports_a_missing_toolkit \
     refuses_incompatible_options
 if ! toolkit=$(sh runtime/cuda/toolkit.sh 2>/dev/null); then
-    echo "skip cuda_builds and ten more: no CUDA toolkit"
+    echo "skip cuda_builds and eleven more: no CUDA toolkit"
     finish
 fi
 version=$(echo "$toolkit" | cut -d ' ' -f 2)

@@ -14,7 +14,8 @@ train_and_evaluate() {
     emulate "$properties" "$trainer" train --out "$work/$directory" --steps $STEPS --device cuda "$@"
 }
 
-# Writes all wrong answers among the model's own answers of 30 sequences of each length to $work/wrong.DEVICE: DEVICE.
+# Evaluates the model's own answers to 30 sequences of each length, and writes wrong ones, at most 20 of each length, to
+# $work/wrong.DEVICE: DEVICE.
 evaluate() {
     emulate '' "$trainer" eval --device "$1" --checkpoint "$(find_checkpoint alone 4)" --lengths 3,9,14 --examples 30 \
         --out "$work/eval.$1" --wrong "$work/wrong.$1" >/dev/null

@@ -193,8 +193,8 @@ chooses_examples() {
         head -7 "$work/actual" | cmp - "$work/few" &&
         "$trainer" sample --split test --length 5 --count 20 --seed 2 >"$work/expected" &&
         ! cmp -s "$work/expected" "$work/actual" &&
-        [ "$("$trainer" sample --count 1000 --split test | wc -l)" -eq "$(wc -l <examples/dataset/test.jsonl)" ] &&
-        ends_with 2 'expected: hash' "$trainer" sample --order random || return
+        [ "$("$trainer" sample --count 1000 --split test | wc -l)" -eq "$(wc -l <examples/dataset/test.jsonl)" ] ||
+        return
     # A trace of 20 examples has the 20 examples of an evaluation, sorted by their numbers of outputs.
     "$trainer" sample --split test --length 5 --count 20 | sed 's/,"mask.*//' >"$work/sampled" &&
         sed 's/}$//' examples/dataset/test.jsonl | awk -F'[][]' -v sampled="$work/sampled" '

@@ -1,5 +1,5 @@
-# A decoder: it is trained on a task, evaluated by teacher-forced passes, and decoded token by token. The gradients of
-# another decoder, with alibi and swiglu, are checked.
+# A decoder: it is trained on a task, evaluated by its own answers, and decoded token by token. The gradients of another
+# decoder, with alibi and swiglu, are checked.
 
 . tests/system/common.sh
 . tests/system/own_answers.sh

@@ -1,5 +1,5 @@
-# An encoder-decoder: it is trained on a task, evaluated by teacher-forced passes, decoded token by token, and has
-# device code.
+# An encoder-decoder: it is trained on a task, evaluated by its own answers, decoded token by token, and has device
+# code.
 
 . tests/system/common.sh
 . tests/system/own_answers.sh

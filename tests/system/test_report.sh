@@ -69,7 +69,7 @@ is_written_without_gnuplot() {
         [ ! -e "$work/plain/curves-encoding-task.svg" ]
 }
 
-# A gnuplot without Cairo, of which a report asks only for its terminals.
+# Puts a gnuplot without Cairo into that PATH, which prints its terminals: a report asks for nothing else.
 is_written_without_cairo() {
     printf '#!/bin/sh\necho "svg png" >&2\n' >"$work/bin/gnuplot" && chmod +x "$work/bin/gnuplot" &&
         ends_with 4 "this gnuplot has no terminal pdfcairo; everything but the pictures is written; to install it" \

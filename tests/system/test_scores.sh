@@ -80,7 +80,7 @@ keeps_bits_of_replicas() {
         same_results whole group 0 && same_results other group 1
 }
 
-# The length is more than twice the 36 tokens of training; no table limits it.
+# The sequences are more than twice as long as the 36 tokens of training; no table limits their length.
 evaluates_at_longer_lengths() {
     "$trainer" eval --checkpoint "$(find_run whole)/checkpoint.safetensors" --lengths 40:80:20 --examples 4 \
         --out "$work/eval" || return

@@ -12,7 +12,7 @@ return {
     model = { use = "small_encoder", layers = 1, feedforward = 16 },
     train = { batch = 4, steps = $1, lengths = { 1, 4 }, log_every = 500 },
     eval = { lengths = { 3, 6 }, validation = { examples = 0 }, examples = ${4:-16} },
-    encoding = { -- too large a learning rate makes it infinite
+    encoding = { -- too large a learning rate makes the score infinite
       score = function(x) return x.score - exp(x.speed) * abs(x.distance) end,
       parameters = { speed = { per = "head", init = 0, learned = true } },
     },
@@ -125,7 +125,7 @@ reports_each_failure() {
     done
 }
 
-# With one thread for each cell seed 0 fails before seed 1 starts, warns and fails.
+# With --jobs=9 each cell has one thread: seed 1 starts, warns and fails after seed 0 has failed.
 reports_failed_runs() {
     write_study 40000 "1e-3, 1e6" && ends_with 1 "sweep: 4 of 8 runs done, 4 failed" sweep whole --jobs=9 &&
         reports_each_failure && ends_with 1 "sweep: 4 of 8 runs done, 4 failed" sweep whole &&

@@ -98,7 +98,8 @@ flip() {
         io.write(text:sub(1, at - 1), string.char(text:byte(at) ~ 1), text:sub(at + 1))'
 }
 
-# The error comes before the computation: 32 x 4 x 64 x 64 x 100,000 floats do not fit in 300 MB of address space.
+# The error comes before the computation: the attention of 2 layers, 4 heads, 64 x 64 tokens and 100,000 examples does
+# not fit in 300 MB of address space.
 refuses_more_than_memory() {
     (ulimit -v 300000 && ends_with 4 'MB of memory,' trace --length 32 --examples 100000 --out "$work/x") &&
         (ulimit -v 300000 && trace --length 32 --examples 20 --average --out "$work/small")

@@ -1,4 +1,4 @@
-# Trainers built without Lua from a showcase folder, and with sanitizers.
+# Trainers built without Lua from generated sources, and with sanitizers.
 
 . tests/system/common.sh
 
