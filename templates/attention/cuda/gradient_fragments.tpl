@@ -1,4 +1,4 @@
-% -- The gradients dscore and dlogit of a pair, behind and before its terms, from element e of a tile of logits and of dweights.
+% -- dscore and dlogit of a pair of a query and a key, from element e of a tile of logits and of dweights.
 % local of_pair, less = terms.spans and "of_pair" or "weight", terms.scaled and " + start_logit[lane_query]" or ""
 % local dweight = "dweights[e / 4][e % 4]"
 % dweight = terms.drops and ("(%s + start_dweight[lane_query])"):format(inline("gradient_of_weight", dweight)) or dweight

@@ -1,4 +1,4 @@
-% -- The weight of a pair and the gradient of its logit, through all terms; delta: the weighted mean gradient of weights.
+% -- A pair's weight, dscore and dlogit; delta: the weighted mean of the gradients of weights.
 % local dot_head = prefix .. "dot_head(dout, value)"
 const real logit = ${prefix}pair_logit(&a, query, key, i, j);
 const real weight = exp_negative(${inline("score", "logit")} - largest) * inverse;
