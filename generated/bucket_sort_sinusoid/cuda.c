@@ -150,7 +150,7 @@ static size_t workspace_bytes(const lh_shape *part, lh_mode mode) {
     return lay_out(&w, NULL, part->sequences, part->length[0], part->labels, mode == LH_MODE_TRAIN);
 }
 
-/* The number of sequences that have a few tiles of tokens together. */
+/* The number of sequences that have about 256 tokens together; at least 1. */
 static int evaluation_group(const lh_shape *shape) {
     const int T = shape->length[0];
     return T < 256 ? 256 / T : 1;

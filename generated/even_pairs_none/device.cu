@@ -171,7 +171,7 @@ enum { DROPOUT_DOMAIN = 3u }; /* LH_DOMAIN_DROPOUT: the high bits of a site */
 INLINE real infinity_real(void) { return __int_as_float(0x7f800000); }
 INLINE real nan_real(void) { return __int_as_float(0x7fc00000); }
 
-/* exp(x) for x <= 0; 0 below the logarithm of the smallest normal number, so the result is never subnormal. */
+/* exp(x) for x <= 0; 0 below -87, so the result is never subnormal. */
 INLINE real exp_negative(real x) {
     if (x < -87) return 0;
     real shifted = x * 0x1.715476p0f + 0x1.8p23f, k = shifted - 0x1.8p23f;
@@ -225,7 +225,7 @@ INLINE unsigned int count_arrivals(const unsigned int *arrivals) {
 
 enum { WARP = 32, WARPS = THREADS / WARP };
 
-/* A pointer to global memory that is itself stored in shared memory; every use tells the compiler of the target. */
+/* A pointer that is stored in shared memory and points to global memory, as every use tells the compiler. */
 template <class T> struct global {
     T *address;
 
@@ -926,7 +926,7 @@ enum {
     PIECE = LH_CUDA_PIECE,
     PIECE_PART = PIECE / THREADS, /* elements of a thread, in quads */
     PIECES = PARAMETER_STORAGE / PIECE,
-    CHUNK_PIECES = 4096 / PIECE
+    CHUNK_PIECES = 4096 / PIECE /* pieces of a chunk, LH_CHUNK elements, for the heaviest chunk of a step's result */
 };
 
 /* The place in a piece of the thread's element i. */
@@ -1386,7 +1386,7 @@ INLINE int find_best_class(const real *logits) {
     return best;
 }
 
-/* Logits and softmax cross-entropy, with one thread per labelled token. Writes logits, losses and correct of the
+/* Logits, and softmax cross-entropy with one thread per labelled token. Writes logits, losses and correct of the
  * workspace; in training the logits are replaced by their gradients. */
 NOINLINE void classify(const real *x, const bool training) {
     const workspace *w = &block()->work;
@@ -1525,8 +1525,8 @@ INLINE void layer_forward(const bool training) {
             layer_weights()->norm2_scale, layer_weights()->norm2_offset, s->norm2_xhat, s->norm2_rstd, s->output);
 }
 
-/* The workspace's gradient: of the layer's output on entry, of its input on return. Writes all parameters'
- * gradients. */
+/* The workspace's gradient is that of the layer's output before this call, and of its input after this call. Writes the
+ * gradients of all parameters of the layer. */
 INLINE void layer_backward(void) {
     const workspace *w = &block()->work;
     const layer_state *s = &block()->layer;

@@ -2,7 +2,7 @@
 
 enum { WARP = 32, WARPS = THREADS / WARP };
 
-/* A pointer to global memory that is itself stored in shared memory; every use tells the compiler of the target. */
+/* A pointer that is stored in shared memory and points to global memory, as every use tells the compiler. */
 template <class T> struct global {
     T *address;
 

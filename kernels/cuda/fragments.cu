@@ -189,8 +189,8 @@ INLINE real tile_row_largest(real x) {
     return fmax(x, __shfl_xor_sync(0xffffffffu, x, 2));
 }
 
-/* The product of two rows, for all lanes of the row; x and y point to the lane's first channel. rounded: x is row
- * `lower` of a group whose words are in a (load_rows_of_head). */
+/* The product of two rows, for all lanes of the row; x and y point to the lane's first channel. rounded: the words of
+ * x, the lane's row `lower` (0 or 1) of a group, are in a (load_rows_of_head). */
 INLINE real dot_rows_of_head(const bool rounded, const operand_word a[][4], const int lower, const real *x,
                              const real *y, const int width) {
     real sum = 0;

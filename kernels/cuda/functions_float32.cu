@@ -9,7 +9,7 @@ INLINE real infinity_real(void) { return __int_as_float(0x7f800000); }
 INLINE real nan_real(void) { return __int_as_float(0x7fc00000); }
 INLINE real with_sign_of(real size, real x) { return copysignf(size, x); }
 
-/* exp(x) for x <= 0; 0 below the logarithm of the smallest normal number, so the result is never subnormal. */
+/* exp(x) for x <= 0; 0 below -87, so the result is never subnormal. */
 INLINE real exp_negative(real x) {
     if (x < -87) return 0;
     real shifted = x * 0x1.715476p0f + 0x1.8p23f, k = shifted - 0x1.8p23f;
@@ -89,7 +89,7 @@ INLINE real erf_and_weight(real x, real *weight) {
     far_from_zero = far_from_zero * t - 0x1.4f1a4ep-3f;
     far_from_zero = far_from_zero * t + 0x1.494dacp-2f;
     *weight = exp_negative(-z);
-    real rest = *weight == 0 ? 0 : *weight * far_from_zero; /* p overflows for large |x| */
+    real rest = *weight == 0 ? 0 : *weight * far_from_zero; /* the polynomial overflows for large |x| */
     return with_sign_of(size < 1 ? near_zero * size + size : 1 - rest, x);
 }
 

@@ -19,7 +19,7 @@ INLINE int last_step(int i, int T) { return 2 * (i > T - 1 - i ? i : T - 1 - i) 
 /* The offset of pair (i, j) in an array [(key - query) modulo T][query]. */
 INLINE size_t pair_place(int i, int j, int T) { return (size_t)(j < i ? j - i + T : j - i) * T + i; }
 
-/* to[k] = the sum of the k-th `count` of numbers, in a fixed order. */
+/* to[k] = the sum of numbers[k * count] to numbers[(k + 1) * count - 1], in a fixed order, for k < sums. */
 INLINE void add_numbers(int sums, int count, const real *numbers, real *to) {
     for (int k = 0; k < sums; k++) {
         const double sum = block_sum(sum_rows(count, 1, numbers + (size_t)k * count, 1));

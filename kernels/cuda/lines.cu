@@ -1,5 +1,6 @@
 /* A line of pairs that a mask opens: for query i the key keys * S + first + step * i, of S keys. If several lines open
- * a pair, the largest value counts; a query without an open key sees all keys. Source: Duan and Shi 2024. */
+ * a pair, the largest value counts; a query without an open key sees all keys, in a causal mask those up to itself.
+ * Source: Duan and Shi 2024. */
 typedef struct opened_line {
     int step, keys, first;
     real value; /* term added to the score of the pair */

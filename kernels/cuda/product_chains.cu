@@ -39,8 +39,8 @@ INLINE void store_hidden(const real value[PART_TILES][4], int row, int rows, int
     }
 }
 
-/* Loads a warp's values of x[rows][channels] into value. In place of missing rows and columns it reads the last ones:
- * results that depend on them are not written. */
+/* Loads a warp's values of x[rows][channels] into value. In place of missing rows and columns, lanes read the last
+ * ones; results that depend on these are not written. */
 INLINE void load_hidden(const real *x, int row, int rows, int channel, const int channels, const int stride,
                         real value[PART_TILES][4]) {
     is_global(x);
@@ -105,7 +105,7 @@ INLINE void pass_hidden(const int operand, const bool stores, const order along,
 }
 
 /* Adds the products of hidden values in shared memory with the weights of 32 columns: of every shares-th group of
- * channels, from group `share` on (0, if shares is odd). count: number of operands; the weights of each operand lie
+ * channels, from group `share` on (0 if shares is 1). count: number of operands; the weights of each operand lie
  * `channels` further along k than those of the operand before. */
 INLINE void multiply_hidden(const bool rounded, const int count, int share, const int shares, const order along,
                             const real *weight, const int stride, int first, const int channels, int column,

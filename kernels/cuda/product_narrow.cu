@@ -10,6 +10,7 @@ struct __align__(2 * sizeof(stored)) stored_couple {
     stored v[2];
 };
 
+/* The lane's first row, and its first column of weights. */
 INLINE int narrow_lane(void) { return (int)(threadIdx.x % WARP / 4 * 2); }
 
 /* The words of four values along k. */

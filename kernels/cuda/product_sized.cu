@@ -147,6 +147,7 @@ INLINE void write_rows(const result_form form, int row, int column, int rows, co
     }
 }
 
+/* sized_product of a result that is not narrow. */
 INLINE void wide_product(const bool x_rounded, const bool rounded, int rows, const int columns, const int K,
                          const real *x, const bool stores, real *stored_x, const order along, const real *weight,
                          const int stride, const result_form form, const real *extra, real *out) {
@@ -163,8 +164,8 @@ INLINE void wide_product(const bool x_rounded, const bool rounded, int rows, con
     __syncthreads();
 }
 
-/* out[rows][columns] of x[rows][K] and weights. All threads of the block call this function; when it returns, all may
- * read the results. */
+/* out[rows][columns] = x[rows][K] times weights, in a form; other arguments: as for add_products. All threads of the
+ * block call this function; when it returns, all may read the results. */
 INLINE void sized_product(const bool x_rounded, const bool rounded, int rows, const int columns, const int K,
                           const real *x, const bool stores, real *stored_x, const order along, const real *weight,
                           const int stride, const result_form form, const real *extra, real *out) {

@@ -34,8 +34,8 @@ INLINE int warp_number(void) { return (int)(threadIdx.x / WARP % WARPS); }
 INLINE int shared_row(void) { return (int)(threadIdx.x / 8); }
 INLINE int shared_quad(void) { return (int)(threadIdx.x % 8); }
 
-/* Prefetches a lane's quads of a group, from k and m on, from global memory. In place of elements beyond K or M it
- * reads the last elements: results beyond M are not written, and beyond K one operand is set to 0 (clear_rest). */
+/* Prefetches a lane's quads of a group, from k and m on, from global memory. In place of elements beyond K or M the
+ * lane reads the last elements: results beyond M are not written, and beyond K one operand is set to 0 (clear_rest). */
 INLINE void fetch(const order along, const real *x, int stride, int k, int m, int K, int M, quad part[4]) {
     k += lane_quad();
 #pragma unroll

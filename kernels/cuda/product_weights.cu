@@ -1,11 +1,11 @@
 /* Gradients of products' weights over the tokens of the whole batch, by all blocks of a team. Shards store the inputs
  * of products and the gradients of their outputs; when all shards have stored them, blocks take tiles of 32 x 64
- * gradients in turn. The tokens of all shards are one axis. It is cut into as many equal parts as a block has quarters
- * of warps: lane t of a group of four takes the tokens of one part in order, LANE_TOKENS at a time. So only the last
- * tokens of a part are missing in a tensor instruction, not the last ones of every shard. Then the warps' sums are
- * added in order. The order of sums depends on the shards and their sizes alone. Lanes hold operands as in
- * product_warps.cu, except that the k of a lane are adjacent tokens. Operands are stored in blocks of two tokens
- * (store_pair), so a lane's registers need no copies. */
+ * gradients in turn. The tokens of all shards are one axis. It is cut into four equal parts for each warp: lane t of
+ * every group of four lanes takes the tokens of one part in order, LANE_TOKENS at a time. So only the last tokens of a
+ * part are missing in a tensor instruction, not the last ones of every shard. Then the warps' sums are added in order.
+ * The order of sums depends on the shards and their sizes alone. Lanes hold operands as in product_warps.cu, except
+ * that the k of a lane are adjacent tokens. Operands are stored in blocks of two tokens (store_pair), so a lane's
+ * registers need no copies. */
 
 enum {
     HALVES = 2,

@@ -1,6 +1,6 @@
-/* Quads of adjacent elements that a thread loads at a time: quads first, first + THREADS, ... of `count` quads. */
-enum { AT_ONCE = 4 };
+enum { AT_ONCE = 4 /* quads that a thread loads at a time */ };
 
+/* Loads a thread's quads first, first + THREADS, ... of the `count` quads of x. */
 INLINE void fetch_quads(const real *x, int first, int count, quad part[AT_ONCE]) {
 #pragma unroll
     for (int u = 0; u < AT_ONCE; u++)

@@ -11,7 +11,7 @@ INLINE void ${name}_forward(${flag}) {
     % include(op.template, op) % for _, op in ipairs(forward)
 }
 
-/* The workspace's gradient: of the ${name}'s output on entry, of its input on return. Writes all parameters' gradients${cuda.by_team and ", or stores the operands of the products that give them" or ""}. */
+/* The workspace's gradient is that of the ${name}'s output before this call, and of its input after this call. Writes the gradients of all parameters of the ${name}${cuda.by_team and ", or stores the operands of the products that give them" or ""}. */
 INLINE void ${name}_backward(void) {
     const workspace *w = &block()->work; % if backward_reads.w
     const ${state} *s = &block()->${name}; % if backward_reads.s

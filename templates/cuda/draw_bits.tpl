@@ -17,7 +17,7 @@
     }
 }
 
-/* The masks of a layer, of all sequences. */
+/* The masks of use number `use` of a layer, for all sequences. */
 INLINE const unsigned char *bits_of(masks keep, int use, size_t bytes) {
     return keep + use * block()->sequences * bytes;
 }

@@ -43,8 +43,8 @@ static void add_bias(launch_list *list, const real *bias, bool rectified, int wh
 }
 
 % end
-% local or_added, adds = device.loops and ", or added to it" or "", device.loops and ".adds = adds, " or ""
-/* The gradient of a forward product's weight, dweight[in][out]${or_added}. */
+% local or_added, adds = device.loops and ", or += if `adds`" or "", device.loops and ".adds = adds, " or ""
+/* The gradient of a forward product's weight: dweight[in][out] = x^T dy${or_added}. */
 % define("static void weight_gradient", "launch_list *list", rows_argument, "int in", "int out", "const real *x", "const real *dy", device.loops and "bool adds", "real *dweight")
     *list->next++ = (lh_cuda_launch){
             .phase = LH_CUDA_PRODUCT,
@@ -53,7 +53,7 @@ static void add_bias(launch_list *list, const real *bias, bool rectified, int wh
     };
 }
 
-/* The gradient of a forward product's input x, dx[rows][in], or added to it. */
+/* The gradient of a forward product's input x: dx[rows][in] = dy weight^T, or += if `adds`. */
 % define("static void input_gradient", "launch_list *list", rows_argument, "int in", "int out", "const real *dy", "const real *weight", "bool adds", "real *dx")
     *list->next++ = (lh_cuda_launch){
             .phase = LH_CUDA_PRODUCT,

@@ -99,8 +99,8 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
 typedef struct caches {
     real *${c.block}_${c.name}; /* [${c.uses}][sequences] with ${c.T} * ${c.width} numbers each */ % for _, c in ipairs(device.decoding.caches)
     unsigned short *next; /* [sequences] tokens that the next pass processes */
-    int *begin; /* [sequences] the token that predicts the first requested answer */
-    int *end; /* [sequences] number of labels up to the last requested answer; 0: none is requested */
+    int *begin; /* [sequences] index of the token that predicts the first requested answer */
+    int *end; /* [sequences] number of labels up to the last requested answer; 0: no answer is requested any more */
 } caches;
 
 /* Lays out the caches behind the `used` bytes of an evaluation's workspace; returns the bytes used. */
@@ -142,7 +142,7 @@ enum { OPERANDS_PAD = 128 /* reals behind the operands that tiles at their edges
 /* Operands of products, which a shard stores until the team computes the gradients of the products' weights. */
 typedef struct operands {
 % for _, one in ipairs(device.operands.list) do
-    reals ${one.name}_x, ${one.name}_dy; /* [${one.uses}][${one.rows}][${one.inner}], two rows in blocks; dy: [${one.columns}] per row */
+    reals ${one.name}_x, ${one.name}_dy; /* [${one.uses}][${one.rows}][${one.inner}], in blocks of two rows (store_pair); dy: [${one.columns}] per row */
 % end
 } operands;
 

@@ -20,10 +20,10 @@ INLINE int find_best_class(const real *logits) {
 }
 
 % if task.counted then
-/* Logits and softmax cross-entropy, with one thread per labelled token. Writes logits, losses and correct of the
+/* Logits, and softmax cross-entropy with one thread per labelled token. Writes logits, losses and correct of the
  * workspace; in training the logits are replaced by their gradients. A masked label has no loss and no gradient. */
 % else
-/* Logits and softmax cross-entropy, with one thread per labelled token. Writes logits, losses and correct of the
+/* Logits, and softmax cross-entropy with one thread per labelled token. Writes logits, losses and correct of the
  * workspace; in training the logits are replaced by their gradients. */
 % end
 NOINLINE void classify(const real *x, const bool training) {

@@ -1,6 +1,7 @@
 enum { NOISE_DOMAIN = 7u }; /* LH_DOMAIN_EVAL_NOISE: the high bits of a site */
 
-/* Standard normal numbers for four channels in an evaluation: quad number `at` of the sequence's vectors. */
+/* Standard normal numbers for four channels in an evaluation: quad number `at` of a sequence's vectors. place: the
+ * number of the embedding. */
 INLINE quad noisy(unsigned int example, unsigned int place, unsigned int at) {
     const lh_cuda_step *in = &block()->step;
     return normal_quad(in->key, in->step, in->first + example, NOISE_DOMAIN << 24 | in->draw << 8 | place, at);
@@ -8,7 +9,7 @@ INLINE quad noisy(unsigned int example, unsigned int place, unsigned int at) {
 % if noise == "relative" then
 
 % local parameters = linear and "const real *table, const real *bias, int token" or "const real *table, int token, real scale"
-% local multiplied = linear and "" or ", which is multiplied by scale"
+% local multiplied = linear and "" or ", times scale"
 /* The root mean square of a token's vector in the table${multiplied}. */
 INLINE real embedded_size(${parameters}) {
     real sum = 0;

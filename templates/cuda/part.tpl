@@ -1,4 +1,4 @@
-/* Advances the arrays of all sequences to sequence `first`. */
+/* Advances the arrays of a state of all sequences to sequence `first`. */
 % for _, block in ipairs(device.blocks) do
 INLINE void shift_${block.name}(${block.state} *s, int first, ${device.lengths} T) {
     const size_t ${block.row_words.of_first};

@@ -183,7 +183,7 @@ INLINE void keep_parameters(void) {
 
 % end
 % if device.rounds then
-/* Rounds a thread's weights of a piece for the products that read them. */
+/* Stores rounded copies of a thread's weights of a piece, for the products that read them (rounded). */
 INLINE void round_weights(int piece) {
     const lh_cuda_replica *r = &block()->replica;
 #pragma unroll

@@ -23,7 +23,7 @@
 %     learned = " + " .. (additive.frozen and "random" or "learned") .. " vector of the position" })[additive.kind]
 % local token = linear and ("embed_channels(p->%s, p->%s_bias, token, c)"):format(vectors, vectors) or "load(token + c) * " .. scale
 % local what = linear and "linear map of one-hot tokens" or "scaled token embedding"
-/* x [tokens][WIDTH] = ${what}${embed_adds}${noise and ", with noise" or ""}${drops and ", with dropout" or ""}. */
+/* x [tokens][WIDTH] = ${what}${embed_adds}${noise and ", with noise in evaluation" or ""}${drops and ", with dropout" or ""}${drops and not eval_dropout and " in training" or ""}. */
 static void ${routine}(const workspace *w, real *x) {
     const parameters *p = w->parameters;
     const position_row *table = w->step->tables; % if additive.kind == "sinusoid"

@@ -1,8 +1,8 @@
 % local keeps_hidden = keeps and "true" or "false"
 % local kept = keeps and "true, kept" or "false, NULL"
-/* dhidden = gradients of the gate and of what it multiplies, from those of their product, dy times next_weight
- * transposed; dx = other + dhidden times weight transposed: the products in a chain. sum: gate and up, kept by the
- * forward pass. other may be NULL. */
+/* dhidden = the gradients of gate and up, from that of ${kernel}(gate) * up, which is dy times next_weight transposed;
+ * dx = other + dhidden times weight transposed: two products in a chain. sum: gate and up, stored by the forward pass.
+ * other may be NULL. */
 % define("NOINLINE void " .. name, "int rows", "const real *dy", keeps and "real *kept", "const real *next_weight", "const real *sum", "const real *weight", "const real *other", "real *dhidden", "real *dx")
     is_global(dy);
     is_global(next_weight);
