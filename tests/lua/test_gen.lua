@@ -1,4 +1,4 @@
--- The halves of a plan's files and their digests, with templates of one or two lines.
+-- The CPU files and the device files of a plan, and their digests, with templates of one or two lines.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -18,14 +18,14 @@ local TEXTS = {
   ["kernels:cuda/x.cu"] = "x ${id}\n",
 }
 
-local function read(changes)
+local function make_reader(changes)
   return function(name, folder)
     local key = folder and folder .. ":" .. name or name
     return changes and changes[key] or TEXTS[key]
   end
 end
 
-local function plan()
+local function make_plan()
   local resolved, info, d = support.check("tests/golden/specs/bare.lua")
   assert(resolved, d:text())
   local facts = tasks.read(support.tasks_folder, diagnostics.new())
@@ -35,8 +35,10 @@ local function plan()
   return result
 end
 
-local function files(cuda, changes)
-  local list, digest = gen.render_files(plan(), read(changes), {}, cuda)
+-- Renders the plan with other texts of templates and kernels (changes); returns the paths of the files, the files by
+-- path, and the source digest.
+local function render(cuda, changes)
+  local list, digest = gen.render_files(make_plan(), make_reader(changes), {}, cuda)
   local paths, by_path = {}, {}
   for i, file in ipairs(assert(list, digest)) do
     paths[i], by_path[file.path] = file.path, file
@@ -47,38 +49,38 @@ end
 TestTargets = {}
 
 function TestTargets.test_the_cuda_half_is_generated_on_request()
-  lu.assertEquals((files(false)), { "spec.c", "step.c", "plan.lua" })
-  local paths, file = files(true)
+  lu.assertEquals((render(false)), { "spec.c", "step.c", "plan.lua" })
+  local paths, file = render(true)
   lu.assertEquals(paths, { "spec.c", "step.c", "cuda.c", "device.cu", "plan.lua" })
   lu.assertEquals({ file["spec.c"].cuda, file["step.c"].cuda, file["cuda.c"].cuda, file["device.cu"].cuda },
     { nil, nil, true, true })
 end
 
 function TestTargets.test_lines_of_device_code_name_their_templates()
-  local _, file = files(true)
-  lu.assertEquals(file["device.cu"].text, ("device %s\nx ${id}\n"):format(plan().id))
+  local _, file = render(true)
+  lu.assertEquals(file["device.cu"].text, ("device %s\nx ${id}\n"):format(make_plan().id))
   lu.assertEquals(file["device.cu"].map[2], { { "cuda/x.cu", 1, "kernels" }, { "device.tpl", 2 } })
 end
 
--- The halves' digests are independent of each other.
 function TestTargets.test_digests_of_cpu_and_device_code_are_independent()
-  local _, cpu, digest = files(false)
-  local _, cuda_files, unchanged_files = files(true)
+  local _, cpu, digest = render(false)
+  local _, cuda_files, unchanged_files = render(true)
   lu.assertEquals({ unchanged_files, cuda_files["spec.c"].text }, { digest, cpu["spec.c"].text })
   lu.assertEquals(cpu["spec.c"].text, "spec " .. digest .. "\n")
   local device_digest = sha256.digest(compiled.reduce(cuda_files["device.cu"].text))
   lu.assertEquals(cuda_files["cuda.c"].text, "host " .. device_digest .. "\n")
-  local _, other, unchanged = files(true, { ["kernels:cuda/x.cu"] = "y\n" })
+  local _, other, unchanged = render(true, { ["kernels:cuda/x.cu"] = "y\n" })
   lu.assertEquals(unchanged, digest)
   lu.assertNotEquals(other["cuda.c"].text, cuda_files["cuda.c"].text)
-  _, other, unchanged = files(true, { ["step.tpl"] = "another step\n" })
+  _, other, unchanged = render(true, { ["step.tpl"] = "another step\n" })
   lu.assertNotEquals(unchanged, digest)
   lu.assertEquals(other["cuda.c"].text, cuda_files["cuda.c"].text)
 end
 
--- Kernels and rendered files with an added comment and a renamed static function keep their digests.
+-- Digests are equal if kernels and rendered files differ only in a comment and the name of a static function. cuda.c,
+-- the third file, has the digest of the device code.
 function TestTargets.test_comments_are_in_no_digest()
-  local function digests(comment, helper)
+  local function compute_digests(comment, helper)
     local function with_words(text)
       return ("/* %s */\nINLINE int %s(void) { return 1; }\n%s"):format(comment, helper, text)
     end
@@ -87,15 +89,16 @@ function TestTargets.test_comments_are_in_no_digest()
       changes[name] = with_words(TEXTS[name])
     end
     local kernels = { { path = "kernels/cpu/a.h", text = with_words("int a;\n") } }
-    local list, digest = gen.render_files(plan(), read(changes), kernels, true)
+    local list, digest = gen.render_files(make_plan(), make_reader(changes), kernels, true)
     return { digest, list[3].text }
   end
-  lu.assertEquals(digests("What one is", "one_of"), digests("The number one.", "make_one"))
+  lu.assertEquals(compute_digests("What one is", "one_of"),
+    compute_digests("The number one.", "make_one"))
 end
 
 function TestTargets.test_an_error_in_either_half_is_an_error()
   for _, name in ipairs({ "device.tpl", "host.tpl" }) do
-    local list, err = gen.render_files(plan(), read({ [name] = "${nothing}\n" }), {}, true)
+    local list, err = gen.render_files(make_plan(), make_reader({ [name] = "${nothing}\n" }), {}, true)
     lu.assertNil(list)
     lu.assertEquals({ err.path, err.line }, { "templates/" .. name, 1 })
   end

@@ -26,7 +26,8 @@ local function require_level()
   return machine:find("^x86_64") and "-march=x86-64-v4" or ""
 end
 
--- Writes the case's files and probe.c, step.c with additions: gcc reports unused macros only outside of included files.
+-- Writes the case's files, and probe.c, the text of step.c with additions, in which gcc reports unused macros: it
+-- reports none of included files. Returns the folder.
 local function write_folder(case, name, more)
   local path
   for _, file in ipairs(case.files) do
@@ -39,7 +40,7 @@ end
 -- Compiler flags: a whole compilation also finds unused static functions and tables, and takes twice as long.
 local COMPILE = { whole = "-S -O0 -o /dev/null", checked = "-fsyntax-only" }
 
--- Combinations to compile; rows of facets have their own field.
+-- Names of cases to compile, and how; cases.rows has the same field.
 local COMBINATIONS = {
   { "none none index 0 float32", compile = "whole" }, { "none rope index 0.1 float64", compile = "checked" },
   { "sinusoid none index 0.1 float32", compile = "checked" },
@@ -68,7 +69,7 @@ local function write_offset_checks(plan)
   for l = 0, plan.layers - 1 do
     for _, member in ipairs(MEMBERS) do
       local name = ("layers.%d.%s"):format(l, member[2])
-      if tensors[name] or member[1] ~= "attention_output" then -- an encoding may lack it
+      if tensors[name] or member[1] ~= "attention_output" then -- an encoding may have no output projection
         check(("layer[%d].%s"):format(l, member[1]), name)
       end
     end

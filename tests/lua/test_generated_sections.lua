@@ -11,7 +11,7 @@ local GOLDEN, SECTIONS = "tests/golden/sections", cases.sections
 TestSections = {}
 
 -- A function or a struct, with the comment above it; nil if the file lacks the name.
-local function cut_sections(text, name)
+local function cut_section(text, name)
   local all_lines, out = {}, {}
   cases.each_line(text, function(line)
     all_lines[#all_lines + 1] = line
@@ -34,7 +34,7 @@ end
 local function render_section(entry)
   local case, parts = cases.get_case(entry[2]), {}
   for i, name in ipairs(entry[4]) do
-    parts[i] = assert(cut_sections(case.text[entry[3]], name), ("%s: no %s in %s"):format(entry[1], name, entry[3]))
+    parts[i] = assert(cut_section(case.text[entry[3]], name), ("%s: no %s in %s"):format(entry[1], name, entry[3]))
   end
   return table.concat(parts, "\n")
 end

@@ -83,8 +83,8 @@ function TestTasks.test_options_and_computation_tokens_are_absent_unless_request
   end
 end
 
--- The loss of a task without masks has no code for masks. A loss of all labels allows sequences without a counted
--- label.
+-- The loss of a task without masks has no code for masks. With a loss of all labels, only the counts of answers have
+-- such code, for sequences without a counted label.
 function TestTasks.test_masks_are_in_the_loss_of_tasks_that_mask()
   local function find_words(sets, spec)
     local text, words = render_task(sets, spec), {}
@@ -134,8 +134,8 @@ end
 -- A decoder also reads the target except its last token, so it has as many tokens as an encoder with its empty tokens.
 function TestTasks.test_a_decoder_reads_the_target()
   local encoder = { "EMPTY_TOKEN" }
-  local source_setting = render_task({ "model.kind=decoder" })["spec.c"]
-  check_words(source_setting, {
+  local text = render_task({ "model.kind=decoder" })["spec.c"]
+  check_words(text, {
     "enum { FIRST_OUTPUT = 5, SEPARATOR = 10 };", "return input_length(n) + output_length(n);",
     "    *source++ = SEPARATOR;\n    for (int i = 0; i + 1 < example->output_length; i++) "
       .. "*source++ = (uint16_t)(FIRST_OUTPUT + example->target[i]);\n",

@@ -81,7 +81,7 @@ local function print_report(root, out, options)
 end
 
 -- Each leaf of run.json gets every eighth of the texts, and the next leaf another eighth. A page shows the text, or a
--- message that the field is invalid.
+-- message that the field is invalid. The exit code is 1 for an invalid field, otherwise 4, since there is no picture.
 function TestHostile.test_every_field_of_run_json()
   local all = list_leaves(make_facts("aa"), {}, {})
   lu.assertTrue(#all > 40)

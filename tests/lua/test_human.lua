@@ -145,7 +145,8 @@ function TestVerb.test_written_comparison_with_people()
   lu.assertAlmostEquals(tonumber(rows.unlike_cell[6]), correlation.spearman(HUMAN, unlike), 1e-8)
   lu.assertTrue(tonumber(rows.unlike_cell[6]) < -0.6)
   lu.assertEquals({ rows["always right"][6], rows["always right"][9] }, { "", "" })
-  -- Bases of puzzles are resampled whole. With two bases, the interval of the cosine ends at the cosine of one base.
+  -- Three successive puzzles are variants of one base, and bases are resampled whole. With two bases, the interval of
+  -- the cosine ends at the cosine of one base.
   local first = correlation.cosine({ 1, 0.9, 0.95 }, { 0.9, 0.8, 0.85 })
   local second = correlation.cosine({ 0.5, 0.7, 0.6 }, { 0.3, 0.5, 0.4 })
   lu.assertAlmostEquals(tonumber(rows.like_cell[5]), math.max(first, second), 1e-8)

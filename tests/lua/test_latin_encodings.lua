@@ -1,4 +1,5 @@
--- The encodings of Ito et al. 2024: parameters of the models, and the fixed tables in generated code.
+-- The encodings of Ito et al. 2024: numbers and initial values of the models' parameters, the temperature, and the
+-- fixed tables in generated code.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -33,7 +34,7 @@ local function find_first_values(plan, name)
 end
 
 function TestLatinEncodings.test_initial_values_are_the_code_s()
-  local packed, linear = math.sqrt(6 / 640), 1 / math.sqrt(160)
+  local packed, linear = math.sqrt(6 / 640), 1 / math.sqrt(160) -- bounds of one matrix q, k, v; of linear layers
   local function find_values(name, tensor)
     return find_first_values(make_plan(name), "layers.3." .. tensor)
   end
@@ -115,7 +116,7 @@ local function assert_begins(row, from, values)
   end
 end
 
--- The published numbers: cell 6 is in row 1 and column 2.
+-- The published numbers: cell 6 is in row 1 and column 2, all counted from 0.
 function TestLatinEncodings.test_fixed_tables_are_the_code_s()
   local one, two = compute_rows("1d"), compute_rows("2d")
   assert_begins(one[7], 0, { -0.279415, 0.960170, -0.805002, 0.593271 })

@@ -62,8 +62,8 @@ function TestParameters.test_counts_are_the_paper_s()
   end
 end
 
--- Published counts of parameters of the base model and with relative encoding, first with the spare row
--- of the token embedding (model.spare_token), then without it, and the tasks with these counts.
+-- Published counts of parameters of the base model and with relative encoding, first with the spare row of the token
+-- embedding (model.spare_token), then without it, and the tasks with these counts.
 local TASK_COUNTS = {
   { 249026, 270146, 248962, 270082, "even_pairs", "parity_check", "reverse_string", "duplicate_string", "odds_first",
     "compute_sqrt" },
@@ -286,7 +286,8 @@ function TestLayout.test_queries_keys_and_values_share_rows()
   lu.assertEquals(make_plan({}, make_task(2, 17)).class_columns, 32)
 end
 
--- Geometric attention adds a bias per head, padded to a whole vector, and a product with two directions per head.
+-- Geometric attention adds a bias for each channel of queries, and two numbers, padded to a whole vector. With
+-- directions it adds a third number, and a map with biases to two values for each head.
 function TestLayout.test_geometric_attention_adds_its_parameters()
   local none = make_plan({})
   local plan = make_plan({ ["encoding.normaliser.kind"] = "geometric" })

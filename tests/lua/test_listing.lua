@@ -1,4 +1,4 @@
--- Lists of runs, encodings and others: every encoding once, with the models that it fits.
+-- The list of encodings (`longhand list encodings`): every encoding once, with the models that it fits.
 
 local support = dofile("tests/lua/support.lua")
 

@@ -305,8 +305,8 @@ function TestLoad.test_a_whole_spec_may_be_the_base()
   lu.assertNil(loaded.tree.fields.use)
 end
 
--- A task is chosen by `kind` or by `source`. A spec that builds upon another replaces the other choice; --set marks the
--- replaced field as unstated.
+-- A task is chosen, for example, by `kind` or by `source`. A spec that builds upon another replaces the other choice;
+-- --set marks the replaced field as unstated.
 function TestLoad.test_another_choice_of_task_replaces_the_first()
   support.write("base_task.lua", 'return { task = { kind = "bucket_sort" } }')
   support.write("own_task.lua", 'return { task = { source = "x.c" } }')

@@ -209,7 +209,7 @@ local function compute_expected(family, is_self)
   return table.concat(rows_text), table.concat(words, " ")
 end
 
--- { text of the encoding's facets, family, number of heads (nil: 1) }
+-- By name { text of the encoding's facets, family, number of heads (nil: 1) }.
 local FAMILIES = {
   two_sided = { make_antidiagonal(), "cross" },
   left_only = { make_antidiagonal(", left_only = true"), "cross" },
@@ -245,11 +245,11 @@ function TestMasks.test_generated_code_has_the_same_cells()
   for name, case in pairs(FAMILIES) do
     local plan = make_plan(case[1], case[3])
     local family = find_family(plan, case[2])
-    local expected_table, words = compute_expected(family, case[2] ~= "cross")
+    local expected_text, words = compute_expected(family, case[2] ~= "cross")
     support.write(name .. "/config.h", (assert(render.render("common/config.h.tpl", plan, read_template, nil, family))))
     for _, source in ipairs(SOURCES) do
       local text = support.shell(compile_mask(name, source[1], source[2], plan, family) .. " " .. words)
-      local row, seen = find_difference(expected_table, text)
+      local row, seen = find_difference(expected_text, text)
       lu.assertEquals(seen, row, name .. " " .. source[1])
     end
   end

@@ -12,7 +12,7 @@ local runs = require("lab.study.read.runs")
 TestMetrics = { tearDown = support.clean }
 
 -- A study of one cell with a model of this kind, and its report.
-local function new_study(kind, report)
+local function make_study(kind, report)
   return { report = report, cells = { { runs = {}, spec = { resolved = { model = { kind = kind } } } } } }
 end
 
@@ -21,25 +21,25 @@ function TestMetrics.test_the_default_follows_model_and_paper()
   local ours = { metric = "exact_match", above = 99 }
   local paper = { { kind = "table", published = "ruoss_2023/table1" } }
   for _, case in ipairs({
-    { new_study("encoder"), {}, "accuracy", ours },
-    { new_study("decoder"), {}, "exact_match", ours },
-    { new_study("encoder_decoder"), {}, "exact_match", ours },
-    { new_study("encoder", paper), {}, "accuracy", { metric = "accuracy", above = 90 } },
-    { new_study("decoder", { { kind = "curves", setting = "ruoss_2023/setting" } }), {}, "accuracy",
+    { make_study("encoder"), {}, "accuracy", ours },
+    { make_study("decoder"), {}, "exact_match", ours },
+    { make_study("encoder_decoder"), {}, "exact_match", ours },
+    { make_study("encoder", paper), {}, "accuracy", { metric = "accuracy", above = 90 } },
+    { make_study("decoder", { { kind = "curves", setting = "ruoss_2023/setting" } }), {}, "accuracy",
       { metric = "accuracy", above = 90 } },
-    { new_study("encoder_decoder", paper), { metric = "exact_match" }, "exact_match",
+    { make_study("encoder_decoder", paper), { metric = "exact_match" }, "exact_match",
       { metric = "exact_match", above = 90 } },
-    { new_study("decoder", paper), { metric = "loss" }, "loss", ours },
-    { new_study("decoder"), { metric = "accuracy" }, "accuracy", ours },
-    { new_study("decoder"), { generalises = { metric = "accuracy", above = 95 } }, "exact_match",
+    { make_study("decoder", paper), { metric = "loss" }, "loss", ours },
+    { make_study("decoder"), { metric = "accuracy" }, "accuracy", ours },
+    { make_study("decoder"), { generalises = { metric = "accuracy", above = 95 } }, "exact_match",
       { metric = "accuracy", above = 95 } },
   }) do
     local scored = metrics.complete_scored(case[1], case[2])
     lu.assertEquals({ scored.split, scored.select or "", scored.metric, scored.generalises }, { "test", "", case[3],
       case[4] })
   end
-  local mixed = new_study("encoder")
-  mixed.cells[2] = new_study("decoder").cells[1]
+  local mixed = make_study("encoder")
+  mixed.cells[2] = make_study("decoder").cells[1]
   lu.assertEquals(metrics.complete_scored(mixed, {}).metric, "exact_match")
 end
 

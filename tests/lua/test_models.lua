@@ -282,22 +282,22 @@ end
 -- of `encoding`.
 function TestFields.test_facets_of_a_family_differ_where_the_spec_says_so()
   local sizes = "model = { kind = 'encoder_decoder', encoder_layers = 1, decoder_layers = 2, heads = 2, width = 16 }"
-  local function with(encoding)
+  local function make_plan(encoding)
     local spec, message = project:plan(support.write("families.lua",
       ("return { task = { kind = 'bucket_sort' }, encoding = { %s }, %s }"):format(encoding, sizes)))
     return assert(spec, message).plan
   end
-  local same = with("kind = 'rope', cross = { rotation = { base = 10000 }, mask = { kind = 'full' } }")
+  local same = make_plan("kind = 'rope', cross = { rotation = { base = 10000 }, mask = { kind = 'full' } }")
   lu.assertNil(same.resolved.encoding.cross)
-  lu.assertEquals(same.digest, with("kind = 'rope'").digest)
-  local separate = with("kind = 'alibi_learned', mask = { kind = 'causal' }, cross = { mask = { kind = 'full' }, "
+  lu.assertEquals(same.digest, make_plan("kind = 'rope'").digest)
+  local separate = make_plan("kind = 'alibi_learned', mask = { kind = 'causal' }, cross = { mask = { kind = 'full' }, "
     .. "score = { kind = 'none' } }, encoder = { mask = { kind = 'causal' }, "
     .. "parameters = { slope = { per = 'layer_head' } } }")
   lu.assertEquals(separate.resolved.encoding.cross, { mask = { kind = "full" }, score = "none" })
   lu.assertEquals(separate.resolved.encoding.encoder.parameters.slope.per, "layer_head")
   lu.assertEquals({ separate.attentions[3].score.kind, separate.attentions[3].mask.kind,
     separate.attentions[2].mask.kind }, { "none", "none", "causal" })
-  local layered = with("score = function(x) return x.score * x.layers * x.key_length end")
+  local layered = make_plan("score = function(x) return x.score * x.layers * x.key_length end")
   lu.assertEquals(layered.resolved.encoding.score, "x.score * x.query_length")
   lu.assertEquals(layered.resolved.encoding.decoder, { score = "2 * x.score * x.query_length" })
   lu.assertEquals(layered.attentions[3].score.formula, "2 * x.score * x.key_length")

@@ -16,7 +16,7 @@ local build, make_families, describe_block = built_networks.build, built_network
 local describe_embedded = built_networks.describe_embedded
 local NETWORKS = tonumber(os.getenv("LH_NETWORKS")) or 100
 local STEP, TOLERANCE = 1e-6, 1e-6
-local TRIES = 8 -- a difference is wrong if a ReLU changes its side, which is rare in several tries
+local TRIES = 8 -- a numeric derivative is wrong if a ReLU changes its side, which is rare in all tries
 
 local IN_BLOCKS = { kind = "learned", in_blocks = true, rows = 4, dropout_rate = 0.2,
   first = { kind = "normal", value = 1 } }

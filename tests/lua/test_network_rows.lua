@@ -114,21 +114,22 @@ local function mark_computed_once(found, executed)
   return table.concat(words, " ")
 end
 
--- A block on vectors of tokens, which are embedded with these options; besides: text with other readers of the vectors.
-local function describe_on_tokens(options, block, besides)
+-- Describes a block on vectors of tokens, which are embedded with these options. add_reader(net, result of the block,
+-- vectors), if given, adds another reader of the vectors and returns the value that is read out.
+local function describe_on_tokens(options, block, add_reader)
   return function(net)
     options.table, options.scale = net:table("token"), 2
     local x = net:embed("embedding", net:stream("source"), options)
     local b = net:block("layer", 2, "A block.")
     b:output(block(b, b:input(x)))
-    net:classify(net:readout(besides and besides(net, b.result, x) or b.result, "last"))
+    net:classify(net:readout(add_reader and add_reader(net, b.result, x) or b.result, "last"))
   end
 end
 
 local BEHIND = " | weight_grad input_grad attention_grad"
 
 -- { description, the block's lists }; without lists all rows are of tokens.
-local ALIKE = {
+local EQUAL_ROWS = {
   ["post-norm: the first product"] = { describe_on_tokens({}, describe_post_norm),
     "=*query_key_value attended branch norm1 map output | norm_grad copy weight_grad input_grad norm_grad weight_grad"
     .. " input_grad attention_grad ^dquery_key_value *weight_grad ^gradient *input_grad" },
@@ -137,7 +138,7 @@ local ALIKE = {
     return b:add(h, b:attention("self", y, y))
   end), "*norm1 =*query_key_value attended branch output" .. BEHIND
     .. " ^dquery_key_value *weight_grad *input_grad ^gradient *norm_grad" },
-  ["what reads a value that others read for all tokens"] = { describe_on_tokens({}, function(b, h)
+  ["a reader of a value that others read for all tokens"] = { describe_on_tokens({}, function(b, h)
     local s = b:product("map", h, networks.WIDTH)
     return b:add(s, b:attention("self", s, s))
   end), "=*map query_key_value attended branch output | copy weight_grad input_grad attention_grad weight_grad"
@@ -148,7 +149,7 @@ local ALIKE = {
     return b:add(b:add(h, b:attention("self", y, y)), s)
   end), "=*act norm1 query_key_value attended branch sum1 output | copy copy weight_grad input_grad attention_grad"
     .. " weight_grad input_grad norm_grad relu_grad ^dact_own *weight_grad ^dinput_own *input_grad *copy" },
-  ["what is dropped out is of tokens"] = { describe_on_tokens({}, function(b, h)
+  ["a value that is dropped out has rows of tokens"] = { describe_on_tokens({}, function(b, h)
     local y = b:activation("act", b:product("map", h, networks.WIDTH), "gelu", 0.3)
     return b:add(h, b:attention("self", y, y))
   end), "=*map act query_key_value attended branch output" .. BEHIND
@@ -169,7 +170,7 @@ local ALIKE = {
 }
 
 function TestVocabularyRows.test_operations_on_rows_of_symbols_are_computed_once_per_symbol()
-  for name, case in pairs(ALIKE) do
+  for name, case in pairs(EQUAL_ROWS) do
     local net = build(case[1])
     local executed = derive_lists(net)
     local found = vocabulary_rows.derive(net, executed)

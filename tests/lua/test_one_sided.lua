@@ -61,13 +61,13 @@ function TestOneSided.test_t5_has_its_decoder_s_buckets()
   for n = 1, 200 do
     edges[#edges + 1] = compute_bucket(n) > compute_bucket(n - 1) and tostring(n) or nil
   end
-  local expected_cross = "x.score + lookup(x.bias, bucket(abs(x.distance), { " .. table.concat(edges, ", ") .. " }))"
-  lu.assertEquals(make_plan("kind = 't5'").resolved.encoding.score, expected_cross)
+  local causal_score = "x.score + lookup(x.bias, bucket(abs(x.distance), { " .. table.concat(edges, ", ") .. " }))"
+  lu.assertEquals(make_plan("kind = 't5'").resolved.encoding.score, causal_score)
   lu.assertEquals(make_plan("kind = 't5', mask = { kind = 'causal' }", "encoder").resolved.encoding.score,
-    expected_cross)
-  local expected_score = make_plan("kind = 't5'", "encoder").resolved.encoding.score
+    causal_score)
+  local two_sided_score = make_plan("kind = 't5'", "encoder").resolved.encoding.score
   local encoding = make_plan("kind = 't5', cross = { use = 't5' }", "encoder_decoder").resolved.encoding
-  lu.assertEquals({ encoding.score, encoding.decoder.score, encoding.cross }, { expected_score, expected_cross })
+  lu.assertEquals({ encoding.score, encoding.decoder.score, encoding.cross }, { two_sided_score, causal_score })
   lu.assertEquals(make_plan("kind = 't5'", "encoder_decoder").resolved.encoding.cross.score, "none")
 end
 
@@ -91,7 +91,7 @@ function TestOneSided.test_tables_have_rows_of_visible_keys()
   lu.assertEquals({ rows, pair.attentions[3].relative.kind }, { { 33, 17 }, "none" })
 end
 
--- A list is indexed as in the spec, or in a decoder by the remaining entries.
+-- A list has a value for each index of the spec; in a decoder, it may instead have only those of visible keys.
 function TestOneSided.test_lists_of_distances_have_visible_ones()
   local function read_values(list, per, kind)
     local spec = make_spec(("score = function(x) return x.score + lookup(x.bias, x.distance) end, parameters = { bias "
@@ -148,9 +148,9 @@ function TestOneSided.test_terms_that_softmax_cancels_are_reported()
     lu.assertEquals(list_warnings("kind = 'fire'", kind), "encoding.parameters.output_bias" .. cancels)
   end
   local score = "score = function(x) return %s end, parameters = { a = { init = 1 }, b = { per = 'head', init = 1 } }"
-  local expected_score = "encoding.parameters.a" .. cancels .. "\nencoding.parameters.b" .. cancels
+  local both_warnings = "encoding.parameters.a" .. cancels .. "\nencoding.parameters.b" .. cancels
   for formula, warning in pairs({
-    ["x.score + x.a * x.b"] = expected_score, ["x.b * (x.score - exp(x.a))"] = "encoding.parameters.a" .. cancels,
+    ["x.score + x.a * x.b"] = both_warnings, ["x.b * (x.score - exp(x.a))"] = "encoding.parameters.a" .. cancels,
     ["x.score + x.a * x.distance + x.b * x.query_index"] = "encoding.parameters.b" .. cancels,
     ["select(less(x.query_index, 3), x.score + x.a, x.score) / (1 + x.b * x.b)"] = "encoding.parameters.a" .. cancels,
     ["x.score + sum(4, function(i) return x.a * i + x.b * x.key_index end)"] = "encoding.parameters.a" .. cancels,

@@ -1,4 +1,4 @@
--- A plan is pure data.
+-- A plan is pure data, and building it does not change its input.
 
 local support = dofile("tests/lua/support.lua")
 

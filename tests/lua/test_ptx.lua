@@ -37,12 +37,12 @@ local HEAD = [[
 ]]
 local FIRST = select(2, HEAD:gsub("\n", "")) + 1 -- first line of the body
 
-local function program(body)
+local function assemble_program(body)
   return assemble.program(parse.module("k.ptx", HEAD .. body .. "\n\tret;\n}\n"))
 end
 
 local function find_problem(body)
-  local done, problem = pcall(program, body)
+  local done, problem = pcall(assemble_program, body)
   lu.assertFalse(done, body)
   return problem
 end
@@ -50,7 +50,7 @@ end
 -- The operations of the kernel, without the two of the called function.
 local function list_operations(body)
   local found = {}
-  for operation in program(body):gmatch("\ndo %d+ [%w_]+ %-?%d+ ([%w_]+)") do
+  for operation in assemble_program(body):gmatch("\ndo %d+ [%w_]+ %-?%d+ ([%w_]+)") do
     found[#found + 1] = operation
   end
   return table.concat(found, " ", 3)
@@ -68,7 +68,7 @@ function TestPtx.test_program_moves_arguments_to_the_parameters_of_the_called()
 end
 
 function TestPtx.test_program_has_constants_by_the_size_of_their_type()
-  local text = program("\tmov.f32 %f1, 0f3F800000;\n\tadd.s64 %rd1, %rd1, -1;\n\tmov.pred %p1, -1;")
+  local text = assemble_program("\tmov.f32 %f1, 0f3F800000;\n\tadd.s64 %rd1, %rd1, -1;\n\tmov.pred %p1, -1;")
   lu.assertStrContains(text, " 4 3f800000\n")
   lu.assertStrContains(text, " 8 ffffffffffffffff\n")
   lu.assertStrContains(text, " 1 1\n")

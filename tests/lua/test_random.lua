@@ -81,11 +81,11 @@ for _, name in ipairs(write.list_names("kernels/cpu")) do
   end
 end
 
--- The names of step.c and the files that it includes.
+-- The names of step.c and of the files that it includes.
 local function list_cpu_files(text)
-  local list = { "step.c", "layers.inc", "loss.inc", "trace.inc" }
+  local list = { "step.c" }
   for path in pairs(text) do
-    list[#list + 1] = path:match("^attention_.*%.inc$")
+    list[#list + 1] = path ~= "defaults.inc" and path:match("^.*%.inc$") or nil
   end
   return list
 end

@@ -34,7 +34,8 @@ local function find_bad_anchor(page)
   end
 end
 
--- Checks that elements are nested, headers have a scope, and nothing is loaded; returns a problem, or nil.
+-- Checks that elements are nested, headers have a scope, links lead to anchors of the page, and nothing is loaded;
+-- returns a problem, or nil.
 local function find_page_problem(page)
   local open, bad_anchor = {}, find_bad_anchor(page)
   if bad_anchor then

@@ -18,11 +18,11 @@ local CASES = { "again", "same_size", "renamed", "moved", "deleted", "added", "r
 local SETTLED = 4 -- seconds after which a file's times show whether it has changed
 
 local root  -- the folder of all cases
-local reads -- how often runs were read since make_report began
+local reads -- the number of calls of open_study.open, which reads the runs, since the last report began
 
 TestRemembered = {}
 
-local own = { draw = draw.run, study = open_study.open, getenv = os.getenv } -- replaced functions
+local originals = { draw = draw.run, study = open_study.open, getenv = os.getenv } -- functions that tests replace
 
 local function get_folder(name)
   return ("%s/%s"):format(root, name)
@@ -44,16 +44,15 @@ local function overwrite(path, text, mode)
   assert(file:close())
 end
 
--- Writes the runs of all cases and waits until their files are old enough. The cache is a folder of the test, and reads
--- of studies are counted.
+-- Writes the runs of all cases and waits until their files are old enough. The cache is a folder of the test.
 local function prepare()
   root = support.write("here", ""):match("^(.*)/") .. "/remembered"
   open_study.open = function(...)
     reads = reads + 1
-    return own.study(...)
+    return originals.study(...)
   end
   rawset(os, "getenv", function(name)
-    return name == "LONGHAND_CACHE" and root .. "/cache" or own.getenv(name)
+    return name == "LONGHAND_CACHE" and root .. "/cache" or originals.getenv(name)
   end)
   for _, name in ipairs(CASES) do
     write_runs(name)
@@ -127,7 +126,7 @@ function TestRemembered.testReplacedByRename()
   assert_recomputed("renamed", csv, ",evaluated,100,accuracy,beyond,70,")
 end
 
--- Two folders exchange names: no file has another time.
+-- A folder takes the name of another one: no file has another time.
 function TestRemembered.testFoldersMoved()
   local dir, other = get_last_run("moved"), get_folder("moved") .. "/other"
   write.make_directory(other)
@@ -263,8 +262,8 @@ function TestRemembered.testWhatIsObserved()
 end
 
 function TestRemembered.testZZLast_restores_replaced_functions()
-  draw.run, open_study.open = own.draw, own.study
-  rawset(os, "getenv", own.getenv)
+  draw.run, open_study.open = originals.draw, originals.study
+  rawset(os, "getenv", originals.getenv)
 end
 
 support.run()

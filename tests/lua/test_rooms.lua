@@ -83,7 +83,7 @@ for i, row in ipairs(ROOMS) do
   rows[row[1]] = { index = i, list = lists.find_all(row[2] or "", "%S+") }
 end
 
--- The room of a module, the innermost folder with a row; nil if there is none.
+-- The room of a module: the module itself or the innermost folder around it that has a row; nil if there is none.
 local function get_room(module)
   local room = module
   while room and not rows[room] do
@@ -151,7 +151,7 @@ function TestRooms.test_dependencies_have_one_direction()
   end
 end
 
--- At its start, main loads only the command lines of the lab; verbs load the rest, which training does not need.
+-- At their start, main and lab.verbs load only lab.cli and lab.stop of the lab; verbs load the rest.
 function TestRooms.test_the_lab_is_loaded_by_the_verbs_that_need_it()
   for _, module in ipairs({ "main", "lab.verbs" }) do
     for line in support.read(get_path(module)):gmatch("[^\n]+") do
@@ -162,7 +162,6 @@ function TestRooms.test_the_lab_is_loaded_by_the_verbs_that_need_it()
   end
 end
 
--- Modules of a room do not require each other in a cycle.
 function TestRooms.test_no_module_requires_itself_indirectly()
   local state = {}
   local function visit(module, chain)
@@ -230,7 +229,8 @@ function TestTemplates.test_parts_has_only_templates_of_several_folders()
   end
 end
 
--- Templates of attentions name no facet in control lines and holes; they use properties of terms.
+-- Templates of attentions for GPUs and Python, except those of terms, name no facet in control lines and holes; they
+-- use properties of terms.
 function TestTemplates.test_skeletons_of_attentions_name_no_facet()
   local facets = lists.split_set([[relative shaw rope alibi transformer_xl geometric antidiagonal window causal yarn
     lines mask rotation normaliser score]])

@@ -22,6 +22,7 @@ local write = require("base.write")
 local make_eval_line, write_run, make_scored_lines, DIGEST = reports.make_eval_line, reports.write_run,
   reports.make_scored_lines, reports.DIGEST
 
+-- Reports are written without pictures, whether gnuplot is installed or not.
 function draw.run()
   return nil, "no pictures", {}
 end
@@ -232,7 +233,7 @@ function TestPlaces.test_ids_and_digests_are_those_of_the_folders()
     "run.json: learning_rate: found 3; expected 0.1, as its folder is called" })
 end
 
--- The folder's name of a run that was trained on a file contains the file's digest.
+-- The folder's name of a run that was trained on a file contains the first digits of the file's digest.
 function TestPlaces.test_names_contain_the_digest_of_the_training_file()
   lu.assertEquals(run_files.parse_name("lr0.1-seed3"), { rate = "0.1", seed = "3" })
   lu.assertEquals(run_files.parse_name("lr1e-05-seed3-data0123abcd"), { rate = "1e-05", seed = "3", data = "0123abcd" })
@@ -247,7 +248,8 @@ function TestPlaces.test_names_contain_the_digest_of_the_training_file()
     'run.json: data.train_sha256: found "0123abcdef"; expected 0123abcc..., as its folder is called' })
 end
 
--- A line of eval.jsonl counts only if run.json names its file or it has none: others belong to another evaluation.
+-- A line of eval.jsonl counts if it names no file, or the file that run.json names for the line's set. Other lines
+-- belong to another evaluation.
 function TestPlaces.test_lines_of_other_files_do_not_count()
   local dir = write_run("data", "a_run", 1, 0.1, { exit = 0, facts = { data = { train = "a", train_sha256 = "11aa22",
     eval = "b", eval_sha256 = "33bb44" } }, eval = make_eval_line(100, "test", 20, 0.5, ',"data":"33bb"')

@@ -131,7 +131,7 @@ function TestRuns.test_links_are_refused()
   lu.assertEquals(write.list_names(outside .. "/" .. reports.DIGEST), { "lr0.5-seed0" })
 end
 
--- The run.json of a run, with its id first, as trainers write it.
+-- Writes the run.json of a run of this id again, with the id first, as trainers write it.
 local function write_facts(id)
   local path = ("%s/%s/%s/lr0.5-seed0/run.json"):format(root, id, reports.DIGEST)
   local text = write.read(path):gsub('"id":"[^"]*",?', ""):gsub(",}", "}")

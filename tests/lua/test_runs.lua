@@ -98,7 +98,7 @@ end
 
 local BEYOND = ',"beyond":["length"]'
 
--- Writes and reads a run that trained on a file and was evaluated on lengths 4, 5, 9 and 12 of the file `split`. The
+-- Writes and reads a run that trained on a file and was evaluated on lengths 4, 5, 9 and 12 of the set `split`. The
 -- trainer records the lengths of the training file (facts.train_lengths), and marks lines beyond them.
 local function read_data_run(name, split, facts)
   local spec = make_spec("bucket_sort")
