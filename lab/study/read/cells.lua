@@ -27,7 +27,7 @@ local wording = require("base.wording")
 
 local M = {}
 
-local BEYOND_TRAINING = { split = "test" }
+local DEFAULT_SCORED = { split = "test" }
 
 -- Facts that all runs of a cell should share: a name for messages, and a path in run.json or a function of a run.
 -- of_spec: only runs of one spec share the fact; file: the fact is the SHA-256 of a file, which a run may lack.
@@ -311,7 +311,7 @@ function M.read_study(study, root, metric)
       wording.count(with_other_axes, "cell"), root, snapshots.get_path(study.name, study.scale))
   end
   return complete_study({ name = study.name, title = study.title, path = study.path, scale = study.scale,
-    axes = earlier_results.extend_axes(study, lost), report = study.report, scored = study.scored or BEYOND_TRAINING,
+    axes = earlier_results.extend_axes(study, lost), report = study.report, scored = study.scored or DEFAULT_SCORED,
     cells = cells, left_out = left_out }, metric)
 end
 
@@ -396,7 +396,7 @@ function M.read_folder(root, metric)
   local axes = make_axes(groups, nameless)
   local tasks = axes[1].values
   return complete_study({ title = #tasks == 1 and "Runs of " .. tasks[1] or "Runs", cells = groups, found = true,
-    scored = BEYOND_TRAINING, problems = problems, axes = axes }, metric)
+    scored = DEFAULT_SCORED, problems = problems, axes = axes }, metric)
 end
 
 return M

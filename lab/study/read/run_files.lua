@@ -37,8 +37,8 @@ local function decode(text, shape)
 end
 
 -- Reads and checks a JSON file. Returns its value; nil and a text on the damage; or nil alone without a file. shown:
--- the file's name in the text; largest: its most bytes; shape: from shapes.lua; check: a function of the value that
--- returns a problem or nil; may be nil.
+-- the file's name in the text; largest: the most bytes of the file; shape: from shapes.lua; check: nil, or a function
+-- of the value that returns a problem or nil.
 function M.read_json(path, shown, largest, shape, check)
   local text, problem = input.read(path, largest)
   local value

@@ -141,13 +141,14 @@ function M.has_sets(run)
   return run.facts.data ~= nil or has_own_file(run)
 end
 
--- Returns the number of lengths that the spec evaluates outside the training lengths; 0 if it is unknown.
+-- Returns the number of lengths that the spec evaluates outside the training lengths; 0 if they are unknown.
 local function count_untrained_lengths(run)
   local trained = lists.to_set(M.get_lengths(run, "train"))
   return lists.count(M.get_lengths(run, "eval"), function(n) return not trained[n] end)
 end
 
--- Completes evaluations and copies them into `holder`, the run or a level of its noise. Sampled tasks get test, train.
+-- Completes evaluations and copies them into `holder`: the run, a level of its noise or its best checkpoint. For
+-- sampled tasks, test and train are set, too.
 local function complete_evaluations(run, holder, found)
   evaluations.complete(found, M.has_sets(run), has_own_file(run))
   found.test, found.train = found.test or found.beyond or found.between, found.train or found.in_distribution
@@ -156,8 +157,8 @@ local function complete_evaluations(run, holder, found)
   end
 end
 
--- Chooses the test of a run without one: for dataset files validation, else train, if no others were requested; else
--- that of training lengths, if only these were requested. Sets within, seen and parts.
+-- Chooses the test of a run without one: for dataset files validation, or else train; for sampled tasks
+-- in_distribution, if only training lengths were requested. Sets within, seen and parts.
 local function score_within(run)
   local has_sets = M.has_sets(run)
   run.test = run.test or has_sets and run.validation or nil
@@ -242,8 +243,8 @@ function M.read_metrics(run)
   return rows
 end
 
--- Returns the seconds of training up to each logged step, { { step, seconds }, ... }. The list is empty if
--- metrics.jsonl lacks them or is damaged; damage is added to run.notes.
+-- Returns the seconds of training up to each logged step and up to the last step, { { step, seconds }, ... }, as far as
+-- they are recorded. If metrics.jsonl is damaged, the list is empty, and run.notes gets a message.
 function M.read_clock(run)
   local marks = lists.map(M.read_metrics(run), function(row) return row.seconds and { row.step, row.seconds } end)
   local facts, last = run.facts, marks[#marks]
@@ -268,7 +269,7 @@ function M.get_evaluation(run, name)
   end)) or nil
 end
 
--- The numbers of an axis, in words: "9 lengths 60..500", "length 60", "3 values of digits 6..50".
+-- Returns numbers on an axis in words: "9 lengths 60..500", "length 60", "3 values of digits 6..50".
 local function format_numbers(axis, lengths)
   local first, last = lengths[1], lengths[#lengths]
   if #lengths == 1 then

@@ -1,8 +1,8 @@
 -- The sites of a trace (docs/trace.md), read from the names of its tensors.
 --
 -- The module is a function. Input: a trace from safetensors.open, a length, a kind: "attention", "scores", "entropy" or
--- "activations". Output: the names of sites that have such a tensor at this length, in the order of the tensors' bytes
--- in the file, which is the order of the forward pass.
+-- "activations". Output: the names of sites with a tensor of this kind at this length, in the order of the tensors'
+-- bytes in the file, which is the order of the forward pass.
 
 local TOKENS = { tokens = true, answers = true, targets = true }
 

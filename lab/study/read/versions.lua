@@ -1,4 +1,5 @@
--- Runs of a study's cell that do not match its current spec: they have another plan, or were trained on other data.
+-- Runs of a study's cell that do not match the cell's current spec: they have another plan, or were trained on other
+-- data.
 --
 -- Input: the folder of all runs; a study { name, scale, snapshot (snapshots.lua, or nil) }; a cell from grid.lua, or
 -- { id } of a former cell. Output: M.find returns versions, the newest first, each { digest (of the plan), data
@@ -133,7 +134,7 @@ function M.describe(study, cell, version)
   return list
 end
 
--- Whether a run's spec was the cell `id` of the study: run.json then has its source, PATH/<study>.lua:[<scale>:]<id>.
+-- Whether a run's spec was the cell `id` of the study: run.json then has the source PATH/<study>.lua:[<scale>:]<id>.
 local function names_study(facts, study, id)
   local source, back = facts.spec.source or "", (":%s%s"):format(study.scale and study.scale .. ":" or "", id)
   local front = source:sub(-#back) == back and source:sub(1, -#back - 1) or ""
