@@ -156,7 +156,7 @@ local function make_defaults(study, max)
   return list
 end
 
--- Returns names of values in the form of axes; a study may give them as numbers.
+-- Returns a name, or a table of names, as texts, as axes have them: a study may give names as numbers.
 local function name_values(value)
   if type(value) ~= "table" then
     return nodes.get_name(value)

@@ -39,8 +39,8 @@ end
 
 -- Returns the requirements on the evaluation of dataset files: { sets = list of { split, key, shown, digest }, most
 -- (examples of each condition), order, draws, axes = { [name] = true }, decoding }; nil for other tasks. shown: the
--- path of the set's file; digest: its SHA-256, nil if it is missing. The conditions in a file are not listed: only the
--- trainer knows them, and it evaluates all of them before a run ends successfully.
+-- path of the set's file; digest: the file's SHA-256, nil if the file is missing. The conditions in a file are not
+-- listed: only the trainer knows them, and it evaluates all of them before a run ends successfully.
 local function request_files(cell, decoding)
   local eval, files = cell.spec.resolved.eval, cell.spec.data_files
   if not files.data then
@@ -89,7 +89,7 @@ local function read_lines(dir, wanted, step)
   return not damage and lines or nil, damage
 end
 
--- Returns a text on what the evaluation of a set lacks; nil if it is as requested.
+-- Returns a text on what the evaluation of a set lacks; nil if the evaluation is as requested.
 local function find_set_problem(set, lines, wanted, facts)
   local other = ("%s has other bytes than the file that was evaluated"):format(set.shown)
   local recorded = (facts.data or {})[set.key .. "_sha256"]

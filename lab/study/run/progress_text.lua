@@ -78,7 +78,7 @@ local function sum_runs(cells)
 end
 
 -- Returns the sums of all cells; groups of cells, { name, cells (a number), sums }, in the order of the grid; and the
--- number of axes that distinguish them: the last axes are merged until there are at most `most` groups, or one axis.
+-- number of axes that distinguish groups: the last axes are merged until there are at most `most` groups, or one axis.
 function M.sum_up(study, most)
   local total, depth = sum_runs(study.cells), #study.axes
   local groups = group_cells(study, depth)

@@ -1,10 +1,10 @@
 -- The trainers of a study's cells: lists existing trainers, and builds the missing ones, several at a time.
 --
 -- Input: a project, planned cells. Output: items, for each cell { cell, dir (the trainer's folder), job (build.lua),
--- linking ("static" if that is required), fresh (the trainer is up to date), compiled (it is, except perhaps for the
--- defaults of its flags), code (the exit code of a build) }. A trainer with the defaults of another study is compiled
--- but not fresh, and gets the defaults of its cell. The first trainer to compile is built alone, because all share the
--- runtime's objects.
+-- linking ("static" if that is required), fresh (the trainer is up to date), compiled (the trainer is up to date,
+-- except perhaps for the defaults of flags), code (the exit code of a build) }. A trainer with the defaults of another
+-- study is compiled but not fresh, and gets the defaults of its cell. The first trainer to compile is built alone,
+-- because all share the runtime's objects.
 
 local build = require("render.builds.build")
 local claim = require("base.claim")
@@ -57,7 +57,7 @@ local function conclude(state, item, code, text)
   say(("[%d/%d] %s: %s"):format(state.built, state.count, item.cell.id, code == 0 and "built" or "nothing was built"))
 end
 
--- Begins builds: returns them and their commands as lines of shell.
+-- Begins the builds of items. Returns the builds that could begin, and their commands as lines of shell.
 local function begin_all(project, items, state, threads)
   local works, lines = {}, {}
   for _, item in ipairs(items) do

@@ -57,7 +57,7 @@ local function list_to_do(study, live)
   return cells, count
 end
 
--- Estimates the seconds of each group from measurements on this machine, if it can run the trainers.
+-- Estimates the seconds of each group from measurements on this machine, if this machine can run the trainers.
 local function estimate_groups(groups, items, request, site)
   local here, on_gpu = math.min(site.cpus, build.count_processors()), site.gpus > 0
   if on_gpu and shell.run({ "sh", "-c", "nvidia-smi -L >/dev/null 2>&1" }) ~= 0 then

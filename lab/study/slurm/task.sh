@@ -19,7 +19,8 @@ say() {
 # Only this shell receives SIGTERM and passes it on. The trainer then writes a checkpoint and exits with 75.
 trap 'told=yes; [ -z "$pid" ] || kill -TERM "$pid" 2>/dev/null' TERM
 
-# Returns the job to the queue unless a user has cancelled it. Sites with RequeueExit=75 requeue it by its exit code.
+# Returns the job to the queue unless a user has cancelled the job. Sites with RequeueExit=75 requeue a job with this
+# exit code by themselves.
 requeue() {
     for _ in 1 2 3 4; do # a busy controller may answer late
         [ ! -e "$folder/cancelled" ] || break
@@ -68,7 +69,7 @@ is_finished() {
 }
 
 # Whether a run is done. A run that had a folder when this array was made is done once that folder was replaced. If an
-# unfinished run appears in its place meanwhile, both runs are kept, and the next array replaces it.
+# unfinished run appears in that place meanwhile, both runs are kept, and the next array replaces the unfinished one.
 is_done() {
     if [ "$how" = new ]; then
         is_finished "$cell/$1"

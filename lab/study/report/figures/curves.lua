@@ -114,7 +114,7 @@ local function format_marks(panel)
   end)), "\n")
 end
 
--- Returns what gnuplot plots in a panel, in its order: { words, curve (nil for a level) }.
+-- Returns what gnuplot plots in a panel, in the order of drawing, each { words, curve (nil for a level) }.
 local function list_parts(panel)
   local parts = lists.map(panel.levels or {}, function(level, i)
     return { ("%s notitle with lines dt %s lw 1.2 lc rgb '#888888'"):format(number(level[1]),
@@ -217,7 +217,7 @@ function M.list_lines(figure)
   return list, numbers
 end
 
--- Returns the curves that gnuplot draws in a panel, in its order; false stands for a level.
+-- Returns the curves that gnuplot draws in a panel, in the order of drawing; false stands for a level.
 function M.list_drawn_curves(panel)
   return lists.map(list_parts(panel), function(part) return part[2] or false end)
 end
