@@ -17,7 +17,8 @@ typedef struct lh_cli {
     bool reads_data; /* the verb takes flags for files of examples if the spec has a dataset */
 } lh_cli;
 
-/* The function of a verb. Returns the exit code; after a failure error holds the message. */
+/* The function of a verb. Returns the exit code. After an error `error` holds the message; after LH_STOPPED it is
+ * empty. */
 typedef lh_status lh_verb_function(const lh_cli *cli, lh_error *error);
 
 /* --- cli.c ------------------------------------------------------------------------------------------------------ */

@@ -1,5 +1,6 @@
-/* Opens the dataset of a verb. Every verb that reads examples has the flags --data, --eval-data and --validation. The
- * examples are read from files, or the task makes them while a progress bar is shown. */
+/* Opens the dataset of a verb. The examples are read from files, or the task makes them while a progress bar is shown.
+ * Verbs that read examples have the flags --data, --eval-data and --validation, or only --validation if the task makes
+ * the examples. */
 #ifndef LONGHAND_DATA_FILES_H
 #define LONGHAND_DATA_FILES_H
 

@@ -10,14 +10,14 @@
 #include "cli/verbs/verbs.h"
 #include "training/defaults.h"
 
-/* The data that a verb reads. */
-typedef enum reading { NOTHING, EXAMPLES, UNLESS_INPUT /* examples, unless inputs are given */ } reading;
+/* Whether a verb reads the examples of the spec's dataset; UNLESS_INPUT: only without --input and --text. */
+typedef enum reading { NOTHING, EXAMPLES, UNLESS_INPUT } reading;
 
 static const struct {
     const char *name;
     lh_verb_function *run;
     const char *summary;
-    reading data;       /* the dataset that the verb reads, if the spec has it */
+    reading data;
     const char *advice; /* on how to continue after a signal; NULL: a signal ends the verb at once */
 } verbs[] = {
     {"info", lh_verb_info, "the spec and targets of this trainer, and its choices on this machine", NOTHING, NULL},

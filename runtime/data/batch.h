@@ -41,8 +41,8 @@ typedef struct lh_batch {
     void *memory;
 } lh_batch;
 
-/* The number of 16-bit words that one sequence of shape n takes in a batch. A batch that is large enough for shape n
- * may be too small after lines of input to predict or trace have given shape n other lengths. */
+/* The number of 16-bit words (tokens, labels, input) of one sequence at task length n. It may change: each line of
+ * input to predict or trace gives shape n other lengths, for which an open batch may be too small. */
 size_t lh_count_batch_words(const lh_spec *spec, int n);
 
 /* Allocates buffers for up to `sequences` sequences at any task length up to longest_n. LH_ERR_INPUT: at some length

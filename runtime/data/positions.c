@@ -103,7 +103,7 @@ void lh_draw_or_copy_signed_distances(const int32_t *given, const lh_draw *draw,
     if (!given) lh_draw_signed_distances(draw, layer, range, count, middle, scratch);
 }
 
-/* The rank of a pair's distance among [low, high]. */
+/* The rank, from 0, of a pair's distance, clipped to [low, high]. */
 static int rank_distance(const int32_t *position, const int32_t *key_position, int query, int key, int low, int high) {
     int distance = key_position[key] - position[query], near = distance < high ? distance : high;
     return (near > low ? near : low) - low;

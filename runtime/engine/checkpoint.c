@@ -211,7 +211,7 @@ lh_status lh_checkpoint_read_init(const char *path, const lh_spec *spec, int rea
 
 /* ---- resuming ---- */
 
-/* The result of reading a file: valid, of another plan or build, damaged, unreadable, or absent. */
+/* The result of reading a file: valid, refused by check_origin, damaged, unreadable, or absent. */
 typedef enum outcome { GOOD, REFUSED, DAMAGED, UNREADABLE, ABSENT } outcome;
 
 static lh_status check_same(const char *path, const lh_st_file *file, const char *key, const char *expected,

@@ -43,8 +43,8 @@ lh_status lh_checkpoint_rotate(const char *directory, const lh_spec *spec, const
                                const lh_run_facts *facts, lh_error *error);
 
 /* Reads only parameters (for eval and predict). The file may be float or double; optimiser state is ignored. *step is
- * the file's step, 0 if it has none. LH_ERR_INPUT: a tensor is missing, is unknown or has another shape, the model
- * digest in the file differs, or the file is damaged; the message names the file and the first such tensor. */
+ * the file's step, 0 if it has none. LH_ERR_INPUT: a tensor is missing, is unknown or has another shape or type, the
+ * model digest in the file differs, or the file is damaged; the message names the file and the first such tensor. */
 lh_status lh_checkpoint_read_parameters(const char *path, const lh_spec *spec, int real_bytes, void *parameters,
                                         int64_t *step, lh_error *error);
 

@@ -132,7 +132,7 @@ static bool is_sound(const char *path) {
     return true;
 }
 
-/* Links current as previous; renames it if the file system has no hard links. */
+/* Links current, if it is complete, as previous; renames it if the file system has no hard links. */
 static lh_status keep_previous(const char *directory, const char *current, lh_error *error) {
     char old[PATH_MAX], previous[PATH_MAX];
     lh_status status = lh_checkpoint_make_path(old, directory, ".old", error);

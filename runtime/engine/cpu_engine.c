@@ -43,7 +43,7 @@ static void raise_needs(const lh_cpu_engine *cpu, int n, lh_cpu_train_needs *mos
     if (n > most->longest_n) most->longest_n = n;
 }
 
-/* Computes the memory needs of training, and opens tables and epochs. */
+/* Computes the memory needs of training; makes position tables and, with a dataset, opens the epoch. */
 static lh_status open_training(lh_cpu_engine *cpu, lh_cpu_train_needs *needs, lh_error *error) {
     const lh_spec *spec = cpu->engine.spec;
     lh_lengths fixed = {NULL, 1, cpu->config.fixed_length, cpu->config.fixed_length, 1};

@@ -50,8 +50,8 @@ static void fold_shard(lh_cpu_engine *cpu, void *gradient, int shard) {
     }
 }
 
-/* The first example of a shard. Shards have equal sizes; the first shards take one of the remaining examples each. In a
- * short batch some shards may be empty. */
+/* The first example of a shard. Sizes of shards differ by at most one; the larger shards come first. In a short batch
+ * some shards may be empty. */
 static int get_shard_start(const lh_cpu_engine *cpu, int shard) {
     int shards = cpu->engine.spec->train.shards, sequences = cpu->job.shape.sequences;
     int size = sequences / shards, rest = sequences % shards;

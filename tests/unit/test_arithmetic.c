@@ -196,8 +196,8 @@ static void test_pairs_stay_within_their_part(void **state) {
     free(s.item);
 }
 
-/* As in the released code: for one, two and three digits, the numbers 0 to 9, 0 to 90 and 0 to 900; a sixth of the list
- * for each of 4 to 6 digits. */
+/* As in the released code: for one, two and three digits, the numbers 0 to 9, 0 to 90 and 0 to 900; for each of 4 to 6
+ * digits, one more than a sixth of the list; the others have up to six digits. */
 static void test_stratified_operands_have_all_counts_of_digits(void **state) {
     enum { NUMBERS = 6000, SHARE = 1000 };
     const int options[] = {10, 8, 0, 1, NUMBERS, 8}, times[] = {10, 8, 1, 0, 1, NUMBERS, 8};
@@ -215,7 +215,7 @@ static void test_stratified_operands_have_all_counts_of_digits(void **state) {
         }
         for (int n = 0; n <= 900; n++) assert_in_range(seen[n], 1 + (n <= 90) + (n <= 9), 9);
         for (int digits = 4; digits <= 6; digits++) assert_in_range(count_by_digits[digits], SHARE - 20, NUMBERS);
-        assert_in_range(count_by_digits[6], SHARE + 1700, SHARE + 1900); /* nine tenths of the remaining 1998 */
+        assert_in_range(count_by_digits[6], SHARE + 1700, SHARE + 1900); /* nine tenths of the remaining 1995 */
     }
     free(s.item);
     s = lh_make_collected(times, 1, 1, false);

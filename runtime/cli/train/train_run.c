@@ -258,7 +258,7 @@ static lh_status finish(lh_train_run *train_run, lh_error *error) {
     return status == LH_OK ? evaluate_best(train_run, error) : status;
 }
 
-/* Trains for about `seconds`, or until the engine waits for engines of other runs. */
+/* Trains for about `seconds`, or until the engine waits for engines of other runs. *done: training has ended. */
 static lh_status train_for(lh_train_run *train_run, double seconds, bool *done, lh_error *error) {
     double start = lh_read_clock();
     lh_status status = LH_OK;
@@ -272,7 +272,7 @@ static lh_status train_for(lh_train_run *train_run, double seconds, bool *done, 
     return status;
 }
 
-/* Ends a run. If it has not begun, because its checkpoint was refused, its files do not change. */
+/* Ends a run. If it has not begun, for example because its checkpoint was refused, its files do not change. */
 static void end_run(lh_train_run *train_run, lh_status status) {
     lh_error closing = {""};
     lh_status closed = train_run->begun ? lh_run_close(&train_run->run, status, &train_run->window, &closing) : LH_OK;

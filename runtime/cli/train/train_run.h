@@ -28,8 +28,8 @@ typedef struct lh_train_run {
     lh_loop *loop;
     int64_t first_step, last_step; /* number of steps made before this process, and until now */
     lh_eval_result *results;       /* [conditions], validation first; NULL before the evaluation */
-    lh_eval_result *best_results;  /* results of the best checkpoint; NULL: not evaluated, or results are of it */
-    int conditions, validated;     /* number of conditions; number of validation conditions among them */
+    lh_eval_result *best_results;  /* of the best checkpoint; NULL: not evaluated, or the last checkpoint is the best */
+    int conditions, validated;     /* number of conditions; of validation conditions, 0 until all are evaluated */
     bool over;                     /* the run has ended, with the following status and error */
     lh_status status;
     lh_error error;
@@ -53,7 +53,8 @@ lh_status lh_train_run_open(lh_train_run *train_run, lh_error *error);
 lh_status lh_train_runs_load_init(lh_train_run *train_runs, int count, lh_error *error);
 
 /* An lh_group_advance for an lh_train_run: does the next piece of the work of a run, which begins with loading its
- * state and ends with its evaluation. A failure is stored in the run's status and error, and ends this run only. */
+ * state and ends with its evaluation. Returns whether work remains. A failure is stored in the run's status and error,
+ * and ends this run only. */
 bool lh_train_run_advance(void *train_run);
 
 void lh_train_run_close(lh_train_run *train_run);

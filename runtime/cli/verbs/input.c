@@ -27,13 +27,13 @@ typedef struct label {
     char text[64];
 } label;
 
-static lh_status check_line(int64_t line, const char *text, lh_error *error) {
+static lh_status check_line_length(int64_t line, const char *text, lh_error *error) {
     if (strlen(text) <= LONGEST_LINE) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT, "line %lld: is longer than %d bytes, the limit for inputs", (long long)line,
                    LONGEST_LINE);
 }
 
-static label find_label(const lh_spec *spec, const char *name, int stream) {
+static label make_label(const lh_spec *spec, const char *name, int stream) {
     label result;
     if (spec->format->streams == 1) snprintf(result.text, sizeof result.text, "%s", name);
     else snprintf(result.text, sizeof result.text, "%s.%s", name, spec->format->stream[stream].name);
@@ -46,7 +46,7 @@ static lh_status check_counts(const lh_spec *spec, const char *name, const lh_in
     for (int s = 0; s < spec->format->streams; s++)
         if (lists[s].numbers != NULL && lists[s].count != shape->length[s])
             return lh_fail(error, LH_ERR_INPUT, "line %lld: %d %s\n  expected: %d, one per token of the sequence",
-                           (long long)line, lists[s].count, find_label(spec, name, s).text, shape->length[s]);
+                           (long long)line, lists[s].count, make_label(spec, name, s).text, shape->length[s]);
     return LH_OK;
 }
 
@@ -102,8 +102,8 @@ static lh_status check_place(const lh_input *input, const lh_spec *spec, int64_t
                    spec->format->located);
 }
 
-/* Finds the task length whose input has this many tokens; checks the place of the answer and the numbers of positions
- * and distances. */
+/* Finds the task length whose input has this many tokens or, with a dataset, sets the line's shape. Checks the place of
+ * the answer and the numbers of positions and distances. */
 static lh_status find_length(lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
     lh_status status = (spec->corpus != NULL ? set_shape : search_length)(input, spec, line, error);
     if (status != LH_OK) return status;
@@ -170,7 +170,7 @@ static lh_status fail_undrawn(const char *name, int64_t line, lh_error *error) {
                    name);
 }
 
-/* Reads lists by stream, for the streams of the model. */
+/* Reads {"<stream>":[...]}, lists for one or more of the model's streams. */
 static lh_status read_streams(json_t *object, const lh_spec *spec, const given *values, int64_t line,
                               lh_input_list *out, lh_error *error) {
     const char *stream;
@@ -186,7 +186,7 @@ static lh_status read_streams(json_t *object, const lh_spec *spec, const given *
             return lh_fail(error, LH_ERR_INPUT, "line %lld: \"%s\" is for \"%.40s\"\n  expected: \"%s\" or \"%s\"",
                            (long long)line, values->name, stream, spec->format->stream[0].name,
                            spec->format->stream[1].name);
-        const label field = find_label(spec, values->name, s);
+        const label field = make_label(spec, values->name, s);
         status = values->range[s] == 0
                      ? fail_undrawn(field.text, line, error)
                      : read_list(list, field.text, values->least[s], values->range[s], line, &out[s], error);
@@ -341,7 +341,7 @@ lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line,
                              lh_error *error) {
     json_error_t problem;
     memset(input, 0, sizeof *input);
-    lh_status status = check_line(line, text, error);
+    lh_status status = check_line_length(line, text, error);
     if (status != LH_OK) return status;
     json_t *object = json_loads(text, 0, &problem);
     if (object == NULL) return fail_line(line, error, problem.text);
@@ -353,7 +353,7 @@ lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line,
     if (status == LH_OK) status = read_lists(object, spec, &positions, line, input->positions, error);
     if (status == LH_OK) status = read_lists(object, spec, &distances, line, input->distances, error);
     for (int s = 0; status == LH_OK && s < spec->format->streams; s++)
-        status = check_distances(&input->distances[s], find_label(spec, "distances", s).text, line, error);
+        status = check_distances(&input->distances[s], make_label(spec, "distances", s).text, line, error);
     if (status == LH_OK && spec->corpus != NULL)
         status = read_outputs(input, spec, line, json_object_get(object, "outputs"), error);
     if (status == LH_OK) status = find_right(input, spec, line, object, right, error);
@@ -365,7 +365,7 @@ lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line,
 /* Reads the tokens of a text into input. */
 static lh_status read_text(lh_input *input, const lh_task *task, int64_t line, const char *text, lh_error *error) {
     memset(input, 0, sizeof *input);
-    lh_status status = check_line(line, text, error);
+    lh_status status = check_line_length(line, text, error);
     if (status != LH_OK) return status;
     input->input = calloc(strlen(text) + 1, sizeof *input->input);
     if (input->input == NULL) return fail_no_memory(line, error);

@@ -28,7 +28,7 @@ typedef struct lh_input {
 typedef enum lh_right { LH_IF_GIVEN, LH_IF_KNOWN } lh_right;
 
 /* A spec for reading lines of inputs. With a dataset its corpus has two shapes: 1 is the shape of the current line, 2
- * is large enough for all lines so far. Without a dataset it is the original spec. */
+ * is large enough for all lines so far. Without a dataset `spec` is a copy of the original spec. */
 typedef struct lh_line_shapes {
     lh_spec spec;
     lh_corpus corpus;
@@ -41,9 +41,10 @@ void lh_line_shapes_open(lh_line_shapes *lines, const lh_spec *spec);
  * where the model has several streams, positions and distances are {"<stream>":[...]} for one or more streams. The
  * right answer is "target":[...] with an optional "mask":[...], which also give the number of outputs; or the task's
  * solution, if the input has the form of the task's examples. Keys of the task's axes are allowed. line: number of
- * the line, for messages. LH_ERR_INPUT: no JSON, an unknown key, tokens, positions or distances out of range,
- * distances that do not ascend from 0, a length that the task does not have, or an input that does not determine the
- * place of its answer. With a dataset pass the spec of lh_line_shapes. Call lh_input_free also after an error. */
+ * the line, for messages. LH_ERR_INPUT: no JSON, an unknown key, a value of a wrong type or out of range, distances
+ * that do not ascend from 0, lists of unequal lengths, a length that the task does not have, or an input that does not
+ * determine the place of its answer. With a dataset pass the spec of lh_line_shapes. Call lh_input_free also after an
+ * error. */
 lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line, const char *text, lh_right right,
                              lh_error *error);
 

@@ -115,7 +115,7 @@ static bool has_frames(const lh_task *task) {
     return false;
 }
 
-/* Refuses --input, --text and --frame together with flags that exclude them. */
+/* Refuses --input, --text and --frame together with flags that exclude them, and --frame for a task without frames. */
 static lh_status check_inputs(const lh_spec *spec, const flags *f, lh_error *error) {
     const char *inputs = get_inputs_flag(f);
     if (f->input != NULL && f->texts.count > 0)
@@ -320,8 +320,9 @@ static double compute_uniform_entropy(const lh_traces *traces, const lh_traced *
 }
 
 static void print_entropy_row(const lh_traces *traces, const lh_traced *t) {
-    printf("%7s  %-12s %8.4f %8.4f ", traces->groups[t->group].label + 1, traces->spec->sites[t->site].name,
-           compute_uniform_entropy(traces, t), compute_mean(t));
+    const char *length = traces->groups[t->group].label + 1; /* without the n */
+    printf("%7s  %-12s %8.4f %8.4f ", length, traces->spec->sites[t->site].name, compute_uniform_entropy(traces, t),
+           compute_mean(t));
     for (int64_t h = 0; h < t->elements; h++) printf(" %7.4f", lh_read_traced(t, h));
     printf("\n");
 }

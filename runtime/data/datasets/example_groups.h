@@ -41,9 +41,9 @@ extern const char lh_trained_axis[];
 /* Names of sets: "train", "test", "validation". */
 extern const char *const lh_set_name[LH_SETS];
 
-/* Makes groups. by: axes in the spec; sets: 0 means the held-out sets, or the training set if there are none.
- * LH_ERR_INPUT: a set is missing, or no example has any of the values. Call lh_groups_close also after an error.
- */
+/* Makes groups. by: the requested axes, none: length; sets: 0 means the held-out sets, or the training set if there are
+ * none. LH_ERR_INPUT: a set is missing, or no example has any of the values. Call lh_groups_close also after an
+ * error. */
 lh_status lh_groups_open(lh_groups *groups, const struct lh_corpus *corpus, const lh_spec *spec, const lh_by *by,
                          unsigned sets, lh_error *error);
 void lh_groups_close(lh_groups *groups);
