@@ -41,4 +41,14 @@ function M.share_above(values, threshold)
   return #values > 0 and lists.count(values, function(value) return value > threshold end) / #values or nil
 end
 
+local Z = 1.959963984540054 -- the 97.5% quantile of the normal distribution
+
+-- The 95% confidence interval of a share of `count` trials, low and high, as runtime/eval/by_sequence.h computes it.
+-- Source: Wilson 1927.
+function M.compute_wilson(share, count)
+  local square = Z * Z / count
+  local middle, half = share + square / 2, Z * math.sqrt((share * (1 - share) + square / 4) / count)
+  return math.max(0, (middle - half) / (1 + square)), math.min(1, (middle + half) / (1 + square))
+end
+
 return M

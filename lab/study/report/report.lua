@@ -24,6 +24,7 @@ local all_metrics = require("lab.study.report.tables.all_metrics")
 local metrics = require("lab.study.read.metrics")
 local numbers = require("lab.study.report.tables.numbers")
 local published_module = require("lab.study.read.published")
+local reach = require("lab.study.report.tables.reach")
 local readings = require("lab.study.read.readings")
 local time_to_threshold = require("lab.study.report.tables.time_to_threshold")
 local report_csv = require("lab.study.report.tables.report_csv")
@@ -217,7 +218,7 @@ local function make_report(options, study, list, papers)
     study = study,
     title = (study.title or study.name) .. (study.scale and (", scale %s"):format(study.scale) or ""),
     settings = settings.list(study, papers.setting), paper = papers.setting,
-    every_cell = lists.map({ all_metrics, score_tables, checkpoints, cost }, function(module)
+    every_cell = lists.map({ all_metrics, score_tables, reach, checkpoints, cost }, function(module)
       return module.make_cells_table(study)
     end),
     readings = readings.count_answers(cells.list_scored_runs(study)),
