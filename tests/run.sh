@@ -9,8 +9,8 @@
 # --quick: in two minutes lint, lua without $SLOW_LUA and with few cases of fuzzing, stale, unit without sanitizers, and
 # trainer, which generates, compiles, trains and evaluates one trainer.
 # --long: unit tests for every instruction-set level instead of the widest (two specs always have all of them), all test
-# specs with the optimisation of a release, ten thousand cases of fuzzing, seven times the random formulas, device code
-# of the showcase for every class of GPUs, and tests/system/long_*.sh.
+# specs with the optimisation of a release, ten thousand cases of fuzzing, 200 random formulas instead of 30, device
+# code of the showcase for every class of GPUs, and tests/system/long_*.sh.
 # --times: prints below each layer its programs with the most processor time, without compilation by make, and the
 # duration of each.
 # LH_REQUIRE_GPU=1 turns a skipped unit test into a failure. Exit status 1 when anything failed.
@@ -54,9 +54,9 @@ add_counts() {
     layer_skipped=$((layer_skipped + $3))
 }
 
-# Runs a command (arguments) with every name (standard input, one per line, no blanks) as its last argument, as many at
-# a time as there are processors. Each run writes NAME.out, NAME.errors, NAME.status and NAME.times in $logs, with _ for
-# /.
+# Runs a command (arguments) with every name (standard input, one per line, no blanks) as its last argument, $at_once at
+# a time, or $jobs if it is empty. Each run writes NAME.out, NAME.errors, NAME.status and NAME.times in $logs, with _
+# for /.
 run_each() {
     xargs -P "${at_once:-$jobs}" -n 1 sh -c 'for name do :; done
         file=$0/$(printf %s "$name" | tr / _)
@@ -72,8 +72,8 @@ read_results() {
     status=$(cat "$file.status" 2>/dev/null || echo 99)
 }
 
-# Prints the programs of a layer with the most processor time. The second line of NAME.times is the time of NAME itself,
-# such as 0m1.230000s 0m0.450000s, the third its duration in seconds.
+# Prints the 20 programs of a layer with the most processor time. The second line of NAME.times is the time of NAME
+# itself, such as 0m1.230000s 0m0.450000s, the third its duration in seconds.
 print_times() {
     for file in "$logs"/*.times; do
         [ ! -f "$file" ] || tail -n 2 "$file" | tr 'ms\n' '   ' | awk -v name="$(basename "$file" .times)" \
@@ -81,7 +81,8 @@ print_times() {
     done | LC_ALL=C sort -rn | head -n 20
 }
 
-# Runs one check, which passes or fails: a name and a command, whose output is printed after a failure.
+# Runs one check, which passes or fails: a name and a command, whose output is printed after a failure. Lines of a check
+# that passes count as one skipped check if they begin with "skipped: ".
 check() {
     name=$1
     shift
@@ -171,7 +172,7 @@ count_unit() {
     fi
 }
 
-# Builds and runs unit tests: unit|emulation, VARIABLES of make.
+# build_and_run unit|emulation VARIABLE=VALUE...: builds tests by make with these variables, and runs them.
 build_and_run() {
     goal=$1
     shift
@@ -205,7 +206,7 @@ layer_trainer() {
     check "one trainer is generated, compiled, trained and evaluated" make_trainer
 }
 
-# Writes sources for tests, once: those of test specs and random specs (random_1), and those that the programs of
+# Writes sources for tests, once: those of test specs and of random specs (random_1), and formulas, which programs of
 # tests/expressions write.
 write_sources() {
     [ -z "$written" ] || return 0
@@ -305,7 +306,7 @@ count_lines() {
     [ "$bad" -eq 0 ] || { echo "FAILED: $2" && cat "$log"; }
 }
 
-# This layer measures, so no other layer runs at the same time.
+# Programs are compiled before, since the check measures times.
 layer_bench() {
     if ! "$MAKE" -s -j"$jobs" bench-programs >"$log" 2>&1; then
         add_counts 0 1 0
@@ -317,6 +318,7 @@ layer_bench() {
     count_lines $? "make bench-check"
 }
 
+# The two blanks at the end match an empty --only, which means all layers.
 case " $layers  " in
     *" $only "*) ;;
     *) echo "tests/run.sh: --only $only: no such layer" >&2 && exit 2 ;;

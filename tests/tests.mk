@@ -20,8 +20,8 @@ MORE_PAIRS ?=
 # Two tests link generated formulas, build/tests/expressions/part_*.c, which tests/run.sh writes.
 WITH_FORMULAS := tests/unit/test_expressions.c tests/unit/test_library.c
 FORMULA_OBJECTS := $(patsubst build/tests/%.c,$(B)/%.o,$(wildcard build/tests/expressions/part_*.c))
-# Tests of kernels/cpu are compiled with sanitizers, once per level and element size, and once for the lowest level. The
-# tests of generated code compile the same kernels with the flags of a release.
+# Tests of kernels/cpu are compiled with sanitizers, for each of LINKED_LEVELS in both element sizes, and for the lowest
+# level in float. The tests of generated code compile the same kernels with the flags of a release.
 WITH_KERNELS := $(patsubst %,tests/unit/test_%.c,softmax matmul attention_kernels updates rows functions outwards)
 PLAIN_UNITS := $(filter-out $(WITH_SPECS) $(WITH_RANDOM) $(WITH_DECODERS) $(WITH_FORMULAS) $(WITH_KERNELS),$(wildcard tests/unit/test_*.c))
 KERNEL_UNITS := $(sort $(foreach level,$(LINKED_LEVELS),$(level).4 $(level).8) $(firstword $(COMPILER_LEVELS)).4)
@@ -33,11 +33,12 @@ UNIT_TESTS.tsan := $(patsubst %,$(B)/tests/unit/test_%,engine evaluate group loo
 	window team)
 UNIT_TESTS := $(UNIT_TESTS.$(VARIANT))
 
-# Unit tests are one cmocka binary per file, linked with the reference kernels. Tests of generated code link the specs
-# of tests/specs and have the flags of a release; all others run with sanitizers. Compiling a step takes seconds, so not
-# all steps are compiled for all levels, nor optimised as trainers are: specs of EVERY_LEVEL are compiled for all
-# levels, some random ones for the plainest, the others for LEVELS. Specs of AS_RELEASED (patterns) are optimised; the
-# others compile in a third of the time, which saves more than their slower steps cost. Kernels are the same in all.
+# Unit tests are one cmocka binary per file (those of kernels: one per level and element size), linked with the
+# reference kernels. Tests of generated code link the specs of tests/specs and have the flags of a release; all others
+# run with sanitizers. Compiling a step takes seconds, so not all steps are compiled for all levels, nor optimised as
+# trainers are: specs of EVERY_LEVEL are compiled for all levels, some random ones for the plainest, the others for
+# LEVELS. Specs of AS_RELEASED (patterns) are optimised; the others compile in a third of the time, which saves more
+# than their slower steps cost. Kernels are the same in all.
 EVERY_LEVEL ?= parity_sincos parity_dropout_rand_rope
 AS_RELEASED ?= $(EVERY_LEVEL) parity_relative parity_dropout_relative parity_decoder_rope parity_float64_encoder_decoder \
 	parity_geometric_plain parity_shaw
@@ -103,8 +104,8 @@ $(B)/lib/libspecs.a: $(SPEC_OBJECTS) $(REFERENCE_OBJECTS) $(TEST_OBJECTS)
 
 FORMULA_CFLAGS = $(STEP_CFLAGS) $(or $(FORMULA_O),-O0 -g0) $(march.$(lastword $(LINKED_LEVELS))) $(TEST_FLAGS)
 
-# Formulas take longer to compile than to run on nine tokens, so they are not optimised; tests of the library have long
-# sequences.
+# Formulas take longer to compile than to run on nine tokens, so they are not optimised; those of test_library, which
+# has long sequences, are a little.
 $(B)/expressions/part_library.o $(B)/tests/unit/test_library: FORMULA_O := -O1 -g0
 
 $(B)/expressions/%.o: build/tests/expressions/%.c $(TEST_RULES) $(B)/compiler
@@ -141,7 +142,7 @@ $(KERNEL_UNITS:%=$(B)/tests/unit/test_functions.device.%): $(B)/tests/unit/test_
 
 -include tests/emulation/emulation.mk
 
-# Fuzzing: libFuzzer comes with clang; without it, LH_FUZZ_CASES makes the unit test's own mutations run for longer.
+# Fuzzing: `fuzz` needs libFuzzer, which comes with clang; `fuzz-long` runs more of the tests' own mutations instead.
 FUZZ_SECONDS ?= 60
 FUZZ_CASES ?= 1000000
 FUZZ_SEED ?= 1

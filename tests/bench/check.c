@@ -16,7 +16,7 @@
 
 extern const lh_spec CHECK_SPEC;
 
-static lh_spec spec;     /* CHECK_SPEC, or a copy with a small batch */
+static lh_spec spec;     /* CHECK_SPEC; `steps` changes its batch */
 static lh_corpus corpus; /* examples of a spec with a data set */
 
 enum { ROUNDS = 9 };
@@ -48,6 +48,7 @@ static lh_engine *open_engine(lh_mode mode, int length) {
     return engine;
 }
 
+/* Makes a training step or an evaluation by generated code; returns its loss. */
 static double make_generated_step(lh_engine *engine, lh_mode mode, int length) {
     int done;
     lh_error error;
@@ -63,7 +64,7 @@ static double make_generated_step(lh_engine *engine, lh_mode mode, int length) {
     return metrics.sums.loss;
 }
 
-/* Seconds per step over whole steps; engine NULL: the hand-written step. */
+/* Seconds per step, over as many steps as fill the window; engine NULL: of the hand-written step. */
 static double time_steps(lh_engine *engine, lh_mode mode, int length) {
     int steps = 0;
     double start = read_clock(), loss = 0;
@@ -77,7 +78,7 @@ static double time_steps(lh_engine *engine, lh_mode mode, int length) {
     exit(LH_ERR_INPUT);
 }
 
-static int compare(const void *a, const void *b) {
+static int compare_doubles(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
@@ -91,9 +92,9 @@ static void time_mode(lh_mode mode, int length) {
         ratio[i] = generated[i] / by_hand[i];
     }
     engine->ops->close(engine);
-    qsort(generated, ROUNDS, sizeof(double), compare);
-    qsort(by_hand, ROUNDS, sizeof(double), compare);
-    qsort(ratio, ROUNDS, sizeof(double), compare);
+    qsort(generated, ROUNDS, sizeof(double), compare_doubles);
+    qsort(by_hand, ROUNDS, sizeof(double), compare_doubles);
+    qsort(ratio, ROUNDS, sizeof(double), compare_doubles);
     printf("%s %d %s %.3f %.3f %.3f\n", spec.id, length, mode == LH_MODE_TRAIN ? "train" : "eval",
            1e3 * generated[ROUNDS / 2], 1e3 * by_hand[ROUNDS / 2], ratio[ROUNDS / 2]);
 }
@@ -108,7 +109,8 @@ static void check_by_hand(void) {
     exit(LH_ERR_INPUT);
 }
 
-/* Makes one step on this number of sequences, each in its own shard; length: of inputs. */
+/* Makes one step on this number of sequences, each in its own shard; length: the task length, or with a data set the
+ * length of inputs. */
 static int count_step(lh_mode mode, int length, int sequences) {
     lh_error error;
     lh_corpus_request whole = {0};

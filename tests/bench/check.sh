@@ -15,7 +15,7 @@ TIME_BOUND=1.25
 TABLE=tests/bench/instructions.txt
 compiler=${COMPILER:?through make bench-check}
 
-# Counted measurements: spec, length of inputs, mode, sequences. The longest come first, since two run at a time.
+# Counted measurements: spec, length of inputs, mode, sequences. The longest comes first, since two run at a time.
 COUNTED='bench_long 500 eval 1
 parity_check_sinusoid 20 train 2
 parity_check_sinusoid 20 eval 2
@@ -27,13 +27,14 @@ bench_decoder 40 train 1
 bench_decoder 40 eval 1
 bench_encoder_decoder 40 train 1
 bench_encoder_decoder 40 eval 1'
-TIMED='parity_check_sinusoid 20' # the length of the hand-written step
+TIMED='parity_check_sinusoid 20' # spec and length of inputs, those of the hand-written step
 
 unset LONGHAND_ISA # the measured programs have one level
 cd -- "$(dirname -- "$0")/../.." || exit 4
 counts=build/bench/counts
 
-# Counts the instructions inside the engine's step or evaluation, without start-up: a line of COUNTED.
+# count SPEC LENGTH MODE SEQUENCES, a line of COUNTED: writes the number of instructions inside the engine's step or
+# evaluation, without start-up, to a file.
 count() {
     case $3 in train) inside=lh_cpu_engine_step ;; *) inside=lh_cpu_evaluate ;; esac
     valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect=$inside "build/bench/$1/check" \
@@ -70,7 +71,7 @@ say() {
     case $1 in not) failed=1 ;; esac
 }
 
-# compare_one SPEC LENGTH MODE SEQUENCES
+# compare_one SPEC LENGTH MODE SEQUENCES: prints a row of the table and whether it passes.
 compare_one() {
     name="instructions of $1, $3"
     old=$(awk -v line="$1 $2 $3 $4" '$1 " " $2 " " $3 " " $4 == line { print $5 }' $TABLE)

@@ -1,9 +1,10 @@
 # Measures step times of every encoding relative to none: sh tests/bench/encodings.sh [ROUNDS [SECONDS [NAMES]]]
 #
-# NAMES: rows of the table, "sinusoid relative apart_relative"; default: all. The base model runs on parity_check, T =
-# 21 and 80, with all threads. In each round every trainer runs in turn; a ratio compares times of one round, and the
-# table has the medians: training at 21 and 80, forward only at 21 and 80. Not a test: other load moves single ratios by
-# tenths.
+# NAMES: rows of the table beside none, "sinusoid relative apart_relative"; default: all, without the presets of other
+# models (lst_, abc_). Forms with random positions begin with rand_, those that read differences of them with apart_.
+# The base model runs on parity_check, T = 21 and 80, with all threads. In each round every trainer runs in turn; a
+# ratio compares times of one round, and the table has the medians: training at 21 and 80, forward only at 21 and 80.
+# Not a test: other load moves single ratios by tenths.
 
 cd -- "$(dirname -- "$0")/../.." || exit 4
 rounds=${1:-5} seconds=${2:-0.5} only=${3:-}

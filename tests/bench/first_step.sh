@@ -34,12 +34,12 @@ measure() {
         { cat output >&2 && exit 1; }
     ended=$(date +%s.%N)
     # The second line of `times` counts child processes: 0m1.230000s 0m0.450000s.
-    tail -1 used | tr 'ms' '  ' | awk -v name="$name" -v wall="$began $ended" '{
-        split(wall, at, " ")
-        print name, at[2] - at[1], 60 * $1 + $2 + 60 * $3 + $4
+    tail -1 used | tr 'ms' '  ' | awk -v name="$name" -v began="$began" -v ended="$ended" '{
+        print name, ended - began, 60 * $1 + $2 + 60 * $3 + $4
     }' >>times
 }
 
+# Prints the median of the numbers in standard input, one per line.
 median() { sort -n | awk '{ a[NR] = $1 } END { print NR % 2 ? a[(NR + 1) / 2] : (a[NR / 2] + a[NR / 2 + 1]) / 2 }'; }
 
 for round in $(seq "$rounds"); do

@@ -4,9 +4,9 @@
 
 The base encoder on parity_check, one value at a time changed from T = 41, batch 32, width 64, 5 layers, one thread.
 Every trainer is built for its one length, and runs in each round once, in turn with the others of its axis; the table
-and the picture have medians. Steps are counted by the second that the processor worked, but for the axes of threads and
-replicas, which are by the clock. The prediction is the number of operations that `plan` prints (of a forward pass a
-third), at the rate of the value that is marked: where a curve leaves it, something else than operations decides.
+and the picture have medians. Rates are steps per second of processor time, but by the clock for threads and replicas.
+The prediction scales the rate of the unchanged value, which the table marks by *, by the operations of a step that
+`plan` prints, or by the number of threads or replicas: where a curve leaves it, something else than operations decides.
 Writes scaling.txt, scaling.json and scaling.svg (gnuplot) below --out; axes that are not asked for stay there as they
 were, if machine, compiler and level are the same. Not a test.
 """
@@ -44,9 +44,9 @@ def run_longhand(*words):
 
 
 def list_settings(point):
-    tokens = point["length"] - 1  # parity has one output token, the last one
-    values = {"train.lengths": f"{{{tokens},{tokens}}}", "train.batch": point["batch"], "model.width": point["width"],
-              "model.feedforward": 4 * point["width"], "model.layers": point["layers"]}
+    task_length = point["length"] - 1  # parity has one output token, the last one
+    values = {"train.lengths": f"{{{task_length},{task_length}}}", "train.batch": point["batch"],
+              "model.width": point["width"], "model.feedforward": 4 * point["width"], "model.layers": point["layers"]}
     return [word for field, value in values.items() for word in ("--set", f"{field}={value}")]
 
 
@@ -86,8 +86,8 @@ def measure(axis, rounds, seconds):
             for at, (point, (_, operations)) in enumerate(zip(points, built))]
     anchor = next(row for row in rows if row["value"] == BASE[axis])
     for row in rows:
-        more = row["value"] if axis in ("threads", "replicas") else anchor["operations"] / row["operations"]
-        row["predicted"] = {mode: anchor[mode] * more for mode in MODES}
+        factor = row["value"] if axis in ("threads", "replicas") else anchor["operations"] / row["operations"]
+        row["predicted"] = {mode: anchor[mode] * factor for mode in MODES}
     return rows
 
 
@@ -119,7 +119,7 @@ def format_table(results):
 
 
 def choose_labels(values):
-    """Returns values whose labels do not overlap on a logarithmic axis, from the last one down."""
+    """Returns the values, from the last one down, that are labelled without overlaps on a logarithmic axis."""
     chosen, ratio = [], (values[-1] / values[0]) ** 0.12
     for value in reversed(values):
         if not chosen or chosen[-1] >= value * ratio:

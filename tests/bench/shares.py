@@ -4,8 +4,9 @@
 
 A case is a trainer, a pass and a length; in each round every case runs once at every level, in turn, and a level's peak
 is measured in the same run, in turn with the steps. The table has medians of the rounds: steps per second, the share of
-operations that are executed, the nominal share (dense operations of the model), and the share of the limit that has the
-exponentials of a softmax beside the peak. Written to build/bench/shares.md, all rates to shares.json. Not a test.
+the peak by operations that are executed, the nominal share (by dense operations of the model), and the share of a limit
+that, beside the peak, takes the exponentials of softmax into account. Written to build/bench/shares.md, all rates to
+shares.json. Not a test.
 """
 
 import argparse
@@ -22,7 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DECODER = ["--set", "model.use=ruoss_decoder"]
 SWIGLU = [*DECODER, "--set", "model.norm={kind=\"rms\",place=\"pre\"}", "--set", "model.activation=swiglu"]
 WIDE = {width: ["--set", f"model.width={width}", "--set", f"model.feedforward={4 * width}"] for width in (256, 512, 1024)}
-# Model, arguments of `build`, pass, task length.
+# Model, arguments of `build`, pass, task length (None: that of the data set).
 CASES = [
     *(("base encoder", ["parity_check_sinusoid"], "train", length) for length in (20, 40)),
     ("base encoder", ["reverse_string_sinusoid"], "train", 40),

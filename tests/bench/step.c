@@ -133,26 +133,26 @@ static void attend(const float *restrict q, float *restrict weight, float *restr
 /* dq, dk, dv of one head, in the layout of q, from dattended. */
 static void attend_grad(const float *restrict q, const float *restrict weight, const float *restrict dattended,
                         float *restrict dq) {
-    float values[D][PAD], logits[PAD];
+    float values[D][PAD], dlogit[PAD];
     vec dk[T], dv[T];
     transpose_head(q + 2 * C, 3 * C, values);
     memset(dk, 0, sizeof dk);
     memset(dv, 0, sizeof dv);
     for (int i = 0; i < T; i++) {
-        vec part[3] = {{0}, {0}, {0}}, sum = {0}, d_of_q = {0};
-        vec row = load(q + i * 3 * C), d_of_row = load(dattended + i * C);
+        vec dweight[3] = {{0}, {0}, {0}}, sum = {0}, dq_row = {0};
+        vec row = load(q + i * 3 * C), dattended_row = load(dattended + i * C);
         for (int d = 0; d < D; d++)
-            for (int j = 0; j < 3; j++) part[j] += load(&values[d][j * V]) * d_of_row[d];
-        for (int j = 0; j < 3; j++) sum += part[j] * load(weight + i * PAD + j * V);
+            for (int j = 0; j < 3; j++) dweight[j] += load(&values[d][j * V]) * dattended_row[d];
+        for (int j = 0; j < 3; j++) sum += dweight[j] * load(weight + i * PAD + j * V);
         float mean = sum_lanes(sum);
         for (int j = 0; j < 3; j++)
-            store(logits + j * V, (part[j] - mean) * load(weight + i * PAD + j * V) * 0.35355339f);
+            store(dlogit + j * V, (dweight[j] - mean) * load(weight + i * PAD + j * V) * 0.35355339f);
         for (int j = 0; j < T; j++) {
-            d_of_q += load(q + C + j * 3 * C) * logits[j];
-            dk[j] += row * logits[j];
-            dv[j] += d_of_row * weight[i * PAD + j];
+            dq_row += load(q + C + j * 3 * C) * dlogit[j];
+            dk[j] += row * dlogit[j];
+            dv[j] += dattended_row * weight[i * PAD + j];
         }
-        store(dq + i * 3 * C, d_of_q);
+        store(dq + i * 3 * C, dq_row);
     }
     for (int j = 0; j < T; j++) {
         store(dq + C + j * 3 * C, dk[j]);
@@ -242,7 +242,7 @@ static void layer_backward(const layer_weights *w, const transposed *wt, layer_w
     product(3 * C, C, dqkv, wt->qkv, d, 1);
 }
 
-/* The loss of one sequence: its last row times the target. */
+/* The forward pass of one sequence; returns its part of the loss, its last row times the target / BATCH. */
 static double sequence_forward(const float *input) {
     double loss = 0;
     memcpy(layer_activations[0].in, input, sizeof layer_activations[0].in);
@@ -299,7 +299,7 @@ double plain_forward(void) {
     return loss;
 }
 
-/* A uniform number in [-1, 1) from a multiplicative congruence. */
+/* A uniform number in [-1, 1) from a linear congruential generator. */
 static float draw(uint32_t *state) {
     *state = *state * 1664525u + 1013904223u;
     return (float)(*state >> 8) / 8388608.0f - 1;
@@ -331,7 +331,7 @@ double plain_gradient_error(void) {
     layer_weights *w = &model.layer[2], *g = &gradient.layer[2];
     const struct {
         float *weight, *gradient;
-    } some[] = {
+    } checked[] = {
         {w->qkv, g->qkv},
         {w->qkv + C, g->qkv + C},
         {w->qkv + 2 * C, g->qkv + 2 * C},
@@ -344,15 +344,15 @@ double plain_gradient_error(void) {
         {w->down_bias, g->down_bias},
     };
     double worst = 0;
-    for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
+    for (size_t i = 0; i < sizeof checked / sizeof *checked; i++) {
         compute_gradients();
-        float before = *some[i].weight, size = 0.02f;
-        double analytic = (double)*some[i].gradient;
-        *some[i].weight = before + size;
+        float before = *checked[i].weight, change = 0.02f;
+        double analytic = (double)*checked[i].gradient;
+        *checked[i].weight = before + change;
         double above = plain_forward();
-        *some[i].weight = before - size;
-        double numeric = (above - plain_forward()) / (2 * (double)size);
-        *some[i].weight = before;
+        *checked[i].weight = before - change;
+        double numeric = (above - plain_forward()) / (2 * (double)change);
+        *checked[i].weight = before;
         double error = fabs(numeric - analytic) / (fabs(analytic) + 0.01);
         if (!(error <= worst)) worst = error;
     }

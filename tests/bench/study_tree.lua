@@ -3,7 +3,7 @@
 --     lua5.4 tests/bench/study_tree.lua STUDY DIR LOGGED
 --
 -- STUDY: an argument of `sweep`; all its runs are written below DIR, with an accuracy for each length that its spec
--- evaluates and LOGGED lines in metrics.jsonl, without training. Numbers have a fixed seed.
+-- evaluates and LOGGED lines in metrics.jsonl, without training. Numbers are random, from a fixed seed.
 
 package.path = "generator/?.lua;?.lua;" .. package.path
 

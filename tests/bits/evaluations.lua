@@ -1,6 +1,6 @@
--- Reduces the evaluations in a list of bits (standard input) to numbers in one form, which lists of two commits share:
--- level, step, condition, examples, draws, accuracy (teacher-forced where a model answers by itself), exact match,
--- loss. All other lines pass through.
+-- Reduces the evaluations in a list of bits (standard input) to numbers, so that lists of two commits can be compared
+-- even if one writes other fields: level, step, condition, examples, draws, accuracy (teacher-forced where a model
+-- answers by itself), exact match, loss. All other lines pass through.
 --
 --     lua5.4 tests/bits/evaluations.lua <LIST
 

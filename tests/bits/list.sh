@@ -3,8 +3,8 @@
 # OUT/<id>.cpu has, for every level of this machine, the checksum of each tensor after 20 steps and the evaluation of
 # those parameters; OUT/<id>.device, for a spec of tests/specs/emulated_*, those of one device step and an evaluation in
 # the emulation. Two trees with equal lists train to the same bits. Existing lists are kept, so that a stopped command
-# can continue; all other files are removed from OUT. Without IDs: all specs of spec/runs and tests/specs but HUGE, a
-# step of which takes seconds.
+# can continue; a list that fails leaves <list>.partial and <list>.errors. Without IDs: all specs of spec/runs and
+# tests/specs but HUGE, a step of which takes seconds.
 
 set -u
 out=$1
@@ -19,12 +19,12 @@ find_spec() {
     done
 }
 
-# Prints the flag for lengths, which differs for dataset files: TRAINER LENGTHS.
+# print_lengths TRAINER LENGTHS: prints the flag --lengths, or nothing for a task of dataset files, which has its own.
 print_lengths() {
     "$1" info | grep -q '^data ' || echo "--lengths $2"
 }
 
-# Prints the levels of a trainer that this machine can run.
+# print_levels TRAINER: prints the levels of a trainer that this machine can run.
 print_levels() {
     for level in $(make -s print-levels LEVELS=all); do
         LONGHAND_ISA=$level "$1" bench --seconds 0.01 $(print_lengths "$1" 1) >/dev/null 2>&1 && echo "$level"
@@ -79,6 +79,7 @@ list_spec() {
     return $status
 }
 
+# With ONE the script is a child of its own xargs, below, and lists one spec.
 if [ "${ONE:-}" ]; then
     list_spec "$1"
     exit

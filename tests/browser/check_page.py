@@ -17,9 +17,10 @@ MOST_SHOWN = 12
 failures = 0
 
 
-def report(check, wrong):
+def report(title, wrong):
+    """Prints the result of a check: `wrong` lists its errors."""
     global failures
-    print(f"{'not ok' if wrong else 'ok'} {check}")
+    print(f"{'not ok' if wrong else 'ok'} {title}")
     for line in wrong[:MOST_SHOWN]:
         print("  ", line)
     failures += bool(wrong)
@@ -57,6 +58,7 @@ def check_looks(page, name):
 
 
 def check_paper(page, name):
+    """Printed with all details open, no content is cut off, and texts and curves have enough contrast."""
     page.show(PAPER, "dark", "print")
     page.evaluate("unfold(true)")
     wrong = page.evaluate("[...find_overflows(true), ...find_clashes(), ...find_pale_texts(), ...find_pale_curves()]")
@@ -68,7 +70,7 @@ def check_paper(page, name):
 
 
 def check_tree(page, name):
-    """Elements in the browser's tree for screen readers have names."""
+    """Headings, tables and links are well formed; elements in the browser's tree for screen readers have names."""
     wrong = page.evaluate("find_structure_errors()")
     for node in page.send("Accessibility.getFullAXTree")["nodes"]:
         role = node.get("role", {}).get("value")
@@ -103,7 +105,7 @@ def check_keyboard(page, name):
 
 
 def check_toggles(page, name):
-    """Each name in the legend hides its curve and shows it again, with either key."""
+    """Each name in the legend hides its curve by Space and shows it again by Enter, which also unfolds details."""
     wrong = []
     state = "(() => { const one = document.activeElement, line = one.parentElement.dataset.toggle; return [" \
         "one.getAttribute('aria-pressed'), [...one.closest('figure').querySelectorAll(`[data-line=\"${line}\"]`)]" \
@@ -159,7 +161,7 @@ def check_links(page, name):
         page.evaluate(f"unfold(false); document.querySelector(\"{place}\").click()")
         page.evaluate("new Promise(done => setTimeout(done, 50))")
         opened = page.evaluate("(() => { const runs = document.querySelector(location.hash); return [runs.open, "
-                            "runs.innerText.includes('seed'), runs.innerText.includes('./longhand')]; })()")
+                               "runs.innerText.includes('seed'), runs.innerText.includes('./longhand')]; })()")
         if opened != [True, True, True]:
             wrong.append(f"{place}: {opened}")
     page.evaluate("unfold(false); history.replaceState(null, '', ' ')")
@@ -167,7 +169,9 @@ def check_links(page, name):
 
 
 def check_silence(page, name, path, measure):
-    """The page requests only its file, writes nothing to the console, and runs only its own script."""
+    """The page requests only its file, writes nothing to the console, and runs only its script, which its text does
+    not need.
+    """
     wrong = []
     for method, parameters in page.events:
         if method == "Network.requestWillBeSent" and not parameters["request"]["url"].startswith(("file://", "data:")):

@@ -31,6 +31,7 @@ class Page:
         to_browser, self.write_end = os.pipe()
         self.read_end, from_browser = os.pipe()
         flags = [*FLAGS, "--user-data-dir=" + self.folder.name]
+        # The browser reads from descriptor 3 and writes to 4. Copies from 10 on are neither.
         ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (to_browser, from_browser)]
         self.process = subprocess.Popen([find_program(), *flags, "about:blank"], pass_fds=(3, 4),
                                         preexec_fn=lambda: (os.dup2(ends[0], 3), os.dup2(ends[1], 4)),
@@ -55,6 +56,7 @@ class Page:
         self.folder.cleanup()
 
     def read_message(self, deadline):
+        """Returns the browser's next message, an answer or an event."""
         while b"\0" not in self.unread:
             ready, _, _ = select.select([self.read_end], [], [], max(0, deadline - time.monotonic()))
             part = os.read(self.read_end, 1 << 20) if ready else b""
@@ -81,6 +83,7 @@ class Page:
             self.events.append((reply.get("method"), reply.get("params")))
 
     def wait_for(self, method):
+        """Waits for an event of this name since `open`."""
         deadline = time.monotonic() + SECONDS
         while not any(name == method for name, _ in self.events):
             reply = self.read_message(deadline)

@@ -89,8 +89,8 @@ function find_pale_curves() {
   const wrong = [], curves = document.querySelectorAll(".plot .line path:not([opacity]), .plot .level path");
   for (const one of curves) {
     const shade = getComputedStyle(document.documentElement).getPropertyValue("--shade");
-    const parts = shade.trim().slice(1).match(/../g).map(part => parseInt(part, 16));
-    for (const behind of [find_ground(one), ...one.closest(".line") ? [parts] : []]) {
+    const channels = shade.trim().slice(1).match(/../g).map(digits => parseInt(digits, 16));
+    for (const behind of [find_ground(one), ...one.closest(".line") ? [channels] : []]) {
       const got = get_contrast(get_channels(getComputedStyle(one).stroke), behind);
       if (got < 3) wrong.push(`${one.parentElement.parentElement.className.baseVal}: ${got.toFixed(2)}`);
     }

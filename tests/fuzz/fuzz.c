@@ -102,8 +102,9 @@ static const char *const words[] = {
     "NaN",
 };
 
-/* Replaces `gone` bytes at `position` by `size` bytes. */
-static uint8_t *put(uint8_t *data, size_t *bytes, size_t position, size_t gone, const uint8_t *piece, size_t size) {
+/* Replaces `gone` bytes at `position`, or those up to the end, by `size` bytes. Frees data and returns new data. */
+static uint8_t *replace_bytes(uint8_t *data, size_t *bytes, size_t position, size_t gone, const uint8_t *piece,
+                              size_t size) {
     if (gone > *bytes - position) gone = *bytes - position;
     uint8_t *mutated = malloc(*bytes - gone + size + 1);
     lh_fuzz_require(mutated != NULL, "memory", "for a case");
@@ -115,6 +116,7 @@ static uint8_t *put(uint8_t *data, size_t *bytes, size_t position, size_t gone, 
     return mutated;
 }
 
+/* Changes the data at one place; frees it where it returns new data. */
 static uint8_t *mutate(uint8_t *data, size_t *bytes, lh_rng *rng) {
     uint8_t piece[LONGEST_PIECE];
     size_t position = lh_rng_below(rng, (uint32_t)*bytes + 1), size = lh_rng_below(rng, LONGEST_PIECE);
@@ -122,20 +124,22 @@ static uint8_t *mutate(uint8_t *data, size_t *bytes, lh_rng *rng) {
     case 0: /* one bit */
         if (position < *bytes) data[position] = (uint8_t)(data[position] ^ 1u << lh_rng_below(rng, 8));
         return data;
-    case 1: /* one byte */ piece[0] = (uint8_t)lh_rng_word(rng); return put(data, bytes, position, 1, piece, 1);
-    case 2: /* some bytes are removed */ return put(data, bytes, position, size, piece, 0);
-    case 3: /* truncated */ return put(data, bytes, position, *bytes, piece, 0);
-    case 4: { /* some of its bytes are repeated */
+    case 1: /* one byte */
+        piece[0] = (uint8_t)lh_rng_word(rng);
+        return replace_bytes(data, bytes, position, 1, piece, 1);
+    case 2: /* some bytes are removed */ return replace_bytes(data, bytes, position, size, piece, 0);
+    case 3: /* truncated */ return replace_bytes(data, bytes, position, *bytes, piece, 0);
+    case 4: { /* some of its bytes are repeated here, inserted or in place of others */
         size_t from = lh_rng_below(rng, (uint32_t)*bytes + 1);
         if (size > *bytes - from) size = *bytes - from;
         memcpy(piece, data + from, size);
-        return put(data, bytes, position, lh_rng_below(rng, 2) ? size : 0, piece, size);
+        return replace_bytes(data, bytes, position, lh_rng_below(rng, 2) ? size : 0, piece, size);
     }
-    default: { /* a word replaces as many bytes, or is inserted */
+    default: { /* a word is inserted, or replaces as many bytes */
         const char *word = words[lh_rng_below(rng, sizeof words / sizeof *words)];
         size = strlen(word);
         memcpy(piece, word, size);
-        return put(data, bytes, position, lh_rng_below(rng, 2) ? size : 0, piece, size);
+        return replace_bytes(data, bytes, position, lh_rng_below(rng, 2) ? size : 0, piece, size);
     }
     }
 }

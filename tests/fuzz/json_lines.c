@@ -33,6 +33,7 @@ uint8_t *lh_fuzz_json_lines_seed(int index, size_t *bytes) {
     return data;
 }
 
+/* Checks that positions are below 64, and that distances ascend from 0 and are below 32. */
 static void check_lists(const lh_input_list *positions, const lh_input_list *distances, const char *text) {
     for (int i = 0; i < positions->count; i++)
         lh_fuzz_require(positions->numbers[i] >= 0 && positions->numbers[i] < 64, "a position", text);
@@ -62,7 +63,8 @@ static void read_input(const char *text, int as_symbols, lh_spec spec) {
     lh_input_free(&input);
 }
 
-/* Checks that lines are cut down to complete ones, and that a second call changes nothing. */
+/* Checks that lines are read (evaluations: of eval.jsonl, otherwise of metrics.jsonl) and cut, and that none is torn
+ * after the first cut. */
 static void read_file(const char *path, int evaluations) {
     lh_error error = {""};
     lh_window window;

@@ -1,13 +1,13 @@
 -- Checks the rules of plain English that need no reader: lua5.4 tests/lint/words.lua [FILE...]
 --
--- Reads all files of the repository that are not generated or stored, or the named ones, and prints one line for each
--- of these; exit 1 if there is any:
---   a comment, or a docstring of Python, that begins with a word that cannot begin a sentence (WORDS),
+-- Reads the files of FOLDERS that are not stored results, or the named ones, and prints one line for each of these;
+-- exit 1 if there is any:
+--   a comment, or a docstring of Python, that begins with one of WORDS, as parts of sentences do,
 --   documentation of a field that begins with such a word, or with "how" or "its",
 --   a message about a user's mistake, LH_ERR_INPUT or LH_ERR_USAGE in the runtime, that names no file, field, flag,
 --   line or step: its text has none of NAMED,
 --   a file of more than LONGEST lines, or than its number in LONGER,
---   a line of C or CUDA of more than WIDEST columns: clang-format leaves comments as they are,
+--   a line of C, C++ or CUDA of more than WIDEST bytes: clang-format leaves comments as they are,
 --   a subject of a commit since BASE that is not `area: imperative`, is longer than 72 columns or has a semicolon.
 -- Commits are checked if git knows BASE; otherwise a line reports that they are not.
 
@@ -17,9 +17,9 @@ local WORDS = { "What", "Which", "Where", "Of", "Those", "Such", "Likewise", "Th
 local FOLDERS = "generator lab runtime include kernels templates tests spec examples python Makefile cuda.mk longhand "
   .. ".ci"
 local NAMED = { "%%[%.%d]*s", "%-%-%l", "%f[%w]%l+%.%l", "^line %%", "^step %%" } -- %s: a name that is filled in
-local NOT_OURS = "^tests/golden/"
-local C = { c = true, h = true, cu = true, cpp = true, tpl = true, inc = true }
-local SHELL = { sh = true, mk = true, py = true }
+local STORED = "^tests/golden/"
+local SLASHED = { c = true, h = true, cu = true, cpp = true, tpl = true, inc = true } -- comments begin with /*
+local HASHED = { sh = true, mk = true, py = true } -- comments begin with #
 local BASE = "da3bb66ef04119e92544635c3bed7ef460003fe8" -- the commit before this file
 
 local WIDEST = 120
@@ -42,14 +42,15 @@ local function report(...)
   print(string.format(...))
 end
 
--- The patterns of comments, by the ending or name of a file: of a whole line, and after code.
+-- Returns the patterns of comments, by the ending or name of a file: of a whole line, and after code; and whether each
+-- line of a comment has its own mark.
 local function get_comment_patterns(path)
   local ending = path:match("%.(%w+)$")
   if ending == "lua" then
     return "^%s*%-%-+%s?(.*)", "%-%-%s(.*)", true
-  elseif C[ending] then
+  elseif SLASHED[ending] then
     return "^%s*/%*+%s?(.*)", "/%*%s(.*)", false
-  elseif SHELL[ending] or not ending or path == ".ci/run" then
+  elseif HASHED[ending] or not ending or path == ".ci/run" then
     return "^%s*#+%s(.*)", "%s#%s(.*)", true
   end
 end
@@ -62,7 +63,7 @@ local function has_bad_first_word(text)
   end
 end
 
--- A comment of several lines has one beginning.
+-- Only the first line of a comment is its beginning.
 local function check_comments(path, lines)
   local whole, behind, by_line = get_comment_patterns(path)
   local before = false
@@ -165,7 +166,7 @@ if #arg > 0 then
   end
 else
   for _, path in ipairs((read_lines(("find %s -type f | LC_ALL=C sort"):format(FOLDERS)))) do
-    if get_comment_patterns(path) and not path:find(NOT_OURS) then
+    if get_comment_patterns(path) and not path:find(STORED) then
       check_file(path)
     end
   end

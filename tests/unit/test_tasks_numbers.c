@@ -66,17 +66,17 @@ static bool is_less(const number *x, const number *y) {
 
 /* ---- the targets, by definition ---- */
 
-/* Whether the target has the bits of x up to the highest 1, at least `least`, then a terminator, the last counted
- * label, then zeros. */
-static bool is_written(const lh_drawn *d, const number *x, int least) {
-    int length = count_bits(x) > least ? count_bits(x) : least;
+/* Whether the target has the bits of x up to the highest 1, but at least `fewest` bits, then a terminator, the last
+ * counted label, then zeros. */
+static bool is_written(const lh_drawn *d, const number *x, int fewest) {
+    int length = count_bits(x) > fewest ? count_bits(x) : fewest;
     if (length + 1 > d->outputs || d->target[length] != 2 || d->counted != length + 1) return false;
     for (int i = 0; i < d->outputs; i++)
         if (i != length && d->target[i] != (i < length ? get_bit(x, i) : 0)) return false;
     return true;
 }
 
-/* Reads the two operands; false if there are none, or one is 0. */
+/* Reads the two operands; false unless both are there and neither is 0. */
 static bool read_operands(const lh_drawn *d, number *x, number *y) {
     int index = 0;
     while (index < d->n && d->input[index] != 2) index++;
@@ -156,7 +156,7 @@ static void test_square_root_every_length_found(void **state) {
     lh_check_every_length(&root);
 }
 
-/* All numbers of up to 12 bits occur, and the root of each is that of its square. */
+/* All numbers of up to 12 bits but 0 occur, each with its root rounded down. */
 static void test_square_roots_of_all_small_numbers_are_right(void **state) {
     static lh_drawn drawn;
     static unsigned char seen[4096];
@@ -174,7 +174,7 @@ static void test_square_roots_of_all_small_numbers_are_right(void **state) {
 
 /* ---- distributions ---- */
 
-/* The operator is at 1 to n - 2, and both numbers are uniform without 0. */
+/* The operator is at any of the places 1 to n - 2 (counted from 0), and both numbers are uniform without 0. */
 static void check_operands(const lh_task_case *task) {
     static lh_drawn drawn;
     long places[9] = {0}, pairs[49] = {0}, singles[3] = {0};

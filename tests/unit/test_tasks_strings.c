@@ -36,7 +36,7 @@ static bool has_odds_first(const lh_drawn *d, int first) {
 static bool has_odds_then_evens(const lh_drawn *d) { return has_odds_first(d, 1); }
 static bool has_evens_then_odds(const lh_drawn *d) { return has_odds_first(d, 0); }
 
-/* Whether the other half has the hidden bit, and all other bits occur twice. */
+/* Whether one bit is hidden, the target is the bit at its place in the other half, and all other bits occur twice. */
 static bool is_hole_filled(const lh_drawn *d) {
     int m = d->n / 2, holes = 0;
     if (m == 0) return d->input[0] == 1 && d->target[0] == 1 && counts_all_labels(d);
@@ -50,8 +50,9 @@ static bool is_hole_filled(const lh_drawn *d) {
     return holes == 1 && counts_all_labels(d) && (d->n % 2 == 0 || d->input[d->n - 1] == 3);
 }
 
-/* Whether the target is the stack: from the last action backwards, a pop removes the next bit; the remaining bits
- * are the stack from its top. */
+/* Whether the input is bits, then actions (2 pops, 3 and 4 push), and the target is the resulting stack: read
+ * backwards, a pop removes the next bit that was pushed or was there before; the bits left are the stack from its
+ * top. */
 static bool is_stack_right(const lh_drawn *d) {
     int bits = 0, pops = 0, found = 0;
     while (bits < d->n && d->input[bits] < 2) bits++;
@@ -61,7 +62,7 @@ static bool is_stack_right(const lh_drawn *d) {
         if (i >= bits && token < 2) return false;
         if (token == 2) pops++;
         else if (pops > 0) pops--;
-        else if (d->target[found++] != token % 3) return false; /* 3 and 4 push 0 and 1 */
+        else if (d->target[found++] != token % 3) return false; /* bits of actions 3 and 4: 0 and 1 */
     }
     if (d->target[found] != 2 || d->counted != found + 1) return false;
     for (int i = found + 1; i < d->outputs; i++)
@@ -156,7 +157,7 @@ static void test_missing_duplicate_holes_uniform(void **state) {
     lh_check_equal(answers, 2);
 }
 
-/* The stack has 1 to n - 1 bits, with equal frequencies; bits and actions are uniform. */
+/* Before the actions the stack has 1 to n - 1 bits, with equal frequencies; bits and actions are uniform. */
 static void test_stack_manipulation_heights_bits_and_actions_uniform(void **state) {
     static lh_drawn drawn;
     long heights[11] = {0}, bits[2] = {0}, actions[3] = {0};

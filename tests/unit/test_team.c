@@ -41,12 +41,13 @@ static void test_run_with_zero_threads_uses_one(void **state) {
     assert_true(l.total == 1 && l.count[0] == 1);
 }
 
-/* Every thread adds its part in each phase; between phases one of them, in turn, checks the sum in ordinary memory.
- * A barrier that lets a thread pass early, or does not order memory, gives a wrong sum or a sanitizer's report. */
+/* The sum that each thread has added, and the number of phases with a wrong total. */
 typedef struct phases {
     long part[MOST], wrong;
 } phases;
 
+/* Every thread adds to its part in each phase; between phases one of them, in turn, checks the sum in ordinary memory.
+ * A barrier that lets a thread pass early, or does not order memory, gives a wrong sum or a sanitizer's report. */
 static void work_in_phases(void *argument, int index, int count) {
     phases *p = argument;
     for (long phase = 1; phase <= PHASES; phase++) {
@@ -91,6 +92,7 @@ static void test_barrier_waits_for_a_slow_thread(void **state) {
     assert_true(passed > 0 && passed % 5 == 0);
 }
 
+/* Thread 0 runs a team within a team; afterwards the barrier must still be that of the outer team. */
 static void run_nested_team(void *argument, int index, int count) {
     log *l = argument;
     lh_team_barrier();

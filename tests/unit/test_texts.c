@@ -54,7 +54,7 @@ static void test_shortest_number_reads_back(void **state) {
     }
 }
 
-/* A file that names a path is JSON, for any bytes in the path. */
+/* Quoted text is JSON for any bytes, as a path may have; bytes that are not UTF-8 become replacement characters. */
 static void test_quoted_text_is_json(void **state) {
     static const char *const cases[][2] = {
         {"a\"b\\\n\x7f", "a\"b\\\n\x7f"},
@@ -103,8 +103,8 @@ static int show_progress(bool catches) {
     return 0;
 }
 
-/* Checks the terminal's text after Ctrl-C at the end of the line. */
-static void check_line_ends(bool catches, int status, const char *expected) {
+/* Checks the terminal's text after Ctrl-C at the end of the line, and the signal that killed the process (0: none). */
+static void check_line_ends(bool catches, int killed_by, const char *expected) {
     char text[256] = "";
     size_t used = 0;
     bool typed = false;
@@ -118,7 +118,7 @@ static void check_line_ends(bool catches, int status, const char *expected) {
     }
     close(terminal);
     assert_int_equal(waitpid(child, &ended, 0), child);
-    assert_int_equal(WIFSIGNALED(ended) ? WTERMSIG(ended) : 0, status);
+    assert_int_equal(WIFSIGNALED(ended) ? WTERMSIG(ended) : 0, killed_by);
     assert_string_equal(text, expected);
 }
 

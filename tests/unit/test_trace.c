@@ -56,6 +56,8 @@ enum {
 /* The tolerance, relative to the largest element of a tensor as in test_parity.c; a weight may come from another
  * exp. */
 static double get_tolerance(const lh_engine *engine) { return engine->real_bytes == 8 ? 4e-14 : 4e-6; }
+
+/* The tolerance of attention compared with the softmax of its own scores, and of the sums of its rows. */
 static double get_rounding(const lh_engine *engine) { return engine->real_bytes == 8 ? 4e-15 : 1e-6; }
 
 /* ---- a model and its buffers ---- */
@@ -136,7 +138,7 @@ static void check_scores(const lh_engine *engine, void *actual, double *expected
     check_tensor(engine, actual, expected, count);
 }
 
-/* Checks that every row of attention is the result of kernels/ref for its row of scores. */
+/* Checks that every row of attention is the geometric weights that kernels/ref has for its row of scores. */
 static void check_geometric(const lh_engine *engine, int T, const lh_trace *to, bool normalised) {
     size_t count = (size_t)HEADS * (size_t)T * (size_t)T;
     double *scores = to_doubles(engine, to->scores, count), *expected = lh_parity_reserve(count * sizeof *expected);
@@ -172,7 +174,7 @@ static void check_softmax(const lh_engine *engine, int T, const lh_trace *to) {
 
 /* ---- one pass ---- */
 
-/* The trace of one sequence, which the reference's layers are compared with. */
+/* The trace of one sequence, with which the layers of the reference are compared; `layers` counts these. */
 typedef struct observed {
     const lh_engine *engine;
     const lh_trace *to;
@@ -182,18 +184,18 @@ typedef struct observed {
 
 static void check_layer(void *context, int sequence, int layer, const lh_ref_seen *seen) {
     observed *o = context;
-    const lh_trace *at = &o->to[2 * layer];
+    const lh_trace *site = &o->to[2 * layer]; /* its input, its attention, its output */
     size_t activations = (size_t)o->tokens * WIDTH, pairs = (size_t)o->tokens * (size_t)o->tokens * HEADS;
     assert_int_equal(sequence, 0);
-    check_tensor(o->engine, at[0].activation, seen->input, activations);
-    double *scores = to_doubles(o->engine, at[1].scores, pairs);
-    if (o->geometric) check_geometric(o->engine, o->tokens, &at[1], o->normalised);
-    else check_softmax(o->engine, o->tokens, &at[1]);
-    check_tensor(o->engine, at[1].attention, seen->attention, pairs);
+    check_tensor(o->engine, site[0].activation, seen->input, activations);
+    double *scores = to_doubles(o->engine, site[1].scores, pairs);
+    if (o->geometric) check_geometric(o->engine, o->tokens, &site[1], o->normalised);
+    else check_softmax(o->engine, o->tokens, &site[1]);
+    check_tensor(o->engine, site[1].attention, seen->attention, pairs);
     memcpy(scores, seen->scores, pairs * sizeof *scores);
-    check_scores(o->engine, at[1].scores, scores, pairs);
+    check_scores(o->engine, site[1].scores, scores, pairs);
     free(scores);
-    check_tensor(o->engine, at[2].activation, seen->output, activations);
+    check_tensor(o->engine, site[2].activation, seen->output, activations);
     o->layers++;
 }
 
@@ -247,7 +249,7 @@ static void check_stored(const lh_parity_case *c, lh_engine *engine) {
 
 static void test_trace_stored_batches_match_reference_and_prediction(void **state) { for_each_engine(check_stored); }
 
-/* The program's own functions, called at lengths that no task has. */
+/* The arguments that a program's own functions need, without an engine around them. */
 typedef struct bare {
     const lh_cpu_program *program;
     lh_state state;
@@ -291,7 +293,8 @@ static void trace_tokens(bare *b, const uint16_t *tokens, int sequences, const l
     b->program->trace_block(&b->step, &block, b->workspace, to, &sums);
 }
 
-/* Compares layer 1's attention of two sequences in one block with that of each alone; nothing else is traced. */
+/* Compares the attention of layer 1 (site 3) for two sequences in one block with that of each alone; nothing else is
+ * traced. */
 static void check_block(lh_engine *engine, const lh_cpu_program *program, int T) {
     bare b;
     uint16_t tokens[2 * LONGEST];

@@ -77,12 +77,12 @@ static void test_traces_shapes_are_draws_examples_heads_tokens(void **state) {
 static void check_means(const lh_engine *engine, const lh_traced *full, const lh_traced *mean,
                         const lh_traced *entropy) {
     int64_t passes = EXAMPLES * DRAWS, pairs = full->elements / HEADS;
-    const double nothing = 0;
+    const double zero = 0;
     for (int64_t i = 0; i < mean->elements; i++) {
-        double sum = 0, off;
+        double sum = 0, difference;
         for (int64_t p = 0; p < passes; p++) sum += lh_read_traced(full, p * full->elements + i);
-        off = lh_read_traced(mean, i) - sum / (double)passes;
-        lh_assert_close(&off, &nothing, 1, 0, get_rounding(engine));
+        difference = lh_read_traced(mean, i) - sum / (double)passes;
+        lh_assert_close(&difference, &zero, 1, 0, get_rounding(engine));
     }
     for (int h = 0; h < HEADS; h++) {
         double sum = 0, actual = lh_read_traced(entropy, h);
@@ -150,7 +150,7 @@ static void test_traces_inputs_are_grouped_by_length(void **state) {
     engine->ops->close(engine);
 }
 
-/* With all weights zero all logits are zero and attention is uniform. */
+/* With all weights zero all scores are zero and attention is uniform over the 2n tokens. */
 static void test_traces_uniform_attention_has_entropy_of_log_length(void **state) {
     lh_engine *engine = open_engine(&longhand_spec_parity_none, 1);
     lh_error error = {""};

@@ -9,7 +9,7 @@
 
 lh_task_sample lh_task_bucket_sort;
 
-enum { N = 6, WRONG = 3 }; /* samplers are wrong from example 3 on */
+enum { N = 6, WRONG = 3 }; /* a task length, and the first example that samplers make wrong */
 
 static uint32_t get_example(const lh_rng *rng) { return rng->counter[2]; }
 

@@ -1,4 +1,4 @@
-/* kernels/cpu: the updates of Adam, AdamW and SGD, compared with kernels/ref. */
+/* kernels/cpu: the sums of gradients, and the updates of Adam, AdamW and SGD, compared with kernels/ref. */
 #include "support/lh_kernels.h"
 
 #include "base/cpu_level.h"
@@ -6,7 +6,7 @@
 #include "kernels/cpu/sgd.h"
 #include "kernels/ref/ref.h"
 
-/* ---- adam.h ---- */
+/* ---- gradient.h ---- */
 
 enum { COUNT = 8 * LANES, FIRST = 2 * LANES, PART = 4 * LANES };
 
@@ -29,6 +29,8 @@ static void test_sum_of_squares_matches_plain_sum(void **state) {
     lh_assert_close(&actual, &expected, 1, sum_tolerance(COUNT), 0);
     free(x);
 }
+
+/* ---- adam.h ---- */
 
 static void test_adam_update_part_of_vector_matches_reference(void **state) {
     const lh_ref_adam reference = {1e-3, 0.9, 0.999, 1e-8, 0};
@@ -57,8 +59,9 @@ static void test_adam_update_part_of_vector_matches_reference(void **state) {
     free_all(p, g, m, v, before, p_expected, g_wide, m_expected, v_expected);
 }
 
-/* m and v are (1 - b) times the gradient after the first step, and the corrections divide by (1 - b). */
-static void test_adam_first_step_is_the_rate_of_every_gradient(void **state) {
+/* From zeros, m becomes (1 - beta1) times the gradient and v (1 - beta2) times its square, and the corrections divide
+ * by these factors: every element with a gradient moves by the learning rate. */
+static void test_adam_first_step_moves_every_element_by_the_rate(void **state) {
     real *p = make_random_reals(1, COUNT, COUNT), *g = make_random_reals(2, COUNT, COUNT);
     real *m = make_random_reals(3, COUNT, COUNT), *v = make_random_reals(4, COUNT, COUNT);
     double expected[COUNT];
@@ -96,7 +99,8 @@ static updated new_updated(void) {
     return u;
 }
 
-/* Elements that do not decay: a single one, two across the border of a vector, and one after the part. */
+/* Elements that do not decay: a single one, two across the border of a vector, and the last one, which is after the
+ * part. */
 static const element_range SPARED[] = {{FIRST + 1, FIRST + 1}, {FIRST + LANES - 1, FIRST + LANES}, {COUNT - 1, COUNT}};
 
 static bool is_spared(int e) {
@@ -123,7 +127,7 @@ static void update_both(rule how, int step, const updated *u, lh_update_sums *su
     free(g);
 }
 
-/* Checks every one of many steps: in each step, parameters near 1 are rounded once, and so are sums and moments. */
+/* Checks every one of many steps. The tolerance grows with the step: each step rounds parameters and moments anew. */
 static void check_updates(rule how, int states) {
     updated u = new_updated();
     for (int step = 1; step <= MANY; step++) {
@@ -157,7 +161,7 @@ static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_fold_gradient_adds_and_clears),
     cmocka_unit_test(test_sum_of_squares_matches_plain_sum),
     cmocka_unit_test(test_adam_update_part_of_vector_matches_reference),
-    cmocka_unit_test(test_adam_first_step_is_the_rate_of_every_gradient),
+    cmocka_unit_test(test_adam_first_step_moves_every_element_by_the_rate),
     cmocka_unit_test(test_adamw_updates_match_reference),
     cmocka_unit_test(test_sgd_updates_match_reference),
 };

@@ -15,7 +15,8 @@
 #define FOLDER_1 "toy/0123456789abcdef/lr0.01-seed1"
 enum { MOST = 4096, LONGEST = 9, DOMAINS = 9 };
 
-/* A sampled example: its counter, its length, and its input as digits. */
+/* A sampled example: its key, words 1 to 3 of its counter, its length, and its input as digits in base 5. A pass: the
+ * same words of its draw alone. */
 typedef struct call {
     uint32_t key, word[3];
     int n;
@@ -81,7 +82,8 @@ static bool is_counter(const call *a, const call *b) {
     return a->key == b->key && memcmp(a->word, b->word, sizeof a->word) == 0;
 }
 
-/* The number of examples of a domain and a length whose counter, or input, another domain also has. */
+/* The number of examples of a domain and of length n (0: of any) whose counter (inputs: whose input) an example of the
+ * other domain also has. */
 static int count_shared(uint32_t domain, uint32_t other, int n, bool inputs) {
     int shared = 0, count = atomic_load(&example_count);
     for (int i = 0; i < count; i++) {
@@ -116,7 +118,8 @@ static void test_no_example_is_in_two_streams(void **state) {
     assert_int_equal(count_shared(LH_DOMAIN_VALIDATION, LH_DOMAIN_EVAL, 9, true), 0);
 }
 
-/* The values that a pass samples depend on its draw: positions on domain and step, noise and dropout on the step. */
+/* The values that a pass samples depend on its draw: positions on its domain and step, noise and dropout on its step
+ * and not its domain, so validation has steps of its own. */
 static void test_no_draw_is_in_two_streams(void **state) {
     toy.eval.during_every = 10;
     run_toy(state, 0, "train --out . --seed 1 --threads 1");
@@ -133,7 +136,8 @@ static void test_no_draw_is_in_two_streams(void **state) {
         assert_int_equal(passes[i].word[0] >> 24 == LH_DOMAIN_VALIDATION, passes[i].word[2] >= LH_VALIDATION_STEP);
 }
 
-/* 200 draws of 20 positions below 2000 of both streams, in positions, distances and sequences: no draw occurs twice. */
+/* 200 draws of 20 of 2000 numbers, from both streams, as positions, as distances and for a sequence: no draw occurs
+ * twice. */
 static void test_validation_has_its_own_positions(void **state) {
     static int32_t drawn[200][20], scratch[2000];
     int count = 0;
