@@ -102,7 +102,7 @@ function Project.settle_task(_, facts, given)
   return facts and tasks.settle(facts, task_options.choose_valid(facts, given))
 end
 
--- The words of --set as { path, text }.
+-- The words of --set as a list of { path, text }; a word without this form is an error in d.
 function M.parse_sets(sets, d)
   return lists.map(sets or {}, function(set)
     local path, text = set:match("^%s*([%w_.%[%]]+)%s*=(.*)$")

@@ -55,7 +55,8 @@ _longhand_ids() {
 }
 
 # _longhand_words CURRENT LONGHAND WORD...: finds completions of the word CURRENT after the command LONGHAND and WORD...
-# Sets `words`, the possible words, and `files`, which is "yes" where the name of a file may stand.
+# Sets `words`, the possible words, and `files`, which is "yes" where the name of a file may stand. In the loop, `below`
+# is the second word with a blank in front if the verb has verbs below it, otherwise "-".
 _longhand_words() {
     words='' files='' dash=''
     local current=$1 longhand=$2 before='' verb='' below='' word

@@ -3,8 +3,9 @@
 -- Input: a plan with its network; that network (builder.lua); the task's header (lengths as formulas). Output of
 -- M.measure_training: facts about the training lengths; the longest length decides which weights attention stores
 -- (recomputed_weights.lua). Output of M.derive:
---   flops           factors for the generated formulas: streams and attentions as in outline.lua; masked: families with
---                   masks, { family, count, of_head }, with operations for a pair of tokens in all heads and in one
+--   flops           factors for the generated formulas: streams and attentions (outline.lua); relative, output:
+--                   multiply-adds for a row of distances and for a label; masked: families with masks, { family, count,
+--                   of_head }, with operations for a pair of tokens in all heads and in one; pairs_text
 --   flops_per_step  operations of a step of training, with the mean over the training lengths
 --   training_sizes  the tokens of every stream for all training lengths, { S, T } or { T } for each
 -- M.derive also stores `flops` of a whole step (all repetitions) in every operation of plan.network (forward and

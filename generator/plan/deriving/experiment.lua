@@ -77,7 +77,7 @@ local function describe_task(facts, resolved, arrays)
       { name = "input_length", formula = facts.input_length },
       { name = "output_length", formula = facts.output_length },
     },
-    shared = facts.symbols ~= nil,
+    shared = facts.symbols ~= nil, -- inputs and outputs have one alphabet
     start = find_token(facts.symbols or {}, facts.start_symbol), -- a decoder's first token, instead of a separator
     input_count = #facts.input_symbols,
     output_count = #facts.output_symbols,

@@ -329,6 +329,10 @@ end
 -- Renders a template. `finish`, if given, converts the lines and the map; extras, if given, are names for the whole
 -- template, like the arguments of an include; known, if given, has the functions of files rendered before
 -- (signatures.lua), to which the functions of this C file are added.
+--
+-- The state of a rendering, `run`, has in addition to the arguments: stack, the frames of the running templates,
+-- innermost last; extras, tables of names, of which later ones take precedence; parsed, templates by name and section;
+-- sections (slots.lua); indent, of the lines of an include; pieces, of the current line; lines and map, the result.
 function M.render(name, plan, read, finish, extras, known)
   local in_c = known ~= nil or C_ENDINGS[name:match("%.(%w+)%.tpl$")]
   local run = {
