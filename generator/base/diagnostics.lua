@@ -22,6 +22,7 @@ local WIDEST = 160 -- columns; longer source lines are cut around the caret
 local Diagnostics = {}
 Diagnostics.__index = Diagnostics
 
+-- known: keys of records (make_key). By path: lines, of a file; rank, its number among `files` files; paths, to show.
 function M.new()
   return setmetatable({ records = {}, known = {}, lines = {}, rank = {}, paths = {}, files = 0 }, Diagnostics)
 end

@@ -1,8 +1,8 @@
 -- Options of a command, as rows.
 --
 -- Input: a command of argparse; rows { "--name VALUE", help, ... } with settings of an option under their names in
--- argparse: default, convert, choices, count, target. Output: none; the options are added to the command. A row without
--- VALUE and choices is a flag.
+-- argparse: default, convert, choices, count, args, target. Output: none; the options are added to the command. A row
+-- without VALUE and choices is a flag, which has no settings.
 
 local lists = require("base.lists")
 

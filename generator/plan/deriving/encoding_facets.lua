@@ -12,9 +12,11 @@
 -- M.derive returns additive; limit { tokens, because }, the most tokens of a sequence, or false; input_draw, the random
 -- positions of the additive encoding, or false; drawn_text, C lists of the streams' ranges; sequence_scratch { name,
 -- count }, integers that drawing positions for one sequence takes, or false; draws_distances, any_draws.
--- Output of M.derive_shared, once families have their terms: which position tables exist. Each family gets sums,
--- behind, and paired (name_pairs). In a model with one input, the input has the positions of its first family; with
--- several inputs, each has the positions of the facets that stand directly in encoding.
+-- Output of M.derive_shared, once families have their terms: which position tables exist. Each family gets sums (its
+-- shards sum more than the gradient), behind (it has tables behind the struct `shared`), behind_previous (the name of
+-- the family whose tables lie before these, or false) and paired (name_pairs). In a model with one input, the input has
+-- the positions of its first family; with several inputs, each has the positions of the facets that stand directly in
+-- encoding.
 
 local additive_facet = require("facets.additive")
 local dimensions = require("plan.deriving.dimensions")

@@ -71,7 +71,7 @@ local function break_code(line, indent)
   return append({ line:sub(1, last) }, #rest < #line and break_code(rest, indent) or { rest })
 end
 
--- The head of a loop or a condition and the statement after it, or nil.
+-- The lines of a loop or a condition with its statement, which moves below the head; nil for other code.
 local function break_head(indent, code)
   local head, body = code:match("^(for %b()) (.*)$")
   if not head then
@@ -81,7 +81,7 @@ local function break_head(indent, code)
     and append(fit(indent .. head), fit(indent .. (" "):rep(INDENT) .. body)) or nil
 end
 
--- A function on one line, or nil.
+-- The lines of a function whose head, body and end are on one line; nil for other code.
 local function unfold(indent, code)
   local head, body = code:match("^([%w_].-%)) { (.*) }$")
   if head and not code:find("=.*{") then
