@@ -67,7 +67,7 @@ local function remove_files(folder, except)
   end
 end
 
--- Removes folders of processes that were killed between the two steps of a claim.
+-- Removes folders of processes that were killed before they could rename the folder to the claimed path.
 local function remove_abandoned_folders(path)
   local parent, folder = path:match("^(.*/)([^/]*)$")
   for _, name in ipairs(write.list_names(parent)) do
@@ -78,7 +78,8 @@ local function remove_abandoned_folders(path)
   end
 end
 
--- Creates a marked folder at a path, unless one exists. Over a network, a rename may succeed and report a failure.
+-- Creates a marked folder at a path, unless one exists. Returns whether it did, and a message if no folder can be made.
+-- Over a network, a rename may succeed and report a failure.
 local function create_marked_folder(path, identity)
   local staged = path .. "." .. identity
   local made, message = lfs.mkdir(staged)

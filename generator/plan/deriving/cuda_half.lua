@@ -76,12 +76,13 @@ local TILE = 64 -- columns of a result that a block makes at a time: kernels/cud
 local LIBRARY_SHARDS = 256 -- one sequence per shard in most batches
 local LIBRARY_GROUP_CHANNELS = 65536 * 256 -- tokens times width in evaluation: about a gigabyte of activations
 -- Channels of a head that one thread has in registers, if threads share the head: always in wide models, and in other
--- models if the head is wider than one thread can hold.
+-- models if the head is wider than WHOLE_HEAD, which one thread can hold.
 local HEAD_PART = { float32 = 16, tf32 = 16, bf16 = 16, float64 = 8 }
 local WHOLE_HEAD = 32
-local NARROW_HEAD = 8 -- channels for which a warp has twice the rows in fragments; wider heads would spill registers
+local NARROW_HEAD = 8 -- most channels of a head of whose rows a warp has 32; wider heads would then spill registers
 local BLOCK_STATE = 1024 -- bytes of shared memory for the state of all threads of a block: enough for most models
-local OTHER_STATE, STATE_STEP = 512, 256 -- bytes of state outside the network's arrays, at most; steps of growth
+-- Bytes: the most state outside the network's arrays; larger states than BLOCK_STATE are multiples of STATE_STEP.
+local OTHER_STATE, STATE_STEP = 512, 256
 local SUM_STATE = 14 -- words of 8 bytes for sums over the batch: kernels/cuda/product_weights.cu
 -- Bytes that shards of one model store for sums over the batch, at most; beyond this each shard has its own products.
 local MOST_KEPT = 256 << 20
@@ -99,9 +100,11 @@ local WARP_PRODUCTS = {
   tf32 = { "cuda/mma.cu", "cuda/product_tf32.cu" },
   bf16 = { "cuda/mma.cu", "cuda/product_bf16.cu" },
 }
-local STORES_ROUNDED = { tf32 = true, float64 = true } -- whose products read rounded copies; float64: a test
-local WARP_STAGING = 8 * 32 * 32 -- reals of shared memory in kernels/cuda/product_warps.cu: a part for each warp
-local CHAIN_STAGING = 2 * 24 * 256 -- and in product_chains.cu: two operands of 24 rows
+-- Precisions in which products by warp read rounded copies of weights; in float64 only to test this exactly.
+local STORES_ROUNDED = { tf32 = true, float64 = true }
+-- Reals of shared memory: in kernels/cuda/product_warps.cu a part for each of 8 warps; in product_chains.cu two
+-- operands of 24 rows and 256 columns.
+local WARP_STAGING, CHAIN_STAGING = 8 * 32 * 32, 2 * 24 * 256
 -- The least compute capability of tiles: float64 stages more shared memory than a block of sm_75 may have. Products by
 -- warp need tensor instructions of sm_80.
 local LEAST_ARCHITECTURE = { float32 = 75, float64 = 80, tf32 = 80, bf16 = 80 }

@@ -135,6 +135,7 @@ local function check_options(given, read, file)
   end
 end
 
+-- Refuses parts of the encoding that the network does not use.
 local function check_encoding(plan, net, file)
   local adds, encoding = false, plan.resolved.encoding
   for _, op in lists.iterate_nested(net.order, "ops") do
@@ -153,7 +154,7 @@ local function check_encoding(plan, net, file)
   end
 end
 
--- Checks the rates of dropout; a network itself determines the dropout of its branches.
+-- Refuses rates of hidden values and of embeddings that the network does not read; it may leave model.dropout unread.
 local function check_dropouts(plan, net, file)
   local taken, model = lists.to_set(lists.map(net.dropouts, function(d) return d.use end)), plan.resolved.model
   for _, entry in ipairs({ { "hidden_dropout", "value", "feedforward(..., { hidden_dropout = model.hidden_dropout })" },
@@ -164,7 +165,7 @@ local function check_dropouts(plan, net, file)
   end
 end
 
--- Fields about the structure of the built-in networks, in specs that change these fields.
+-- Fields about the structure of the built-in networks. A spec that sets one needs a description that reads it.
 local DESCRIPTION_FIELDS = { "activation", "bias", "branch_activation", "norm.kind", "norm.place", "tied" }
 
 local function check_fields(model, fields, file)

@@ -153,9 +153,9 @@ choices[4] = {
     end
     return list
   end,
-  -- The number of tokens that fit into the cache together with a layer's weights. If the weights would fill most of the
-  -- cache, each block reads them again, so larger blocks are better. The nearest value is chosen, since the free part
-  -- of the cache is not known exactly.
+  -- The number of tokens that fit into the cache together with a layer's weights. If the weights would fill half of the
+  -- cache or more, each block reads them again, so larger blocks are better. The nearest value is chosen, since the
+  -- free part of the cache is not known exactly.
   default = function(plan, _, values, machine)
     local cache, weights = FILLED * machine.l2, plan.real_bytes * lists.max(plan.structs, function(struct)
       return lists.sum(struct.panels, function(panel) return panel.sizes[1] * panel.sizes[2] end)
@@ -192,6 +192,7 @@ function M.derive(plan, machine, found)
   end)
 end
 
+-- The default value of every choice at a level, by name.
 function M.choose_defaults(plan, level, machine)
   local values = {}
   for _, choice in ipairs(choices) do
