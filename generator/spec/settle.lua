@@ -32,9 +32,9 @@ local function find_choice(context, given)
   return choice
 end
 
--- Refuses fields of a section that need another field (`with` in schema.lua) that is not given. existing: a table with
--- the names of the given fields of this sort as keys; nil if they are unknown: then nothing is refused. choice: the
--- words for the given fields in messages.
+-- Refuses fields of a section that need another field (`with` in schema.lua) which is not given. given: the section's
+-- node; existing: a table whose keys are names of given fields, nil if these are unknown: then nothing is refused;
+-- choice: the words for the given fields in messages.
 local function refuse_strangers(context, section, given, existing, choice)
   for _, field in ipairs(existing and schema.children[section] or {}) do
     local node = field.with and given.fields[field.name]

@@ -66,7 +66,7 @@ local function get_default(context, field)
   return field.type == "number" and value and value + 0.0 or lists.copy(value)
 end
 
--- Refuses facets of one family of attentions, if the model does not have the family.
+-- Reports encoding.<family> for a model without this family of attentions, unless the model's kind is unknown.
 local function report_unknown_family(context, node, path)
   local model, names = context.resolved.model, families.list(context.resolved.model)
   if names and path == "encoding.encoder" and model.encoder_layers then

@@ -19,7 +19,7 @@ local M = {}
 
 M.INSTRUCTIONS = 5000000    -- instructions of a budget; tracing a score of our presets takes less than a hundredth
 M.MEMORY = 128 * 1024       -- KiB; the launcher limits the address space as well
-local SAFE_JOINS = 4        -- operators .. in a file, each of which could join all texts; with more, MEMORY falls
+local SAFE_JOINS = 4        -- operators .. in a file for which MEMORY is the limit; with more, the limit is lower
 local STEP = 1000           -- instructions between two checks of usage
 local COLLECTION = 100000   -- instructions that a full garbage collection counts as
 local KB_OF_WORK = 4        -- KiB of memory that count as an instruction, if one instruction can visit all memory

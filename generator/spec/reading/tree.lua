@@ -151,15 +151,15 @@ function M.map(node, convert)
   return copy
 end
 
--- Returns a copy of the node that is marked `unstated` (below).
+-- Returns a copy of the node, marked `unstated` as M.merge describes.
 function M.mark_unstated(node, mark)
   return lists.merge(node, { unstated = mark })
 end
 
--- Merges the tree `over` into `base`, field by field, depth first; returns a new tree. Lists and scalars are replaced.
--- Another kind removes the other fields of its table. But if base leaves its kind to the default, or if --set gives the
--- new kind, these fields are marked `unstated`: true, or the text of the --set for messages. Validation can then drop
--- the fields that the new kind lacks.
+-- Merges the tree `over` into `base`, field by field; returns the result and changes neither. Lists and scalars are
+-- replaced. Another kind removes the other fields of its table. But if base leaves its kind to the default, or if --set
+-- gives the new kind, these fields are marked `unstated`: true, or the text of the --set for messages. Validation can
+-- then drop the fields that the new kind lacks.
 function M.merge(base, over)
   if not M.is_table(base) or not M.is_table(over) or #base.items > 0 or #over.items > 0 then
     return over
