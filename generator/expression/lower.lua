@@ -121,8 +121,8 @@ local function count_operations(state, node, class, seen)
   seen[node] = true
   local count, expensive = 1, EXPENSIVE[node.op] or false
   for _, argument in ipairs(node) do
-    local inner, dear = count_operations(state, argument, class, seen)
-    count, expensive = count + inner, expensive or dear
+    local inner, inner_expensive = count_operations(state, argument, class, seen)
+    count, expensive = count + inner, expensive or inner_expensive
   end
   return count, expensive
 end

@@ -56,7 +56,7 @@ local function combine_rows(x, y, sign)
     and { x.row[1] + sign * y.row[1], x.row[2] + sign * y.row[2], x.row[3] + sign * y.row[3] } or nil
 end
 
-local function are_both_rows(x, y)
+local function have_rows(x, y)
   return x.row and y.row and not (is_number(x) or is_number(y))
 end
 
@@ -105,7 +105,7 @@ function M.add(b, x, y)
     return M.mul(b, b:number(2), x)
   end
   local row = combine_rows(x, y, 1)
-  return are_both_rows(x, y) and simplify_row(b, row)
+  return have_rows(x, y) and simplify_row(b, row)
     or b:make_result("add", { x, y }, true, x.low + y.low, x.high + y.high, row)
 end
 
@@ -126,7 +126,7 @@ function M.sub(b, x, y)
     return M.add(b, x, b:number(-y.value))
   end
   local row = combine_rows(x, y, -1)
-  return are_both_rows(x, y) and simplify_row(b, row)
+  return have_rows(x, y) and simplify_row(b, row)
     or b:make_result("sub", { x, y }, true, x.low - y.high, x.high - y.low, row)
 end
 

@@ -9,7 +9,8 @@ local FAMILIES = {
     doc = "in presets, the only attention of an encoder-decoder to which the facets next to this field apply" },
   { path = "encoding.encoder", type = "table", optional = true, family = "encoder",
     doc = "facets of the encoder's self-attention; they replace those of encoding field by field",
-    more = { "takes use, rotation, relative, mask, lines, normaliser, positions, score, parameters, with their fields",
+    more = { "takes use, rotation, relative, projections, mask, lines, normaliser, positions, score, parameters, with "
+      .. "their fields",
       "a causal mask or a window that is set in encoding applies to the decoder alone" } },
   { path = "encoding.decoder", type = "table", optional = true, family = "decoder",
     doc = "facets of the decoder's self-attention, in the form of encoding.encoder" },
