@@ -272,16 +272,16 @@ end
 
 function TestLayout.test_queries_keys_and_values_share_rows()
   local plan = make_plan(make_small_sets())
-  local at = index_tensors(plan)
+  local tensors = index_tensors(plan)
   for l = 0, 1 do
     local prefix = ("layers.%d.attention."):format(l)
-    local query, key = at[prefix .. "query.weight"], at[prefix .. "key.weight"]
-    local value, output = at[prefix .. "value.weight"], at[prefix .. "output.weight"]
+    local query, key = tensors[prefix .. "query.weight"], tensors[prefix .. "key.weight"]
+    local value, output = tensors[prefix .. "value.weight"], tensors[prefix .. "output.weight"]
     lu.assertEquals({ query.stride, key.stride, value.stride, output.stride }, { 48, 48, 48, 16 })
     lu.assertEquals({ key.offset, value.offset, output.offset },
       { query.offset + 16, query.offset + 32, query.offset + 16 * 48 })
   end
-  lu.assertEquals(at["output.weight"].stride, 16) -- five classes, padded to a whole vector
+  lu.assertEquals(tensors["output.weight"].stride, 16) -- five classes, padded to a whole vector
   lu.assertEquals(plan.class_columns, 16)
   lu.assertEquals(make_plan({}, make_task(2, 17)).class_columns, 32)
 end

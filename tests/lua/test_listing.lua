@@ -16,7 +16,7 @@ local SQUARES = 'task = { kind = "latin_square" }, model = { use = "lst_encoder"
 local SPECS = { encoder = { USUAL:format("ruoss_encoder"), SQUARES }, decoder = { USUAL:format("ruoss_decoder") },
   encoder_decoder = { USUAL:format("small_encoder_decoder") } }
 
-local function accepts(kind, name)
+local function is_accepted(kind, name)
   return lists.any(SPECS[kind], function(rest)
     local text = ("return { encoding = { use = %q }, %s }"):format(name, rest)
     return project:resolve(support.write("fits.lua", text), {}) ~= nil
@@ -37,7 +37,7 @@ function TestListing.test_encodings_are_listed_once_with_their_models()
     lu.assertNotNil(seen[name], name)
     local only, fits = seen[name]:match("%[models: (.-)%]$"), {}
     for _, kind in ipairs({ "encoder", "decoder", "encoder_decoder" }) do
-      fits[#fits + 1] = accepts(kind, name) and kind or nil
+      fits[#fits + 1] = is_accepted(kind, name) and kind or nil
     end
     lu.assertEquals(table.concat(fits, ", "), only or "encoder, decoder, encoder_decoder", name)
   end

@@ -337,16 +337,16 @@ function TestSettings.test_held_out_examples()
   local spec = make_spec("addition")
   spec.train.lengths, spec.eval.lengths, spec.task.options = nil, nil, { base = 10, width = 20, odd = "x" }
   spec.eval.novel = false
-  local function line(by, exact, more)
+  local function make_line(by, exact, more)
     return (make_eval_line(100, "test", by, 0.5, more):gsub('"exact_match":0.25', ('"exact_match":%g'):format(exact)))
   end
   local dir = reports.write_run("held_out", "addition_x", 0, 0.1, { exit = 0,
-    eval = line('"digits":1', 1, ',"trained":1')
-      .. line('"digits":2', 0.5, ',"trained":1') .. line('"digits":3', 0.5, ',"trained":0.125')
-      .. line('"digits":3,"carry":0', 0.5) .. line('"digits":2,"carry":0', 0.25)
-      .. line('"digits":3,"carry":3', 0.75, ',"beyond":["carry"]')
-      .. line('"digits":3,"frame":0', 0.25) .. line('"digits":3,"frame":30', 0.125)
-      .. line('"digits":3,"carry":0,"frame":30', 0) .. line('"digits":25,"carry":25,"frame":30', 1),
+    eval = make_line('"digits":1', 1, ',"trained":1')
+      .. make_line('"digits":2', 0.5, ',"trained":1') .. make_line('"digits":3', 0.5, ',"trained":0.125')
+      .. make_line('"digits":3,"carry":0', 0.5) .. make_line('"digits":2,"carry":0', 0.25)
+      .. make_line('"digits":3,"carry":3', 0.75, ',"beyond":["carry"]')
+      .. make_line('"digits":3,"frame":0', 0.25) .. make_line('"digits":3,"frame":30', 0.125)
+      .. make_line('"digits":3,"carry":0,"frame":30', 0) .. make_line('"digits":25,"carry":25,"frame":30', 1),
     facts = { spec = spec, data = { train = "addition", by = { "digits", "carry", "frame" } } } })
   local _, _, output = run_verb(report.run, { project = project, runs = get_root(dir) })
   lu.assertStrContains(output, "task options                     base = 10, odd = x, width = 20")

@@ -196,7 +196,7 @@ local function make_timed_study()
   local study = { name = "t", title = "T", path = "t.lua", cells = {},
     axes = { { name = "encoding", values = { "relative", "rand-relative" } } } }
   local pace = { relative = 10, ["rand-relative"] = 1 }
-  local here
+  local dir
   for _, encoding in ipairs(study.axes[1].values) do
     local id = encoding:gsub("-", "_")
     local cell = { key = { encoding = encoding }, id = id, runs = {}, spec = { plan = {} } }
@@ -206,13 +206,13 @@ local function make_timed_study()
         during[i] = make_eval_line(25 * i, "during", 20, (seed == 2 and 0.5 or 0.8) + 0.05 * i)
         metrics[i] = ('{"step":%d,"seconds":%g}\n'):format(25 * i, 25 * i * pace[encoding])
       end
-      here = write_run("timed", id, seed, 0.1, { exit = 0, eval = table.concat(during) .. make_scored_lines(90),
+      dir = write_run("timed", id, seed, 0.1, { exit = 0, eval = table.concat(during) .. make_scored_lines(90),
         metrics = table.concat(metrics) })
-      cell.runs[seed + 1] = { seed = seed, learning_rate = 0.1, dir = here:match("([^/]+/[^/]+/[^/]+)$") }
+      cell.runs[seed + 1] = { seed = seed, learning_rate = 0.1, dir = dir:match("([^/]+/[^/]+/[^/]+)$") }
     end
     study.cells[#study.cells + 1] = cell
   end
-  return cells.read_study(study, get_root(here))
+  return cells.read_study(study, get_root(dir))
 end
 
 -- The first text of each of the three cells of each row.

@@ -89,7 +89,7 @@ end
 local function make_puzzle_study(name, scored)
   local study = { name = "s", title = "Study", path = "s.lua", scored = scored, cells = {},
     axes = { { name = "encoding", values = { "learned", "none" } } } }
-  local here = support.write(name .. "/here", ""):match("^(.*)/")
+  local root = support.write(name .. "/here", ""):match("^(.*)/")
   for _, encoding in ipairs(study.axes[1].values) do
     local cell = { key = { encoding = encoding }, id = encoding, runs = {},
       spec = { plan = { digest = reports.DIGEST } } }
@@ -102,7 +102,7 @@ local function make_puzzle_study(name, scored)
     end
     study.cells[#study.cells + 1] = cell
   end
-  return cells.read_study(study, here)
+  return cells.read_study(study, root)
 end
 
 -- A table of scores at single lengths: values that the paper lacks are blank, and values that it quotes have rows of
