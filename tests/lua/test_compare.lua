@@ -36,6 +36,15 @@ function TestCompare.test_differences_and_the_first_of_them()
   lu.assertStrContains(text, "20      51.0  61.0  +10.0")
 end
 
+function TestCompare.test_other_training_data_are_a_difference()
+  local folders = lists.map({ "aa", "bb" }, function(digest)
+    return write_run("data", "run_" .. digest, 1, 0.1, { exit = 0, eval = make_scored_lines(50),
+      facts = { id = "run_e", data = { train = "train.jsonl", train_sha256 = digest } } })
+  end)
+  lu.assertEquals(compare.compare(folders[1], folders[2]).differences,
+    { { field = "data.train_sha256", a = "aa", b = "bb" } })
+end
+
 -- Four digits are shown if they distinguish the two values, otherwise all.
 function TestCompare.test_digits_of_the_first_difference()
   local function find_first(b)

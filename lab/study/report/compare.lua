@@ -68,7 +68,7 @@ end
 local function list_facts(run)
   local map = { flags = table.concat(run.facts.flags, " ") }
   for key, value in pairs(run.facts) do
-    if not IGNORED[key] and type(value) ~= "table" then
+    if not IGNORED[key] then
       flatten(value, key, map)
     end
   end
