@@ -138,7 +138,7 @@ function M.integer(min, max)
   return { type = "integer", min = min, max = max, expected = ("an integer from %d to %d"):format(min, max) }
 end
 
--- range: { min, max, above, below }, each optional.
+-- range: { min, max, above, below }, each optional: min and max belong to the range, above and below do not.
 function M.number(range)
   local words = lists.map({ "min", "above", "max", "below" }, function(name)
     return range[name] and ("%s %s"):format(({ min = "from", max = "to" })[name] or name, diagnostics.show(range[name]))

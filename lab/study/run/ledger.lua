@@ -91,16 +91,16 @@ end
 
 -- Returns a text on what the evaluation of a set lacks; nil if the evaluation is as requested.
 local function find_set_problem(set, lines, wanted, facts)
-  local other = ("%s has other bytes than the file that was evaluated"):format(set.shown)
+  local other_bytes = ("%s has other bytes than the file that was evaluated"):format(set.shown)
   local recorded = (facts.data or {})[set.key .. "_sha256"]
   if not lines then
     return ("%s is not evaluated as requested"):format(set.shown)
   elseif set.digest and recorded and recorded ~= set.digest then
-    return other -- reported even if lines of the file exist: readers of runs trust run.json
+    return other_bytes -- reported even if lines of the file exist: readers of runs trust run.json
   end
   for _, line in pairs(lines) do
     if not belongs_to(line, set) then
-      return other
+      return other_bytes
     elseif not is_requested(line, wanted) then
       return ("other examples of %s are requested"):format(set.shown)
     end
