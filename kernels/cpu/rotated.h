@@ -17,8 +17,8 @@ enum {
     ROTATED_SIDE = LANES < 8 ? LANES : 8 /* queries whose gradients are summed at once */
 };
 
-/* Number of weight rows that are interleaved: 2 if a head fills half a vector, so that two rows fill a vector; else
- * 1. */
+/* Number of weight rows that are interleaved: 2 in float if a head fills half a vector, so that two rows fill a vector;
+ * else 1. */
 INLINE int interleaved_rows(const int D) { return REAL_BYTES == 4 && 2 * D == LANES ? 2 : 1; }
 
 /* The index of channel d of row c in the packed weight. */
@@ -140,7 +140,7 @@ INLINE void multiply_channels(const int count, const int D, const int C, const r
 }
 
 /* output [LANES][D] = x [LANES][C] times the weight, for the first `rows` rows, rounded up to a multiple of
- * ROTATED_SIDE. Reads LANES elements from the start of each row of the weight. */
+ * ROTATED_SIDE. Reads beyond the end of a row of the weight, up to a multiple of LANES elements from its start. */
 INLINE void through_weight(const int D, const int C, int rows, const real *restrict x, const real *restrict weight,
                            real *restrict output) {
     const int whole = D / LANES * LANES;

@@ -12,7 +12,7 @@ typedef struct decoding {
     const lh_query *query;
     const lh_answers *results;
     int count;                      /* number of sequences */
-    size_t labels, inputs, classes; /* labels and input tokens of a sequence */
+    size_t labels, inputs, classes; /* labels and input tokens of a sequence; classes of a label */
     lh_decode_passes passes;
     uint16_t *input, *target, *answers; /* of a pass: [rows][inputs], [rows][labels], [rows][labels] */
     double *logits;                     /* [labels][classes] of a pass over one sequence; NULL: not requested */

@@ -65,7 +65,7 @@ static void put_known(lh_json *line, const char *key, double value) {
     if (!isnan(value)) lh_json_number(line, key, value);
 }
 
-/* Writes the numbers of right answers, and for a generative model the kind of decoding. */
+/* Writes the shares of right answers, and for a generative model the kind of decoding. */
 static void write_answers(lh_json *line, const lh_eval_result *result) {
     bool greedy = result->decoding == lh_greedy;
     if (result->decoding != NULL) lh_json_string(line, "decoding", result->decoding);

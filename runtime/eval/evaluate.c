@@ -53,7 +53,7 @@ typedef struct draw_sums {
     double accuracies, greedy_accuracies; /* sums over batches */
     int batches;                          /* number of batches so far */
     int counted_batches, greedy_batches;  /* batches, and decoded batches, with a counted label, and so an accuracy */
-    int wrong;                            /* examples in the file of wrong answers */
+    int wrong;                            /* lines that this draw has in the file of wrong answers */
 } draw_sums;
 
 /* Results by example; answers and lengths are NULL if not requested. */
@@ -77,7 +77,8 @@ static int count_examples_to_decode(const lh_eval_result *result, int first_exam
     return left < 0 ? 0 : left < examples ? left : examples;
 }
 
-/* Replaces the answers of the pass to the first examples of a batch by the model's own answers. */
+/* Replaces the answers of the pass to the first `count` examples of a batch by the model's own answers, and adds the
+ * counts of these to sums. */
 static lh_status answer_batch(lh_engine *engine, const lh_condition *condition, int count, const per_example *rows,
                               draw_sums *sums, lh_error *error) {
     lh_greedy_sums part;
@@ -90,8 +91,8 @@ static lh_status answer_batch(lh_engine *engine, const lh_condition *condition, 
     return LH_OK;
 }
 
-/* Evaluates one batch, whose draw belongs to its index, and adds its sums. first_example: number of the result's
- * examples in earlier batches. */
+/* Evaluates one batch and adds its sums; if request->batch is set, the batch has a random draw of its own.
+ * first_example: number of the result's examples in earlier batches. */
 static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *request, per_example *rows,
                                 const lh_eval_result *result, lh_condition *condition, int draw, int first_example,
                                 draw_sums *sums, lh_error *error) {

@@ -35,7 +35,7 @@ typedef struct lh_eval_result {
     double teacher_forced;                    /* accuracy of a generative model's teacher-forced pass */
     double ended_early, not_ended;            /* shares of decoded sequences, as counted in greedy.h */
     double exact_match;                       /* among sequences with a counted label, share with all of them right */
-    double exact_match_low, exact_match_high; /* 95% interval by the sequences of one draw; NAN: counted is 0 */
+    double exact_match_low, exact_match_high; /* 95% interval by the sequences of one draw; NAN: there is none */
     double loss;                              /* nats per label position in the loss; NAN: there is none */
     double sd_over_draws;                     /* standard deviation of the accuracy, n - 1; 0 for one draw */
     double sd_over_sequences; /* standard deviation of sequences' right shares, n - 1; NAN for fewer than two */

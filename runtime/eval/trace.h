@@ -1,12 +1,12 @@
 /* Writes intermediate values of forward passes, on examples of the task or a user's own inputs, as tensors of a file.
  *
- * Tensors of task length n, one sequence after another (docs/trace.md):
+ * Tensors of task length n of a model with one stream (docs/trace.md):
  *
  *     n<n>.tokens               [examples][T]             I32, the model's input tokens
  *     n<n>.embedding            [examples][T][channels]
  *     n<n>.layers.L.output      [examples][T][channels]
  *     n<n>.layers.L.scores      [examples][heads][T][T]   query by key: scaled, with all positional terms
- *     n<n>.layers.L.attention   [examples][heads][T][T]   their softmax
+ *     n<n>.layers.L.attention   [examples][heads][T][T]   weights: softmax or geometric
  *     n<n>.layers.L.entropy     [heads]                   mean over examples and queries of -sum p ln p, in nats
  *
  * and for a user's own inputs
@@ -14,11 +14,11 @@
  *     n<n>.answers              [examples][labels]        I32, the model's answers, -1 after the end symbol
  *     n<n>.targets              [examples][labels]        I32, the right answers; -1: unknown, or does not count
  *
- * With several position draws, reals and answers get a first dimension [draws], and so do tokens of a stream that holds
- * decoded answers. With averaging, the mean over draws and examples replaces both dimensions, and there are no tokens;
- * with `exact` the mean is over passes with every answer right. Answers and targets are never averaged. With a dataset
- * n in a name is the input length; if the traced examples of one input length have different output lengths, the name
- * begins with n<n>o<outputs>.
+ * With several random draws all but entropy, targets and tokens get a first dimension [draws], and so do tokens of a
+ * stream that holds decoded answers. With averaging, the mean over draws and examples replaces both dimensions, and
+ * there are no tokens; with `exact` the mean is over passes with every counted answer right. Answers and targets are
+ * never averaged. With a dataset n in a name is the input length; if the traced examples of one input length have
+ * different output lengths, the name begins with n<n>o<outputs>.
  *
  * A model with several streams has tokens n<n>.tokens.<stream>. A site has the lengths of its streams; scores are
  * [queries][keys]. A stream that holds the target has the example's target or, for a user's own input, the model's

@@ -154,7 +154,7 @@ static lh_status make_groups(lh_traces *traces, lh_error *error) {
 
 /* ---- tensors of a group ---- */
 
-static bool is_integers(const lh_traced *t) { return t->kind >= LH_TRACE_TOKENS; }
+static bool has_integers(const lh_traced *t) { return t->kind >= LH_TRACE_TOKENS; }
 
 /* Writes the dimensions of one pass, which follow those of draws and examples; returns their number. */
 static int write_pass_shape(const lh_traces *traces, const lh_traced *t, int64_t *shape) {
@@ -163,7 +163,7 @@ static int write_pass_shape(const lh_traces *traces, const lh_traced *t, int64_t
         shape[0] = lengths.length[t->stream];
         return 1;
     }
-    if (is_integers(t)) {
+    if (has_integers(t)) {
         shape[0] = lengths.labels;
         return 1;
     }
@@ -186,7 +186,7 @@ static void name_tensor(const lh_traces *traces, lh_traced *t) {
     if (t->kind == LH_TRACE_TOKENS && spec->format->streams == 1) snprintf(t->name, sizeof t->name, "%s.tokens", label);
     else if (t->kind == LH_TRACE_TOKENS)
         snprintf(t->name, sizeof t->name, "%s.tokens.%s", label, spec->format->stream[t->stream].name);
-    else if (is_integers(t)) snprintf(t->name, sizeof t->name, "%s.%s", label, lh_get_trace_kind_name(t->kind));
+    else if (has_integers(t)) snprintf(t->name, sizeof t->name, "%s.%s", label, lh_get_trace_kind_name(t->kind));
     else if (t->kind == LH_TRACE_ACTIVATIONS)
         snprintf(t->name, sizeof t->name, "%s.%s", label, spec->sites[t->site].name);
     else
@@ -209,7 +209,7 @@ static void add_tensor(lh_traces *traces, lh_trace_group *group, lh_traced tenso
     *t = tensor;
     t->n = group->n;
     t->group = (int)(group - traces->groups);
-    t->mean = t->kind == LH_TRACE_ENTROPY || (request->average && !is_integers(t));
+    t->mean = t->kind == LH_TRACE_ENTROPY || (request->average && !has_integers(t));
     name_tensor(traces, t);
     if (!t->mean && request->draws > 1 && is_drawn(traces, t)) t->file.shape[rank++] = request->draws;
     if (!t->mean) t->file.shape[rank++] = group->examples;
@@ -217,7 +217,7 @@ static void add_tensor(lh_traces *traces, lh_trace_group *group, lh_traced tenso
     t->file.rank = all;
     t->elements = 1;
     for (int i = rank; i < all; i++) t->elements *= t->file.shape[i];
-    t->file.dtype = is_integers(t) ? "I32" : traces->real_bytes == 8 ? "F64" : "F32";
+    t->file.dtype = has_integers(t) ? "I32" : traces->real_bytes == 8 ? "F64" : "F32";
     double bytes = lh_st_get_element_bytes(t->file.dtype);
     for (int i = 0; i < all; i++) bytes *= (double)t->file.shape[i];
     t->file.bytes = bytes < 1e18 ? (size_t)bytes : 0; /* the size is refused before any computation */
