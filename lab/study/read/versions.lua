@@ -141,7 +141,7 @@ local function names_study(facts, study, id)
   return front:match("([^/]*)%.lua$") == study.name
 end
 
--- Whether a run has the cell's current plan and data. Its seed and rate may differ from the requested ones.
+-- Whether a run has the cell's current plan and data. The run's seed and rate may differ from the requested ones.
 local function is_current(cell, digest, data)
   return cell.spec ~= nil and digest == cell.spec.plan.digest
     and (not cell.data or not cell.data.digest or data == cell.data.digest)

@@ -148,8 +148,8 @@ function M.format_total(total, seconds_left)
 end
 
 -- Returns a function that estimates the remaining seconds from the current sums and the time: from the work done since
--- the function's first call, or since the number of runs with unknown work changed; before any is done, from the pace
--- of running runs. The function returns nil if both are unknown.
+-- the function's first call, or since the number of runs with unknown work changed; before any work is done, from the
+-- pace of running runs. The function returns nil if both are unknown.
 function M.make_time_estimator()
   local first, since, unknown
   return function(total, now)

@@ -85,7 +85,8 @@ local function report_strangers(study, live)
   end
 end
 
--- Reports runs that are neither done nor in the queue. counts: from overview.count_states; own: the study's records.
+-- Reports runs that are neither done nor in the queue; without such runs, those that wait for earlier stages. counts:
+-- from overview.count_states; own: the study's records.
 local function report_lost(options, counts, own)
   local lost = counts.left - counts.running - counts.queued - counts.waiting
   if lost > 0 then

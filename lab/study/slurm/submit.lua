@@ -71,7 +71,7 @@ local function estimate_groups(groups, items, request, site)
   end
 end
 
--- Adds what job_script.make_list needs to groups.
+-- Adds to groups the fields that job_script.make_list needs.
 local function complete_groups(groups, items)
   local items_by_id = lists.index_by(items, function(item) return item.cell.id end)
   for _, group in ipairs(groups) do
@@ -140,7 +140,7 @@ local function make_plan(options, site, cells, most)
   return plan
 end
 
--- Prints what is to be submitted; returns whether that is anything. count: the counts of list_to_do.
+-- Prints the numbers and states of runs; returns whether there are runs to submit. count: the counts of list_to_do.
 local function announce(options, study, count)
   local counts = overview.count_states(study)
   local rest = { { count.queued, "with tasks in the queue" }, { count.running, "with processes here" },

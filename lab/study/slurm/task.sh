@@ -119,8 +119,8 @@ print_checkpoint_facts() {
     is_file "$newer" && head -c 4096 "$newer" 2>/dev/null | tr -d '\000\n' | LC_ALL=C sed 's/}.*//'
 }
 
-# Reads the facts of a group's trainer; arguments: its flags. The trainer continues only checkpoints with the same
-# facts, up to its own last step. The level and compiler of a GPU trainer are known only while it trains.
+# Reads the facts of a group's trainer; arguments: the trainer's flags. The trainer continues only checkpoints with the
+# same facts, up to its own last step. The level and compiler of a GPU trainer are known only while it trains.
 read_trainer() {
     case " $* " in
         *' --device cuda '*) keys=source_digest ;;
@@ -129,7 +129,7 @@ read_trainer() {
     facts=$("$trainers/$trainer" info --json </dev/null 2>/dev/null 9<&-)
     own=$(print_origin "$keys" "$facts")
     last=$(print_value steps "$facts")
-    [ "${last:-x}" -ge 0 ] 2>/dev/null || last=9000000000000 # a trainer with epochs checks them itself
+    [ "${last:-x}" -ge 0 ] 2>/dev/null || last=9000000000000 # a trainer that counts epochs checks the steps itself
 }
 
 # Prints the step of a run in a list "RUN:STEP ..."; if the run occurs several times, the last step.
@@ -201,14 +201,14 @@ publish() { # RUN
 }
 
 # Removes a path below .attempts, and then the folders above it that are empty.
-remove() {
+remove() { # PATH
     delete "$1" 2>/dev/null || return
     above=${1#"$cell/.attempts/"}
     (cd "$cell/.attempts" && rmdir -p "${above%/*}") 2>/dev/null
 }
 
-# Removes a run of an attempt. Renaming it first keeps other tasks from continuing an incompletely removed run.
-remove_run() {
+# Removes the run $run of an attempt. Renaming it first keeps other tasks from continuing an incompletely removed run.
+remove_run() { # PATH of the run
     delete "${1%/*}/.$run" && move "$1" "${1%/*}/.$run" 2>/dev/null && remove "${1%/*}/.$run"
 }
 

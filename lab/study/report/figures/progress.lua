@@ -19,7 +19,7 @@ local score_tables = require("lab.study.report.tables.score_tables")
 local M = {}
 
 M.LOSS = "loss"
-M.SPLITS = { M.LOSS, "epoch", "train", "test", "validation" }
+M.SPLITS = { M.LOSS, "epoch", "train", "test", "validation" } -- sets of an item that names none
 
 local TITLES = { [M.LOSS] = "loss of training", epoch = "batches of training", train = "training, evaluated" }
 
@@ -30,13 +30,13 @@ end
 -- Reads the curves of metrics.jsonl: { loss, epoch }, lists of { step, value }. loss: the logged loss in nats per
 -- token; epoch: the running accuracy in percent, of whole epochs or, without epochs, of windows of steps.
 local function read_logged(run)
-  local loss, running, last, epoch = {}, {}, 0, count_epoch_steps(run)
+  local loss, running, last_epoch, epoch_steps = {}, {}, 0, count_epoch_steps(run)
   for _, row in ipairs(runs.read_metrics(run)) do
     loss[#loss + 1] = row.loss and { row.step, row.loss } or nil
-    if epoch and row.epoch and row.epoch_accuracy and row.epoch > last then
-      last = row.epoch
-      running[#running + 1] = { last * epoch, 100 * row.epoch_accuracy }
-    elseif not epoch and (row.accuracy or row.accuracy_teacher_forced) then
+    if epoch_steps and row.epoch and row.epoch_accuracy and row.epoch > last_epoch then
+      last_epoch = row.epoch
+      running[#running + 1] = { last_epoch * epoch_steps, 100 * row.epoch_accuracy }
+    elseif not epoch_steps and (row.accuracy or row.accuracy_teacher_forced) then
       running[#running + 1] = { row.step, 100 * (row.accuracy or row.accuracy_teacher_forced) }
     end
   end

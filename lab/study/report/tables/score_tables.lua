@@ -84,7 +84,7 @@ end
 function M.complete(item, what, details, published, columns, rows, notes)
   return { title = M.make_title(item, what), about = captions.join(item.title and what, details), corner = item.rows,
     subs = published and { "ours", "paper", "diff" } or { "" }, columns = columns, rows = rows,
-    notes = notes or entries.collect_notes(rows, columns), published = published }
+    notes = notes or entries.collect_notes(rows, columns) }
 end
 
 -- Makes the table of an item's values, without sentences on scores if the values are hours.
@@ -154,7 +154,7 @@ local function make_side_entry(study, item, measure, published, row, which)
     end
     best.cell = best.cell or cell
     local theirs, sd = entries.find_paper(published, key, item.names, columns)
-    if theirs and (not paper or theirs > paper) then
+    if theirs and metrics.is_better(study.scored.metric, theirs, paper) then
       paper, paper_sd = theirs, sd
     end
     local note = entries.join_cautions(cell, item.value, got)
