@@ -59,7 +59,8 @@ local function split_noise(row)
 end
 
 -- Adds a line to `to`, the evaluations of one decoding. A line with noise is added to the evaluations of that noise; a
--- line without noise, or with the least noise, to those of the run itself.
+-- line without noise, or with the least noise, to those of the run itself, and, at the step of the best checkpoint,
+-- also to those of that checkpoint.
 local function add_row(run, to, row, least)
   local quiet, noise = split_noise(row)
   if row.split == "during" then

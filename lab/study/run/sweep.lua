@@ -175,7 +175,7 @@ function Sweep:tick(runner)
   end
 end
 
--- Makes the jobs of cells with a trainer; nil after an error.
+-- Makes the jobs of cells with a trainer. Returns true, or nil after an error, which is printed.
 function Sweep:prepare(items, threads)
   local most = self.options.deadline and self.options.device == "cpu" and threads or math.maxinteger
   for _, item in ipairs(items) do

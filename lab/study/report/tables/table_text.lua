@@ -66,7 +66,8 @@ local function format_column(model, column)
   end)), width
 end
 
--- Returns the table's parts, each a list of columns as lines that together fit the page's width, first the left column.
+-- Returns the table's parts. A part is a list of columns as lines, first the left column, that together fit the page's
+-- width; its `width` is that of all these columns.
 local function split_parts(model, page)
   local left, first = format_left(model)
   local parts, used = { { left } }, first
