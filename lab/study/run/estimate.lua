@@ -221,6 +221,7 @@ local function estimate_on_files(cell, runs, lines)
   return train, eval
 end
 
+-- Returns the seconds of training and of evaluation that remain for runs of a cell. rates: from `measure`.
 local function estimate_seconds(cell, runs, rates)
   local train, eval, wanted = 0, 0, cell.wanted
   if find_file_work(cell) then

@@ -94,7 +94,7 @@ function M.sum_up(study, most)
   return complete_sums(total, mean), groups, depth
 end
 
-local COLUMNS, WIDEST = 80, 120 -- widths in characters: usual, and largest of lines on a terminal
+local WIDEST, UNLIMITED = 120, 110 -- characters: the longest line on a terminal; a group's line in unlimited text
 local FAILURES = 4 -- the most lines of failures
 local BAR = 8 -- characters of a group's bar
 local COUNTS = "%9s %7s %6s %8s %6s %6s" -- done, running, failed, steps/s, best, left
@@ -220,7 +220,7 @@ function M.format(study, options)
   local counts = format_counts(total)
   local lines = { ("%s: %s"):format(cut(options.title, math.max(4, columns - #counts - 4)), counts),
     ("%s %s"):format(M.format_bar(total.share), format_pace(total, options.seconds_left(total))) }
-  local width, rest = choose_width(study, groups, options.columns and columns or COLUMNS + WIDEST // 4), nil
+  local width, rest = choose_width(study, groups, options.columns and columns or UNLIMITED), nil
   if #groups > most then
     groups, rest = shorten_groups(groups, most)
   end
