@@ -18,9 +18,10 @@
 --   options            a list of { name, choices, doc }, choices all strings or all integers, or { name, first, last,
 --                      default, doc }
 --   sets, axes         of a task with a dataset: a list of names; a list of { name, first, last, doc }
--- The facts of a spec's task (M.settle) have no options in their formulas, and chance is a number. They also have
--- computation, computation tokens per input token; apart, true if input and target are separate streams; readout, the
--- value of model.readout; loss (settle.lua); and, with examples in files or of a task with sets, data (datasets.lua).
+-- The facts of a spec's task (M.settle) have no options in their formulas, chance and the ends of axes are numbers, and
+-- axes have `hint`, words about the option that limits them. They also have computation, computation tokens per input
+-- token; apart, true if input and target are separate streams; readout, the value of model.readout; loss (settle.lua);
+-- and, with examples in files or of a task with sets, data (datasets.lua).
 -- Invariants: formulas hold digits, n, names of options, + - * / ( ) and blanks only; lengths are integers >= 1.
 
 local diagnostics = require("base.diagnostics")
