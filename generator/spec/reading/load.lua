@@ -286,6 +286,7 @@ function resolve_section(state, file, section, chain)
   return base and node and merge_section(section, base, node) or node or base
 end
 
+-- A table node with all fields of a file and its parents, resolved, without `use`.
 local function resolve_file(state, file)
   local root = tree.make_table(file.tree.origin)
   root.items = file.tree.items
