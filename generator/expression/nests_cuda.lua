@@ -6,8 +6,8 @@
 -- gathers; `parts`, by table, the parts (below) of tables that receive gradients from other tables; `work`, arrays of
 -- end_score { type, name, count }; `uniform_work`, the parts { array, extent } of tables of class uniform; `names`,
 -- counts of the arrays' names. Texts use names of templates/attention/cuda/scalar.tpl: s, d and w (tables, their
--- gradients, end_score's workspace), e (the number of a pair), and p, g, T, h, l, i, j, o, t as in nests_cpu.lua. Nests
--- have two more lists:
+-- gradients, end_score's workspace), e (the number of a pair), and p, g, T, S, h, l, i, j, o, t as in nests_cpu.lua.
+-- Nests have two more lists:
 --
 --   parts      { name, per_head, array, place }: a pair sums `name`, which is stored at its place in an array of parts
 --   scatters   { member, heads, size, index, index_stride, value, count }: lists of indices and values, one for every
@@ -167,7 +167,8 @@ function M.finish(build, nest)
   nest.parts = summed
 end
 
--- The place in a list that has a number for every entry, every iteration of the entry's loops, and every head.
+-- The place in a list that has a number for every entry, every iteration of the entry's loops, and with per_head for
+-- every head.
 local function write_list_place(build, class, loops, per_head)
   local text = per_head and "h" or ""
   local function enter_loop(count, inner)
@@ -182,24 +183,25 @@ local function write_list_place(build, class, loops, per_head)
 end
 
 function M.scatter(build, nest, class, effect, p)
-  local loops, of_head = effect.loops or {}, leaves.has_head(p)
-  local value_heads = of_head or lower.find_needs(build.state, effect.node).h or false
-  local index_heads = lower.find_needs(build.state, effect.index_node).h or value_heads and not of_head
+  local loops, is_per_head = effect.loops or {}, leaves.has_head(p)
+  local values_per_head = is_per_head or lower.find_needs(build.state, effect.node).h or false
+  local indices_per_head = lower.find_needs(build.state, effect.index_node).h or values_per_head and not is_per_head
   local iterations, count = "", write_count(build, class)
   for _, index in ipairs(loops) do
     iterations = iterations .. index.count .. " * "
   end
-  local values = add_work(build, "real", p.name .. "_values", write_heads(build, iterations .. count, value_heads))
-  local indices = add_work(build, "int", p.name .. "_indices", write_heads(build, iterations .. count, index_heads))
-  local list = iterations .. M.write_stride(build, class, "s")
-  table.insert(nest.scatters, { member = leaves.write_member(build, "g", p), heads = of_head and build.heads or "1",
-    size = p.size, index = indices, index_stride = index_heads and of_head and list or "0", value = values,
-    count = value_heads and not of_head and build.heads .. " * " .. list or list })
+  count = iterations .. count
+  local values = add_work(build, "real", p.name .. "_values", write_heads(build, count, values_per_head))
+  local indices = add_work(build, "int", p.name .. "_indices", write_heads(build, count, indices_per_head))
+  local length = iterations .. M.write_stride(build, class, "s")
+  table.insert(nest.scatters, { member = leaves.write_member(build, "g", p), heads = is_per_head and build.heads or "1",
+    size = p.size, index = indices, index_stride = indices_per_head and is_per_head and length or "0", value = values,
+    count = values_per_head and not is_per_head and build.heads .. " * " .. length or length })
   return {
-    { kind = "assign", node = effect.index_node, integer = true, per_head = index_heads, loops = loops, wide = true,
-      target = ("%s[%s]"):format(indices, write_list_place(build, class, loops, index_heads)) },
-    { kind = "assign", node = effect.node, per_head = value_heads, loops = loops, wide = true,
-      target = ("%s[%s]"):format(values, write_list_place(build, class, loops, value_heads)) },
+    { kind = "assign", node = effect.index_node, integer = true, per_head = indices_per_head, loops = loops,
+      wide = true, target = ("%s[%s]"):format(indices, write_list_place(build, class, loops, indices_per_head)) },
+    { kind = "assign", node = effect.node, per_head = values_per_head, loops = loops, wide = true,
+      target = ("%s[%s]"):format(values, write_list_place(build, class, loops, values_per_head)) },
   }
 end
 
