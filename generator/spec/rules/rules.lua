@@ -84,7 +84,7 @@ local function check_cross_reading(context, report)
     report.refuse(wanted.path, "model.kind", '"encoder_decoder"', {
       what = ('"%s" cannot be used with cross-attention: its queries and keys are of two sequences')
         :format(wanted.value),
-      expected = '"difference", of the positions of both; or no reading, which gives cross-attention alone "difference"',
+      expected = '"difference", of the positions of both; or no reading, which gives cross-attention "difference"',
       hint = wanted.path == "encoding.positions.reading"
         and 'encoding.cross = { positions = { reading = "difference" } } sets it for cross-attention alone' or nil })
   end
