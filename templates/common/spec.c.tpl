@@ -157,8 +157,8 @@ static const lh_trace_site sites[] = {
 % local queries, keys = names[pair.queries + 1], names[pair.keys + 1]
 % forward = forward .. ("%s%s * %s * %s"):format(i > 1 and " + " or "", f64(pair.count), queries, keys)
 % local distances = ("(shape->length[%d] + shape->length[%d] - 1.0)"):format(pair.queries, pair.keys)
-% local more = pair.rows > 0 and ("2 * %s * %s"):format(f64(pair.rows), distances)
-% rows = more and (rows ~= "" and rows .. " + " or "") .. more or rows
+% local rows_of_pair = pair.rows > 0 and ("2 * %s * %s"):format(f64(pair.rows), distances)
+% rows = rows_of_pair and (rows ~= "" and rows .. " + " or "") .. rows_of_pair or rows
 % end
 static double nominal_flops(const lh_shape *shape, lh_mode mode) {
     const double ${names[i]} = shape->length[${stream.index}]; % for i, stream in ipairs(flops.streams)

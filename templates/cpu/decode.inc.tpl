@@ -1,7 +1,7 @@
-% local decoding, two = cpu.decoding, streams[2] ~= nil
+% local decoding, has_two_streams = cpu.decoding, streams[2] ~= nil
 % local stream = streams[decoding.stream + 1]
-% local at = two and "w->" .. stream.name .. "." or "w->"
-% local of_source = two and ", and of the " .. streams[1].name or ""
+% local lengths = has_two_streams and "w->" .. stream.name .. "." or "w->"
+% local of_source = has_two_streams and ", and of the " .. streams[1].name or ""
 % local weight, bias = cpu.tied and "w->shared->output" or "p->output", cpu.tied and "NULL" or "p->output_bias"
 % include("parts/banner.tpl", { template = "cpu/decode.inc.tpl", about = about.decode })
 
@@ -69,8 +69,8 @@ static void start_decoding(workspace *w, caches *c, const lh_cpu_step *step, con
 /* Writes to block->logits those of the labels that belong to the current tokens; x [tokens][WIDTH]. */
 static void read_out(const workspace *w, const real *x) {
     const parameters *p = w->parameters; % if not cpu.tied
-    const int labels = w->step->shape.labels, first = ${at}length - labels;
-    const int from = ${at}from, count = ${at}to - from;
+    const int labels = w->step->shape.labels, first = ${lengths}length - labels;
+    const int from = ${lengths}from, count = ${lengths}to - from;
     real *out = w->block->logits;
     for (int s = 0; s < w->sequences; s++)
         for (int t = from < first ? first : from; t < from + count; t++) {
@@ -109,7 +109,7 @@ static void decode_step(const lh_cpu_step *step, const lh_cpu_block *block, int 
     workspace w;
     caches c;
     start_decoding(&w, &c, step, block, memory);
-    set_part(&w.${stream.name}, w.sequences, from, to); % if two
+    set_part(&w.${stream.name}, w.sequences, from, to); % if has_two_streams
     set_part(&w, from, to); % else
     % include(op.template, op) % for _, op in ipairs(decoding.each)
 }

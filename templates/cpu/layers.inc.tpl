@@ -44,13 +44,13 @@ static void draw_masks(const workspace *w, uint32_t layer, uint32_t place, uint1
 % if draws then
 % local first = draws.positions.first == 1 and draws.PREFIX .. "FIRST_POSITION" or "0"
 % local range = draws.PREFIX .. "MAX_POSITION" .. (draws.positions.first == 1 and " - 1" or "")
-% local name, at = streams[2] and stream.name .. "_" or "", streams[2] and stream.name .. "." or ""
+% local name, prefix_of_stream = streams[2] and stream.name .. "_" or "", streams[2] and stream.name .. "." or ""
 
 /* Draws the positions of every sequence of the block, or copies given positions. */
 static void draw_${name}positions(const workspace *w) {
     const lh_cpu_step *step = w->step;
-    int32_t *position = w->${at}position;
-    int T = w->${at}length;
+    int32_t *position = w->${prefix_of_stream}position;
+    int T = w->${prefix_of_stream}length;
     for (int s = 0; s < w->sequences; s++, position += T)
         if (step->positions[${stream.index}]) memcpy(position, step->positions[${stream.index}], (size_t)T * sizeof(int32_t));
         else

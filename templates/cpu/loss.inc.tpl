@@ -1,6 +1,6 @@
-% local of = "w->" .. cpu.labelled .. "length"
+% local length = "w->" .. cpu.labelled .. "length"
 % local places = readout == "probe" or cpu.part
-% local row = places and "find_labelled_row(w, s, i)" or ("(s * %s + %s - labels + i)"):format(of, of)
+% local row = places and "find_labelled_row(w, s, i)" or ("(s * %s + %s - labels + i)"):format(length, length)
 % local tokens = cpu.part and "tokens of w->read" or "tokens"
 % local weight, bias = cpu.tied and "w->shared->output" or "p->output", cpu.tied and "NULL" or "p->output_bias"
 % include("parts/banner.tpl", { template = "cpu/loss.inc.tpl", about = about.loss })

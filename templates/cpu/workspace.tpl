@@ -96,8 +96,8 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     lay_out_${family.name}_scratch(&w->${family.name}, memory, &used, ${lengths}, mode == LH_MODE_TRAIN);
 % end
 % for _, stream in ipairs(drawn) do
-% local at = streams[2] and stream.name .. "." or ""
-    w->${at}position = take(memory, &used, (size_t)(w->sequences * w->${at}length) * sizeof(int32_t));
+% local prefix_of_stream = streams[2] and stream.name .. "." or ""
+    w->${prefix_of_stream}position = take(memory, &used, (size_t)(w->sequences * w->${prefix_of_stream}length) * sizeof(int32_t));
 % end
     w->position_scratch = take(memory, &used, ${sequence_scratch.name} * sizeof(int32_t)); % if drawn[1]
     if (mode != LH_MODE_TRAIN) return used;

@@ -7,8 +7,8 @@ NOINLINE void end_tables(parameters *g) {
     table_sums sums;
     size_t used = 0;
     lay_out_sums(&sums, v->shared.sums, &used, v->T);
-% local shared = streams[2] and device.place_sums[1] and not device.place_sums[1].block
-% if shared and not input_draw then
+% local shares_table = streams[2] and device.place_sums[1] and not device.place_sums[1].block
+% if shares_table and not input_draw then
     for (int e = t->rank * THREADS + (int)threadIdx.x; e < POSITION_ROWS * WIDTH; e += t->blocks * THREADS) {
         real sum = 0;
         if (e < v->${one.T} * WIDTH) sum += sums.${one.member}[e]; % for _, one in ipairs(device.place_sums)
@@ -16,7 +16,7 @@ NOINLINE void end_tables(parameters *g) {
     }
 % else
 % for i, one in ipairs(device.place_sums) do
-    team_barrier(&block()->members); /* both streams may add to the same row */ % if shared and i > 1
+    team_barrier(&block()->members); /* both streams may add to the same row */ % if shares_table and i > 1
     % include("cuda/end_places.tpl", one)
 % end
 % end

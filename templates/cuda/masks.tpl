@@ -1,5 +1,5 @@
 % local of_layers = device.places > 1 and "(" .. device.places .. " * layer + place)" or "layer"
-% local most = streams[2] and "max(block()->view.T.source, block()->view.T.target)" or "block()->view.T"
+% local longest = streams[2] and "max(block()->view.T.source, block()->view.T.target)" or "block()->view.T"
 /* Draws the masks of all dropout sites for the ${eval_dropout and "block" or "shard"}'s sequences. */
 INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
 % if device.masks[1] then
@@ -15,10 +15,11 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
         const int site = e / (sequences * bytes), row = e - site * (sequences * bytes);
 % end
 % for i, mask in ipairs(device.masks) do
-% local at = mask.first > 0 and "(site - " .. mask.first .. ")" or "site"
-% local times, rest = mask.places > 1 and " / " .. mask.places or "", mask.places > 1 and at .. " % " .. mask.places or "0"
-% local layer = mask.layer > 0 and ("%s%s + %d"):format(at, times, mask.layer) or "0"
-% local place = mask.layer > 0 and rest or at
+% local site_of_mask = mask.first > 0 and "(site - " .. mask.first .. ")" or "site"
+% local over_places = mask.places > 1 and " / " .. mask.places or ""
+% local place_of_site = mask.places > 1 and site_of_mask .. " % " .. mask.places or "0"
+% local layer = mask.layer > 0 and ("%s%s + %d"):format(site_of_mask, over_places, mask.layer) or "0"
+% local place = mask.layer > 0 and place_of_site or site_of_mask
 % if mask.places_of then
 % local number = place
 % place = "" .. mask.places_of[mask.places]
@@ -63,6 +64,6 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
 
 /* The masks of a site, of all sequences. */
 INLINE const unsigned char *mask_of(int site) {
-    return block()->work.keep + (size_t)site * block()->sequences * ${most} * (WIDTH / 8);
+    return block()->work.keep + (size_t)site * block()->sequences * ${longest} * (WIDTH / 8);
 }
 % end

@@ -122,8 +122,8 @@ INLINE void fold_gradients(real factor) {
 % for _, struct in ipairs(structs) do
 % if struct.block and struct.small.members[1] then
     for (int l = 0; l < ${struct.count}; l++) {
-% local last = struct.first_use and struct.first_use .. " + l" or "l"
-        const ${struct.gradients_type} *from = &g->${struct.block}[${last}];
+% local last_use = struct.first_use and struct.first_use .. " + l" or "l"
+        const ${struct.gradients_type} *from = &g->${struct.block}[${last_use}];
         ${struct.name} *into = &to->${struct.block}[l];
 % for _, m in ipairs(struct.small.members) do
         % include("cuda/fold_member.tpl", { fold = "fold_shards", from = "from->" .. m.name, to = "into->" .. m.name, member = m })

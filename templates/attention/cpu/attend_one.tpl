@@ -1,12 +1,14 @@
 % local opens = terms.opens and not terms.opens_later
 % local by_row, partly = (opens or not terms.hides) and terms.row, terms.partly
 % local score = not opens and shown or opens and open_score
-% local at_j, together = terms.spans and "begin + j" or "j", 1
-% while together < 8 and together * 2 <= heads do together = together * 2 end
+% local key_index, heads_together = terms.spans and "begin + j" or "j", 1
+% while heads_together < 8 and heads_together * 2 <= heads do heads_together = heads_together * 2 end
 % local per_head = terms.scaled or terms.by_head
-% local of_pair = score and invoke(score, per_head and "&of_head" or "head", "&group", at_j, "broadcast(weight[u])")
-% local row_score = by_row and invoke(name .. "_score_row", "head->scores", "first_head + u", "head->from", at_j, "logits[u]")
-enum { ${PREFIX}ONE_HEADS = ${together} < LANES ? ${together} : LANES }; /* heads that are computed together for one query */
+% local of_pair = score and invoke(score, per_head and "&of_head" or "head", "&group", key_index,
+%     "broadcast(weight[u])")
+% local row_score = by_row and invoke(name .. "_score_row", "head->scores", "first_head + u", "head->from", key_index,
+%     "logits[u]")
+enum { ${PREFIX}ONE_HEADS = ${heads_together} < LANES ? ${heads_together} : LANES }; /* heads that are computed together for one query */
 
 /* Attention of all heads of a single query, for decoding. For each key, the weights of ONE_HEADS heads are adjacent, so
  * that sums over keys need no sums across lanes. Products and sums have the same order as with several queries, and so
@@ -34,7 +36,7 @@ NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict 
             vector logits[H];
             dot_heads(D, H, scaled + channel, tiles + tiled_elements(WIDTH, j) + channel * LANES, logits);
 % if by_row and partly then
-            if (${at_j} + LANES - head->from <= head->${S}) { /* else the distances of LANES keys would begin before the table */
+            if (${key_index} + LANES - head->from <= head->${S}) { /* else the distances of LANES keys would begin before the table */
                 UNROLL
                 for (int u = 0; u < H; u++)
                     logits[u] = ${row_score};

@@ -84,7 +84,7 @@ INLINE void skip_${name}_head(${name}_kept *kept, int T) {
     kept->inverse_sum += kept->sum_step; % if terms.normalised
 }
 
-% local count, asked = ranged and "count" or "T", ranged and "to - from" or "T"
+% local count, query_rows = ranged and "count" or "T", ranged and "to - from" or "T"
 % local cache_words = (cached and " cache [sequences][T][3 WIDTH]: rows of earlier tokens, to which query_key_value is "
 %     .. "appended; NULL: query_key_value has all tokens." or "")
 % local tile_words = (tiles and " tiles: the keys and values of each sequence in the layout of columns.h, which attention "
@@ -92,11 +92,11 @@ INLINE void skip_${name}_head(${name}_kept *kept, int T) {
 % local part_words = partial and " part: the queries whose results are used." or ""
 % local layer_words = terms.drops and " layer: the layer in the counter of random numbers for the masks." or ""
 % local also = terms.rotates and " (queries and keys are rotated in place)" or ""
-% local read = (cross and "query [sequences][%s][WIDTH] and key_value [sequences][S][2 WIDTH]"
-%     or "query_key_value [sequences][%s][3 WIDTH]"):format(asked)
+% local inputs = (cross and "query [sequences][%s][WIDTH] and key_value [sequences][S][2 WIDTH]"
+%     or "query_key_value [sequences][%s][3 WIDTH]"):format(query_rows)
 % local asked_words = asks and (" and %s [sequences][T][%s]"):format(asks.name, asks.constant) or ""
-/* Attention of all heads of all sequences, from ${read}${also}${asked_words} to
- * attended [sequences][${asked}][WIDTH].${cache_words}${tile_words}${layer_words}${part_words} */
+/* Attention of all heads of all sequences, from ${inputs}${also}${asked_words} to
+ * attended [sequences][${query_rows}][WIDTH].${cache_words}${tile_words}${layer_words}${part_words} */
 % define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", terms.drops and "uint32_t layer", name .. "_kept *kept", "real *" .. rows_at, cross and "real *key_value", asks and "const real *" .. asks.name, cached and "real *cache", tiles and "real *tiles", "real *attended")
     LH_TIMED(LH_PART_ATTENTION);
     const int T = w->${queries.at}length, S = w->${keys.at}length;

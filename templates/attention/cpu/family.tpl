@@ -20,10 +20,12 @@ typedef real ${name}_part __attribute__((vector_size(${PREFIX}HEAD_PART * REAL_B
 % paragraph("attention/cpu/behind_end.tpl") % if behind
 % paragraph("attention/cpu/sums.tpl") % if terms.sums
 % local always = recomputed and recomputed.always
-% local keeping, unless = recomputed and "keeping" or "train", recomputed and "train && !keeping ? NULL : " or ""
+% local is_kept = recomputed and "keeping" or "train"
+% local null_if_recomputed = recomputed and "train && !keeping ? NULL : " or ""
 % local elements = terms.outwards and "weights" or "exp(logit - largest)"
 % local undivided = terms.normalised and ", not yet divided by their sum" or ""
-% local more = recomputed and "; NULL: they are recomputed" or terms.drops and "; weights that dropout drops are stored negated" or ""
+% local negated = terms.drops and "; weights that dropout drops are stored negated" or ""
+% local null_or_sign = recomputed and "; NULL: they are recomputed" or negated
 /* Elements of one head's weights of a group of LANES queries: [keys rounded up to a multiple of KEYS][LANES]. */
 INLINE size_t ${name}_group_weights(int ${S}) { return (size_t)round_up(${S}, ${PREFIX}KEYS) * LANES; }
 % if terms.by_offset then
@@ -45,7 +47,7 @@ INLINE bool ${name}_recomputes(int T) { return (int64_t)T * T > ${PREFIX}KEPT_PA
 % end
 /* Values of the ${name}-attention that a layer keeps for the backward pass. */
 typedef struct ${name}_kept {
-    /* [sequences][${PREFIX}HEADS][groups][keys][LANES] ${elements}${undivided}${more} */
+    /* [sequences][${PREFIX}HEADS][groups][keys][LANES] ${elements}${undivided}${null_or_sign} */
     real *weights;
     % slot("kept_members")
     size_t step; /* elements from one group's weights to the next; 0: the groups share one buffer */
@@ -63,8 +65,8 @@ static void lay_out_${name}_kept(${name}_kept *kept, char *memory, size_t *used,
     kept->weights = train ? NULL : take(memory, used, ${name}_group_weights(T) * sizeof(real));
 % else
     const bool keeping = train && !${name}_recomputes(T);
-    kept->step = ${keeping} ? ${name}_group_weights(${S}) : 0;
-    kept->weights = ${unless}take(memory, used, (${keeping} ? heads * groups : 1) * ${name}_group_weights(${S}) * sizeof(real));
+    kept->step = ${is_kept} ? ${name}_group_weights(${S}) : 0;
+    kept->weights = ${null_if_recomputed}take(memory, used, (${is_kept} ? heads * groups : 1) * ${name}_group_weights(${S}) * sizeof(real));
 % end
     % slot("lay_out_kept")
 % if terms.normalised then

@@ -1,10 +1,10 @@
-% local beside, within = paired and terms.beside, paired and not terms.beside
+% local has_pair_rows, interleaved = paired and terms.beside, paired and not terms.beside
 % local zeros = terms.by_offset and PREFIX .. "KEYS * LANES + " or ""
-% local twice = within and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""
+% local twice_if_paired = interleaved and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""
 % local queries = terms.biases and "queries with content bias, queries with position bias" or "queries"
 % local layout = terms.by_offset and "KEYS * LANES zeros, then [groups][keys + KEYS][LANES]" or "[groups][keys][LANES]"
-% local and_pairs = within and "; if PAIRED, [groups][keys][LANES][2] pairs of a weight and this gradient" or ""
-% local and_both = within and "; if PAIRED, [queries][HEAD_WIDTH][2] the two vectors, interleaved by channel" or ""
+% local and_pairs = interleaved and "; if PAIRED, [groups][keys][LANES][2] pairs of a weight and this gradient" or ""
+% local and_both = interleaved and "; if PAIRED, [queries][HEAD_WIDTH][2] the two vectors, interleaved by channel" or ""
 /* Workspace of one head. */
 typedef struct ${name}_scratch {
     real *weights; /* [groups][keys][LANES] recomputed weights of up to RECOMPUTED_QUERIES queries */ % if recomputed
@@ -13,8 +13,8 @@ typedef struct ${name}_scratch {
     real *dlogits;
     /* [queries][${terms.vectors}][HEAD_WIDTH] output gradients, ${queries}; with the factors that weights and dlogits lack${and_both} */
     real *rows;
-    real *pairs; /* if PAIRED, [groups][keys][LANES][2] pairs of a weight and the gradient of its logit */ % if beside
-    real *pair_rows; /* if PAIRED, [queries][HEAD_WIDTH][2] the first two vectors of rows, interleaved by channel */ % if beside
+    real *pairs; /* if PAIRED, [groups][keys][LANES][2] pairs of a weight and the gradient of its logit */ % if has_pair_rows
+    real *pair_rows; /* if PAIRED, [queries][HEAD_WIDTH][2] the first two vectors of rows, interleaved by channel */ % if has_pair_rows
     % slot("scratch_behind")
 } ${name}_scratch;
 
@@ -32,11 +32,11 @@ static void lay_out_${name}_scratch(${name}_scratch *scratch, char *memory, size
     }
 % end
     % slot("lay_out_training")
-    size_t dlogits = ${zeros}${twice}groups * ${name}_group_${of_dlogits}(${S});
-    size_t rows = (size_t)T * ${terms.vectors} * ${PREFIX}HEAD_WIDTH${within and " + LANES" or ""};
+    size_t dlogits = ${zeros}${twice_if_paired}groups * ${name}_group_${of_dlogits}(${S});
+    size_t rows = (size_t)T * ${terms.vectors} * ${PREFIX}HEAD_WIDTH${interleaved and " + LANES" or ""};
     scratch->dlogits = take(memory, used, dlogits * sizeof(real));
     scratch->rows = take(memory, used, rows * sizeof(real));
-    if (${PREFIX}PAIRED) { % if beside then
+    if (${PREFIX}PAIRED) { % if has_pair_rows then
         scratch->pairs = take(memory, used, 2 * groups * ${name}_group_weights(${S}) * sizeof(real));
         scratch->pair_rows = take(memory, used, ((size_t)T * 2 * ${PREFIX}HEAD_WIDTH + LANES) * sizeof(real));
     }

@@ -1,11 +1,12 @@
-% local of = cpu.attended[name]
-% local of_keys = cross and "state->" .. of.keys
-% local given = asks and ("state->%s + s * %s * %s%s"):format(of.contribution, S, PREFIX, asks.constant) or "NULL"
+% local values = cpu.attended[name]
+% local of_keys = cross and "state->" .. values.keys
+% local contribution = asks and ("state->%s + s * %s * %s%s"):format(values.contribution, S, PREFIX,
+%     asks.constant) or "NULL"
 % slot("trace_head")
 
 /* Traces all heads of all sequences for the layer whose queries and keys are in the workspace. */
 static void trace_attention_${name}(workspace *w, int l, const ${stack.state} *state, const lh_trace *to) {
-    const real *query = state->${of.queries}, *key = ${cross and of_keys or "query + WIDTH"};
+    const real *query = state->${values.queries}, *key = ${cross and of_keys or "query + WIDTH"};
     const int T = w->${queries.at}length, S = w->${keys.at}length;
     size_t pairs = (size_t)T * (size_t)${S}, at = 0;
     real *scores = to->scores, *attention = to->attention;
@@ -13,7 +14,7 @@ static void trace_attention_${name}(workspace *w, int l, const ${stack.state} *s
     % slot("traced")
     for (int s = 0; s < w->sequences; s++) {
         for (int h = 0; h < ${PREFIX}HEADS; h++, at += pairs) {
-            ${name}_head head = make_${name}_head(w, l, h, 0, T, &tables, ${given});
+            ${name}_head head = make_${name}_head(w, l, h, 0, T, &tables, ${contribution});
             const int channel = h * ${PREFIX}HEAD_WIDTH;
             trace_${name}_head(&head, query + channel, key + channel, &state->${name},
                     scores ? scores + at : NULL, attention ? attention + at : NULL);

@@ -2,7 +2,7 @@
 % local by_sequence = input_draw and input_draw.kind == "sequence"
 % local length, tokens = "w->" .. of .. "length", "w->" .. of .. "tokens"
 % local decodes = cpu.decoding and cpu.decoding.stream == stream
-% local at, whose = decodes and "at" or "m", streams[2] and "&w->" .. of:sub(1, -2) or "w"
+% local at, token_counts = decodes and "at" or "m", streams[2] and "&w->" .. of:sub(1, -2) or "w"
 % local index = by_sequence and "position[#]" or input_draw and "position[# % " .. length .. "]" or "# % " .. length
 % local input_place = index
 % if additive.kind == "learned" and input_draw and input_draw.first == 1 then
@@ -31,7 +31,7 @@ static void ${routine}(const workspace *w, real *x) {
     if (w->${of}from == 0) ${draw}(w); % if draw and decodes
     ${draw}(w); % elseif draw
     for (int m = 0; m < ${tokens}; m++) {
-        const int at = find_token(${whose}, m); % if decodes
+        const int at = find_token(${token_counts}, m); % if decodes
         const int token = w->block->tokens[${stream}][${at}]; % if linear
         const real *token = p->${vectors} + w->block->tokens[${stream}][${at}] * WIDTH; % else
         const real *place = table[${place_there}].${additive.member}; % if additive.kind == "sinusoid"

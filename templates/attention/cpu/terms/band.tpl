@@ -1,11 +1,12 @@
-% local behind, left, unless, or_all, transparent = seen.right + 1, seen.left or 0, "", "", ""
+% local first_beyond, left, unless_some_see_all, or_all, about_sees_all = seen.right + 1, seen.left or 0, "", "", ""
 % if seen.sees_all then
 % or_all = (" | at_most(offset, broadcast((real)(j - S - %d)))"):format(left)
-% unless, transparent = " && !some_see_all", " A query without a key in its window sees all keys: Duan and Shi 2024."
+% unless_some_see_all = " && !some_see_all"
+% about_sees_all = " A query without a key in its window sees all keys: Duan and Shi 2024."
 % end
-% local begin = seen.left and "low > 0" .. unless .. " ? low / 8 * 8 : 0" or "0"
+% local begin = seen.left and "low > 0" .. unless_some_see_all .. " ? low / 8 * 8 : 0" or "0"
 % section("domain")
-/* A mask of the LANES queries from i on that see key j; lanes beyond the last query repeat it.${transparent} */
+/* A mask of the LANES queries from i on that see key j; lanes beyond the last query repeat it.${about_sees_all} */
 INLINE bits ${name}_visible(int T, int S, int i, int j) {
     vector offset = descending(j - i, j - T + 1); /* key - query */
     return both(at_most(broadcast(-${left}), offset), at_most(offset, broadcast(${seen.right})))${or_all}; % if seen.left
@@ -16,10 +17,10 @@ INLINE bits ${name}_visible(int T, int S, int i, int j) {
  * 8, *end a multiple of 8 or S. Weights of other keys are not stored. */
 INLINE void ${name}_span(const ${name}_head *head, int first, int *begin, int *end) {
     const int S = head->${S}, last = (first + LANES < head->T ? first + LANES : head->T) - 1;
-    const int low = first - ${left}, high = round_up(last + ${behind}, 8);
+    const int low = first - ${left}, high = round_up(last + ${first_beyond}, 8);
     const bool some_see_all = last >= S + ${left};
     *begin = ${begin};
-    *end = high < S${unless} ? high : S;
+    *end = high < S${unless_some_see_all} ? high : S;
 }
 % if seen.left then
 
@@ -27,7 +28,7 @@ INLINE void ${name}_span(const ${name}_head *head, int first, int *begin, int *e
 INLINE void ${name}_open_span(const ${name}_head *head, int first, int begin, int end, int *open, int *shut) {
     const int last = (first + LANES < head->T ? first + LANES : head->T) - 1;
     const int low = last - ${seen.left} > begin ? last - ${seen.left} : begin;
-    const int high = first + ${behind} < end ? first + ${behind} : end;
+    const int high = first + ${first_beyond} < end ? first + ${first_beyond} : end;
     *open = low < end ? low : end;
     *shut = high > *open ? high : *open;
 }

@@ -12,12 +12,12 @@ static void draw_${name}_positions(const lh_cpu_step *step, int d) {
 
 % end
 % if positions.distance.draws then
-% local take = positions.distance.independent and "lh_draw_or_copy_signed_distances" or "lh_draw_or_copy_distances"
+% local draw_or_copy = "lh_draw_or_copy_" .. (positions.distance.independent and "signed_" or "") .. "distances"
 /* Makes draw d of this step's distances: ${positions.distance.about}. */
 static void draw_${name}_distances(const lh_cpu_step *step, int d) {
     shared *s = step->shared;
     int T = step->shape.length[${queries.stream}];
-    ${take}(step->distances[${queries.stream}], &step->draw, (uint32_t)d${distance_site}, ${PREFIX}MAX_POSITION, T,
+    ${draw_or_copy}(step->distances[${queries.stream}], &step->draw, (uint32_t)d${distance_site}, ${PREFIX}MAX_POSITION, T,
             s->${prefix}distance[d]${middle}, s->${prefix}distance_scratch[d]);
 }
 

@@ -7,13 +7,13 @@ static const real ${PREFIX}LOGIT_SCALE = ${real(logit_scale)}; /* 1 / sqrt(${PRE
 % paragraph("attention/cpu/attend_one.tpl") % if tiles
 % local first_from = bounded and "first_group" or ranged and "head->from" or "0"
 % local first_to = bounded and "head->end_query" or ranged and "head->to" or "T"
-% local asked = ranged and "to - from" or "T"
+% local query_rows = ranged and "to - from" or "T"
 % local of_first_group = bounded and " + " .. (ranged and "(first_group - head->from)" or "first_group") or ""
 /* Attention of one head of one sequence.
  *
- *   query   [${asked}] rows of ${PREFIX}HEAD_WIDTH, ${PREFIX}QUERY_STRIDE apart
+ *   query   [${query_rows}] rows of ${PREFIX}HEAD_WIDTH, ${PREFIX}QUERY_STRIDE apart
  *   key     [${cached and "to" or S}] rows of ${PREFIX}HEAD_WIDTH, ${K} apart, from token 0 on; values lie WIDTH after their keys
- *   out     [${asked}] rows of ${PREFIX}HEAD_WIDTH, WIDTH apart, written${partial and " for groups with queries whose results are used" or ""}
+ *   out     [${query_rows}] rows of ${PREFIX}HEAD_WIDTH, WIDTH apart, written${partial and " for groups with queries whose results are used" or ""}
  *   kept    values of the head for the backward pass, written
  */
 NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict query, const real *restrict key,
@@ -40,8 +40,8 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
     }
 }
 % section("back_to_queries")
-% local beside = paired and terms.beside
-% local twice = paired and not beside and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""
+% local has_pair_rows = paired and terms.beside
+% local twice_if_paired = paired and not has_pair_rows and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""
 % local gradient = terms.changes and "dscore" or "dlogit"
 % local of_rows = { inverse_of_row = "inverse_sum[t]", query_factor = "inverse_sum[t] * " .. PREFIX .. "LOGIT_SCALE" }
 /* Writes gradients of queries, and the rows that the pass over keys reads. */
@@ -53,7 +53,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
     const int first_group = ${name}_first_group(head);
     const real *inverse_sum = kept.inverse_sum;
     real *weights = kept.weights, *dlogits = scratch->dlogits${zeros};
-    real *pairs = scratch->pairs; % if beside
+    real *pairs = scratch->pairs; % if has_pair_rows
     % slot("queries_begin")
     % include("attention/cpu/attend_rows.tpl", of_rows) % if terms.far
     for (int first = ${first_group}; first < ${to_query}; first += LANES) {
@@ -97,8 +97,8 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         scale_columns(${PREFIX}HEAD_WIDTH, inverse * ${PREFIX}LOGIT_SCALE, dq);
         store_columns(${PREFIX}HEAD_WIDTH, T, first, ${PREFIX}QUERY_STRIDE, dq, dquery);
         weights += ${name}_group_weights(${S});
-        dlogits += ${twice}${name}_group_${of_dlogits}(${S});
-        pairs += 2 * ${name}_group_weights(${S}); % if beside
+        dlogits += ${twice_if_paired}${name}_group_${of_dlogits}(${S});
+        pairs += 2 * ${name}_group_weights(${S}); % if has_pair_rows
     }
     % include("attention/cpu/attend_rows.tpl", of_rows) % if not terms.far
 }

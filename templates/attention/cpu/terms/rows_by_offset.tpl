@@ -1,4 +1,4 @@
-% local last, gains = rows.biases and "2 * " or "", rows.biases and "dposition" or "dq"
+% local of_last_vector, sums_of_rows = rows.biases and "2 * " or "", rows.biases and "dposition" or "dq"
 % local of_head, dof_head, of_biases = "", "", ""
 % if rows.biases then
 % of_biases = "; the biases get the sums over queries"
@@ -55,7 +55,7 @@ INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_words}
 % else
         for (; i < stop; i++) {
 % end
-            const real *row = scratch->rows + i * ${rows.vectors} * ${PREFIX}HEAD_WIDTH + ${last}${PREFIX}HEAD_WIDTH;
+            const real *row = scratch->rows + i * ${rows.vectors} * ${PREFIX}HEAD_WIDTH + ${of_last_vector}${PREFIX}HEAD_WIDTH;
             const real *dlogit = dlogits + (i + offset) * LANES + i;
             UNROLL
             for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++) {
@@ -85,7 +85,7 @@ INLINE void add_${name}_row_gradients(const ${name}_head *head, int first, int b
     for (int j = ${from_key}; j < ${to_key}; j++) {
         vector dlogit = load(dlogits + j * LANES);
         UNROLL
-        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) ${gains}[d] += dlogit * load(rows + d * head->stride - j);
+        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) ${sums_of_rows}[d] += dlogit * load(rows + d * head->stride - j);
     }
 % if rows.biases then
     vector factor = keep_where(lanes_before(T - first), inverse * ${PREFIX}LOGIT_SCALE);

@@ -113,9 +113,9 @@ static void make_${name}_relative(const lh_cpu_step *step, int set) {
     for (int j = 0; j < ${S}; j++) memcpy(codes + j * WIDTH, table[${cross and "key_" or ""}position[j]].sinusoid, WIDTH * sizeof(real));
     for (int c = 0; c < WIDTH; c++)
         for (int i = 0; i < T; i++) places[c * stride + i] = table[position[i]].sinusoid[c];
-% local every = rows.sets == 1 and ("for (int of_layer = 0; of_layer < %s; of_layer++) "):format(stack.count) or ""
+% local every_layer = rows.sets == 1 and ("for (int of_layer = 0; of_layer < %s; of_layer++) "):format(stack.count) or ""
 % local of_layer = rows.sets == 1 and "of_layer" or "set"
-    ${every}pack_heads(${PREFIX}HEAD_WIDTH, WIDTH, p->${stack.member}[${of_layer}].${prefix}relative, s->${stack.member}[${of_layer}].${prefix}relative);
+    ${every_layer}pack_heads(${PREFIX}HEAD_WIDTH, WIDTH, p->${stack.member}[${of_layer}].${prefix}relative, s->${stack.member}[${of_layer}].${prefix}relative);
 }
 
 % section("after_positions")

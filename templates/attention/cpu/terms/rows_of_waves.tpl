@@ -73,9 +73,9 @@ static void make_${name}_rows(const lh_cpu_step *step, int l, int count, const r
 /* Makes the rows of distances of all layers that share a set of distances. */
 static void make_${name}_relative(const lh_cpu_step *step, int set) {
     int count = make_${name}_codes(step, set);
-% local every = rows.sets == 1 and ("for (int l = 0; l < %s; l++) "):format(stack.count) or ""
+% local every_layer = rows.sets == 1 and ("for (int l = 0; l < %s; l++) "):format(stack.count) or ""
 % local l = rows.sets == 1 and "l" or "set"
-    ${every}make_${name}_rows(step, ${l}, count, ${name}_codes(step, set));
+    ${every_layer}make_${name}_rows(step, ${l}, count, ${name}_codes(step, set));
 }
 
 % section("end_functions")

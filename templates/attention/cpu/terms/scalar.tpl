@@ -1,5 +1,6 @@
-% local one, count = scalar.sets == 1, PREFIX .. "SCORE_SETS"
-% local every, in_parts = "for (int l = 0; l < " .. count .. "; l++) ", "for (int l = part; l < " .. count .. "; l += parts) "
+% local one_set, count = scalar.sets == 1, PREFIX .. "SCORE_SETS"
+% local every_layer = "for (int l = 0; l < " .. count .. "; l++) "
+% local layers_of_part = "for (int l = part; l < " .. count .. "; l += parts) "
 const ${name}_score_tables *scores; % section("members")
 head.scores = scores; % section("head")
 ${name}_score_pair(head->scores, head->h, group->first, j, ${inner}) % section("score")
@@ -18,7 +19,7 @@ const ${name}_score_tables tables = find_${name}_score_tables(w->step, l); % sec
 % section("after_positions")
 % local make = scalar.after == "positions" and "make_" .. name .. "_score_set"
 % if make and not positions.per_layer then
-${one and "" or every}${make}(step, ${one and "0" or "l"});
+${one_set and "" or every_layer}${make}(step, ${one_set and "0" or "l"});
 % elseif make and positions.input_first then
 if (d > 0)
     ${make}(step, d - 1);
@@ -26,7 +27,7 @@ if (d > 0)
 ${make}(step, d);
 % end
 % section("after_distances") % if scalar.after == "distances"
-% local by_draw = one or positions.distance.per_layer
-${by_draw and "" or every}make_${name}_score_set(step, ${by_draw and "d" or "l"});
+% local by_draw = one_set or positions.distance.per_layer
+${by_draw and "" or every_layer}make_${name}_score_set(step, ${by_draw and "d" or "l"});
 % section("begin") % if scalar.after == "nothing"
-${one and "if (part == 0) " or in_parts}make_${name}_score_set(step, ${one and "0" or "l"});
+${one_set and "if (part == 0) " or layers_of_part}make_${name}_score_set(step, ${one_set and "0" or "l"});

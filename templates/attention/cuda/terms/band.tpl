@@ -1,12 +1,12 @@
 % local left, right = seen.left, seen.right
 % local beyond, last = right + 1, (left or 0) + 1
-% local near = seen.sees_all and (" && i - %d < S"):format(left) or ""
+% local and_in_window = seen.sees_all and (" && i - %d < S"):format(left) or ""
 % local from = right > 0 and ("j > %d ? j - %d : 0"):format(right, right) or "j"
 % section("domain")
 
 /* The range of keys that query i sees, and the range of queries that see key j. */
-INLINE int ${prefix}first_key(int i, int S) { return i > ${left}${near} ? i - ${left} : 0; } % if left
-INLINE int ${prefix}end_key(int i, int S) { return i + ${beyond} < S${near} ? i + ${beyond} : S; }
+INLINE int ${prefix}first_key(int i, int S) { return i > ${left}${and_in_window} ? i - ${left} : 0; } % if left
+INLINE int ${prefix}end_key(int i, int S) { return i + ${beyond} < S${and_in_window} ? i + ${beyond} : S; }
 INLINE int ${prefix}first_query(int j, int S) { return ${from}; }
 % if seen.sees_all then
 /* The next query after i that sees key j. Queries from S + ${left} on have no key in their window and see all: Duan and Shi 2024. */

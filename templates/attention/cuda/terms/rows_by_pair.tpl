@@ -64,10 +64,11 @@ enum { ${PREFIX}PAIR_KEYS = ${inline("count_of_distances", "")} }; /* distances 
 
 const int *drawn = out; % section("begin_draw")
 % section("end_draw")
-% local later, most = positions.input_first, invoke(attends.distance_count, "T", S)
-% local at = rows.sets > 1 and (later and " + (l + 1) * " or " + l * ") or later and " + "
+% local input_first, most = positions.input_first, invoke(attends.distance_count, "T", S)
+% local row_offset = rows.sets > 1 and (input_first and " + (l + 1) * " or " + l * ") or input_first and " + "
 % local of_query, of_key = "drawn", cross and "drawn + " .. PREFIX .. "DRAWS * T" or "drawn"
-% local first, first_key = at and of_query .. at .. "T" or of_query, at and of_key .. at .. S or of_key
+% local first = row_offset and of_query .. row_offset .. "T" or of_query
+% local first_key = row_offset and of_key .. row_offset .. S or of_key
 % local sort = invoke("lh_sort_pairs", first, first_key, "T", S, inline("limits_of_distances", ""), most, "scratch", "out")
 for (int l = 0; l < ${PREFIX}RELATIVE_SETS; l++) { % if rows.sets > 1 then
     ${prefix}pair_rows r;

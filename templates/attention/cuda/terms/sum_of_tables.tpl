@@ -1,4 +1,4 @@
-% local more = "first > 0 || l < " .. stack.count .. " - 1"
+% local has_earlier_sums = "first > 0 || l < " .. stack.count .. " - 1"
 % section("begin_owner")
 const ${prefix}${scalar.cuda.gradient_set.type} gradients = ${prefix}find_score_gradients(), *d = &gradients;
 real out[${gathered.count}] = {0}; % section("clear")
@@ -14,7 +14,7 @@ const ${prefix}score_tables tables = ${prefix}find_score_tables(v, l); % section
 real out[${gathered.count}];
 % for _, g in ipairs(gathered) do
 out[${g.at}] = ${inline("resumes", "first > 0")} ? ${g.target} : 0; % if scalar.per_layer
-out[${g.at}] = ${inline("goes_on", more)} ? ${g.target} : 0; % else
+out[${g.at}] = ${inline("goes_on", has_earlier_sums)} ? ${g.target} : 0; % else
 % end
 % section("add_kept")
 if (there) ${prefix}score_grad_${class}(&tables, T, S, h, i, j, 0,
