@@ -8,11 +8,14 @@
 #include "cli/data_files.h"
 #include "cli/verbs/verbs.h"
 #include "data/datasets/pick.h"
+#include "data/lengths.h"
+#include "eval/reach.h"
 
 typedef struct flags {
-    const char *checkpoint, *per_example, *wrong, *out, *device, *splits, *order, *decoding;
+    const char *checkpoint, *per_example, *wrong, *out, *device, *splits, *order, *decoding, *metric;
     lh_option_lengths lengths;
-    bool lengths_given, examples_given, validation, resume;
+    bool lengths_given, examples_given, validation, resume, finds_reach;
+    double level; /* of --reach */
     int64_t examples, batch, draws, seed, threads;
 } flags;
 
@@ -24,6 +27,9 @@ static const lh_verb verb = {
     "exact_match,\n"
     "accuracy; and with the target's tokens before each answer: accuracy_teacher_forced, loss. With --decoding\n"
     "teacher_forced, only the second evaluation takes place.\n"
+    "With --reach, the lengths are evaluated from the longest on, until one of them is at the level with 95% "
+    "confidence:\n"
+    "the results need not fall with the length.\n"
     "Sets of examples are evaluated by the spec's eval.by and eval.splits, or by length with --lengths. If a "
     "condition\n"
     "has more examples than --examples, --seed chooses among them, and --order file takes the first ones."};
@@ -64,6 +70,10 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
         {"--draws", LH_OPTION_INTEGER, &f->draws, 1, LH_MOST_DRAWS, NULL, "K", "draws per length (the spec's)"},
         {"--decoding", LH_OPTION_TEXT, &f->decoding, 0, 0, NULL, "NAME",
          "greedy or teacher_forced, for generative models (the spec's)"},
+        {"--reach", LH_OPTION_NUMBER, &f->level, 0, 1, &f->finds_reach, "LEVEL",
+         "find the length above which the exact match stays below this level, such as 0.9"},
+        {"--metric", LH_OPTION_TEXT, &f->metric, 0, 0, NULL, "NAME",
+         "metric of --reach: exact_match (default) or accuracy"},
         {"--seed", LH_OPTION_INTEGER, &f->seed, 0, LH_LARGEST_SEED, NULL, "S", "seed of examples and draws (1)"},
         {"--per-example", LH_OPTION_TEXT, &f->per_example, 0, 0, NULL, "FILE",
          "write one JSON line per example and draw"},
@@ -106,6 +116,41 @@ static lh_status open_groups(const flags *f, const lh_spec *spec, lh_groups *gro
     return status == LH_OK ? lh_pick_examples(groups, spec->corpus, &choice, error) : status;
 }
 
+static const char *get_metric(const flags *f) { return f->metric != NULL ? f->metric : "exact_match"; }
+
+static lh_status check_reach(const lh_spec *spec, const flags *f, lh_error *error) {
+    bool known = strcmp(get_metric(f), "exact_match") == 0 || strcmp(get_metric(f), "accuracy") == 0;
+    if (!known) return lh_fail(error, LH_ERR_USAGE, "--metric: %.80s\n  expected: exact_match or accuracy", f->metric);
+    if (f->metric != NULL && !f->finds_reach)
+        return lh_fail(error, LH_ERR_USAGE, "--metric: is the metric of --reach, which is missing");
+    if (f->finds_reach && spec->corpus != NULL)
+        return lh_fail(error, LH_ERR_USAGE,
+                       "--reach: the examples of this trainer are in files\n"
+                       "  expected: no such flag; ./longhand report shows the reach of evaluated runs");
+    if (f->finds_reach && (f->per_example != NULL || f->wrong != NULL))
+        return lh_fail(error, LH_ERR_USAGE, "--reach and %s exclude each other",
+                       f->per_example != NULL ? "--per-example" : "--wrong");
+    for (int i = 1; f->finds_reach && i < f->lengths.lengths.count; i++)
+        if (f->lengths.lengths.list[i] <= f->lengths.lengths.list[i - 1])
+            return lh_fail(error, LH_ERR_USAGE, "--lengths: %d after %d\n  expected: ascending lengths for --reach",
+                           f->lengths.lengths.list[i], f->lengths.lengths.list[i - 1]);
+    return LH_OK;
+}
+
+/* Prints the reach. last: the longest evaluated length. */
+static void print_reach(const flags *f, const lh_reach *reach, int last) {
+    const char *metric = strcmp(get_metric(f), "accuracy") == 0 ? "accuracy" : "exact match";
+    if (reach->certain > 0)
+        printf("reach: the %s is %g or more at length %d, with 95%% confidence\n", metric, f->level, reach->certain);
+    else printf("reach: the %s is %g or more at no length, with 95%% confidence\n", metric, f->level);
+    if (reach->possible >= last)
+        printf("it may be %g or more at longer lengths, too: %d is the longest\n", f->level, last);
+    else if (reach->possible > reach->certain)
+        printf("it is below %g at all lengths from %d to %d; those up to %d are undecided with these examples\n",
+               f->level, reach->possible + 1, last, reach->possible);
+    else printf("it is below %g at all longer lengths up to %d, with 95%% confidence\n", f->level, last);
+}
+
 /* files: per_example, wrong; NULL: not requested. */
 static lh_status evaluate(const flags *f, const lh_groups *groups, lh_engine *engine, const char *path,
                           FILE *const files[2], lh_error *error) {
@@ -114,7 +159,7 @@ static lh_status evaluate(const flags *f, const lh_groups *groups, lh_engine *en
     lh_eval_request request = {
         .lengths = f->lengths.lengths,
         .groups = groups->count > 0 ? groups : NULL,
-        .noise = engine->spec->eval.noise,
+        .noise = f->finds_reach ? (lh_noise){0, NULL} : engine->spec->eval.noise,
         .examples = (int)f->examples,
         .batch = (int)f->batch,
         .draws = (int)f->draws,
@@ -135,10 +180,15 @@ static lh_status evaluate(const flags *f, const lh_groups *groups, lh_engine *en
     int count = lh_count_eval_conditions(&request);
     lh_eval_result *results = lh_engine_allocate((size_t)count * sizeof *results, "the evaluation", error);
     if (results == NULL) return LH_ERR_ENVIRONMENT;
-    lh_status status = lh_evaluate(engine, &request, results, error);
+    lh_reach reach;
+    lh_status status = f->finds_reach ? lh_find_reach(engine, &request, strcmp(get_metric(f), "accuracy") == 0,
+                                                      f->level, results, &reach, error)
+                                      : lh_evaluate(engine, &request, results, error);
     lh_progress_wipe(&progress);
     if (status == LH_OK) {
-        lh_print_evaluation(engine->spec, results, count);
+        int first = f->finds_reach ? count - reach.evaluated : 0;
+        lh_print_evaluation(engine->spec, results + first, count - first);
+        if (f->finds_reach) print_reach(f, &reach, results[count - 1].n);
         printf("%s\n", path);
     }
     free(results);
@@ -193,6 +243,7 @@ lh_status lh_verb_eval(const lh_cli *cli, lh_error *error) {
                        "--examples all: this trainer samples its examples, whose number is unlimited\n"
                        "  expected: a number");
     status = check_decoding(cli->spec, f.decoding, error);
+    if (status == LH_OK) status = check_reach(cli->spec, &f, error);
     if (status != LH_OK) return status;
     if (f.wrong != NULL && cli->spec->eval.noise.count > 0 && cli->spec->eval.noise.deviation[0] > 0)
         return lh_fail(error, LH_ERR_USAGE,

@@ -1,0 +1,41 @@
+/* See reach.h. */
+#include "eval/reach.h"
+
+#include <math.h>
+
+static const double NORMAL_95 = 1.959963984540054; /* 97.5% quantile of the normal distribution */
+
+/* The 95% interval of a result over its sequences: Wilson's of an exact match, the normal one of an accuracy. */
+static void find_interval(const lh_eval_result *result, bool by_accuracy, double *low, double *high) {
+    *low = result->exact_match_low;
+    *high = result->exact_match_high;
+    if (!by_accuracy) return;
+    double deviation = isnan(result->sd_over_sequences) ? 0 : result->sd_over_sequences;
+    double half = NORMAL_95 * deviation / sqrt(result->examples);
+    *low = result->accuracy - half;
+    *high = result->accuracy + half;
+}
+
+lh_status lh_find_reach(lh_engine *engine, const lh_eval_request *request, bool by_accuracy, double level,
+                        lh_eval_result *results, lh_reach *reach, lh_error *error) {
+    int count = lh_lengths_count(&request->lengths);
+    lh_status status = LH_OK;
+    *reach = (lh_reach){0};
+    while (status == LH_OK && reach->certain == 0 && reach->evaluated < count) {
+        int index = count - 1 - reach->evaluated, n = lh_lengths_get(&request->lengths, index);
+        lh_eval_request one = *request;
+        lh_eval_result *result = &results[index];
+        double low, high;
+        one.lengths = (lh_lengths){.first = n, .last = n, .step = 1};
+        one.noise = (lh_noise){0, NULL};
+        one.watch = NULL;
+        status = lh_evaluate(engine, &one, result, error);
+        if (status != LH_OK) break;
+        reach->evaluated++;
+        find_interval(result, by_accuracy, &low, &high);
+        if (reach->possible == 0 && high >= level) reach->possible = n;
+        if (low >= level) reach->certain = n;
+        if (request->watch != NULL) request->watch(request->context, result, reach->evaluated, count);
+    }
+    return status;
+}

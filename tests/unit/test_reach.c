@@ -1,0 +1,94 @@
+/* eval/reach: `trainer eval --reach` compared with an evaluation of all lengths. */
+#define _GNU_SOURCE
+#include "lh_test.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "toy_program.h"
+#include "toy_runs.h"
+
+enum { LONGEST = 12 };
+
+#define EVALUATE "eval --checkpoint " FOLDER "/checkpoint.safetensors --lengths 1:12 --examples 60 --threads 1"
+
+typedef struct interval {
+    double low, high;
+} interval;
+
+/* Reads from a file of lines the intervals of lengths 1 to LONGEST; a length without a line has low = high = -1.
+ * Returns the number of lines. */
+static int read_intervals(void **state, const char *name, bool by_accuracy, interval of_length[LONGEST + 1]) {
+    char *text = read_text(state, name), *rest = text, *line_text;
+    int lines = 0;
+    for (int n = 0; n <= LONGEST; n++) of_length[n] = (interval){-1, -1};
+    while ((line_text = strsep(&rest, "\n")) != NULL && line_text[0] != 0) {
+        json_t *line = json_loads(line_text, 0, NULL);
+        int n = (int)json_integer_value(json_object_get(json_object_get(line, "by"), "length"));
+        double accuracy = json_number_value(json_object_get(line, "accuracy"));
+        double half = 1.959963984540054 * json_number_value(json_object_get(line, "sd_over_sequences")) / sqrt(60.0);
+        of_length[n] = by_accuracy ? (interval){accuracy - half, accuracy + half}
+                                   : (interval){json_number_value(json_object_get(line, "exact_match_low")),
+                                                json_number_value(json_object_get(line, "exact_match_high"))};
+        lines++;
+        json_decref(line);
+    }
+    free(text);
+    return lines;
+}
+
+/* Checks what --reach prints for a level and how many lengths it evaluates, by the definition of a reach. */
+static void check_reach(void **state, bool by_accuracy, double level) {
+    interval all[LONGEST + 1], some[LONGEST + 1];
+    char command[256], folder[64], file[96], certain_text[96], possible_text[96];
+    int certain = LONGEST, possible = LONGEST;
+    read_intervals(state, "all/eval.jsonl", by_accuracy, all);
+    while (certain > 0 && all[certain].low < level) certain--;
+    while (possible > 0 && all[possible].high < level) possible--;
+    snprintf(folder, sizeof folder, "reach%d%g", by_accuracy, level);
+    snprintf(file, sizeof file, "%s/eval.jsonl", folder);
+    snprintf(command, sizeof command, EVALUATE " --out %s --reach %g --metric %s", folder, level,
+             by_accuracy ? "accuracy" : "exact_match");
+    lh_run_result result = run_toy(state, 0, command);
+    snprintf(certain_text, sizeof certain_text, certain > 0 ? "or more at length %d," : "or more at no length,",
+             certain);
+    assert_non_null(strstr(result.out, certain_text));
+    if (possible == LONGEST) snprintf(possible_text, sizeof possible_text, "12 is the longest");
+    else if (possible > certain) snprintf(possible_text, sizeof possible_text, "from %d to 12", possible + 1);
+    else snprintf(possible_text, sizeof possible_text, "at all longer lengths up to 12");
+    assert_non_null(strstr(result.out, possible_text));
+    assert_int_equal(read_intervals(state, file, by_accuracy, some), LONGEST + 1 - (certain > 0 ? certain : 1));
+    for (int n = certain > 0 ? certain : 1; n <= LONGEST; n++) assert_memory_equal(&some[n], &all[n], sizeof *some);
+}
+
+static void test_reach_is_found_from_the_longest_length(void **state) {
+    run_toy(state, 0, "train --out . --steps 60 --no-eval");
+    run_toy(state, 0, EVALUATE " --out all");
+    for (int i = 0; i <= 10; i++) {
+        check_reach(state, true, i / 10.0);
+        check_reach(state, false, i / 10.0);
+    }
+}
+
+static void test_reach_refuses_other_flags(void **state) {
+    run_toy(state, 0, "train --out . --steps 2 --no-eval");
+    lh_run_result result = run_toy(state, 2, EVALUATE " --metric accuracy");
+    assert_non_null(strstr(result.err, "--metric: is the metric of --reach"));
+    result = run_toy(state, 2, EVALUATE " --reach 0.5 --metric loss");
+    assert_non_null(strstr(result.err, "expected: exact_match or accuracy"));
+    result = run_toy(state, 2, EVALUATE " --reach 0.5 --wrong wrong.jsonl");
+    assert_non_null(strstr(result.err, "--reach and --wrong exclude each other"));
+    result = run_toy(state, 2, "eval --checkpoint " FOLDER "/checkpoint.safetensors --lengths 5,3 --reach 0.5");
+    assert_non_null(strstr(result.err, "--lengths: 3 after 5"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        RUN_TEST(test_reach_is_found_from_the_longest_length),
+        RUN_TEST(test_reach_refuses_other_flags),
+    };
+    return cmocka_run_group_tests_name("reach", tests, NULL, NULL);
+}
