@@ -23,7 +23,7 @@ enum {
     POINTS = 6   /* points along a direction, each with half the step of the previous one */
 };
 /* Step of a difference along a direction of length 1. A difference has a rounding error of about 4e-16 / H = 4e-11, and
- * a truncation error of H^2 = 1e-10 times the third derivative; at the last point the rounding error is about 3e-9. */
+ * a truncation error of H^2 = 1e-10 times the third derivative; at the last point the rounding error is about 1e-9. */
 static const double H = 1e-5;
 static const double SPACING = 1e-3; /* distance of points, far larger than the step of a difference */
 /* Slopes agree if they differ by at most TOLERANCE * (p + FLOOR); p: largest product of the elements of gradient and

@@ -15,7 +15,7 @@
 
 enum {
     WORKSPACE_BYTES = 32 << 20, /* device memory for partial sums of a product that the library divides */
-    ALIGNMENT = 16,             /* bytes; the alignment that the layout of an experiment guarantees for every operand */
+    ALIGNMENT = 16,             /* bytes; every operand has at least this alignment, by the layouts in generated code */
     TABLE_SIZE = 1024           /* most shapes in the table of methods, a power of two */
 };
 

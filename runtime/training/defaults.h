@@ -30,8 +30,7 @@ typedef struct lh_defaults {
 
 /* Parses the text of a spec; a spec without text keeps its values. LH_ERR_INPUT: the text is damaged or of another
  * version. LH_ERR_STALE: the environment variable LONGHAND_DEFAULTS is the digest of another text. LH_ERR_ENVIRONMENT:
- * out of memory. Call
- * lh_defaults_close also after an error. */
+ * out of memory. Call lh_defaults_close also after an error. */
 lh_status lh_defaults_open(lh_defaults *defaults, const lh_spec *spec, lh_error *error);
 void lh_defaults_close(lh_defaults *defaults);
 

@@ -16,7 +16,7 @@ enum { ARRIVALS_BYTES = 128 /* bytes per team, so that teams do not share a cach
 
 /* --- memory of steps ---------------------------------------------------------------------------------------------- */
 
-static int most(int a, int b) { return a > b ? a : b; }
+static int max_int(int a, int b) { return a > b ? a : b; }
 
 static size_t max_size(size_t a, size_t b) { return a > b ? a : b; }
 
@@ -87,8 +87,8 @@ static lh_status open_arena(lh_cuda_fleet *fleet, lh_error *error) {
     int at_once = 0;
     for (int replicas = 1; replicas <= fleet->count; replicas++) {
         lh_cuda_grid grid = choose_grid(fleet, replicas);
-        at_once = most(at_once, grid.at_once);
-        arena->blocks = most(arena->blocks, grid.at_once * grid.team);
+        at_once = max_int(at_once, grid.at_once);
+        arena->blocks = max_int(arena->blocks, grid.at_once * grid.team);
     }
     if (fleet->library != NULL) arena->blocks = 1;
     size_t teams = (size_t)at_once;
