@@ -121,14 +121,15 @@ save() {
 
 # --- Checks -------------------------------------------------------------------------------------------------------
 
-# record NAME true|false|null DETAIL
+# record NAME true|false|null DETAIL: records that a check passed, failed or was skipped, and says so.
 record() {
     detail=$(printf %s "$3" | tr '\n\t"' "  '" | tr '\\\\' / | cut -c1-300)
     printf '{"check":"%s","ok":%s,"detail":"%s"}\n' "$1" "$2" "$detail" >>"$work/parts/checks.jsonl"
     case $2 in true) say "ok $1: $detail" ;; false) say "not ok $1: $detail" ;; *) say "skip $1: $detail" ;; esac
 }
 
-# check NAME COMMAND...: runs a function in a subshell; its last line of output is the detail.
+# check NAME COMMAND...: runs a function in a subshell and records its result: passed with exit status 0, skipped with
+# 77, otherwise failed. Its last line of output, or after a failure its last line with "error: ", is the detail.
 check() {
     checked=$1
     shift

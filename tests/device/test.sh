@@ -20,6 +20,7 @@ stand_ins() {
 echo "Stand-in GPU, 1.0, 9.0"
 END
     cat >"$tools/compute-sanitizer" <<'END'
+# Called as --tool TOOL and six more words of flags, then the command of the trainer.
 tool=$2
 shift 8
 "$@" || exit

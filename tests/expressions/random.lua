@@ -9,6 +9,9 @@ local M = {}
 
 local READINGS = { "index", "drawn", "difference", "clamped" }
 
+-- A writer of text: random(n), a random number from 1 to n; logit, whether the text may read x.score; scalars and
+-- tables, names of parameters; places, whether it may read x.query and x.key. Each method writes one kind of
+-- expression.
 local Source = {}
 Source.__index = Source
 
@@ -120,7 +123,7 @@ M.PARAMETERS = {
 }
 
 -- Multiply-with-carry on 32 bits (Marsaglia): Lua's own generator may differ between versions.
-local function generator(seed)
+local function make_generator(seed)
   local z, w = 362436069 + seed * 2654435761 % 4294967296, 521288629 + seed
   return function(most)
     z = 36969 * (z & 65535) + (z >> 16 & 65535)
@@ -130,7 +133,7 @@ local function generator(seed)
 end
 
 function M.make_case(number)
-  local random = generator(number)
+  local random = make_generator(number)
   for _ = 1, 10 do
     random(2)
   end

@@ -96,7 +96,8 @@ def feedforward(case, p, n, x):
 
 
 def model(case, p, labels, tokens, rows=None, bits=None):
-    """tokens [batch][T] -> [batch][labels][CLASSES]"""
+    """tokens [batch][T] -> logits [batch][labels][CLASSES]. rows: see distance_vectors; bits: those of draw_bits, or
+    None in an evaluation."""
     index = iter(range(case.dropout_count))
     dropped = lambda x: drop(x, None if bits is None else bits[next(index)])
     norm = lambda name, n, x: layer_norm(x, p[f"{name}_scale{n}"], p[f"{name}_offset{n}"])

@@ -47,11 +47,11 @@ class Caller(torch.nn.Module):
 
 
 class Case:
-    """A model; two: it has two streams; draw: the name of its argument for draws, or None."""
+    """A model; has_two_streams: it reads two; draw: the name of its argument for draws, or None."""
 
     def __init__(self, path):
         self.name, exported = path.stem, import_model(path)
-        self.two = path.stem.startswith("abc_")
+        self.has_two_streams = path.stem.startswith("abc_")
         self.draw = "positions" if hasattr(exported, "draw_positions") else (
             "distances" if hasattr(exported, "draw_distances") else None)
         self.model = Caller(make_network(exported), self.draw).eval()
@@ -60,7 +60,8 @@ class Case:
         """Random tokens of each stream, and draws if the model has any."""
         tokens = torch.randint(0, 2, (3, length), generator=torch.Generator().manual_seed(length))
         drawn = torch.arange(length) if self.draw else None
-        return [x.to(**where) for x in ([tokens, tokens] if self.two else [tokens]) + ([drawn] if self.draw else [])]
+        streams = [tokens, tokens] if self.has_two_streams else [tokens]
+        return [x.to(**where) for x in streams + ([drawn] if self.draw else [])]
 
     @torch.no_grad()
     def compute_logits(self, length):
@@ -88,8 +89,8 @@ class Case:
 
     def make_dynamic_shapes(self):
         length = torch.export.Dim("length", min=2, max=64)
-        return tuple({0: length} if self.draw and i == self.two + 1 else {1: length} for i in range(
-            1 + self.two + bool(self.draw)))
+        return tuple({0: length} if self.draw and i == self.has_two_streams + 1 else {1: length} for i in range(
+            1 + self.has_two_streams + bool(self.draw)))
 
     def check_export(self):
         program = torch.export.export(self.model, tuple(self.make_arguments(8)),

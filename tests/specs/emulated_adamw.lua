@@ -1,6 +1,6 @@
 -- AdamW that decays matrices alone, and the encoder of the Latin Square paper: one head over the whole width, spread
--- unevenly over threads, a linear embedding, an activation after each branch, the answer at the last token of the
--- input: device code in the emulation compared with the CPU half (tests/emulation/test_model.c).
+-- unevenly over threads, a linear embedding, an activation after each feed-forward part, the answer at the last token
+-- of the input: device code in the emulation compared with the CPU half (tests/emulation/test_model.c).
 return {
   task = { kind = "even_pairs" },
   encoding = { kind = "none" },

@@ -1,6 +1,6 @@
--- Learned vectors of positions that each layer draws, a score at a temperature, no biases and no product of attention's
--- output, in a model whose products are a library's: device code in the emulation compared with the CPU half
--- (tests/emulation/test_model.c).
+-- Learned vectors of positions that each layer draws, a score at a temperature, attention without biases and without a
+-- product of its output, in a model whose products are a library's: device code in the emulation compared with the CPU
+-- half (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },
   encoding = {

@@ -1,4 +1,4 @@
--- Logits by the vectors of the output's tokens; learned positions, dropout, uniform first values.
+-- Logits by the vectors of the output's tokens; learned positions, dropout, uniform initial values.
 return {
   task     = { kind = "reverse_string" },
   encoding = { kind = "learned", additive = { rows = 40 } },

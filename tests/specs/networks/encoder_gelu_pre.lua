@@ -1,4 +1,4 @@
--- An encoder with norms before the branches, GELU, biases in all products, PyTorch's first values. The model of
+-- An encoder with norms before the branches, GELU, biases in all products, PyTorch's initial values. The model of
 -- tests/reference/encoder_gelu_pre.safetensors.
 return {
   task     = { kind = "bucket_sort" },
