@@ -50,7 +50,7 @@
 --                      of S; position_draws, distance_draws: their numbers, a distance draw with distance_rows rows;
 --                      draws_follow: other sampled numbers follow; position_row, distance_row: the row of layer l as a
 --                      factor, false for row 0; reads_positions: layers read drawn positions
---   to_log2            C text that turns logits into powers of 2; "" if scores are turned instead
+--   to_log2            factor of logits, as C text, with which weights are powers of 2; "" if scores get this factor
 --   uniform_count      numbers that each head sums for a score, or false
 --   owners_words       words of a comment about the owners' passes, or ""
 
