@@ -30,8 +30,8 @@ function M.resolve(path)
   return M.normalise(M.make_rooted(path))
 end
 
--- The folder `name` in LONGHAND_CACHE, else in longhand/ of XDG_CACHE_HOME or of .cache in HOME, if these are absolute;
--- nil if no variable is set.
+-- The folder `name` in LONGHAND_CACHE, else in longhand/ of XDG_CACHE_HOME, else in .cache/longhand/ of HOME;
+-- XDG_CACHE_HOME and HOME count only if they are absolute. Returns nil if no variable counts.
 function M.find_cache(name)
   local given, cache, home = os.getenv("LONGHAND_CACHE"), os.getenv("XDG_CACHE_HOME"), os.getenv("HOME")
   if given and given ~= "" then

@@ -42,7 +42,7 @@ local function compile_hash()
   for t = 0, 63 do
     local names = { W = "w" .. t % 16, S = "w" .. (t + 1) % 16, U = "w" .. (t + 9) % 16, V = "w" .. (t + 14) % 16,
       K = CONSTANTS[t + 1] }
-    for i = 0, 7 do
+    for i = 0, 7 do -- a round renames the working words instead of moving their values
       local number = (i - t) % 8 + 1
       names[("ABCDEFGH"):sub(i + 1, i + 1)] = ("abcdefgh"):sub(number, number)
     end

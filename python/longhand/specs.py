@@ -70,6 +70,7 @@ class Spec(File):
             return check(Spec(os.path.join(folder, "spec.lua"), **self.fields))
 
 
+# The field of a section that a string in place of the section sets.
 SECTIONS = {"task": "kind", "encoding": "use", "model": "use", "train": "use", "eval": "use"}
 
 
@@ -123,9 +124,9 @@ class Study(File):
 
     title  a line of text; default: the base name of the file
     base   a dict of sections, or a Spec
-    axes   a dict with an entry for each axis, either a field with a list of its values (names of presets if the field
-           is a section), or a free name with a dict from names of values to fragments of a spec; or a list of axes in
-           the form of the file
+    axes   a dict with an entry for each axis, either a field with a list of its values (for a section names of presets,
+           or kinds of tasks), or a free name with a dict from names of values to fragments of a spec; or a list of axes
+           in the form of the file
     seeds  consecutive seeds: range(5), [0, 1, 2, 3, 4] and Table(0, 4) are all 0 to 4
     """
 

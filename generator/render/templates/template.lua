@@ -91,8 +91,8 @@ local function check_syntax(reader)
   local _, message = load(table.concat(reader.code, "\n"), "=line", "t", {})
   if message then
     local line, what, near = message:match("^line:(%d+): (.-) near (.*)$")
-    local within, is_end = near ~= "';'", near == "';'" or near == "<eof>"
-    line = tonumber(line) - (within and 0 or 1)
+    local at_next, is_end = near == "';'", near == "';'" or near == "<eof>" -- ";" begins the next statement
+    line = tonumber(line) - (at_next and 1 or 0)
     while not reader.firsts[line] do
       line = line - 1
     end
