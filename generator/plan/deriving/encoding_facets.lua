@@ -87,7 +87,7 @@ function M.derive_shared(plan)
     tables = added or sinusoids or has_any("rotates") }
 end
 
--- In the counter, the draws of each stream begin at the site of the first family that reads the stream.
+-- In the counter, the draws of each stream begin at the site of the first family that attends to the stream.
 local function settle_sites(plan)
   for _, stream in ipairs(plan.streams) do
     stream.first_site = 0
@@ -125,7 +125,8 @@ local function settle_sides(plan, family)
 end
 
 -- The random positions of the vectors that are added to tokens: their kind and range, the prefix of their constants,
--- and the draw of block l. With several streams these draws belong to no family (`apart`).
+-- and the draw of block l; false if positions are indices. With several streams these draws belong to no family
+-- (apart).
 local function plan_input_draw(plan)
   local family = plan.first
   local apart = plan.streams[2] ~= nil

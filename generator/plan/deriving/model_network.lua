@@ -102,7 +102,7 @@ local function list_widths(net)
   end)
 end
 
--- What builder.build needs of a plan. families, additive: nil for those of the plan.
+-- The parts of a plan that builder.build needs. families, additive: nil for those of the plan.
 local function describe_given(plan, model, families, additive)
   return {
     model = model,

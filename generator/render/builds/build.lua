@@ -247,6 +247,7 @@ local function replace_files(staging, dir)
   return ok, message
 end
 
+-- Moves what was built into place: the whole folder if the target does not exist, else one part after the other.
 local function replace(work)
   local dir, staging = work.dir, work.staging
   write.remove_tree(staging .. "/obj")
