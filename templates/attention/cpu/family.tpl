@@ -21,7 +21,7 @@ typedef real ${name}_part __attribute__((vector_size(${PREFIX}HEAD_PART * REAL_B
 % paragraph("attention/cpu/sums.tpl") % if terms.sums
 % local always = recomputed and recomputed.always
 % local is_kept = recomputed and "keeping" or "train"
-% local null_if_recomputed = recomputed and "train && !keeping ? NULL : " or ""
+% local null_when_recomputed = recomputed and "train && !keeping ? NULL : " or ""
 % local elements = terms.outwards and "weights" or "exp(logit - largest)"
 % local undivided = terms.normalised and ", not yet divided by their sum" or ""
 % local negated = terms.drops and "; weights that dropout drops are stored negated" or ""
@@ -66,7 +66,7 @@ static void lay_out_${name}_kept(${name}_kept *kept, char *memory, size_t *used,
 % else
     const bool keeping = train && !${name}_recomputes(T);
     kept->step = ${is_kept} ? ${name}_group_weights(${S}) : 0;
-    kept->weights = ${null_if_recomputed}take(memory, used, (${is_kept} ? heads * groups : 1) * ${name}_group_weights(${S}) * sizeof(real));
+    kept->weights = ${null_when_recomputed}take(memory, used, (${is_kept} ? heads * groups : 1) * ${name}_group_weights(${S}) * sizeof(real));
 % end
     % slot("lay_out_kept")
 % if terms.normalised then

@@ -1,6 +1,6 @@
 % local has_pair_rows, interleaved = paired and terms.beside, paired and not terms.beside
 % local zeros = terms.by_offset and PREFIX .. "KEYS * LANES + " or ""
-% local twice_if_paired = interleaved and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""
+% local pair_factor = interleaved and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""
 % local queries = terms.biases and "queries with content bias, queries with position bias" or "queries"
 % local layout = terms.by_offset and "KEYS * LANES zeros, then [groups][keys + KEYS][LANES]" or "[groups][keys][LANES]"
 % local and_pairs = interleaved and "; if PAIRED, [groups][keys][LANES][2] pairs of a weight and this gradient" or ""
@@ -32,7 +32,7 @@ static void lay_out_${name}_scratch(${name}_scratch *scratch, char *memory, size
     }
 % end
     % slot("lay_out_training")
-    size_t dlogits = ${zeros}${twice_if_paired}groups * ${name}_group_${of_dlogits}(${S});
+    size_t dlogits = ${zeros}${pair_factor}groups * ${name}_group_${of_dlogits}(${S});
     size_t rows = (size_t)T * ${terms.vectors} * ${PREFIX}HEAD_WIDTH${interleaved and " + LANES" or ""};
     scratch->dlogits = take(memory, used, dlogits * sizeof(real));
     scratch->rows = take(memory, used, rows * sizeof(real));

@@ -41,7 +41,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
 }
 % section("back_to_queries")
 % local has_pair_rows = paired and terms.beside
-% local twice_if_paired = paired and not has_pair_rows and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""
+% local pair_factor = paired and not has_pair_rows and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""
 % local gradient = terms.changes and "dscore" or "dlogit"
 % local of_rows = { inverse_of_row = "inverse_sum[t]", query_factor = "inverse_sum[t] * " .. PREFIX .. "LOGIT_SCALE" }
 /* Writes gradients of queries, and the rows that the pass over keys reads. */
@@ -97,7 +97,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         scale_columns(${PREFIX}HEAD_WIDTH, inverse * ${PREFIX}LOGIT_SCALE, dq);
         store_columns(${PREFIX}HEAD_WIDTH, T, first, ${PREFIX}QUERY_STRIDE, dq, dquery);
         weights += ${name}_group_weights(${S});
-        dlogits += ${twice_if_paired}${name}_group_${of_dlogits}(${S});
+        dlogits += ${pair_factor}${name}_group_${of_dlogits}(${S});
         pairs += 2 * ${name}_group_weights(${S}); % if has_pair_rows
     }
     % include("attention/cpu/attend_rows.tpl", of_rows) % if not terms.far
