@@ -16,7 +16,7 @@ local escape = require("base.escape")
 
 local M = {}
 
-local LEFT_OUT = { id = true, source = true } -- fields of a resolved spec that a spec file does not set
+local NOT_IN_FILES = { id = true, source = true } -- fields of a resolved spec that a spec file does not set
 
 local write_value
 
@@ -77,21 +77,22 @@ local function write_score(formula, parameters)
   return "function(x) " .. table.concat(lines, " ") .. " end"
 end
 
-local function write_parameter(p)
-  local out = { ("per = %q"):format(p.per) }
-  if p.size then
-    out[#out + 1] = ("index = { %d, %d }"):format(p.first, p.first + p.size - 1)
+local function write_parameter(parameter)
+  local out, init = { ("per = %q"):format(parameter.per) }, parameter.init
+  if parameter.size then
+    out[#out + 1] = ("index = { %d, %d }"):format(parameter.first, parameter.first + parameter.size - 1)
   end
-  local distribution = type(p.init) == "table" and ("{ %s = %s }"):format(p.init.kind, canonical.format(p.init.sigma))
-  local first_values = p.values and write_list(p.values) or distribution or canonical.format(p.init)
-  out[#out + 1] = (p.learned and "init = " or "values = ") .. first_values
-  if p.outside then
-    out[#out + 1] = "outside = " .. write_value(p.outside)
+  local distribution = type(init) == "table" and ("{ %s = %s }"):format(init.kind, canonical.format(init.sigma))
+  local first_values = parameter.values and write_list(parameter.values) or distribution or canonical.format(init)
+  out[#out + 1] = (parameter.learned and "init = " or "values = ") .. first_values
+  if parameter.outside then
+    out[#out + 1] = "outside = " .. write_value(parameter.outside)
   end
   return "{ " .. table.concat(out, ", ") .. " }"
 end
 
--- Returns the value of a field that a resolved spec omits, which is its default; nil if the spec always has the field.
+-- Returns the value of a field (an entry of spec/schema.lua) that a resolved spec omits, which is the field's default;
+-- nil if the spec always has the field.
 local function get_omitted(field)
   return field.type == "table" and field.left_out and { kind = field.left_out } or field.left_out
 end
@@ -137,7 +138,7 @@ local function find_foreign(from, path)
       .. ".")
     if inner then
       return inner
-    elseif not field and not LEFT_OUT[at] then
+    elseif not field and not NOT_IN_FILES[at] then
       return "it has the field " .. diagnostics.show(at) .. ", which is none of this version"
     end
   end
@@ -189,7 +190,7 @@ function M.write_spec(resolved)
   end
   local problem = find_foreign(resolved, "")
   local parts = lists.map(problem and {} or canonical.sort_keys(resolved), function(name)
-    return not LEFT_OUT[name] and ("  %s = %s,\n"):format(name, name == "encoding"
+    return not NOT_IN_FILES[name] and ("  %s = %s,\n"):format(name, name == "encoding"
       and write_encoding(inherit.spell(resolved.encoding, resolved.model)) or write_value(resolved[name])) or nil
   end)
   return not problem and ("return {\n%s}\n"):format(table.concat(parts)) or nil, problem

@@ -77,17 +77,17 @@ local function with_own_spec(project, info, use)
   end
   local _ <close> = setmetatable({}, { __close = function() write.remove_tree(folder) end })
   local path = ("%s/%s.lua"):format(folder, info.id)
-  local spec, why = write.file(path, text)
+  local spec, more = write.file(path, text)
   if spec then
-    spec, why = find_plan(project, path, info)
+    spec, more = find_plan(project, path, info)
   end
   local data = spec and spec.plan.task.data
   if spec and (spec.plan.task.text or data and not data.made) then
     return nil, "it names a file of its own" -- the user has not requested to run this code
   elseif not spec then
-    return nil, why
+    return nil, more
   end
-  return use(spec, path, {})
+  return use(spec, path, more)
 end
 
 -- Returns the plan of run.json's spec; nil if the spec has another plan digest now, cannot be planned any more, or
@@ -122,7 +122,7 @@ function M.use_spec(project, run, given, use)
     run.dir, message))
 end
 
--- Returns the plan digest that a trainer prints; nil if it cannot be started.
+-- Returns the plan digest that a trainer prints; nil if the trainer cannot be started.
 local function read_digest(trainer)
   local text, code = shell.capture({ trainer, "info", "--json" })
   local info = code == 0 and input.decode(text)

@@ -33,7 +33,7 @@ local M = {}
 local must, say = overview.must, overview.print
 
 local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
-local LOG_LINES = 8
+local LOG_LINES = 8 -- the most lines of a log in a message
 
 local function list_cells_to_do(study, tried)
   return lists.filter(study.cells, function(cell) return #cell.missing > 0 and not tried[cell.id] end)
@@ -53,6 +53,7 @@ local function share_processors(options, cells)
   return math.max(1, processors // threads), threads
 end
 
+-- Returns the words of a command of an item's trainer (trainers.lua), with the item's defaults in the environment.
 local function make_words(item, ...)
   return { "env", defaults.make_environment(item.job.defaults), item.dir .. "/trainer", ... }
 end
