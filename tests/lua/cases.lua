@@ -20,7 +20,7 @@ local write = require("base.write")
 local M = {}
 
 M.SPEC = "tests/golden/specs/plain.lua"
-M.COLUMNS = 120
+M.COLUMNS = 120 -- most columns of a generated line
 
 M.PATHS = {
   "spec.c", "defaults.inc", "config.h", "tuned.h", "attention_self.inc", "layers.inc", "loss.inc", "trace.inc",

@@ -28,9 +28,9 @@ local write = require("base.write")
 
 local M = {}
 
-local SECONDS = 2           -- most processor time of one case
-local WORK = 100000000      -- most instructions of one case
-local RENDERED = 25         -- one of this many plans is also rendered, which takes as long as fifty cases
+local SECONDS = 2 -- most processor time of one case
+local WORK = 100000000 -- most instructions of one case
+local RENDERED = 25 -- one of this many cases is also rendered, which takes as long as fifty cases without
 
 -- These limits are smaller than the real ones: doubling a string up to 128 MB would take seconds on a busy machine.
 sandbox.INSTRUCTIONS, sandbox.MEMORY = 20000, 16 * 1024

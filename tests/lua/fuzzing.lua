@@ -9,7 +9,8 @@ function M.splice(text, first, last, new)
   return text:sub(1, first - 1) .. new .. text:sub(last + 1)
 end
 
--- Changes, inserts, deletes or copies bytes at a random place; most: of the copied bytes.
+-- Changes, inserts, deletes or copies bytes at a random place, or cuts the text there. most: the largest number of
+-- copied bytes; rng: of random.lua.
 function M.mutate_byte(rng, text, most)
   local position = rng:pick_number(#text + 1)
   local kind = rng:pick_number(5)
@@ -26,8 +27,8 @@ function M.mutate_byte(rng, text, most)
   return M.splice(text, position, position - 1, text:sub(first, first + rng:pick_number(most)))
 end
 
--- Calls a function that may take this many instructions; returns true and its result, or false and an error with its
--- stack.
+-- Calls call(...), which may take this many instructions of Lua. Returns true and the result, or false and an error
+-- with a stack trace.
 function M.call_limited(instructions, call, ...)
   debug.sethook(function() error("still running after " .. instructions .. " instructions", 2) end, "", instructions)
   local good, result = xpcall(call, debug.traceback, ...)
@@ -71,8 +72,8 @@ local function read_arguments(name, cases, arguments)
   return options
 end
 
--- Runs a fuzzer as a program and ends it, with exit code 0 if no case failed. fuzzer: { name, cases = their default
--- number, run(count, seed, first, watch), show_case(seed, number), describe(result) }.
+-- Runs a fuzzer as a program and ends it, with exit code 0 if no case failed. fuzzer: { name, cases = the default
+-- number of cases, run(count, seed, first, watch), show_case(seed, number), describe(result) }.
 function M.main(fuzzer, arguments)
   local options = read_arguments(fuzzer.name, fuzzer.cases, arguments)
   if options.case then

@@ -1,6 +1,6 @@
 -- Hostile texts, and checks of pages in each language for any text in them.
 --
--- M.TEXTS are inserted wherever untrusted text may occur. The checks return an error, or nil.
+-- Tests insert M.TEXTS wherever untrusted text may occur. Each check returns a problem as text, or nil.
 
 local lists = require("base.lists")
 

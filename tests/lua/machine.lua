@@ -13,9 +13,11 @@ local lists = require("network.lists.scope_lists")
 
 local M = {}
 
--- Fields: net; lists, the forward and backward list of each scope; rows, the number of tokens of each stream; values
--- and gradients of parameters; workspace, buffers by name; kept, such buffers by block and repetition; masks; logits;
--- training, whether buffers are kept for the backward pass; drops, whether dropout applies.
+-- Fields: net; lists, the forward and backward list of each scope; places, from buffers.lua; rows, the number of tokens
+-- of each stream; tokens, by stream; labels, the number of labelled tokens; values and gradients of parameters;
+-- workspace, buffers by name; kept, buffers by block, repetition and name; weights, those of attention by value and
+-- repetition; masks; logits; objective, the factor of each logit in the loss; random; training, whether buffers are
+-- kept for the backward pass; drops, whether dropout applies.
 local Machine = {}
 Machine.__index = Machine
 
@@ -93,20 +95,17 @@ function Machine:get_gradient_buffer(b)
   return self:get_buffer(self.workspace, b.name, b.width, b.stream)
 end
 
--- The numbers of a scope's parameters, by parameter and member; make(count, initial value) makes a list.
+local MATRICES = { weight = true, table = true, linear = true, output = true } -- kinds of parameters
+
+-- The numbers of a scope's parameters, by parameter and member; make(count, mean) makes a list, mean nil for 0.
 local function make_numbers(scope, make)
   local set = {}
   for _, p in ipairs(scope.parameters) do
-    if p.kind == "weight" then
-      set[p] = { weight = make(p.rows.count * p.columns.count), bias = p.bias and make(p.columns.count) or nil }
+    if MATRICES[p.kind] then
+      local has_bias = p.kind == "linear" or p.kind == "output" or p.kind == "weight" and p.bias
+      set[p] = { weight = make(p.rows.count * p.columns.count), bias = has_bias and make(p.columns.count) or nil }
     elseif p.kind == "norm" then
       set[p] = { scale = make(p.columns.count, 1), offset = p.norm == "layer" and make(p.columns.count) or nil }
-    elseif p.kind == "table" then
-      set[p] = { weight = make(p.rows.count * p.columns.count) }
-    elseif p.kind == "linear" then
-      set[p] = { weight = make(p.rows.count * p.columns.count), bias = make(p.columns.count) }
-    elseif p.kind == "output" then
-      set[p] = { weight = make(p.rows.count * p.columns.count), bias = make(p.columns.count) }
     end
   end
   return set
@@ -228,10 +227,10 @@ function Machine:sample(random)
     return random:pick_number(2000001) / 1000000 - 1
   end
   self.random, self.masks = random, {}
-  self.values = self:make_parameters(function(count, around)
+  self.values = self:make_parameters(function(count, mean)
     local list = {}
     for i = 1, count do
-      list[i] = (around or 0) + pick_value() / 2
+      list[i] = (mean or 0) + pick_value() / 2
     end
     return list
   end)

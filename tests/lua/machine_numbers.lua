@@ -56,8 +56,8 @@ local function find_columns(op)
   return op.q == op.kv and { key = C, value = 2 * C } or { key = 0, value = C }
 end
 
--- Calls f(h, i, j, q, k, v, d) for every pair: q, k, v are the first indices of query, key and value minus 1, d the
--- direction's index or nil.
+-- Calls f(h, i, j, q, k, v, d) for every head h, query i and key j, from 0. q, k, v: the indices before the first
+-- numbers of query, key and value in their buffers; d: the index of the pair's direction in its buffer, or nil.
 function M.visit_pairs(op, q, kv, f)
   local family, at, C = op.family, find_columns(op), op.out.width.count
   local D = C // family.heads

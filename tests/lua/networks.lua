@@ -38,9 +38,10 @@ local WORDS = { "o", "q", "k", "v", "w", "p", "g", "m", "heads", "weights", "los
   "sqrt", "memcpy", "size", "to_output", "lay_out", "pack_network", "far", "quad", "vector", "threads", "blocks",
   "gelu", "layer_norm", "residual_norm", "bias", "dropout", "branch_2" }
 
--- The writer of one scope. Fields: lines, the text so far; scope, the variable whose methods are called; width, the
--- channels of the scope's stream; model, the model's width; older, earlier values of the scope; memory, outside,
--- variables of values from outside of the scope; steady, no norm limits the values of the next branch.
+-- The writer of one scope. Fields: random; the options above; lines, the text so far; scope, the variable whose methods
+-- are called; width, the channels of the scope's stream; model, the model's width; older, earlier values of the scope;
+-- memory, outside, variables of values from outside of the scope; lacks_norm, no norm limits the values of the next
+-- branch; used, the set of families of attentions that have names already; words, the sampled replacements.
 local Writer = {}
 Writer.__index = Writer
 
@@ -130,7 +131,7 @@ end
 
 function branches.feedforward(w, y)
   local hidden = w.random:pick(HIDDEN)
-  local activation = w.random:pick(not w.steady and w.random:is_one_in(3) and GATES or ACTIVATIONS)
+  local activation = w.random:pick(not w.lacks_norm and w.random:is_one_in(3) and GATES or ACTIVATIONS)
   local behind = w.random:is_one_in(3) and (", branch_activation = %q"):format(w.random:pick(ACTIVATIONS)) or ""
   return w:bind("%s:feedforward(%s, { hidden = %d, activation = %q, bias = %s, name = %q%s%s })", w.scope, y, hidden,
     activation, w:pick_boolean(), w:make_sized_name("mlp", hidden), w:write_dropout_option("hidden_dropout"), behind)
@@ -205,7 +206,7 @@ local function add_branch(w, y, h)
       kinds[#kinds + 1] = kind
     end
   end
-  more("gate", w.steady and 0 or 1)
+  more("gate", w.lacks_norm and 0 or 1)
   more("attention", w.width == w.model and (w.inner or not w.printed) and 2 or 0)
   more("cross", w.memory and 2 or 0)
   more("outside", w.outside and y == h and 1 or 0) -- otherwise y would be unused
@@ -227,7 +228,7 @@ end
 local function add_sublayer(w, h, first)
   local order = w.random:pick({ "pre", "post", "post", "none" })
   local y = order == "pre" and add_norm(w, h) or h
-  w.steady = order == "none"
+  w.lacks_norm = order == "none"
   local s = add_sum(w, h, (first or add_branch)(w, y, h))
   if w.random:is_one_in(4) then
     s = add_sum(w, s, add_branch(w, y, h))

@@ -1,4 +1,4 @@
--- Plans for tests, of the paper's encoder with other fields, of an encoding, or of a task.
+-- Plans for tests: of the encoder of Ruoss et al. 2023 with other fields, of an encoding, or of a task.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -35,8 +35,8 @@ function M.resolve(sets)
   return resolved
 end
 
--- The plan of a resolved spec. facts: of the task, by default 5 symbols and as many outputs as inputs; init: of initial
--- values from a checkpoint; score: the formula of the score.
+-- The plan of a resolved spec. facts: of the task, by default 5 symbols and as many outputs as inputs; init: facts of a
+-- checkpoint with initial values, or nil; score: the formula of the score, or nil.
 function M.build(resolved, facts, init, score)
   facts = facts or M.make_task(5, 5, "n")
   facts.apart, facts.readout = resolved.model.kind == "encoder_decoder" or nil, resolved.model.readout

@@ -11,7 +11,7 @@ package.path = "generator/?.lua;?.lua;tests/lua/?.lua;" .. package.path
 local support = {}
 package.loaded.support = support
 
-support.tasks_folder = "tests/golden/tasks/good" -- the built-in tasks of checked specs
+support.tasks_folder = "tests/golden/tasks/good" -- in place of the built-in tasks
 
 local folder -- of temporary files; nil before the first of them
 
@@ -68,8 +68,8 @@ function support.sets(list)
   return sets
 end
 
--- Loads and validates a spec file. Returns the resolved spec (nil after an error), the validator's info (origins,
--- warnings, files, task, score) and the diagnostics.
+-- Loads and validates a spec file. Returns the resolved spec (nil after an error), the info of spec/validate.lua and
+-- the diagnostics.
 function support.check(path, sets)
   local d = require("base.diagnostics").new()
   local tasks = require("spec.task.tasks").read(support.tasks_folder, d)

@@ -1,7 +1,7 @@
 -- Generated files: dropout, sizes, precision and the task of the model. cases.lua describes the entries.
 
 -- Whether a shard's blocks have sums in addition to the gradient.
-local function sums(case)
+local function has_sums(case)
   local family = case.family
   return family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
 end
@@ -61,8 +61,8 @@ M.identifiers = {
       or places_drop(case)
   end },
   { "LH_DOMAIN_EVAL_DROPOUT", function(case) return case.resolved.eval.dropout ~= nil end },
-  { "begin_shard", sums },
-  { "end_shard", sums },
+  { "begin_shard", has_sums },
+  { "end_shard", has_sums },
   { ".baseline", function(case) return case.plan.task.baseline_name ~= nil end },
   { ".limit", function(case) return case.plan.limit ~= false end },
   { "double real", function(case) return case.resolved.precision == "float64" end },

@@ -1,6 +1,6 @@
 -- Generated files: the conversion of scores to weights. cases.lua describes the entries.
 
-local function geometric(case)
+local function is_geometric(case)
   return case.family.normaliser.kind == "geometric"
 end
 
@@ -17,11 +17,11 @@ M.cases = {
 }
 
 M.identifiers = {
-  { "weigh_outwards", geometric },
-  { "share_inwards", geometric },
-  { "kernels/cpu/geometric.h", geometric },
-  { "inverse_sum", function(case) return not geometric(case) or case.family.normaliser.normalised end },
-  { "LOGIT_SCALE", function(case) return not geometric(case) end },
+  { "weigh_outwards", is_geometric },
+  { "share_inwards", is_geometric },
+  { "kernels/cpu/geometric.h", is_geometric },
+  { "inverse_sum", function(case) return not is_geometric(case) or case.family.normaliser.normalised end },
+  { "LOGIT_SCALE", function(case) return not is_geometric(case) end },
   { "to_direction", function(case) return case.family.normaliser.directional or false end },
   { "invert_self_total", function(case) return case.family.normaliser.normalised or false end },
 }

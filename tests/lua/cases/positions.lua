@@ -1,11 +1,11 @@
 -- Generated files: positions of tokens, and random positions and distances. cases.lua describes the entries.
 
 -- Whether positions or distances are random.
-local function draws(case)
+local function has_draws(case)
   return case.family.positions.range ~= nil or case.family.positions.distance.draws ~= nil
 end
 
-local function tables(case)
+local function has_tables(case)
   return case.plan.additive.kind == "sinusoid" or case.family.rotation.kind == "rope"
     or case.family.relative.kind == "transformer_xl"
 end
@@ -36,15 +36,15 @@ M.cases = {
 }
 
 M.identifiers = {
-  { "make_tables", tables },
-  { "position_row", tables },
-  { "MAX_POSITION", draws },
-  { "DRAWS", function(case) return draws(case) and case.family.positions.kind ~= "sequence" end },
+  { "make_tables", has_tables },
+  { "position_row", has_tables },
+  { "MAX_POSITION", has_draws },
+  { "DRAWS", function(case) return has_draws(case) and case.family.positions.kind ~= "sequence" end },
   { "FIRST_POSITION", function(case) return case.family.positions.first == 1 end },
   { "lh_draw_sequence", function(case) return case.family.positions.kind == "sequence" end },
   { "position_scratch", function(case) return case.family.positions.kind == "sequence" end },
   { "lh_draw_or_copy_signed_distances", function(case) return case.family.positions.distance.independent or false end },
-  { "longhand/positions.h", draws },
+  { "longhand/positions.h", has_draws },
   { "DISTANCE_DRAWS", function(case) return case.family.positions.distance.draws ~= nil end },
   { "drawn_distance", function(case) return case.family.positions.distance.draws ~= nil end },
 }

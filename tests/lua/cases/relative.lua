@@ -1,6 +1,6 @@
 -- Generated files: vectors of distances. cases.lua describes the entries.
 
-local function relative(case)
+local function is_relative(case)
   return case.family.relative.kind ~= "none"
 end
 
@@ -35,7 +35,7 @@ M.cases = {
 
 M.identifiers = {
   { "RELATIVE_SETS", function(case) return case.family.relative.biases or false end },
-  { "self_group_dlogits", function(case) return relative(case) and case.family.relative.toeplitz end },
+  { "self_group_dlogits", function(case) return is_relative(case) and case.family.relative.toeplitz end },
   { "self_pair_offset", function(case) return case.family.relative.kind == "shaw"
     and not case.family.relative.toeplitz end },
   { "write_signed_sinusoid", function(case)

@@ -1,6 +1,7 @@
 -- Generated files: rotations of queries and keys. cases.lua describes the entries.
 
-local function scaled_by(kind)
+-- Makes a function of a case: whether rotations have this kind of scaling.
+local function make_scaling_test(kind)
   return function(case)
     return case.family.rotation.kind == "rope" and case.family.rotation.scaling.kind == kind
   end
@@ -23,10 +24,10 @@ M.cases = {
 
 M.identifiers = {
   { "ROTATION_PERIOD", function(case) return case.family.rotation.kind == "rope" end },
-  { "interpolated", scaled_by("linear") },
-  { "log_base", scaled_by("ntk") },
-  { "slowed", scaled_by("yarn") },
-  { "growth", scaled_by("yarn") },
+  { "interpolated", make_scaling_test("linear") },
+  { "log_base", make_scaling_test("ntk") },
+  { "slowed", make_scaling_test("yarn") },
+  { "growth", make_scaling_test("yarn") },
   { "kernels/cpu/rotation.h", function(case) return case.family.rotation.kind == "rope" end },
 }
 
