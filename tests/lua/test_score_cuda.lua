@@ -3,6 +3,7 @@
 
 local support = dofile("tests/lua/support.lua")
 
+local device_code = require("device_code")
 local functions = require("expression.functions")
 local lists = require("base.lists")
 local lu = require("luaunit")
@@ -15,10 +16,7 @@ local score_facet = require("facets.score")
 local HEADS, LAYERS = 4, 2
 local READINGS = { "index", "drawn", "difference", "clamped" }
 local project = project_module.new(".")
-
-local function read_template(name, folder)
-  return support.read((folder or "templates") .. "/" .. name)
-end
+local read_template = device_code.read_template
 
 -- Renders the score of an encoding, the text of fields of a spec. Returns the score's plan for the device, its layout
 -- for host and device, and its device code; nil without a score.

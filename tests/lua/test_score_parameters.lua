@@ -270,8 +270,8 @@ function TestPresets.test_t5_buckets_are_t5_s()
   local edges = lists.find_all(FORMULAS.t5:match("{(.-)}"), "%d+")
   for n = 0, 300 do
     local count = lists.count(edges, function(edge) return tonumber(edge) <= n end)
-    local expected_encoding = n < 8 and n or math.min(15, 8 + math.floor(math.log(n / 8) / math.log(16) * 8 + 1e-9))
-    lu.assertEquals(count, expected_encoding, n)
+    local bucket = n < 8 and n or math.min(15, 8 + math.floor(math.log(n / 8) / math.log(16) * 8 + 1e-9))
+    lu.assertEquals(count, bucket, n)
   end
 end
 

@@ -23,7 +23,7 @@ function TestSha256.test_hex_known_vectors()
   end
 end
 
--- Lengths around the padding boundary: each must differ, and none may fail.
+-- Texts whose lengths are near the boundary of padding have different hashes.
 function TestSha256.test_hex_padding_boundary()
   local seen = {}
   for length = 54, 66 do

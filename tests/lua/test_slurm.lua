@@ -124,8 +124,8 @@ function TestPacking.test_runs_that_continue_are_in_groups_of_their_own()
   lu.assertEquals({ groups[1].again, groups[3].again }, { false, true })
 end
 
--- Packs groups of these seconds (false: unknown) into `least` to `most` tasks, which should take at most 60 seconds.
--- Returns the tasks, lists of groups, and the seconds of the longest.
+-- Packs groups that take these seconds (false: unknown) into `least` (by default 1) to `most` tasks, which should take
+-- at most 60 seconds. Returns the tasks, lists of groups, and the seconds of the longest task.
 local function pack(list, most, least)
   local groups = lists.map(list, function(seconds, i) return { seconds = seconds or nil, runs = { i }, name = i } end)
   return packing.make_tasks(groups, { least = least or 1, most = most, seconds = 60 })
@@ -151,7 +151,7 @@ end
 function TestPacking.test_the_number_of_tasks_matters_more_than_their_times()
   local tasks, longest = pack({ 50, 50, 50, 50 }, 2)
   lu.assertEquals({ #tasks, longest, #tasks[1], #tasks[2] }, { 2, 100, 2, 2 })
-  lu.assertEquals(#pack({ 500, 10 }, 9), 2) -- one takes longer than a task: it continues after a requeue
+  lu.assertEquals(#pack({ 500, 10 }, 9), 2) -- 500 seconds exceed a task, whose group continues after a requeue
   lu.assertEquals({ #pack({ 1, 1 }, 9), #pack({ 1, 1, 1 }, 9, 2), #pack({ 1, 1 }, 9, 5) }, { 1, 2, 2 })
   local even, unknown = pack({ false, false, false, false, false }, 2)
   lu.assertEquals({ #even[1], #even[2], unknown }, { 3, 2, nil })
@@ -202,8 +202,8 @@ BODY
 ]])
 end
 
--- A failing line of the prologue ends the task and is named; a failing line in a condition or after the prologue does
--- not end it.
+-- A failing line of the prologue ends the task and is named. A failing line in a condition or after the prologue does
+-- not end the task.
 function TestScript.test_a_failed_line_of_the_prologue_is_reported()
   local function run(line)
     local site = assert(read_site(('return { time = "1:00:00", prologue = { %q } }'):format(line)))
@@ -304,7 +304,7 @@ function TestQueue.test_one_sweep_at_a_time()
   lu.assertStrContains(message, out .. "/.slurm/submitting")
   release()
   lu.assertNotNil(records.claim(out))
-  release() -- a second time: it belongs to another process now
+  release() -- the second call of the first claim does not release the new claim
   lu.assertNil(records.claim(out))
 end
 
@@ -354,8 +354,8 @@ function TestQueue.test_attempts_that_a_sweep_continues()
   lu.assertEquals({ attempts.adopt(out, { first, second, third }, trainer, "cpu") }, { 1, 1 })
   lu.assertEquals({ first.state, second.state }, { "stopped", "absent" })
   lu.assertEquals(support.read(("%s/%s/from"):format(out, first.dir)), "12-3")
-  lu.assertEquals(list_attempts(), { "12-1", "12-2", "12-4", "12-5" }) -- the first keeps its replaced run
-  lu.assertEquals({ attempts.adopt(out, { second }, trainer, "cuda:1") }, { 1, 0 }) -- GPU level unknown
+  lu.assertEquals(list_attempts(), { "12-1", "12-2", "12-4", "12-5" }) -- 12-1 has only the folder `replaced`
+  lu.assertEquals({ attempts.adopt(out, { second }, trainer, "cuda:1") }, { 1, 0 }) -- levels of GPUs are not compared
   first.state, second.state = "done", "done"
   attempts.tidy({ cells = { { spec = {}, runs = { first, second } } } }, out)
   lu.assertNil(lfs.attributes(out .. "/" .. cell .. "/.attempts"))

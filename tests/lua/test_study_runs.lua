@@ -21,8 +21,8 @@ TestLedger = {}
 local LINE = '{"step":%d,"split":"%s","by":{"length":%d},"examples":8,"draws":%d,"accuracy":0.5,"exact_match":0,'
   .. '"loss":1,"sd_over_draws":0%s}\n'
 
--- The text of run.json of the cell's first run. step, code: its last step and exit code, nil while it runs; kind: of
--- the model.
+-- The text of run.json of the cell's first run. step, code: the run's last step and exit code, nil while it runs; kind:
+-- of the model.
 local function make_facts(cell, step, code, kind)
   local run, spec = cell.runs[1], reports.make_spec("bucket_sort")
   spec.model.kind = kind
@@ -73,7 +73,8 @@ local function read_state_and_words(cell, files)
   return { now, words }
 end
 
--- Greedy evaluations are requested for a decoder. If it has only teacher-forced ones and no checkpoint, these count.
+-- Greedy evaluations are requested for a decoder. A run with only teacher-forced evaluations and without a checkpoint
+-- is done.
 function TestLedger.test_answers_of_generative_models()
   local file = write_small()
   local cell = expand(file, { set = { "model.kind='decoder'" } }).cells[2]
@@ -99,7 +100,7 @@ function TestLedger.test_answers_of_generative_models()
   lu.assertEquals(words, "greedy decoding is requested")
   os.remove(dir .. "/checkpoint.safetensors")
   lu.assertEquals({ ledger.read_state(dir, ledger.derive_wanted(cell), {}) }, { "done",
-    "greedy decoding is requested, but there " .. "is no checkpoint to evaluate" })
+    "greedy decoding is requested, but there is no checkpoint to evaluate" })
 end
 
 -- Training lengths end at 40; a model without random positions has one draw.

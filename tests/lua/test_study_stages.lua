@@ -12,7 +12,8 @@ local stages = require("lab.study.grid.stages")
 
 local expand = probes.expand
 
--- Two teachers with three students each; two students begin with the teacher's run, the third with another student's.
+-- Two teachers (plain), and for each a cell without a stage (loose), a student that is made from the teacher's run
+-- (taken), and a student that is made from this student's run (again).
 local STAGED = [[
 return {
   title = "staged",
@@ -36,7 +37,8 @@ return {
   },
 }]]
 
-local function expand_staged(text)
+-- Writes the file of a study, by default STAGED; returns its path and the path of a folder for runs.
+local function write_staged(text)
   local path = support.write("staged.lua", text or STAGED)
   local out = path:match("^(.*)/") .. "/staged_runs"
   return path, out
@@ -46,7 +48,7 @@ TestStages = {}
 
 function TestStages.setUp()
   stages.VERBS.probe = { options = { "few_lines" }, flags = { "briefly" } }
-  os.execute("rm -rf " .. select(2, expand_staged()))
+  os.execute("rm -rf " .. select(2, write_staged()))
 end
 
 function TestStages.tearDown()
@@ -58,7 +60,7 @@ local function index_by_id(study)
 end
 
 function TestStages.test_a_cell_waits_for_the_run_of_its_teacher()
-  local path, out = expand_staged()
+  local path, out = write_staged()
   local study = expand(path, { out = out })
   local cells = index_by_id(study)
   local taken, again = cells.teacher_0_taken, cells.teacher_1_again
@@ -77,7 +79,7 @@ end
 
 -- The cell's spec is the verb's, into which the study's fragments are merged: base and values have priority.
 function TestStages.test_the_verb_s_spec_is_merged_with_the_cell_s()
-  local path, out = expand_staged()
+  local path, out = write_staged()
   local source = index_by_id(expand(path, { out = out })).teacher_0_taken.source
   support.write("staged_runs/" .. source.file, [[
     return { encoding = { kind = "alibi" }, train = { steps = 100, log_every = 3 }, precision = "float64" }]])
@@ -93,7 +95,7 @@ function TestStages.test_the_verb_s_spec_is_merged_with_the_cell_s()
 end
 
 function TestStages.test_a_waiting_cell_is_no_spec()
-  local path = expand_staged()
+  local path = write_staged()
   local nothing, message = grid.plan_cell(project, path .. ":teacher_1_taken", {})
   lu.assertNil(nothing)
   lu.assertStrContains(message, "the cell teacher_1_taken waits for teacher_1_plain")
@@ -101,7 +103,7 @@ function TestStages.test_a_waiting_cell_is_no_spec()
 end
 
 function TestStages.test_a_verb_s_output_is_read_like_a_spec()
-  local path, out = expand_staged()
+  local path, out = write_staged()
   local source = index_by_id(expand(path, { out = out })).teacher_0_taken.source
   support.write("staged_runs/" .. source.file, "return { encoding = { kind = 'alibbi' } }")
   local nothing, message = grid.expand(project, path, { out = out })
@@ -131,7 +133,7 @@ function TestStages.test_messages_on_wrong_stages()
   }) do
     local at, to = STAGED:find(wrong, 1, true)
     local nothing, message = grid.expand(project,
-      (expand_staged(STAGED:sub(1, at - 1) .. expected[1] .. STAGED:sub(to + 1))))
+      (write_staged(STAGED:sub(1, at - 1) .. expected[1] .. STAGED:sub(to + 1))))
     lu.assertNil(nothing, expected[1])
     for i = 2, #expected do
       lu.assertStrContains(message, expected[i])

@@ -18,7 +18,7 @@ local write = require("base.write")
 
 TestRunProgress = {}
 
--- Expands a study of one cell; more: other fields of cell.wanted. Returns the cell, its run and the study.
+-- Expands a study of one cell with one run; more: other fields of cell.wanted. Returns the cell and the run.
 local function expand_cell(more)
   local study = assert(grid.expand(project, support.write("run_progress/probe.lua", [[
 return { title = "p", base = { task = { kind = "parity_check" }, model = { use = "small_encoder" }, encoding = { kind =
@@ -27,7 +27,7 @@ return { title = "p", base = { task = { kind = "parity_check" }, model = { use =
   local cell = study.cells[1]
   cell.wanted = ledger.derive_wanted(cell)
   lists.update(cell.wanted, more or {})
-  return cell, cell.runs[1], study
+  return cell, cell.runs[1]
 end
 
 local EVALUATED = '{"step":70,"split":"in_distribution","by":{"length":%d},"examples":8,"draws":1,"accuracy":0.5}\n'
@@ -81,11 +81,11 @@ function TestRunProgress.test_a_held_lock_shows_a_live_run()
   lu.assertEquals(run.state, "stopped")
   support.write("run_progress/old/lock", "")
   run.seen = nil
-  run_progress.read(cell, run, dir, { [require("lfs").attributes(dir .. "/lock", "ino")] = true }, os.time() + 2000)
+  run_progress.read(cell, run, dir, { [lfs.attributes(dir .. "/lock", "ino")] = true }, os.time() + 2000)
   lu.assertEquals(run.state, "running")
 end
 
--- The sweep does not know the conditions of examples that a task makes, but it knows the decoding of their evaluation.
+-- A sweep does not know the conditions of examples that a task makes, but knows with which decoding they are evaluated.
 function TestRunProgress.test_a_decoder_without_lengths()
   local cell, run = expand_cell({ conditions = {}, lengths = {}, decoding = "greedy" })
   local spec = reports.make_spec("successor")
@@ -140,8 +140,8 @@ local function make_grid(tasks, widths, fill)
   return study
 end
 
--- The first run of each cell is done. The second runs in the first task, has failed in the second, and has not begun in
--- the others.
+-- Fills a run of make_grid: the first run of each cell is done; the second is running for the first task, has failed
+-- for the second task, and has not begun for the others.
 local function finish_half(run, i, _, k)
   run.state = k == 1 and "done" or i == 1 and "running" or i == 2 and "failed" or "absent"
   run.progress = run.state == "running" and { work = 50, rate = 2.5, accuracy = 0.5 } or k == 1 and { work = 100,
@@ -257,7 +257,7 @@ end
 
 TestSetAside = { tearDown = support.clean }
 
--- If another sweep has already moved the damaged run, it counts as absent.
+-- If another sweep has already moved the damaged run, the run counts as absent.
 function TestSetAside.test_keeps_a_run_that_is_no_longer_damaged()
   local out = support.write("aside/runs/log.txt", ""):gsub("/[^/]*$", "")
   local run = { path = out .. "/probe/0123456789abcdef/lr0.001-seed1", state = "damaged", words = "torn",

@@ -69,8 +69,8 @@ function TestSinusoids.test_rows_of_the_papers_code()
   lu.assertAlmostEquals(correlation.cosine(line, grid), 0.7246, 5e-5)
 end
 
--- A checkpoint stores no sinusoid: its table follows from its place, its channels and the kind of positions in the
--- spec.
+-- A checkpoint stores no table of sinusoids: the spec has the place and the channels of the table, and the kind of
+-- positions, from which the table follows.
 function TestSinusoids.test_runs_without_a_stored_table()
   local path = support.write("sinusoid/checkpoint.safetensors", (safetensors.make_file({}, {})))
   local function read_table(positions, additive)
@@ -112,7 +112,7 @@ function TestProcrustes.test_fixed_schemes()
   lu.assertAlmostEquals(result[2].nuclear, 1280, 1e-9)
 end
 
--- A fixed sequence of normal numbers, by the method of Box and Muller.
+-- Normal numbers, the same in every call, by the method of Box and Muller.
 local function compute_normal(count, sigma)
   local values, state = {}, 12345
   local function uniform()
@@ -205,8 +205,8 @@ end
 TestVerb = { tearDown = support.clean }
 
 -- Writes a run with a learned table in each of two blocks: normal numbers at the start, to which training adds a share
--- of the 2-D sinusoid. sigma nil: the table is the fixed 1-D sinusoid; start: there is a checkpoint of step 0. Returns
--- the folder of all runs.
+-- of the 2-D sinusoid. sigma: of the normal numbers; nil: the table is the fixed 1-D sinusoid; percent: the accuracy;
+-- start: whether there is a checkpoint of step 0. Returns the folder of all runs.
 local function add_run(sigma, seed, percent, start)
   local spec = reports.make_spec("latin_square")
   spec.model.width = 16

@@ -134,8 +134,8 @@ function TestTaskDigests.test_the_longest_length_is_in_the_digest_where_a_choice
   lu.assertEquals(short.model_digest, long.model_digest)
 end
 
--- Writes a checkpoint of a plan's model with these entries in its metadata; without: the name of a tensor that it
--- lacks.
+-- Writes a checkpoint of a plan's model with this metadata; without: the name of a tensor that the checkpoint lacks, or
+-- nil. Returns the path.
 local function write_checkpoint(name, plan, metadata, without)
   local list = {}
   for _, tensor in ipairs(plan.tensors) do

@@ -16,8 +16,9 @@ local with_empty_cache = tuning_plans.with_empty_cache
 
 TestSearch = {}
 
--- Searches two choices, a and b, from "1x". speeds: of each value, relative; options: { noise, most = comparisons }.
--- Returns the best values, the accepted values and the compared values, each as text such as "3y".
+-- Searches two choices, a and b, from "1x". speeds: the relative speed of each value; options: nil, or { noise, most =
+-- the largest number of comparisons }. Returns the best values, and lists of the accepted and of the compared values,
+-- as texts such as "3y".
 local function search(speeds, options)
   local log, accepted, budget = {}, {}, options and options.most or 100
   local best = measure.search({
@@ -140,7 +141,7 @@ end
 
 function TestTune.test_choices_that_are_slower_at_the_end_are_not_written()
   with_empty_cache(function()
-    -- Prefetching affects only training, so the search compares evaluation only at its end.
+    -- The search measures prefetching only in training; evaluation is compared at the end.
     local _, printed = run_tune(function(from, to, modes)
       local differ = from:find("prefetch yes", 1, true) and to:find("prefetch no", 1, true)
       return modes[1] == "eval" and differ and 0.5 or prefer_no_prefetch(from, to)

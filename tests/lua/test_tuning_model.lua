@@ -50,8 +50,8 @@ function TestModel.test_every_default_is_legal()
   end
 end
 
--- The registers hold a tile's sums, a row of weights and one factor. Rows of a product tile divide 16, of which all
--- sizes are multiples.
+-- The registers hold a tile's sums, a row of weights and one factor. The numbers of rows of gradient tiles divide 16,
+-- of which all sizes are multiples.
 function TestModel.test_tiles_fit_their_registers_and_rows_divide_sizes()
   for _, level in ipairs(levels) do
     local values = tuning.list_values(make_plan(), level)

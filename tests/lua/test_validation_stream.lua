@@ -21,8 +21,8 @@ end
 
 function TestValidation.test_lengths_are_training_lengths_spread_evenly()
   lu.assertEquals(validation.plan(check_spec(10, "{ 1, 4 }")), { lengths = { 1, 2, 3, 4 }, examples = 128 })
-  local of = validation.plan(check_spec(10, "{ 1, 40 }"))
-  lu.assertEquals({ #of.lengths, of.lengths[1], of.lengths[2], of.lengths[16] }, { 16, 1, 4, 40 })
+  local lengths = validation.plan(check_spec(10, "{ 1, 40 }")).lengths
+  lu.assertEquals({ #lengths, lengths[1], lengths[2], lengths[16] }, { 16, 1, 4, 40 })
   lu.assertEquals(validation.plan(check_spec(10, "{ list = { 3, 8, 20 } }")).lengths, { 3, 8, 20 })
   local own = check_spec(10, "{ 1, 40 }", "validation = { lengths = { 10, 30, step = 10 }, examples = 5 }")
   lu.assertEquals(validation.plan(own), { lengths = { 10, 20, 30 }, examples = 5 })
@@ -43,9 +43,8 @@ function TestValidation.test_coincidences_are_counted()
   local seen = 8 * 2 / 2
   lu.assertAlmostEquals(shares.training, (2 - 0.5 ^ seen - 0.75 ^ seen) / 2, 1e-12)
   lu.assertAlmostEquals(shares.evaluation, (2 - 0.5 ^ 16 - 0.75 ^ 16) / 2, 1e-12)
-  local far, of_far = check_spec(10, "{ 40, 41 }")
-  local few = validation.estimate_shares(far, of_far.task)
-  lu.assertTrue(few.training < 1e-9 and few.evaluation == 0) -- none of the stream's lengths is evaluated
+  shares = validation.estimate_shares(check_spec(10, "{ 40, 41 }"), info.task)
+  lu.assertTrue(shares.training < 1e-9 and shares.evaluation == 0) -- none of the stream's lengths is evaluated
 end
 
 function TestValidation.test_the_trainer_gets_its_arguments()

@@ -3,33 +3,27 @@
 
 local support = dofile("tests/lua/support.lua")
 
+local device_code = require("device_code")
 local gen = require("render.templates.gen")
 local lists = require("base.lists")
 local lu = require("luaunit")
-local plan_page = require("lab.pages.plan_page")
 local plans = require("plans")
 
+local find_choice = device_code.find_choice
+
 local ENCODINGS = { "none", "learned", "rope", "relative", "shaw", "alibi_learned", "geometric" }
--- Names that only the code of one kernel has.
-local OF_TILES = { "product_tiles", "SLAB", "stage_rows", "write_results" }
-local OF_WARPS = { "sized_product", "multiply_rows", "store_pair", "operand_word" }
+-- Names that only the code of products by tiles has, and those that only the code of products by warps has.
+local TILE_NAMES = { "product_tiles", "SLAB", "stage_rows", "write_results" }
+local WARP_NAMES = { "sized_product", "multiply_rows", "store_pair", "operand_word" }
 
 local function make_plan(encoding, kernel, precision, model)
   local fields_text = ", encoding = { kind = %q }, precision = %q, device_products = %q, model = { %s }"
   return plans.plan_task("kind = 'bucket_sort'", fields_text:format(encoding, precision or "tf32", kernel, model or ""))
 end
 
-local function read_template(name, folder)
-  return support.read((folder or "templates") .. "/" .. name)
-end
-
 local function render_device(plan)
-  local files = assert(gen.render_files(plan, read_template, {}, true))
-  return lists.filter(files, function(file) return file.path == "device.cu" end)[1].text
-end
-
-local function find_choice(plan, what)
-  return lists.filter(plan_page.make_json(plan).choices, function(one) return one.what == what end)[1]
+  local files = assert(gen.render_files(plan, device_code.read_template, {}, true))
+  return support.index_texts(files)["device.cu"]
 end
 
 TestWarpProducts = {}
@@ -37,16 +31,16 @@ TestWarpProducts = {}
 function TestWarpProducts.test_device_code_has_nothing_of_the_other_kernel()
   for _, encoding in ipairs(ENCODINGS) do
     local tiles, warps = render_device(make_plan(encoding, "tiles")), render_device(make_plan(encoding, "warps"))
-    for i, name in ipairs(OF_TILES) do
+    for i, name in ipairs(TILE_NAMES) do
       lu.assertStrContains(tiles, name, nil, nil, encoding)
       lu.assertNotStrContains(warps, name, nil, nil, encoding)
-      lu.assertNotStrContains(tiles, OF_WARPS[i], nil, nil, encoding)
-      lu.assertStrContains(warps, OF_WARPS[i], nil, nil, encoding)
+      lu.assertNotStrContains(tiles, WARP_NAMES[i], nil, nil, encoding)
+      lu.assertStrContains(warps, WARP_NAMES[i], nil, nil, encoding)
     end
   end
 end
 
--- Names by which list_calls replaces those of functions for certain sizes.
+-- Names of functions for certain sizes, and the name by which list_calls replaces each.
 local NAMES = { { "^product_.*_to_.*_grad$", "product_backward" }, { "^product_.*_to_.*", "product_forward" } }
 
 -- The names of the products and chains (several products in one function) that a layer calls in training, as one text.
@@ -150,8 +144,8 @@ local function list_hidden_arrays(kernel, longest, model)
   return table.concat(names, " ")
 end
 
--- The arrays with tiles, with warps and gradients of weights by shard, and with warps and these gradients over the
--- batch.
+-- Three texts for each model: the arrays with tiles; with warps, if gradients of weights are added by shard; with
+-- warps, if these are added over the batch.
 function TestWarpProducts.test_chains_have_no_arrays_that_no_operation_uses()
   local with_sums = "hidden_sum hidden dhidden dhidden_sum"
   for model, arrays in pairs({
@@ -237,9 +231,9 @@ function TestWarpProducts.test_the_plan_shows_where_gradients_of_weights_are_add
   lu.assertStrContains(chosen.why, ("%.1f MB"):format(short.cuda.kept_bytes / 1e6))
   lu.assertEquals(find_choice(long, "gpu gradients of weights").value, "by shard")
   lu.assertNil(find_choice(make_plan("none", "tiles"), "gpu gradients of weights"))
-  for name, of_shards in pairs({ product_gradient = true, add_up_tile = false }) do
-    lu.assertEquals(render_device(short):find(name, 1, true) ~= nil, not of_shards, name)
-    lu.assertEquals(render_device(long):find(name, 1, true) ~= nil, of_shards, name)
+  for name, is_for_shards in pairs({ product_gradient = true, add_up_tile = false }) do
+    lu.assertEquals(render_device(short):find(name, 1, true) ~= nil, not is_for_shards, name)
+    lu.assertEquals(render_device(long):find(name, 1, true) ~= nil, is_for_shards, name)
   end
 end
 

@@ -33,7 +33,7 @@ function TestFiles.test_missing_folders_are_made()
   lu.assertEquals(write.files(dir, { { path = "a.c", text = "a\n" } }), { "a.c" })
 end
 
--- The second file's path is a folder: the first file must not appear, and existing files must not change.
+-- The temporary name of the second file is that of a folder, so neither file changes.
 function TestFiles.test_a_failure_changes_nothing()
   local dir = write_folder("failure")
   support.write("failure/a.c", "before\n")
