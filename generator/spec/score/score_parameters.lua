@@ -238,8 +238,9 @@ function M.read(context, name, node, path)
   local p = { name = name, per = not fields.per and "model" or lists.has(PER, fields.per.value) and fields.per.value
     or report_misfit(context, fields.per, path .. ".per", table.concat(PER, ", "),
       nearest.make_hint(fields.per.value, PER)) }
-  local many, outside, whole = fields.shape or fields.index or fields.by_distance, fields.outside, nil
-  if many then
+  local has_size = (fields.shape or fields.index or fields.by_distance) ~= nil
+  local outside, whole = fields.outside, nil
+  if has_size then
     p.size, p.first, whole = read_extent(context, fields, path)
   end
   if outside and not is_outside(outside) then
@@ -248,9 +249,9 @@ function M.read(context, name, node, path)
   end
   p.outside = outside and outside.value
   p.learned = read_learned(context, node, fields, path)
-  if not p.per or many and not p.size or outside and not is_outside(outside) or p.learned == nil then
+  if not p.per or has_size and not p.size or outside and not is_outside(outside) or p.learned == nil then
     return nil
-  elseif outside and not many then
+  elseif outside and not has_size then
     return context.report(outside, path .. ".outside", "a single value has no outside", "shape or index as well")
   elseif not count_values(context, node, path, p) then
     return nil

@@ -155,6 +155,7 @@ local function read_axis(facts, key, value)
   return range
 end
 
+-- Reads the names of sets, which are some of SETS in their order, the first of them train.
 local function read_sets(value)
   local sets, number = {}, 0
   for word in value:gmatch("%S+") do
@@ -244,6 +245,7 @@ local function check_length(facts, key, report)
   end
 end
 
+-- Checks that the number of symbols in use is at least 1 and at most the number of `symbols`.
 local function check_count(facts, key, symbols, report)
   local count = facts[key:gsub(" ", "_")]
   local function check_most(value, _, text)
