@@ -132,7 +132,8 @@ function Emitter:is_shared_by_heads(node, level)
   return index and index.count <= LONGEST_ARRAY and has_two_operations(node)
 end
 
--- Makes an array of a part's values by its index, at a level outside the loop over heads.
+-- Makes an array of a part's values, one for each value of the index that the part needs, at a level outside the loop
+-- over heads.
 function Emitter:add_array(node)
   local index = lower.find_index(self:find_needs(node))
   local scope, open = self.levels[self:find_level(node)], self.open

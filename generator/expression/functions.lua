@@ -10,12 +10,12 @@
 --   gradient   gradient(b, node, a, wants) gives the arguments' gradients from the node's, a; wants(argument): whether
 --              the argument's is needed; absent: the function is flat. At a corner one side counts: max and min take
 --              their first argument at a tie, abs the right side
---   commutes   its arguments may change places
+--   commutes   true: the arguments may change places
 --   cheap      the pair loop may compute it; values of other functions are stored in tables if they need no logit
---   word       the name of its value in generated code
---   vector, scalar  its names in kernels, by default NAME_of and NAME_real; torch: its name in PyTorch, by default NAME
+--   word       the name of the function's value in generated code
+--   vector, scalar  the names in kernels, by default NAME_of and NAME_real; torch: the name in PyTorch, by default NAME
 --              or an operator
--- A new function needs its row and its kernels: kernels/cpu/functions.h and kernels/cuda/functions.cu.
+-- A new function needs a row, and kernels in kernels/cpu/functions.h and kernels/cuda/functions.cu.
 
 local text = require("expression.text")
 

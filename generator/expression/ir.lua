@@ -6,7 +6,7 @@
 -- same in each run.
 --
 --   type        "real", "integer" (a real that is whole) or "truth"
---   low, high   its range, as far as it is known; ranges may be too wide, never too narrow
+--   low, high   the range of the value, as far as it is known; ranges may be too wide, never too narrow
 --   sure        the range follows from positions and constants alone, not from learned numbers or logits
 --   row         { a, b, c } of a number a q + b k + c, with the indices q of the query and k of the key in their
 --               sequences: simplify.lua finds differences and sums of the indices; nil for other nodes

@@ -163,7 +163,8 @@ local function move_inside_anew(state, node, class)
   return rebuild(state, node, lists.map(node, function(argument) return move_inside(state, argument, class) end))
 end
 
--- A part of a table's value; its worthwhile parts of lower classes are moved into tables of their own.
+-- A part of a table's value, in which inner parts of lower classes, if that is worthwhile, are loads from tables of
+-- their own.
 function move_inside(state, node, class)
   local known = state.inside[class]
   known[node] = known[node] or move_inside_anew(state, node, class)

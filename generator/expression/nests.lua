@@ -128,7 +128,7 @@ local function add_effects(build, nest, class, entry)
   table.insert(nest.effects, effect)
 end
 
--- The effects that propagate one table's gradient to its leaves; sums over its heads are appended to `gathered`.
+-- Adds to nest.effects those that propagate one table's gradient to leaves, and to nest.gathered the sums over heads.
 local function add_table_effects(build, nest, class, t)
   local parts, stops = {}, {}
   if t.per_head and class ~= "uniform" then

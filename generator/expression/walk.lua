@@ -1,4 +1,4 @@
--- Visits a node and all its parts, each part once and before its own parts.
+-- Visits a node and all nodes of which it consists (its parts), each once, and before its own parts.
 --
 -- Input: the root of a formula; look(node), which returns whether to skip the parts of the node.
 

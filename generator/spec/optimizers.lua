@@ -16,7 +16,7 @@
 --     corrects    { beta1, beta2 } if the host computes rate / (1 - beta1^t) and 1 / (1 - beta2^t), else false
 --     decay       the share per unit of the learning rate that parameters lose (spread_decay in kernels/cpu/adamw.h),
 --                 or false
---     formula     the lines of its formula; source: the paper
+--     formula     the lines of the formula; source: the paper
 -- A new optimiser needs a page, its kernels, a twin in kernels/ref and the twin's declaration in kernels/ref/ref.h.
 
 local features = require("spec.rules.features")

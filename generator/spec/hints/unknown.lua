@@ -1,6 +1,7 @@
 -- Guesses the field that a user meant by a name that a spec does not have.
 --
--- Input: the path of the field, the names that its table has, the repository's root. Output: a hint, or nil.
+-- Input: the path of the unknown field, the names that are legal in the field's table, the repository's root. Output: a
+-- hint, or nil.
 
 local lists = require("base.lists")
 local nearest = require("base.nearest")

@@ -2,8 +2,8 @@
 --
 -- Input: the context of validate.lua with the places of files, the node of the field. Output: { shown, checksum,
 -- model_digest, id, entries }, or nil if there is no checkpoint or after an error: the file's displayed name; the
--- trainer's checksum, which identifies the file's bytes; the digest of its model and the id of its spec, nil if the
--- header lacks them; its tensors from safetensors.lua.
+-- trainer's checksum, which identifies the file's bytes; the model's digest and the spec's id, nil if the header
+-- lacks them; the file's tensors, as in safetensors.lua.
 -- Only the trainer reads the data behind the header, and compares the data with the checksum.
 
 local safetensors = require("base.safetensors")

@@ -382,7 +382,7 @@ function M.open(path, options, from, origin)
 end
 
 -- A spec of fragments { { source = result of M.open, tree }, ... }, each merged over the preceding ones; `name` is
--- shown as its place. All else is as in M.load.
+-- shown as the spec's place. All else is as in M.load.
 function M.join(id, name, fragments, sets)
   local state = fragments[1].source.state
   local before, top = state.diagnostics:count(), nil

@@ -82,7 +82,7 @@ function build(context, value, path, depth)
 end
 
 -- A tree from a Lua value. origin(path) gives the origin of the value at a path; report(path, what, expected) takes an
--- error. Invalid parts are left out; the caller must check its error count.
+-- error. Invalid parts are left out, so the caller must check whether an error was reported.
 function M.build(value, origin, report)
   return build({ origin = origin, report = report, nodes = 0, open = {} }, value, "", 0)
 end

@@ -27,7 +27,7 @@ function M.has_own(context, name)
   return context.resolved.encoding[name] and context.root.fields.encoding.fields[name] ~= nil
 end
 
--- The settings that apply to a family with facets of its own; encodings added to the embedding belong to no attention.
+-- The resolved spec as a family with facets of its own sees it, without the encoding that is added to the embedding.
 function M.make_view(resolved, name)
   local view = families.make_view(resolved, name)
   view.encoding.additive = { kind = "none" }

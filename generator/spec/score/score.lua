@@ -4,7 +4,7 @@
 -- `owner`, which describes the encoding to which the score belongs:
 --   path        "encoding", or the path of one family of attentions, such as "encoding.cross"
 --   encoding    the table at `path` in the resolved spec; layers: the number of layers of the family that uses the
---               score; cross: the family's queries attend to another sequence; causal: its queries see no later keys
+--               score; cross: the family's queries attend to another sequence; causal: they see no later keys
 --   score, parameters   the nodes that values.lua found; nil: absent; score = false: one of the two is invalid
 -- Output: encoding.score (the formula as text) and encoding.parameters (plain data); for the planner the formula {
 -- root, builder, parameters }, where parameters has, sorted by name, only parameters that the formula reads. Errors are

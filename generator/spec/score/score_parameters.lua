@@ -106,8 +106,8 @@ local function describe_lengths(p, whole, heads)
   return "a list of " .. table.concat(words, ", ", 1, #words - 1) .. (#words > 1 and " or " or "") .. words[#words]
 end
 
--- One number for each head and index from a list of any valid length. Its rows have `whole` values, of which the first
--- p.size are used; nil for other lengths.
+-- One number for each head and index from a list of a valid length; nil for other lengths. whole: the number of values
+-- of a head in the spec, of which the first p.size are used.
 local function expand(list, p, whole, heads)
   local rows = has_head(p) and heads or 1
   local count, full = #list, {}

@@ -29,7 +29,7 @@ function M.compile(formula)
   return chunk
 end
 
--- The value of a formula at task length n; nil and a message if it has none.
+-- The value of a formula at task length n; nil and a message if there is none.
 function M.compute(formula, n)
   local chunk, message = M.compile(formula)
   if not chunk then
@@ -50,12 +50,12 @@ function M.insert_numbers(formula, numbers)
   end))
 end
 
--- The value of a formula, or of a number, that names options alone; nil if it has none.
+-- The value of a formula that names options alone, or of a number; nil if there is none.
 function M.compute_from_options(formula, numbers)
   return (M.compute(M.insert_numbers(tostring(formula), numbers)))
 end
 
--- The number of an option's choice; that of a word is its index from 0.
+-- The number of an option's choice: the integer, or the index of a word among the choices, from 0.
 function M.find_number(option, choice)
   for place, name in ipairs(option.choices or {}) do
     if name == choice then

@@ -89,7 +89,7 @@ function M.count_most(facts)
   return facts.apart and { times * (longest - 1), longest - 1 } or { longest + (times - 1) * (longest - 1) }
 end
 
--- The lines of the first comment, without its stars: { { line, col, text }, ... }, or nil.
+-- The lines of the first comment, without stars: { { line, col, text }, ... }; nil if the text begins otherwise.
 local function read_header(text)
   local comment = text:match("^%s*/%*(.-)%*/")
   if not comment then
