@@ -82,7 +82,7 @@ static void keep_best(void) {
 
 #define FAST "toy/0123456789abcdef/lr0.9-seed0"
 
-/* A number in run.json: of a key, or of a key of the object `best`; -1: there is none. */
+/* A number in run.json: of a key, or of a key of `object` (NULL: not in an object); -1: there is none. */
 static int64_t read_fact(void **state, const char *folder, const char *object, const char *key) {
     char name[128];
     snprintf(name, sizeof name, "%s/" FAST "/run.json", folder);

@@ -24,7 +24,7 @@ static void test_write_file_holds_dense_tensors(void **state) {
     for (int i = 0; i < 16; i++) {
         float actual;
         memcpy(&actual, (const char *)key->data + (size_t)i * sizeof actual, sizeof actual);
-        assert_true(actual == v->values[2][292 + i / 4 * 12 + i % 4]);
+        assert_true(actual == v->values[2][292 + i / 4 * 12 + i % 4]); /* the key's offset is 292, its stride 12 */
     }
     assert_null(lh_st_find(file, "optimizer.first_moment.embed.position.weight"));
     assert_string_equal(lh_st_find_metadata(file, "seed"), "18446744073709551615");

@@ -187,7 +187,8 @@ static void test_corpus_mutated_files_are_read_or_refused(void **state) {
     assert_in_range(refused, CASES / 2, CASES - 1);
 }
 
-/* Writes `count` examples of each of `shapes` shapes; token 0 of an example's input is its number modulo 5. */
+/* Writes examples i = 0 .. count - 1 of each of `shapes` shapes. The input's first token is i modulo 5, its other
+ * tokens are i / 5 modulo 5. */
 static const char *write_many(const char *directory, int shapes, int count) {
     const char *path = lh_test_path(directory, "many.jsonl");
     FILE *file = fopen(path, "w");
@@ -323,7 +324,8 @@ static void test_batch_takes_no_examples_of_another_set(void **state) {
     lh_corpus_close(&f.corpus);
 }
 
-/* Counts of trained examples, by input length and the example's number. */
+/* trained: counts of trained examples, by input length and by the example's number in its shape (by the number modulo 5
+ * for inputs of one token). */
 static atomic_int trained[7][25], blocks_wrong;
 
 static void record_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,

@@ -1,5 +1,5 @@
-/* The search for the CUDA driver: every failure has its own message. The tests compile a replacement for the driver;
- * each search runs in a process of its own, since an opened driver remains open. */
+/* The search for the CUDA driver: every failure has its own message. The tests compile a replacement for the driver.
+ * Searches run in processes of their own, except in the last two tests, since an opened driver remains open. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 

@@ -24,7 +24,7 @@ enum { ROOTS = 3 }; /* the first VARIABLES: folders of toolkits */
 static const char *const VARIABLES[] = {"LONGHAND_CUDA_ROOT", "CUDA_HOME",      "CUDA_PATH",
                                         "LONGHAND_CACHE",     "XDG_CACHE_HOME", "FAKE_NVRTC_LOG"};
 
-static char *given_roots[ROOTS]; /* their values before the tests, or NULL */
+static char *given_roots[ROOTS]; /* values of these variables before the tests; NULL: not set */
 
 /* *state: a directory with replacements in root13/lib64 (version 13.4, which supports sm_75 to sm_120), root12/lib
  * (12.4, to sm_90), both/lib64 (both versions) and old/lib64 (a version that lacks a function). */

@@ -15,7 +15,7 @@ enum { SEQUENCES = 4, LONGEST = 19, HEADS = 2, LAYERS = 2, RANGE = 64, CLASSES =
 enum { SOURCE, TARGET, STREAMS };
 enum { ENCODER, DECODER, CROSS, FAMILIES };
 
-/* The positions, distances and scores of a family in every layer. */
+/* The positions, distances and scores of a family of attentions (ENCODER, DECODER or CROSS) in every layer. */
 typedef struct placed {
     int32_t query[LAYERS * LONGEST], key[LAYERS * LONGEST], distances[LAYERS * LONGEST * LONGEST];
     double score[LAYERS * HEADS * LONGEST * LONGEST];
@@ -71,7 +71,7 @@ static void compute_alibi(int pairs, const int32_t *distances, double *out) {
 }
 
 /* drawn_layers: the source's sites begin at 0 and the target's at 3; in both, the input's site comes first, then one
- * site for each layer. They are followed by the sites of the source's positions in the decoder's layers. */
+ * site for each layer. The sites of the source's positions in the decoder's layers begin at 7. */
 static void place_layers(batch_data *data) {
     enum { SOURCE_SITE = 0, TARGET_SITE = LAYERS + 1, CROSS_SITE = 2 * (LAYERS + 1) };
     int S = data->length[SOURCE], T = data->length[TARGET];

@@ -104,21 +104,21 @@ static double run_reference(pass *p, const lh_ref_batch *batch) {
     return lh_ref_run(p->model, &seen, p->logits);
 }
 
-/* Runs the program. Evaluation has no dropout, and neither have the stored vectors. */
+/* Runs the program. Evaluation has no dropout, and neither have the stored vectors. The loss includes masked labels. */
 static double run_program(pass *p, const lh_ref_batch *batch) {
-    static const uint8_t all[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST] = {0};
+    static const uint8_t mask[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST] = {0};
     lh_trainer t = lh_trainer_open(p->spec, p->program, p->model, batch, NULL, LH_MODE_EVALUATE);
     memcpy(t.step.positions, p->stored->positions, sizeof t.step.positions);
     memcpy(t.step.distances, p->stored->distances, sizeof t.step.distances);
     p->program->begin_step(&t.step, 0, 1);
-    lh_trainer_run(&t, batch, all, 2, p->logits);
+    lh_trainer_run(&t, batch, mask, 2, p->logits);
     lh_trace *to = lh_parity_reserve((size_t)p->spec->site_count * sizeof *to);
     for (int site = 0; site < p->spec->site_count; site++) {
         const lh_trace_site *traced_site = &p->spec->sites[site];
         if (traced_site->heads > 0 && traced_site->query == 1) to[site].attention = p->attention[traced_site->key];
     }
     lh_cpu_block block = {
-        .sequences = batch->sequences, .tokens = {batch->token, batch->target}, .labels = batch->label, .mask = all};
+        .sequences = batch->sequences, .tokens = {batch->token, batch->target}, .labels = batch->label, .mask = mask};
     lh_sums sums = {0};
     p->program->trace_block(&t.step, &block, t.workspace, to, &sums);
     free(to);

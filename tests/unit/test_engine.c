@@ -84,7 +84,6 @@ static void copy_gradient(const lh_update *update, size_t first, size_t count, l
     float *parameters = update->parameters, *gradient = update->gradient;
     memcpy(parameters + first, gradient + first, count * sizeof(float));
     memset(gradient + first, 0, count * sizeof(float));
-    sums->update += 0;
 }
 
 static void test_step_gradient_is_left_fold_over_shards(void **state) {

@@ -366,12 +366,12 @@ static void test_evaluate_per_example_adds_up(void **state) {
     const char *path = lh_test_path(*state, "each.jsonl");
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
     lh_eval_request request = make_request(4, 4, 1);
-    lh_eval_result plain, with;
+    lh_eval_result plain, with_lines;
     lh_assert_ok(lh_evaluate(engine, &request, &plain, &error), &error);
     request.per_example = fopen(path, "w");
-    lh_assert_ok(lh_evaluate(engine, &request, &with, &error), &error);
+    lh_assert_ok(lh_evaluate(engine, &request, &with_lines, &error), &error);
     assert_int_equal(fclose(request.per_example), 0);
-    assert_true(plain.accuracy == with.accuracy && plain.loss == with.loss);
+    assert_true(plain.accuracy == with_lines.accuracy && plain.loss == with_lines.loss);
     size_t bytes;
     char *text = lh_test_read(path, &bytes);
     int lines = 0, correct = 0, exact = 0;
@@ -381,8 +381,8 @@ static void test_evaluate_per_example_adds_up(void **state) {
         lines++;
     }
     assert_int_equal(lines, 20);
-    assert_true(fabs(correct / 80.0 - with.accuracy) < 1e-12);
-    assert_true(fabs(exact / 20.0 - with.exact_match) < 1e-12);
+    assert_true(fabs(correct / 80.0 - with_lines.accuracy) < 1e-12);
+    assert_true(fabs(exact / 20.0 - with_lines.exact_match) < 1e-12);
     free(text);
     engine->ops->close(engine);
 }

@@ -98,7 +98,7 @@ static int train_into(void *argument, const char *disk) {
     return 7;
 }
 
-/* Fills the disk with the files of one verb, until all fit. */
+/* Runs each command with one more free page each time, until its files fit. */
 static int evaluate_into(void *argument, const char *disk) {
     const char *parent = argument;
     static const char *const commands[] = {

@@ -158,7 +158,7 @@ static void check_errors(const lh_spec *spec) {
     static uint16_t input[EXAMPLES * LONG_TOKENS], target[EXAMPLES * LONG_TOKENS], actual[EXAMPLES * LONG_TOKENS],
         expected[EXAMPLES * LONG_TOKENS];
     static uint8_t mask[EXAMPLES * LONG_TOKENS];
-    static int lengths[EXAMPLES], wanted[EXAMPLES], known_counts[EXAMPLES], limits[EXAMPLES];
+    static int lengths[EXAMPLES], expected_lengths[EXAMPLES], known_counts[EXAMPLES], limits[EXAMPLES];
     lh_cpu_program program = *spec->cpu[0];
     lh_error error;
     lh_batch batch;
@@ -193,12 +193,13 @@ static void check_errors(const lh_spec *spec) {
     engine->decodes = false;
     lh_assert_ok(
         lh_decode(engine, &query, EXAMPLES,
-                  &(lh_answers){.answers = expected, .lengths = wanted, .known_counts = known_counts, .limits = limits},
+                  &(lh_answers){
+                      .answers = expected, .lengths = expected_lengths, .known_counts = known_counts, .limits = limits},
                   &error),
         &error);
     for (int e = 0; e < EXAMPLES; e++)
-        assert_memory_equal(actual + e * labels, expected + e * labels, (size_t)wanted[e] * sizeof *actual);
-    assert_memory_equal(lengths, wanted, sizeof lengths);
+        assert_memory_equal(actual + e * labels, expected + e * labels, (size_t)expected_lengths[e] * sizeof *actual);
+    assert_memory_equal(lengths, expected_lengths, sizeof lengths);
     lh_batch_close(&batch);
     engine->ops->close(engine);
 }

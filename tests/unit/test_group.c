@@ -28,8 +28,8 @@ typedef struct piecework {
     int pieces, done;
     atomic_int holders; /* threads inside the job */
     bool shared;        /* more than one thread was inside */
-    int *order, *turns; /* numbers of the jobs that had a turn, in order, and their number; NULL for several threads */
-    int number;
+    int *order, *turns; /* [*turns] numbers of the jobs that had a turn, in order; NULL for several threads */
+    int number;         /* number of this job */
 } piecework;
 
 static bool do_piece(void *job) {
