@@ -47,9 +47,9 @@ wanted.all = { all.product / math.sqrt(all.a * all.b), all.divergence }
 
 local seen = 0
 for line in io.lines(arg[3]) do
-  local a, b, at, layer, pairs_, cosine, divergence =
+  local a, b, step_read, layer, pairs_, cosine, divergence =
     line:match("^([^,]*),([^,]*),(%a+),(%w+),(%d+),([^,]+),[^,]*,([^,]+)")
-  if at == step and (a == name and b == other or a == other and b == name) then
+  if step_read == step and (a == name and b == other or a == other and b == name) then
     local expected = wanted[layer]
     assert(pairs_ == "1" and math.abs(cosine - expected[1]) < 1e-6 and math.abs(divergence - expected[2]) < 1e-6,
       ("%s\n  expected: %.9g and %.9g"):format(line, expected[1], expected[2]))

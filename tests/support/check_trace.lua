@@ -119,12 +119,12 @@ function commands.mask(path, left, right)
     if place then
       local attention, scores = unpack_numbers(file, name), unpack_numbers(file, place .. ".scores")
       local T = file.tensors[name].shape[#file.tensors[name].shape]
-      for at = 1, #scores do
-        local query, key = (at - 1) // T % T, (at - 1) % T
+      for index = 1, #scores do
+        local query, key = (index - 1) // T % T, (index - 1) % T
         local seen = key - query <= tonumber(right) and query - key <= tonumber(left)
         hidden = hidden + (seen and 0 or 1)
-        assert(seen == (scores[at] > -math.huge), ("%s: the score of query %d, key %d"):format(name, query, key))
-        assert(seen == (attention[at] > 0), ("%s: the weight of query %d, key %d"):format(name, query, key))
+        assert(seen == (scores[index] > -math.huge), ("%s: the score of query %d, key %d"):format(name, query, key))
+        assert(seen == (attention[index] > 0), ("%s: the weight of query %d, key %d"):format(name, query, key))
       end
     end
   end

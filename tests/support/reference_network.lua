@@ -3,7 +3,8 @@
 --
 -- Input: a network (builder.lua). Output: classes, places; tensors { name, rows, columns }; families; scopes, the
 -- network itself first, as lh_ref_scope: values, operations, entry, last, repetitions, loops, first_tensor,
--- tensor_count, site. Values, tensors and families are numbers, from 0, blocks are numbers of scopes; -1 is none.
+-- tensor_count, site; also name. Values, tensors and families are numbers, from 0, blocks are numbers of scopes; -1 is
+-- none.
 
 local builder = require("network.graph.builder")
 local parameters = require("network.graph.parameters")
