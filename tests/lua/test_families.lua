@@ -87,6 +87,23 @@ function TestFamilies.test_facets_of_one_sequence_are_refused()
   end
 end
 
+function TestFamilies.test_parameters_of_one_name_have_their_own_initial_values()
+  local resolved, info, d = support.check_text([[
+    local function score(x) return x.score + x.slope * x.distance end
+    return { task = { kind = "reverse_string" },
+      model = { kind = "encoder_decoder", encoder_layers = 2, decoder_layers = 1, heads = 2, width = 16 },
+      encoding = { encoder = { score = score, parameters = { slope = { per = "layer_head", init = { 1, 2 } } } },
+        decoder = { score = score, parameters = { slope = { per = "head", init = { 3, 4 } } } } } }]])
+  assert(resolved, d:text())
+  local plan, values = plans.build(resolved, info.task, nil, info.score), {}
+  for _, tensor in ipairs(plan.tensors) do
+    values[#values + 1] = tensor.init == "LH_INIT_VALUES" and tensor.name .. " " .. tensor.value or nil
+  end
+  lu.assertEquals(values, { "encoder.layers.0.attention.score.slope 0", "encoder.layers.1.attention.score.slope 0",
+    "decoder.score.slope 2" })
+  lu.assertEquals(plan.initial_values, "1.0, 2.0, 3.0, 4.0")
+end
+
 local function write_rendered(name, path, plan, family, known)
   local text, problem = render.render(name, plan, read_template, nil, family, known)
   assert(text, not text and ("%s:%d: %s"):format(problem.path, problem.line, problem.what))

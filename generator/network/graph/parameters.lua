@@ -105,13 +105,14 @@ end
 
 forms.map = forms.facet
 
--- The place of given initial values in the list of all values; the layers of a score's parameter share one list. q: the
--- parameter (facets/score.lua).
+-- The place of given initial values in the list of all values; equal lists of parameters with one name, such as those
+-- of all layers, are stored once. q: the parameter (facets/score.lua).
 local function place_values(state, q)
-  local known = state.values_at[q.name]
+  local key = q.name .. " " .. q.values_text
+  local known = state.values_at[key]
   if not known then
     known = state.value_count
-    state.values_at[q.name] = known
+    state.values_at[key] = known
     state.value_count = known + q.count
     state.initial_values = (state.initial_values and state.initial_values .. ", " or "") .. q.values_text
   end
