@@ -1,5 +1,5 @@
--- Analyses of traces: principal components, the maximum over heads, decoding of a given text; and respec, which writes
--- resolved specs as specs.
+-- Analyses of traces: principal components, the maximum over heads, decoding of a given text, scripts of pictures; and
+-- respec, which writes resolved specs as specs.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -101,8 +101,8 @@ end
 
 TestDecoding = {}
 
--- A trace of 3 + 4 in two heads of one layer. The target is "7" and the end symbol; the model answers "07" without an
--- end symbol.
+-- A trace of 3 + 4 in two heads of two layers, of which the second has no cross-attention here. The target is "7" and
+-- the end symbol; decode() below sets the model's answers.
 local TRACE = {
   path = "/dev/null", metadata = { input_symbols = '["0","1","3","4","+"]', output_symbols = '["0","7","&"]' },
   names = { "n3.answers", "n3.targets" },
@@ -124,8 +124,8 @@ local project = {
   find = function() return nil, "not here" end,
 }
 
--- Runs the analysis of the trace with other answers of the model. targets: the right answer is known; layers, spec:
--- options. Returns the printed lines and the files' texts by name.
+-- Runs the analysis of the trace. answers: symbols of the model's answer, -1 for none; targets: whether the right
+-- answer is known; layers, spec: options. Returns the printed lines and the files' texts by name.
 local function decode(answers, targets, layers, spec)
   local output = {}
   VALUES["n3.answers"], TRACE.entries["n3.targets"] = answers, targets and {} or nil

@@ -1,5 +1,6 @@
--- The skeletons of attentions and the templates of their terms: conditions in skeletons name no facet, and every
--- section has a slot that uses it. No template, here or elsewhere, has many conditionals.
+-- The skeletons of attentions (loops with named slots) and the templates of their terms, whose sections fill the slots:
+-- no condition names a facet, every section has a slot, and every slot a section. No template, here or elsewhere, has
+-- many conditionals.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -11,17 +12,17 @@ local KINDS = { "rope", "alibi", "shaw", "transformer_xl", "yarn", "geometric", 
   "antidiagonal", "lines", "none" }
 local MOST_CONDITIONALS, MOST_IN_ATTENTION = 30, 15
 
--- All templates of a folder and its subfolders: { path, text }.
-local function templates(folder)
+-- All templates of folders, separated by blanks, and of their subfolders: a list of { path, text }.
+local function list_templates(folders)
   local list = {}
-  for path in io.popen("find " .. folder .. " -name '*.tpl'"):lines() do
+  for path in io.popen("find " .. folders .. " -name '*.tpl'"):lines() do
     list[#list + 1] = { path = path, text = support.read(path) }
   end
   return list
 end
 
 -- Lines of control, conditions at the ends of lines and contents of holes.
-local function decisions(text)
+local function list_decisions(text)
   local list = {}
   for line in text:gmatch("[^\n]+") do
     if line:find("^ *%%") then
@@ -40,8 +41,8 @@ TestAttentionTemplates = {}
 
 function TestAttentionTemplates.test_no_facet_is_named()
   for _, target in ipairs(TARGETS) do
-    for _, template in ipairs(templates("templates/attention/" .. target)) do
-      for _, text in ipairs(decisions(template.text)) do
+    for _, template in ipairs(list_templates("templates/attention/" .. target)) do
+      for _, text in ipairs(list_decisions(template.text)) do
         for _, facet in ipairs(FACETS) do
           lu.assertNil((" " .. text):find("[^%w_.]" .. facet .. "%.%a"), ("%s: %s"):format(template.path, text))
         end
@@ -53,13 +54,13 @@ function TestAttentionTemplates.test_no_facet_is_named()
   end
 end
 
--- Conditions of lines and conditions at the ends of lines, in all templates.
+-- Conditionals count on lines of their own, at the ends of lines and in holes.
 function TestAttentionTemplates.test_no_template_has_many_conditionals()
-  local list = templates("templates")
+  local list = list_templates("templates")
   lu.assertTrue(#list > 100)
   for _, template in ipairs(list) do
     local count, most = 0, template.path:find("/attention/", 1, true) and MOST_IN_ATTENTION or MOST_CONDITIONALS
-    for _, text in ipairs(decisions(template.text)) do
+    for _, text in ipairs(list_decisions(template.text)) do
       local _, found = text:gsub("%f[%a]e?l?s?e?if%f[%A]", "")
       count = count + found
     end
@@ -71,7 +72,7 @@ end
 function TestAttentionTemplates.test_sections_and_slots_meet()
   for _, target in ipairs(TARGETS) do
     local sections, slots, within = {}, {}, "templates/attention/" .. target
-    for _, template in ipairs(templates(within .. " templates/" .. target)) do
+    for _, template in ipairs(list_templates(within .. " templates/" .. target)) do
       for name in template.text:gmatch('%% section%("([%w_]+)"%)') do
         sections[name] = template.path
       end

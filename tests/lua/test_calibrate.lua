@@ -10,7 +10,7 @@ local lines = require("lab.study.calibrate.found_lines")
 local lists = require("base.lists")
 local lu = require("luaunit")
 
--- Reads the choices of the worked examples, changed by further texts "field=value".
+-- Reads the choices of the examples below, changed by further texts "field=value".
 local function read_examples(...)
   local words = { "rows=all", "over=all", "threshold.self=1", "threshold.cross=1", "spread=0", "corner=none",
     "directions.self=1,-1,0", "directions.cross=1,-1,0", ... }
@@ -173,8 +173,8 @@ local function compute_noise(row, column)
   return math.fmod(math.abs(math.sin(row * 12.9898 + column * 78.233) * 43758.5453), 1)
 end
 
--- A perfect line whose sixth row attends to the last column. With means the single cell of the corner wins; with sums,
--- and with means of lines of at least half the rows, it does not.
+-- A perfect line, except that its sixth row attends to the last column. With means of lines of any length the line of
+-- this single cell is selected, too; with sums, and with means of lines of at least half the rows, it is not.
 function TestLines.test_one_cell_in_a_corner_wins_only_by_means_of_short_lines()
   local head = compute_head(62, 125, function(row, column)
     local lit = row < 5 and column == 123 - row or row == 5 and column == 124
@@ -188,7 +188,8 @@ function TestLines.test_one_cell_in_a_corner_wins_only_by_means_of_short_lines()
   lu.assertEquals(select_lines("line=mean"), "1")
 end
 
--- With means the single cell at the bottom of the strip is selected for a causal head that attends to its first column.
+-- A causal head that attends to its first column: with means of lines of any length, the diagonal of a single cell, in
+-- the sixth and last row that counts, is selected.
 function TestLines.test_one_cell_below_the_first_column_wins_only_by_means()
   local head = compute_head(62, 62, function(row, column)
     return column > row and 0.0 or column == 0 and .9 or .1 / math.max(1, row) * (.5 + compute_noise(row, column))
@@ -386,7 +387,8 @@ end
 
 TestChoices = {}
 
--- The choices of the released code: six rows, the last seven columns, its own thresholds and directions, raw values.
+-- The choices of the released code: six rows, six columns before the last, its own thresholds and directions, raw
+-- values.
 function TestChoices.test_the_preset_code_has_the_choices_of_the_released_code()
   local chosen = assert(choices.read("code", {}))
   lu.assertEquals(chosen.scores, "weights")

@@ -52,7 +52,8 @@ function TestCells.test_runs_that_should_be_equal_are_flagged()
   lu.assertEquals(again.cells[3].summary.differences, { "compiler: clang 14; gcc 12" })
 end
 
--- Runs on files of examples, { id, name of the task }, as the cells of their folder.
+-- Writes runs on files of examples, { id, name of the task or nil, plan digest or nil }, and reads the cells of their
+-- folder.
 local function read_file_runs(root, list)
   local dir
   for i, item in ipairs(list) do
@@ -96,7 +97,7 @@ end
 
 TestDemo = {}
 
--- The text for accuracies and a loss within the training lengths and beyond.
+-- The demo's conclusion. within, beyond: accuracies at a training length, 40, and beyond, 50; loss: at 50.
 local function conclude(within, beyond, loss)
   local trained = {
     { points = { { 40, within, 0.5 }, { 50, beyond, loss } } },

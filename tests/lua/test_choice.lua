@@ -19,6 +19,7 @@ local score_tables = require("lab.study.report.tables.score_tables")
 local get_root, make_eval_line = reports.get_root, reports.make_eval_line
 local make_spec, write_run = reports.make_spec, reports.write_run
 
+-- Tests of captions draw no pictures.
 function draw.run()
   return nil, "no pictures", {}
 end
@@ -60,8 +61,8 @@ end
 
 TestChoice = {}
 
--- Lines of two learning rates, of which 0.2 is better beyond training. in_a, in_b: the accuracy at training lengths,
--- nil for none; extra_a, extra_b: further lines.
+-- Lines of two learning rates, 0.1 (a) and 0.2 (b), of which 0.2 is better beyond training. in_a, in_b: the accuracy at
+-- training lengths, nil for no such line; extra_a, extra_b: further lines.
 local function make_two_rates(extra_a, extra_b, in_a, in_b)
   local function make_lines(within, beyond, extra)
     return (within and make_eval_line(100, "in_distribution", 5, within) or "")

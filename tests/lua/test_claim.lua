@@ -104,7 +104,7 @@ end
 local HOOKED = { { os, "rename" }, { os, "remove" }, { lfs, "mkdir" }, { lfs, "rmdir" }, { lfs, "dir" },
   { lfs, "attributes" }, { lfs, "symlinkattributes" }, { io, "open" } }
 
--- Runs `outer`, and `inner` before its system call number `step`. Returns whether there are that many.
+-- Runs `outer`, and `inner` before system call number `step` of `outer`. Returns whether there are that many calls.
 local function run_inside(step, outer, inner)
   local calls = 0
   support.replace_fields(lists.map(HOOKED, function(hook)

@@ -1,4 +1,4 @@
--- Colours, dashes and points of curves: what names get, and what eyes tell apart.
+-- Colours, dashes and points of curves: the styles of names, and differences that eyes can see.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -27,7 +27,7 @@ function TestColours.test_encodings_have_their_own_styles()
   lu.assertNotEquals(styles.mine.colour, styles.yours.colour)
 end
 
--- With more names than colours all still look different, and names with a fixed colour keep it.
+-- With more names than colours all styles differ, and as many first names as there are colours have solid lines.
 function TestColours.test_many_names_all_differ()
   local names, seen = {}, {}
   for i = 1, 40 do
@@ -56,7 +56,7 @@ function TestColours.test_no_point_is_hollow()
   end
 end
 
--- ---- what eyes tell apart ----
+-- ---- differences that eyes can see ----
 
 -- Linear red, green and blue of a colour.
 local function make_linear(colour)

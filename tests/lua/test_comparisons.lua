@@ -125,8 +125,8 @@ function TestComparisons.test_one_clump_is_tested_by_welch()
   end
 end
 
--- The least p of four against four seeds is 2 / 70, and 4 / 70 after the correction for two pairs: it is never below
--- 0.05.
+-- The least p of four against four seeds is 2 / 70. After the correction for two pairs it is 4 / 70, so no corrected p
+-- is below 0.05.
 function TestComparisons.test_the_correction_may_make_a_finding_impossible()
   local scores = make_scores({ 50, 50, 50, 50 }, { 97, 97, 97, 97 })
   scores["bucket_sort rope"], scores["bucket_sort rand-rope"] = { [0.1] = { 10, 10, 10, 10 } },

@@ -1,4 +1,5 @@
--- C text as the compiler reads it: changes that matter and changes that do not, compared with a compiler's output.
+-- C text as the compiler reads it, the base of digests: changes that change it and changes that do not; and a
+-- comparison of the compiler's output.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -11,6 +12,7 @@ TestText = {}
 
 local CC = os.getenv("CC") or "gcc"
 
+-- Cases of SAME and DIFFERENT: { words, a text, another text }.
 local SAME = {
   { "comments", "int a; /* one */ int b; // two\nint c;\n", "int a;\nint b; /* what\n * else */\nint c;" },
   { "blanks and line breaks", "static real f(real x,\n              real y) {\n\n    return x +\n        y;\n}\n",
@@ -35,7 +37,7 @@ local DIFFERENT = {
     "INLINE int b(void) { return 2; }\nINLINE int a(void) { return 1; }\n" },
   { "which function is called", "INLINE int a(int x) { return x; }\nINLINE int b(int x) { return x; }\nint c = a(1);",
     "INLINE int a(int x) { return x; }\nINLINE int b(int x) { return x; }\nint c = b(1);" },
-  { "a function of others", "double a = exp(1);", "double a = exp2(1);" },
+  { "a function defined elsewhere", "double a = exp(1);", "double a = exp2(1);" },
 }
 
 local function normalise(text)
@@ -56,7 +58,7 @@ end
 
 -- Functions and tables that are static, in their defining file and in later files of the same unit.
 function TestText.test_names_of_statics_have_no_effect()
-  local function texts(f, g, t, global)
+  local function make_texts(f, g, t, global)
     local names, list = {}, {}
     for i, text in ipairs({ "INLINE real F(real x) { return x; }\n", "static const int T[] = {1, 2};\n"
       .. "NOINLINE void G(int x) {\n  y = F(T[x]);\n}\nvoid GLOBAL(void) { G(1); }\n" }) do
@@ -65,12 +67,12 @@ function TestText.test_names_of_statics_have_no_effect()
     end
     return list
   end
-  local base = texts("double_of", "store_rows", "widths", "seen")
-  lu.assertEquals(texts("twice", "write_all_rows_of_a_head", "count", "seen"), base)
-  lu.assertNotEquals(texts("double_of", "store_rows", "widths", "met"), base)
+  local base = make_texts("double_of", "store_rows", "widths", "seen")
+  lu.assertEquals(make_texts("twice", "write_all_rows_of_a_head", "count", "seen"), base)
+  lu.assertNotEquals(make_texts("double_of", "store_rows", "widths", "met"), base)
 end
 
--- The assembly of step.c with kernels, from texts of all files that a function changes.
+-- The assembly of a generated step.c with its kernels, after change(text) of every file. name: a folder.
 local function compile_to_assembly(name, change)
   local case, folder = cases.get_case("none none index 0 float32"), nil
   for _, file in ipairs(case.files) do

@@ -13,12 +13,13 @@ local project = require("project").new(".")
 
 TestCosts = {}
 
--- The operations of a step with 128 sequences of T tokens: six per weight of the layers and token, and attention over
--- T^2 pairs.
+-- The operations of a step with 128 sequences of T tokens: six per token and weight of the layers (245,760 in five
+-- layers of width 64), and attention over T^2 pairs.
 local function compute_nominal_flops(T)
   return 6 * 245760 * T * 128 + 12 * T * T * 64 * 128 * 5
 end
 
+-- Cases: training lengths, length of the output, tokens of a sequence, 10^9 operations of a step.
 function TestCosts.test_flops_are_the_nominal_ones()
   local cases = { { "{20, 20}", "1", 21, 4.18 }, { "{40, 40}", "1", 41, 8.56 }, { "{40, 40}", "n", 80, 18.3 },
     { "{40, 40}", "2*n", 120, 29.7 } }
@@ -166,9 +167,9 @@ end
 -- padded.
 local PACKED_BYTES = 4 * (2 * 5 * (4 * 64 * 64 + 2 * 64 * 256) + 64 * 16)
 
--- Threads share packed weights, random positions and tables of positions. A process has whole large pages for each of
--- four vectors of parameters, the shared memory, and a gradient and a workspace of each of two threads; and the bytes
--- of a checkpoint. tests/unit/test_parity.c compares with the memory of programs.
+-- Threads share packed weights, random positions and tables of positions. A process has whole large pages for its four
+-- vectors of parameters together, for the packed weights, and for the gradient and for the workspace of each of two
+-- threads; and the bytes of a checkpoint. tests/unit/test_parity.c compares with the memory of programs.
 function TestCosts.test_bytes_of_a_process_are_those_of_its_vectors_and_workspaces()
   local function compute_bytes(sets)
     local plan = make_plan(sets, make_task(2, 2))
@@ -258,7 +259,7 @@ function TestCosts.test_operations_sum_to_memory_and_work()
 end
 
 -- Elements that the tables of a score add for 80 tokens: `shared` by all threads, `separate` (gradients) in each
--- workspace. A table by query - key or query + key has 176 elements for each of two heads.
+-- workspace. A table by query - key has 176 elements, for each of two heads if heads differ.
 function TestCosts.test_memory_of_a_score_is_that_of_its_tables()
   local plain = plan_encoding("{ kind = 'none' }")
   local function compute_added_bytes(encoding)

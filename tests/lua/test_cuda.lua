@@ -186,7 +186,8 @@ end
 
 TestHeads = {}
 
--- The number of threads (lanes) per head is the least power of two that leaves each at most 16 channels, 8 in float64.
+-- In wide models, and in narrow ones whose heads have more than 32 channels, the number of threads (lanes) per head is
+-- the least power of two that leaves each at most 16 channels, 8 in float64.
 function TestHeads.test_wide_heads_are_spread_over_threads()
   local cases = { -- width, heads, precision, lanes, uneven
     { 128, 4, "float32", 1, false }, { 128, 4, "float64", 1, false }, { 144, 4, "float32", 4, true },
@@ -216,6 +217,7 @@ end
 
 TestShards = {}
 
+-- The numbers of shards for a single model on a GPU, for replicas on a GPU, and on CPUs.
 local function choose_shards(train, width)
   local plan = plan_encoding("none", width or NARROW, "float32", train)
   return { plan.cuda.chip, plan.cuda.replicas, plan.train.shards }
@@ -233,7 +235,8 @@ function TestShards.test_train_shards_decides_where_it_is_not_the_default()
   lu.assertEquals(choose_shards("batch = 512, shards = 128", WIDE), { 128, 128, 128 })
 end
 
--- All shards run at once on the multiprocessors, each with as few sequences as possible.
+-- The fewest shards that run at once on the multiprocessors while the largest shard has as few sequences as possible.
+-- Cases: sequences of a batch, multiprocessors, shards.
 function TestShards.test_shards_of_a_batch_on_a_number_of_multiprocessors()
   local expected = { { 128, 108, 64 }, { 128, 114, 64 }, { 128, 128, 128 }, { 128, 132, 128 }, { 128, 58, 43 },
     { 128, 40, 32 }, { 127, 108, 64 }, { 100, 80, 50 }, { 5, 108, 5 }, { 1, 40, 1 } }

@@ -229,7 +229,7 @@ function TestFamilies.test_names_of_the_only_family_that_draws_contain_its_name(
   lu.assertEquals(#plan.cuda.step_draws, 1)
 end
 
--- The host's list of launches has no names for such a product.
+-- The host's list of launches has no names for the layers of another block.
 function TestFamilies.test_a_product_of_another_block_s_result_is_refused_where_the_host_lists_it()
   support.write("outside.lua", [[
 return function(net, model)

@@ -1,4 +1,5 @@
--- The part of an experiment that changes no code: its text, its files, and its replacement in an existing trainer.
+-- Defaults of a trainer's flags, the part of an experiment that changes no code: their text, the files that contain
+-- them, and their replacement in an existing trainer.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -11,7 +12,7 @@ local plan_module = require("plan.plan")
 local sha256 = require("base.sha256")
 local trainer_defaults = require("render.builds.trainer_defaults")
 
-local function plan_with(sets)
+local function make_plan(sets)
   local resolved, info, d = support.check(cases.SPEC, support.sets(sets))
   assert(resolved, d:text())
   return plan_module.build(resolved, { task = info.task })
@@ -20,17 +21,17 @@ end
 TestText = {}
 
 function TestText.test_each_value_has_its_line()
-  local text = plan_with({ "train.steps=2e6", "train.learning_rate=3e-4", "train.checkpoint.keep={ 100, 1000 }",
+  local text = make_plan({ "train.steps=2e6", "train.learning_rate=3e-4", "train.checkpoint.keep={ 100, 1000 }",
     "eval.lengths={ list = { 7, 9 } }", "eval.during={ every = 5, lengths = { 3, 9, step = 2 } }" }).defaults.text
   for _, line in ipairs({ "train.steps 2000000", "train.learning_rate 0.0003", "train.keep_steps 100,1000",
     "eval.lengths 7,9", "eval.during_every 5", "eval.during_lengths 3:9:2", "eval.during_examples 128" }) do
     lu.assertStrContains(text, "\n" .. line .. "\n")
   end
-  lu.assertNotStrContains(plan_with({}).defaults.text, "during")
+  lu.assertNotStrContains(make_plan({}).defaults.text, "during")
 end
 
 function TestText.test_the_first_line_has_space_and_digest()
-  local encoded = plan_with({}).defaults
+  local encoded = make_plan({}).defaults
   local room, digest, body = encoded.text:match("^longhand defaults 1 (%d+) (%x+)\n(.*)$")
   lu.assertEquals(room, tostring(encoded.room))
   lu.assertEquals(digest, sha256.digest(body))
@@ -44,8 +45,8 @@ function TestText.test_space_of_the_text_fits_most_other_texts()
   for i = 1, 2000 do
     steps[i] = i
   end
-  local short = plan_with({}).defaults
-  local long = plan_with({ "train.checkpoint.keep={ " .. table.concat(steps, ",") .. " }" }).defaults
+  local short = make_plan({}).defaults
+  local long = make_plan({ "train.checkpoint.keep={ " .. table.concat(steps, ",") .. " }" }).defaults
   lu.assertEquals(short.room, 16384)
   lu.assertTrue(long.room >= 2 * #long.text and long.room < 4 * #long.text)
 end
@@ -57,25 +58,25 @@ local OUTSIDE = { "train.steps=7", "train.learning_rate=0.5", "train.log_every=3
   "eval.lengths={ list = { 3, 9 } }", "eval.examples=3", "eval.batch=2", "eval.draws=3", "eval.during={ every = 2 }",
   "eval.during={ every = 2, lengths = { 3, 4 }, examples = 3 }" }
 
--- Values outside of the digest change only the loose files, in both halves.
+-- Fields that are not in the plan digest change only the loose files, defaults.inc and plan.lua.
 function TestFiles.test_values_outside_the_digest_are_in_loose_files_alone()
-  local function files(sets)
-    local list = gen.render_files(plan_with(sets), cases.read_template, {}, true)
+  local function render_files(sets)
+    local list = gen.render_files(make_plan(sets), cases.read_template, {}, true)
     local fixed, loose = {}, {}
     for _, file in ipairs(list) do
       table.insert(file.loose and loose or fixed, file.path .. "\n" .. file.text)
     end
     return fixed, loose
   end
-  local fixed, loose = files({})
+  local fixed, loose = render_files({})
   lu.assertEquals(#loose, 2)
   for _, set in ipairs(OUTSIDE) do
-    local other, other_loose = files({ set })
+    local other, other_loose = render_files({ set })
     lu.assertEquals(other, fixed, set)
     lu.assertNotEquals(other_loose[1], loose[1], set)
   end
   for _, set in ipairs({ "train.batch=64", "train.lengths={ 1, 5 }", "eval.dropout=true", "model.layers=1" }) do
-    lu.assertNotEquals((files({ set })), fixed, set)
+    lu.assertNotEquals((render_files({ set })), fixed, set)
   end
 end
 

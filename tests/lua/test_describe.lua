@@ -113,8 +113,8 @@ function TestWords.test_the_text_of_a_plan_has_sizes_and_encoding()
   lu.assertStrContains(text, "position draws per pass  3 ")
 end
 
--- A position of a random range is visited, in training, steps times mean tokens (here 21.5) divided by the range times;
--- if positions are drawn for each sequence, the product also has the number of sequences.
+-- The visits of a position of a random range in training are steps times mean tokens (here 21.5), divided by the size
+-- of the range; and times the sequences of a batch, if positions are drawn for each sequence.
 function TestWords.test_visits_of_a_position_are_steps_times_tokens_by_range()
   local function read_words(draw, steps)
     local sets = { ["encoding.additive.kind"] = "learned", ["train.steps"] = steps, ["train.batch"] = "128",

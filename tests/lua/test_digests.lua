@@ -140,7 +140,7 @@ end
 function TestDigests.test_each_field_changes_what_it_should()
   local whole = build(resolve_everything())
   for _, entry in ipairs(FIELDS) do
-    local path, value, of_plan, of_model, alone = table.unpack(entry)
+    local path, value, changes_plan, changes_model, alone = table.unpack(entry)
     local resolved = alone and resolve(make_small_sets(alone)) or resolve_everything()
     local base = alone and build(resolve(make_small_sets(alone))) or whole
     local parent, name = find_parent(resolved, path)
@@ -148,8 +148,8 @@ function TestDigests.test_each_field_changes_what_it_should()
     lu.assertNotEquals(parent[name], value, path)
     parent[name] = value
     local plan = build(resolved)
-    lu.assertEquals(plan.digest ~= base.digest, of_plan, path .. ": plan digest changes")
-    lu.assertEquals(plan.model_digest ~= base.model_digest, of_model, path .. ": model digest changes")
+    lu.assertEquals(plan.digest ~= base.digest, changes_plan, path .. ": plan digest changes")
+    lu.assertEquals(plan.model_digest ~= base.model_digest, changes_model, path .. ": model digest changes")
   end
 end
 
@@ -232,9 +232,9 @@ end
 function TestDigests.test_every_field_is_in_the_table_above()
   local seen = { id = true, file = true, init = true, ["train.epochs"] = true, ["train.cadence"] = true,
     device_products = true, ["train.block_tokens"] = true, -- absent by default: test_warp_products.lua, test_tuned.lua
-    ["train.keep_probabilities"] = true, -- see above
+    ["train.keep_probabilities"] = true, -- the test before this one
     ["model.source"] = true, ["model.options"] = true,
-    ["model.encoder_layers"] = true, ["model.decoder_layers"] = true, -- of another kind of model: see below
+    ["model.encoder_layers"] = true, ["model.decoder_layers"] = true, -- of an encoder-decoder: tested below
     ["eval.by"] = true, ["eval.splits"] = true, ["eval.novel"] = true, ["eval.during.by"] = true,
     ["eval.during.splits"] = true, ["eval.order"] = true, ["eval.validation"] = true,
     ["train.checkpoint.best.metric"] = true, ["train.checkpoint.best.tie"] = true, -- test_best.lua
@@ -242,7 +242,7 @@ function TestDigests.test_every_field_is_in_the_table_above()
     ["eval.decoding"] = true, -- for decoders: test_eval_decoding.lua
     ["encoding.made_for"] = true } -- for encoder-decoders: test_inherit.lua
   for _, field in ipairs(schema.children.task) do
-    seen[field.path] = true -- fields that choose a task: see below
+    seen[field.path] = true -- fields that choose a task: test_task_digests.lua
   end
   for _, entry in ipairs(FIELDS) do
     seen[entry[1]] = true

@@ -10,38 +10,39 @@ local make_plan, make_task = plans.make_plan, plans.make_task
 TestDimensions = {}
 
 function TestDimensions.test_tokens_of_the_model_follow_the_input_s()
-  local function tokens(spare, computation)
+  local function count_tokens(spare, computation)
     local facts = make_task(7, 2)
     facts.computation = computation
     local plan = make_plan({ ["model.spare_token"] = spare,
       ["task.computation"] = computation and tostring(computation) }, facts)
     return { plan.tokens, plan.empty_token, plan.computation and plan.computation.token }
   end
-  lu.assertEquals(tokens("true"), { 9, 8, false })
-  lu.assertEquals(tokens("false"), { 8, 7, false })
-  lu.assertEquals(tokens("true", 3), { 9, 8, 7 })
-  lu.assertEquals(tokens("false", 3), { 9, 8, 7 })
+  lu.assertEquals(count_tokens("true"), { 9, 8, false })
+  lu.assertEquals(count_tokens("false"), { 8, 7, false })
+  lu.assertEquals(count_tokens("true", 3), { 9, 8, 7 })
+  lu.assertEquals(count_tokens("false", 3), { 9, 8, 7 })
 end
 
--- If no token is empty, there is no vector for it; a linear embedding has no row for blanks.
+-- If answers are read at the input's last token, no token is empty: there is no vector for it, and a sequence is one
+-- token shorter. A linear embedding has no row for blanks.
 function TestDimensions.test_a_readout_adds_tokens_to_the_input()
-  local function tokens(sets, blank)
+  local function count_tokens(sets, blank)
     sets["task.kind"] = "even_pairs"
     local facts = make_task(7, 2)
     facts.blank = blank
     local plan = make_plan(sets, facts)
     return { plan.tokens, plan.empty_token, plan.inputs, plan.longest_training }
   end
-  lu.assertEquals(tokens({}), { 9, 8, 9, 41 })
-  lu.assertEquals(tokens({ ["model.embedding"] = "linear" }), { 8, 7, 8, 41 })
-  lu.assertEquals(tokens({ ["model.readout"] = "last" }), { 7, false, 7, 40 })
-  lu.assertEquals(tokens({ ["model.readout"] = "last", ["model.embedding"] = "linear" }, { "s1", "s2" }),
+  lu.assertEquals(count_tokens({}), { 9, 8, 9, 41 })
+  lu.assertEquals(count_tokens({ ["model.embedding"] = "linear" }), { 8, 7, 8, 41 })
+  lu.assertEquals(count_tokens({ ["model.readout"] = "last" }), { 7, false, 7, 40 })
+  lu.assertEquals(count_tokens({ ["model.readout"] = "last", ["model.embedding"] = "linear" }, { "s1", "s2" }),
     { 7, false, 5, 40 })
 end
 
--- Input, output, computation, separator; only an encoder has the empty token.
+-- A decoder's tokens are those of the input, the output, the computation, and the separator, in this order.
 function TestDimensions.test_a_decoder_has_a_separator_and_no_empty_token()
-  local function tokens(computation)
+  local function count_tokens(computation)
     local facts = make_task(7, 2)
     facts.computation = computation
     local plan = make_plan({ ["model.kind"] = "decoder", ["task.computation"] = computation and tostring(computation) },
@@ -49,23 +50,23 @@ function TestDimensions.test_a_decoder_has_a_separator_and_no_empty_token()
     return { plan.tokens, plan.decoder.first_output, plan.decoder.separator,
       plan.computation and plan.computation.token, plan.empty_token }
   end
-  lu.assertEquals(tokens(), { 10, 7, 9, false, false })
-  lu.assertEquals(tokens(2), { 11, 7, 10, 9, false })
+  lu.assertEquals(count_tokens(), { 10, 7, 9, false, false })
+  lu.assertEquals(count_tokens(2), { 11, 7, 10, 9, false })
 end
 
 -- A decoder's mask is limited: full becomes causal, a window loses its right side; an encoder's mask is that of the
 -- encoding.
 function TestDimensions.test_a_decoder_is_causal()
-  local function mask(kind, encoding)
+  local function plan_mask(kind, encoding)
     local facet = make_plan({ ["model.kind"] = kind, ["encoding.mask"] = encoding }).attentions[1].mask
     return { facet.kind, facet.left or "-", facet.right or "-" }
   end
-  lu.assertEquals(mask("decoder", nil), { "causal", "-", 0 })
-  lu.assertEquals(mask("decoder", "{ kind = 'full' }"), { "causal", "-", 0 })
-  lu.assertEquals(mask("decoder", "{ kind = 'causal' }"), { "causal", "-", 0 })
-  lu.assertEquals(mask("decoder", "{ kind = 'window', left = 3 }"), { "window", 3, 0 })
-  lu.assertEquals(mask("encoder", "{ kind = 'window', left = 3 }"), { "window", 3, 3 })
-  lu.assertEquals(mask("encoder", nil), { "none", "-", "-" })
+  lu.assertEquals(plan_mask("decoder", nil), { "causal", "-", 0 })
+  lu.assertEquals(plan_mask("decoder", "{ kind = 'full' }"), { "causal", "-", 0 })
+  lu.assertEquals(plan_mask("decoder", "{ kind = 'causal' }"), { "causal", "-", 0 })
+  lu.assertEquals(plan_mask("decoder", "{ kind = 'window', left = 3 }"), { "window", 3, 0 })
+  lu.assertEquals(plan_mask("encoder", "{ kind = 'window', left = 3 }"), { "window", 3, 3 })
+  lu.assertEquals(plan_mask("encoder", nil), { "none", "-", "-" })
 end
 
 function TestDimensions.test_thresholds_and_scales_of_dropout_follow_its_rate()

@@ -50,7 +50,7 @@ function TestDrawnStreams.test_cross_attention_defaults_to_differences()
   end
 end
 
--- Without a use of distances the text does not mention them.
+-- Without a use of distances, cross-attention has no positions of its own in the resolved spec.
 function TestDrawnStreams.test_without_distances_cross_attention_has_the_facets_of_all()
   for _, more in ipairs({ "", ", reading = 'drawn'" }) do
     lu.assertNil(make_plan(make_drawn("kind = 'rope'", more)).resolved.encoding.cross)

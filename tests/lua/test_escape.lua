@@ -10,7 +10,7 @@ local escape = require("base.escape")
 
 TestEscape = { tearDown = support.clean }
 
-local function has(program)
+local function is_installed(program)
   return (os.execute(("command -v %s >/dev/null 2>&1"):format(program)))
 end
 
@@ -74,7 +74,7 @@ function TestEscape.test_names_in_a_makefile_arrive_unchanged()
 end
 
 function TestEscape.test_strings_of_gnuplot_print_the_text()
-  if not has("gnuplot") then
+  if not is_installed("gnuplot") then
     lu.skip("gnuplot is not installed")
   end
   local lines, expected = { "set encoding utf8", "set print '-'" }, {}

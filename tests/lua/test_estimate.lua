@@ -22,7 +22,8 @@ local LINES = { '{"input":["a"],"target":[1]}', '{"target":[1],"input":["b"],"ma
   '{"input":[ "[" , "," ],"target":[1, 2],"digits":3}', '{"digits":2,"input":["a","b"],"target":[0,1]}',
   '{"input":["a"],"target":[2]}' }
 
--- Two shapes: 3,003 of one token each, and 2,002 of two.
+-- Writes a training file of 3,003 examples with one token of input and of output and 2,002 with two each, and a test
+-- file: the text `test`, or 3 and 2 such examples. Returns the path of the test file.
 local function write_files(test)
   support.write("estimate/train.jsonl", (table.concat(LINES, "\n") .. "\n"):rep(1001))
   return support.write("estimate/test.jsonl", test or (table.concat(LINES, "\n") .. "\n"))
@@ -78,7 +79,7 @@ function TestEstimate.test_work_of_a_run()
   lu.assertAlmostEquals(estimate.compute_data_work(cell).eval, 7 * (short + long), 1)
 end
 
--- A trainer that takes 1 ms for a step and 1 ns for each of its operations.
+-- Calls use() while the trainer's benchmark reports 1 ms for a step and 1 ns for each of its operations.
 local function with_bench(cell, use)
   local function run_bench(_, words)
     lu.assertStrContains(table.concat(words, " "), "--data=")
@@ -95,7 +96,7 @@ local function with_bench(cell, use)
   return support.replace_fields({ { estimate, "run_bench", run_bench } }, use)
 end
 
--- Short lines with a task.longest of 512: two runs of seconds, in one task of an array.
+-- With short lines, two runs take seconds and fit one task of an array, although task.longest is 512.
 function TestEstimate.test_seconds_of_short_lines()
   write_files()
   local study, cell = expand("epochs = 30", "examples = 2")

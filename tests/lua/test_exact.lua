@@ -19,7 +19,7 @@ end
 
 TestInterval = {}
 
-function TestInterval.test_intervals_equal_those_of_r()
+function TestInterval.test_intervals_equal_those_of_scipy()
   lu.assertEquals(#stored.intervals, 10)
   for _, case in ipairs(stored.intervals) do
     local low, high = exact.compute_interval(case.count, case.n, 0.05)
@@ -44,7 +44,7 @@ end
 
 TestFisher = {}
 
-function TestFisher.test_p_values_equal_those_of_r()
+function TestFisher.test_p_values_equal_those_of_scipy()
   lu.assertEquals(#stored.fisher, 10)
   for _, case in ipairs(stored.fisher) do
     assert_close(exact.test_fisher(table.unpack(case.table)), case.p, json.encode(case.table))
@@ -60,14 +60,14 @@ end
 
 TestPermutation = {}
 
-local function permutation(a, b, samples, seed)
+local function test_permutation(a, b, samples, seed)
   return exact.test_permutation(a, b, samples or 100, inference.make_random(seed or 1))
 end
 
 function TestPermutation.test_all_splits()
   lu.assertEquals(#stored.permutations, 7)
   for i, case in ipairs(stored.permutations) do
-    local p, splits = permutation(case.a, case.b)
+    local p, splits = test_permutation(case.a, case.b)
     assert_close(p, case.p, "permutation " .. i)
     lu.assertEquals(splits, case.splits)
   end
@@ -76,11 +76,11 @@ end
 -- Counted by hand: of the 20 ways to split six distinct scores, the observed one and its mirror image; of the 10 ways
 -- to split two from three, the observed one, and 40, 50 against 10, 20, 30, which differ equally.
 function TestPermutation.test_known_values()
-  assert_close(permutation({ 50, 50, 50 }, { 97, 97, 97 }), 0.1, "3 against 3")
-  assert_close(permutation({ 10, 20 }, { 30, 40, 50 }), 2 / 10, "2 against 3")
-  assert_close(permutation({ 0, 0, 0 }, { 1, 1 }), 1 / 10, "3 against 2")
-  assert_close(permutation({ 97.3, 97.3, 97.3 }, { 97.3, 97.3, 97.3 }), 1, "all equal")
-  lu.assertEquals(select(2, permutation({ 1, 2, 3, 4, 5, 6, 7, 8, 9 }, { 1, 2, 3, 4, 5, 6, 7, 8, 9 })), 48620)
+  assert_close(test_permutation({ 50, 50, 50 }, { 97, 97, 97 }), 0.1, "3 against 3")
+  assert_close(test_permutation({ 10, 20 }, { 30, 40, 50 }), 2 / 10, "2 against 3")
+  assert_close(test_permutation({ 0, 0, 0 }, { 1, 1 }), 1 / 10, "3 against 2")
+  assert_close(test_permutation({ 97.3, 97.3, 97.3 }, { 97.3, 97.3, 97.3 }), 1, "all equal")
+  lu.assertEquals(select(2, test_permutation({ 1, 2, 3, 4, 5, 6, 7, 8, 9 }, { 1, 2, 3, 4, 5, 6, 7, 8, 9 })), 48620)
 end
 
 -- Two or three seeds of each cell cannot reach 5%; four barely can.
@@ -97,15 +97,15 @@ function TestPermutation.test_samples_of_many_splits()
   for i = 1, 15 do
     a[i], b[i] = i, i + 100
   end
-  local p, splits, least = permutation(a, b, 999)
+  local p, splits, least = test_permutation(a, b, 999)
   lu.assertEquals({ p, splits, least }, { 1 / 1000, 999, 1 / 1000 })
   for i = 1, 15 do
     b[i] = i + 3
   end
-  p = permutation(a, b, 20000)
+  p = test_permutation(a, b, 20000)
   lu.assertAlmostEquals(p, 0.08387, 0.006) -- from two million random splits in NumPy
-  lu.assertEquals(p, (permutation(a, b, 20000)))
-  lu.assertNotEquals(p, (permutation(a, b, 20000, 2)))
+  lu.assertEquals(p, (test_permutation(a, b, 20000)))
+  lu.assertNotEquals(p, (test_permutation(a, b, 20000, 2)))
   lu.assertEquals({ a[1], a[15], b[1], b[15] }, { 1, 15, 4, 18 })
 end
 

@@ -1,4 +1,4 @@
--- The facet of what is added to the token embedding.
+-- The facet of vectors of positions that are added to the vectors of tokens or to the input of blocks, and its dropout.
 
 local support = dofile("tests/lua/support.lua")
 

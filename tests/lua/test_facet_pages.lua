@@ -59,7 +59,6 @@ function TestPages.test_it_is_planned_described_and_distinguished()
   lu.assertEquals({ list_terms(plan.first), plan.first.terms.hides }, { "draws rotation even exponential", true })
 end
 
--- Facets that a spec gives for all attentions, and facets of one attention.
 function TestPages.test_pictures_show_visible_keys()
   local words = {}
   for h, rows in ipairs(mask_page.list_cells(make_plan("spacing = { kind = 'even', heads = 7 }").first, 2, 3)) do
@@ -72,6 +71,7 @@ function TestPages.test_pictures_show_visible_keys()
     "head 7, query 1: xxx" })
 end
 
+-- The facet as a spec gives it for all attentions, and for one attention.
 function TestPages.test_families_inherit_it_as_declared()
   local plan = make_plan("spacing = { kind = 'even', heads = 2 }, cross = { spacing = { kind = 'even', heads = 1 } }",
     "encoder_decoder")
@@ -82,7 +82,7 @@ function TestPages.test_families_inherit_it_as_declared()
   lu.assertEquals(heads, { encoder = 0, decoder = 2, cross = 1 })
 end
 
--- The engine of facets refuses terms that exclude one another, since a page does not know all other pages.
+-- The plan refuses terms that exclude one another, since a page does not know all other pages.
 function TestPages.test_terms_that_exclude_one_another_are_refused()
   local even, gate = "spacing = { kind = 'even', heads = 2 }", "gate = { kind = 'distance' }"
   local geometric = ", rotation = { kind = 'none' }, normaliser = { kind = 'geometric' }"

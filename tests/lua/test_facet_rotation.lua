@@ -16,14 +16,15 @@ local function plan_rope(head_width, draw)
   return rotation.plan(spec, encodings.make_family(positions.plan(spec, encodings.BARE, {}), head_width), {})
 end
 
--- A row of heads repeats its first channels, and the period is a whole number of vectors at every level.
+-- The period is the shortest number of channels that is whole heads, and whole vectors at every instruction-set level;
+-- it divides every width that heads of this size can fill.
 function TestRotation.test_angles_repeat_in_whole_heads_and_vectors()
   for head_width = 4, 64, 4 do
     local period = plan_rope(head_width).period
     lu.assertEquals(math.type(period), "integer")
     lu.assertEquals({ period % head_width, period % 16 }, { 0, 0 }, head_width)
     for smaller = 16, period - 16, 16 do
-      lu.assertNotEquals(smaller % head_width, 0, "a shorter period does for " .. head_width)
+      lu.assertNotEquals(smaller % head_width, 0, "a shorter period suffices for " .. head_width)
     end
     for width = 16, 1024, 16 do
       if width % head_width == 0 and width // head_width <= 64 then
@@ -56,8 +57,8 @@ function TestRotation.test_the_default_base_is_10000()
   lu.assertEquals({ plan.kind, plan.base, plan.base_text }, { "rope", 10000.0, "10000" })
 end
 
--- The plan of a scaling; 36 tokens is the longest sequence of training.
-local function scaled(scaling, kind)
+-- The plan of a scaling; the longest sequence of training has 36 tokens. kind: of positions.
+local function plan_scaling(scaling, kind)
   local spec = make_encoding("none", "rope", kind or "index", "pass")
   spec.rotation.scaling = scaling
   local family = encodings.make_family(positions.plan(spec, encodings.BARE, {}))
@@ -65,24 +66,24 @@ local function scaled(scaling, kind)
 end
 
 function TestRotation.test_scalings_are_described()
-  lu.assertEquals(scaled(nil), { kind = "none" })
-  lu.assertEquals(scaled({ kind = "linear", factor = 2.5 }),
+  lu.assertEquals(plan_scaling(nil), { kind = "none" })
+  lu.assertEquals(plan_scaling({ kind = "linear", factor = 2.5 }),
     { kind = "linear", factor = 2.5, factor_text = "2.5", about = "linear x 2.5" })
-  lu.assertEquals(scaled({ kind = "ntk", factor = 4.0 }),
+  lu.assertEquals(plan_scaling({ kind = "ntk", factor = 4.0 }),
     { kind = "ntk", factor = 4.0, factor_text = "4", about = "NTK x 4" })
-  lu.assertEquals(scaled({ kind = "yarn", factor = 4.0, original_length = 41, beta_slow = 1.0, beta_fast = 32.0,
+  lu.assertEquals(plan_scaling({ kind = "yarn", factor = 4.0, original_length = 41, beta_slow = 1.0, beta_fast = 32.0,
     attention_factor = 1.25 }), { kind = "yarn", factor = 4.0, factor_text = "4", original_length = 41,
     beta_slow = 1.0, slow_text = "1", beta_fast = 32.0, fast_text = "32", attention_factor = 1.25,
     about = "YaRN x 4 from 41 positions" })
 end
 
 function TestRotation.test_training_ends_where_its_positions_do()
-  local function yarn(original_length)
+  local function make_yarn(original_length)
     return { kind = "yarn", factor = 4.0, original_length = original_length, beta_slow = 1.0, beta_fast = 32.0 }
   end
-  lu.assertEquals(scaled(yarn()).original_length, 36)
-  lu.assertEquals(scaled(yarn(), "randomized").original_length, 100)
-  lu.assertEquals(scaled(yarn(7), "randomized").original_length, 7)
+  lu.assertEquals(plan_scaling(make_yarn()).original_length, 36)
+  lu.assertEquals(plan_scaling(make_yarn(), "randomized").original_length, 100)
+  lu.assertEquals(plan_scaling(make_yarn(7), "randomized").original_length, 7)
 end
 
 function TestRotation.test_kind_none_has_no_data()
