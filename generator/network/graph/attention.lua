@@ -143,9 +143,10 @@ function M.attend(scope, name, queries, keys, options)
     checks.fail(scope.net, ("attention %s of %s, %d channels, and %s, %d"):format(name, queries.name,
       queries.width.count, keys.name, keys.width.count), "values of the model's width, %d", C.count)
   end
-  local own = family.projections or {}
-  local bias = (own.bias == nil and options or own).bias or false
-  local order, packed, linear = {}, 3 * C.count, own.init == "linear"
+  local projections = family.projections or {}
+  local bias = (projections.bias == nil and options or projections).bias or false
+  local order, packed_columns = {}, 3 * C.count
+  local is_plain = projections.init == "linear" -- initial values are those of other products
   local function add_product(value, from, width, options_of)
     options_of.declared = true
     if options_of.bias == nil then
@@ -154,7 +155,7 @@ function M.attend(scope, name, queries, keys, options)
     local out = scope:product(value, from, width, options_of)
     return out, out.op.p
   end
-  local asks = family.asks
+  local asks = family.asks -- the value that the family requests (facets/pages.lua)
   local asked, asked_p, q, kv
   if asks then
     local width = scope:width((family.PREFIX or "") .. asks.constant, asks.width)
@@ -166,7 +167,7 @@ function M.attend(scope, name, queries, keys, options)
     local tensors = lists.map({ ... }, function(part) return path .. part end)
     local out
     out, order[#order + 1] = add_product(part_names.prefix .. table.concat({ ... }, "_"), value, C,
-      { use = not linear and "queries" or nil, fan_out = packed, tensors = tensors })
+      { use = not is_plain and "queries" or nil, fan_out = packed_columns, tensors = tensors })
     return out
   end
   if queries == keys then
@@ -186,9 +187,9 @@ function M.attend(scope, name, queries, keys, options)
   local attended = scope:push(op, part_names.prefix .. "attended", C)
   attended.about = "heads side by side"
   local branch = attended
-  if own.output ~= false then
+  if projections.output ~= false then
     branch, order[#order + 1] = add_product(part_names.branch, attended, C, { weight = part_names.output,
-      tensors = { path .. "output" }, role = part_names.output, use = not linear and "attended" or nil })
+      tensors = { path .. "output" }, role = part_names.output, use = not is_plain and "attended" or nil })
   end
   add_relative(order, family, path, C)
   add_geometric(order, family, path, asked_p)

@@ -17,7 +17,9 @@
 --   scope      the network itself, or a block in it: name, ops, parameters (in the order of declaration), externals,
 --              places (number of dropouts), count and loops; a block is repeated count * loops times, with `count` sets
 --              of parameters; entry, last: its input and result as values of a repetition; first, result: as values of
---              the network
+--              the network; first_site: the number of its first repetition in the counter of random numbers; uses: the
+--              number of repetitions as C text; index: the variable that counts them; first_use: the first of the last
+--              `count` uses, as C text, or false without loops
 --
 -- The order of a description determines the order of sums: contributions to a gradient are added in reverse order. Two
 -- values of one name share a buffer: attention and feedforward name their results `branch` by default, which the next
@@ -44,7 +46,7 @@ M.MOST_PLACES = 256 -- dropouts of a scope, or of a whole network with dropout i
 local MOST_OPERATIONS = 500 -- operations of a network; far more than a person writes
 local MOST_REPETITIONS = 4096 -- repetitions of all blocks; each stores the values that its backward pass reads
 
--- A width with the name of its constant. Widths of equal names must be equal.
+-- The width whose constant in C is `name`. Widths of one name must be equal.
 function Scope:width(name, count)
   local net = self.net
   if not count or count < vector_width.WIDEST or count % vector_width.WIDEST ~= 0 then
@@ -229,7 +231,7 @@ function Scope:external(value)
   return inner
 end
 
--- The input of a block's first repetition.
+-- Sets the value that a block's first repetition takes as its input; returns the input of each repetition.
 function Scope:input(value)
   local net = self.net
   if self.first then
@@ -243,7 +245,7 @@ function Scope:input(value)
   return self.entry
 end
 
--- The output of a repetition: the input of the next repetition, and finally the block's result in the network.
+-- Sets the output of a repetition: the input of the next repetition, and finally the block's result in the network.
 function Scope:output(value)
   local net = self.net
   checks.read(self, value, "the output of " .. self.title)

@@ -46,19 +46,19 @@ end
 
 -- Finds the operations of a scope on labelled rows alone, if its result is read at labelled rows alone.
 function find(found, executed, scope)
-  local whole, list = {}, executed[scope].forward
+  local read_whole, list = {}, executed[scope].forward
   if found.whole[scope] then
     return
   end
   found.scopes[#found.scopes + 1] = scope
   for i = #list, 1, -1 do
     local op = list[i]
-    local partly = not whole[op.out] and not (op.sum and whole[op.sum])
+    local partly = not read_whole[op.out] and not (op.sum and read_whole[op.sum])
     if partly then
       find_partial(found, executed, op)
     end
     local by_row = op.kind == "classify" or partly and ops[op.kind].by_row
-    lists.update(whole, lists.to_set(by_row and {} or ops.list_read(op)))
+    lists.update(read_whole, lists.to_set(by_row and {} or ops.list_read(op)))
   end
 end
 

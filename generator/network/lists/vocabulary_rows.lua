@@ -62,6 +62,7 @@ local function bar_readers(block, list, done, barred)
   return found[1] ~= nil
 end
 
+-- Finds the operations of a block that run for the vocabulary, and the values whose rows are copied to all tokens.
 local function find(found, list, part)
   local barred = {}
   repeat
