@@ -26,7 +26,7 @@ end
 
 TestPeople = { tearDown = support.clean }
 
--- The message with which a reader refuses its file.
+-- The message with which a reader refuses a file.
 local function read_refusal(read, ...)
   return select(2, stop.catch(read, ...))
 end

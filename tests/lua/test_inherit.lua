@@ -67,7 +67,7 @@ function TestInherit.test_cross_attention_does_not_inherit_scores_by_distance()
   lu.assertEquals({ lines.attentions[1].mask.kind, lines.attentions[3].mask.kind }, { "lines", "none" })
 end
 
--- An error of a score that occurs only in cross-attention is reported at the score's use there.
+-- An error of a score that occurs only in cross-attention is reported only if encoding.cross has the score.
 function TestInherit.test_a_score_that_cross_attention_does_not_inherit_is_not_checked_there()
   local score = "score = function(x) return x.score + x.distance / (x.key_length - x.query_length + 1) end"
   check_kinds(("{ %s }"):format(score), "none none none score", "causal none none score", "none none none none")

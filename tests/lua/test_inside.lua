@@ -6,7 +6,7 @@ local inside = require("lab.study.run.inside")
 local lfs = require("lfs")
 local lu = require("luaunit")
 
--- A folder with a run, and a link in it to another user's runs, which have a file.
+-- Makes a folder with a run and a link to another user's runs, which have a file; returns both folders.
 local function make_folders(name)
   local out = support.write(name .. "/out/a/run/mine", "m"):match("^(.*)/a/run/mine$")
   local theirs = support.write(name .. "/theirs/run/file", "precious"):match("^(.*)/run/file$")

@@ -15,7 +15,7 @@ local function load_text(text, sets)
   return load_spec(support.write("probe.lua", text), sets)
 end
 
--- Returns the value at a path of a loaded tree, and its origin.
+-- Returns the value at a path of a loaded tree, and the value's origin.
 local function get_value(loaded, path)
   local node = loaded.tree
   for name in path:gmatch("[^%.]+") do

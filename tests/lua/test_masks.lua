@@ -13,7 +13,7 @@ TestMasks = {}
 
 local HIDDEN = "." -- a key that a query does not see
 
--- The plan of an encoder-decoder whose families have these facets.
+-- The plan of an encoder-decoder. facets: text of the fields of the section `encoding`.
 local function make_plan(facets, heads)
   local resolved, info, d = support.check_text(("return { task = { kind = 'bucket_sort' }, encoding = { %s }, model = "
     .. "{ kind = 'encoder_decoder', encoder_layers = 1, decoder_layers = 1, heads = %d, width = 32 }, "

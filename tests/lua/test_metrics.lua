@@ -1,4 +1,4 @@
--- Metrics of scores: a study's metric, its number, and the threshold of generalisation.
+-- Metrics of scores: the metric of a study, the unit of scores, and the threshold of generalisation.
 
 local support = dofile("tests/lua/support.lua")
 

@@ -1,4 +1,4 @@
--- generator/network: the passes that are derived from a description run on numbers (machine.lua), and their gradients
+-- generator/network: the passes that are derived from a description run on numbers (machine.lua), and the gradients
 -- are compared with differences of the loss.
 
 local support = dofile("tests/lua/support.lua")

@@ -38,7 +38,7 @@ function TestOwn.test_a_description_of_the_encoder_gives_its_model()
   end
 end
 
--- The plan digest covers the bytes of the file, not its path, and the options.
+-- The plan digest covers the bytes of the file and the options, but not the path of the file.
 function TestOwn.test_the_plan_s_digest_covers_the_bytes_of_the_description()
   local plan = accept_network(PLAIN)
   lu.assertEquals(accept_network(PLAIN).digest, plan.digest)

@@ -14,7 +14,7 @@ local PLAN = {
   layers = { { name = "first", weight = 0.5, rope = true }, { name = "second", weight = 1, rope = false } },
 }
 
--- Renders t.tpl: templates: its text, or texts by name ("FOLDER:NAME" of files that are spliced).
+-- Renders t.tpl. templates: the text of t.tpl, or texts by name ("FOLDER:NAME" of files that are spliced).
 local function render_text(templates, plan)
   if type(templates) == "string" then
     templates = { ["t.tpl"] = templates }

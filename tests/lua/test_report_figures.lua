@@ -51,8 +51,8 @@ function TestFigures.test_exact_matches_instead_of_accuracy()
   lu.assertEquals(panel.curves[1].points[1][2], 25.0)
 end
 
--- A folder of two runs of each of two encodings. Their metrics have lines in and at the end of an epoch, and they were
--- evaluated on two sets during training. data: a field of run.json. Returns the folder as a study.
+-- A folder of two runs of each of two encodings. The runs' metrics have lines in and at the end of an epoch, and the
+-- runs were evaluated on two sets during training. data: a field of run.json. Returns the folder as a study.
 local function make_trained_study(name, data, encodings)
   local dir
   for i, encoding in ipairs(encodings or { "rope", "rand_rope" }) do

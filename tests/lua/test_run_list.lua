@@ -55,7 +55,7 @@ function TestRuns.test_list_has_a_line_for_each_run()
   lu.assertStrMatches(text:match("[^\n]+$"), "3 runs, .* kB")
 end
 
--- A folder within the folder of runs selects its runs.
+-- A folder within the folder of runs selects the runs that it contains.
 function TestRuns.test_parts_of_a_folder()
   local _, _, text = run("list", { root .. "/bucket_sort_rope" })
   lu.assertStrContains(text, "2 runs")
@@ -120,7 +120,7 @@ function TestRuns.test_a_held_run_is_not_removed()
   lu.assertEquals(lfs.attributes(row.path, "mode"), "directory")
 end
 
--- Nothing is deleted through a link: what it leads to stays.
+-- Nothing is deleted through a link: the files to which the link leads stay.
 function TestRuns.test_links_are_refused()
   local outside = root .. "-outside"
   assert(os.rename(root .. "/bucket_sort_none", outside))
