@@ -187,7 +187,7 @@ function TestPage.test_only_on_the_joined_axis_and_items_without_cells()
   lu.assertNotStrContains(text, "report[1]")
 end
 
--- If an initial checkpoint is missing, the report lacks only the runs that began with the checkpoint; training stops.
+-- If an initial checkpoint is missing, the report lacks only the runs that began with the checkpoint; a sweep stops.
 function TestPage.test_a_missing_checkpoint()
   local text, path = report_probe("gone", '{ kind = "table", value = "max", rows = "m", columns = "w" }', "",
     'init = "no.safetensors"')
