@@ -34,7 +34,7 @@ local function get_field(run, path)
   return lists.get(run.facts, "spec." .. path)
 end
 
--- "base = 10, width = 61"; nil if the task has no options.
+-- Returns a text such as "base = 10, width = 61"; nil if the task has no options.
 local function format_options(run)
   local options = get_field(run, "task.options") or {}
   local texts = lists.map(canonical.sort_keys(options), function(name)
@@ -86,7 +86,7 @@ function M.list(study, published)
   for _, row in ipairs(published and published.rows or {}) do
     paper[row.setting] = row.value
   end
-  local function list_texts(pick) -- those of all evaluated runs, each once
+  local function list_texts(pick) -- the texts of all evaluated runs, each once
     return sort_texts(lists.map(evaluated, pick))
   end
   local function add(what, ours, theirs)

@@ -10,7 +10,7 @@ local lists = require("base.lists")
 local M = {}
 
 -- Groups the cell's missing runs with this `again` into rectangles { seeds (ascending), rates (the learning rates whose
--- missing runs have exactly these seeds), runs = { [rate] = runs by seed } }.
+-- missing runs have exactly these seeds), runs = { [rate] = runs in the order of seeds } }.
 local function make_rectangles(cell, again)
   local missing = lists.filter(cell.missing, function(run) return (run.again or false) == again end)
   local by_rate = lists.group(missing, function(run) return run.learning_rate end)
@@ -59,7 +59,7 @@ local function add_groups(groups, cell, rectangle, again, replicas)
   end
 end
 
--- replicas: the most runs of a group.
+-- Returns groups of all missing runs of the cells. replicas: the most runs of a group.
 function M.make_groups(cells, replicas)
   local groups = {}
   for _, cell in ipairs(cells) do
