@@ -1,4 +1,4 @@
-/* Opens a device and loads an experiment's kernels; see device.h. */
+/* Opens a device and loads a trainer's kernels; see device.h. */
 #include "runtime/cuda/device.h"
 
 #include <stdint.h>

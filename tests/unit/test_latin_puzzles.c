@@ -44,7 +44,7 @@ static bool has_crossing_everywhere(const char *grid, bool row, int line, char s
     return true;
 }
 
-/* The only symbol that is in neither of these lines, from 1; 0: there are several. row, column -1: without this
+/* The only symbol that is in neither of these lines, from 1; 0: there is none, or several. row, column -1: without this
  * line. */
 static int find_missing(const char *grid, int row, int column) {
     int symbol = 0, count = 0;

@@ -100,8 +100,10 @@ static void check_element(double actual, double expected, double allowed) {
     if (!(fabs(actual - expected) <= allowed)) lh_assert_close(&actual, &expected, 1, 0, allowed);
 }
 
+/* Compares the weights and gradients of LANES queries, from `first` on, with the reference's; spread: factor of the
+ * random logits. */
 static void check_group(int T, int first, double spread) {
-    const double rounding = sum_tolerance(2 * T), nothing = 4 * (double)LEAST_CHANCE;
+    const double rounding = sum_tolerance(2 * T), negligible = 4 * (double)LEAST_CHANCE;
     real *logits = make_random_reals((uint64_t)(T * MOST + first), T * LANES, T * LANES);
     real *dweights = make_random_reals(7, T * LANES, T * LANES), *weights = make_reals(T * LANES),
          *grad_factor = make_reals(T * LANES);
@@ -117,16 +119,16 @@ static void check_group(int T, int first, double spread) {
         double sum = 0, side[2] = {0}, size = 0;
         fill_row(&r, T, i, logits + a, dweights + a);
         for (int j = 0; j < T; j++) {
-            check_element(weights[j * LANES + a], r.weight[j], rounding * r.weight[j] + nothing);
-            check_element(dlogits[j * LANES + a], r.dlogit[j], rounding * r.size[j] + nothing);
+            check_element(weights[j * LANES + a], r.weight[j], rounding * r.weight[j] + negligible);
+            check_element(dlogits[j * LANES + a], r.dlogit[j], rounding * r.size[j] + negligible);
             sum += weights[j * LANES + a];
             side[j < i] += r.dlogit[j];
             size += r.size[j];
         }
         assert_true(weights[i * LANES + a] == 0 && dlogits[i * LANES + a] == 0);
         check_element(total[a], sum, rounding * sum);
-        check_element(right[a], side[0], rounding * size + T * nothing);
-        check_element(left[a], side[1], rounding * size + T * nothing);
+        check_element(right[a], side[0], rounding * size + T * negligible);
+        check_element(left[a], side[1], rounding * size + T * negligible);
     }
     free_all(logits, dweights, weights, grad_factor, dlogits, along, across);
 }

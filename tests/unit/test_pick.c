@@ -75,9 +75,7 @@ static int count_large(const fixture *f, int lines) {
     return large;
 }
 
-/* A choice of 500 has sums of three digits in proportion to the file; an earlier version took the shortest ones, nearly
- * all small.
- */
+/* A choice of 500 has sums of three digits in proportion to the file; the shortest 500 would be nearly all small. */
 static void test_limit_chooses_examples_of_all_kinds(void **state) {
     fixture f;
     bool is_picked[SUMS + 1];

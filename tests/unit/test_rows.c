@@ -312,7 +312,7 @@ static void test_activations_forward_and_backward_match_reference(void **state) 
     for (int f = LH_REF_RELU; f <= LH_REF_SILU; f++) check_activation((lh_ref_nonlinearity)f);
 }
 
-/* For large arguments activations are 0 and x, and slopes 0 and 1, even if a polynomial is infinite. */
+/* For large arguments x activations are 0 or x, and slopes 0 or 1, even if a polynomial overflows. */
 static void test_activations_of_large_arguments_are_0_or_the_argument(void **state) {
     static const real far[] = {-1000000, -100, -40, 40, 100, 1000000};
     for (int f = LH_REF_RELU; f <= LH_REF_SILU; f++) {

@@ -3,20 +3,17 @@
 #include "lh_test.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/verbs/input.h"
 #include "data/batch.h"
-#include "data/datasets/epoch.h"
 #include "data/initialise.h"
 #include "eval/decode.h"
 #include "eval/trace.h"
 #include "lh_engines.h"
 #include "toy_program.h"
 
-enum { N = 4, BATCH = 8 };
+enum { N = 4 };
 
 static lh_engine *open_engine(const lh_spec *spec, const lh_cpu_program *program, int threads) {
     lh_engine_config config = {.spec = spec, .seed = 7, .learning_rate = 0.01, .threads = threads, .trains = true};

@@ -7,12 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/verbs/input.h"
 #include "data/batch.h"
-#include "data/datasets/epoch.h"
 #include "data/initialise.h"
-#include "eval/decode.h"
-#include "eval/trace.h"
 #include "lh_engines.h"
 #include "toy_program.h"
 
@@ -88,7 +84,7 @@ static void test_batch_with_more_labels_than_their_stream_has_tokens_is_refused(
 
 /* ---- training ---- */
 
-/* Computes the gradient of the first step in this test: block by block of one batch, in the order of the shards. */
+/* Computes the gradient of the first step in this test: one sequence of the batch after another. */
 static double compute_gradient_by_hand(const lh_spec *spec, int n, double *gradient) {
     enum { WORKSPACE = 64 };
     lh_shape shape = lh_make_shape(spec, n, spec->train.batch);
