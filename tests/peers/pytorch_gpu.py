@@ -31,7 +31,7 @@ STEPS_PER_GRAPH = 4
 
 
 def capture(trainer):
-    """A CUDA graph of STEPS_PER_GRAPH steps."""
+    """Returns the function that replays a CUDA graph of STEPS_PER_GRAPH steps."""
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):

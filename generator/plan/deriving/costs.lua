@@ -11,7 +11,7 @@
 -- M.derive also stores `flops` of a whole step (all repetitions) in every operation of plan.network (forward and
 -- backward together) and of plan.passes (separately).
 -- Counts are nominal: a multiply-add counts as two operations; attention counts as two products of T^2 pairs by the
--- width, whatever its mask; the backward pass counts as two forward passes, without the output layer.
+-- width, whatever its mask; the output layer is left out; the backward pass counts as two forward passes.
 
 local lists = require("base.lists")
 local outline = require("network.graph.outline")
