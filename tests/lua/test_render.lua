@@ -428,7 +428,7 @@ function TestWrap.test_a_long_comment_moves_words_to_the_next_line()
     { "1: /* a " .. LONG .. " " .. ("y"):rep(52), "1:  * zzz", "2:  *", "3:  * Next. */" })
 end
 
-function TestWrap.test_rows_directives_and_other_languages_are_not_wrapped()
+function TestWrap.test_rows_directives_paths_of_the_banner_and_other_languages_are_not_wrapped()
   local row = '    {"' .. LONG .. '", "' .. LONG .. '"},'
   local directive = "#define A(x) f(x, " .. LONG .. ", " .. LONG .. ")"
   local text = render_text({ ["t.tpl"] = "f(" .. LONG .. ", " .. LONG .. ");\n" })
@@ -436,6 +436,9 @@ function TestWrap.test_rows_directives_and_other_languages_are_not_wrapped()
   lu.assertEquals((render.render("t.c.tpl", PLAN, function()
     return row .. "\n" .. directive .. "\n"
   end)), row .. "\n" .. directive .. "\n")
+  local path = ("d/"):rep(60)
+  local banner = "/* Run\n * ./longhand gen " .. path .. "\n *\n * spec      " .. path .. "\n */\n"
+  lu.assertEquals((render.render("t.c.tpl", PLAN, function() return banner end)), banner)
 end
 
 support.run()
