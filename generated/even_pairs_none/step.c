@@ -61,7 +61,7 @@ INLINE size_t self_group_weights(int T) { return (size_t)round_up(T, KEYS) * LAN
 
 /* Values of the self-attention that a layer keeps for the backward pass. */
 typedef struct self_kept {
-    /* [sequences][HEADS][groups][keys][LANES] exp(logit - largest), not yet divided by their sum */
+    /* [sequences][HEADS][groups][keys][LANES] exp(score - largest), not yet divided by their sum */
     real *weights;
     size_t step; /* elements from one group's weights to the next; 0: the groups share one buffer */
     real *inverse_sum; /* [sequences][HEADS][groups][LANES] inverse divisors of the weights */

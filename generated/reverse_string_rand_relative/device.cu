@@ -1098,7 +1098,8 @@ INLINE int distance_count(int T, int S) { return T + S - 1; }
 typedef global<real> reals;
 typedef global<unsigned char> masks;
 
-/* Returns the next `bytes` bytes at a cache-line boundary; memory NULL: only counts. */
+/* Returns the next `bytes` bytes at a multiple of 64 bytes, behind the first *used bytes, which it raises; memory NULL:
+ * only counts. */
 INLINE void *take(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
     *used += (bytes + 63) / 64 * 64;
@@ -1828,7 +1829,7 @@ INLINE void layer_backward(void) {
             false, w->gradient);
 }
 
-/* Sets the block state to layer l of a shard in training. */
+/* Sets the block state to layer number `l` of a shard in training. */
 INLINE void enter_layer(int l) {
     block_state *b = block();
     __syncthreads();

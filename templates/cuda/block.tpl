@@ -18,7 +18,7 @@ INLINE void ${name}_backward(void) {
     % include(op.template, op) % for _, op in ipairs(backward)
 }
 
-/* Sets the block state to ${name} ${index} of a shard in training. */
+/* Sets the block state to ${name} number `${index}` of a shard in training. */
 INLINE void enter_${name}(int ${index}) {
     block_state *b = block();
     __syncthreads();

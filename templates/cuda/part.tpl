@@ -23,7 +23,8 @@ INLINE void shift_work(workspace *w, int first, ${device.lengths} T, int label_c
 }
 
 % for _, block in ipairs(device.blocks) do
-/* Sets the block's state to ${block.name} ${block.index}, from sequence `first` of `all` on; returns its input. Called by one thread. */
+/* Sets the block's state to ${block.name} number `${block.index}`, from sequence `first` of `all` on; returns the ${block.name}'s input.
+ * Called by one thread. */
 INLINE real *enter_${block.name}(block_state *b, int ${block.index}, int first, int all, const bool training) {
     const size_t step = ${block.name}_bytes(all, b->view.T);
     lay_out_${block.name}(&b->${block.name}, b->work.${block.name}s, training ? ${block.index} * step : 0, all, b->view.T);

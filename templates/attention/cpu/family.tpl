@@ -22,7 +22,7 @@ typedef real ${name}_part __attribute__((vector_size(${PREFIX}HEAD_PART * REAL_B
 % local always = recomputed and recomputed.always
 % local is_kept = recomputed and "keeping" or "train"
 % local null_when_recomputed = recomputed and "train && !keeping ? NULL : " or ""
-% local elements = terms.outwards and "weights" or "exp(logit - largest)"
+% local elements = terms.outwards and "weights" or "exp(score - largest)"
 % local undivided = terms.normalised and ", not yet divided by their sum" or ""
 % local negated = terms.drops and "; weights that dropout drops are stored negated" or ""
 % local null_or_sign = recomputed and "; NULL: they are recomputed" or negated
