@@ -189,8 +189,8 @@ function Emitter:deserves_name(node, level)
   return further_out and (#node > 0 or op == "symbol" and not self:find_needs(node).s)
 end
 
--- The text of a whole expression for one line; the line defines a name or uses the expression. Parts that make the line
--- too long get names. taken: characters of the line for other text; binding: how tightly the context binds.
+-- The text of a whole expression for one line. Parts that make the line too long get names. defines: true if the line
+-- gives the node a name; taken: characters of the line for other text; binding: how tightly the context binds.
 function Emitter:print_line(node, defines, taken, binding)
   for _, argument in ipairs(node) do -- parts that no line can hold get names first
     self.forced[argument] = self.forced[argument] or self:count_written(argument) > LONGEST_PART or nil

@@ -12,6 +12,7 @@ local shapes = require("expression.leaves")
 
 local M = {}
 
+-- Operators by operation: the text in C, how tightly it binds, and for COMPARE the function of vectors.
 local BINARY = { add = { " + ", 11 }, sub = { " - ", 11 }, mul = { " * ", 12 }, div = { " / ", 12 } }
 local COMPARE = { less = { " < ", 9, "less_than" }, less_equal = { " <= ", 9, "at_most" },
   equal = { " == ", 8, "equals" }, all = { " && ", 5, "both" }, any = { " || ", 4, "either" } }

@@ -40,7 +40,7 @@ function M.count_uses(roots)
   return uses, order
 end
 
-local NAMES = "abcdefghijklmnopqrstuvw"
+local NAMES = "abcdefghijklmnopqrstuvw" -- letters before x, the argument of scores
 
 function M.make_name(i)
   local letter = (i - 1) % #NAMES + 1

@@ -27,6 +27,7 @@ local SYMBOLS = {
   offset = { "(index - index[:, None])", "index" }, total = { "(index + index[:, None])", "index" },
   head = { "head", "head" }, layer = { "layer", "layer" }, length = { "length", "length" },
 }
+-- The symbols of cross-attention, in the form of SYMBOLS.
 local CROSSING = setmetatable({
   key_index = { "memory_index", "memory_index" }, key_length = { "key_length", "key_length" },
   offset = { "(memory_index - index[:, None])", "memory_index", "index" },
