@@ -1333,8 +1333,8 @@ NOINLINE void begin_step(void) {
 typedef struct head {
     const real *query, *key, *value; /* rows of token 0; HEAD_WIDTH channels each, QUERY_STRIDE apart */
     const real *rows; /* the row of query - key = 0; rows are HEAD_WIDTH apart */
-    const real *row_bias; /* products of the rows with the position bias, times LOGIT_SCALE, in the order of rows */
-    const real *key_bias; /* [T] products of the keys with the content bias, times LOGIT_SCALE */
+    const real *row_bias; /* products of rows and position bias, times LOGIT_SCALE, in the order of rows */
+    const real *key_bias; /* [T] products of keys and content bias, times LOGIT_SCALE */
     int T;
 } head;
 

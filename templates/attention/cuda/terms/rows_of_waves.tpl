@@ -1,7 +1,7 @@
 % local each_set = rows.sets > 1 and "[" .. PREFIX .. "RELATIVE_SETS]" or ""
 % section("members")
-const real *row_bias; /* products of the rows with the position bias, times LOGIT_SCALE, in the order of rows */
-const real *key_bias; /* [${attends.keys}] products of the keys with the content bias, times LOGIT_SCALE */
+const real *row_bias; /* products of rows and position bias, times ${PREFIX}LOGIT_SCALE, in the order of rows */
+const real *key_bias; /* [${attends.keys}] products of keys and content bias, times ${PREFIX}LOGIT_SCALE */
 % section("set_rows")
 const size_t first_row = (size_t)l * ${attends.distance_count}(${attends.T_of_view},
         ${attends.S_of_view}) * ${PREFIX}HEADS + (size_t)h * ${prefix}row_count(v, l)${inline("middle", "")};
