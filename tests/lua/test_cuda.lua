@@ -184,6 +184,30 @@ function TestNetwork.test_products_of_a_wide_model_add_biases()
   lu.assertNotStrContains(select(3, render_loop(WIDE)), "add_bias")
 end
 
+-- A value of a user's network never has the name of an array that attention has in device code.
+function TestNetwork.test_values_do_not_have_names_of_attention_s_arrays()
+  local function plan_spec(branch, encoding)
+    support.write("own.lua", code.describe_own(branch))
+    local spec = assert(project:plan(support.write("own_spec.lua", ([[
+return { task = { kind = "bucket_sort" }, encoding = { kind = %q }, precision = "tf32", device_products = "warps",
+  model = { source = "own.lua", layers = 2, heads = 4, width = 64, feedforward = 64 } }]]):format(encoding)), {}))
+    local device = spec.plan.device
+    return lists.get_names(lists.join(device.always, device.training)), lists.get_names(device.blocks[1].members)
+  end
+  local plain, compared = "block:output(block:add(h, " .. ATTENDS .. "))", 0
+  for _, encoding in ipairs({ "none", "relative", "alibi_learned", "geometric" }) do
+    for _, name in ipairs(lists.join(plan_spec(plain, encoding))) do
+      local named = ('block:output(block:add(h, block:product(%q, %s, model.width)))'):format(name, ATTENDS)
+      local is_free, workspace, state = pcall(plan_spec, named, encoding)
+      for _, members in ipairs(is_free and { workspace, state } or {}) do
+        lu.assertEquals(#lists.drop_repeats(members), #members, encoding .. ": " .. name)
+        compared = compared + 1
+      end
+    end
+  end
+  lu.assertTrue(compared > 30, compared .. " compared")
+end
+
 TestHeads = {}
 
 -- In wide models, and in narrow ones whose heads have more than 32 channels, the number of threads (lanes) per head is

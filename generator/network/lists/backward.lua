@@ -31,7 +31,7 @@ local function rename_value(name, value)
   return { name = name, width = value.width, stream = value.stream }
 end
 
--- The buffer that holds, one after another, the gradients of a residual stream's values: blocks' inputs and outputs.
+-- The buffer that holds, one after another, the gradients of the values on a residual stream.
 local function name_stream_gradient(value)
   return rename_value(buffers.name_for_stream("gradient", value), value)
 end
@@ -47,7 +47,7 @@ end
 local Tape = {}
 Tape.__index = Tape
 
--- Buffers of one name are one object.
+-- Returns the one object for the buffers with the name of `b`.
 function Tape:find_buffer(b)
   self.buffers[b.name] = self.buffers[b.name] or b
   return self.buffers[b.name]
@@ -125,7 +125,7 @@ function Tape:store(value, write)
   self:settle(value)
 end
 
--- Records that `buffer` already holds a contribution to the value's gradient, the only one so far or a further one.
+-- Records that `buffer` already holds a contribution to the value's gradient: the first one, or one that must be added.
 function Tape:hand(value, buffer)
   if value.external or self.at[value] then
     local to = self:open_gradient(value)

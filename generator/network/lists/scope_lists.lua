@@ -28,10 +28,11 @@ local MOST_ROUNDS = 1000
 local RESERVED = lists.split_set([[step block parameters shared length sequences tokens rows all read vocabulary
   token_vectors token_scratch position position_scratch sums losses correct keep]])
 
--- Names of the buffers that device code keeps for each attention.
+-- Names of the arrays that device code has for each attention (cuda_buffers.lua).
 local ATTENTION_BUFFERS = { "delta", "head_sums", "inverse_sum", "inverse_total", "key_bias", "key_sums", "largest",
-  "log_sum", "pair_scores", "pairs", "query_sums", "weights" }
+  "log_sum", "pair_scores", "pairs", "query_sums", "starts", "weights" }
 
+-- Marks the network's values that have no buffer of their own name.
 local function mark_carried(net)
   local readers = fuse.find_readers(net.ops)
   for _, op in ipairs(net.ops) do
