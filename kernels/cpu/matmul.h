@@ -65,7 +65,8 @@ INLINE void pack_transposed(const int K, const int N, const real *restrict w, re
                 for (int i = 0; i < 8; i++) panels[(k * N) + (n + i) * width + j] = w[(k + j) * N + n + i];
 }
 
-/* Initialises the sums of a tile [TILE_ROWS][columns]; other: pointer to its element for the tile's first element. */
+/* Initialises the sums of a tile [TILE_ROWS][columns]; other: the operand of `finish`, from the tile's first element
+ * on. */
 INLINE void begin_tile(const int columns, const int N, const enum finish finish, const real *other,
                        vector sum[TILE_ROWS][TILE_COLUMNS]) {
     UNROLL

@@ -1,4 +1,4 @@
-/* Compiles device code on this machine with NVRTC (cuda/nvrtc.h describes the search for it).
+/* Compiles device code on this machine with NVRTC (cuda/nvrtc.h describes the search for NVRTC).
  *
  * Machine code is cached in LONGHAND_CACHE, else $XDG_CACHE_HOME/longhand, else ~/.cache/longhand, as <source
  * digest>-sm_90-nvrtc-13.0.cubin, with digests of the compiler's inputs and of the code. A damaged or outdated file is

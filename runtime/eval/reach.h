@@ -8,7 +8,7 @@
 typedef struct lh_reach {
     int certain;   /* the greatest length whose 95% interval begins at the level or above; 0: no length */
     int possible;  /* the greatest length whose 95% interval ends at the level or above; 0: no length */
-    int evaluated; /* number of evaluated lengths, the longest of the request */
+    int evaluated; /* number of evaluated lengths, which are the longest ones of the request */
 } lh_reach;
 
 /* Evaluates the task lengths of a sampled task, which must ascend, without noise, until reach->certain is found. level:

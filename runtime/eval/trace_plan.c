@@ -201,7 +201,7 @@ static bool is_drawn(const lh_traces *traces, const lh_traced *t) {
     return t->kind != LH_TRACE_TARGETS && (t->kind != LH_TRACE_TOKENS || decoded);
 }
 
-/* Adds a tensor of the group and its memory. */
+/* Adds a tensor to the group, and the tensor's memory to the totals. */
 static void add_tensor(lh_traces *traces, lh_trace_group *group, lh_traced tensor) {
     const lh_trace_request *request = &traces->request;
     lh_traced *t = &traces->tensors[traces->count++];

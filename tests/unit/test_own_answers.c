@@ -31,7 +31,7 @@ static void forward_with_dropout(const lh_cpu_step *step, const lh_cpu_block *bl
     toy_drawn.forward_block(&drops, block, workspace, sums);
 }
 
-/* Numbers of labels, and of sequences from `exact` on; open: without the end symbol of the target. */
+/* Numbers of labels, and of sequences from `exact` on; open: the target has an end symbol, the answers have none. */
 typedef struct sums {
     int counted, right, forced; /* forced: right in the pass over the target */
     int exact, early, open, sequences;

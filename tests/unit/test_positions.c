@@ -83,7 +83,7 @@ static void test_draw_distances_ascend_from_zero_at_their_own_site(void **state)
     assert_int_equal(expected[1], 1 + (int)lh_rng_below(&rng, 63));
 }
 
-/* One field of the site separates the draws of an evaluation from its examples. */
+/* In the domain of evaluations, which examples share, the place in the site distinguishes draws of positions. */
 static void test_draw_positions_counter_as_documented(void **state) {
     lh_draw draw = {lh_key_of_seed(5), 6, 7, LH_DOMAIN_EVAL, 0};
     lh_rng rng = lh_rng_at(draw.key, 6, 7, lh_site(LH_DOMAIN_EVAL, 3, LH_PLACE_POSITIONS));
@@ -96,7 +96,7 @@ static void test_draw_positions_counter_as_documented(void **state) {
     assert_int_equal(out, 100 + (int)lh_rng_below(&rng, 1000));
 }
 
-/* The right side equals that of a mirrored draw; the left side has its own site. */
+/* Distances to the right are those of lh_draw_distances; distances to the left have a site of their own. */
 static void test_draw_signed_distances_ascend_to_both_sides(void **state) {
     lh_draw draw = make_draw(3);
     int32_t buffer[2 * 64 + 1], right[64], scratch[64], *middle = buffer + 64;

@@ -99,7 +99,7 @@ static void run_backward(const variant *v, arrays *a) {
     else run_layer_backward(v, a);
 }
 
-/* Results of the twin in kernels/ref. */
+/* Results of kernels/ref. */
 typedef struct expected {
     double z[COUNT], y[COUNT], dz[COUNT], dbranch[COUNT], dscale[C], doffset[C];
 } expected;

@@ -107,9 +107,9 @@ static bool is_spared(int e) {
     return e == FIRST + 1 || e == FIRST + LANES - 1 || e == FIRST + LANES || e >= COUNT - 1;
 }
 
-/* Updates elements FIRST .. FIRST + PART - 1 by the kernel, and the same by its twin. */
+/* Updates elements FIRST .. FIRST + PART - 1 by the kernel, and their copies in double by kernels/ref. */
 static void update_both(rule how, int step, const updated *u, lh_update_sums *sums) {
-    const lh_ref_adam twin = {.learning_rate = 1e-2, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
+    const lh_ref_adam adam_settings = {.learning_rate = 1e-2, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
     const lh_ref_sgd sgd = {.learning_rate = 1e-2};
     const lh_update update = {u->p, {u->state[0], u->state[1]}, u->g, 0, 1e-2, step};
     double *g = to_doubles(u->g, COUNT);
@@ -118,7 +118,9 @@ static void update_both(rule how, int step, const updated *u, lh_update_sums *su
         double clipped = 0.5 * g[e], *p = u->p_wide + e, *first = u->state_wide[0] + e;
         if (how == SGD) lh_ref_sgd_update(&sgd, 0, 1, &clipped, p);
         else if (how == MOMENTUM) lh_ref_momentum_update(&sgd, 0.9, 0, 1, &clipped, p, first);
-        else lh_ref_adamw_update(&twin, is_spared(e) ? 0 : 0.1, step, 0, 1, &clipped, p, first, u->state_wide[1] + e);
+        else
+            lh_ref_adamw_update(&adam_settings, is_spared(e) ? 0 : 0.1, step, 0, 1, &clipped, p, first,
+                                u->state_wide[1] + e);
     }
     spread_decay(1e-2 * 0.1, SPARED, 3, FIRST, PART, shares);
     if (how == SGD) sgd_update(&update, 0.5, FIRST, PART, sums);

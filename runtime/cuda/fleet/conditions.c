@@ -1,5 +1,5 @@
-/* Evaluation of conditions on a CUDA device, each for all replicas that are expected to request it
- * (early_answers.c); the host adds sums in the order of the examples. */
+/* Evaluation of conditions on a CUDA device, each for all replicas that are expected to request the
+ * condition (early_answers.c); the host adds sums in the order of the examples. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>

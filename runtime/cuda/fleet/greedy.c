@@ -77,7 +77,7 @@ typedef struct put_job {
     atomic_int next;
 } put_job;
 
-/* Sets the mask of a row to the answers that the sequence needs, and its labels to the target. */
+/* Sets the mask of a row to the answers that the sequence needs, and the labels of the row to the target. */
 static void request_answers(const lh_decode_passes *passes, lh_batch *batch, int row) {
     size_t sequence = (size_t)passes->row[row], first = sequence * passes->labels;
     memcpy(batch->labels, passes->query->target + first, passes->labels * sizeof *batch->labels);
