@@ -62,8 +62,7 @@ int lh_overfit_get_length(const lh_spec *spec);
 /* Computes sums over the examples, with dropout off and fixed positions. LH_ERR_INPUT: as the engine's evaluate. */
 lh_status lh_overfit_evaluate(const lh_overfit_run *run, lh_engine *engine, lh_sums *sums, lh_error *error);
 
-/* Measures all facts. engine: memory must be reserved for these examples at this length; on return its parameters
- * are unchanged.
+/* Measures all facts. engine: memory must be reserved for the run's examples; on return its parameters are unchanged.
  * LH_ERR_ENVIRONMENT: out of memory; LH_ERR_INPUT: the metrics or `init` cannot be read. */
 lh_status lh_overfit_measure(const lh_overfit_run *run, lh_engine *engine, lh_overfit_facts *facts, lh_error *error);
 

@@ -342,7 +342,7 @@ static void set_conditions(const lh_spec *spec, const lh_eval_request *request, 
     }
 }
 
-/* Allocates results by example for a batch of any of these lengths; the caller closes them also after an error. */
+/* Allocates results by example for a batch of any of `lengths`; the caller closes them also after an error. */
 static lh_status open_rows(const lh_spec *spec, const lh_eval_request *request, const lh_lengths *lengths,
                            per_example *rows, lh_error *error) {
     size_t examples = (size_t)find_most_examples(request), labels = 0;

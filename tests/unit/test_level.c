@@ -15,7 +15,7 @@ static const lh_cpu_program arm = {.level = "aarch64"}, none = {.level = "riscv6
 
 static const char *get_own_level(void) { return lh_level_runs("aarch64") ? "aarch64" : "x86-64"; }
 
-/* Whether the first "flags" line has all these words. */
+/* Whether the first "flags" line of /proc/cpuinfo has all words of `wanted`. */
 static bool has_flags(const char *const *wanted) {
     static char line[16384];
     FILE *file = fopen("/proc/cpuinfo", "r");

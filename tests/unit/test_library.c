@@ -51,7 +51,7 @@ static workplace *open_workplace(const library_entry *entry) {
     randomise(&rng, PAIRS, w->logits);
     randomise(&rng, PAIRS, w->weights);
     randomise(&rng, count_values(entry), w->values);
-    if (strncmp(entry->name, "fire", 4) == 0) { /* thresholds within and beyond these lengths */
+    if (strncmp(entry->name, "fire", 4) == 0) { /* thresholds below and above TOKENS */
         double *threshold = w->values + (find(w, "threshold", 0) - w->values);
         for (int l = 0; l < LAYERS; l++) threshold[l] *= 0.3;
     }

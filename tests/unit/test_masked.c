@@ -204,7 +204,7 @@ static void test_step_with_all_labels_masked_changes_nothing(void **state) {
     close_masked(&m);
 }
 
-/* A step without counted labels does not enter means over labels, but enters those of norms. */
+/* A step without counted labels does not enter means over labels, but enters means of norms. */
 static void test_window_leaves_out_steps_without_counted_labels(void **state) {
     masked m;
     lh_window window = {0};

@@ -62,7 +62,7 @@ static void finish_reference(int rows, int N, enum finish finish, const real *ot
     }
 }
 
-/* Makes panels of w [K][N]; if K allows both functions, checks that they agree. */
+/* Makes panels of w [K][N] by pack_weights; where K allows it, checks that pack_transposed makes the same panels. */
 static real *pack_panels(int K, int N, const real *w) {
     real *panels = make_reals(K * N), *transposed = make_reals(K * N), *repacked = make_reals(K * N);
     pack_weights(K, N, w, panels);

@@ -84,7 +84,7 @@ static void test_scaling_by_one_changes_nothing(void **state) {
     }
 }
 
-/* Logits are divided by the temperature t: both vectors are multiplied by attention_factor = sqrt(1 / t). */
+/* YaRN divides logits by a temperature t: queries and keys are each multiplied by attention_factor = sqrt(1 / t). */
 static void test_rotation_yarn_grows_by_attention_factor(void **state) {
     const int32_t position = 77;
     double cosine[4], sine[4];
