@@ -53,7 +53,7 @@ enum { SYMBOL_COUNT = sizeof SYMBOLS / sizeof SYMBOLS[0] };
 
 static_assert(sizeof(lh_cuda_driver) == SYMBOL_COUNT * sizeof(void (*)(void)), "every member has its symbol");
 
-static const char *library_name(void) {
+static const char *choose_library(void) {
     const char *requested = getenv("LONGHAND_CUDA_DRIVER");
     return requested && requested[0] ? requested : "libcuda.so.1";
 }
@@ -117,7 +117,7 @@ static lh_status start(const lh_cuda_driver *driver, const char *file, lh_error 
 
 /* Opens the library, which stays loaded even if it cannot be used: it may have started threads. */
 static lh_status open_library(lh_cuda_driver *driver, lh_error *error) {
-    const char *file = library_name();
+    const char *file = choose_library();
     void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (!library) return fail_no_library(file, error);
     lh_status status = find_functions(library, file, driver, error);

@@ -59,7 +59,7 @@ const char *lh_cuda_driver_text(int version, char text[LH_CUDA_DRIVER_TEXT]) {
 }
 
 /* Converts "12.4" to 12040; NULL to 0. */
-static int toolkit_version(const char *toolkit) {
+static int parse_toolkit_version(const char *toolkit) {
     int major = 0, minor = 0;
     if (toolkit) sscanf(toolkit, "%d.%d", &major, &minor);
     return major * 1000 + minor * 10;
@@ -73,7 +73,7 @@ int lh_cuda_find_least_driver(const lh_cuda_program *program, bool machine) {
     lh_cuda_kind kind;
     for (const lh_cuda_image *next = program->images; next && next->architecture; next++)
         if (lh_cuda_parse_kind(next->architecture, &kind) && kind.machine == machine)
-            return get_needed_version(machine, toolkit_version(program->toolkit));
+            return get_needed_version(machine, parse_toolkit_version(program->toolkit));
     return 0;
 }
 
@@ -97,7 +97,7 @@ static lh_status fail_no_image(const lh_cuda_program *program, int architecture,
 /* best: name of the image that the device would run with a newer driver. */
 static lh_status fail_driver(const lh_cuda_program *program, const char *best, bool machine, int driver_version,
                              lh_error *error) {
-    int needed = get_needed_version(machine, toolkit_version(program->toolkit));
+    int needed = get_needed_version(machine, parse_toolkit_version(program->toolkit));
     char driver_text[LH_CUDA_VERSION_TEXT], needed_text[LH_CUDA_VERSION_TEXT], release[LH_CUDA_DRIVER_TEXT];
     lh_cuda_version_text(driver_version, driver_text);
     lh_cuda_version_text(needed, needed_text);
@@ -110,7 +110,7 @@ static lh_status fail_driver(const lh_cuda_program *program, const char *best, b
 
 lh_status lh_cuda_choose(const lh_cuda_program *program, int architecture, int driver_version,
                          const lh_cuda_image **image, lh_error *error) {
-    int toolkit = toolkit_version(program->toolkit), best_rank = 0, fitting_rank = 0;
+    int toolkit = parse_toolkit_version(program->toolkit), best_rank = 0, fitting_rank = 0;
     const char *fitting = NULL; /* name of the best image for the device, regardless of the driver */
     lh_cuda_kind kind;
     *image = NULL;

@@ -26,7 +26,7 @@ static void make_head(char head[HEAD_BYTES + 1], const char *key, const void *co
 }
 
 /* The folder of cached code; malloc'ed, NULL: none. */
-static char *cache_folder(void) {
+static char *find_cache_folder(void) {
     const char *requested = getenv("LONGHAND_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     char *folder = NULL;
     if (requested && requested[0]) return strdup(requested);
@@ -102,7 +102,7 @@ lh_status lh_cuda_compile(const char *source, const char *digest, int architectu
     if (status != LH_OK) return status;
     snprintf(code->target, sizeof code->target, "%s", nvrtc.target);
     snprintf(code->compiler, sizeof code->compiler, "%s", nvrtc.name);
-    char *folder = cache_folder(), *path = NULL;
+    char *folder = find_cache_folder(), *path = NULL;
     if (folder &&
         asprintf(&path, "%s/%s-%s-nvrtc-%d.%d.cubin", folder, digest, nvrtc.target, nvrtc.major, nvrtc.minor) < 0)
         path = NULL;

@@ -100,7 +100,7 @@ lh_status lh_nvrtc_open(int architecture, int driver_version, lh_nvrtc *nvrtc, l
         architecture, s.folders, s.refused, architecture);
 }
 
-static lh_status failed(const lh_nvrtc *nvrtc, const char *call, int result, lh_error *error) {
+static lh_status fail_call(const lh_nvrtc *nvrtc, const char *call, int result, lh_error *error) {
     return lh_fail(error, LH_ERR_ENVIRONMENT, "%s failed in %s: %s (%d)", nvrtc->name, call,
                    nvrtc->nvrtcGetErrorString(result), result);
 }
@@ -128,12 +128,12 @@ static lh_status take_code(const lh_nvrtc *nvrtc, lh_nvrtc_program *program, lh_
     bool machine = is_machine_code(job);
     int result = (machine ? nvrtc->nvrtcGetCUBINSize : nvrtc->nvrtcGetPTXSize)(program, &job->bytes);
     if (result != 0 || job->bytes == 0)
-        return failed(nvrtc, machine ? "nvrtcGetCUBINSize" : "nvrtcGetPTXSize", result, error);
+        return fail_call(nvrtc, machine ? "nvrtcGetCUBINSize" : "nvrtcGetPTXSize", result, error);
     job->code = malloc(job->bytes);
     if (!job->code)
         return lh_fail(error, LH_ERR_ENVIRONMENT, "device code of %zu bytes: not enough memory", job->bytes);
     result = (machine ? nvrtc->nvrtcGetCUBIN : nvrtc->nvrtcGetPTX)(program, job->code);
-    if (result != 0) return failed(nvrtc, machine ? "nvrtcGetCUBIN" : "nvrtcGetPTX", result, error);
+    if (result != 0) return fail_call(nvrtc, machine ? "nvrtcGetCUBIN" : "nvrtcGetPTX", result, error);
     if (!machine && job->code[job->bytes - 1] == 0) job->bytes--; /* a text ends with 0 */
     return LH_OK;
 }
@@ -153,7 +153,7 @@ lh_status lh_nvrtc_compile(const lh_nvrtc *nvrtc, lh_nvrtc_job *job, lh_error *e
     lh_nvrtc_program *program = NULL;
     job->code = job->log = NULL;
     int result = nvrtc->nvrtcCreateProgram(&program, job->source, job->name, 0, NULL, NULL);
-    if (result != 0) return failed(nvrtc, "nvrtcCreateProgram", result, error);
+    if (result != 0) return fail_call(nvrtc, "nvrtcCreateProgram", result, error);
     result = compile(nvrtc, program, job);
     job->log = copy_log(nvrtc, program);
     lh_status status =
