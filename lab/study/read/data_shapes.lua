@@ -35,8 +35,7 @@ local function count_tokens(line)
   return #example.input, #example.target
 end
 
--- Returns the values of a line on the axes as one text, "-" for a value that the line lacks. inputs: the value on the
--- axis "length".
+-- Returns the values of a line on the axes as one text, "-" where the line has none. inputs: the value on "length".
 local function format_group(line, inputs, axes)
   local words = {}
   for i, axis in ipairs(axes) do

@@ -38,8 +38,7 @@ local function refuse(path, row, column, found, expected)
     expected))
 end
 
--- Returns the number of each row's puzzle: from the column id, which counts from 0 or from 1; without this column, the
--- number of the row.
+-- Returns the number of each row's puzzle: from the column id, counted from 0 or 1, or else the row's number.
 local function number_puzzles(file, path, count)
   local numbers, seen, first = {}, {}, nil
   for i, row in ipairs(file.rows) do
@@ -60,8 +59,7 @@ local function number_puzzles(file, path, count)
   return numbers
 end
 
--- Returns the share of correct human answers for every puzzle. column: the name of the column with shares; nil: the
--- last column.
+-- Returns the share of correct human answers for every puzzle. column: the shares' column by name; nil: the last one.
 function M.read_accuracy(path, column, puzzles)
   local file = read(path)
   column = column or file.columns[#file.columns] or "accuracy"

@@ -31,8 +31,7 @@ local function is_of_paper(study)
   end) ~= nil
 end
 
--- Returns the default criterion of a study: above 90% of a paper's metric, if that is in percent; otherwise above 99%
--- exact match.
+-- Returns the default criterion of a study: above 90% of a paper's metric in percent; otherwise above 99% exact match.
 local function choose_criterion(study, metric)
   if is_of_paper(study) and M.of[metric].unit == "percent" then
     return { metric = metric, above = PAPERS }
@@ -40,8 +39,7 @@ local function choose_criterion(study, metric)
   return { metric = "exact_match", above = EXACT }
 end
 
--- Returns a study's `scored` with defaults. given: the fields that the study sets. requested: a metric instead of the
--- study's, or nil.
+-- Returns a study's `scored` with defaults. given: fields that the study sets. requested: another metric, or nil.
 function M.complete_scored(study, given, requested)
   local scored = { split = given.split or "test", select = given.select, metric = given.metric }
   -- papers print accuracy; without a paper, models that answer token by token are scored by exact match

@@ -10,8 +10,7 @@ local M = {}
 
 local FOLDER = "spec/published/"
 
--- Returns the list of fields in a line of CSV; nil if a quote is not closed. Quoted fields may hold commas and doubled
--- quotes.
+-- Returns the fields in a line of CSV; nil if a quote is not closed. Quoted fields may hold commas and doubled quotes.
 function M.split_line(line)
   local fields, rest = {}, line
   local text, comma
@@ -29,8 +28,7 @@ function M.split_line(line)
   return fields
 end
 
--- Parses the text of a CSV file, whose first line has the names of the columns. Returns { columns, rows }; or nil and a
--- message.
+-- Parses a text in CSV, whose first line has the names of the columns. Returns { columns, rows }; or nil and a message.
 function M.parse(text)
   local columns, rows = nil, {}
   for line in text:gmatch("[^\r\n]+") do

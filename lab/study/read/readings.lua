@@ -85,8 +85,7 @@ function M.list(run)
   end)
 end
 
--- Returns the readings of many runs as a list of { question, text }; text has the answers by descending frequency, with
--- numbers of runs.
+-- Returns the readings of many runs as { question, text }; text has answers and numbers of runs, descending.
 function M.count_answers(list)
   local all = lists.collect(list, M.list)
   return lists.map(QUESTIONS, function(question)

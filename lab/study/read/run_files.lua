@@ -62,8 +62,7 @@ function M.parse_name(name)
   return { rate = rate, seed = seed, data = rest and rest:match("^%-data(" .. ("[0-9a-f]"):rep(M.DATA_DIGITS) .. ")") }
 end
 
--- Returns a fact of run.json that differs from the names of its folders, as a problem; nil if all agree. place: from
--- M.split_path.
+-- Returns a fact of run.json that differs from its folders' names, as a problem; or nil. place: from M.split_path.
 local function find_misplacement(facts, place)
   local named = M.parse_name(place.name or "")
   local function problem(field, found, expected)
@@ -84,8 +83,7 @@ local function find_misplacement(facts, place)
     and problem("data.train_sha256", digest, named.data .. "..., as its folder is called") or nil
 end
 
--- Reads the run.json of a folder, as M.read_json returns it. place: from M.split_path; absent if the folder may have
--- any name.
+-- Reads the run.json of a folder, as M.read_json returns it. place: from M.split_path; nil: any folder.
 function M.read_facts(dir, place)
   local name = "run.json"
   local facts, damage = M.read_json(dir .. "/" .. name, name, run_shapes.LARGEST[name], run_shapes.facts,
@@ -104,9 +102,8 @@ function M.has_failed(exit)
 end
 
 -- Calls take(line, number, is_whole) for each non-empty line of a file, until take returns a result. is_whole: the line
--- ends with a newline, or is cut. An unfinished line in memory of more than `longest` bytes is cut after longest + 1
--- bytes. Returns the result of take; nil; or nil and the problem with the file. At most a block and a line are in
--- memory at a time.
+-- ends with a newline, or is cut. Of a line without its end in memory, at most longest + 1 bytes are taken. Returns the
+-- result of take; nil; or nil and the problem with the file. Memory holds at most a block and a line.
 local function read_lines(path, largest, longest, take)
   local file, problem = input.open(path, largest)
   if not file then
@@ -161,14 +158,12 @@ local function read_rows(dir, name, notes, take, read)
   return damage or unread and M.format_problem(name, unread)
 end
 
--- Calls take(row) for every line of eval.jsonl; evaluation_lines.lua describes the rows. Returns nil, or a text on the
--- damage.
+-- Calls take(row) for every line of eval.jsonl; evaluation_lines.lua describes rows. Returns nil, or a text on damage.
 function M.read_evaluations(dir, notes, take)
   return read_rows(dir, "eval.jsonl", notes, take, evaluation_lines.read)
 end
 
--- Calls take(row) for every line of metrics.jsonl: numbers by name, always with `step`. Returns nil, or a text on the
--- damage.
+-- Calls take(row) for every line of metrics.jsonl: numbers by name, with `step`. Returns nil, or a text on damage.
 function M.read_metrics(dir, notes, take)
   return read_rows(dir, "metrics.jsonl", notes, take, function(line)
     local row = line:sub(1, 1) == "{" and evaluation_lines.parse_pairs(line, 2, run_shapes.metrics, {})
@@ -197,8 +192,7 @@ local function list_names(path)
   return lists.filter(write.list_names(path), function(name) return name:sub(1, 1) ~= "." end)
 end
 
--- Returns the paths of the entries of the folders in `dirs`, except hidden ones. Appends texts on unreadable folders to
--- problems.
+-- Returns the paths of entries of the folders in `dirs`, except hidden ones. Adds unreadable folders to problems.
 local function list_below(dirs, problems)
   local list = {}
   for _, dir in ipairs(dirs) do
@@ -219,8 +213,7 @@ function M.find(root)
   return lists.filter(list_below(list_below(list_below({ root }, problems), problems), problems), has_run), problems
 end
 
--- Returns the folder of all runs above `dir`, which is the folder of an id, of a digest or of a run; nil for any other
--- folder.
+-- Returns the folder of all runs above `dir`, the folder of an id, a digest or a run; nil for any other folder.
 function M.find_root(dir)
   local level = { dir }
   for up = 3, 1, -1 do

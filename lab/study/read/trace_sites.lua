@@ -6,8 +6,7 @@
 
 local TOKENS = { tokens = true, answers = true, targets = true }
 
--- Returns the site and the kind of the tensor `name`; nil as the site for tokens, and for names that do not begin with
--- `front`.
+-- Returns the site and kind of the tensor `name`; a nil site for tokens and for names that do not begin with `front`.
 local function parse_name(name, front)
   local rest = name:sub(1, #front) == front and name:sub(#front + 1) or ""
   local site, kind = rest:match("^(.+)%.(%a+)$")

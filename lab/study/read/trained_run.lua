@@ -47,8 +47,7 @@ function M.make_labels(runs)
 end
 
 -- Finds a spec of the run's digest. path: of a spec file, or a cell of a study; info: run.json. Returns the spec,
--- planned with the words of --set that turn the file's values into those of run.json, and these words; or nil and a
--- message.
+-- planned with the words of --set that give the values of run.json, and these words; or nil and a message.
 local function find_plan(project, path, info)
   local spec, message = project:find(path, {})
   if not spec then

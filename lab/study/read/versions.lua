@@ -1,5 +1,4 @@
--- Runs of a study's cell that do not match the cell's current spec: they have another plan, or were trained on other
--- data.
+-- Runs of a cell that do not match the cell's current spec: they have another plan, or were trained on other data.
 --
 -- Input: the folder of all runs; a study { name, scale, snapshot (snapshots.lua, or nil) }; a cell from grid.lua, or
 -- { id } of a former cell. Output: M.find returns versions, the newest first, each { digest (of the plan), data
@@ -114,8 +113,7 @@ local function compare_data(list, cell, version)
   end
 end
 
--- Returns texts on how a version differs from the cell's current spec and data, at most MOST_FIELDS and the number of
--- the others.
+-- Returns texts on how a version differs from the cell's spec and data, at most MOST_FIELDS and the number of others.
 function M.describe(study, cell, version)
   local list = {}
   if not cell.spec then

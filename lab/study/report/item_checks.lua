@@ -27,8 +27,7 @@ local function is_named(value)
   return type(value) == "table"
 end
 
--- Returns a problem with a name that is not in a list, the expected value and a hint or nil. what: the problem in
--- words.
+-- Returns a problem with a name that is not in a list, what is expected, and a hint or nil. what: the problem.
 local function describe_unknown(what, name, list)
   return ("%s: %s"):format(what, diagnostics.show(name)), "one of: " .. table.concat(list, ", "),
     nearest.make_hint(name, list, "%s")
@@ -59,8 +58,7 @@ end
 local checks = { value = make_word_check("no value of a table", { "hours", "max", "mean", "median" }),
   show = make_word_check("nothing to show", { "median", "max" }), set = make_word_check("no set", study_module.SPLITS) }
 
--- Makes a check of a list with check(study, item, value) for its values. scaled: if the study is shown in a scale, the
--- list may be empty.
+-- Makes a check of a list with check(study, item, value) for values. scaled: in a scale, the list may be empty.
 local function make_list_check(check, what, expected, scaled)
   return function(study, item, value)
     for _, one in ipairs(type(value) == "table" and value or {}) do

@@ -126,8 +126,7 @@ local function has_several(axis)
 end
 
 -- Returns the default items: medians, and with `max` the best run, in tables over the first two axes with several
--- values, by page for the other axes; then curves by length and during training, and the score along an axis of
--- numbers.
+-- values, by page for the other axes; then curves by length, during training and along an axis of numbers.
 local function make_defaults(study, max)
   local single = lists.filter(study.axes, function(axis) return not has_several(axis) end)
   local order = lists.join(lists.filter(study.axes, has_several), single)

@@ -186,8 +186,7 @@ local function make_command_formatter(options, study)
   end
 end
 
--- Makes the paragraphs below the title, a list of { text, flagged }: first on the scores, then flagged ones on limits
--- of their comparison.
+-- Makes the paragraphs below the title, a list of { text, flagged }: scores, then flagged limits of comparing them.
 local function make_lead(report, study)
   local asked, counts = 0, { evaluated = 0 }
   for _, run in lists.iterate_nested(study.cells, "runs") do

@@ -78,8 +78,7 @@ local function measure_clock_lag(path)
   return math.max(0, os.time() - (lfs.attributes(path, "modification") or 0))
 end
 
--- Sets the times of the written files to the start of reading, so that any later change alters their times. Returns
--- their states by path.
+-- Sets written files' times to the start of reading, so that later changes alter them. Returns their states by path.
 local function stamp_files(report)
   local states = {}
   for _, file in ipairs(report.files) do

@@ -21,8 +21,7 @@ local M = {}
 
 local DIGITS = 16 -- digits of a file's SHA-256 in a line of eval.jsonl
 
--- Sets of dataset files: name as a split, field of the set's file in a spec's task, name in the keys of run.json's
--- data.
+-- Sets of dataset files: name as a split, field of the file in a spec's task, name in the keys of run.json's data.
 local SETS = { { split = "train", field = "data", key = "train" }, { split = "test", field = "eval", key = "eval" },
   { split = "validation", field = "validation", key = "validation" } }
 

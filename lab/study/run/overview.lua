@@ -1,7 +1,6 @@
 -- Steps that all kinds of sweeps share: selecting cells and states of runs, counting, the lines of `sweep status`.
 --
--- Input: the options of sweep.lua. Output: studies from ledger.survey, counts, text; messages on stderr, output on
--- stdout.
+-- Input: options of sweep.lua. Output: studies from ledger.survey, counts, text; results on stdout, messages on stderr.
 
 local grid = require("lab.study.grid.grid")
 local json = require("dkjson")
@@ -219,8 +218,7 @@ local function list_cell_decisions(cell)
   return list
 end
 
--- Returns lines on a sweep's decisions on existing runs, and the reasons. Equal decisions in several cells share a
--- line.
+-- Returns lines on a sweep's decisions on existing runs, with reasons. Equal decisions in several cells share a line.
 function M.list_decisions(study)
   local all = lists.collect(study.cells, function(cell) return cell.spec and list_cell_decisions(cell) or {} end)
   return lists.map(lists.group(all, function(one) return one.state .. "\0" .. one.words end), function(equal)
@@ -241,8 +239,7 @@ function M.print_states(study)
   end
 end
 
--- Prints a line for each cell, the decisions on runs, and the totals. Returns whether no run is damaged or behind a
--- link.
+-- Prints a line for each cell, decisions on runs, and totals. Returns whether no run is damaged or behind a link.
 function M.print_status(options, study)
   for _, cell in ipairs(study.cells) do
     local counts = M.count_states({ cells = { cell } })

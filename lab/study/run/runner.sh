@@ -1,6 +1,5 @@
 #!/bin/sh
-# Runs the lines of a file as commands, in order, N at a time. In a line, \n stands for a newline, and \\ for a
-# backslash.
+# Runs the lines of a file as commands, in order, N at a time. In a line, \n is a newline, and \\ a backslash.
 #
 #     sh runner.sh FILE N
 #
@@ -23,8 +22,7 @@ stop() {
     stopping=yes
     [ -z "$pids" ] || kill -TERM $pids 2>/dev/null
 }
-# Handles the end of the process that reads the output: SIGPIPE reports it, or, if that signal is ignored, a failed
-# write.
+# Handles the end of the output's reader: SIGPIPE reports it, or, if that signal is ignored, a failed write.
 lose_reader() {
     [ -z "$is_reader_lost" ] || return 0
     is_reader_lost=yes

@@ -137,8 +137,7 @@ local function resubmit(options)
   return submit.run(options)
 end
 
--- Returns the records whose jobs have names of this folder; and whether the queue has jobs that other records name,
--- which are reported.
+-- Returns the records whose jobs have names of this folder; and whether the queue has jobs of others, with messages.
 local function drop_foreign(options, own)
   local list, any = {}, false
   for _, record in ipairs(own) do

@@ -111,8 +111,7 @@ print_origin() {
     done
 }
 
-# Prints the metadata of a run's checkpoint in a folder, from the checkpoint's header; of two checkpoints, the newer
-# one's.
+# Prints the metadata of a run's checkpoint in a folder, from its header; of two checkpoints, the newer one's.
 print_checkpoint_facts() {
     newer=$1/checkpoint.safetensors
     is_file "$newer" || newer=$1/checkpoint.previous.safetensors

@@ -270,8 +270,7 @@ local function make_curves(study, item, line, style)
     make_curve(front .. "mean", "(3,3)", function(summary) return summary.best.mean end) }
 end
 
--- Returns an axis (scales.lua) from the lowest to the highest tick with a margin; logarithmic, to base 2, if all ticks
--- are positive.
+-- Returns an axis (scales.lua) over the ticks with a margin; logarithmic, to base 2, if all ticks are positive.
 local function choose_range(ticks)
   local low, high = math.min(table.unpack(ticks)), math.max(table.unpack(ticks))
   if low > 0 then

@@ -1,7 +1,6 @@
 -- Curves of the seeds of a cell in a panel: a bold curve of means, a faint curve for each seed, a band of quartiles.
 --
--- Input: lists of points { x, value }, one for each seed. Output: lists of points in the order of x, or curves for a
--- panel of curves.lua.
+-- Input: lists of points { x, value } by seed. Output: lists of points by ascending x, or curves for curves.lua.
 
 local lists = require("base.lists")
 local statistics = require("lab.study.read.statistics")

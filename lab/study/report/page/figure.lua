@@ -80,8 +80,7 @@ local function format_number(panel, value)
   return (panel.percent and (panel.y.zoom and "%.2f" or "%.1f") or "%.4g"):format(value)
 end
 
--- Returns the bold curves of a panel, { curve, number (of the line), points, at (points by x), band (by x) }; and all
--- x.
+-- Returns a panel's bold curves, { curve, number (of the line), points, at (points by x), band (by x) }; and all x.
 local function list_series(panel, numbers)
   local function first(point)
     return point[1]

@@ -1,7 +1,6 @@
 -- The HTML page of a report.
 --
--- Input: a report (make_report of report.lua); the pictures' SVG, by name. Output: the page, whose numbers link to
--- runs.
+-- Input: a report (make_report of report.lua); pictures' SVG by name. Output: the page, whose numbers link to runs.
 
 local study_analyses = require("lab.study.report.page.study_analyses")
 local figure = require("lab.study.report.page.figure")

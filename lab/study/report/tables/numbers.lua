@@ -46,8 +46,7 @@ local function make_entry(study, item, cell, key, n, published)
     or entry
 end
 
--- Makes rows of results that the paper quotes. about of a row: the source, and numbers that have no column, such as a
--- mean.
+-- Makes rows of results that the paper quotes. about of a row: the source, and numbers without a column.
 local function make_quoted_rows(study, item, axis, published)
   local where, metric = entries.translate(item.where or {}, item.names), study.scored.metric
   local quoted = lists.filter(published and published.rows or {}, function(line)

@@ -47,7 +47,7 @@ function M.compute(run, criterion)
     first = points[1][1], last = points[#points][1] } or nil
 end
 
--- Formats a length from M.compute, as text.
+-- Returns a length of `one`, a result of M.compute, as text.
 local function format_length(length, one)
   return length == 0 and ("under %d"):format(one.first) or length >= one.last and ("%d or more"):format(one.last)
     or ("%d"):format(length)

@@ -79,8 +79,7 @@ function M.make_title(item, default)
   return (item.title or default:gsub("^%l", string.upper)) .. format_where(item.where)
 end
 
--- Makes the table of an item. what: the table's numbers in words, the title if the item has none; details: further
--- sentences, or nil.
+-- Makes an item's table. what: the table's numbers in words, the default title; details: further sentences, or nil.
 function M.complete(item, what, details, published, columns, rows, notes)
   return { title = M.make_title(item, what), about = captions.join(item.title and what, details), corner = item.rows,
     subs = published and { "ours", "paper", "diff" } or { "" }, columns = columns, rows = rows,

@@ -16,8 +16,7 @@ local M = {}
 
 M.MISSING = "missing"
 
--- By an item's `value`: title of a table; short: title of its only column; form of the value; columns of the paper's
--- file.
+-- By an item's `value`: a table's title; short: title of its only column; form of the value; the paper's columns.
 local VALUES = {
   median = { title = "%s in %s: median, least to most and number of seeds, at the chosen learning rate",
     short = "median (least to most; seeds)", columns = { "accuracy_median" } },

@@ -19,8 +19,7 @@ local function pad(text, width, behind)
   return behind and escape.plain(text) .. gap or gap .. escape.plain(text)
 end
 
--- Breaks a text at blanks into lines of at most `width` columns. Lines after the first begin with `indent`, which does
--- not count for `width`.
+-- Breaks a text at blanks into lines of at most `width` columns. Later ones begin with `indent`, not counted in width.
 function M.wrap(text, width, indent)
   local lines, line = {}, nil
   for raw in text:gmatch("%S+") do
@@ -48,8 +47,7 @@ local function format_left(model)
   return lists.map(lines, function(text) return pad(text, width, true) end), width
 end
 
--- Returns a column as lines: its title, the titles of values if there are several, the values by row; and the column's
--- width.
+-- Returns a column as lines, its title, the titles of values if there are several, the values by row; and its width.
 local function format_column(model, column)
   local title, values = model.columns[column].title, lists.map(model.rows, function(row)
     return row.cells[column].texts

@@ -35,8 +35,7 @@ function M.find_first(points, threshold)
   return found and found[1]
 end
 
--- Returns points { step, score } of a run's evaluations during training on a set. For sampled tasks, test is the only
--- set.
+-- Returns points { step, score } of a run's evaluations during training on a set. Sampled tasks have only "test".
 function M.list_points(run, split, metric)
   return lists.map(run.during, function(point)
     local mean = point.sets and point.sets[split] or not point.sets and split == "test" and point.mean or nil
