@@ -128,8 +128,7 @@ print_results() (
     cd "$1" && shift && cksum <checkpoint.safetensors && drop_times "$@"
 )
 
-# Prints checksums of checkpoints and evaluations, and lines of metrics without times, of all runs in a folder of $work:
-# FOLDER.
+# Prints checksums of checkpoints and evaluations, and metrics without times, of all runs in a folder of $work: FOLDER.
 sum_runs() {
     (cd "$work/$1" && find . -path ./.slurm -prune -o \( -name checkpoint.safetensors -o -name eval.jsonl \) -print |
         sort | xargs cksum)

@@ -30,8 +30,7 @@ train() {
     "$trainer" train --out "$directory" --no-eval --log-every 1 --steps $STEPS "$@"
 }
 
-# Runs a command over the emulated driver, whose properties are in a list such as order=2,multiprocessors=2:
-# PROPERTIES COMMAND.
+# Runs a command over the emulated driver with properties such as order=2,multiprocessors=2: PROPERTIES COMMAND.
 emulate() {
     properties=$1
     shift

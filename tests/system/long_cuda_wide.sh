@@ -1,6 +1,5 @@
 # Trainers of a wide model over the emulated driver and an emulated cuBLASLt: they have the numbers of the CPU, and the
-# same bits with any other replicas, with any number of multiprocessors and after a resume; and the messages without the
-# library.
+# same bits with any other replicas, any number of multiprocessors and after a resume; messages without cuBLASLt.
 
 . tests/system/common.sh
 
@@ -27,8 +26,7 @@ has_the_numbers_of_the_cpu() {
     have_equal_numbers "$(find_run cpu 3)/metrics.jsonl" "$(find_run chip 3)/metrics.jsonl" 12
 }
 
-# Compares the tensors of two checkpoints, but not the names of the algorithms that cuBLASLt chose, which depend on the
-# device: FILE FILE.
+# Compares the tensors of two checkpoints, but not the algorithms of cuBLASLt, which depend on the device: FILE FILE.
 have_equal_tensors() {
     for file in "$1" "$2"; do ${LUA:-lua5.4} tests/bits/tensors.lua "$file" >"$file.tensors" || return; done
     cmp "$1.tensors" "$2.tensors"

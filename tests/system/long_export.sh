@@ -20,8 +20,7 @@ are_used_in_torch() {
 expect models_are_used_in_torch are_used_in_torch
 grep -e PyTorch -e ONNX "$work/.output"
 
-# A training that begins with parameters that save() of model.py has written has the lines of one that begins with the
-# checkpoint: NAME.
+# A training from parameters that save() of model.py has written has the lines of one from the checkpoint: NAME.
 saves_parameters() {
     "$PYTHON" -c "import sys; sys.path[:0] = sys.argv[1:2]; import model; model.save(model.load(), sys.argv[2])" \
         "$work/torch/$1" "$work/saved.safetensors" || return

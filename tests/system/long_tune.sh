@@ -1,5 +1,4 @@
-# All values of all choices of tuned.h, at all levels, of a model with one stream and of one with two, in both
-# precisions.
+# All values of all choices of tuned.h, at all levels, for a model with one stream and one with two, in both precisions.
 
 LEVELS=all
 . tests/system/common.sh

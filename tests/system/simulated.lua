@@ -1,5 +1,4 @@
--- The verb `sweep` with --slurm and simulated trainers: nothing is compiled or trained, and all other code is the real
--- one.
+-- The verb `sweep` with --slurm and simulated trainers: nothing is compiled or trained; all other code is the real one.
 --
 --     lua5.4 tests/system/simulated.lua ACTION STUDY SITE OUT TRAINERS
 --

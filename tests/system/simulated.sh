@@ -41,8 +41,7 @@ case ${0##*/} in
         ;;
 esac
 END
-# Runs one task: JOB_TASK, its name in the queue. With SIMULATED_FAILING, a task whose name ends in 3 runs twice at
-# once.
+# Runs a task: JOB_TASK, its name in the queue. With SIMULATED_FAILING, a task whose name ends in 3 runs twice at once.
 cat >"$SIMULATED/bin/run_task" <<'END'
 #!/bin/sh
 file=$SIMULATED/queue/$1
@@ -80,8 +79,7 @@ drain() {
     done
 }
 
-# Submits the study, runs its tasks, and submits missing runs again, at most 40 times: OUT RUNS. Sets `rounds`, the
-# number of submissions.
+# Submits the study and runs its tasks, again for missing runs: OUT RUNS. Sets `rounds`, the number of submissions.
 complete() {
     rounds=1
     simulate run "$1" && drain || return

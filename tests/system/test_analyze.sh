@@ -77,8 +77,7 @@ draws_the_largest_attention() {
             "$work/attention/attention.csv"
 }
 
-# Two runs are drawn one below the other, in the folder of the first; the trainer of the second is rebuilt from
-# run.json.
+# Two runs are drawn one below the other in the first one's folder; the second's trainer is rebuilt from run.json.
 draws_runs_below_each_other() {
     ./longhand analyze attention "$plain" "$drawn/checkpoint.safetensors" --lengths 3 2>"$work/building" &&
         [ "$(grep '^building' "$work/building" | cut -d' ' -f2)" = drawn ] &&
@@ -87,8 +86,7 @@ draws_runs_below_each_other() {
         grep -q '^plain,3,1,5,5,' "$plain/attention/attention.csv"
 }
 
-# Compares two cells of a folder, one of them masked, after training and before the first step; no run has stored its
-# initial state.
+# Compares two cells of a folder, one masked, after training and before the first step, whose state no run has stored.
 computes_similarity_of_traces() {
     ends_with 0 'plain *' ./longhand analyze similarity "$work/runs" --split test --length 4 --examples 2 \
         --reference drawn --out "$work/similarity" && are_pictures "$work/similarity/similarity" || return

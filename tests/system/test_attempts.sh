@@ -78,8 +78,7 @@ are_not_used_beyond_the_steps() {
     return $code
 }
 
-# Attempts that have ended are deleted once another has as many steps; a killed attempt is kept, since it may be
-# running.
+# Attempts that ended are deleted once another has as many steps; a killed attempt is kept, since it may be running.
 are_deleted_once_ended() {
     submit older && stop_after 1 && stop_after 2 && [ "$(count_attempts $first)" -eq 1 ] && kill_after 3 &&
         [ "$(count_attempts $first)" -eq 1 ] && stop_after 4 && [ "$(count_attempts $first)" -eq 2 ] && run_task 1 0 &&
@@ -87,8 +86,7 @@ are_deleted_once_ended() {
 }
 
 # Two arrays have the same run: one finishes the run while the other trains it. The second trainer ends, and its task
-# continues with the remaining runs. The list of the job calls the runs new, or again if folders must be replaced:
-# new|again.
+# continues with other runs. The job's list calls the runs new, or again if folders are replaced: new|again.
 end_where_another_array_has_finished() {
     submit "overlapping_$1" || return
     sed -i "s/^1 new /1 $1 /" "$script/runs.txt"
@@ -131,8 +129,7 @@ keep_files_of_users() {
         grep -q mine "$cell/$first/export/model.pt"
 }
 
-# A task that is cancelled while it runs writes its checkpoint and is not queued again; the next task continues its
-# runs.
+# A task that is cancelled while it runs writes a checkpoint and is not queued again; the next task continues its runs.
 continue_after_a_cancelled_task() {
     submit cancelled && echo "RUNNING x" >"$SIMULATED/queue/1_1" && : >"$script/cancelled" && stop_after 2 &&
         [ -z "$(ls "$SIMULATED/requeued")" ] && submit cancelled && run_task 2 0 && are_complete

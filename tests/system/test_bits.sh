@@ -15,8 +15,7 @@ list_levels() {
     done
 }
 
-# Trains seed s alone on s + 1 threads, and a group of all three that is killed at three moments and resumed on three
-# threads: LEVEL.
+# Trains seed s alone on s + 1 threads, and all seeds at once on two, killed three times, then on three: LEVEL.
 keeps_bits_at_level() {
     export LONGHAND_ISA="$1"
     for seed in 0 1 2; do

@@ -182,8 +182,7 @@ has_some_cells() {
         ends_with 1 'did you mean parity?' ./longhand bundle "$work/packed.lua:party" "$@"
 }
 
-# A study from flags (--axis) becomes a file in the bundle's folder of runs. A report of these runs, copied back, reads
-# this file.
+# A study from flags (--axis) becomes a file in the bundle's folder of runs, which a report of the copied runs reads.
 is_made_from_flags() {
     cat >"$work/flags.lua" <<'END'
 return { task = { kind = "parity_check" }, model = { use = "small_encoder", layers = 1, feedforward = 32 },

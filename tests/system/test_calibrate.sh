@@ -144,8 +144,7 @@ calibrate_student() {
     calibrate --set threshold.cross=2 --trainer "$work/counts/trainer" --out "$work/out/reads_lines.lua" "$@"
 }
 
-# A head attends from each answer to the digit with the same place in the number: its cross-attention has a line on an
-# anti-diagonal.
+# A head attends from each answer to the digit of the same place: its cross-attention has a line on an anti-diagonal.
 finds_lines() {
     calibrate_student >"$work/output" && cat "$work/output" && cat "$work/out/reads_lines.lua" &&
         grep -q '^counts: 6[0-4] of 64 training examples answered correctly; attention of decoder layer 1' "$work/output" &&

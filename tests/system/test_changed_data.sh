@@ -48,8 +48,7 @@ trains_further_for_more_epochs() {
         grep -q '"step":8,' "$(find_data_run 0)/metrics.jsonl" && [ "$(ls "$runs"/none | wc -l)" -eq 1 ]
 }
 
-# Runs that were already trained for more epochs are reported and kept. They are no failures, even if other runs of the
-# cell are trained.
+# Runs that were trained for more epochs are reported and kept. They are no failures, even if others are trained.
 keeps_runs_of_more_epochs() {
     sum_checkpoints >"$work/before"
     write_study 2 && ends_with 0 '0 of 2 runs done, 2 trained further' sweep &&

@@ -1,5 +1,4 @@
-# A study whose spec and sampler change after a sweep: its results are shown and marked, and new runs are trained in
-# other folders.
+# A study whose spec and sampler change after a sweep: its results are shown and marked, new runs get other folders.
 
 . tests/system/common.sh
 

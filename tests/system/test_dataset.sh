@@ -153,8 +153,7 @@ writes_nothing_if_refused() {
     (cd "$(find_run finished 1)" && ls -l --time-style=full-iso && cksum ./*) | cmp - "$work/before.txt"
 }
 
-# With another file for evaluation, the run is evaluated again but not trained; lines of the previous evaluation name
-# their file.
+# With another file for evaluation, the run is evaluated again but not trained; the previous lines name their file.
 evaluates_new_data() {
     "$trainer" train --out "$work/evaluated" --steps 63 --log-every 10 && mine=$(find_run evaluated) &&
         head -50 examples/dataset/test.jsonl >"$work/fewer.jsonl" &&
@@ -304,8 +303,7 @@ predicts() {
     done
 }
 
-# Traces of a length have the examples of an evaluation; if their numbers of outputs differ, each number has its own
-# trace.
+# Traces of a length have an evaluation's examples; if their numbers of outputs differ, each number has its own trace.
 traces() {
     file=$(find_run whole)/checkpoint.safetensors
     "$trainer" trace --checkpoint "$file" --length 3 --examples 2 --out "$work/short" >"$work/output" &&

@@ -85,8 +85,7 @@ reports_missing_positions() {
     fails_with 'cannot tell apart positions' 'where a token stands' overfit blind
 }
 
-# A training warns if an update has too large a norm, and stops if the gradient overflows; the last checkpoint is
-# usable.
+# A training warns if an update's norm is too large, and stops if the gradient overflows; the last checkpoint is usable.
 reports_an_infinite_gradient() {
     fails_with "the gradient's norm is inf; no update was made" 'task length ' train sorts --learning-rate 1e4 \
         --checkpoint-every 1 && grep -q 'gradient: .* in [a-z]*\.' "$work/.out" || return

@@ -42,8 +42,7 @@ becomes_read_only() {
     mount -o remount,rw "$disk" && continues
 }
 
-# The disk has space for the sources, not for the objects. The message names the folder, since some compilers then fail
-# without one.
+# The disk has space for the sources, not for the objects. The message names the folder, whatever the compiler prints.
 fills_up_while_building() {
     rm -rf "${disk:?}"/*
     mount -o remount,size=$(($(du -sk "$work/out/src" | cut -f1) + 40))k "$disk" || return

@@ -6,8 +6,7 @@ unset XDG_CACHE_HOME LONGHAND_BUILD
 
 LUA_TESTS="arrows cli commands docs rooms"
 
-# Makes a PATH with everything but git: links to all programs of the present PATH, without ccache, which looks for a
-# compiler in PATH.
+# Makes a PATH without git: links to all programs of the present PATH except ccache, which looks for compilers there.
 hide_git() {
     mkdir -p "$work/bin"
     echo "${LH_PATH:-$PATH}" | tr : '\n' | while read -r folder; do

@@ -1,5 +1,4 @@
-# An encoder-decoder: it is trained on a task, evaluated by its own answers, decoded token by token, and has device
-# code.
+# An encoder-decoder is trained on a task, evaluated by its own answers, decoded token by token, and has device code.
 
 . tests/system/common.sh
 . tests/system/own_answers.sh

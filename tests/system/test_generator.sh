@@ -1,5 +1,4 @@
-# The verbs gen, build, plan, dev where and dev stale: the same bytes in any folder, exit codes, no file after a
-# failure.
+# Verbs gen, build, plan, dev where and dev stale: the same bytes in any folder, exit codes, no file after a failure.
 
 . tests/system/common.sh
 

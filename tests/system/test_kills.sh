@@ -15,8 +15,7 @@ ENDLESS=100000 # more steps than a killed training can make
 FLAGS="--log-every 7 --checkpoint-every 3 --threads 2"
 trainer=$work/out/trainer
 
-# Prints KILLS moments below a number of milliseconds, in seconds, one per line: MILLISECONDS. They depend on SEED
-# alone.
+# Prints KILLS moments below a number of milliseconds, in seconds, one per line, by SEED alone: MILLISECONDS.
 print_moments() {
     awk -v seed="$SEED" -v kills="$KILLS" -v most="$1" 'BEGIN {
         srand(seed)
@@ -40,8 +39,7 @@ find_last_step() {
     cat "$1"/*/*/*/metrics.jsonl 2>/dev/null | sed -n 's/{"step":\([0-9]*\),.*/\1/p' | sort -n | tail -1
 }
 
-# Starts or resumes a run and kills it: MOMENT NAME FLAGS. Counts in `writing` the kills that came while a checkpoint
-# was written.
+# Starts or resumes a run and kills it: MOMENT NAME FLAGS. Counts in `writing` the kills while a checkpoint was written.
 train_and_kill() {
     moment=$1 name=$2
     shift 2

@@ -41,8 +41,7 @@ has_lines() {
     return 1
 }
 
-# Each combination of numbers in a set is a condition; evaluations during training are not grouped by puzzle and have
-# two sets.
+# Each combination of numbers in a set is a condition; evaluations during training have two sets, not by puzzle.
 writes_a_line_per_condition() {
     has_lines 3 '^{"step":54,"split":"train","by":{"vectors":[123]},"examples":80,' &&
         has_lines 3 '^{"step":54,"split":"test","by":{"vectors":[123]},"examples":10,' &&
@@ -68,8 +67,7 @@ selects_by_flags() {
         ends_with 2 'expected: train, test, validation' "$trainer" sample --length 16 --split validations
 }
 
-# The validation set that the task made is written to a file and read again: the same training puzzles give the same
-# numbers.
+# The validation set that the task made is written to a file and read: the same training puzzles give the same numbers.
 reads_its_validation_set_from_a_file() {
     "$trainer" sample --length 16 --count 200 --split validation --order file --text |
         awk 'BEGIN { print "puzzles,solutions" } { print $1 "," $3 }' >"$work/items.csv" || return

@@ -22,8 +22,7 @@ runs_in_a_hostile_environment() {
         CDPATH=/ ./longhand check $SPEC
 }
 
-# Makes a folder for PATH with the usual tools but without Lua. With an argument it also has an apt-get, which only
-# records its arguments.
+# Makes a folder for PATH with the usual tools but no Lua; with an argument, also an apt-get that records its arguments.
 make_bare_path() {
     rm -rf "$work/bin" "$work/apt" && mkdir -p "$work/bin"
     for tool in sh env readlink dirname id mktemp rm cat grep sed dd printf cc make ld as; do

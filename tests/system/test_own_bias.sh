@@ -1,5 +1,4 @@
-# examples/own_bias is checked, planned, built, trained and evaluated by the steps of its README, and from
-# examples/notebook.
+# examples/own_bias is checked, planned, built, trained and evaluated as in its README, and from examples/notebook.
 
 . tests/system/common.sh
 

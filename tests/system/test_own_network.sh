@@ -25,8 +25,7 @@ evaluates() {
         --out "$work/eval" && [ "$(grep -c '"accuracy":' "$work/eval/eval.jsonl")" -eq 2 ]
 }
 
-# A network with one other operation and the same parameters is another model. A trainer cannot be rebuilt without the
-# network's file.
+# A network with one other operation and the same parameters is another model. Rebuilding needs the network's file.
 is_another_model_with_another_operation() {
     cp examples/own_network/*.lua "$work" &&
         sed -i 's/"gelu", name/"relu", name/' "$work/parallel_block.lua" &&
@@ -41,8 +40,7 @@ exports() {
         grep -q '^class Think(nn.Module):' "$work/torch/model.py"
 }
 
-# Checks that a description whose line of the gate is replaced is refused with a message, and that no file is written:
-# LINE MESSAGE.
+# Checks that a network with another line for the gate is refused with a message, and writes no file: LINE MESSAGE.
 is_refused() {
     cp examples/own_network/*.lua "$work" &&
         sed -i "s/^  local gated = .*/  $1/" "$work/parallel_block.lua" &&
@@ -58,8 +56,7 @@ writes_nothing_after_mistakes() {
         is_refused 'while true do end' 'still running'
 }
 
-# Two layers are applied twice and have two attentions each: checks gradients, two steps, and the attention of all four
-# passes.
+# Two layers are applied twice and have two attentions each: checks gradients, two steps, and attention of four passes.
 train_loops() {
     for seed in 0 1; do
         "$work/loops/trainer" gradcheck --seed $seed >"$work/.check" || { cat "$work/.check" && return 1; }

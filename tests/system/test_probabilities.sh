@@ -15,8 +15,7 @@ return {
 END
 }
 
-# Prints the tensors of a checkpoint, the bytes after its header: FILE. The file's first eight bytes are the length of
-# the header.
+# Prints the tensors of a checkpoint, the bytes after its header, whose length is the first eight bytes: FILE.
 print_tensors() {
     tail -c "+$(($(od -A n -t d8 -N 8 "$1") + 9))" "$1"
 }

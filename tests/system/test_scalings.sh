@@ -1,5 +1,4 @@
-# Scalings of rope apply to models that were trained without one: trainers with a scaling evaluate a plain checkpoint
-# and continue it.
+# Scalings of rope fit models trained without one: trainers with a scaling evaluate and continue a plain checkpoint.
 
 . tests/system/common.sh
 

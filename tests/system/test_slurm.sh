@@ -113,8 +113,7 @@ sweep() {
 # Whether squeue answers, and lists no task.
 is_idle() { tasks=$(squeue -h) && [ -z "$tasks" ]; }
 
-# Prints the process numbers of commands that have a path as a part: ABSOLUTE_PATH. The brackets keep grep from finding
-# itself.
+# Prints the numbers of processes whose command has a path: ABSOLUTE_PATH. The brackets keep grep from finding itself.
 find_processes() { grep -lzs -e "[/]${1#/}" /proc/[0-9]*/cmdline | cut -d / -f 3; }
 
 # Prints the process numbers of trainers with the flag --missing, which train; others only describe themselves. A
@@ -175,8 +174,7 @@ task_got_signal() {
 }
 
 # One task reaches its time limit, for which its script receives SIGTERM, and another is preempted; then the trainer of
-# one task and all processes of another are killed. Slurm keeps the script of the task in a folder with the job's
-# number.
+# one task and all processes of another are killed. Slurm keeps the task's script in a folder with the job's number.
 survives_kills() {
     until_true all_are_halted && script=$(find_processes "$work/etc/d/job00001/") && kill -TERM $script &&
         until_true task_got_signal "$script" && kill -CONT $own && until_true returns_to_the_queue &&
@@ -342,8 +340,7 @@ keeps_a_foreign_folder() {
         grep -q '"exit":0}' "$work/foreign/$3/$4/.attempts/78_1-1/$3/$4/$7/run.json"
 }
 
-# A student and its teacher are submitted by one call: the second job makes and submits the student once the first is
-# done.
+# A student and its teacher are submitted at once: the second job makes and submits the student once the first is done.
 submits_stages() {
     cat >"$work/stages.lua" <<'END3'
 return {

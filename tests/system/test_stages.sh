@@ -39,8 +39,7 @@ estimate_known_runs() {
         grep -q '^bias teacher  *1  *1 ' "$work/.out"
 }
 
-# The number of steps in an epoch is known only after the examples are made, which takes a while; nothing is built for
-# it.
+# The steps of an epoch are known only after the examples are made, which takes a while; nothing is built for it.
 do_not_estimate_epochs() {
     sed 's/steps = 400/epochs = 2/' "$work/stages.lua" >"$work/epochs.lua" &&
         ends_with 0 'not counted: 1 cell trained for epochs' ./longhand sweep "$work/epochs.lua" --out "$work/none" \
@@ -63,8 +62,7 @@ are_trained_by_one_command() {
         ls "$work"/runs/taught/*/lr0.004-seed[34]/eval.jsonl
 }
 
-# The student's spec is written with its tables next to it, and the runs of its cell begin with the teacher's
-# parameters.
+# The student's spec is written with its tables next to it; the runs of its cell begin with the teacher's parameters.
 write_a_spec_of_the_student() {
     grep -q '"init_checksum":"' "$work"/runs/taught/*/lr0.004-seed3/run.json || return
     made=$(ls "$work"/runs/taught/calibrate_*/taught.lua) && ./longhand check "$made" &&

@@ -171,8 +171,7 @@ ends_after_its_hours() {
         { cat -v "$work/tty" && return 1; }
 }
 
-# sweep watch follows the sweep to its end. A study from flags has a name in the folder of its runs, by which other
-# commands find it.
+# sweep watch follows the sweep to its end. Other commands find a study from flags by its name in the folder of runs.
 is_watched() {
     sweep_by_flags flags 0:3 watch --seconds 1 >"$work/watched" 2>&1 &
     ends_with 0 ": 8 of 8 runs done" sweep_by_flags flags 0:3 || return

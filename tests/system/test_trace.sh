@@ -77,8 +77,7 @@ trace_bad_input() {
     trace --input "$work/bad.jsonl" --out "$work/x"
 }
 
-# A checkpoint with one flipped bit in the length, a name, the metadata, the parameters or the optimiser's state is
-# refused by every verb.
+# Every verb refuses a checkpoint with a flipped bit in the length, a name, metadata, parameters or optimiser state.
 refuses_damaged_checkpoints() {
     echo '{"input":[1,2]}' >"$work/line.jsonl"
     for place in 1 '"dtype"' '"step":"' last middle; do
@@ -105,8 +104,7 @@ refuses_more_than_memory() {
         (ulimit -v 300000 && trace --length 32 --examples 20 --average --out "$work/small")
 }
 
-# Dropout in an evaluation depends on the number of the line, in the same way in predict and in trace; a repeated line
-# has other masks.
+# Dropout in an evaluation depends on the line's number, in predict as in trace; a repeated line has other masks.
 drops_out_as_predict_does() {
     cat >"$work/dropped.lua" <<'SPEC'
 return {

@@ -130,8 +130,7 @@ local function average_scores(list, set, metric)
 end
 
 -- Whether a learning rate is better than `best`, the best of the lower ones, or nil: by the mean score on the deciding
--- set; if the means are equal, by the mean loss there, unless the study names the set. If the losses are equal, too,
--- the rate is not better.
+-- set; if equal, by the mean loss there, unless the study names the set; not if both are equal.
 local function is_better(rate, best, metric, choice)
   if not best or rate.chosen_by ~= best.chosen_by then
     return metrics.is_better(metric, rate.chosen_by, best and best.chosen_by)

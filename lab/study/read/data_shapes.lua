@@ -20,8 +20,7 @@ local function count_items(text)
   return plain:find("%d") and select(2, plain:gsub(",", "")) + 1 or 0
 end
 
--- Returns the numbers of input and output tokens of a line; nil if the line lacks one of the two lists. Lines in an
--- unusual form are parsed as JSON.
+-- Returns the numbers of input and output tokens of a line; nil if it lacks a list. Unusual lines are parsed as JSON.
 local function count_tokens(line)
   local inputs = line:match('"input"%s*:%s*%[([^%[%]]*)%]')
   local outputs = line:match('"target"%s*:%s*%[([^%[%]]*)%]')

@@ -21,8 +21,9 @@ local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
-M.MEASURES = { "accuracy", "accuracy_teacher_forced", "exact_match", "exact_match_low", "exact_match_high", "loss",
-  "ended_early", "not_ended", "sd_over_sequences" }
+-- In the order of the columns of report.csv.
+M.MEASURES = { "accuracy", "accuracy_teacher_forced", "exact_match", "exact_match_low", "exact_match_high",
+  "ended_early", "not_ended", "loss", "sd_over_sequences" }
 M.SPLITS = { "in_distribution", "between", "beyond", "train", "test", "validation" }
 -- Measures that have a mean over conditions.
 local JOINED = { "accuracy", "accuracy_teacher_forced", "exact_match", "loss", "ended_early", "not_ended" }

@@ -43,8 +43,7 @@ function write_value(value)
 end
 
 -- Writes a formula that expression/text.lua printed, with "sum(8, i: term)", in the form of a spec, with "sum(8,
--- function(i) return term end)", in one pass over its brackets. Unclosed brackets stay unclosed: the spec is then no
--- valid Lua.
+-- function(i) return term end)", in one pass over its brackets. Unclosed brackets stay unclosed.
 local function write_sums(text)
   local parts, closers, at = {}, {}, 1
   for bracket, behind in text:gmatch("([()])()") do
@@ -91,8 +90,7 @@ local function write_parameter(parameter)
   return "{ " .. table.concat(out, ", ") .. " }"
 end
 
--- Returns the value of a field (an entry of spec/schema.lua) that a resolved spec omits, which is the field's default;
--- nil if the spec always has the field.
+-- Returns the default of a field (an entry of spec/schema.lua) that a resolved spec may omit; nil for other fields.
 local function get_omitted(field)
   return field.type == "table" and field.left_out and { kind = field.left_out } or field.left_out
 end

@@ -35,8 +35,7 @@ local function find_newest_name(runs)
   return newest and newest.name
 end
 
--- Finds the folder, as the head of this file describes. listed: a table that all calls for one study share, {} at
--- first: it caches the names in folders.
+-- Finds the folder, as the head of this file says. listed: a cache of names in folders for one study, {} at first.
 function M.find(root, plan, name, data, listed)
   if not data then
     return plan .. "/" .. name

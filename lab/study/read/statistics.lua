@@ -1,7 +1,6 @@
 -- Statistics of a list of numbers.
 --
--- Input: a list of numbers. Output: a number, or nil if the list is too short. sd: the standard deviation with the
--- divisor n - 1.
+-- Input: a list of numbers. Output: a number, or nil if the list is too short. sd: standard deviation, divisor n - 1.
 
 local lists = require("base.lists")
 
@@ -43,8 +42,7 @@ end
 
 local Z = 1.959963984540054 -- the 97.5% quantile of the normal distribution
 
--- The 95% confidence interval of a share of `count` trials, low and high, as runtime/eval/by_sequence.h computes it.
--- Source: Wilson 1927.
+-- The 95% interval (Wilson 1927) of a share of `count` trials, low and high, as runtime/eval/by_sequence.h computes it.
 function M.compute_wilson(share, count)
   local square = Z * Z / count
   local middle, half = share + square / 2, Z * math.sqrt((share * (1 - share) + square / 4) / count)

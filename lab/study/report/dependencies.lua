@@ -86,8 +86,7 @@ function M.add_modules(found)
   end
 end
 
--- Removes files that the work itself has written from the dependencies `found`, also from listings of folders. own: the
--- set of their absolute paths.
+-- Removes files that the work itself wrote, by the set `own` of absolute paths, from the dependencies `found`.
 function M.remove(found, own)
   for path, state in pairs(found) do
     if own[paths.resolve(path)] then

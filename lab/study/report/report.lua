@@ -115,8 +115,7 @@ local function list_words(value)
   end))
 end
 
--- Returns the name of an item's files: the item's kind and the values of its fields, so that a change of other items
--- does not change the name.
+-- Returns the name of an item's files: its kind and the values of its fields, so that other items do not matter.
 local function make_file_name(item)
   local words = lists.collect(canonical.sort_keys(item), function(field)
     return not UNNAMED[field] and list_words(item[field]) or {}

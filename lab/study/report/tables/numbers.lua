@@ -16,8 +16,7 @@ local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
--- Returns the axis of the numbers: that of the first run with a score in this part of the study, or else in the whole
--- study; nil without scores.
+-- Returns the numbers' axis: of the first run with a score in this part of the study, or else in the whole; or nil.
 function M.find_axis(study)
   local run = cells.list_scored_runs(study)[1] or cells.list_scored_runs(study.whole)[1]
   return run and run.axis

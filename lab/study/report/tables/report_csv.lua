@@ -14,11 +14,8 @@ local M = {}
 
 local RUN_COLUMNS = lists.append({ "state", "step", "metric", "split", "score", "best_step", "best_score", "chosen",
   "chosen_on", "decoding", "parameters", "tokens", "flops", "train_seconds", "id", "digest", "folder" }, runs.SIZES)
--- Measures in lines of eval.jsonl, in the order of their columns.
-local MEASURES = { "accuracy", "accuracy_teacher_forced", "exact_match", "exact_match_low", "exact_match_high",
-  "ended_early", "not_ended", "loss", "sd_over_sequences" }
 local LENGTH_COLUMNS = lists.append(lists.join({ "step", "split", "length", "examples", "draws", "decoding" },
-  MEASURES), { "axis" })
+  evaluations.MEASURES), { "axis" })
 
 -- Makes a line: the study, the values on its axes, seed and learning rate of the run, and the text of further fields.
 function M.make_line(study, cell, run, fields)
@@ -59,7 +56,7 @@ local function format_evaluation(study, cell, run, evaluation)
   return table.concat(lists.map(evaluation.lengths, function(length, i)
     local row = { step = evaluation.step, split = evaluation.split, length = length, examples = evaluation.counts[i],
       draws = evaluation.draws, decoding = evaluation.decoding, axis = run.axis }
-    for _, name in ipairs(MEASURES) do
+    for _, name in ipairs(evaluations.MEASURES) do
       row[name] = evaluation[name] and evaluation[name][i]
     end
     return M.make_line(study, cell, run, csv.format_line(row, LENGTH_COLUMNS))
