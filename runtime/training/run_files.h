@@ -44,8 +44,8 @@ typedef struct lh_run {
 } lh_run;
 
 /* Creates and locks the folder. LH_ERR_INPUT: the path below run->root has a symbolic link, which may lead to another
- * user's files, or start is LH_RUN_FRESH and the folder has a checkpoint. After any error no file is changed and
- * nothing is locked; run->lock is LH_LOCK_HELD if another process has the lock. */
+ * user's files, start is LH_RUN_FRESH and the folder has a checkpoint, or the path is too long. After any error no file
+ * is changed and nothing is locked; run->lock is LH_LOCK_HELD if another process has the lock. */
 lh_status lh_run_claim(lh_run *run, lh_run_start start, lh_error *error);
 
 /* Removes the files of an earlier run unless it is resumed, and writes run.json. The folder must be claimed, and stays
