@@ -93,6 +93,15 @@ static lh_status open_corpus(lh_data_files *files, const lh_spec *spec, const ch
     return status;
 }
 
+/* Reports the keys of lines that have no meaning. */
+static void report_ignored(const lh_corpus *corpus, const lh_spec *spec) {
+    const lh_dataset *const sets[] = {&corpus->train, corpus->separate ? &corpus->eval : NULL, &corpus->validation};
+    for (int i = 0; i < LH_SETS; i++)
+        if (sets[i] != NULL && sets[i]->ignored[0] != 0)
+            fprintf(stderr, "%s: %s: ignores %s, which are neither input, target, mask nor in task.axes\n", spec->id,
+                    sets[i]->path, sets[i]->ignored);
+}
+
 lh_status lh_data_files_open(lh_data_files *files, lh_cli *cli, lh_error *error) {
     const char *paths[OPTIONS] = {NULL};
     int remaining = 0;
@@ -109,6 +118,7 @@ lh_status lh_data_files_open(lh_data_files *files, lh_cli *cli, lh_error *error)
     if (status == LH_OK) status = open_corpus(files, cli->spec, paths, error);
     if (status != LH_OK) return status;
     files->open = true;
+    report_ignored(&files->corpus, cli->spec);
     files->spec = *cli->spec;
     cli->spec = &files->spec;
     return lh_corpus_bind(&files->corpus, &files->spec, error);

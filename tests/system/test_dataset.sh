@@ -80,6 +80,20 @@ reads_names_as_ids() {
         ends_with 1 'the standard input cannot be read: ' "$trainer" predict --checkpoint "$file" </
 }
 
+# Files with these examples as columns with tabs and in the form of SCAN train to the same bits.
+reads_other_formats() {
+    sed 's/{"input":\[//; s/\],"target":\[/\t/; s/\]}$//; s/10/+/g; s/,/ /g' examples/dataset/train.jsonl >"$work/columns.tsv"
+    sed 's/^/IN: /; s/\t/ OUT: /' "$work/columns.tsv" >"$work/scan.txt"
+    sed 's/ //g; s/$/\tweb/; 1i input\ttarget\tsource' "$work/columns.tsv" >"$work/header.tsv"
+    "$trainer" train --out "$work/json" --steps 30 $FLAGS || return
+    drop_times "$(find_run json)/metrics.jsonl" >"$work/expected"
+    for file in columns.tsv scan.txt header.tsv; do
+        ends_with 0 '' "$trainer" train --out "$work/of_$file" --steps 30 --data "$work/$file" $FLAGS &&
+            drop_times "$(find_run "of_$file")/metrics.jsonl" | cmp "$work/expected" - || return
+    done
+    grep -q 'header.tsv: ignores "source", which are neither input, target, mask nor in task.axes' "$work/.out"
+}
+
 # An evaluation has as many examples of a length as requested, or all examples of the file; the split names the file.
 evaluates() {
     file=$(find_run whole)/checkpoint.safetensors
@@ -359,8 +373,8 @@ runs_with_sanitizers() {
 
 expect dataset_builds builds
 if [ "$failures" -eq 0 ]; then
-    expect_each dataset_ keeps_bits survives_kills trains_for_epochs reads_names_as_ids evaluates evaluates_other_sets \
-        evaluates_training_examples continues_only_with_its_file writes_nothing_if_refused \
+    expect_each dataset_ keeps_bits survives_kills trains_for_epochs reads_names_as_ids reads_other_formats evaluates \
+        evaluates_other_sets evaluates_training_examples continues_only_with_its_file writes_nothing_if_refused \
         evaluates_new_data chooses_examples finds_its_files_from_elsewhere reports_overlaps
     expect dataset_bad_json refuses_a_line '{"input":[1,10,2],"target":[3}\n' '3:30: '
     expect dataset_torn_last_line refuses_a_line '{"input":[1,10,2],"tar' '3:22: the last line is torn'

@@ -142,8 +142,6 @@ static void test_invalid_axes_are_refused(void **state) {
         {"{\"input\":[1],\"target\":[0],\"digits\":-1}\n", "bad.jsonl:1: digits is no valid value"},
         {"{\"input\":[1],\"target\":[0],\"carry\":\"3\"}\n", "bad.jsonl:1: carry is no valid value"},
         {"{\"input\":[1],\"target\":[0],\"carry\":1000000001}\n", "an integer from 0 to 1000000000"},
-        {"{\"input\":[1],\"target\":[0],\"chain\":1}\n",
-         "bad.jsonl:1: there is no \"chain\"\n  expected: input, target, mask, digits, carry"},
     };
     const lh_by carry = {1, {{CARRY, true, {NULL, 0, 0, 0, 1}}}};
     toy_files f;

@@ -9,7 +9,8 @@ return {
   { path = "task.source", type = "source", optional = true,
     doc = "the C file of a sampler of your own, relative to the spec file (docs/own-task.md)" },
   { path = "task.data", type = "file", optional = true,
-    doc = "a file of training examples (JSON lines), relative to the spec file (docs/own-task.md)" },
+    doc = "a file of training examples (JSON lines, columns with tabs, or SCAN's form), relative to the spec file "
+      .. "(docs/own-task.md)" },
   { path = "task.name", type = "name", optional = true, with = "data",
     doc = "the task's name in reports and tables; absent: the spec's name" },
   { path = "task.eval", type = "file", optional = true, with = "data",

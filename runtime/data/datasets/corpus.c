@@ -57,6 +57,7 @@ static lh_status fill_set(lh_dataset *set, const char *path, lh_reading *reading
                         .seed = reading->seed,
                         .exclusive_axes = reading->exclusive_axes};
     memcpy(set->digest, reading->digest, sizeof set->digest);
+    memcpy(set->ignored, reading->ignored, sizeof set->ignored);
     reading->tokens = NULL;
     reading->mask = NULL;
     set->first = calloc((size_t)shapes + 1, sizeof *set->first);

@@ -1,5 +1,6 @@
 /* Datasets: fixed sets of examples from files, with {"input":[...],"target":[...]} and optionally "mask":[...] and
- * values on axes on each line, or from a task that makes them when a run begins (longhand/task.h).
+ * values on axes on each line, or in the formats of line_formats.h; or from a task that makes them when a run begins
+ * (longhand/task.h).
  *
  * Examples are grouped by shape, (input length, output length), so a batch needs no padding. With a dataset a "task
  * length n" of the runtime is shape n: sizes[n - 1]. Shapes are numbered over all sets, by input length, then output
@@ -17,7 +18,10 @@ typedef struct lh_sizes {
     int input, output; /* tokens */
 } lh_sizes;
 
-enum { LH_LARGEST_VALUE = 1000000000 }; /* greatest value on an axis */
+enum {
+    LH_LARGEST_VALUE = 1000000000, /* greatest value on an axis */
+    LH_IGNORED_KEYS = 256          /* bytes of a list of keys */
+};
 
 /* The examples of one set, from a file or a task. They are ordered by shape, within a shape as in the file. */
 typedef struct lh_dataset {
@@ -28,9 +32,10 @@ typedef struct lh_dataset {
     uint32_t *line;              /* [count]: line in the file, from 1 */
     int64_t *start;              /* [count]: index in tokens of an example's input, which its target follows */
     uint16_t *tokens;
-    uint8_t *mask;           /* mask of each token; only those of targets are used */
-    int64_t masked;          /* labels with mask 0; of a task's examples not counted */
-    int32_t *values;         /* [count][axes of the task] values on axes */
+    uint8_t *mask;                 /* mask of each token; only those of targets are used */
+    int64_t masked;                /* labels with mask 0; of a task's examples not counted */
+    char ignored[LH_IGNORED_KEYS]; /* keys of lines that have no meaning, as text; empty: none */
+    int32_t *values;               /* [count][axes of the task] values on axes */
     uint8_t *trained;        /* [count] 1: also a training example; NULL: not needed, or this is the training set */
     lh_task_expand *expand;  /* makes examples from items, which tokens then holds; NULL: tokens holds examples */
     uint64_t seed;           /* seed for expand */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/files.h"
+#include "data/datasets/line_formats.h"
 #include "data/symbols/token.h"
 
 enum { MOST_EXAMPLES = INT32_MAX };
@@ -20,7 +21,8 @@ typedef struct line {
     long long number; /* from 1 */
     const char *text;
     size_t bytes;
-    bool ends; /* the line ends with a newline */
+    bool ends;           /* the line ends with a newline */
+    const char *ignored; /* keys without a meaning so far */
     lh_error *error;
 } line;
 
@@ -31,25 +33,27 @@ static int find_axis(const lh_task *task, const char *key) {
     return axis;
 }
 
-static lh_status fail_key(const line *l, const char *key) {
-    const lh_task *task = l->spec->task;
-    char names[256] = "";
-    size_t used = 0;
-    for (int a = 0; a < task->axes && used < sizeof names; a++)
-        used += (size_t)snprintf(names + used, sizeof names - used, ", %.40s", task->axis[a]);
-    return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: there is no \"%.40s\"\n  expected: input, target, mask%s", l->path,
-                   l->number, key, names);
+/* Adds a key to the list of ignored keys, unless the list has it or is full. */
+static void ignore_key(lh_reading *r, const char *key) {
+    char name[LH_COLUMN_NAME], quoted[LH_COLUMN_NAME + 8];
+    snprintf(name, sizeof name, "%s", key);
+    for (char *c = name; *c != 0; c++)
+        if ((unsigned char)*c < ' ' || *c == 127) *c = '?'; /* a terminal would execute control characters */
+    snprintf(quoted, sizeof quoted, "\"%s\"", name);
+    size_t used = strlen(r->ignored);
+    if (strstr(r->ignored, quoted) != NULL || used + strlen(quoted) + 3 > sizeof r->ignored) return;
+    snprintf(r->ignored + used, sizeof r->ignored - used, "%s%s", used > 0 ? ", " : "", quoted);
 }
 
-static lh_status check_keys(const line *l, json_t *object) {
+/* Lists the keys that are neither input, target and mask nor axes of the task. */
+static void list_ignored_keys(const line *l, lh_reading *r, json_t *object) {
     const char *key;
     json_t *value;
     json_object_foreach(object, key, value) {
         if (strcmp(key, "input") != 0 && strcmp(key, "target") != 0 && strcmp(key, "mask") != 0 &&
             find_axis(l->spec->task, key) < 0)
-            return fail_key(l, key);
+            ignore_key(r, key);
     }
-    return LH_OK;
 }
 
 /* Reads an example's value on each axis; a missing axis gives LH_NO_VALUE. */
@@ -66,13 +70,33 @@ static lh_status take_values(const line *l, const json_t *object, int32_t *value
     return LH_OK;
 }
 
+/* Writes file and line for messages. Returns where. */
+enum { WHERE = PATH_MAX + 32 };
+static const char *write_place(const line *l, char where[WHERE]) {
+    snprintf(where, WHERE, "%s:%lld", l->path, l->number);
+    return where;
+}
+
+/* Replaces an input or target that is text by the list of its symbols. */
+static lh_status split_texts(const line *l, json_t *object) {
+    for (int i = 0; i < 2; i++) {
+        const char *key = i == 0 ? "input" : "target";
+        const json_t *text = json_object_get(object, key);
+        if (!json_is_string(text)) continue;
+        json_t *list =
+            lh_split_symbols(i == 0 ? l->input : l->output, json_string_value(text), json_string_length(text));
+        if (json_object_set_new(object, key, list) != 0) return lh_fail_examples(l->error);
+    }
+    return LH_OK;
+}
+
 /* Finds the list at a key; an empty list is an error. */
 static lh_status find_list(const line *l, const json_t *object, const char *key, json_t **list) {
     const char *what = strcmp(key, "mask") == 0 ? "0 and 1" : "tokens";
     *list = json_object_get(object, key);
     if (*list == NULL)
-        return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: %s is missing\n  expected: a list of %s", l->path, l->number,
-                       key, what);
+        return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: %s is missing%s%s\n  expected: a list of %s", l->path,
+                       l->number, key, l->ignored[0] != 0 ? "; without a meaning: " : "", l->ignored, what);
     if (json_is_array(*list) && json_array_size(*list) > 0) return LH_OK;
     return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: %s is %s\n  expected: a list of %s", l->path, l->number, key,
                    json_is_array(*list) ? "empty" : "no list", what);
@@ -80,9 +104,8 @@ static lh_status find_list(const line *l, const json_t *object, const char *key,
 
 static lh_status take_tokens(const line *l, const json_t *list, const char *key, const lh_alphabet *alphabet,
                              uint16_t *tokens) {
-    char where[PATH_MAX + 32];
-    snprintf(where, sizeof where, "%s:%lld", l->path, l->number);
-    return lh_tokens_read(alphabet, list, where, key, tokens, l->error);
+    char where[WHERE];
+    return lh_tokens_read(alphabet, list, write_place(l, where), key, tokens, l->error);
 }
 
 static lh_status take_mask(const line *l, const json_t *object, size_t outputs, uint8_t *mask, int64_t *masked) {
@@ -152,7 +175,8 @@ static lh_status add_example(const line *l, lh_reading *r, size_t inputs, size_t
 
 static lh_status take_example(const line *l, lh_reading *r, json_t *object) {
     json_t *input = NULL, *target = NULL;
-    lh_status status = check_keys(l, object);
+    list_ignored_keys(l, r, object);
+    lh_status status = split_texts(l, object);
     if (status == LH_OK) status = find_list(l, object, "input", &input);
     if (status == LH_OK) status = find_list(l, object, "target", &target);
     if (status != LH_OK) return status;
@@ -171,9 +195,8 @@ static lh_status take_example(const line *l, lh_reading *r, json_t *object) {
     return status == LH_OK ? take_values(l, object, storage.values) : status;
 }
 
-static lh_status read_line(const line *l, lh_reading *r) {
+static lh_status read_json(const line *l, lh_reading *r) {
     json_error_t problem;
-    if (l->bytes == strspn(l->text, " \t\r") && l->ends) return LH_OK; /* a blank line */
     json_t *object = json_loadb(l->text, l->bytes, JSON_REJECT_DUPLICATES, &problem);
     if (object == NULL && !l->ends)
         return lh_fail(l->error, LH_ERR_INPUT,
@@ -190,19 +213,52 @@ static lh_status read_line(const line *l, lh_reading *r) {
     return status;
 }
 
-static lh_status read_lines(lh_reading *r, line l, const char *text, size_t bytes) {
+/* Reads a line of another format. */
+static lh_status read_text_line(const line *l, lh_reading *r, const lh_line_reader *reader) {
+    char where[WHERE];
+    json_t *object;
+    lh_status status =
+        lh_line_reader_read(reader, l->text, l->bytes, l->input, l->output, write_place(l, where), &object, l->error);
+    if (status != LH_OK) return status;
+    status = take_example(l, r, object);
+    json_decref(object);
+    return status;
+}
+
+static lh_status read_line(const line *l, lh_reading *r, lh_line_reader *reader) {
+    char where[WHERE];
+    bool is_header = false;
     lh_status status = LH_OK;
+    size_t blanks = 0;
+    while (blanks < l->bytes && strchr(" \t\r", l->text[blanks]) != NULL && l->text[blanks] != 0) blanks++;
+    if (blanks == l->bytes) return LH_OK;
+    if (reader->format == LH_LINES_UNKNOWN)
+        status = lh_line_reader_start(reader, l->text, l->bytes, write_place(l, where), &is_header, l->error);
+    if (status != LH_OK || is_header) return status;
+    return reader->format == LH_LINES_JSON ? read_json(l, r) : read_text_line(l, r, reader);
+}
+
+static const char BYTE_ORDER_MARK[] = "\xef\xbb\xbf";
+
+static lh_status read_lines(lh_reading *r, line l, const char *text, size_t bytes) {
+    lh_line_reader reader = {LH_LINES_UNKNOWN};
+    lh_status status = LH_OK;
+    size_t mark = strlen(BYTE_ORDER_MARK);
+    if (bytes >= mark && memcmp(text, BYTE_ORDER_MARK, mark) == 0) {
+        text += mark;
+        bytes -= mark;
+    }
     for (const char *end = text + bytes; status == LH_OK && text < end; text = l.text + l.bytes + l.ends) {
         const char *newline = memchr(text, '\n', (size_t)(end - text));
         l.text = text;
         l.ends = newline != NULL;
         l.bytes = (size_t)((l.ends ? newline : end) - text);
         l.number++;
-        status = read_line(&l, r);
+        status = read_line(&l, r, &reader);
     }
     if (status == LH_OK && r->count == 0)
-        return lh_fail(l.error, LH_ERR_INPUT, "%s: there are no examples\n  expected: one JSON object per line",
-                       l.path);
+        return lh_fail(l.error, LH_ERR_INPUT,
+                       "%s: there are no examples\n  expected: one example per line (docs/own-task.md)", l.path);
     return status;
 }
 
@@ -212,7 +268,7 @@ static lh_status read_text(lh_reading *r, const lh_spec *spec, const char *path,
     lh_alphabet input, output = {0};
     lh_status status = lh_alphabet_open(&input, task->input_symbol, task->input_symbols, error);
     if (status == LH_OK) status = lh_alphabet_open(&output, task->output_symbol, task->output_symbols, error);
-    line l = {.spec = spec, .input = &input, .output = &output, .path = path, .error = error};
+    line l = {.spec = spec, .input = &input, .output = &output, .path = path, .ignored = r->ignored, .error = error};
     if (status == LH_OK) status = read_lines(r, l, text, bytes);
     lh_alphabet_close(&input);
     lh_alphabet_close(&output);

@@ -17,7 +17,8 @@ typedef struct lh_reading {
     uint16_t *tokens; /* [used] input and target of each example, one after the other */
     uint8_t *mask;    /* [used] mask of each token */
     int64_t used, token_capacity;
-    int64_t masked;  /* labels with mask 0; of a task's examples not counted */
+    int64_t masked; /* labels with mask 0; of a task's examples not counted */
+    char ignored[LH_IGNORED_KEYS];
     int32_t *values; /* [count][axes of the task] */
     /* As in lh_dataset: */
     lh_task_expand *expand;

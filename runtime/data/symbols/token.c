@@ -39,6 +39,13 @@ static int find_name(const lh_alphabet *alphabet, const char *name) {
     return -1;
 }
 
+bool lh_alphabet_has(const lh_alphabet *alphabet, const char *text, size_t bytes) {
+    char *name = strndup(text, bytes);
+    bool found = name != NULL && strlen(name) == bytes && find_name(alphabet, name) >= 0;
+    free(name);
+    return found;
+}
+
 static lh_status fail_token(const lh_alphabet *alphabet, const json_t *item, const char *where, const char *key,
                             size_t i, lh_error *error) {
     int last = alphabet->count - 1;

@@ -3,6 +3,7 @@
 #define LONGHAND_TOKEN_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "longhand/status.h"
@@ -16,6 +17,9 @@ typedef struct lh_alphabet {
 /* names must outlive the alphabet. Call lh_alphabet_close also after an error. */
 lh_status lh_alphabet_open(lh_alphabet *alphabet, const char *const *names, int count, lh_error *error);
 void lh_alphabet_close(lh_alphabet *alphabet);
+
+/* Whether the text, which need not end with 0, is a name in the alphabet. */
+bool lh_alphabet_has(const lh_alphabet *alphabet, const char *text, size_t bytes);
 
 /* Reads the tokens of a JSON list; tokens must hold all. LH_ERR_INPUT: an element is not in the alphabet; the message
  * has `where` (file and line), the list's key and the element's index. */

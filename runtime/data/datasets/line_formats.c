@@ -1,0 +1,179 @@
+/* See line_formats.h. */
+#define _GNU_SOURCE /* memmem */
+#include "data/datasets/line_formats.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char IN[] = "IN:", OUT[] = "OUT:";
+
+/* A part of a line. */
+typedef struct part {
+    const char *text;
+    size_t bytes;
+} part;
+
+static bool is_blank(char c) { return c == ' ' || c == '\r'; }
+
+/* Removes blanks at both ends. */
+static part trim(part p) {
+    while (p.bytes > 0 && is_blank(p.text[0])) p = (part){p.text + 1, p.bytes - 1};
+    while (p.bytes > 0 && is_blank(p.text[p.bytes - 1])) p.bytes--;
+    return p;
+}
+
+/* The part up to the next tab or the end; moves *rest behind the tab. *rest has text NULL after the last part. */
+static part take_column(part *rest) {
+    const char *tab = memchr(rest->text, '\t', rest->bytes);
+    part column = {rest->text, tab != NULL ? (size_t)(tab - rest->text) : rest->bytes};
+    *rest = tab != NULL ? (part){tab + 1, rest->bytes - column.bytes - 1} : (part){NULL, 0};
+    return trim(column);
+}
+
+static bool equals(part p, const char *word) { return p.bytes == strlen(word) && memcmp(p.text, word, p.bytes) == 0; }
+
+/* Takes the names of columns from a first line; without such names a line has input and target. */
+static lh_status name_columns(lh_line_reader *reader, part line, const char *where, bool *is_header, lh_error *error) {
+    part rest = line, first = take_column(&rest);
+    part second = rest.text != NULL ? take_column(&rest) : rest;
+    *is_header =
+        (equals(first, "input") && equals(second, "target")) || (equals(first, "target") && equals(second, "input"));
+    reader->columns = 2;
+    strcpy(reader->name[0], "input");
+    strcpy(reader->name[1], "target");
+    if (!*is_header) return LH_OK;
+    reader->columns = 0;
+    for (rest = line; rest.text != NULL; reader->columns++) {
+        part name = take_column(&rest);
+        if (reader->columns == LH_MOST_COLUMNS || name.bytes >= LH_COLUMN_NAME)
+            return lh_fail(error, LH_ERR_INPUT, "%s: more than %d columns, or a name of more than %d bytes", where,
+                           LH_MOST_COLUMNS, LH_COLUMN_NAME - 1);
+        memcpy(reader->name[reader->columns], name.text, name.bytes);
+        reader->name[reader->columns][name.bytes] = 0;
+    }
+    return LH_OK;
+}
+
+lh_status lh_line_reader_start(lh_line_reader *reader, const char *text, size_t bytes, const char *where,
+                               bool *is_header, lh_error *error) {
+    part line = trim((part){text, bytes});
+    *is_header = false;
+    if (line.bytes > 0 && line.text[0] == '{') reader->format = LH_LINES_JSON;
+    else if (line.bytes >= strlen(IN) && memcmp(line.text, IN, strlen(IN)) == 0) reader->format = LH_LINES_SCAN;
+    else if (memchr(line.text, '\t', line.bytes) != NULL) reader->format = LH_LINES_TABS;
+    else
+        return lh_fail(
+            error, LH_ERR_INPUT,
+            "%s: the line is no example\n  expected: {\"input\":[...],\"target\":[...]}; or input and target "
+            "separated by a tab; or IN: ... OUT: ... (docs/own-task.md)",
+            where);
+    return reader->format == LH_LINES_TABS ? name_columns(reader, line, where, is_header, error) : LH_OK;
+}
+
+/* The bytes of the UTF-8 character at the beginning of p. */
+static size_t count_bytes(part p) {
+    size_t bytes = 1;
+    while (bytes < p.bytes && ((unsigned char)p.text[bytes] & 0xc0) == 0x80) bytes++;
+    return bytes;
+}
+
+/* Appends a symbol to a list; false: the text is no UTF-8, or there is no memory. */
+static bool append_symbol(json_t *list, part symbol) {
+    return json_array_append_new(list, json_stringn(symbol.text, symbol.bytes)) == 0;
+}
+
+json_t *lh_split_symbols(const lh_alphabet *alphabet, const char *text, size_t bytes) {
+    part rest = trim((part){text, bytes});
+    bool has_words = memchr(rest.text, ' ', rest.bytes) != NULL;
+    bool is_one = !has_words && lh_alphabet_has(alphabet, rest.text, rest.bytes), good = true;
+    json_t *list = json_array();
+    while (list != NULL && good && rest.bytes > 0) {
+        const char *blank = has_words ? memchr(rest.text, ' ', rest.bytes) : NULL;
+        size_t next = blank != NULL         ? (size_t)(blank - rest.text)
+                      : has_words || is_one ? rest.bytes
+                                            : count_bytes(rest);
+        good = append_symbol(list, (part){rest.text, next});
+        rest = (part){rest.text + next, rest.bytes - next};
+        if (has_words) rest = trim(rest);
+    }
+    if (good) return list;
+    json_decref(list);
+    return NULL;
+}
+
+/* Reads a list of 0 and 1, with or without blanks, as a JSON list. Other characters become other numbers, which are
+ * refused later. */
+static json_t *read_mask(part text) {
+    json_t *list = json_array();
+    for (size_t i = 0; list != NULL && i < text.bytes; i++)
+        if (text.text[i] != ' ')
+            json_array_append_new(list, json_integer(text.text[i] >= '0' ? text.text[i] - '0' : -1));
+    return list;
+}
+
+/* Reads another column: a number, or text. */
+static json_t *read_value(part text) {
+    char digits[24];
+    size_t count = 0;
+    while (count < text.bytes && text.text[count] >= '0' && text.text[count] <= '9') count++;
+    if (count == 0 || count < text.bytes || count >= sizeof digits) return json_stringn(text.text, text.bytes);
+    memcpy(digits, text.text, count);
+    digits[count] = 0;
+    long long value = 0;
+    sscanf(digits, "%lld", &value);
+    return json_integer(value);
+}
+
+/* Sets a key of the object from the text of a column; false: no UTF-8, or no memory. */
+static bool set_column(json_t *object, const char *name, part text, const lh_alphabet *input,
+                       const lh_alphabet *output) {
+    json_t *value = strcmp(name, "input") == 0    ? lh_split_symbols(input, text.text, text.bytes)
+                    : strcmp(name, "target") == 0 ? lh_split_symbols(output, text.text, text.bytes)
+                    : strcmp(name, "mask") == 0   ? read_mask(text)
+                                                  : read_value(text);
+    return json_object_set_new(object, name, value) == 0;
+}
+
+/* Splits a line of SCAN into input and target. */
+static lh_status split_scan(part line, const char *where, part columns[2], lh_error *error) {
+    const char *mark = memmem(line.text, line.bytes, OUT, strlen(OUT));
+    if (line.bytes < strlen(IN) || memcmp(line.text, IN, strlen(IN)) != 0 || mark == NULL)
+        return lh_fail(error, LH_ERR_INPUT, "%s: %s is missing\n  expected: IN: ... OUT: ..., as in the first line",
+                       where, mark == NULL ? OUT : IN);
+    const char *behind = mark + strlen(OUT);
+    columns[0] = trim((part){line.text + strlen(IN), (size_t)(mark - line.text) - strlen(IN)});
+    columns[1] = trim((part){behind, line.bytes - (size_t)(behind - line.text)});
+    return LH_OK;
+}
+
+/* Splits a line into the columns of the file. */
+static lh_status split_tabs(const lh_line_reader *reader, part line, const char *where, part *columns,
+                            lh_error *error) {
+    int count = 0;
+    for (part rest = line; rest.text != NULL; count++) {
+        part column = take_column(&rest);
+        if (count < reader->columns) columns[count] = column;
+    }
+    if (count == reader->columns) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT,
+                   "%s: found %d columns\n  expected: %d, separated by tabs: %s, %s%s (docs/own-task.md)", where, count,
+                   reader->columns, reader->name[0], reader->name[1], reader->columns > 2 ? ", ..." : "");
+}
+
+lh_status lh_line_reader_read(const lh_line_reader *reader, const char *text, size_t bytes, const lh_alphabet *input,
+                              const lh_alphabet *output, const char *where, json_t **object, lh_error *error) {
+    static const char *const scan_names[] = {"input", "target"};
+    part columns[LH_MOST_COLUMNS], line = {text, bytes};
+    bool is_scan = reader->format == LH_LINES_SCAN;
+    int count = is_scan ? 2 : reader->columns;
+    if (line.bytes > 0 && line.text[line.bytes - 1] == '\r') line.bytes--;
+    lh_status status =
+        is_scan ? split_scan(trim(line), where, columns, error) : split_tabs(reader, line, where, columns, error);
+    if (status != LH_OK) return status;
+    bool good = (*object = json_object()) != NULL;
+    for (int i = 0; good && i < count; i++)
+        good = set_column(*object, is_scan ? scan_names[i] : reader->name[i], columns[i], input, output);
+    if (good) return LH_OK;
+    json_decref(*object);
+    return lh_fail(error, LH_ERR_INPUT, "%s: the text is no valid UTF-8", where);
+}

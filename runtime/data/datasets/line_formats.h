@@ -1,0 +1,40 @@
+/* Formats of files of examples other than JSON lines. Each line becomes the JSON object that a file of JSON lines would
+ * have in its place:
+ *
+ *     1 0 +<tab>1                      two columns, input and target; or the columns that a first line names, such as
+ *                                      input<tab>target<tab>digits
+ *     IN: jump twice OUT: JUMP JUMP    as in SCAN (Lake and Baroni 2018)
+ */
+#ifndef LONGHAND_LINE_FORMATS_H
+#define LONGHAND_LINE_FORMATS_H
+
+#include <stdbool.h>
+
+#include "data/symbols/token.h"
+
+typedef enum lh_line_format { LH_LINES_UNKNOWN, LH_LINES_JSON, LH_LINES_TABS, LH_LINES_SCAN } lh_line_format;
+
+enum { LH_MOST_COLUMNS = 16, LH_COLUMN_NAME = 64 };
+
+/* The form of a file's lines, which its first line determines. All 0 before that. */
+typedef struct lh_line_reader {
+    lh_line_format format;
+    int columns;                                /* of a file with tabs */
+    char name[LH_MOST_COLUMNS][LH_COLUMN_NAME]; /* [columns] */
+} lh_line_reader;
+
+/* Determines the format of a file by its first line that is not blank; where: file and line, for messages. *is_header:
+ * the line names the columns, and has no example. LH_ERR_INPUT: the line has no known format, or too many columns. */
+lh_status lh_line_reader_start(lh_line_reader *reader, const char *text, size_t bytes, const char *where,
+                               bool *is_header, lh_error *error);
+
+/* Makes the object of a line that is no JSON; the caller drops the reference. LH_ERR_INPUT: a column or a mark is
+ * missing, or the text is no UTF-8. */
+lh_status lh_line_reader_read(const lh_line_reader *reader, const char *text, size_t bytes, const lh_alphabet *input,
+                              const lh_alphabet *output, const char *where, json_t **object, lh_error *error);
+
+/* Makes a list of symbols from text: the words of a text with blanks; otherwise one symbol, if the whole text is the
+ * name of one, or the characters. NULL: the text is no UTF-8, or there is no memory. */
+json_t *lh_split_symbols(const lh_alphabet *alphabet, const char *text, size_t bytes);
+
+#endif

@@ -1,0 +1,103 @@
+/* data/datasets/line_formats: files of examples with tabs, and in the form of SCAN. */
+#include "lh_test.h"
+
+#include <string.h>
+
+#include "toy_files.h"
+
+static const char *const input_names[] = {"jump", "twice", "+", "1", "é"};
+static const char *const output_names[] = {"JUMP", "0", "1", "10", "12"};
+
+/* Opens a file with these bytes. */
+static lh_status open_text(void **state, toy_files *f, const char *text, lh_error *error) {
+    static const char *axes[] = {"digits"};
+    toy_make_files(f, lh_test_write_text(*state, "x.txt", text), NULL);
+    f->task.input_symbol = input_names;
+    f->task.output_symbol = output_names;
+    f->task.axis = axes;
+    f->task.axes = 1;
+    return lh_corpus_open(&f->corpus, &f->spec, NULL, error);
+}
+
+/* Checks that a file has one shape, and these tokens of all its examples, each input followed by its target. */
+static void check_tokens(void **state, const char *text, int examples, const uint16_t *expected, int count) {
+    toy_files f;
+    lh_error error;
+    lh_assert_ok(open_text(state, &f, text, &error), &error);
+    assert_int_equal(f.corpus.train.count, examples);
+    assert_memory_equal(f.corpus.train.tokens, expected, (size_t)count * sizeof *expected);
+    lh_corpus_close(&f.corpus);
+}
+
+static void test_lines_with_tabs(void **state) {
+    const uint16_t words[] = {0, 1, 0, 0, 0, 1, 0, 0};
+    check_tokens(state, "jump twice\tJUMP JUMP\r\njump twice\tJUMP JUMP", 2, words, 8);
+    const uint16_t characters[] = {3, 2, 4, 1, 2, 3, 2, 4, 1, 2};
+    check_tokens(state, "\xef\xbb\xbf\n1+é\t01\n1+é\t0 1\n", 2, characters, 10);
+    const uint16_t whole_name[] = {0, 3}; /* "10" is a symbol, so it is not split into characters */
+    check_tokens(state, "jump\t10\n", 1, whole_name, 2);
+}
+
+static void test_columns_by_a_header(void **state) {
+    toy_files f;
+    lh_error error;
+    const uint16_t expected[] = {3, 2, 1};
+    lh_assert_ok(open_text(state, &f, "target\tinput\tdigits\tmask\tsource\n0 1\t1\t7\t01\tweb\n", &error), &error);
+    const uint16_t *tokens = f.corpus.train.tokens;
+    assert_int_equal(tokens[0], expected[0]);
+    assert_int_equal(f.corpus.train.values[0], 7);
+    assert_int_equal(f.corpus.train.masked, 1);
+    assert_int_equal(f.corpus.train.line[0], 2);
+    assert_string_equal(f.corpus.train.ignored, "\"source\"");
+    lh_corpus_close(&f.corpus);
+}
+
+static void test_lines_of_scan(void **state) {
+    const uint16_t expected[] = {0, 1, 0, 0, 0, 1, 0, 0};
+    check_tokens(state, "IN: jump twice OUT: JUMP JUMP\nIN: jump twice OUT: JUMP JUMP\n", 2, expected, 8);
+}
+
+static void test_texts_in_json(void **state) {
+    const uint16_t expected[] = {3, 2, 3, 4};
+    check_tokens(state, "{\"input\":\"1 + 1\",\"target\":\"12\",\"id\":5,\"note\":\"x\"}\n", 1, expected, 4);
+    toy_files f;
+    lh_error error;
+    lh_assert_ok(open_text(state, &f, "{\"input\":\"1\",\"target\":\"1\",\"id\":5,\"note\":\"x\"}\n", &error), &error);
+    assert_string_equal(f.corpus.train.ignored, "\"id\", \"note\"");
+    lh_corpus_close(&f.corpus);
+}
+
+static void test_errors_name_file_line_and_form(void **state) {
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"jump twice JUMP\n", "x.txt:1: the line is no example"},
+        {"jump\tJUMP\njump\n", "x.txt:2: found 1 columns\n  expected: 2, separated by tabs: input, target"},
+        {"jump\tJUMP\njump\tJUMP\t1\n", "x.txt:2: found 3 columns"},
+        {"jump\tJUMP\nrun\tJUMP\n", "x.txt:2: input[0] is \"r\", which is no symbol\n  expected: one of jump twice"},
+        {"jump\tJUMP\n\tJUMP\n", "x.txt:2: input is empty"},
+        {"IN: jump OUT: JUMP\nIN: jump\n", "x.txt:2: OUT: is missing"},
+        {"IN: jump OUT: JUMP\njump OUT: JUMP\n", "x.txt:2: IN: is missing"},
+        {"IN: jump OUT: RUN JUMP\n", "x.txt:1: target[0] is \"RUN\""},
+        {"jump\t\xff\n", "x.txt:1: the text is no valid UTF-8"},
+        {"input\ttarget\tdigits\njump\tJUMP\tten\n", "x.txt:2: digits is no valid value"},
+        {"input\ttarget\tmask\njump\tJUMP\t2\n", "x.txt:2: mask[0] is neither 0 nor 1"},
+        {"input\ttarget\n", "x.txt: there are no examples"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        toy_files f;
+        lh_error error;
+        lh_assert_error(open_text(state, &f, cases[i].text, &error), LH_ERR_INPUT, &error, cases[i].message);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        lh_test_in_directory(test_lines_with_tabs),
+        lh_test_in_directory(test_columns_by_a_header),
+        lh_test_in_directory(test_lines_of_scan),
+        lh_test_in_directory(test_texts_in_json),
+        lh_test_in_directory(test_errors_name_file_line_and_form),
+    };
+    return cmocka_run_group_tests_name("line_formats", tests, NULL, NULL);
+}
