@@ -54,13 +54,12 @@ local function read_grid(text)
     ("--grid %s: expected rows and columns, such as 4x4"):format(text)
 end
 
-local LARGEST_DEVIATION = 1e6
+local LARGEST_SD = 1e6
 
 -- Converts a standard deviation, which must exceed all deviations before it in the list.
 local function read_deviation(word, list)
   local number = tonumber(word)
-  return number and number >= 0 and number <= LARGEST_DEVIATION and number > (list[#list] or -1) and number + 0.0
-    or nil
+  return number and number >= 0 and number <= LARGEST_SD and number > (list[#list] or -1) and number + 0.0 or nil
 end
 
 local function make_seed_row(noun)
@@ -74,8 +73,7 @@ local function make_examples_row(text, default)
     default = default, convert = positive }
 end
 
--- Analyses of traced runs: name, summary, options. lengths: the least number of task lengths that --lengths must name;
--- nil: the analysis has no --lengths.
+-- Analyses of traced runs: name, summary, options. lengths: the least number of --lengths; nil: no such option.
 local TRACE_ANALYSES = {
   { "pca", "find principal components of activations at the first length", lengths = 2, {
     { "--sequences N", "number of sequences of each length", default = "30", convert = positive },
@@ -99,8 +97,8 @@ local TRACE_ANALYSES = {
 local SETS = { "test", "train", "validation" }
 local SPLITS = { "test", "in_distribution", "between", "beyond", "train", "validation" }
 
--- Analyses of all runs in a folder: name, summary, options. splits: the choices of --split; nil: SETS. split: the
--- default of --split; nil: "validation".
+-- Analyses of all runs in a folder: name, summary, options. splits: choices of --split, nil for SETS; split: its
+-- default, nil for "validation".
 local STUDY_ANALYSES = {
   { "compare", "compare the cells of a study, or any runs, by statistical tests over their seeds", split = "test",
     splits = SPLITS, {

@@ -106,8 +106,7 @@ local function find_grid_conflict(result)
   return result.scale and "--scale cannot be used with --axis: a grid from flags has no scales"
 end
 
--- Returns a message if options exclude each other or do not fit the action, a word before the study that may be nil;
--- otherwise a false value.
+-- Returns a message if options exclude each other or do not fit the action (nil: a sweep); otherwise a false value.
 local function find_conflict(result, action)
   if action and result.dry_run then
     return "--dry-run cannot be used with " .. action

@@ -1,5 +1,4 @@
--- Checks the words of a command line: exit code 0 if they are valid, else 2 and a message. The launcher runs this check
--- before it reports missing packages.
+-- Checks the words of a command line, before the launcher reports missing packages: exit code 0, or 2 and a message.
 
 local root = arg[0]:match("^(.*)/lab/cli/usage%.lua$") or "."
 package.path = ("%s/generator/?.lua;%s/?.lua;%s"):format(root, root, package.path)

@@ -122,8 +122,7 @@ local function name_place(state, what, stream)
   return name
 end
 
--- Returns the expression of a stream's encoded positions. rows: the parameter of a learned table; like: the expression
--- of a value that has the type of the result.
+-- Returns the expression of a stream's encoded positions. rows: of a learned table; like: a value of the result's type.
 function Class:add_position(encoding, rows, stream, like)
   self.needs.positions = self.is_block or nil
   local place = self.is_block and "positions" or name_place(self.state, "place", stream)

@@ -1,7 +1,6 @@
 -- Composites of a network: groups of its operations that become PyTorch modules of their own.
 --
--- Input: a scope of a network (builder.lua). Output of M.find_groups: a table with the group of each operation that is
--- in a group:
+-- Input: a scope of a network (builder.lua). Output of M.find_groups: the groups, by operation. A group:
 --   path      the folder of the group's tensors in files, which is the module's name
 --   ops       the set of its operations
 --   reads     the values from outside; out: the group's result; last: the operation that gives the result

@@ -1,9 +1,7 @@
--- Exports runs and their evaluations as two flat CSV files: runs.csv with a line per run, the file that a report also
--- writes; and evaluations.csv with a line per run and evaluated condition, and a column for each axis of any
--- evaluation.
+-- Exports runs and their evaluations as two flat CSV files: runs.csv with a line per run, as a report writes it; and
+-- evaluations.csv with a line per run and condition, and a column for each axis of any evaluation.
 --
--- Input: { project, runs, study, scale, out, say }; runs: the folder; out: the output folder or nil. Output: an exit
--- code, and a message if it is not 0.
+-- Input: { project, runs (a folder), study, scale, out, say }. Output: an exit code, and a message if it is not 0.
 
 local canonical = require("base.canonical")
 local csv = require("lab.study.report.tables.csv")

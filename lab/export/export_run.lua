@@ -50,8 +50,8 @@ function M.choose_lengths(resolved)
   return wanted
 end
 
--- Returns an example as an object for `trainer predict`, with positions or distances if the model samples them; nil if
--- the sequence is too long. outputs: the number of the example's outputs.
+-- Returns an example with so many outputs as an object for `trainer predict`, with positions or distances if the model
+-- samples them; nil if the sequence is too long.
 function M.make_request(plan, symbols, outputs)
   local count = #symbols * (plan.computation and plan.computation.all or 1)
     + (plan.readout == "outputs" and outputs or 0)
@@ -67,8 +67,7 @@ function M.make_request(plan, symbols, outputs)
   }
 end
 
--- Returns examples for a task of dataset files, { input, outputs }: input, any symbols, among which a probe occurs
--- exactly once; outputs, the number of outputs.
+-- Returns examples of dataset files, { input (any symbols, a probe exactly once), outputs (their number) }.
 function M.make_data_inputs(plan)
   local probe = plan.readout == "probe" and plan.task.probe
   local other = probe == 0 and 1 or 0

@@ -118,8 +118,7 @@ function items.activation(op, class)
   end }
 end
 
--- Whether an operation is a gate over a product of two tensors that only the gate reads; the gate's expression then
--- contains the product.
+-- Whether an operation is a gate over a product of two tensors that nothing else reads: one expression has both.
 local function is_gated(op)
   local product = op.kind == "gate" and op.x.op
   return product and product.kind == "product" and #product.p.tensors == 2 and op.x.reads == 1

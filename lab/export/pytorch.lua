@@ -2,7 +2,6 @@
 --
 -- Input: a planned spec (project:plan), a trained run, the spec's network (project:build_network). Output of
 -- M.derive_facts: the facts for templates/python/model.py.tpl, or nil and the reason why a model cannot be exported.
--- Reads and writes no files.
 
 local canonical = require("base.canonical")
 local classes = require("lab.export.classes")

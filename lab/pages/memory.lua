@@ -6,10 +6,8 @@
 -- parts/position_tables.tpl); tests/unit/test_random.c and test_parity.c compare the two.
 -- Output of M.derive, which computes it once for a plan:
 --   vector_bytes    bytes of all parameters, with padding
---   shared_bytes    bytes that all threads share: packed weights, sampled positions
---   tables_bytes    bytes of the tables of positions, which all threads share
---   workspace_bytes bytes of one thread's workspace at the widest level
---   memory_bytes    bytes of a process that trains with M.THREADS
+--   shared_bytes    bytes that all threads share (M.count_shared); tables_bytes: those of the tables of positions
+--   workspace_bytes bytes of one thread's workspace; memory_bytes: of a process that trains with M.THREADS
 --   largest_block   { bytes, size, sequences }: the block of training with the largest workspace
 -- The operations of plan.passes get kept_bytes and scratch_bytes: bytes of the buffers whose first writer is the
 -- operation, in a thread's largest block, over all repetitions.
@@ -134,8 +132,7 @@ local function count_buffer(buffer, sizes, tokens)
 end
 
 -- All buffers in the workspace of some sequences in training: { name, block, kept, bytes }. block: the name of the
--- block whose repetitions have a buffer each; nil: there is one buffer. bytes: of all repetitions. kept: whether the
--- backward pass reads the buffer; false or nil: it does not.
+-- block whose repetitions have a buffer each, or nil; bytes: of all repetitions; kept: the backward pass reads them.
 function M.list_buffers(plan, size, sequences, level)
   local sizes, list = derive_sizes(plan, level), {}
   local function add(name, bytes, kept, block)
@@ -191,8 +188,7 @@ local function find_last_kept(plan, longest)
 end
 
 -- Finds the largest workspace over all sizes of training, ascending: { bytes, size, sequences }. Among blocks with the
--- same number of sequences, the block of the longest sequences has the largest workspace, unless weights of long
--- sequences are recomputed.
+-- same number of sequences, that of the longest has the largest workspace, unless long ones recompute their weights.
 function M.find_largest_workspace(plan, all, level)
   local most, longest = { bytes = 0 }, 0
   local function consider(size, sequences)
@@ -217,8 +213,7 @@ function M.find_largest_workspace(plan, all, level)
   return most
 end
 
--- Returns the bytes that threads share: packed weights (the output's included), sampled positions, and the tables
--- behind these.
+-- Returns the bytes of packed weights (the output's included), of sampled positions, and of tables behind these.
 function M.count_shared(plan, size, level)
   local sizes = derive_sizes(plan, level)
   local reals, bytes, behind = plan.width * plan.class_columns, 0, 0

@@ -1,8 +1,7 @@
 -- Removes runs, and gives the runs of a spec another name.
 --
--- Input: root, the folder of all runs; a list of rows (rows.lua). Output: true, or nil and a message. Files are changed
--- only if no trainer runs in a folder of the list. Invariant: nothing is moved, written or deleted through a link
--- (inside.lua).
+-- Input: root, the folder of all runs; rows (rows.lua). Output: true, or nil and a message. Files are changed only if
+-- no trainer runs in a row's folder. Invariant: nothing is moved, written or deleted through a link (inside.lua).
 
 local input = require("base.input")
 local inside = require("lab.study.run.inside")
@@ -45,8 +44,7 @@ local function find_study(root, id)
   return study and study.study
 end
 
--- Returns the text of a run.json with `name` in place of `id` at its beginning and in its spec; nil if the result would
--- not be a run.json of that name.
+-- Returns the text of a run.json with `name` in place of `id` at its beginning and in its spec; nil if that fails.
 local function rename_text(text, id, name)
   local old, new = ('"id":"%s"'):format(id), ('"id":"%s"'):format(name)
   local changed = text:gsub("^{" .. old, "{" .. new):gsub('("spec":)(%b{})', function(key, spec)

@@ -2,8 +2,7 @@
 --
 -- Input: a folder of runs, or a folder within it (of a spec, of a plan, of one run). Output: { root, rows, problems }:
 -- root, the folder of all runs; problems, messages on unreadable folders; or nil and a message if there are no runs. A
--- row has the fields in M.FIELDS, nil if they are unknown, and `run`, as lab/study/read/runs.lua reads it. Writes
--- nothing.
+-- row has the fields in M.FIELDS, nil if unknown, and `run`, as lab/study/read/runs.lua reads it. Writes nothing.
 
 local cells = require("lab.study.read.cells")
 local ledger = require("lab.study.run.ledger")
@@ -62,8 +61,7 @@ local function make_row(study, cell, run, locks, encodings)
   return row
 end
 
--- Reads the runs in a folder. metric: of the scores; nil: exact_match if a model there answers token by token,
--- otherwise accuracy.
+-- Reads the runs in a folder. metric: of scores; nil: accuracy, or exact_match if a model answers token by token.
 function M.read(dir, metric)
   if lfs.attributes(dir, "mode") ~= "directory" then
     return nil, ("there is no folder %s\n  expected: a folder of runs, or the folder of a run"):format(dir)

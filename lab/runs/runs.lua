@@ -35,8 +35,7 @@ local function format_score(metric, score)
   return ("%s %.4g%s"):format(metrics.of[metric].title, score, metrics.of[metric].unit == "percent" and "%" or "")
 end
 
--- The columns of the list: a title, and a function of a row that returns the text of the cell, or nil; right: whether
--- the column is aligned on the right.
+-- The columns of the list: a title, and a function of a row that returns a cell's text, or nil; right: alignment.
 local COLUMNS = {
   { "task", function(row) return row.task end },
   { "encoding", function(row) return row.encoding end },
@@ -180,8 +179,7 @@ local function rename(options, found, list)
   return DONE
 end
 
--- Reads the runs in all folders of options.paths, each run once: { root, rows, problems } (rows.lua); or nil and a
--- message.
+-- Reads the runs in all folders of options.paths, each once: { root, rows, problems } (rows.lua); or nil and a message.
 local function find(options)
   local found
   for _, path in ipairs(options.paths) do

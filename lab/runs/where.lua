@@ -1,9 +1,8 @@
 -- Conditions on runs: encoding=rope,steps>=1000.
 --
--- Input: rows (rows.lua); conditions with commas between them, as text, or nil. Output: the rows that meet all
--- conditions; or nil and a message. A condition is FIELD OPERATOR VALUE. FIELD is a field of a row, or of the run's
--- spec (train.batch). With = and !=, a * in VALUE stands for any characters. Numbers are compared as numbers, times as
--- texts.
+-- Input: rows (rows.lua); conditions with commas, as text, or nil. Output: the rows that meet all conditions; or nil
+-- and a message. A condition is FIELD OPERATOR VALUE. FIELD is a field of a row, or of the run's spec (train.batch).
+-- With = and !=, a * in VALUE stands for any characters. Numbers are compared as numbers, times as texts.
 
 local lists = require("base.lists")
 local nearest = require("base.nearest")
@@ -28,8 +27,7 @@ local function get_value(row, field)
   return value
 end
 
--- Makes a function that decides whether a value matches a text, in which * stands for any characters, or is the number
--- that the text writes.
+-- Makes a function that decides whether a value matches a text (* stands for any characters) or equals its number.
 local function make_equality(text)
   local number, pattern = tonumber(text), "^" .. text:gsub("[^%w*]", "%%%0"):gsub("%*", ".*") .. "$"
   return function(value)

@@ -18,7 +18,7 @@ local M = {}
 local INPUT, ENVIRONMENT = 1, 4
 
 local LEAST_ROUNDS, MOST_ROUNDS = 3, 15
-local CLEAR = 0.97 -- ratio of rates: a candidate with a smaller ratio gets no more than LEAST_ROUNDS
+local CLEAR = 0.97 -- ratio of rates: a smaller median ends a comparison after LEAST_ROUNDS
 
 -- Whether the gain of a result (M.summarise) exceeds 1 by more than `floor` and by more than twice the result's noise.
 function M.exceeds_noise(result, floor)
@@ -32,8 +32,7 @@ function M.compute_median(list)
   return n % 2 == 1 and sorted[n // 2 + 1] or (sorted[n // 2] + sorted[n // 2 + 1]) / 2
 end
 
--- Summarises the ratios of rounds: { gain (the median ratio), noise (the standard error of this median, from the
--- ratios' median deviation), rounds }.
+-- Summarises the ratios of rounds: { gain (their median), noise (the median's standard error), rounds (their number) }.
 function M.summarise(ratios)
   local gain = M.compute_median(ratios)
   local far = lists.map(ratios, function(ratio) return math.abs(ratio - gain) end)
@@ -85,9 +84,8 @@ function M.search(request)
   return best
 end
 
--- Makes the folder `dir` for variants of a plan, and its record for M.build; or nil and a message. level: the name of
--- an instruction-set level. made: the paths of built trainers, by their values as text; count: the number of these
--- trainers; job: for make (render/builds/build.lua).
+-- Makes the folder `dir` for variants of a plan and returns its record for M.build; or nil and a message. level: the
+-- name of an instruction-set level. made: paths of built trainers, by their values as text; count: their number.
 function M.open(project, spec, level, dir)
   local made, message = lfs.mkdir(dir)
   return made and { project = project, spec = spec, dir = dir, made = {}, count = 0, level = level,
@@ -96,8 +94,7 @@ end
 
 local INTERRUPTED = { [75] = true, [130] = true, [143] = true } -- exit codes: a stopped trainer, SIGINT, SIGTERM
 
--- Ends the search if a command failed. what: names the command in the message. passed: the set of exit codes that tune
--- returns unchanged, or nil.
+-- Ends the search if a command, `what`, failed. passed: the set of exit codes that tune returns unchanged, or nil.
 local function check(code, what, passed)
   if INTERRUPTED[code] then
     error("interrupted!", 0)

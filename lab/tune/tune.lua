@@ -1,15 +1,13 @@
--- The verb tune: finds and stores the fastest choices that change no bit (tuning.lua) for this machine, and proposes
--- settings that do change bits.
+-- The verb tune: finds and stores the fastest choices for this machine (tuning.lua), and proposes settings of the spec.
 --
 -- Input: { project, spec, set, seconds, lengths, level, threads, say }, the arguments of the command line with those
 -- of lab/verbs.lua. Output: an exit code, and a message or nil. Values that are faster than the defaults replace those
 -- of an earlier search; a search that ends early stores the best values so far. "The model" is the model of registers
--- and caches by which tuning.lua chooses defaults.
---
--- The functions share a job { project, spec, find(sets) (a variant of the spec), say, dir (a temporary folder), level
--- (of levels.lua), seconds, stop (the end, of os.time), key (tuned.lua), options (measure.lua), earlier (read_earlier),
--- work (measure.open), model (the default values), floor (gains up to it are ignored), tried (the number of measured
--- candidates), found (the best values, before they are confirmed), path (of the stored entry), failure (a message) }.
+-- and caches by which tuning.lua chooses defaults. The functions share a job { project, spec, find(sets) (a variant of
+-- the spec), say, dir (a temporary folder), level (of levels.lua), seconds, stop (the end, of os.time), key
+-- (tuned.lua), options (measure.lua), earlier (read_earlier), work (measure.open), model (the default values), floor
+-- (gains up to it are ignored), tried (the number of measured candidates), found (the best values, before they are
+-- confirmed), path (of the stored entry), failure (a message) }.
 
 local build = require("render.builds.build")
 local json = require("dkjson")
@@ -41,8 +39,7 @@ local function format_duration(seconds)
   return ("%d:%02d"):format(seconds // 60, seconds % 60)
 end
 
--- Returns the middle and the last of the training lengths as text, "20,40"; nil for dataset files, whose lengths are in
--- the files.
+-- Returns the middle and the last of the training lengths as text, "20,40"; nil if dataset files have the lengths.
 local function choose_lengths(spec)
   local lengths = not spec.plan.task.data and spec.resolved.train.lengths
   local all = lengths and tasks.list_lengths(lengths)
@@ -128,8 +125,7 @@ local function search_choices(job)
   })
 end
 
--- Compares the best values with the model's, separately in training and in evaluation; stores the best values if they
--- are faster. Returns the faster values.
+-- Compares the best values with the model's, separately by mode; stores them if they are faster. Returns the faster.
 local function confirm(job, best)
   if tuning.format(best) == tuning.format(job.model) then
     report_kept(job, "the model's choices are the best that were tried")

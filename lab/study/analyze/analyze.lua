@@ -31,8 +31,8 @@ local analyses = {
   similarity = require("lab.study.analyze.analyze_similarity"), tables = require("lab.study.analyze.analyze_tables"),
 }
 
--- Opens the runs or the study. Returns them, and the default parent and name of the output folder. For a study, sets
--- options.study and options.damage, a message on damaged runs or nil.
+-- Opens the runs or the study (then sets options.study and options.damage, a message on damaged runs or nil). Returns
+-- them, and the default parent and name of the output folder.
 local function open(options)
   if type(options.runs) == "string" then
     local study = must(1, open_study.open(options, ""))

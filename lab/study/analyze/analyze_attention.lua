@@ -27,8 +27,7 @@ local function analyze(source, length, options)
   end)
 end
 
--- Adds a matrix, `layer`, to the lines of attention.csv and to the matrices of attention.safetensors. run: the run's
--- number, from 1; number: the layer's, from 0.
+-- Adds the matrix `layer` to the lines of attention.csv and to the matrices. run: number from 1; number: from 0.
 local function add(lines, matrices, run, source, length, layer, number)
   lists.append(lines, lists.map(layer.values, function(value, i)
     return { run = source.label, length = length, layer = number, query = (i - 1) // layer.columns,

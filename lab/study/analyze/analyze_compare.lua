@@ -1,8 +1,7 @@
 -- Statistical tests over seeds between the cells of a study, or of any runs (docs/analyses.md).
 --
--- Input: a study with its cells read, and { axis, reference, split, margin, above, resamples, seed }, the options of
--- lab/cli/analyses.lua. Output: as in analyze.lua, with the files compare.csv (a pair per line), groups.csv, seeds.csv,
--- compare.tex.
+-- Input: a study with its cells read, and { axis, reference, split, margin, above, resamples, seed } of the command
+-- line. Output: as in analyze.lua, with the files compare.csv (a pair per line), groups.csv, seeds.csv, compare.tex.
 
 local captions = require("lab.study.report.tables.captions")
 local exact = require("lab.study.analyze.mathematics.exact")
@@ -152,26 +151,19 @@ end
 
 -- Returns { axis, metric, criterion, sets, groups (of all sets), pairs, grid, answers, notes }. grid describes the
 -- conditions of most scores (runs.lua), answers the decoding (captions.lua). Each group of cell_groups.lua also has
---   metric, criterion       of the result
 --   mean, sd, error         of the scores; error: the standard error of the mean
 --   low, high               the bootstrap's interval of the mean; like error, nil without two scores
 --   judged, generalise      the number of seeds with a score of the criterion's metric, and how many of them generalise
 --   share_low, share_high   the exact interval of the share that generalises
---   clumped                 whether seeds form two clumps (is_clumped)
--- A pair, of two groups of a set with two scores each:
---   a, b                    the groups
---   test                    Welch's test of a - b (inference.test_welch)
---   low, high               the bootstrap's interval of a - b
---   permutation, splits     p and number of splits of the permutation test
---   least                   the least possible p of a permutation test with these numbers of seeds
+--   clumped                 is_clumped
+-- A pair, of groups a and b of one set with two scores each, has a, b, margin (of the options), verdict and
+--   test, low, high         Welch's test of a - b (inference.test_welch), and the bootstrap's interval of a - b
+--   permutation, splits     p and number of splits of the permutation test; least: its least possible p
 --   fisher, fisher_p        Fisher's p before and after Holm's correction over all pairs
---   method                  the deciding test, "Welch" or "permutation"; with raw, p, lowest and reachable nil if all
---                           seeds of both groups have one score
---   raw, p                  p of the deciding test before and after correction
---   lowest, reachable       the least possible p of the deciding test, 0 for Welch's, before and after correction
---   margin                  options.margin
+--   method, raw, p          the deciding test, "Welch" or "permutation", and its p before and after correction
+--   lowest, reachable       the least possible p of the deciding test, 0 for Welch's, before and after correction; like
+--                           the three before, nil if all seeds of both groups have one score
 --   p_equivalence, equivalence   with a margin, p of the test of equivalence before and after correction
---   verdict                 from choose_verdict
 function M.compare(study, options)
   local axis = cell_groups.choose_axis(study, options.axis)
   local sets = cell_groups.list_sets(study, axis, options.split)

@@ -2,8 +2,7 @@
 --
 -- Input: sources (source.lua), and text (a list of inputs), frame (places of a number, or nil), layers (indices from 0;
 -- nil: all), spec (the runs' spec; nil: the spec in run.json), project, say. Output: the files decoding.csv (a line for
--- each symbol of an answer), trace-N.safetensors (the trainer's trace; N counts the texts of the first run, then those
--- of the second, and so on); the picture.
+-- each symbol of an answer), trace-N.safetensors (numbered through the texts of each run in turn); the picture.
 
 local heat = require("lab.study.analyze.pictures.heat")
 local input = require("base.input")
@@ -25,9 +24,8 @@ local function name_symbols(tokens, names)
   return lists.map(tokens, function(token) return names[token + 1] or false end)
 end
 
--- Returns an answer: a list of symbols { text, wrong, right (the right text, nil if unknown) } with the fields known
--- (whether the targets are known), count (of tokens that the model had to write) and wrong (how many of these are wrong
--- or missing). targets: the right tokens, nil if unknown.
+-- Returns an answer: a list of symbols { text, wrong, right } with the fields known (whether the right tokens, targets,
+-- are known), count (of requested tokens) and wrong (how many of these are wrong or missing).
 local function make_answer(answers, targets, names)
   local made, wanted = name_symbols(answers, names), targets and name_symbols(targets, names) or {}
   local answer = { known = targets ~= nil, wrong = 0, count = #made }
@@ -41,8 +39,8 @@ local function make_answer(answers, targets, names)
   return answer
 end
 
--- Returns a stream { reads, writes, tokens }: the symbols that are read and those that its queries write, up to the
--- answer's end; the number of its tokens. first: the token, from 1 on, whose query writes the answer's first symbol, or
+-- Returns a stream { reads, writes, tokens }: the symbols that its tokens read and that its queries write, up to the
+-- answer's end; the number of all tokens. first: the token, from 1 on, whose query writes the answer's first symbol, or
 -- nil; forced: whether the stream reads the symbols of the answer.
 local function make_stream(tokens, names, first, answer, forced)
   local reads, writes = {}, {}
@@ -57,8 +55,7 @@ local function make_stream(tokens, names, first, answer, forced)
   return { reads = reads, writes = writes, tokens = #tokens }
 end
 
--- Returns the streams of a trace (make_stream), one, or those of an encoder and a decoder; and the answer
--- (make_answer). front: the beginning of all names of tensors.
+-- Returns the one or two streams (source, target) of a trace, and the answer. front: begins all names of tensors.
 local function read_streams(source, trace, front)
   local function read_integers(name)
     return trace.entries[front .. name] and source:read(trace, front .. name)
@@ -76,8 +73,7 @@ local function read_streams(source, trace, front)
   return { make_stream(single, inputs, first, answer, model.kind == "decoder") }, answer
 end
 
--- Returns the streams of an attention's queries and keys: those that its site suggests, if their numbers of tokens fit
--- the shape { examples, heads, queries, keys }; otherwise the other stream.
+-- Returns the streams of an attention's queries and keys, by its site; the other stream if the shape requires that.
 local function find_sides(site, streams, shape)
   local source, target = streams[1], streams[2]
   local function choose_side(stream, count)
@@ -87,8 +83,8 @@ local function find_sides(site, streams, shape)
   return queries, choose_side(site:find("%.cross$") and source or queries, shape[4])
 end
 
--- Returns the attentions of a trace: { site, layer (an index from 0), reads, writes, heads }; heads: for each head the
--- weights, row-major, a row for each item of `writes` and a column for each item of `reads`.
+-- Returns the attentions of a trace: { site, layer (from 0), reads, writes, heads }; heads: for each head the weights,
+-- row-major, a row for each item of `writes`.
 local function list_attentions(source, trace, front, streams, layers)
   local list = {}
   for _, site in ipairs(source:list_sites(trace, tonumber(front:match("^n(%d+)")), "attention")) do
@@ -122,8 +118,7 @@ local function describe_answer(answer)
     or ("%d of %d wrong"):format(answer.wrong, answer.count)
 end
 
--- Lets the model answer an input and prints the answer. Returns { source, text, answer, words, bytes (of the trace),
--- attentions, streams }; M.run adds biases.
+-- Traces a model's answer to an input, and prints the answer. Returns the facts that M.run and the picture need.
 local function analyze(source, text, options)
   local trace = source:trace("attention", { "--text=" .. text, options.frame and "--frame=" .. options.frame })
   local front -- of all names of tensors: the length, and the outputs if they can differ

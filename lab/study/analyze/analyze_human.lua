@@ -1,9 +1,7 @@
 -- Accuracies of models compared with those of humans, puzzle by puzzle (docs/analyses.md).
 --
 -- Input: a study with its cells read, whose runs were evaluated by puzzle, and { split, human, column, trials, without,
--- copies, resamples, seed }, the options of lab/cli/analyses.lua. Output: as in analyze.lua, with human.csv (a cell per
--- line), puzzles.csv, vectors.csv.
---
+-- copies, resamples, seed }. Output: as in analyze.lua, with human.csv (a cell per line), puzzles.csv, vectors.csv.
 -- Puzzles are numbered from 1, their ids from 0. A base is a puzzle of which `copies` consecutive puzzles are copies.
 -- The vectors of a puzzle are the rows and columns that have to be combined to solve it (docs/analyses.md).
 
@@ -28,8 +26,7 @@ local SHARES = { -0.05, 1.05, 0.25 } -- an axis of shares: both ends, and the st
 
 local MEASURES = { "cosine", "spearman", "composite" }
 
--- Returns the share of correct answers and the number of vectors by puzzle, two lists; nil if the run was not evaluated
--- by puzzle on this split.
+-- Returns two lists by puzzle: the run's share of correct answers, nil if it was not evaluated by puzzle; the vectors.
 local function list_by_puzzle(run, split)
   local accuracy, vectors, count = {}, {}, 0
   for _, condition in ipairs(run[split] and run[split].conditions or {}) do
@@ -141,8 +138,7 @@ end
 --   groups     of cell_groups.lua, with accuracy, the mean shares over seeds by puzzle, and similarity
 --   compared   { name, count (of seeds or participants, or nil), similarity (summarise_similarity) }: halves of the
 --              participants, if there are trials; `perfect`; the cells
---   perfect    the item of a model that is always right
---   bases      the number of bases
+--   perfect    the item of a model that is always right; bases: the number of bases
 --   vectors    lists of included puzzles with equal numbers of vectors: key, this number; 0 for all if runs were not
 --              evaluated by vectors
 --   everybody  people and cells, as summarise_by_vectors returns them

@@ -45,8 +45,7 @@ local function find_part(source, file, length, options)
 end
 
 -- Returns each point's squared distance from the fitted mean in the plane: the mean of the squared coordinates, in
--- standard deviations of the fitted points, over the components that vary; 1 if none varies. The mean over the fitted
--- points is 1.
+-- standard deviations of the fitted points, over the components that vary. The mean over the fitted points is 1.
 local function compute_radii(projected, fitted)
   return lists.map(projected[1], function(_, i)
     return statistics.mean(lists.map(projected, function(coordinates, k)

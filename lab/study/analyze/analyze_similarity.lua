@@ -143,8 +143,7 @@ local function find_similarities(step, a, b, layer)
   return step.similarities[key]
 end
 
--- Stores the similarity of two models. a precedes b in the list of models, in which uniform models (without a group)
--- are last.
+-- Stores the similarity of two models. Model a precedes b in the list, in which uniform models (no group) are last.
 local function add_similarity(step, floors, a, b, layer, cosine, divergence)
   if a.group and (b.group or b == floors[a.group.mask]) then
     local found = find_similarities(step, a.group, b.group, layer)

@@ -30,9 +30,8 @@ end)
 
 local FILES = { start = "checkpoint-0.safetensors", trained = "checkpoint.safetensors" }
 
--- Returns the series of run number i of a group at a step: a list of the run's tables (position_tables.lua) with {
--- group, run, accuracy (of the trained run), step }; nil without tables. Fixed tables are read from the last
--- checkpoint.
+-- Returns the series of the i-th run of a group at a step: its tables (position_tables.lua) with { group, run, accuracy
+-- (of the trained run), step }; nil without tables. Fixed tables are read from the last checkpoint.
 local function read_series(group, i, step, options)
   local run = group.runs[i]
   local spec = run.facts.spec
@@ -74,9 +73,8 @@ local function measure_distances(result, tables, options, rotated)
     result.reference, lists.map(tables, function(one) return one.values end), rotated)
 end
 
--- Returns { groups, series, tables (of all series), reference (values), width (channels), notes }. Each table gets the
--- distances of procrustes.lua and `of`, its series; each series gets `mean`, the means of the measures over its tables,
--- which belong to different blocks.
+-- Returns { groups, series, tables (of all series), reference, width (channels), notes }. Each table gets the distances
+-- of procrustes.lua and `of`, its series; each series gets `mean`, the means of the measures over its tables.
 local function measure_groups(groups, options)
   local result = { notes = {} }
   result.groups, result.series = read(groups, options, result.notes)
@@ -148,8 +146,7 @@ local function correlate_all(result)
   return list
 end
 
--- Returns the mean over blocks of the cosine between the tables of two series; a single table is compared with the
--- tables of all blocks of the other series.
+-- Returns the mean over blocks of the cosine between two series' tables; a single table is compared with all blocks.
 local function compute_similarity(a, b)
   local values = {}
   for i = 1, math.max(#a, #b) do

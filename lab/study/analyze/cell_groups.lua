@@ -2,12 +2,10 @@
 --
 -- Input: a study with its cells read (cells.lua). Output: sets { name, groups }. The groups of a set are cells that
 -- differ along one axis alone; the set's name is their values on the other axes. A group:
---   set            the set that contains the group
+--   set, cell      the set that contains the group, and its cell
 --   value, name    the cell's value on the axis, and the label of this value
---   cell           the cell
---   rate           the cell's chosen learning rate; the lowest if no run has a score
---   rates          the number of the cell's learning rates with a score
---   asked          the number of requested runs at that rate
+--   rate, rates    the cell's chosen learning rate (the lowest without scores), and the number of rates with a score
+--   asked          the number of requested runs at the chosen rate
 --   runs, scores   the scored runs at that rate, by ascending seed, and the score of each
 
 local captions = require("lab.study.report.tables.captions")
@@ -23,8 +21,7 @@ local M = {}
 
 local must = stop.must
 
--- Returns the name of the axis `wanted`, by default of the last axis with several values; ends the analysis if there is
--- no such axis with several values.
+-- Returns `wanted`, or the name of the last axis with several values; ends the analysis without such an axis.
 function M.choose_axis(study, wanted)
   local names = lists.map(study.axes, function(axis) return #axis.values > 1 and axis.name or nil end)
   must(1, names[1], "found a single cell; expected several cells to compare")

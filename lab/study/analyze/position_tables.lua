@@ -1,9 +1,8 @@
 -- Position tables: the vectors that a model adds to its tokens for their positions.
 --
--- Input: the path of a checkpoint, the spec in the run.json of its run. Output: a list of { block, values, rows,
--- columns }: values, row-major, of the first positions (rows) in all channels (columns); block, the place that adds the
--- table: "input", "block" if all blocks add the same table, or "layers.0" and so on. Learned and frozen tables are read
--- from checkpoints; sinusoids are computed from the spec.
+-- Input: the path of a checkpoint, the spec in run.json. Output: a list of tables { block, values (row-major), rows
+-- (the first positions), columns (channels) }: block, the place that adds the table: "input", "block" for all, or
+-- "layers.0" and so on. Learned and frozen tables are read from checkpoints; sinusoids are computed from the spec.
 
 local lists = require("base.lists")
 local safetensors = require("base.safetensors")
@@ -78,8 +77,7 @@ local function compute_table(spec, rows, across)
   return { { block = additive.at or "input", values = values, rows = rows, columns = width } }
 end
 
--- Returns the position tables of a run. path: of the checkpoint; rows: the number of positions; across: the number of
--- cells in a row of the grid, if positions are the cells of a grid.
+-- Returns a run's position tables. path: of the checkpoint; rows: number of positions; across: cells in a grid's row.
 function M.read(path, spec, rows, across)
   local file = stop.must(1, safetensors.open(path))
   local list = lists.map(list_tables(file), function(item) return read_stored(file, item, rows) end)

@@ -2,13 +2,9 @@
 --
 -- Input: tables as flat lists, row-major, all with the same numbers of rows and columns. Output of M.measure, for each
 -- table A and the reference B:
---   norm      the norm of A
---   nuclear   the nuclear norm of A^T B, which runtime/tools/procrustes.c computes with LAPACK
---   plain     |A - B|
---   distance  the least |A Q - B| over orthogonal Q
---   unit      the same with A and B at unit norm; nil if A is zero
---   cosine    of A and B; nil if A is zero
---   rotated   on request, A Q
+--   norm      the norm of A; nuclear: the nuclear norm of A^T B, computed by runtime/tools/procrustes.c with LAPACK
+--   plain     |A - B|; distance: the least |A Q - B| over orthogonal Q; rotated: on request, A Q
+--   unit      the distance of A and B at unit norm; cosine: that of A and B; both nil if A is zero
 
 local correlation = require("lab.study.analyze.mathematics.correlation")
 local lists = require("base.lists")

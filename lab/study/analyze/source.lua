@@ -37,8 +37,8 @@ function Source:call(verb, words)
   return write.read(log)
 end
 
--- Returns the numbers of input and output tokens of an example of this task length. tokens: their sum; for dataset
--- files, `length` is the number of input tokens.
+-- Returns the numbers of input and output tokens of an example; `tokens` is their sum. For dataset files, `length` is
+-- the number of input tokens.
 function Source:count_parts(length, tokens)
   if self.run.info.data then
     return length, tokens - length
@@ -66,15 +66,13 @@ local function stop_for_lengths(source, length)
     source.run.dir, length))
 end
 
--- Returns the names of the sites in a trace that have this kind of values at this length, in the order of the forward
--- pass (trace_sites.lua).
+-- Returns the names of the sites in a trace that have this kind of values at this length (trace_sites.lua).
 function Source:list_sites(file, length, kind)
   local list = trace_sites(file, length, kind)
   return #list > 0 and list or stop_for_lengths(self, length)
 end
 
--- Returns the shape of the traced tensor of this length whose name has this ending. The tensor must have at least
--- `count` examples.
+-- Returns the shape of the tensor of this length whose name has this ending. It must have at least `count` examples.
 function Source:get_shape(file, length, ending, count)
   local entry = file.entries[("n%d.%s"):format(length, ending)]
   if not entry then
@@ -104,8 +102,7 @@ function Source:measure_accuracy(lengths, count)
   return accuracy
 end
 
--- Returns the path of the checkpoint of the run before its first step: the stored checkpoint, or an equal one made from
--- the run's seed.
+-- Returns the path of the run's checkpoint before step 1: the stored checkpoint, or an equal one made from the seed.
 function Source:find_untrained()
   local kept = self.run.dir .. "/checkpoint-0.safetensors"
   if lfs.attributes(kept, "mode") == "file" then
@@ -159,8 +156,7 @@ function M.open(run, options)
     folder = options.folder, seed = options.seed }, Source)
 end
 
--- Opens a source for the models of a group (cell_groups.lua), for the group's first run. sets: settings of the spec in
--- addition to the study's.
+-- Opens a source for a group's models (cell_groups.lua), on its first run. sets: settings in addition to the study's.
 function M.open_group(group, options, sets)
   local study = options.study
   local cell = not study.found and ("%s:%s%s"):format(study.path, study.scale and study.scale .. ":" or "",

@@ -66,8 +66,8 @@ local function name_part(name, package)
   return name == "libc.a" and (package:find("^musl") and MUSL or GLIBC) or PARTS[name] or name
 end
 
--- Copies the licences of static libraries into folder/licences. archives: paths of the libraries. Returns the text of
--- NOTICE, and the paths of libraries without a known licence; or nil and a message.
+-- Copies the licences of static libraries (archives) into folder/licences. Returns the text of NOTICE, and the paths of
+-- libraries without a known licence; or nil and a message.
 local function make_notice(project, archives, folder)
   local script = project:path("lab/study/bundle/licences.sh")
   local said, code = shell.ask({ "sh", script, folder .. "/licences", table.unpack(archives) })
@@ -157,8 +157,7 @@ local function count_cells(study, cells)
   return overview.format_cell_count({ cells = cells, ids = study.ids })
 end
 
--- Returns the text files that describe a bundle and run it, and the number of runs. bundle: { name (of the folder in
--- the archive), out (the archive's path), needs (from find_needs) }.
+-- Returns the text files that describe a bundle { name (of its folder), needs } and run it, and the number of runs.
 local function make_texts(options, study, items, cells, groups, files, bundle)
   local project, lines, runs = options.project, {}, 0
   local digests = lists.map(cells, function(cell) return ("%-48s plan %s"):format(cell.id, cell.spec.plan.digest) end)
@@ -227,8 +226,7 @@ local function find_lost_file(cells)
   end)
 end
 
--- Returns the study, and its cells that have a spec, after it has made the specs that follow from finished runs here;
--- nil if that was stopped by a signal.
+-- Returns the study, and the cells with a spec, some made from finished runs here; nil if a signal stopped the making.
 local function find_cells(options)
   local study, worst = overview.must(INPUT, hand_over.expand(options))
   if worst == AGAIN then

@@ -4,10 +4,9 @@
 -- Input: the options { project, run, spec, trainer, samples, seed, length, reading, set, positions, init, control, out,
 -- tables, force, say, provide }, from the command line (lab/cli/command_lines.lua) and lab/verbs.lua. Output: an exit
 -- code and, if it is not 0, a message. Writes the student's spec, the teacher's spec if no file has it, and a folder of
--- tables and pictures.
---
--- A job: { run (trained_run.lua), resolved (the teacher's resolved spec), options, choices (fields.lua), source (of
--- analyze/source.lua), kind (of traced values: "attention" or "scores"), length (task length of the examples) }.
+-- tables and pictures. A job: { run (trained_run.lua), resolved (the teacher's resolved spec), options, choices
+-- (fields.lua), source (of analyze/source.lua), kind (of traced values: "attention" or "scores"), length (task length
+-- of the examples) }.
 
 local choices_module = require("lab.study.calibrate.fields")
 local controls = require("lab.study.calibrate.controls")
@@ -48,8 +47,7 @@ local function trace_average(job)
     "--average", "--exact" }, split), { path = job.source.folder .. "/attention.safetensors" })
 end
 
--- Finds the lines of a family in the last decoder layer. Returns a part of found_lines.lua with `matrices`, the mean
--- attention of each head.
+-- Returns a part (found_lines.lua) with the found lines of a family, and `matrices`, the mean attention of each head.
 local function find_part(job, trace, family)
   local model, choices = job.resolved.model, job.choices
   local name = ("n%d.decoder.layers.%d%s.%s"):format(job.length, model.decoder_layers - 1, family.ending, job.kind)

@@ -32,8 +32,7 @@ local function change_lines(list, change)
   return changed
 end
 
--- Returns the numbers of the first and the last line of a direction that have allowed cells: the decoder's
--- self-attention sees no keys after the query.
+-- Returns the first and the last line of a direction with allowed cells: a decoder's self-attention sees no later keys.
 local function find_range(direction, matrix, family)
   if direction == 0 then
     return 0, matrix.columns - 1

@@ -1,9 +1,8 @@
 -- Choices of a calibration: named fields for points on which the paper's equations, its released code and good
 -- practice differ. Each field has a default and the values of two readings (docs/calibration.md).
 --
--- Input: the value of --reading, a list of the words of --set, FIELD=VALUE. Output of M.read: { self, cross, scores }:
--- self and cross, the choices of these families in the form of found_lines.lua; scores, the value of that field; or nil
--- and a message.
+-- Input: the value of --reading, the words of --set, FIELD=VALUE. Output of M.read: { self, cross, scores }: the
+-- choices of two families in the form of found_lines.lua, and the value of the field scores; or nil and a message.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")

@@ -29,8 +29,7 @@ local function number_line(direction, row, column, columns, align)
   return align == "right" and columns - 1 - column or column
 end
 
--- Returns all lines of a direction as { line, sum, cells (their number) }, sorted by line. Cells are added row by row,
--- from row 0 on.
+-- Returns all lines of a direction as { line, sum, cells (their number) }, sorted by line. Rows are added from 0 on.
 local function sum_lines(matrix, direction, choices)
   local at, list = {}, {}
   local form = choices.precision == "float32" and "f" or "d"
@@ -105,15 +104,13 @@ function M.search_direction(matrix, direction, choices)
   return found
 end
 
--- Whether no line can exceed the threshold, in deviations, whatever the attention: the largest possible z-score among
--- K = count values is sqrt(K - 1).
+-- Whether no line can exceed the threshold (in deviations): the largest z-score among K = count values is sqrt(K - 1).
 function M.is_out_of_reach(count, threshold)
   return count <= threshold * threshold + 1
 end
 
--- Searches one head: { directions, kept }: directions, the results of M.search_direction for all directions, with
--- `searched`, whether the choices name the direction; kept, { direction, line, value, raw, z } of the searched ones. Or
--- returns nil and a message if more rows were requested than exist.
+-- Searches one head: { directions, kept }: directions, all results of M.search_direction with `searched`, whether the
+-- choices name the direction; kept, { direction, line, value, raw, z } of these. Or nil and a message on too few rows.
 function M.find(matrix, choices)
   if choices.rows and choices.rows > matrix.rows then
     return nil, ("rows = %d: found a matrix of %d rows\n  expected: at most %d, or all"):format(choices.rows,

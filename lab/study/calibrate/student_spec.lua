@@ -28,8 +28,7 @@ local function disable_facets(encoding, front)
   end)
 end
 
--- Returns the fields of the spec's table `lines`, apart from `list`, that differ from their defaults. name: "decoder"
--- or "cross".
+-- Returns the fields of the spec's table `lines`, apart from `list`, that differ from their defaults. name: the family.
 local function list_settings(name, part)
   local out, columns = {}, lists.find(part.list, function(line) return line.direction == 0 end)
   if name == "cross" and part.choices.corner ~= "lines" then

@@ -60,8 +60,7 @@ local function refuse_unknown(d, one, name, kind, legal)
     expected = table.concat(legal, ", "), hint = nearest.make_hint(name, legal, "%s") })
 end
 
--- Returns the selected values of each axis in `only`: { <axis> = { <value> = true } }. Several items on one axis add
--- up.
+-- Returns the selected values of each axis in `only`: { <axis> = { <value> = true } }. Items of one axis add up.
 local function select_values(only, axes, d)
   local by_name, selected = {}, {}
   for _, axis in ipairs(axes) do
@@ -99,8 +98,7 @@ function M.make_words(choice, study)
     lists.collect(choice.only or {}, function(one) return { "--only", one.word } end))
 end
 
--- Reports unknown cells and an empty selection. study: { path, scales (names) }; ids: those of all cells; count: the
--- number of selected cells.
+-- Reports unknown cells and an empty selection. study: { path, scales }; ids: of all cells; count: of selected cells.
 function M.check(choice, study, ids, count, d)
   for _, id in ipairs(choice.cells or {}) do
     if not lists.has(ids, id) then

@@ -5,11 +5,9 @@
 -- (requested_study.lua); reading: only existing runs matter. Output: nil and the errors as text; or { name, title,
 -- path, scale, set, report, scored, axes = { { name, values = { names } } }, warnings, ids (of all cells), cells (the
 -- selected ones) }. A cell:
---   key             { <axis> = <value> }
---   id              the cell's name
+--   key, id         { <axis> = <value> }, and the cell's name
 --   spec            the planned spec, as from project:plan; nil while the cell waits
---   seeds           a list
---   learning_rates  a list; { false } if the rate is that of a spec for which the cell waits
+--   seeds, learning_rates   lists; the latter is { false } if the rate is that of a spec for which the cell waits
 --   runs            { seed, learning_rate, dir, others }: dir, the run's folder below the folder of all runs, nil while
 --                   the cell waits; others, runs that were trained on other files (run_folders.lua)
 --   data            the file that the cell is trained on, { shown, digest } (run_folders.lua), or nil
@@ -51,8 +49,7 @@ function M.format_shortest(x)
   end
 end
 
--- Returns the flags of a trainer for runs of a cell. part: { learning_rates, seeds = { first, last } }; device: the
--- text of --device.
+-- Returns a trainer's flags for a part of a cell's runs, { learning_rates, seeds = { first, last } }, and a device.
 function M.make_flags(part, device)
   return { "--seeds", ("%d:%d"):format(table.unpack(part.seeds)), "--learning-rate",
     table.concat(lists.map(part.learning_rates, M.format_shortest), ","), "--device", device }
@@ -86,8 +83,7 @@ local function is_combination(axes, point)
   return not lists.any(point, function(value) return not nodes.has_values(axes, point, value.with or {}) end)
 end
 
--- Returns the points of the grid, lists with a value of each axis, without excluded combinations. The last axis varies
--- fastest.
+-- Returns the points of the grid, lists of a value per axis, without excluded ones; the last axis varies fastest.
 local function list_points(axes)
   local list = { {} }
   for _, axis in ipairs(axes) do
@@ -297,8 +293,7 @@ local function make_cells(work)
   return cells
 end
 
--- Expands a study: see the head of this file. argument: a name or a path; options.out: the folder of all runs, by
--- default runs.
+-- Expands a study: see the head of this file. argument: a name or a path; options.out: by default "runs".
 function M.expand(project, argument, options)
   options = options or {}
   local d, out = diagnostics.new(), options.out or "runs"

@@ -88,8 +88,7 @@ function M.pick(context, values, node, path)
   return picked
 end
 
--- Reads values by axis, { <axis> = { <value> = true } }. owner: nil, or the node in which a missing node (nil) is
--- reported.
+-- Reads values by axis, { <axis> = { <value> = true } }. owner: the node that must contain this node, or nil.
 function M.read_cells(context, axes, node, path, owner)
   local expected, cells = "{ <axis> = { names of its values } }", {}
   if not node then

@@ -1,18 +1,16 @@
 -- Reads a study: a file that combines fragments of specs along axes, with seeds and learning rates.
 --
 -- Input: the path of the file, and options (M.read). Output: nil, with the errors in the diagnostics, or
---   title, shown     shown: the file's path in messages
---   prefix           the first part of all cells' names, or nil
+--   title, shown     shown: the file's path in messages; source: the opened file (load.lua)
+--   prefix           the first part of all cells' names, or nil; scales: the names of all scales
 --   axes             { name, values = { { name, fragment, learning_rates, seeds, with, path } } }: learning_rates and
 --                    seeds of the value's cells, or nil; with, from read_partners, or nil; path, in the file
 --   below            the fragments that values override: the base and that of the scale
---   seeds            a list; learning_rates: a list, or nil if the file sets none
+--   seeds, learning_rates   lists; the latter is nil if the file sets none
 --   stages           from stages.lua
 --   report           the items of the report as plain data; nil: the default items
 --   scored           { split, select, metric, generalises }, each but split nil unless the file sets it; nil without
 --                    a report in the file
---   scales           the names of all scales
---   source           the opened file (load.lua)
 -- Invariants: reads files, writes none; reports all errors that it finds in one run; fragments { source, tree } of
 -- specs are checked when a cell is resolved.
 

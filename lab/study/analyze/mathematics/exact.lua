@@ -50,8 +50,7 @@ local function find_share(count, n, probability)
   return bisect(0.0, 1.0, function(share) return compute_tail(count, n, share) < probability end)
 end
 
--- Returns low and high of Clopper and Pearson's interval for `count` successes in n trials. error: the probability of a
--- share outside the interval.
+-- Returns low and high of Clopper and Pearson's interval, of level 1 - error, for `count` successes in n trials.
 function M.compute_interval(count, n, error)
   local low = count == 0 and 0.0 or find_share(count, n, error / 2)
   local high = count == n and 1.0 or find_share(count + 1, n, 1 - error / 2)

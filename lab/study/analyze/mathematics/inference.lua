@@ -57,8 +57,7 @@ function M.correct_holm(values)
   return corrected
 end
 
--- Returns a function drawing(n): a random integer from 1 to n. Each call seeds Lua's only generator, so functions of
--- earlier calls continue the new sequence.
+-- Returns a function drawing(n): a random integer from 1 to n. Each call seeds Lua's only generator.
 function M.make_random(seed)
   math.randomseed(seed)
   return function(n)
@@ -67,8 +66,7 @@ function M.make_random(seed)
 end
 
 -- Returns `count` values of statistic(list), where each list has #items items that are sampled from `items` with
--- replacement. Values that belong together form one item, such as a base's puzzles. statistic always gets the same
--- table, which the next sample overwrites.
+-- replacement. Values that belong together form one item, such as a base's puzzles. All calls get one table as `list`.
 function M.resample(items, statistic, count, drawing)
   local values, list = {}, {}
   for i = 1, count do

@@ -52,8 +52,7 @@ function M.draw_weights(values, rows, title)
   return M.draw(values, rows, ("%s, to %.2g"):format(title, peak), { 0, math.max(peak, 1e-9) })
 end
 
--- Returns a panel of a matrix { rows, values }. Closed cells (-inf) are white; the range of the other values is added
--- to the title.
+-- Returns a panel of a matrix { rows, values }. Closed cells (-inf) are white; the title gets the others' range.
 function M.draw_open(title, matrix)
   local values = lists.map(matrix.values, function(value) return value > -math.huge and value or NAN end)
   local least, largest = scales.find_range({ values })
@@ -70,15 +69,13 @@ local function format_label(text, place, offset, font, colour)
     place, offset, font, colour)
 end
 
--- Adds a symbol next to a row or below a column and, farther out, a cross if the symbol is wrong. offsets: that of the
--- symbol and that of the cross.
+-- Adds a symbol next to a row or below a column and, farther out, a cross if the symbol is wrong.
 local function add_symbol(lines, symbol, place, offsets, font)
   lines[#lines + 1] = format_label(symbol.text, place, offsets[1], font, symbol.wrong and WRONG or PLAIN)
   lines[#lines + 1] = symbol.wrong and format_label(CROSS, place, offsets[2], font, WRONG) or nil
 end
 
--- Replaces the numbers of rows and columns by symbols { text, wrong }: sides.writes for rows, sides.reads for columns.
--- Wrong symbols are red, with a cross.
+-- Replaces the numbers of rows (sides.writes) and columns (sides.reads) by symbols { text, wrong (red, with a cross) }.
 function M.add_symbols(panel, sides, font)
   table.insert(panel.lines, "unset xtics\nunset ytics")
   for i, symbol in ipairs(sides.writes) do

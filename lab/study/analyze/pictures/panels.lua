@@ -37,8 +37,7 @@ local function format_label(picture, number, text, y, size)
     LEFT / picture.width, 1 - y / picture.height, size)
 end
 
--- Returns the plot command of a panel, and adds the panel's data to the picture's. Layers without data, which are
--- errors for gnuplot, are left out.
+-- Returns the plot command of a panel, without layers that have no data, and adds the panel's data to the picture's.
 local function format_plot(picture, panel)
   local parts = lists.map(panel.layers, function(layer)
     local name = ("block%d"):format(#picture.data + 1)
