@@ -148,8 +148,8 @@ class Rows(list):
         """Draws a line for each value of `by` (None: one line for all rows): the mean of y over all rows with equal x.
         Returns matplotlib's axes. y is by default exact_match for generative models, else accuracy.
 
-        Rows of evaluations during training are drawn only if x is "step". Rows of a sampled task's validation stream
-        are drawn only if the rows have no other split of this task."""
+        Rows of evaluations during training are drawn only if x is "step". Rows of the split validation are drawn only
+        if no row has a split in_distribution, between or beyond."""
         pyplot = _import_package("matplotlib", "plot()", "matplotlib.pyplot")
         if y is None:
             y = "exact_match" if any(row.get("decoding") for row in self) else "accuracy"

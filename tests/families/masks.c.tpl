@@ -1,5 +1,6 @@
-/* Prints which keys queries see, and what their scores gain, by the functions of generated code on the CPU: for each
- * shape given as T S a line for each query of each head. Rendered and run by tests/lua/test_masks.lua. */
+/* Prints what masks add to scores, by the functions of generated code on the CPU: for each shape given as T S (queries,
+ * keys), a line for each query of each head, with a number for each key; -inf hides the key. Also prints a line
+ * wherever skipped_pairs miscounts. Rendered and run by tests/lua/test_masks.lua. */
 #include "config.h"
 
 #include <stdio.h>
@@ -16,7 +17,8 @@ typedef struct ${name}_head {
 % include("attention/cpu/domain.tpl")
 
 % local visible = terms.hides and invoke(name .. "_visible", "head->T", "head->" .. S, "first", "j")
-/* Gains of a group with the keys of its span; those outside stay hidden, and those of which no query is asked are open. */
+/* Writes what the group of queries from `first` on gains for keys `begin` to `end` - 1: 0, or -infinity for hidden keys.
+ * The keys that a window's open_span names are visible to the whole group. */
 static void gains_of(const ${name}_head *head, int first, int begin, int end, real *gain) {
 % if mask.kind == "lines" then
     open_${name}_lines(head, first, begin, end, gain);

@@ -111,7 +111,7 @@ def make_pair_parameters(pair, rng):
 # ---- the network ----
 
 def make_mask(attention, queries, keys):
-    """Returns [T][S]: whether a query (rows) sees a key (columns)."""
+    """Returns [T][S]: whether a query (rows) sees a key (columns). A window without keys hides none."""
     offset = np.arange(keys)[None, :] - np.arange(queries)[:, None]
     visible = np.ones((queries, keys), bool)
     if attention.window:
@@ -131,7 +131,8 @@ def make_pair_vectors(p, name, attention, distances):
 
 
 def attend(p, name, attention, h, memory, place):
-    """place: positions of the queries [T] and of the keys [S], and distances [T][S]."""
+    """h: input of the queries; memory: input of the keys and values; place: positions of the queries [T] and of the
+    keys [S], and distances [T][S]."""
     heads = lambda x: x.reshape(*x.shape[:2], HEADS, WIDTH // HEADS)
     q = heads(apply_linear(p, f"{name}query", h))
     k, v = (heads(apply_linear(p, f"{name}{m}", memory)) for m in ("key", "value"))

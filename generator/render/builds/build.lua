@@ -170,7 +170,8 @@ local function find_generated(files, name)
   return name and lists.find(files, function(file) return file.path == name end) or { map = {} }
 end
 
--- The file and line at a place in a compiler's output, in the forms of the C compiler, nvcc and its assembler.
+-- The file and line number that a line of output names from its character `first` on, in the form of the C compiler,
+-- nvcc or its assembler; nil if there are none.
 local function find_place(line, first)
   for _, pattern in ipairs({ "^([^:]+):(%d+)[:,]", "^([%w_.]+)%((%d+)%):", "^([%w_.]+), line (%d+);" }) do
     local name, number = line:match(pattern, first)
@@ -265,7 +266,8 @@ local function replace(work)
   return done, message
 end
 
--- An exit code and text if make cannot take an absolute path; otherwise nil. choice: the setting that names the path.
+-- An exit code and text if make cannot take the folder's path; otherwise nil. choice: the setting that names the
+-- folder.
 function M.refuse_folder(project, dir, choice)
   if not escape.make(get_path_from_root(project, dir)) then
     return 2, ("%s: make cannot handle this folder's name; expected %s; choose another %s\n"):format(

@@ -22,7 +22,7 @@ local function find_literal_end(text, from)
   return last
 end
 
--- The text with a blank for each comment, and blanks of literals hidden.
+-- The text without comments (with a blank for each /* */), and with blanks of literals hidden.
 local function remove_comments(text)
   local parts, first = {}, 1
   while true do

@@ -1,7 +1,7 @@
 % section("domain")
 
-/* Whether LANES queries, from i on, may see key j of S: the first heads see even offsets alone, of several keys. Lanes
- * beyond the last query repeat it. */
+/* Whether LANES queries, from i on, may see key j of S: -1 or 0. Heads below ${count} see only keys at even offsets,
+ * unless there is one key. Lanes beyond the last query repeat it. */
 INLINE bits ${name}_even(int h, int T, int S, int i, int j) {
     bits seen = {0};
     for (int k = 0; k < LANES; k++) {
