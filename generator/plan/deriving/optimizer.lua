@@ -1,9 +1,9 @@
 -- The rule by which gradients become steps: its names for templates and for the runtime's spec.
 --
 -- Input: the plan with its tensors. Output:
---   optimizer   the fields of its page (spec/optimizers.lua), kind and title; spared: the elements of the parameter
---               vector that do not decay, as ranges { first, last } (last included), ascending; false if all decay or
---               the rule has no decay; spared_text: the tensors of these elements in words
+--   optimizer   what `of` of its page returns (spec/optimizers.lua); kind and title; spared: the elements of the
+--               parameter vector that do not decay, as ranges { first, last } (last included), ascending; false if all
+--               decay or the rule has no decay; spared_text: the tensors of these elements in words
 --   schedule    kind: the runtime's constant, warmup, final; false if the learning rate is constant
 
 local lists = require("base.lists")

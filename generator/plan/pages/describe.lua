@@ -55,7 +55,7 @@ function M.describe_sizes(plan)
   return table.concat(words, ", ")
 end
 
--- Phrases that follow the model's sizes, one for each field with extra words, after a comma; or "".
+-- Phrases for the model's fields other than sizes, each after a comma; "" if there are none.
 function M.describe_model(plan)
   local model, words = plan.resolved.model, {}
   local norm = model.norm or {}
