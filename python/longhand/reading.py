@@ -194,8 +194,8 @@ class Runs(list):
 
     def rows(self):
         """A row per run: id, digest, task, encoding, axes of the study, seed, the size of the model (layers over all
-        stacks, width, heads), path, and all other texts and numbers of run.json: parameters, learning_rate, level,
-        compiler, machine, step, train_seconds, exit, ..."""
+        stacks, width, heads), path, and all other texts, numbers and booleans of run.json: parameters, learning_rate,
+        level, compiler, machine, step, train_seconds, exit, ..."""
         plain = (str, int, float, bool)
         return Rows({**_get_first_columns(run), **_get_model_size(run),
                      **{key: value for key, value in run.info.items() if isinstance(value, plain)}, "path": run.path}

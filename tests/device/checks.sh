@@ -24,13 +24,13 @@ compare_five_steps() {
     train "$cpu" "$cpu.cpu0" cpu 0 --seed $seed --overwrite &&
         train "$cpu" "$cpu.cpu" cpu 5 --seed $seed --log-every 1 --overwrite &&
         train "$gpu" "$gpu.cuda" cuda 5 --seed $seed --log-every 1 --overwrite || return
-    for file in cpu0 cpu; do mv "$(one "$work/$cpu.$file" checkpoint.safetensors)" "$work/$file" || return; done
-    mv "$(one "$work/$gpu.cuda" checkpoint.safetensors)" "$work/cuda" || return
+    for file in cpu0 cpu; do mv "$(find_file "$work/$cpu.$file" checkpoint.safetensors)" "$work/$file" || return; done
+    mv "$(find_file "$work/$gpu.cuda" checkpoint.safetensors)" "$work/cuda" || return
     compare parameters "$work/cpu" "$work/cuda" "$work/cpu0" "$3" >"$work/output" 2>&1
     status=$?
     parameters=$(cat "$work/output")
-    compare metrics "$(one "$work/$cpu.cpu" metrics.jsonl)" "$(one "$work/$gpu.cuda" metrics.jsonl)" "$4" "$5" \
-        >"$work/output" 2>&1 || status=1
+    compare metrics "$(find_file "$work/$cpu.cpu" metrics.jsonl)" "$(find_file "$work/$gpu.cuda" metrics.jsonl)" \
+        "$4" "$5" >"$work/output" 2>&1 || status=1
     echo "$parameters; $(cat "$work/output")"
     return $status
 }
@@ -40,14 +40,14 @@ compare_fifty_steps() {
     set -- "$1" "$2" $(print_bounds "$3")
     train "$2" "$2.cpu50" cpu 50 --seed $seed --log-every 10 --overwrite &&
         train "$1" "$1.cuda50" cuda 50 --seed $seed --log-every 10 --overwrite || return
-    compare metrics "$(one "$work/$2.cpu50" metrics.jsonl)" "$(one "$work/$1.cuda50" metrics.jsonl)" "$6" 1
+    compare metrics "$(find_file "$work/$2.cpu50" metrics.jsonl)" "$(find_file "$work/$1.cuda50" metrics.jsonl)" "$6" 1
 }
 
 # compare_evaluations NAME CPU_NAME PRECISION: evaluates the GPU's checkpoint of 50 steps on both, also on long
 # sequences.
 compare_evaluations() {
     set -- "$1" "$2" $(print_bounds "$3")
-    checkpoint=$(one "$work/$1.cuda50" checkpoint.safetensors)
+    checkpoint=$(find_file "$work/$1.cuda50" checkpoint.safetensors)
     for where in cpu cuda; do
         evaluator=$([ $where = cpu ] && echo "$2" || echo "$1")
         rm -rf "$work/$1.eval.$where"
@@ -94,7 +94,7 @@ wide_checks() {
 }
 
 part_checks() {
-    for id in $(names showcase); do
+    for id in $(list_trainers showcase); do
         check "$id, 5 steps" compare_five_steps "$id" "$id" float32
         check "$id, 50 steps" compare_fifty_steps "$id" "$id" float32 &&
             check "$id, evaluation" compare_evaluations "$id" "$id" float32
@@ -153,7 +153,7 @@ compare_killed() {
     "$(get_trainer "$1")" train --device cuda --steps 2000 --seed 4 --log-every 30 --checkpoint-every 50 --no-eval \
         --out "$work/bits.killed" 2>/dev/null &
     victim=$! tries=0
-    while [ -z "$(one "$work/bits.killed" checkpoint.safetensors 2>/dev/null)" ] && [ $tries -lt 2000 ]; do
+    while [ -z "$(find_file "$work/bits.killed" checkpoint.safetensors 2>/dev/null)" ] && [ $tries -lt 2000 ]; do
         sleep 0.01
         tries=$((tries + 1))
     done
@@ -164,17 +164,17 @@ compare_killed() {
 }
 
 part_bits() {
-    for id in $(names showcase); do
+    for id in $(list_trainers showcase); do
         check "$id, again" compare_repeated "$id"
         check "$id, side by side" compare_side_by_side "$id"
     done
-    for id in $(names wide | head -n 1); do
+    for id in $(list_trainers wide | head -n 1); do
         check "$id, cuBLASLt" finds_library "$id" || continue
         check "$id, again" compare_repeated "$id"
         check "$id, side by side" compare_side_by_side "$id"
         check "$id, resumed" compare_resumed "$id" 30
     done
-    id=$(names showcase | tail -n 1)
+    id=$(list_trainers showcase | tail -n 1)
     [ -n "$id" ] || return
     check "$id, resumed" compare_resumed "$id" 1000 && check "$id, killed" compare_killed "$id"
 }

@@ -81,9 +81,9 @@ smsp__issue_active.avg.pct_of_peak_sustained_active,lts__t_bytes.avg.pct_of_peak
 part_profile() {
     ncu=$(find_tool ncu)
     [ -n "$ncu" ] || { say "profile: Nsight Compute is not installed" && return; }
-    both=$(names rates | grep 'parity_.*_tf32$' | head -n 1)
+    both=$(list_trainers rates | grep 'parity_.*_tf32$' | head -n 1)
     [ -n "$both" ] || { say "profile: $UNPREPARED" && return; }
-    for profiled in $(names rates | grep "^$both"); do
+    for profiled in $(list_trainers rates | grep "^$both"); do
         for models in "" "--replicas $replicas"; do
             # shellcheck disable=SC2086
             profile_one "$METRICS" $models || profile_one "$FEW_METRICS" $models ||
@@ -114,7 +114,7 @@ part_sanitize() {
     [ -n "$sanitizer" ] || { say "sanitize: Compute Sanitizer is not installed" && return; }
     begun=$(date +%s)
     for tool in memcheck racecheck synccheck initcheck; do
-        for name in $(names sanitize); do
+        for name in $(list_trainers sanitize); do
             if [ $(($(date +%s) - begun)) -ge 80 ]; then
                 record "$name, $tool" null "no time left"
             else

@@ -169,7 +169,7 @@ make_all showcase $SHOWCASE
 make_all sanitize $SANITIZE
 
 # Writes inputs of one task for the peers, with distances if the encoding samples them: ENCODING TASK LENGTH TOKENS.
-inputs() {
+write_inputs() {
     "$base/host/$2_$1/trainer" sample --length "$3" --count 4 --seed 7 |
         awk -v tokens="$4" -v drawn="$(case $1 in rand_*) echo 1 ;; esac)" '
             {
@@ -185,7 +185,7 @@ inputs() {
 }
 
 # Makes a checkpoint of 50 steps on this machine's CPU, and its logits by both tasks' trainers.
-reference() {
+make_reference() {
     work=$base/host/run_$1
     for task in $TASKS; do
         ./longhand build "$base/specs/${task}_$1_float32.lua" --levels $level --out "$base/host/${task}_$1" \
@@ -197,14 +197,14 @@ reference() {
         task=${row%%:*} tokens=${row##*:} length=${row#*:}
         length=${length%:*}
         file=$base/peers/$1.${task}_$length
-        inputs "$1" "$task" "$length" "$tokens" >"$file.inputs.jsonl" &&
+        write_inputs "$1" "$task" "$length" "$tokens" >"$file.inputs.jsonl" &&
             "$base/host/${task}_$1/trainer" predict --checkpoint "$base/peers/$1.safetensors" \
                 <"$file.inputs.jsonl" >"$file.logits.jsonl" || return
     done
 }
 
 for encoding in $ENCODINGS; do
-    reference "$encoding" || complain "no logits of $encoding; see $log"
+    make_reference "$encoding" || complain "no logits of $encoding; see $log"
 done
 rm -rf "$base/host"
 git describe --always --dirty >"$base/commit" 2>/dev/null || rm "$base/commit"

@@ -154,8 +154,8 @@ check() {
 
 compare() { "$PYTHON" tests/device/compare.py "$@"; }
 
-# one FOLDER NAME: prints the path of the only file of that name in a folder.
-one() { find "$1" -name "$2" | head -n 1; }
+# find_file FOLDER NAME: prints the path of the only file of that name in a folder.
+find_file() { find "$1" -name "$2" | head -n 1; }
 
 get_trainer() { echo "$prepared/$1/trainer"; }
 
@@ -176,7 +176,7 @@ runs() {
 
 # Prints trainers of a kind (showcase, rates, double, sanitize, wide) or of all kinds; without a manifest those in
 # generated/.
-names() {
+list_trainers() {
     if [ -f "$base/manifest" ]; then
         awk -v kind="${1:-}" 'kind == "" || $1 == kind { print $2 }' "$base/manifest"
     elif [ "${1:-showcase}" = showcase ]; then
@@ -188,19 +188,19 @@ names() {
 build_all() {
     [ ! -d "$base/lib" ] || export C_INCLUDE_PATH="$base/lib" LIBRARY_PATH="$base/lib"
     make -s -j"$processors" library LEVELS=best || return
-    names | timeout "$(at_most 200)" xargs -P "$processors" -I NAME sh -c '
+    list_trainers | timeout "$(at_most 200)" xargs -P "$processors" -I NAME sh -c '
         sources=$1/NAME/src
         [ -d "$sources" ] || sources=generated/NAME
         make -s trainer ID=NAME SOURCES="$sources" OUT="$1/NAME" TARGETS=cpu,cuda ARCH=native LEVELS=best &&
             sh tests/device/resources.sh NAME "$1/NAME" >"$1/NAME/resources.jsonl" ||
             { echo "error: NAME is not built" && exit 1; }' sh "$prepared" || return
-    echo "$(names | wc -l) trainers built here"
+    echo "$(list_trainers | wc -l) trainers built here"
 }
 
 build() {
-    first=$(names | head -n 1) missing=no
+    first=$(list_trainers | head -n 1) missing=no
     [ -n "$first" ] || { record build false "no device code in generated/ and nothing prepared" && return 1; }
-    for name in $(names); do [ -x "$(get_trainer "$name")" ] || missing=yes; done
+    for name in $(list_trainers); do [ -x "$(get_trainer "$name")" ] || missing=yes; done
     if [ -z "$build_here" ] && [ $missing = no ] && runs "$first"; then
         record build true "prepared trainers run here"
         return

@@ -19,7 +19,7 @@ typedef struct ${name}_head {
 % local visible = terms.hides and invoke(name .. "_visible", "head->T", "head->" .. S, "first", "j")
 /* Writes what the group of queries from `first` on gains for keys `begin` to `end` - 1: 0, or -infinity for hidden
  * keys. The keys that a window's open_span names are visible to the whole group. */
-static void gains_of(const ${name}_head *head, int first, int begin, int end, real *gain) {
+static void write_mask(const ${name}_head *head, int first, int begin, int end, real *gain) {
 % if mask.kind == "lines" then
     open_${name}_lines(head, first, begin, end, gain);
 % else
@@ -39,7 +39,7 @@ static void print_head(const ${name}_head *head) {
         real *gain = aligned_alloc(64, (size_t)head->S * LANES * sizeof(real) + 64);
         int begin, end;
         ${name}_span(head, first, &begin, &end);
-        gains_of(head, first, begin, end, gain);
+        write_mask(head, first, begin, end, gain);
         for (int lane = 0; lane < LANES && first + lane < head->T; lane++) {
             for (int j = 0; j < head->S; j++) {
                 const bool out = j < begin || j >= end;
