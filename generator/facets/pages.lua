@@ -36,7 +36,7 @@
 --   make_terms(family)       the facet's part of the loops over queries and keys: a list of terms with kinds
 --                            (attention/terms.lua), nil if the facet is off
 --   export(family, given), exported   a table of the names that templates of Python read; given: crosses (two streams),
---                            memory (the prefix of names of the keys' stream), formula, net, and lists to extend:
+--                            memory (the prefix of names of the keys' stream), formula, net, and tables to extend:
 --                            needs, pages and calls (lab/export/pytorch.lua). exported = true: the facet needs no
 --                            table, since operations of the network contain all of it
 --   parts                    a list of the parts of an exported file that equal attentions share: of, the name of a

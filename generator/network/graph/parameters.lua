@@ -10,7 +10,8 @@
 --     lines                               its members in C
 --     panels    { name, rows, columns, room, sizes, transposed, elements }: weights as products read them
 --     packed    the panels of weights of products, which are packed at the start of a step
---     small     { lines, members { name, size, type } }: learned members, except weights of products and `from_tables`
+--     small     { lines, members { name, size, type } }: learned members, except weights of products, maps of relative
+--               positions and `from_tables`
 --     from_tables   { name, size }: learned members whose gradients are folded from sums by position or distance
 --   elements, storage  elements of the vector: the struct's, and this number rounded up to whole chunks
 --   count, frozen      numbers of elements in learned tensors, and in the others
@@ -24,7 +25,7 @@ local M = {}
 
 local CHUNK = 4096 -- LH_CHUNK
 local GROUPED = 90 -- columns after which a line of members takes no further member
-local LONGEST = 108 -- columns of members and their comment, at most
+local LONGEST = 108 -- a line of several members and their comment has fewer columns
 
 local function count_elements(shape)
   return shape[1] * (shape[2] or 1)
@@ -39,9 +40,10 @@ local function make_vector(name, width, beside)
   return { name = name, size = width.text, room = width.count, beside = beside }
 end
 
--- Functions that give the parts of a parameter: members of the struct { name, size, room, type, beside } in order
--- (size: in C; room: elements), and tensors { name, shape, init, stride, column, member, frozen }. Several tensors of a
--- member lie side by side, or one after another; column: the place of a tensor's first element in the member.
+-- Functions, by the kind of a parameter, that give its parts: members of the struct { name, size, room, type, beside }
+-- in order (size: in C; room: elements), and tensors { name, shape, init, stride, column, member, frozen }. Several
+-- tensors of a member lie side by side, or one after another; column: the place of a tensor's first element in the
+-- member.
 local forms = {}
 
 -- y = x W + b: weights [in][out], the weights of a packed product side by side; then the biases.

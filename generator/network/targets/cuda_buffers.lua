@@ -16,7 +16,7 @@ local M = {}
 local PLAIN, GLOBAL = "real *", "reals"
 
 -- The set of the names of values and gradients that attention reads or writes pair by pair.
-local function read_by_pairs(device)
+local function find_names_of_pair_loops(device)
   local list = lists.collect(device.lists.order, function(scope)
     return lists.collect(device.lists[scope].backward, function(b)
       return b.kind == "attention_grad" and { b.op.q, b.op.kv, b.op.out, b.dy, b.dq, b.dkv } or {}
@@ -46,11 +46,11 @@ end
 -- Declarations of the rows of streams, as text: of_sequences, the rows of some sequences; of_first, the rows before a
 -- first sequence; of_host, only the number of rows.
 function M.declare_rows(streams)
-  local function each(form, first, second)
+  local function write_each(form, first, second)
     return table.concat(lists.map(streams, function(words) return form:format(words[first], words[second]) end), ", ")
   end
-  return { of_sequences = each("%s = (size_t)sequences * (size_t)%s", "rows", "T"),
-    of_first = each("%s = (size_t)first * %s", "rows", "T"), of_host = each("sequences * %s", "T") }
+  return { of_sequences = write_each("%s = (size_t)sequences * (size_t)%s", "rows", "T"),
+    of_first = write_each("%s = (size_t)first * %s", "rows", "T"), of_host = write_each("sequences * %s", "T") }
 end
 
 -- The rows of the longer of at most two streams, as an expression, and words.
@@ -62,8 +62,9 @@ function M.name_most_rows(streams)
   return { text = ("(%s > %s ? %s : %s)"):format(one, other, one, other), about = "rows of the longer stream" }
 end
 
-local function make_member(words, name, type, each, about)
-  local count = each and words.rows .. " * " .. each or words.rows
+-- per_row: the number of elements of a row, as text, or false for one.
+local function make_member(words, name, type, per_row, about)
+  local count = per_row and words.rows .. " * " .. per_row or words.rows
   return { name = name, type = type, count = count, at_a_time = count, about = about, words = words }
 end
 
@@ -163,7 +164,7 @@ end
 -- The values that a layer stores, its output last. Values of attention lie together, with attention's result after
 -- them: the compiler loads neighbours at once, and in another order attention over pairs has more instructions.
 function M.list_kept(device, block)
-  local list, plain = {}, read_by_pairs(device)
+  local list, plain = {}, find_names_of_pair_loops(device)
   for _, buffer in ipairs(device.buffers.scopes[block].kept) do
     if buffer.form == "family" then
       local attended = table.remove(list)
@@ -197,7 +198,7 @@ end
 -- The members of the workspace: a list of values between blocks and values that no layer stores; and, for training
 -- alone, a list of gradients and attention's workspace.
 function M.list_workspace(device)
-  local always, training, plain = {}, {}, read_by_pairs(device)
+  local always, training, plain = {}, {}, find_names_of_pair_loops(device)
   local blocks_give = {}
   for _, op in ipairs(device.lists[device.net].forward) do
     if op.kind == "block" then

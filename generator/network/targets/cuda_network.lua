@@ -59,6 +59,7 @@ local M = {}
 local IN_LIST = { w = "w->", kept = "s->", p = "p->", g = "g->", input = "x" }
 local IN_NETWORK = { w = "w.", kept = "w.", p = "p->", g = "g->", state = "%s[%s - 1].output" }
 
+-- Refuses a network without device code.
 local function check_network(net)
   local attentions = ops.find_all(net, "attention")
   for _, op in ipairs(ops.find_all(net, "place")) do
@@ -78,7 +79,9 @@ local function check_network(net)
         scope.name, scope.loops)
     end
   end
-  return attentions[1] or records.refuse(nil, "a network without attention")
+  if not attentions[1] then
+    records.refuse(nil, "a network without attention")
+  end
 end
 
 local APPLIES_DROPOUT = { add = true, add_norm = true, embed = true, place = true } -- with the operation's own record
@@ -163,8 +166,8 @@ local function make_bits(device, scope, op)
   return bits
 end
 
--- Masks of a scope's operations, in the order of their places, repetition after repetition: masks of the model's width,
--- and masks of other widths.
+-- Derives the masks of a scope's operations: one group of masks of the model's width, in the order of their places,
+-- repetition after repetition; and an array for each other mask.
 local function derive_masks(device, scope)
   local of_width = {}
   for _, op in ipairs(device.lists[scope].forward) do
