@@ -9,9 +9,10 @@
 --   from_query, to_query   the queries to compute; first_group: the first query of the group that contains from_query
 --   span        the bounds of keys as arguments of the functions for a group; span_words: as parameters
 --   cached      whether keys of earlier calls may precede those of the queries
---   row_of_first, row_count   the row of query `first` and the number of rows; a call may have rows of some queries
---   only asked_from, asked_to      the queries whose results are used; forward_from, forward_to: those that a call
---   computes rows_at, keys_at          the rows of queries, and those of keys, in calls with all heads
+--   row_of_first, row_count   the row of query `first` and the number of rows, which may be those of some queries only
+--   asked_from, asked_to      the queries whose results are used
+--   forward_from, forward_to  the queries that a call of the forward pass computes
+--   rows_at, keys_at          the rows of queries, and those of keys, in calls with all heads
 --   shown, open_score         functions that convert logits to scores, of any key and of a key that all queries see;
 --                             false if there is none
 --   score_start               the function that finds the tables of the score

@@ -21,8 +21,8 @@
 --   pair         statements of the score of a pair, and its result; row: the same for a query and consecutive keys;
 --                pair_gradient: statements of the gradients; recomputes: the backward pass needs the logit again;
 --                grads: the logit's gradient differs from the score's, or tables have gradients
---   gathered     the tables whose gradients the pair loop gathers for a group of queries; gathers: whether there are
---   any cuda         facets/score/cuda.lua
+--   gathered     the tables whose gradients the pair loop gathers for a group of queries; gathers: whether any are
+--   cuda         names for device code: facets/score/cuda.lua
 --
 -- expression/lower.lua explains letters and classes of tables.
 

@@ -2,8 +2,8 @@
 --
 -- Input: a network (builder.lua), its lists, structs of parameters, buffer_lists: its buffers. Output, pure data:
 --   blocks      { name, comment, count, layers, uses, loops, repetitions, forward, backward, ... } in order; count,
---               uses: names of constants; layers, repetitions: their values; own_input: the first repetition's input if
---               it has another buffer than those of later repetitions, else false; panels: whether it has packed
+--               uses: as C text; layers, repetitions: their values; own_input: the name of the first repetition's input
+--               if it has another buffer than those of later repetitions, else false; panels: whether it has panels of
 --               weights; asks: whether `forward` depends on the mode; gradient: the buffer of the stream's gradient
 --   pass        the steps of one block of sequences: { train, evaluate, backward, trace }, trace: evaluation that
 --               stores values; reads, asks: whether `train` reads parameters and depends on the mode
