@@ -44,7 +44,7 @@
 --
 -- vectors: the number of head-wide vectors that the backward pass reads per query. scalar: names for the pair scalar.
 --
--- These names are not text of a target; skeletons know these names and no facet.
+-- Properties are not text of a target. Skeletons know properties, and no facet.
 
 local bounds = require("attention.bounds")
 local lists = require("base.lists")

@@ -116,7 +116,7 @@ local function describe(mask, heads)
     heads)
 end
 
--- The mask of a family, as above.
+-- The mask of a family (see the head of this file), or nil.
 function M.make_mask(encoding, family, causal)
   local lines, temperature = encoding.lines, encoding.normaliser and encoding.normaliser.temperature or 1
   local columns = lines.columns or family.cross and "right" or "left"

@@ -16,7 +16,7 @@ local function reads_any(resolved, what)
   end)
 end
 
--- Whether the text of a score reads one of these names (a set) of its argument.
+-- Whether the text of a score reads a field of its argument, x, whose name is in the set `names`.
 function M.mentions(formula, names)
   return lists.any(lists.find_all(formula, "%f[%w_]x%.([%w_]+)"), function(word) return names[word] end)
 end

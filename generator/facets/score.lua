@@ -153,7 +153,8 @@ end
 
 local GATHERS = { uniform = true, query = true, distance = true, sum = true }
 
--- The tables whose gradients the pair loop gathers for a whole group of queries; for others it does so pair by pair.
+-- The tables whose gradients the pair loop gathers for a whole group of queries; those of other tables it adds pair by
+-- pair.
 local function list_gathered(tables, statements)
   return lists.map(tables, function(t)
     local uniform = t.class == "uniform"
@@ -166,7 +167,7 @@ local function list_gathered(tables, statements)
   end)
 end
 
--- Loop nests that fill the tables, each after the tables it reads; and those of the gradients, in reverse order.
+-- Loop nests that fill the tables, each after the tables that it reads; and loop nests of gradients, in reverse order.
 local function make_nests(build, tables)
   local making, gradients = {}, {}
   for _, class in ipairs(classes) do

@@ -1,4 +1,4 @@
--- C text as the compiler reads it, the base of digests: changes that change it and changes that do not; and a
+-- C text as the compiler reads it, the base of digests: edits that alter it and edits that do not; and a
 -- comparison of the compiler's output.
 
 local support = dofile("tests/lua/support.lua")

@@ -1,5 +1,5 @@
--- The score on a GPU: names for scalar_layout.tpl and scalar.tpl of templates/attention/cuda, and for the kernels
--- around these.
+-- The score on a GPU: names for scalar_layout.tpl and scalar.tpl of templates/attention/cuda, and for the kernels that
+-- call their functions.
 --
 -- Input: build of facets/score.lua, the lowered formula, the facet's plan so far. Output:
 --
@@ -41,7 +41,7 @@ local function list_gradients(build, gathers)
   end)
 end
 
--- Counts of tokens that a struct of such members needs, { type, name, value, about }; even a struct without members has
+-- Counts of tokens that a struct with these members needs, { type, name, value, about }; even a struct without members has
 -- a number. Sets members.behind. is_first: the struct is score_tables, whose counts have full comments.
 local function list_numbers(build, members, is_first)
   local has, list, cross = lists.to_set(lists.map(members, function(m) return m.class end)), {}, build.cross
@@ -70,7 +70,7 @@ local function describe_gradients(members, tables)
   return list_counts(members) == list_counts(tables) and TABLES_SET or OWN_SET
 end
 
-local BY_KEYS = { key = true, distance = true, sum = true } -- with cross-attention, these loops have bounds with S
+local BY_KEYS = { key = true, distance = true, sum = true } -- in cross-attention, loops of these classes have a bound S
 
 local function find_uses(build, nest)
   local set = lists.merge(nest.mentioned, { staging = nest.sums[1] ~= nil })

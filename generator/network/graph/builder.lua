@@ -44,7 +44,7 @@ Scope.__index = Scope
 
 M.MOST_PLACES = 256 -- dropouts of a scope, or of a whole network with dropout in evaluation: longhand/rng.h
 local MOST_OPERATIONS = 500 -- operations of a network; far more than a person writes
-local MOST_REPETITIONS = 4096 -- repetitions of all blocks; each stores the values that its backward pass reads
+local MOST_REPETITIONS = 4096 -- repetitions of all blocks; each repetition stores what its backward pass reads
 
 -- The width whose constant in C is `name`. Widths of one name must be equal.
 function Scope:width(name, count)
@@ -69,7 +69,7 @@ local function multiply_width(width, factor)
 end
 
 -- The dropout of a use ("value", "branch", "weights", ...) at a rate; nil for rate 0. Equal dropouts are one object.
--- Its constants are named `first` if no other dropout has this name, else `other`, with a number if that is taken.
+-- The constants of a dropout are named `first` if no other dropout has this name, else `other`, possibly with a number.
 local function find_dropout(net, rate, use, first, other)
   if rate == nil or rate == 0 then
     return nil
@@ -187,7 +187,7 @@ for kind, about in next, ops.list_row_operations() do
   Scope[kind] = make_row_method(kind, about)
 end
 
--- Appends y = norm(x). path: the name of its tensors in files, by default `name`.
+-- Appends y = norm(x). path: the name of the norm's tensors in files, by default `name`.
 function Scope:norm(name, x, kind, path)
   checks.read(self, x, "the input of a norm")
   kind = kind or "layer"

@@ -255,8 +255,8 @@ function Handles:wrap(kind, real)
   return self.handle_of[real]
 end
 
--- A read-only copy of a section that records its reads. A missing field is a mistake. In the table of the user's
--- options it is nil; there `read` is the set that gets the names of read options, else nil.
+-- A read-only copy of a section that records its reads. A missing field is a mistake; in the table of the user's
+-- options it is nil. read: the set to which the names of read options are added, nil for other tables.
 function Handles:make_section(title, from, read)
   local inner = {}
   for name, value in next, from do

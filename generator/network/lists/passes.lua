@@ -102,7 +102,7 @@ local back = {
   end,
 }
 
--- All other operations over rows read their operands again.
+-- Gradients of operations over the rows of one value read the value again.
 for kind, about in next, ops.list_row_operations() do
   back[kind .. "_grad"] = function(b) return "gradient of " .. about.what(b.op), list_operands(b.op) end
 end

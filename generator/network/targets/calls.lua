@@ -3,8 +3,8 @@
 -- Input: the target, "cpu" or "cuda"; records of an operation (cpu_records.lua, cuda_records.lua): a call, such as
 -- "routine(rows, x, out)", and by role the text of each argument, or false if the argument is absent; and names for
 -- roles that records leave out. Words in quotes and the function's name are literal, except `routine`, whose name is in
--- the record. Output: records with `arguments` and with the template that prints them: parts/call.tpl unless they have
--- their own. An operation without a call has a template of its kind with its statements.
+-- the record. Output: records with `arguments` and with the template that prints them: parts/call.tpl unless a record
+-- has its own. An operation without a call has a template of its kind with its statements.
 
 local lists = require("base.lists")
 local names = require("base.names")

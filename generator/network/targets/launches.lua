@@ -3,7 +3,7 @@
 --
 -- Input: entries { kind, one, of_backward } in order; one: an operation, or an entry of a backward list; the name of
 -- the block, or false; adds_bias(op), whether a product adds its bias itself. Output: launches in order, each one of
---   { product, entry }   product: "forward", "weight" (its gradient) or "input" (its gradient); a forward product with
+--   { product, entry }   product: "forward", "weight" or "input" (gradients of these); a forward product with
 --                        a bias also has bias = { phase, ops }, for libraries that do not add biases and rectify
 --   { block, entry }     all launches of a block, repetition by repetition
 --   { phase, ops }       phase: the phase's name; ops: its entries

@@ -52,7 +52,8 @@ local function find_only_product(list)
   return op and op.kind == "product" and not op.relu and not op.dropout and op or nil
 end
 
--- Finds the values that attention in fragments and products exchange and nothing else reads: their writers round them.
+-- Finds values that products write for attention in fragments, or attention for a product, and that nothing else reads:
+-- their writers round them.
 -- Fills device.rounded_values: value -> { scaled, scale }, where the first `scaled` columns, the queries, are also
 -- multiplied by `scale`; {} for other values.
 function M.find_rounded_values(device)
