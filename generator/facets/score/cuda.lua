@@ -41,8 +41,8 @@ local function list_gradients(build, gathers)
   end)
 end
 
--- Counts of tokens that a struct with these members needs, { type, name, value, about }; even a struct without members has
--- a number. Sets members.behind. is_first: the struct is score_tables, whose counts have full comments.
+-- Counts of tokens that a struct with these members needs, { type, name, value, about }; even a struct without members
+-- has a number. Sets members.behind. is_first: the struct is score_tables, whose counts have full comments.
 local function list_numbers(build, members, is_first)
   local has, list, cross = lists.to_set(lists.map(members, function(m) return m.class end)), {}, build.cross
   local function add(wanted, type, name, value, about)

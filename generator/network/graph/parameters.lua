@@ -5,7 +5,8 @@
 --                      value, learned; offset, stride (of rows): in elements
 --   structs            one for each block, then one for the network:
 --     name, struct_name, gradients_type   types in C (name and struct_name are equal)
---     block, article, count               the block's name, "a" or "an", the constant with its count; false for the network
+--     block, article, count               the block's name, "a" or "an", the constant for its count; all false for
+--                                         the network
 --     repetitions, first_use              as in builder.lua (count, first_use)
 --     lines                               the struct's members in C
 --     panels    { name, rows, columns, room, sizes, transposed, elements }: weights as products read them

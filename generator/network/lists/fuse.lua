@@ -7,7 +7,7 @@
 --   product + bias + relu     in the product, if only the rectified value is read
 --   sum + norm                if the norm is the next operation and reads the sum; the sum is stored, in `sum` of the
 --                             fused operation, if it has other readers or is the scope's result
---   relu's gradient           into the input gradient of the product that alone reads the rectified value (backward.lua)
+--   relu's gradient           into the input gradient of the only product that reads the rectified value (backward.lua)
 --   q, k, v; gate and up      one product of several weights (builder.lua)
 
 local lists = require("base.lists")

@@ -62,7 +62,7 @@ end
 
 local NO_BIAS, NO_ROWS, NO_MASK = "NULL", "NULL", "NULL"
 
--- The name of a function of generated code, which is made once; new: the function's other fields, if it is not made yet.
+-- The name of a function of generated code, which is made once; new: the function's other fields, for the first call.
 local function find_function(device, name, new)
   return calls.find_function(device.rows, name, name, new)
 end

@@ -1,7 +1,7 @@
 -- Names of the embeddings of a network in generated code, on both targets.
 --
--- Input: a network (builder.lua), one of its operations that embed a stream. A stream may be embedded more than once, each time
--- with its own scale.
+-- Input: a network (builder.lua), one of its operations that embed a stream. A stream may be embedded more than once,
+-- each time with its own scale.
 
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
