@@ -99,6 +99,7 @@ typedef struct lh_ref_line {
     double value; /* added to the scaled logit */
 } lh_ref_line;
 
+/* The heads whose first query sees the last key: none, those with lines, all. */
 typedef enum lh_ref_corner { LH_REF_NO_CORNER, LH_REF_WITH_LINES, LH_REF_ALL_HEADS } lh_ref_corner;
 
 typedef struct lh_ref_family {
@@ -107,11 +108,11 @@ typedef struct lh_ref_family {
     lh_ref_rope rotation;
     int period; /* period of the positions in rotations; 0: unchanged */
     lh_ref_relative relative;
-    int clip, farthest;                      /* Shaw: distances -clip .. farthest have rows of the table */
-    bool scored;                             /* the batch's score is added to the logits */
-    double temperature;                      /* divisor of the softmax's logits */
-    bool geometric, directional, normalised; /* geometric attention has no rotation, relative vectors and score */
-    int left, right;                         /* number of visible keys before and after the query, -1: all */
+    int clip, farthest;         /* Shaw: distances -clip .. farthest have rows of the table */
+    bool scored;                /* the batch's score is added to the logits */
+    double temperature;         /* divisor of the softmax's logits */
+    bool geometric, normalised; /* geometric attention (lh_ref_geometric) has no rotation, relative vectors or score */
+    int left, right;            /* number of visible keys before and after the query, -1: all */
     int stride, width;        /* an anti-diagonal of `stride` keys for each query is visible, and `width` keys on either
                                * side; stride 0: all keys */
     bool left_only;           /* no key to the right of the anti-diagonal is visible */
@@ -119,7 +120,7 @@ typedef struct lh_ref_family {
     int line_count;
     bool from_right;      /* lines of direction 0 count keys from the last key on */
     bool causal;          /* keys after the query are hidden even on lines */
-    lh_ref_corner corner; /* heads whose first query sees the last key, with value 0 */
+    lh_ref_corner corner; /* the value of this pair is 0 */
 } lh_ref_family;
 
 typedef struct lh_ref_shape {
@@ -159,7 +160,7 @@ typedef struct lh_ref_model {
     int tensor_count;
 } lh_ref_model;
 
-/* Values that a repetition of a block computed for one sequence; scores (softmax inputs) and attention (weights) are
+/* Values that a repetition of a block computed for one sequence; scores (the logits) and attention (the weights) are
  * those of the block's first attention. */
 typedef struct lh_ref_seen {
     const double *input, *output;     /* [tokens][width] */

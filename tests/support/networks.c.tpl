@@ -30,7 +30,7 @@ static const lh_ref_family families_${n}[] = {
      .farthest = ${f.farthest}, .scored = ${f.scored}, .temperature = ${f64(f.temperature)},
      .rotation = {${f64(r.base)}, LH_REF_${scaling}, ${f64(r.factor)}, ${f64(r.original_length)},
                   ${f64(r.beta_slow)}, ${f64(r.beta_fast)}, ${f64(r.attention_factor)}},
-     .geometric = ${f.geometric}, .directional = ${f.directional}, .normalised = ${f.normalised},
+     .geometric = ${f.geometric}, .normalised = ${f.normalised},
      .left = ${f.left}, .right = ${f.right}, .stride = ${f.stride}, .width = ${f.width}, .left_only = ${f.left_only},
      .lines = ${lines}, .line_count = ${count}, .from_right = ${f.from_right}, .causal = ${f.causal},
      .corner = LH_REF_${corner}, .period = ${f.period}},

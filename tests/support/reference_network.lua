@@ -183,8 +183,7 @@ local function describe_family(family)
     period = family.positions and family.positions.period or 0,
     farthest = family.relative.left and 0 or family.relative.clip or 0, temperature = normaliser.temperature or 1,
     scored = to_flag(family.score.kind and family.score.kind ~= "none"),
-    geometric = to_flag(normaliser.kind == "geometric"), directional = to_flag(normaliser.directional),
-    normalised = to_flag(normaliser.normalised),
+    geometric = to_flag(normaliser.kind == "geometric"), normalised = to_flag(normaliser.normalised),
     left = mask.left or NONE, right = mask.right or NONE, stride = mask.stride or 0, width = mask.width or 0,
     left_only = to_flag(mask.left_only), lines = mask.list or {}, from_right = to_flag(mask.columns == "right"),
     causal = to_flag(mask.list and mask.causal), corner = mask.corner or "none" }
