@@ -175,8 +175,11 @@ function TestRuns.test_several_axes_are_joined_on_the_first()
   lu.assertEquals(run.during, { { step = 50, mean = run.during[1].sets.test, sets = {
     test = { accuracy = 0.5, exact_match = 0.25, loss = 0.5 },
     train = { accuracy = 1.0, exact_match = 0.25, loss = 0.5 } } } })
-  lu.assertEquals({ runs.get_score(run, "test", "exact_match"), runs.get_score_on(run, "validation", "exact_match"),
-    runs.get_score_on(run, "epoch", "exact_match") }, { 25.0, 25.0 })
+  lu.assertEquals({ runs.get_score(run, "test", "exact_match"), runs.get_score_on(run, "validation", "exact_match") },
+    { 25.0, 25.0 })
+  run.facts.epoch_accuracy = 0.5
+  lu.assertEquals({ runs.get_score_on(run, "epoch", "accuracy"), runs.get_score_on(run, "epoch", "loss"),
+    runs.get_score_on(run, "epoch", "exact_match") }, { 50.0 })
   run = runs.read(write_run("one", "rr", 1, 0.1, { exit = 0, facts = facts,
     eval = make_eval_line(100, "train", '"vectors":1', 0.5) }))
   lu.assertEquals({ run.state, run.within, run.seen, runs.get_score(run) }, { "evaluated", true, true, 50.0 })

@@ -366,14 +366,14 @@ function M.get_noisy(run, noise, split)
   return level and (level[split] or split == "test" and (level.validation or level.train)) or nil
 end
 
--- The name under which get_score_on returns the accuracy over the training batches of the last epoch.
+-- The name of the training batches of the last epoch in get_score_on.
 M.EPOCH = "epoch"
 
--- Returns the score on exactly the named set; nil if the run has none. For M.EPOCH that is the accuracy, whatever the
--- metric, except that there is none for exact matches.
+-- Returns the score on exactly the named set; nil if the run has none. M.EPOCH has the running accuracy of training,
+-- for both metrics of accuracy, and no other score.
 function M.get_score_on(run, split, metric)
   if split == M.EPOCH then
-    local accuracy = metric ~= "exact_match" and run.state == "evaluated" and run.facts.epoch_accuracy
+    local accuracy = metric:find("^accuracy") and run.state == "evaluated" and run.facts.epoch_accuracy
     return accuracy and 100 * accuracy or nil
   end
   local evaluation = M.get_evaluation(run, split)

@@ -31,7 +31,7 @@ local function join_scored(study, describe)
   return texts[1] and table.concat(lists.drop_repeats(texts), " or ") or nil
 end
 
--- Returns a text such as "mean over 9 lengths 60..500, beyond training", and names other grids; nil without scores.
+-- Returns a text on the study's grid, as "mean over 9 lengths 60..500, beyond training"; nil without scores.
 function M.name_grid(study)
   local usual, others = study.grid, false
   local place = join_scored(study, function(run, cell)
