@@ -171,7 +171,8 @@ enum { DROPOUT_DOMAIN = 3u }; /* LH_DOMAIN_DROPOUT: the high bits of a site */
 #define MAX_NORM 1.0 /* gradients with a greater norm are clipped to this norm */
 /* Elementary functions of scalars in float32, with the algorithms, special cases and error bounds of
  * kernels/cpu/functions.h and math.h. Library functions are used only if they are exact or correctly rounded: square
- * root, absolute value and floor. NaN in any argument gives NaN; maximum_real is the exception. */
+ * root, absolute value, floor and copying a sign. NaN in any argument gives NaN; with_sign_of ignores whether x is
+ * NaN. */
 
 INLINE real infinity_real(void) { return __int_as_float(0x7f800000); }
 INLINE real nan_real(void) { return __int_as_float(0x7fc00000); }
@@ -318,7 +319,8 @@ enum { TILE = 64 /* columns of a slab */, SLAB = 32 /* rows of a slab */ };
 typedef real staged; /* an element of a slab in shared memory */
 enum { TALLEST = sizeof(real) == 4 ? 2 : 1 /* most slabs of rows in a tile; registers limit it */ };
 
-/* The offset of row k, column m in a slab. If a warp writes columns, the four k of a column are in different banks. */
+/* The offset of row k, column m in a slab. When a warp writes columns, eight k of four columns at once, all elements
+ * are in different banks. */
 INLINE int in_slab(int k, int m) { return k * TILE + (m ^ (k & 28)); }
 
 /* Stages two quads of adjacent elements along m: `first` at row k, which is even, and `second` at row k + 1. */
@@ -993,7 +995,7 @@ enum {
     PIECE = LH_CUDA_PIECE,
     PIECE_PART = PIECE / THREADS, /* elements of a thread, in quads */
     PIECES = PARAMETER_STORAGE / PIECE,
-    CHUNK_PIECES = 4096 / PIECE /* pieces of a chunk, LH_CHUNK elements, for the heaviest chunk of a step's result */
+    CHUNK_PIECES = 4096 / PIECE /* pieces of a chunk of LH_CHUNK elements; a step reports its gradient's heaviest one */
 };
 
 /* The place in a piece of the thread's element i. */

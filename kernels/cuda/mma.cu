@@ -35,7 +35,8 @@ INLINE void mma_bf16(float c[4], const unsigned int a[4], const unsigned int b[2
     for (int i = 0; i < 4; i++) c[i] = sum[i];
 }
 
-/* 2^x and log2(x) with about 22 correct bits; subnormal numbers count as 0. */
+/* 2^x and log2(x) with a relative error of about 2^-22, for log2 of x between 1/2 and 2 an absolute one; subnormal
+ * numbers count as 0. */
 INLINE float exp2_approximate(float x) {
     float power;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));

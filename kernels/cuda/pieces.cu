@@ -8,7 +8,7 @@ enum {
     PIECE = LH_CUDA_PIECE,
     PIECE_PART = PIECE / THREADS, /* elements of a thread, in quads */
     PIECES = PARAMETER_STORAGE / PIECE,
-    CHUNK_PIECES = 4096 / PIECE /* pieces of a chunk, LH_CHUNK elements, for the heaviest chunk of a step's result */
+    CHUNK_PIECES = 4096 / PIECE /* pieces of a chunk of LH_CHUNK elements; a step reports its gradient's heaviest one */
 };
 
 /* The place in a piece of the thread's element i. */

@@ -1,5 +1,5 @@
 /* Products of rows with weights whose sizes are constants after inlining, and multiples of 16. A warp computes 24 x 32
- * results: the rows are the columns of the tensor instruction, in three groups of 8, so 21 tokens fill one part.
+ * results: the rows are the columns of the tensor instruction, in three groups of 8, so up to 24 tokens need one part.
  * Operands are loaded as in product_warps.cu. Reference: lh_ref_matmul.
  *
  * Lane 4 g + t has rows 8 j + g of x and columns 4 g + c of weights, and of results rows 8 j + 2 t + e and columns 4 g
@@ -22,7 +22,7 @@ INLINE int weight_column(int column, const int columns) {
     return columns % TILE ? min(column + quad_column(), columns - 4) : column + quad_column();
 }
 
-/* The address of the lane's first weight along k, from group k on, in column `column`. */
+/* The address of the lane's first weight in column `column` and in the group of elements along k that begins at k. */
 INLINE const real *lane_weights(const order along, const real *weight, const int stride, int k, int column) {
     k += lane_quad();
     return weight + (along == ROWS ? k * stride + column : column * stride + k);

@@ -1,9 +1,9 @@
 /* Products of matrices in global memory by one block, divided among warps. A warp computes 32 x 32 results from
  * fragments that it loads directly from global memory in quads; the next fragments are prefetched into registers while
  * it multiplies. Operands are not staged in shared memory, and a warp waits for no other until the end. If the result
- * of `product` is narrow, several warps share a part of the result, each with a part of k, and their sums are added in
- * shared memory. The order of sums depends on the sizes of the operands but not on the number of rows. Reference:
- * lh_ref_matmul.
+ * of `product` is narrow and a is read along COLUMNS, several warps share a part of the result, each with a part of k,
+ * and their sums are added in shared memory. The order of sums depends on the sizes of the operands but not on the
+ * number of rows. Reference: lh_ref_matmul.
  *
  * Lane 4 g + t has rows 4 g + e of a part and columns 4 t + i and 16 + 4 t + i, for e and i below 4. A lane's elements
  * are thus quads in memory, and the rows and the k of one tensor instruction are four apart. Both operands are loaded
@@ -107,8 +107,8 @@ INLINE quad results(const real sum[2][4][4], const int e, const int half) {
     return z;
 }
 
-/* The form of a result: its epilogue, whether it is rounded as an operand of products, and before this the factor of
- * its columns below `scaled`. */
+/* The changes of a result before it is written, in this order: its epilogue; the factor `scale` of its columns below
+ * `scaled`; if `rounds`, rounding as an operand of products. */
 typedef struct result_form {
     finish epilogue;
     bool rounds;

@@ -1,11 +1,11 @@
 /* Gradients of products' weights over the tokens of the whole batch, by all blocks of a team. Shards store the inputs
  * of products and the gradients of their outputs; when all shards have stored them, blocks take tiles of 32 x 64
- * gradients in turn. The tokens of all shards are one axis. It is cut into four equal parts for each warp: lane t of
- * every group of four lanes takes the tokens of one part in order, LANE_TOKENS at a time. So only the last tokens of a
- * part are missing in a tensor instruction, not the last ones of every shard. Then the warps' sums are added in order.
- * The order of sums depends on the shards and their sizes alone. Lanes hold operands as in product_warps.cu, except
- * that the k of a lane are adjacent tokens. Operands are stored in blocks of two tokens (store_pair), so a lane's
- * registers need no copies. */
+ * gradients in turn. The tokens of all shards are one axis. It is cut into four parts for each warp, equal but for the
+ * last ones: lane t of every group of four lanes takes the tokens of one part in order, LANE_TOKENS at a time. So at a
+ * shard's end at most LANE_TOKENS - 1 tokens of one lane are missing in a tensor instruction. Then the warps' sums are
+ * added in order. The order of sums depends on the shards and their sizes alone. Lanes hold operands as in
+ * product_warps.cu, except that the k of a lane are adjacent tokens. Operands are stored in blocks of two tokens
+ * (store_pair), so a lane's registers need no copies. */
 
 enum {
     HALVES = 2,
@@ -16,9 +16,10 @@ enum {
     LANE_QUADS = 2 * PAIRS /* quads of a lane's four rows or columns: block q % 2 of pair q / 2 */
 };
 
-/* The arguments of a gradient of weights, and of their bias (dbias NULL: none), in shared memory. x and dy: operands of
- * the first shard and the first use of the weights; shards are `stride` bytes apart, and uses of the same weights
- * `between` rows. A shard has `tokens` tokens; each of the first `longer` shards has one more sequence of T tokens. */
+/* The arguments of dweight[inner][columns], and of the gradient of a bias (dbias NULL: none), in shared memory. x and
+ * dy: operands of the first shard and the first use of the weights; shards are `stride` bytes apart, and uses of the
+ * same weights `between` rows. A shard has `tokens` tokens; each of the first `longer` shards has one more sequence of
+ * T tokens. */
 typedef struct weights_gradient {
     int inner, columns, uses, shards, tokens, longer, T, between;
     long long stride;
@@ -42,7 +43,8 @@ typedef struct token_steps {
 
 INLINE int shard_tokens(const weights_gradient *w, int shard) { return w->tokens + (shard < w->longer ? w->T : 0); }
 
-/* The lane's operands of a shard, given those of the first one; column: the first row or column of the tile. */
+/* The lane's operands of a shard, `distance` bytes behind those of the first one, from the shard's row `row` of `width`
+ * elements on; column: the lane's first row or column of the gradient. */
 INLINE const real *find_operand(const real *first, long long distance, int row, int width, int column) {
     return computed((const real *)((const char *)first + distance) + (row * width + 2 * column));
 }
@@ -92,7 +94,7 @@ INLINE stored_quad load_stored(const real *from) {
     return *(const stored_quad *)from;
 }
 
-/* Prefetches a lane's quads; in place of pairs of tokens beyond the shard's last one it reads the first one. */
+/* Prefetches a lane's quads; in place of pairs beyond the shard's last token, the lane reads its first pair again. */
 INLINE void fetch_tokens(const token_steps *steps, const token_cursor *cursor, stored_quad a[LANE_QUADS],
                          stored_quad b[HALVES][LANE_QUADS]) {
 #pragma unroll
@@ -152,8 +154,8 @@ INLINE void write_half(const real sum[2][4][4], int row, int column, const weigh
     __syncthreads();
 }
 
-/* Adds the column sums of all lanes and writes the gradient of the bias; a lane has the sums over every fourth token,
- * one quad for each half. */
+/* Adds the column sums of all lanes and writes the gradient of the bias; a lane has the sums over the tokens of its
+ * part, one quad for each half. */
 INLINE void write_bias(real sum[HALVES][4], int column, const weights_gradient *w) {
     real *sums = staging();
     const int c = (int)threadIdx.x;

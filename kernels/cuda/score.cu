@@ -27,11 +27,10 @@ INLINE void add_block_sums(real *to, const real *sums, int count, real *staging)
 INLINE void add_listed(real *to, int heads, int size, const int *index, size_t index_stride, const real *value,
                        size_t count) {
     for (int c = (int)threadIdx.x; c < heads * size; c += THREADS) {
-        const int h = c / size, channel_of_row = c % size;
+        const int h = c / size, element = c % size;
         real sum = 0;
 #pragma unroll 8
-        for (size_t e = 0; e < count; e++)
-            sum += index[h * index_stride + e] == channel_of_row ? value[h * count + e] : 0;
+        for (size_t e = 0; e < count; e++) sum += index[h * index_stride + e] == element ? value[h * count + e] : 0;
         to[c] += sum;
     }
 }
