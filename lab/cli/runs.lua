@@ -46,7 +46,8 @@ local function find_conflict(result)
   elseif action == "show" and #result.paths ~= 1 then
     return "show needs the folder of one run"
   end
-  return #result.paths == 0 and "remove needs the folders of runs, or a folder with --where" or nil
+  local is_empty = action == "remove" and #result.paths == 0
+  return is_empty and "remove needs the folders of runs, or a folder with --where" or nil
 end
 
 function M.settle(result)

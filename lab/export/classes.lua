@@ -31,7 +31,8 @@ local INPUT = 1
 -- A class in the making: besides the fields above, state (of M.derive), needs (of its attentions: collect_facets in
 -- pytorch.lua), attributes (the set of taken names), dictionaries (of modules, by folder), known (expressions by the
 -- key of their module), is_block, attends (whether it contains an attention or an encoding), folder (of a composite's
--- tensors, or nil), rates (the number of its dropout rates).
+-- tensors, or nil), rates (the number of its dropout rates). Arguments of methods: p, a parameter of the network
+-- (builder.lua); d, the dropout of an operation.
 local Class = {}
 Class.__index = Class
 

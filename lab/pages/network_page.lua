@@ -40,21 +40,21 @@ local TO_THE_LEFT = { true, true, [7] = true } -- columns whose text is aligned 
 local ABOUT = "network     operations of a step, with GFLOP. Memory of one thread for %s of %s. kept: stored for\n"
   .. "            the backward pass by all repetitions; scratch: reused, listed where it is first written"
 
--- Aligns the columns of rows; a row that is a text stays as it is.
+-- Returns rows as lines with aligned columns; a row that is a text becomes a line unchanged.
 local function align(rows)
-  local wide = {}
-  for _, r in ipairs(rows) do
-    for i, cell in ipairs(type(r) == "table" and r or {}) do
-      wide[i] = math.max(wide[i] or 0, #cell)
+  local widths = {}
+  for _, row in ipairs(rows) do
+    for i, cell in ipairs(type(row) == "table" and row or {}) do
+      widths[i] = math.max(widths[i] or 0, #cell)
     end
   end
   local lines = {}
-  for n, r in ipairs(rows) do
-    local cut = lists.map(type(r) == "table" and r or {}, function(cell, i)
-      local blank = (" "):rep(wide[i] - #cell)
+  for n, row in ipairs(rows) do
+    local cells = lists.map(type(row) == "table" and row or {}, function(cell, i)
+      local blank = (" "):rep(widths[i] - #cell)
       return TO_THE_LEFT[i] and cell .. blank or blank .. cell
     end)
-    lines[n] = type(r) == "string" and r or "    " .. table.concat(cut, "  "):gsub("%s+$", "")
+    lines[n] = type(row) == "string" and row or "    " .. table.concat(cells, "  "):gsub("%s+$", "")
   end
   return lines
 end

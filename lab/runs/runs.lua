@@ -112,9 +112,9 @@ local function summarise_evaluations(run)
 end
 
 local function show_run(options, row)
-  local facts, made = copy_facts(row), summarise_evaluations(row.run)
+  local facts, summaries = copy_facts(row), summarise_evaluations(row.run)
   if options.json then
-    facts.spec, facts.evaluations = row.run.facts.spec, made
+    facts.spec, facts.evaluations = row.run.facts.spec, summaries
     return print_json(options, facts)
   end
   for _, name in ipairs(rows.FIELDS) do
@@ -126,12 +126,13 @@ local function show_run(options, row)
   end
   local flags = row.run.facts.flags or {}
   options.say(flags[1] and ("%-14s %s"):format("flags", escape.plain(table.concat(flags, " "))) or nil)
-  options.say(made[1] and "evaluations, means over lengths" or "no evaluations yet")
-  for _, one in ipairs(made) do
-    local values = lists.map(metrics.NAMES, function(metric) return one[metric] and format_score(metric,
-      one[metric]) end)
-    options.say(("  %-16s lengths %s to %s, step %d: %s"):format(one.split, one.lengths[1], one.lengths[#one.lengths],
-      one.step, table.concat(values, ", ")))
+  options.say(summaries[1] and "evaluations, means over lengths" or "no evaluations yet")
+  for _, summary in ipairs(summaries) do
+    local lengths, values = summary.lengths, lists.map(metrics.NAMES, function(metric)
+      return summary[metric] and format_score(metric, summary[metric])
+    end)
+    options.say(("  %-16s lengths %s to %s, step %d: %s"):format(summary.split, lengths[1], lengths[#lengths],
+      summary.step, table.concat(values, ", ")))
   end
 end
 

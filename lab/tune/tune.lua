@@ -132,16 +132,16 @@ local function confirm(job, best)
     return best
   end
   local from, to = measure.build(job.work, job.model), measure.build(job.work, best)
-  local gain, product = {}, 1
+  local gain, total_gain = {}, 1
   for i, mode in ipairs(MODES) do
     local now = os.time() -- each mode gets a fifth of the time that was left before the first; proposals get the rest
     local result = measure.compare(from, to, { mode }, job.options, now + (job.stop - now) // (6 - i))
-    gain[mode], product = result and result.gain, product * (result and result.gain or 1)
+    gain[mode], total_gain = result and result.gain, total_gain * (result and result.gain or 1)
     local words = result and format_result(result) or "no time"
     job.say(("%-36s %s"):format(("%s, found against the model's"):format(mode), words))
   end
   job.found = nil
-  if product < 1 then
+  if total_gain < 1 then
     report_kept(job, "slower than the model's choices in the end")
     return job.model
   end

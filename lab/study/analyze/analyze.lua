@@ -56,9 +56,9 @@ local function analyze(options, folder)
     or panels.make_script(lists.merge(files.picture, { name = what }))
   lists.append(files, { { path = what .. ".gnuplot", text = picture } })
   if files.tables then
-    local said = lists.map(files.tables, function(one) return type(one) == "string" and one or sheets.render(one) end)
-    lists.map(said, options.say)
-    lists.append(files, { { path = what .. ".txt", text = table.concat(said, "\n") .. "\n" } })
+    local texts = lists.map(files.tables, function(one) return type(one) == "string" and one or sheets.render(one) end)
+    lists.map(texts, options.say)
+    lists.append(files, { { path = what .. ".txt", text = table.concat(texts, "\n") .. "\n" } })
   end
   local names = table.concat(lists.map(files, function(file) return file.path end), ", ")
   local problem = draw.add(files, { what })

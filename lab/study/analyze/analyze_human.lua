@@ -89,11 +89,11 @@ local function summarise_similarity(samples, point)
   local result = {}
   for _, measure in ipairs(MEASURES) do
     local values = lists.map(samples, function(one) return one[measure] end)
-    local own = { value = (point or { [measure] = statistics.mean(values) })[measure] }
-    if own.value and #values > 0 then
-      own.low, own.high = inference.compute_interval(values)
+    local entry = { value = (point or { [measure] = statistics.mean(values) })[measure] }
+    if entry.value and #values > 0 then
+      entry.low, entry.high = inference.compute_interval(values)
     end
-    result[measure] = own
+    result[measure] = entry
   end
   return result
 end
@@ -179,8 +179,8 @@ end
 local function tabulate_similarity(result, options)
   local rows = lists.map(result.compared, function(item)
     return lists.join({ item.name, number("%d", item.count) }, lists.collect(MEASURES, function(measure)
-      local own = item.similarity[measure]
-      return { number("%.4f", own.value), number("%.3f to %.3f", own.low, own.high) }
+      local entry = item.similarity[measure]
+      return { number("%.4f", entry.value), number("%.3f to %.3f", entry.low, entry.high) }
     end))
   end)
   return sheets.tabulate({ name = "human", title = ("Accuracy of humans and models by puzzle: %d puzzles of %s"):format(

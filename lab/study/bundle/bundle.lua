@@ -70,12 +70,12 @@ end
 -- libraries without a known licence; or nil and a message.
 local function make_notice(project, archives, folder)
   local script = project:path("lab/study/bundle/licences.sh")
-  local said, code = shell.ask({ "sh", script, folder .. "/licences", table.unpack(archives) })
+  local output, code = shell.ask({ "sh", script, folder .. "/licences", table.unpack(archives) })
   if code ~= 0 then
-    return nil, said
+    return nil, output
   end
   local parts, missing = {}, {}
-  for path, package, count in said:gmatch("(%S+) (%S+) (%d+)") do
+  for path, package, count in output:gmatch("(%S+) (%S+) (%d+)") do
     local is_missing = count == "0"
     parts[#parts + 1] = ("  %s (%s)"):format(name_part(path:match("[^/]*$"), package),
       is_missing and "no text of it here" or "licences/" .. package)
@@ -123,8 +123,8 @@ end
 
 -- Runs lines of shell in a folder, with further arguments as $1, $2, ...; ends the command if the lines fail.
 local function run_in(folder, script, ...)
-  local said, code = shell.ask({ "sh", "-c", "cd -- \"$1\" && shift && { " .. script .. "; }", "sh", folder, ... })
-  must_succeed(code == 0, said)
+  local output, code = shell.ask({ "sh", "-c", "cd -- \"$1\" && shift && { " .. script .. "; }", "sh", folder, ... })
+  must_succeed(code == 0, output)
 end
 
 -- Returns the requirements of the trainers as a text; or nil and a message if they need libraries other than libc and
@@ -135,21 +135,21 @@ local function find_needs(items)
   if type(info) ~= "table" then
     return nil, trainer .. " info --json: found no JSON"
   end
-  local words = { "Linux on " .. shell.ask({ "uname", "-m" }) }
+  local needs = { "Linux on " .. shell.ask({ "uname", "-m" }) }
   if info.linked ~= "static" then
-    local said = shell.capture({ "env", "LC_ALL=C", "readelf", "-d", trainer })
-    foreign = lists.filter(lists.find_all(said, "%(NEEDED%)[^%[]*%[([^%]]*)%]"), function(library)
+    local output = shell.capture({ "env", "LC_ALL=C", "readelf", "-d", trainer })
+    foreign = lists.filter(lists.find_all(output, "%(NEEDED%)[^%[]*%[([^%]]*)%]"), function(library)
       return not lists.find(LIBC, function(pattern) return library:find(pattern) end)
     end)
-    words[2] = info.least_glibc and ("glibc %s or later"):format(info.least_glibc)
+    needs[2] = info.least_glibc and ("glibc %s or later"):format(info.least_glibc)
   end
   local floor = info.cuda and (info.cuda.least_driver.images or info.cuda.least_driver.ptx)
-  words[#words + 1] = floor and ("an NVIDIA driver %s (CUDA %s)"):format(floor.release
+  needs[#needs + 1] = floor and ("an NVIDIA driver %s (CUDA %s)"):format(floor.release
     and ("of release %d or later"):format(floor.release) or "that is new enough", floor.cuda)
   if info.cuda and lists.find(items, function(item) return item.cell.spec.plan.cuda.products == "library" end) then
-    words[#words + 1] = "cuBLASLt of CUDA 11 or later (LONGHAND_CUDA_ROOT names its toolkit)"
+    needs[#needs + 1] = "cuBLASLt of CUDA 11 or later (LONGHAND_CUDA_ROOT names its toolkit)"
   end
-  return not foreign[1] and table.concat(words, ", ") or nil, ("%s needs %s of this machine\n  expected: libc alone, "
+  return not foreign[1] and table.concat(needs, ", ") or nil, ("%s needs %s of this machine\n  expected: libc alone, "
     .. "with other libraries linked statically"):format(trainer, table.concat(foreign, ", "))
 end
 

@@ -132,17 +132,17 @@ end
 -- runs, the largest value where several meet. In a row without open cells, all cells are 0, except for closed keys
 -- after the query if causal. causal: keys after a query are closed.
 function M.extend(kept, rows, columns, choices, causal)
-  local at, values = { [1] = {}, [-1] = {}, [0] = {} }, {}
+  local biases, values = { [1] = {}, [-1] = {}, [0] = {} }, {} -- biases: by direction and line
   local corner = choices.corner == "all" or choices.corner == "lines" and #kept > 0
   for _, line in ipairs(kept) do
-    at[line.direction][line.line] = line.value
+    biases[line.direction][line.line] = line.value
   end
   for row = 0, rows - 1 do
     local open, visible = false, causal and math.min(row + 1, columns) or columns -- visible: the number of keys
     for column = 0, columns - 1 do
       local largest = -math.huge
       for _, direction in ipairs(column < visible and DIRECTIONS or {}) do
-        local value = at[direction][number_line(direction, row, column, columns, choices.align)]
+        local value = biases[direction][number_line(direction, row, column, columns, choices.align)]
         largest = value and math.max(largest, value) or largest
       end
       if corner and row == 0 and column == columns - 1 and column < visible then

@@ -2,9 +2,9 @@
 --
 -- Input: the options of the verb, with project and `out`, the folder of all runs. Output: none; errors end the command.
 -- Sets options.study, scale and choice. A grid from flags becomes a study file in the folder of runs: options.study is
--- its path, given its { text, origin } in the form that grid.expand takes, where origin(path) is the flag that gave a
--- value of the study; set, the settings with paths relative to that folder. Equal flags give equal texts; the text's
--- digest is part of the name. Reads files, writes none: overview.lua writes the text.
+-- the file's path; options.given, { text, origin (make_origin) } for grid.expand; options.set, the words of --set with
+-- paths relative to the folder of runs. Equal flags give equal texts; the text's digest is part of the file's name.
+-- Reads files, writes none: overview.lua writes the text.
 
 local canonical = require("base.canonical")
 local choice = require("lab.study.grid.chosen_cells")
@@ -240,7 +240,7 @@ local function write_study(work, id, spec, prefix)
   return table.concat(lists.append(lists.append(lines, { "  }," }), work.last_lines), "\n") .. "\n}\n"
 end
 
--- Makes a function that returns, for the path of a value in the study, the flag that gave it, for messages.
+-- Makes a function that returns, for messages, the flag from which the value at a path in the study's text came.
 local function make_origin(work, spec)
   return function(path)
     local axis = work.axes[tonumber(path:match("^axes%[(%d+)%]"))]
