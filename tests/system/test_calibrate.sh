@@ -176,8 +176,8 @@ keeps_existing_files() {
         grep -q 'batch = 32' "$work/out/counts.lua" && rm "$work/out/counts.lua"
 }
 
-# With --spec, a student is written next to the teacher's spec. With --positions keep it has the teacher's positions.
-# Its comment has all flags.
+# With --spec, a student is written next to the teacher's spec, with a comment that has all flags. With --positions keep
+# the student has the teacher's positions.
 writes_next_to_the_teacher() {
     flags="--trainer $work/counts/trainer --spec $work/counts.lua --reading code"
     written=$work/counts_calibrated.lua

@@ -83,8 +83,8 @@ reports_missing_temporary_files() {
     TMPDIR=/nowhere ends_with 4 'TMPDIR: no temporary files can be written in /nowhere' ./longhand build $SPEC
 }
 
-# A generator ends with a line that names the next command; without it, it has failed, whatever its exit code. Here a
-# program in the place of Lua runs a command: STATUS COMMAND MESSAGE.
+# A generator ends with a line that names the next command. Without this line it has failed, whatever its exit code.
+# Here a program in the place of Lua runs a command: STATUS COMMAND MESSAGE.
 ends_after_a_generator() {
     make_bare_path
     printf '#!/bin/sh\n[ "$1" = - ] || %s\n' "$2" >"$work/bin/lua5.4" && chmod +x "$work/bin/lua5.4" &&

@@ -87,9 +87,7 @@ end
 function M.read_facts(dir, place)
   local name = "run.json"
   local facts, damage = M.read_json(dir .. "/" .. name, name, run_shapes.LARGEST[name], run_shapes.facts,
-    function(facts)
-    return find_misplacement(facts, place or {})
-  end)
+    function(read) return find_misplacement(read, place or {}) end)
   if facts then
     facts.flags = facts.flags or {}
   end

@@ -86,7 +86,7 @@ function M.add_modules(found)
   end
 end
 
--- Removes files that the work itself wrote, by the set `own` of absolute paths, from the dependencies `found`.
+-- Removes the work's own files from the dependencies `found`, also from listings. own: the set of their absolute paths.
 function M.remove(found, own)
   for path, state in pairs(found) do
     if own[paths.resolve(path)] then

@@ -62,7 +62,7 @@ function M.run_bench(trainer, words)
   if code ~= 0 then
     return nil, code
   end
-  return lists.map(lists.find_all(text, "[^\n]+"), function(format_row) return (json.decode(format_row)) end)
+  return lists.map(lists.find_all(text, "[^\n]+"), function(line) return (json.decode(line)) end)
 end
 
 -- Measures a trainer. Returns { id, side_by_side (concurrent runs), train, eval (operations per second of all these
