@@ -13,7 +13,7 @@ class CommandError(LonghandError):
     """A command failed.
 
     command  program and arguments of the command, a list
-    code     exit code of the command; -N if signal N ended it
+    code     exit code of the command; -N if signal N ended it; None if it could not be started
     output   standard output of the command
     said     last lines of the command's standard error
     """

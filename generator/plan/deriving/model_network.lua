@@ -272,8 +272,8 @@ local function make_section(plan, file)
   return model
 end
 
--- The unfused graph of a plan's model, and the sizes that a user's own network has read. model: the section that the
--- description reads.
+-- The unfused graph of a plan's model; with the file of a user's own network also the sizes that the network has read.
+-- model: the section that the description reads, by default the plan's.
 function M.build_network(plan, file, model)
   model = model or make_section(plan, file)
   if not file then
