@@ -1,7 +1,7 @@
 -- Reads files that other programs may have written, if they are regular files within a size limit.
 --
--- Input: a path, or JSON. Output: text, or a decoded value; nil and the problem, { found, expected }; nil alone if the
--- file does not exist. A pipe, a device or a folder is never opened, so that no function waits.
+-- Input: a path, or JSON. Output: text, or a decoded value; nil and the problem, { found, expected }; nil alone if no
+-- file can be found at the path. A pipe, a device or a folder is never opened, so that no function waits.
 
 local json = require("dkjson")
 local lfs = require("lfs")

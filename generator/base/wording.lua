@@ -30,7 +30,7 @@ function M.fill_lines(words, columns, between)
   return lines
 end
 
--- The number of layers of a model, over all stacks; nil if it is unknown.
+-- The numbers of layers of a model's stacks, in words; nil if they are unknown.
 function M.format_layers(model)
   if model.encoder_layers and model.decoder_layers then
     return ("%s and %s"):format(M.count(model.encoder_layers, "encoder layer"),
@@ -39,8 +39,8 @@ function M.format_layers(model)
   return model.layers and M.count(model.layers, "layer")
 end
 
--- A duration: "240 h", "1 h 05 min", "3 min 10 s", "12 s", "2.5 s"; "?" if it is negative, not a number, or 100,000 h
--- or more.
+-- A duration: "240 h", "1 h 05 min", "3 min 10 s", "12 s", "2.5 s", "under 0.1 s"; "?" if it is negative, not a number,
+-- or 100,000 h or more.
 function M.format_duration(seconds)
   if not (seconds >= 0 and seconds < 3.6e8) then
     return "?"

@@ -133,7 +133,7 @@ function M.place_in_block(family, name, block)
       state = block.name .. "_state" } })
 end
 
--- The families of a plan; without attention, the family whose positions are those of its tokens.
+-- The families of a plan; without attention only plan.first, whose positions the tokens have.
 function M.list_families(plan)
   return plan.attentions[1] and plan.attentions or { plan.first }
 end

@@ -62,13 +62,13 @@ local function estimate_cost(plan, level, tile, waste)
   return whole > 0 and cost / whole * waste or 1
 end
 
--- The cheapest of the tiles; among equally cheap tiles the first.
-local function find_cheapest(tiles, estimate)
+-- The value with the least cost; among values with equal costs the first.
+local function find_cheapest(values, estimate)
   local best, least
-  for _, tile in ipairs(tiles) do
-    local cost = estimate(tile)
+  for _, value in ipairs(values) do
+    local cost = estimate(value)
     if not least or cost < least then
-      best, least = tile, cost
+      best, least = value, cost
     end
   end
   return best
