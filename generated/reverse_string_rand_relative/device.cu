@@ -1609,7 +1609,7 @@ NOINLINE void embed(void) {
     __syncthreads();
 }
 
-/* Gradients of a shard's embeddings: a thread owns a quad of a gradient and sums over rows in order. */
+/* Gradients of a shard's embeddings, each a sum over rows in a fixed order. */
 NOINLINE void embed_backward(parameters *g) {
     is_global(g);
     const step_view *v = &block()->view;
@@ -1889,7 +1889,7 @@ INLINE int shard_start(int sequences, int shards, int shard) {
     return shard * (sequences / shards) + (shard < rest ? shard : rest);
 }
 
-/* Forward and backward pass of one shard: writes its sums and its whole gradient. */
+/* Forward and backward pass of one shard: writes its sums and its gradient. */
 INLINE void train_shard(int shard) {
     block_state *b = block();
     __syncthreads();

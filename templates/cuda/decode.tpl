@@ -55,8 +55,8 @@ INLINE bool take_answers(int ending, real *logits, int *classes) {
     return open > 0;
 }
 
-/* Decodes a group of sequences after the pass over them; writes the requested answers and, unless these are NULL,
- * logits. */
+/* Decodes a group of sequences after the pass over them. Writes the requested answers to classes and the logits of
+ * these answers to logits; either array may be NULL. */
 NOINLINE void decode(int ending, real *logits, int *classes) {
     block_state *b = block();
     begin_decoding();

@@ -8,7 +8,7 @@
 % local store = adds_places and "+=" or "="
 % local column_sums = adds and "add_column_sums(rows, WIDTH" or "column_sums(rows, WIDTH, WIDTH"
 % local scaled = linear and "sum.v[i]" or "sum.v[i] * " .. scale
-/* Gradients of a shard's embeddings: a thread owns a quad of a gradient and sums over rows in order. */
+/* Gradients of a shard's embeddings, each a sum over rows in a fixed order. */
 NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
     is_global(g);
     const step_view *v = &block()->view;

@@ -9,7 +9,7 @@ INLINE quad noisy(unsigned int example, unsigned int place, unsigned int at) {
 % if noise == "relative" then
 
 % local parameters = linear and "const real *table, const real *bias, int token" or "const real *table, int token, real scale"
-% local multiplied = linear and "" or ", times scale"
+% local multiplied = linear and " plus the bias" or ", times scale"
 /* The root mean square of a token's vector in the table${multiplied}. */
 INLINE real embedded_size(${parameters}) {
     real sum = 0;

@@ -78,8 +78,8 @@ INLINE size_t kept_rows(int use, int T) { return (size_t)use * ((block()->most_s
 % end
 % if device.rounds then
 
-/* Rounded copies of products' weights in training, in the place of the first shard's gradients of these weights; other
- * members are no parameters. */
+/* Rounded copies of products' weights in training, in the place of the first shard's gradients of these weights; the
+ * other members are gradients of that shard. */
 INLINE const parameters *rounded(void) { return (const parameters *)block()->replica.partials; }
 % end
 % for _, draw in ipairs(cuda.step_draws) do
