@@ -165,7 +165,7 @@ function TestDecoding.test_symbols_and_errors_are_on_the_axes()
   lu.assertStrContains(script, "set label '\u{D7}' at graph 0,first 0 right offset -2.1,0" .. font .. red)
   lu.assertStrContains(script, "set label '0' at first 1,graph 0 center offset 0,-0.5" .. font .. red)
   lu.assertStrContains(script, "set label '+' at first 1,graph 0 center offset 0,-0.5" .. font .. "'#222222'")
-  lu.assertNil(script:find("block5", 1, true)) -- the other layer
+  lu.assertNil(script:find("block5", 1, true)) -- a head of the layer that is not requested
   lu.assertEquals({ output[3], output[4] }, {})
 end
 

@@ -22,7 +22,8 @@ local function accept(train, eval, kind)
   return assert(resolved, d:text()), info
 end
 
-local function refuse(text, train, eval)
+-- Checks that a spec is refused with a message that contains this text.
+local function check_refusal(text, train, eval)
   local resolved, _, d = check_spec(train, eval)
   lu.assertNil(resolved)
   lu.assertStrContains(d:text(), text)
@@ -36,10 +37,10 @@ function TestBest.test_metric_and_tie_have_defaults()
 end
 
 function TestBest.test_scores_need_evaluations_at_training_lengths()
-  refuse("train.checkpoint.best: needs evaluations during training", "checkpoint = { best = {} }", "batch = 4")
-  refuse("train.checkpoint.best: needs evaluations at training lengths", "checkpoint = { best = {} }",
+  check_refusal("train.checkpoint.best: needs evaluations during training", "checkpoint = { best = {} }", "batch = 4")
+  check_refusal("train.checkpoint.best: needs evaluations at training lengths", "checkpoint = { best = {} }",
     "during = { every = 10, lengths = { 5, 60 } }")
-  refuse("train.patience: needs the score of the best checkpoint", "patience = 3")
+  check_refusal("train.patience: needs the score of the best checkpoint", "patience = 3")
 end
 
 function TestBest.test_the_trainer_gets_the_settings_and_the_plan_stays_the_same()

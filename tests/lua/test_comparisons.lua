@@ -47,7 +47,7 @@ function TestComparisons.test_cells_are_compared_along_the_last_axis()
   lu.assertAlmostEquals(rope.mean, 52, 1e-9)
   lu.assertAlmostEquals(rope.error, 2 / math.sqrt(3), 1e-9)
   lu.assertEquals(#rope.scores, 3)
-  -- The other task has one score of one encoding, and none of the other, so it gives no pair.
+  -- The task bucket_sort has one score of rope and none of rand-rope, so it gives no pair.
   lu.assertEquals(#result.pairs, 1)
   local pair = result.pairs[1]
   lu.assertAlmostEquals(pair.test.difference, 52 - 97, 1e-9)
@@ -171,12 +171,12 @@ end
 
 function TestComparisons.test_same_seed_same_intervals()
   local scores = make_scores({ 50, 52, 57 }, { 95, 99, 90 })
-  local function interval(seed)
+  local function compute_interval(seed)
     local pair = assert(compare("seed", scores, { seed = seed, resamples = 50 })).pairs[1]
     return { pair.low, pair.high }
   end
-  lu.assertEquals(interval(1), interval(1))
-  lu.assertNotEquals(interval(1), interval(2))
+  lu.assertEquals(compute_interval(1), compute_interval(1))
+  lu.assertNotEquals(compute_interval(1), compute_interval(2))
 end
 
 function TestComparisons.test_messages_on_wrong_options()

@@ -127,7 +127,7 @@ function TestEvaluations.test_new_evaluation_data_is_evaluated()
     eval_sha256 = sha256.hash(TEST:rep(2)), eval_examples = 2 }
   write_run(cell, name_run(TRAIN), { data = data }, both)
   lu.assertEquals(survey(), "done")
-  write_files(TRAIN, TEST) -- the earlier file returns: the trainer uses its lines, and names it in run.json
+  write_files(TRAIN, TEST) -- the earlier file returns; `eval` would name it in run.json and use its lines
   lu.assertStrContains(select(2, survey()), "test.jsonl has other bytes than the file that was evaluated")
   data.eval_sha256, data.eval_examples = sha256.hash(TEST), 1
   write_run(cell, name_run(TRAIN), { data = data }, both)

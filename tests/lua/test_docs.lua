@@ -142,7 +142,7 @@ function TestSwitches.test_every_field_that_is_named_exists()
   end
 end
 
--- The other values on the page are choices of their fields.
+-- Quoted values in the row of a switch are choices of the row's field.
 function TestSwitches.test_every_choice_is_legal()
   for row in switches:gmatch("\n(| S%d+ |[^\n]*)") do
     local field = schema.at[row:match("`([%l_]+%.?[%l_%.]*)[ `]") or ""]

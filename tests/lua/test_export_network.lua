@@ -201,7 +201,8 @@ function TestNetworks.test_a_block_that_reads_its_first_input()
     "    second_output = second(second_output, h)", "return self.output(second_output)" })
 end
 
--- The block changes `other` and reads the embedded stream, which every repetition needs unchanged.
+-- A block whose input, `other`, is read again after it, and which reads another block's result in every repetition:
+-- both values stay unchanged.
 function TestNetworks.test_a_block_that_reads_another_stream()
   local facts = derive_facts(function(net)
     local before = net:block("before", 1, "A block.")
