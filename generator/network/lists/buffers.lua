@@ -6,7 +6,7 @@
 -- workspace, the buffers that exist once. A buffer is { name, form, width, stream, training, about, kept, writer }:
 --
 --   form       "rows": [rows][width]; "row": [rows], one number each; "keep": a mask of [rows][width]; "family": what
---              an attention stores, with `family` instead of the name
+--              an attention stores, with `family` instead of the name; "vocabulary" (cpu_rows.lua): [symbols][width]
 --   training   the buffer exists only in training
 --   kept       the backward pass reads the buffer
 --   writer     its first writer: an operation of the forward list, or an entry of the backward list; nil for the input
