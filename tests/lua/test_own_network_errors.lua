@@ -60,8 +60,8 @@ b:output(b:add(h, b:activation("a", b:norm("m", h), "relu")))]], 5, "n of block 
     "local t = net:table(\"t\") %0 table = t,")
     :gsub('net:classify%(net:readout%(b.result, "last"%)', '%0, { tied = t }'), 6,
     "have no vectors of the output's symbols", 'model.kind = "decoder"', true },
-  { [[net:attention("self", x, x)]], 5, 'the network has no "attention"', "block, classify, embed, feedforward" },
-  { [[b:output(b:linear("n", h, 16))]], 5, 'has no "linear"', "product" },
+  { [[net:attention("self", x, x)]], 5, 'the network has no "attention"', "additive, additive_dropout, block, " },
+  { [[b:output(b:linear("n", h, 16))]], 5, 'has no "linear"', "product, result" },
   { [[b:output(b:product("n", h, model.wdith))]], 5, 'model has no "wdith"', "width" },
   { [[model.width = 32]], 5, "model.width is set", "cannot be set" },
   { make_description(FULL):gsub("local x = net", "net:table(\"spare\") %0"), 2,

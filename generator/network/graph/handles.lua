@@ -211,8 +211,11 @@ function Handles:get_method(kind, name)
   return self.methods[name]
 end
 
+-- Fields other than methods, by the object's kind.
+local PLAIN_FIELDS = { value = "name width", network = "additive additive_dropout", block = "result" }
+
 local function list_fields(kind)
-  local names = kind == "value" and { name = true, width = true } or {}
+  local names = lists.split_set(PLAIN_FIELDS[kind] or "")
   local has_methods = kind == "network" or kind == "block"
   for name, method in next, has_methods and M.METHODS or {} do
     names[name] = not method.of or method.of == kind or nil
