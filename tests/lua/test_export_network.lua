@@ -201,8 +201,7 @@ function TestNetworks.test_a_block_that_reads_its_first_input()
     "    second_output = second(second_output, h)", "return self.output(second_output)" })
 end
 
--- A block whose input, `other`, is read again after it, and which reads another block's result in every repetition:
--- both values stay unchanged.
+-- A block's input, `other`, is read again after the block; every repetition also reads the result of the block before.
 function TestNetworks.test_a_block_that_reads_another_stream()
   local facts = derive_facts(function(net)
     local before = net:block("before", 1, "A block.")
