@@ -1,4 +1,5 @@
--- Memory of a trainer on the CPU, in bytes: the network's buffers (buffers.lua), attention, tables, packed weights.
+-- Memory of a trainer on the CPU, in bytes: the network's buffers (buffers.lua), attention, tables, packed weights. A
+-- family is an item of plan.attentions, all attentions of one kind.
 --
 -- Input: a plan with its network (plan.cpu); a size, the tokens of every stream, { T } or { S, T }; a number of
 -- sequences; a level of levels.lua, by default the widest. Output: bytes, counted as lay_out, shared_bytes and

@@ -126,7 +126,7 @@ local function show_run(options, row)
   end
   local flags = row.run.facts.flags or {}
   options.say(flags[1] and ("%-14s %s"):format("flags", escape.plain(table.concat(flags, " "))) or nil)
-  options.say(summaries[1] and "evaluations, means over lengths" or "no evaluations yet")
+  options.say(summaries[1] and "evaluations (means)" or "no evaluations yet")
   for _, summary in ipairs(summaries) do
     local lengths, values = summary.lengths, lists.map(metrics.NAMES, function(metric)
       return summary[metric] and format_score(metric, summary[metric])

@@ -41,7 +41,8 @@ local WORDS = { "o", "q", "k", "v", "w", "p", "g", "m", "heads", "weights", "los
 -- The writer of one scope. Fields: random; the options above; lines, the text so far; scope, the variable whose methods
 -- are called; width, the channels of the scope's stream; model, the model's width; older, earlier values of the scope;
 -- memory, outside, variables of values from outside of the scope; lacks_norm, no norm limits the values of the next
--- branch; used, the set of families of attentions that have names already; words, the sampled replacements.
+-- branch; attends, the scope has an attention; used, families whose names an attention has; names, by scope the number
+-- of uses of a name; words, the sampled replacements.
 local Writer = {}
 Writer.__index = Writer
 

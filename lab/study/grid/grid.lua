@@ -95,7 +95,7 @@ local function list_points(axes)
 end
 
 -- Returns a cell's id from the names of its values. With a prefix, an axis' name precedes each number, as in
--- sort_width_64, unless the id would be too long. If the id is not valid, such as 16, the first axis' name precedes it.
+-- sort_width_64, unless the id would be too long. If the id is not valid, such as 16, the first axis' name is prefixed.
 local function make_id(study, point)
   local function join(first, is_long)
     return table.concat(lists.join(first, lists.map(point, function(value, i)
@@ -162,8 +162,8 @@ end
 
 local make_cell
 
--- Returns the run from which a cell of a later stage is made, with the verb and its options; nil after errors. The
--- folder of the cell's spec is next to the cell's runs; its name depends on that run and on the options.
+-- Returns the `source` of a cell that is made from another cell's run; nil after errors. The folder of the made spec is
+-- next to the folders of the cell's runs; the folder's name depends on the other cell's run and on the options.
 local function find_source(work, stage, point, id)
   local study, d = work.study, work.diagnostics
   local used, axis = stages.find_source(stage, study.axes, point)

@@ -55,7 +55,7 @@ local function split_values(text)
   return depth == 0 and not quote and parts or nil
 end
 
--- Returns the integers of "1:4" or "1:9:2", with both ends; {} for other texts; nil, message for an invalid range.
+-- Returns the integers of "1:4" (4 included) or "1:9:2" as texts; {} for other texts; nil, message for a bad range.
 local function parse_range(text)
   local first, last, step = text:match("^%s*(%-?%d+):(%-?%d+):?(%d*)%s*$")
   local list = {}
@@ -176,7 +176,7 @@ end
 -- Returns a word of --set, with a path in it made relative to the folder of runs. A word that sets an axis is refused.
 local function read_set(work, text)
   local field, value = text:match("^%s*([%w_.]+)%s*=(.*)$")
-  local covers = field and field:gsub("%.use$", ""):gsub("%.kind$", "")
+  local covers = field and field:gsub("%.use$", ""):gsub("%.kind$", "") -- the section that a preset or a kind replaces
   for _, axis in ipairs(field and work.axes or {}) do
     if axis.field == field or is_within(axis.field, covers) or axis.field == covers then
       work.refuse("--set " .. text, ("%s is an axis, and --set would override all of its values"):format(axis.field),
