@@ -36,10 +36,12 @@ local function take_free(taken, word, ending)
   return word
 end
 
+-- Fields: in_files, the words of tensors' names; classes, taken names of classes; renamed, see above; word_of, the word
+-- of each renamed attribute.
 local Names = {}
 Names.__index = Names
 
--- Starts the names of a file. tensors: those of checkpoints; no other name may use the words of their names.
+-- Starts the names of a file. tensors: of checkpoints; a new name of an attribute is no word of a tensor's name.
 function M.new(tensors)
   local words = lists.collect(tensors, function(tensor) return lists.find_all(tensor.name, "[^.]+") end)
   return setmetatable({ in_files = lists.to_set(words), classes = setmetatable({}, { __index = CLASSES }), renamed = {},

@@ -32,7 +32,8 @@ local LETTER = 6 -- pixels of a letter next to the picture
 -- Types of elements in traces: bytes, and the format of string.pack.
 local WIDTHS = { F32 = { 4, "f" }, F64 = { 8, "d" } }
 
--- Returns the name of a spec's mask, and how many keys to the left and to the right of its own token a query sees.
+-- Returns the name of a spec's mask, and how many keys to the left and to the right of its own token a query sees. Only
+-- windows and causal masks are described; others count as full.
 local function describe_mask(spec)
   local mask = spec.encoding and spec.encoding.mask or {}
   if mask.kind == "window" then
