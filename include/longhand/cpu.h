@@ -153,7 +153,7 @@ typedef struct lh_cpu_program {
      * begin_shard is NULL. */
     void (*end_shard)(const lh_cpu_step *step, void *workspace, void *gradient);
     /* Forward pass; dropout is off unless the spec keeps it on (eval.dropout). Sequence s is counted in sums[s /
-     * block->sequences_per_sum]. */
+     * block->sequences_per_sum], or in sums[0] if sequences_per_sum is 0. */
     void (*forward_block)(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, lh_sums *sums);
 
     /* Forward pass that also writes every site of lh_spec.sites that to[site] requests; workspace as for forward_block.

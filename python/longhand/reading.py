@@ -24,7 +24,7 @@ class Run:
     path           path of the folder, as given
     info           content of run.json: spec (all fields, resolved), flags, level, compiler, machine, started, ...
     id, digest     id of the spec, and digest of its plan; runs with the same digest differ only in seed, learning rate,
-                   steps and evaluation
+                   steps, evaluation, and intervals of logs and checkpoints
     seed           seed of initial values, data and dropout
     learning_rate  learning rate of the run
     spec           resolved spec of the run, a dict

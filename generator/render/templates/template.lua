@@ -31,6 +31,8 @@ local CLOSING = { [")"] = "(", ["]"] = "[", ["}"] = "{" }
 -- The state of reading, `reader`, has path; source and code, line by line; firsts, the column of the first token of the
 -- statement that begins at a line; blocks and brackets, those that are open; pending, the statement whose brackets are
 -- open; section, the requested one, and within (read_head); held and chained (add_suffix).
+
+-- The kinds of tokens and their patterns; the first that matches holds.
 local FORMS = { { "name", "^[%a_][%w_]*" }, { "number", "^%.?%d[%w.]*" }, { "string", "^([\"']).-%1" },
   { "op", "^[=~<>]=" }, { "op", "^//" }, { "op", "^%.%." }, { "op", "^[^\"']" } }
 
