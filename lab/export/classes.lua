@@ -42,7 +42,8 @@ local function new_class(state, about)
     is_block = about ~= nil }, Class)
 end
 
--- Adds an attribute (module: its text or entries) and returns its expression. word: its name in files or its own name.
+-- Adds an attribute, module = { text } or { type, entries }, and returns the attribute's expression. word: the name in
+-- files.
 function Class:add_attribute(word, module)
   module.name = self.state.names:add_attribute(self.attributes, word)
   self.modules[#self.modules + 1] = module
@@ -149,7 +150,7 @@ local function add_class(state, class, ...)
   return class
 end
 
--- Sets the number of dropout rates in a class; inner: operations of its composites, which do not count.
+-- Sets class.rates for these operations; inner: those of the class's composites, by operation, which do not count.
 local function count_rates(class, ops, inner)
   class.rates = #lists.drop_repeats(lists.map(ops, function(op)
     return op.dropout and not inner[op] and op.dropout.rate or nil
@@ -189,9 +190,7 @@ local function list_made(state, class, stream)
 end
 
 local function add_needs(class, other)
-  for need, of in next, other.needs do
-    class.needs[need] = of
-  end
+  lists.update(class.needs, other.needs)
   class.layer = class.layer or other.layer
 end
 
@@ -304,6 +303,7 @@ block_class = function(state, block)
   return add_class(state, class, block.name)
 end
 
+-- Adds numbers that layers share to the network's class; sets state.shared, the expression of the numbers by path.
 local function share_numbers(state, class)
   for _, shared in ipairs(state.given_shared) do
     local entries = lists.map(shared.entries, function(entry) return ('"%s": %s'):format(entry.name, entry.text) end)
@@ -331,6 +331,7 @@ end
 -- given: { name (of the network's class), tensors (the plan's), facets, shared (numbers that all layers of a score
 -- share: { path, entries }), in_layers (lines before each repetition of a block with an attention), one_based }
 function M.derive(net, given)
+  -- same: classes by their texts; parts: names of written terms (name_parts); shared: see share_numbers
   local state = { net = net, names = names_module.new(given.tensors), facets = given.facets,
     given_shared = given.shared, in_layers = given.in_layers, one_based = given.one_based, same = {}, list = {},
     parts = {}, shared = {}, made = { place = {}, distance = {}, memory_distance = {} } }

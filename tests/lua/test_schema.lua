@@ -25,7 +25,7 @@ local GEOMETRIC = "encoding.normaliser.kind=geometric"
 local DURING = "eval.during.every=5"
 local BEST = { DURING, "eval.during.lengths={ 1, 4 }", "train.checkpoint.best={}" }
 local SCALING = "encoding.rotation.scaling"
-local APART = "model.kind=encoder_decoder"
+local ENCODER_DECODER = "model.kind=encoder_decoder"
 local YARN = SCALING .. "={ kind = 'yarn', factor = 4 }"
 
 -- { field, accepted text, refused text, part of the message, further settings }
@@ -64,8 +64,8 @@ local CASES = {
   { "model.readout", "last", "first", "expected: outputs, last, probe", { "task.kind=even_pairs" } },
   { "model.tied", "true", "yes", "expected: true or false", { "model.kind=decoder" } },
   { "model.layers", "64", "65", "65 is above 64" },
-  { "model.encoder_layers", "0", "-1", "-1 is below 0", { APART } },
-  { "model.decoder_layers", "64", "0", "0 is below 1", { APART } },
+  { "model.encoder_layers", "0", "-1", "-1 is below 0", { ENCODER_DECODER } },
+  { "model.decoder_layers", "64", "0", "0 is below 1", { ENCODER_DECODER } },
   { "model.heads", "16", "0", "0 is below 1" },
   { "model.width", "128", "72", "80 is the nearest legal value" },
   { "model.feedforward", "16", "8", "8 is below 16" },
@@ -133,10 +133,11 @@ local CASES = {
   { "encoding.additive.init", "normal", "uniform", "expected: truncated_normal, normal", { LEARNED } },
   { "encoding.additive.init_sigma", "0.02", "0", "0 is not above 0", { LEARNED } },
   { "encoding.additive.dropout", "0.99", "-0.1", "-0.1 is below 0", { LEARNED } },
-  { "encoding.encoder", "{ use = 'geometric' }", "1", "1 does not fit here", { APART } },
+  { "encoding.encoder", "{ use = 'geometric' }", "1", "1 does not fit here", { ENCODER_DECODER } },
   { "encoding.decoder", "{ kind = 'rope' }", "{ additive = { kind = 'learned' } }", "are added to the tokens",
-    { APART } },
-  { "encoding.cross", "{ score = { use = 'alibi' } }", "{ kind = 'ropp' }", "there is no ropp.lua", { APART } },
+    { ENCODER_DECODER } },
+  { "encoding.cross", "{ score = { use = 'alibi' } }", "{ kind = 'ropp' }", "there is no ropp.lua",
+    { ENCODER_DECODER } },
   { "train", "{ steps = 1 }", "1", "1 does not fit here" },
   { "train.batch", "65536", "65537", "65537 is above 65536" },
   { "train.shards", "128", "257", "257 is above 256" },
@@ -226,7 +227,7 @@ function TestSchema.test_fields_of_families_refuse_the_values_of_their_facets()
     local facet = case[1]:match("^encoding%.(%l+)")
     if facet and families.is_facet[facet] and case[1] ~= "encoding.score" then
       local own = "encoding.encoder." .. case[1]:match("^encoding%.(.*)$")
-      local sets = { APART }
+      local sets = { ENCODER_DECODER }
       for i, set in ipairs(case[5] or {}) do
         sets[i + 1] = set:gsub("^encoding%.", "encoding.encoder.")
       end
