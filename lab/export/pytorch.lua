@@ -181,6 +181,7 @@ local function check_equal(attentions)
   end
 end
 
+-- Returns collect_facets of each attention. formula: of all scores, or { families } with that of each family, or nil.
 local function collect_all_facets(formula, attentions)
   local facets = {}
   for _, op in ipairs(attentions) do
