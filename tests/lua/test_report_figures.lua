@@ -258,7 +258,7 @@ function TestFigures.test_scores_along_an_axis()
   lu.assertAlmostEquals(curve.points[2][2], 97, 1e-9)
   lu.assertAlmostEquals(curve.band[2][2], 95, 1e-9)
   lu.assertAlmostEquals(curve.band[2][3], 99, 1e-9)
-  lu.assertStrContains(figure.caption, "bands: from the least to the most seed")
+  lu.assertStrContains(figure.caption, "bands: from lowest to highest seed")
   figure = figures.make_along_axis(study, { kind = "axis", x = "range", lines = "task", show = "max" })
   curve = figure.panels[1].curves[1]
   lu.assertEquals({ curve.title, figure.panels[1].curves[2].title }, { "even_pairs, best", "even_pairs, mean" })

@@ -78,7 +78,7 @@ local function measure_clock_lag(path)
   return math.max(0, os.time() - (lfs.attributes(path, "modification") or 0))
 end
 
--- Sets written files' times to the start of reading, so that later changes alter them. Returns their states by path.
+-- Dates the written files before the start of reading, so that later changes alter the times. Returns states by path.
 local function stamp_files(report)
   local states = {}
   for _, file in ipairs(report.files) do

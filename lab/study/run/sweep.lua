@@ -1,11 +1,11 @@
 -- Does the missing work of a study: builds its trainers, and trains and evaluates its runs, several at a time.
 --
 -- Input: { project, action, study, scale, set, choice, given, jobs, hours, out, device, target, arch, jit, cuda_root,
--- hooks }. action: "run", "status" or "dry_run"; jobs: the number of concurrent cells, or nil;
--- hours: after which no further run starts, or nil; out: the folder of all runs; hooks: nil, or functions for
--- unfinished runs in other folders (slurm.lua), { take_on, tidy }. Output: an exit code; results on stdout, other
--- messages on stderr. The folders of the runs are the only record of progress: the same command continues after any
--- interruption. Two sweeps share the work, since trainers lock folders.
+-- hooks }. scale, set, choice, given: for grid.expand; action: "run", "status" or "dry_run"; jobs: the number of
+-- concurrent cells, or nil; hours: after which no further run starts, or nil; out: the folder of all runs; hooks: nil,
+-- or functions for unfinished runs in other folders (slurm.lua), { take_on, tidy }. Output: an exit code; results on
+-- stdout, other messages on stderr. The folders of the runs are the only record of progress: the same command continues
+-- after any interruption. Two sweeps share the work, since trainers lock folders.
 
 local build = require("render.builds.build")
 local defaults = require("plan.deriving.defaults")

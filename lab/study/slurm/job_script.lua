@@ -10,7 +10,7 @@ local shell = require("base.shell")
 local escape = require("base.escape")
 local wording = require("base.wording")
 
-local M = { NEXT = "-next" } -- appended to the array's name
+local M = { NEXT = "-next" } -- the suffix of the job that follows an array, after the array's name
 
 local SIGNAL_SECONDS = 120 -- seconds between the signal and the end of a task; the controller checks every 30 s
 

@@ -21,7 +21,7 @@ local wording = require("base.wording")
 local M = {}
 
 local LEAST_RATIO = 20 -- of the longest to the shortest time: if it is smaller, the axis is linear
-local BOLD = "Bold: mean over the seeds at the chosen learning rate of each; "
+local BOLD = "Bold: mean over the seeds of a cell at its chosen learning rate; "
 local SEEDS = "faint: these seeds; bands: quartiles of the seeds, where there are three or more"
 local SAMPLES = "; of a single seed the 95% Wilson interval of its exact match, over the examples of each length"
 
@@ -291,7 +291,7 @@ function M.make_along_axis(study, item)
   end
   scales.fit_panel(panel)
   local what = item.show == "max" and "solid: the best of all seeds and learning rates; dashed: mean over seeds at the "
-    .. "chosen learning rate" or "median over seeds at the chosen learning rate; bands: from the least to the most seed"
+    .. "chosen learning rate" or "median over seeds at the chosen learning rate; bands: from lowest to highest seed"
   return #panel.curves > 0 and { panels = { panel }, title = score_tables.make_title(item, ("%s along %s"):format(
     entries.name_metric(study), item.x)), caption = captions.join(what, captions.describe(study, true)) } or nil
 end

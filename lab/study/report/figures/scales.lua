@@ -25,7 +25,7 @@ function M.make_label(text, axis)
   return text .. (axis.zoom and ", zoomed towards 100%" or axis.log and ", logarithmic" or "")
 end
 
--- Whether most points of the bold curves are close to 100, but not all are equal.
+-- Whether most points of the bold curves are close to 100, and these points differ by more than APART.
 local function is_crowded(curves)
   local near, far, low, high = 0, 0, 100, 0
   for _, curve in ipairs(curves) do

@@ -1,7 +1,7 @@
 -- A figure on the page: a legend, a picture of each panel, and the numbers of each panel as a table.
 --
 -- Input: a figure from figures.lua or compare.lua, and the SVG texts of its pictures, which gnuplot drew, by the names
--- that curves.make_page gives them; none without gnuplot. A bold curve has `cell`, the number of its cell, or `cells`,
+-- that curves.make_page gives them; none without gnuplot. A bold curve may have `cell`, its cell's number, or `cells`,
 -- { [x] = number }, if each point has its own cell. Output: HTML that is also valid XML. A script (page.js) hides lines
 -- when their names are pressed, and reads numbers from the tables. Colours become CSS properties that the page sets for
 -- light and dark backgrounds; all parts of a line are in groups with the line's number, which the script can hide.

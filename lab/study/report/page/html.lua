@@ -24,23 +24,23 @@ local function make_head_row(model)
 end
 
 -- Makes the i-th cell of an entry. The first, our value, links to its runs. No line break splits a deviation.
-local function make_cell(cell, i)
-  local text = escape.html(cell.texts[i] or ""):gsub("± ", "±\u{A0}")
+local function make_cell(entry, i)
+  local text = escape.html(entry.texts[i] or ""):gsub("± ", "±\u{A0}")
   if i > 1 then
     return ("<td>%s</td>"):format(text)
-  elseif cell.number then
-    text = ('<a href="#cell-%d"%s>%s</a>'):format(cell.number,
-      cell.about and (' title="%s"'):format(escape.html(cell.about)) or "", text)
+  elseif entry.number then
+    text = ('<a href="#cell-%d"%s>%s</a>'):format(entry.number,
+      entry.about and (' title="%s"'):format(escape.html(entry.about)) or "", text)
   end
-  local class = cell.missing and ' class="missing"' or cell.best and ' class="best"' or ""
-  local detail = cell.detail and (" <small>%s</small>"):format(escape.html(cell.detail)) or ""
+  local class = entry.missing and ' class="missing"' or entry.best and ' class="best"' or ""
+  local detail = entry.detail and (" <small>%s</small>"):format(escape.html(entry.detail)) or ""
   return ("<td%s>%s%s</td>"):format(class, text, detail)
 end
 
 local function make_row(model, row)
   local count = #model.subs
   return table.concat(lists.map(model.subs, function(sub, i)
-    local cells = lists.map(row.cells, function(cell) return make_cell(cell, i) end)
+    local cells = lists.map(row.cells, function(entry) return make_cell(entry, i) end)
     local head = i == 1 and ('<th scope="%s"%s>%s</th>'):format(count > 1 and "rowgroup" or "row",
       count > 1 and (' rowspan="%d"'):format(count) or "", M.escape_name(row.title)) or ""
     local second = count > 1 and ('<th scope="row">%s</th>'):format(escape.html(sub)) or ""

@@ -1,5 +1,5 @@
--- All data that a report read, as two tidy CSV files: runs.csv has a line per run; report.csv has a line per run, split
--- and length, or number on another axis, which the last column names.
+-- The runs of a report and their results, as two tidy CSV files: runs.csv has a line per run; report.csv has a line per
+-- run, split and length, or number on another axis, which the last column names.
 --
 -- Input: a study with its cells read. Output: files for write.files, which are written line by line.
 
