@@ -97,8 +97,7 @@ local TRACE_ANALYSES = {
 local SETS = { "test", "train", "validation" }
 local SPLITS = { "test", "in_distribution", "between", "beyond", "train", "validation" }
 
--- Analyses of all runs in a folder: name, summary, options. splits: choices of --split, nil for SETS; split: its
--- default, nil for "validation".
+-- Analyses of all runs in a folder: name, summary, options. splits, split: choices (nil: SETS) and default of --split.
 local STUDY_ANALYSES = {
   { "compare", "compare the cells of a study, or any runs, by statistical tests over their seeds", split = "test",
     splits = SPLITS, {

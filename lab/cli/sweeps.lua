@@ -1,9 +1,8 @@
 -- The command lines of `sweep` and `bundle`.
 --
 -- M.add and M.add_bundle add the verbs to the parser of generator/cli/cli.lua. M.settle and M.settle_bundle complete
--- the parser's result and return a message if words cannot be used together, otherwise a false value. They set studies
--- (the words that name a study or its cells), study (the first of these words), target (the trainer's processors, cpu
--- or cpu,cuda) and, for sweep, action (run, dry_run, status, watch, resubmit or cancel).
+-- the parser's result (studies: the words that name a study or its cells; study: the first of these; target; for sweep
+-- action: run, dry_run, or a word of ACTIONS) and return a message if words exclude each other, or a false value.
 
 local converters = require("cli.converters")
 local lists = require("base.lists")

@@ -1,10 +1,9 @@
 -- The Python classes of a network: one for each block, one for each composite with its own folder of tensors (a
 -- feed-forward network, an attention), and one for the network itself.
 --
--- Input: an unfused network (builder.lua); given, see M.derive. Output of M.derive: { list, network, renamed, made }.
--- list: the classes in the order in which Python defines them, without network, the network's class. renamed: from
--- python_names.lua. made: the variables of positions and distances that the network's forward pass reads: { place,
--- distance, memory_distance }, each stream -> name. A class:
+-- Input: an unfused network (builder.lua); given, see M.derive. Output: { list (of classes, in Python's order, without
+-- the network's), network (its class), renamed (python_names.lua), made = { place, distance, memory_distance }: the
+-- variables that the network's forward pass reads, each a table stream -> name }. A class:
 --   template        the template that writes it
 --   name, about     about: its docstring's text, or false
 --   layer           whether its constructor takes the index of its layer

@@ -1,8 +1,7 @@
 -- The verb `runs`: lists the runs of a folder, shows one, removes runs, or renames those of a spec.
 --
--- Input: the options { action, paths, where, metric, json, yes, name, say }. action: list, show, remove or rename;
--- where: conditions (where.lua) or nil; name: the new name for rename; say prints a line; the others are arguments of
--- the command line (lab/cli/runs.lua). Output: an exit code and, if it is not 0, a message.
+-- Input: the options { action, paths, where, metric, json, yes, name, say } (lab/cli/runs.lua): action: list, show,
+-- remove or rename; name: the new name; say prints a line. Output: an exit code and, if it is not 0, a message.
 
 local alter = require("lab.runs.alter")
 local evaluations = require("lab.study.read.evaluations")

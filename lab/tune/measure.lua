@@ -1,9 +1,8 @@
 -- Builds trainers that differ in their choices, and measures the speed of one relative to another.
 --
--- Input: a project; a planned spec and the instruction-set level to compile it for; options of the trainer's verb
--- bench, { seconds (per mode and length), threads, lengths (text, or nil), files (flags that name data files) }.
--- Output: trainers; ratios of rates. Variants share a folder, so that only files that differ are compiled again. Rates
--- are steps per second of processor time, which other jobs on the machine disturb least.
+-- Input: a project; a planned spec and a level; options of the trainer's verb bench, { seconds (per mode and length),
+-- threads, lengths (text or nil), files (flags) }. Output: trainers; ratios of rates. Variants share a folder: files
+-- that are equal are compiled once. Rates are steps per second of processor time, which other jobs disturb least.
 
 local build = require("render.builds.build")
 local lfs = require("lfs")

@@ -181,9 +181,8 @@ local function make_texts(options, study, items, cells, groups, files, bundle)
   }, runs
 end
 
--- Fills a folder below the folder `staging` and packs the former. parts: { own (from make_texts), items (of
--- trainers.lua), files (names of data files, by path here), archives (paths of static libraries) }. Sets
--- parts.unlicensed, the static libraries without a known licence.
+-- Fills a folder in `staging` and packs it. parts: { own (from make_texts), items (of trainers.lua), files (data, by
+-- path here), archives (static libraries) }; sets parts.unlicensed, static libraries without a known licence.
 local function fill_bundle(options, study, staging, bundle, parts)
   local folder = staging .. "/" .. bundle.name
   must_succeed(write.make_directory(folder))

@@ -85,9 +85,8 @@ local function is_teacher(run, options, path)
   return mode ~= nil
 end
 
--- Returns { out, base, teacher }: out, the path of the student's file; base, the path of the teacher's file as the
--- student's file writes it; teacher, { path, text } of the teacher's file if it must be written, else nil. path: a file
--- with the teacher's spec. is_users: whether that is a file of the user, which the student can name.
+-- Returns { out (the student's file), base (the teacher's file as the student's names it), teacher ({ path, text } of
+-- the teacher's file if it must be written) }. path: a file with the teacher's spec; is_users: it is the user's file.
 local function choose_paths(run, options, path, is_users)
   local id = run.info.id
   local folder = is_users and paths.get_folder(path) or run.dir

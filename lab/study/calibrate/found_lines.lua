@@ -72,10 +72,9 @@ local function list_counted(lines, choices)
   return choices.equal == "merged" and lists.drop_repeats(values) or values
 end
 
--- Searches one direction of one head: { direction, lines (M.list_lines), count (of values in mean and deviation), mean,
--- deviation, threshold (the value above which a line is kept), largest (value of a line), equal (all lines have one
--- value, so that none can stand out), kept }. kept: { line, value (the bias), raw (the line's value), z }. Sets line.z,
--- deviations above the mean, nil without deviation. If no value counts, the fields from mean to equal are nil.
+-- Searches one direction of one head: { direction, lines (M.list_lines), count (of counted values), kept } and, unless
+-- count is 0, mean, deviation, threshold, largest (value of a line), equal (all lines have one value, so that none can
+-- stand out). kept: { line, value (the bias), raw (the line's value), z }. Sets z of lines: deviations above the mean.
 function M.search_direction(matrix, direction, choices)
   local lines = M.list_lines(matrix, direction, choices)
   local values = list_counted(lines, choices)

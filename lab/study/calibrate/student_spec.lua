@@ -1,11 +1,10 @@
 -- The spec of a student: that of its teacher with the found lines and, by default, without an encoding of positions.
 --
 -- Input: { base, init, lines, encoding, masks, comment }. base: path of the teacher's spec file, relative to the
--- student's ("./name.lua"). init: path of the student's initial checkpoint, in the same form; nil: the spec sets no
--- init; false: the spec overrides the teacher's init. lines: for the families "decoder" and "cross" { list, choices },
--- where list has { head, direction, line, value } (found_lines.lua). encoding: the teacher's resolved encoding, whose
--- parts that encode positions are disabled; nil to keep all. masks: the teacher's resolved encoding, for masks that
--- lines replace. comment: a list of lines. Output: the text of a spec file.
+-- student's ("./name.lua"). init: path of the student's initial checkpoint, in the same form; nil: none is set; false:
+-- the teacher's is overridden. lines: for the families "decoder" and "cross" { list = { { head, direction, line, value
+-- } }, choices } (found_lines.lua). encoding: the teacher's resolved encoding, to disable its parts that encode
+-- positions, or nil. masks: that encoding, for masks that lines replace. comment: lines. Output: the text of a spec.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
