@@ -66,7 +66,7 @@ static void start_decoding(workspace *w, caches *c, const lh_cpu_step *step, con
     w->sequences = block->sequences;
 }
 
-/* Writes to block->logits those of the labels that belong to the current tokens; x [tokens][WIDTH]. */
+/* Writes the logits of the labels that belong to the current tokens to block->logits; x [tokens][WIDTH]. */
 static void read_out(const workspace *w, const real *x) {
     const parameters *p = w->parameters; % if not cpu.tied
     const int labels = w->step->shape.labels, first = ${lengths}length - labels;

@@ -91,7 +91,7 @@ bool is_supported(const operation *o, const layout *a, const layout *b, const la
            first.columns() == second.rows();
 }
 
-/* Returns the only algorithm for these shapes. It does not depend on the epilogue. bias_alignment: 0 without a bias. */
+/* Returns the only algorithm for these shapes and this alignment of the bias in bytes, 0 without a bias. */
 algorithm choose_algorithm(const layout *a, const layout *b, const layout *c, unsigned long long bias_alignment) {
     return {{MARK ^ (unsigned)lh_emulated.multiprocessors, a->rows, a->columns, b->rows, b->columns, c->rows,
              c->columns, (unsigned long long)c->type + 256 * bias_alignment}};

@@ -103,7 +103,7 @@ bool lh_device_holds(const void *first, size_t bytes);
 void lh_device_run_stream(CUstream stream);
 void lh_device_run_everything(void);
 
-/* Returns the number of blocks of this kernel that are resident on a multiprocessor. */
+/* Returns how many blocks of this kernel a multiprocessor holds at the same time. */
 int lh_device_count_resident(CUfunction function, int threads, size_t block_memory);
 
 /* Adds the functions of stream.cpp to the driver. */

@@ -33,7 +33,7 @@ static inline double to_bf16(double x) { return round_to_bits(x, 7, rint); }
 typedef struct precision {
     const char *name;
     int real_bytes;
-    double unit;               /* unit of rounding: a sum of n terms has an error of at most n units */
+    double unit;               /* unit of rounding: a sum's error is at most n units of the sum of its n magnitudes */
     double (*operand)(double); /* rounding of a product's operand */
 } precision;
 

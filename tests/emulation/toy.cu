@@ -1,6 +1,7 @@
-/* Hand-written device code of the toy model (support/toy_program.h). Its numbers are those of the CPU program, bit for
- * bit, for any number of blocks and shards. Only one thread of a block computes, since these tests are about the
- * engine. The team shares the position rows; the means of a shard's sequences are in the block's workspace. */
+/* Hand-written device code of the toy model (support/toy_program.h). Its numbers are those of the CPU program with as
+ * many shards, bit for bit, for any number of blocks. One thread of a block computes whole shards and updates, since
+ * these tests are about the engine. The team shares the position rows; the means of a shard's sequences are in the
+ * block's workspace. */
 enum { CHUNK = 4096, STORAGE = 2 * CHUNK, CHUNKS = 2, PIECES = STORAGE / LH_CUDA_PIECE };
 enum { TOKEN = 0, POSITION = 32, SCALE = 352, OUTPUT = 4080, BIAS = 4112 }; /* offsets of tensors in the parameters */
 enum { WIDTH = 4, CLASSES = 5 };
@@ -36,7 +37,8 @@ static __device__ int get_token(const lh_cuda_step *step, int s, int label) {
     return step->tokens[1][s * T + place];
 }
 
-/* Computes h of one label from the mean m of its sequence; keep: 0 where dropped, else 1 / (1 - p). */
+/* Computes h of one label from the mean m of its sequence, with dropout if `drops`; keep: the factors of dropout, 0
+ * where dropped, else 1 / (1 - p), or 1 without dropout. */
 static __device__ void compute_hidden(const lh_cuda_step *step, const real *p, const int *rows, const real *m,
                                       int label, int token, unsigned int example, bool drops, double *keep, real *h) {
     const real *row = p + POSITION + WIDTH * rows[label];

@@ -108,7 +108,7 @@ add_each("s64", "shr.T", "T T u32", "d = a >> (b > 63 ? 63 : b)")
 add({ form = "bfi.b32", operands = "b32 b32 b32 u32 u32", does = "d = insert_bits(a, b, c, e)", kind = "integer" })
 add({ form = "prmt.b32", operands = "b32 b32 b32 b32", does = "d = permute_bytes(a, b, c)", kind = "integer" })
 
--- Comparisons. With a NaN, those that end in u, ne and nan are true, and the others false.
+-- Comparisons. With a NaN, nan and those that end in u are true, and the others false; ne has only integers here.
 local COMPARE = { eq = "a == b", ne = "a != b", lt = "a < b", le = "a <= b", gt = "a > b", ge = "a >= b",
   equ = "!(a < b || a > b)", neu = "a != b", ltu = "!(a >= b)", leu = "!(a > b)", gtu = "!(a <= b)", geu = "!(a < b)",
   nan = "a != a || b != b" }

@@ -102,8 +102,8 @@ static bool try_whole_group(lh_ptx_warp &w, lh_ptx_group &g, const lh_ptx_step &
     return false;
 }
 
-/* Executes a step that changes the flow for the lanes in `mask`. Returns whether the group continues with the same
- * lanes. */
+/* Executes a step that changes the flow for the lanes in `mask`. Returns whether the group can go on at once, with the
+ * same lanes. */
 static bool change_flow(lh_ptx_warp &w, lh_ptx_group &g, const lh_ptx_step &s, unsigned mask) {
     if (s.flow == BRANCH) {
         if (mask != 0 && mask != g.mask) {
@@ -139,7 +139,8 @@ static bool change_flow(lh_ptx_warp &w, lh_ptx_group &g, const lh_ptx_step &s, u
     return true;
 }
 
-/* Runs group `index` until it waits, ends, is divided, or reaches the instruction of another group of the warp. */
+/* Runs group `index` until it waits, ends or is divided; in lockstep and with other groups in the warp, also until it
+ * calls, returns, or reaches the instruction of another group. */
 static void run_group(lh_ptx_warp &w, size_t index) {
     lh_ptx_group *g = &w.groups[index];
     int limit = INT32_MAX; /* position of the nearest group ahead */
@@ -210,7 +211,7 @@ static void run_warp(lh_ptx_warp &w) {
     }
 }
 
-/* Lets the block's warps pass a barrier; returns false if not all of them have reached it. */
+/* Lets the block's warps pass a barrier if all warps that have not ended have reached it; returns whether they pass. */
 static bool pass_barrier(lh_ptx_block &b) {
     bool any = false;
     for (const lh_ptx_warp &w : b.warps) {
@@ -273,7 +274,8 @@ static void fill_constants(unsigned char *registers) {
         for (int n = 0; n < LANES; n++) memcpy(registers + row.place + n * row.bytes, &row.bits, (size_t)row.bytes);
 }
 
-/* Returns the registers of warp `index` of the grid, with constants. The others hold values of an earlier launch. */
+/* Returns the registers of warp `index` of the grid, with constants. In the other registers all bits are set, or they
+ * hold values of an earlier launch. */
 static unsigned char *get_registers(size_t index) {
     if (machine.owner != lh_ptx_running) machine.files.clear();
     machine.owner = lh_ptx_running;
@@ -359,7 +361,7 @@ static lh_status launch(const std::string &name, const std::vector<unsigned char
     }
 }
 
-/* Parameters are 16 bytes apart, as in assemble.lua. */
+/* Parameters begin at multiples of 16 bytes, as in assemble.lua. */
 static lh_emulated_kernel::grid bind_arguments(const std::string &name, void **arguments) {
     std::vector<unsigned char> parameters;
     size_t at = 0;

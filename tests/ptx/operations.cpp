@@ -1,4 +1,5 @@
-/* Implementations of all instructions: those of instructions.lua, loads and stores, and operations of a whole warp. */
+/* Implementations of all instructions that do not change the flow: those of instructions.lua, loads, stores, additions
+ * in memory, fences, and the moves of functions' parameters. machine.cpp executes the others. */
 #include <math.h>
 #include <stddef.h>
 
@@ -82,7 +83,8 @@ static void shuffle(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
 static const auto shuffle_butterfly = shuffle<butterfly_source>, shuffle_index = shuffle<index_source>;
 
 /* d = a b + c from fragments, as in "Matrix Fragments for mma.m16n8k8" and "m16n8k16": lane 4 g + t has rows g and g +
- * 8, columns 2 t and 2 t + 1, of the result. Products are exact; the sum is rounded to float once. */
+ * 8, columns 2 t and 2 t + 1, of the result. Products are exact, and sums are in double until the result is rounded to
+ * float. */
 template <int K> static void multiply(lh_ptx_warp &w, const lh_ptx_step &s, const float (*a)[K], const float (*b)[8]) {
     for (int lane = 0; lane < LANES; lane++)
         for (int i = 0; i < 4; i++) {

@@ -1,4 +1,5 @@
--- Writes a C++ function for every entry of instructions.lua, and the list of all operations that a program may name:
+-- Writes a C++ function for every entry of instructions.lua with a statement, and the list of all operations that a
+-- program may name, except those that change the flow:
 --
 --     lua5.4 tests/ptx/operations.lua > operations.inc     (which operations.cpp includes)
 
