@@ -9,7 +9,7 @@ machine=$(uname -m)
 plainest=$([ "$machine" = x86_64 ] && echo x86-64 || echo "$machine")
 best=$(make -s print-levels LEVELS=best)
 
-# The launcher builds it, without a message of the linker.
+# The launcher builds the static trainer, without a message of the linker.
 builds_statically() {
     ./longhand build tests/specs/$TINY.lua --static --levels "$plainest,$best" --out "$work/static" >"$work/output" 2>&1
     status=$?
