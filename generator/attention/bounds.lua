@@ -13,8 +13,7 @@
 --   asked_from, asked_to      the queries whose results are used
 --   forward_from, forward_to  the queries that a call of the forward pass computes
 --   rows_at, keys_at          the rows of queries, and those of keys, in calls with all heads
---   shown, open_score         functions that convert logits to scores, of any key and of a key that all queries see;
---                             false if there is none
+--   shown, open_score         functions from logits to scores, of any key and of a key that all queries see, or false
 --   score_start               the function that finds the tables of the score
 --   zeros, of_dlogits         an offset to append, for zeros before the gradients of logits; and the last word in the
 --                             name of the function that counts these gradients for a group

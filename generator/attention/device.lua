@@ -3,8 +3,7 @@
 -- Input: a family with its terms and `attends` so far (plan/deriving/cuda_half.lua). Output of M.list_terms: a list
 -- like that of terms.lua, with its properties (by_offset and by_pair for the device) and `placed`: positions are
 -- sampled. A term may have several pages on a device; each page's text then counts as a term. Output of M.list_owners,
--- which needs these terms as family.on_device.terms: the passes in which each entry of a table sums the gradients of
--- its pairs,
+-- which needs these terms as family.on_device.terms: the passes in which entries of a table sum gradients of pairs,
 --
 --   class         the class of an entry: expression/lower.lua; "row": a vector that several pairs share
 --   words         the class in words
@@ -13,8 +12,7 @@
 --   gathered      the list of tables of a pair scalar whose gradients the pass sums (facets/score/cuda.lua), or false
 --   template      its template in templates/attention/cuda
 --   terms         the family's terms, and terms for the sums
---   first_task, tasks, unroll   texts for the loops: a thread's first task, the step to its next one, and how many
---                 pairs are unrolled
+--   first_task, tasks, unroll   texts for loops: a thread's first task, the step between tasks, unrolled pairs
 --   leads         the pass also sums numbers of a head, which one of the threads that share the head stores
 
 local lists = require("base.lists")
@@ -80,8 +78,7 @@ function M.keeps_pairs(family)
 end
 
 -- Whether a warp can compute a family's pairs in fragments: the score of a pair is a function of its logit, only
--- queries, keys and values have gradients, and the keys that a query sees are consecutive. widest: the most channels of
--- a head.
+-- queries, keys and values have gradients, and a query sees consecutive keys. widest: the most channels of a head.
 function M.fits_fragments(family, widest)
   local terms = family.terms
   return not (terms.outwards or terms.beside or terms.trains or terms.scattered) and family.head_width <= widest

@@ -64,8 +64,7 @@ end
 -- The streams of an attention's queries and keys, by number.
 local SIDES = { decoder = { 2, 2 }, cross = { 2, 1 } }
 
--- Warns about lines that meet no pair of the longest sequences. name: the attention, as in the spec; streams: the
--- tokens of each stream.
+-- Warns about lines that meet no pair of the longest sequences. name: of the attention; streams: tokens of each stream.
 local function warn_beyond(view, report, name, streams)
   local encoding, sides = view.resolved.encoding, SIDES[name] or { 1, 1 }
   local queries, keys = streams[sides[1]], streams[sides[2]]
@@ -155,8 +154,7 @@ function M.make_mask(encoding, family, causal)
   return mask
 end
 
--- The order of sums of attention with a corner and no line, which earlier versions computed like attention without a
--- corner.
+-- The order of sums of attention with a corner and no line, which earlier versions computed as without a corner.
 function M.identify_sums(plan)
   return { corner_alone = lists.any(plan.attentions, function(family)
     return family.mask.list and not family.mask.list[1]

@@ -3,8 +3,7 @@
 -- Input of M.plan: the resolved encoding, the family so far. Output: kind, and about, which is absent if all keys are
 -- visible; by kind:
 --   none
---   causal, window   left and right: the number of visible keys before and after the query (left is nil if it has no
---                    limit)
+--   causal, window   left and right: the number of visible keys before and after the query (left: nil for no limit)
 --   antidiagonal     query i of S keys sees the existing keys from S + low - stride i to S + high - stride i, or all
 --                    keys if none of these exists; stride, width and left_only as in the spec; low_text, high_text,
 --                    beyond_text: S + low, S + high and S + high + 1 as C text

@@ -48,8 +48,7 @@ local function check_alone(encoding, report)
   refuse("encoding.score", encoding.score, "a score")
 end
 
--- Refuses this normaliser in a decoder, which must not see later keys, since a visit outwards cannot omit one side; and
--- in cross-attention.
+-- Refuses this normaliser in a decoder, since a visit outwards cannot omit later keys, and in cross-attention.
 local function check_side(view, report)
   local kind = view.resolved.model.kind
   if kind == "decoder" then

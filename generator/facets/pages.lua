@@ -1,5 +1,4 @@
--- The pages of facets: a page holds all code and data that are specific to its facet, and code for all facets goes
--- through the pages.
+-- The pages of facets: a page holds all code and data of its facet, and code for all facets goes through the pages.
 --
 -- Output: the pages, in the order in which families are planned and described; M.in_spec_order: the pages in the order
 -- in which specs are resolved and documented, since a default may read earlier fields. A page has name, the field of an
@@ -25,9 +24,8 @@
 --   describe_attention(family)   a sentence at the head of the file of an attention
 --   add_choices(plan, families, add)   passes choices of the generator to add(what, value, why)
 --   describe_device_choice(family)   the choice for attention on a device
---   count_bytes(family, sizes, T, S)   bytes for T queries and S keys on the CPU (lab/pages/memory.lua): sums of a
---                            shard, to which its blocks of sequences add; behind, tables that begin_step fills for all
---                            threads; draws
+--   count_bytes(family, sizes, T, S)   bytes for T queries and S keys on the CPU (lab/pages/memory.lua): sums, to which
+--                            all blocks of a shard add; behind, tables that begin_step fills for all threads; draws
 --   hides(family, h, i, j, S)   whether query i of head h does not see key j of S, whatever the mask; for pictures
 --   request_value(family)    a value that a learned map of the keys' input computes for the family: name, in files and
 --                            in C; columns; bias, whether the map has one; comment of the parameter; about, words for

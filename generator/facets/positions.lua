@@ -127,8 +127,7 @@ local function check_grid(view, report)
     "the score reads x.distance, x.query or x.key, which need one number per position, and a cell has two", NO_WORDS)
 end
 
--- Refuses facets that need distances between positions, or a vector for every index, if positions are cyclic, since
--- cyclic positions repeat.
+-- Refuses facets that need distances between positions, or a vector for every index, since cyclic positions repeat.
 local function check_cyclic(view, report)
   local encoding, refuse = view.resolved.encoding, make_refusal(report, "cyclic")
   refuse("encoding.additive.kind", encoding.additive.kind == "learned",

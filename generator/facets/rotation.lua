@@ -64,8 +64,7 @@ end
 
 local SCALED = { linear = "linear x %s", ntk = "NTK x %s", yarn = "YaRN x %s from %d positions" }
 
--- The scaling of the angles. attention_factor: as in the spec; for yarn without it, the trainer computes it from the
--- factor.
+-- The scaling of the angles. attention_factor: that of the spec; without it, a trainer with yarn computes one.
 local function plan_scaling(given, positions, longest_training)
   if not given then
     return { kind = "none" }

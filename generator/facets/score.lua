@@ -153,8 +153,7 @@ end
 
 local GATHERS = { uniform = true, query = true, distance = true, sum = true }
 
--- The tables whose gradients the pair loop gathers for a whole group of queries; those of other tables it adds pair by
--- pair.
+-- The tables whose gradients the pair loop gathers for a group of queries; it adds those of other tables pair by pair.
 local function list_gathered(tables, statements)
   return lists.map(tables, function(t)
     local uniform = t.class == "uniform"

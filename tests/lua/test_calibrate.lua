@@ -353,8 +353,7 @@ function TestBias.test_the_lines_facet_gives_the_same_bias()
   lu.assertTrue(compared > 100, "too few heads have lines")
 end
 
--- In a wider bias, columns keep their distance to the right edge in cross-attention, to the left edge in
--- self-attention.
+-- In a wider bias, columns keep their distance to the right edge in cross-attention, else to the left.
 function TestBias.test_columns_are_aligned()
   local chosen = read_examples("directions.cross=0", "directions.self=0")
   local head = make_matrix({ 0, 0, 1, 0, 0 })
@@ -387,8 +386,7 @@ end
 
 TestChoices = {}
 
--- The choices of the released code: six rows, six columns before the last, its own thresholds and directions, raw
--- values.
+-- The choices of the released code: six rows, six columns before the last, own thresholds and directions, raw values.
 function TestChoices.test_the_preset_code_has_the_choices_of_the_released_code()
   local chosen = assert(choices.read("code", {}))
   lu.assertEquals(chosen.scores, "weights")

@@ -52,8 +52,7 @@ function TestCells.test_runs_that_should_be_equal_are_flagged()
   lu.assertEquals(again.cells[3].summary.differences, { "compiler: clang 14; gcc 12" })
 end
 
--- Writes runs on files of examples, { id, name of the task or nil, plan digest or nil }, and reads the cells of their
--- folder.
+-- Writes runs on files of examples, { id, name of the task or nil, plan digest or nil }, and reads their cells.
 local function read_file_runs(root, list)
   local dir
   for i, item in ipairs(list) do

@@ -201,8 +201,7 @@ function TestCaptions.test_every_set_and_metric()
   lu.assertStrContains(captions.describe(study, true), "Greedy answers, ended by the model. One learning rate")
 end
 
--- The band of a curve is the confidence interval of a single seed, or the quartiles of several seeds; the caption names
--- it.
+-- A curve's band is the confidence interval of a single seed, or the quartiles of several seeds; the caption names it.
 function TestCaptions.test_a_band_is_an_interval_of_one_seed_or_of_several()
   local lines = make_decoder_line("beyond", 20, { 0.25, 0.75, 0.5 })
   local item = { kind = "curves", lines = "encoding" }

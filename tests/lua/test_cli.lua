@@ -277,8 +277,7 @@ end
 
 TestHelp = {}
 
--- Each verb has a description in sentences. Descriptions of flags do not repeat the default, which is printed with
--- them.
+-- Each verb has a description in sentences. Descriptions of flags do not repeat the printed default.
 function TestHelp.test_descriptions_of_verbs_are_sentences()
   local function check_verbs(outline)
     for _, verb in ipairs(outline.verbs) do

@@ -100,8 +100,7 @@ local function compare_two(name, rope, rand_rope, more)
     { metric = "accuracy", above = 90 } }), make_options(more))).pairs[1]
 end
 
--- If the seeds of a cell have one score or form two clumps, exact tests decide, whose p has a least possible value for
--- these numbers of seeds.
+-- If the seeds of a cell have one score or form two clumps, exact tests decide, whose p has a least possible value.
 function TestComparisons.test_cells_whose_seeds_are_in_two_clumps()
   local pair = compare_two("flat", { 97, 97, 97 }, { 50, 50, 50 })
   lu.assertEquals({ pair.test.p, pair.method, pair.a.generalise, pair.a.judged, pair.b.generalise, pair.a.clumped },

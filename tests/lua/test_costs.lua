@@ -68,8 +68,7 @@ function TestCosts.test_operations_sum_to_the_step()
   lu.assertEquals(sum, plan.flops_per_step)
 end
 
--- The numbers from the graph equal formulas of the sizes, for the encoder of Ruoss et al. and every facet with
--- products.
+-- Numbers from the graph equal formulas of the sizes, for the encoder of Ruoss et al. and all facets with products.
 function TestCosts.test_flops_are_those_of_the_formulas()
   local function check(sets, weights, pair_factor, relative)
     local plan = make_plan(sets, make_task(2, 3))
@@ -91,8 +90,7 @@ local function compute(text)
   return assert(load("return " .. text, "=(number)", "t", { WIDTH = 64, FEEDFORWARD = 256 }))()
 end
 
--- In the last layer, a row that no label reads needs no output of attention, no feed-forward layer, and no pairs of its
--- query.
+-- In the last layer, a row that no label reads needs no output of attention, no feed-forward layer, no pairs.
 function TestCosts.test_unused_rows_of_the_last_layer_need_no_flops()
   local function check(sets, per_token, per_pair)
     local part = make_plan(sets, make_task(2, 3)).cpu.part
@@ -163,8 +161,7 @@ local function pad(bytes)
   return (bytes + 63) // 64 * 64
 end
 
--- Bytes of packed weights: those of five layers and their transposes, and those of the output, whose columns are
--- padded.
+-- Bytes of packed weights: those of five layers and their transposes, and of the output, with padded columns.
 local PACKED_BYTES = 4 * (2 * 5 * (4 * 64 * 64 + 2 * 64 * 256) + 64 * 16)
 
 -- Threads share packed weights, random positions and tables of positions. A process has whole large pages for its four

@@ -72,8 +72,7 @@ function TestWords.test_the_network_is_on_the_page()
   lu.assertStrMatches(lst, ".*\n    branch +%[tokens%]%[64%] .* gelu: branch_sum\n.*")
 end
 
--- The graph has a node for every operation and an arrow for every value that an operation reads; each block is drawn
--- once.
+-- The graph has a node for every operation and an arrow for every value read; each block is drawn once.
 function TestWords.test_the_graph_has_all_operations_and_values()
   local plan = make_plan({ ["model.norm.place"] = "pre" })
   local graph, arrows, nodes = network_page.draw_graph(plan), 0, 0

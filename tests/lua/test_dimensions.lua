@@ -54,8 +54,7 @@ function TestDimensions.test_a_decoder_has_a_separator_and_no_empty_token()
   lu.assertEquals(count_tokens(2), { 11, 7, 10, 9, false })
 end
 
--- A decoder's mask is limited: full becomes causal, a window loses its right side; an encoder's mask is that of the
--- encoding.
+-- A decoder's mask is limited: full becomes causal, a window loses its right side; an encoder has the encoding's mask.
 function TestDimensions.test_a_decoder_is_causal()
   local function plan_mask(kind, encoding)
     local facet = make_plan({ ["model.kind"] = kind, ["encoding.mask"] = encoding }).attentions[1].mask

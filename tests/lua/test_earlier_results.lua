@@ -49,8 +49,7 @@ local function write_runs(cell, percent, facts)
   end
 end
 
--- Simulates a sweep: writes a snapshot of the study, and runs of its cells; the first run of cell i has the score
--- percent + 10 i.
+-- Simulates a sweep: writes a snapshot and runs of a study; the first run of cell i has the score percent + 10 i.
 local function sweep(study, root, percent, facts)
   assert(overview.write_snapshot(root, study))
   for i, cell in ipairs(study.cells) do
@@ -130,8 +129,7 @@ function TestEarlier.test_runs_of_another_plan_are_shown_and_marked()
     "2 of 2 cells show runs of an earlier version, which a sweep would train")
 end
 
--- A cell never has runs of two plans: if a run of the current plan is evaluated, the others are left out, with a
--- message.
+-- A cell never has runs of two plans: if a run of the current plan is evaluated, others are left out, with a message.
 function TestEarlier.test_versions_are_not_mixed()
   local study, root = expand()
   sweep(study, root, 40)

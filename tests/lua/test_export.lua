@@ -65,8 +65,7 @@ function TestTorch.test_values_used_twice_are_named_and_long_lines_are_split()
   end
 end
 
--- The terms of a sum are a dimension of a tensor; a sum that does not depend on the outer sum lacks the outer
--- dimension.
+-- The terms of a sum are a dimension of a tensor; a sum that is independent of the outer sum lacks its dimension.
 function TestTorch.test_nested_sums_drop_unused_dimensions()
   local term, inner = "term = torch.arange(3.0).to(score)[:, None, None, None, None, None]", "sin(m * x.key)"
   local sums = "x.score + sum(8, function(n) return %s * sum(3, function(m) return %s end) end)"

@@ -1,5 +1,4 @@
--- A facet is a page: a facet outside of the generator is read, checked, planned, described and distinguished from
--- others.
+-- A facet is a page: a facet outside of the generator is read, checked, planned, described and distinguished.
 
 local support = dofile("tests/lua/support.lua")
 

@@ -40,8 +40,7 @@ local function compute(expression, l)
   return load("local l = ... return " .. expression, "=index", "t", {})(l)
 end
 
--- Site 0 is the draw that the pass shares, l + 1 that of block l; every draw is used, and its index is inside the
--- table.
+-- Site 0 is the draw that the pass shares, l + 1 that of block l; every draw is used, and its index is in the table.
 function TestPositions.test_every_draw_is_used_at_a_site()
   for _, case in ipairs(DRAWS) do
     local name = table.concat(case, " ", 1, 3)

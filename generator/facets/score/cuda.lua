@@ -1,13 +1,11 @@
--- The score on a GPU: names for scalar_layout.tpl and scalar.tpl of templates/attention/cuda, and for the kernels that
--- call their functions.
+-- The score on a GPU: names for scalar_layout.tpl and scalar.tpl of templates/attention/cuda, and for their callers.
 --
 -- Input: build of facets/score.lua, the lowered formula, the facet's plan so far. Output:
 --
 --   tables, gradients   members of score_tables and score_gradients { name, class, declared, type, count, about }, with
 --                       behind: whether some are tables by query - key, which start before their pointers; numbers,
 --                       gradient_numbers: counts in these structs that depend on the number of tokens
---   gradient_set        names of the struct of gradients and of its functions: those of score_tables if the members
---                       are equal
+--   gradient_set        names of the struct of gradients and of its functions: as for score_tables if members are equal
 --   pair                statements of the score of a pair
 --   logit_grad          statements of the logit's gradient; false if it equals the score's
 --   gathers             by class (expression/lower.lua): tables whose gradients the pair loop gathers, { name, target,

@@ -15,8 +15,7 @@ local M = {}
 -- Appends the parameters of relative positions to a list; C: the model's width. Dai et al. 2019, "Transformer-XL": a
 -- map of the distance's sinusoid, two biases per head; initial values as in Ruoss et al. 2023. Shaw et al. 2018,
 -- "Self-Attention with Relative Position Representations", keys only: one table for all heads. Shaw et al. state no
--- initial values; here they are normal with variance 2 / (rows + columns), the variance of equation 12 of Glorot and
--- Bengio 2010.
+-- initial values; here they are normal with variance 2 / (rows + columns), as in equation 12 of Glorot and Bengio 2010.
 local function add_relative(list, family, path, C)
   local relative, prefix, small = family.relative, family.prefix, { kind = "normal", value = 0.02 }
   local heads = { family.heads, family.head_width }

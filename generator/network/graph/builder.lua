@@ -90,8 +90,7 @@ local function number_dropout(scope, op)
   end
 end
 
--- Applies dropout to an operation's result, with a stored mask that is named after `name`; ...: rate, use, first and
--- other of find_dropout().
+-- Applies dropout to an operation's result, with a stored mask named after `name`; ...: arguments of find_dropout().
 function Scope:drop(op, name, ...)
   op.dropout = find_dropout(self.net, ...)
   if op.dropout then

@@ -109,8 +109,7 @@ function M.check_widths(scope, a, b, doing)
   end
 end
 
--- Refuses a block whose output is a product of its input, rectified or not: evaluation may run a block in place, which
--- a product cannot.
+-- Refuses a block that is a product alone, rectified or not: evaluation may run a block in place, a product cannot.
 local function check_in_place(block, value)
   local op = value.op
   op = op.kind == "activation" and op.activation == "relu" and op.x.op or op

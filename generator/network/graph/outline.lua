@@ -113,8 +113,7 @@ local function add_operation(sums, times, operation)
 end
 
 -- Sums over the network: per_token, per_pair, per_label, per_distance; and
---   streams      a list of { name, index, weights, products }: the weights that multiply every token, as a number and
---                as text
+--   streams      a list of { name, index, weights, products }: the weights that multiply every token; products: as text
 --   attentions   a list of { queries, keys, count, rows }, one for each pair of streams (by number): operations for a
 --                pair of tokens, and multiply-adds for a row of distances; a zero entry if there is no attention
 --   pairs        the attentions as text

@@ -43,8 +43,7 @@ end
 
 -- Functions, by the kind of a parameter, that give its parts: members of the struct { name, size, room, type, beside }
 -- in order (size: in C; room: elements), and tensors { name, shape, init, stride, column, member, frozen }. Several
--- tensors of a member lie side by side, or one after another; column: the place of a tensor's first element in the
--- member.
+-- tensors of a member lie side by side, or one after another; column: a tensor's first element in the member.
 local forms = {}
 
 -- y = x W + b: weights [in][out], the weights of a packed product side by side; then the biases.

@@ -8,8 +8,7 @@
 --   spread    entry of a backward list -> the buffers of gradients that are spread before it: the labelled rows move to
 --             their places among the rows of all tokens, and other rows are zero; scope -> buffers spread at its end
 --   token_texts, pair_texts   floating-point operations of a forward pass on an unused row, and on each pair of the row
---             with a key, as lists of texts in C, one for each operation; pairs: the latter as numbers, by the family's
---             name
+--             with a key, as lists of texts in C, one for each operation; pairs: the latter as numbers, by family
 --
 -- The lists are walked backwards from the labels. If only some rows of a result are read, an operation that works row
 -- by row reads only the same rows; every other operation reads all rows. A value with both kinds of readers has all its

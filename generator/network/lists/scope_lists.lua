@@ -252,8 +252,7 @@ local function rename(net, value)
   end
 end
 
--- Renames values that share a name with an external value of a block, since the block adds to the gradient of this
--- name.
+-- Renames values that share a name with an external value of a block, since the block adds to this name's gradient.
 local function name_externals(net)
   local outside = {}
   for _, inner in lists.iterate_nested(net.scopes, "externals") do

@@ -79,8 +79,7 @@ local function find(found, list, part)
   end
 end
 
--- A walk through the backward list. summed: names of the buffers that hold gradients of the vocabulary's rows at this
--- point.
+-- A walk through the backward list. summed: names of buffers that now hold gradients of the vocabulary's rows.
 local Walk = {}
 Walk.__index = Walk
 

@@ -44,8 +44,7 @@ local function find_argument(record, role, at)
   return word
 end
 
--- Completes a record. record.asked: the condition of the call, or false. at: names for roles that the record leaves
--- out.
+-- Completes a record. record.asked: the condition of the call, or false. at: names for absent roles.
 function M.fill(target, record, at)
   local routine, roles = (record.call or ""):match("^([%w_]+)%((.*)%)$")
   if not routine then
@@ -94,8 +93,7 @@ function M.make_functions(taken)
   return { list = {}, by_key = {}, names = taken }
 end
 
--- The name of the function for a key. For a new key, `new` becomes the function's record, with its name: `name`, with a
--- number if the name is taken.
+-- The name of the function for a key. A new key gets the record `new` and this name, with a number if it is taken.
 function M.find_function(set, key, name, new)
   local known = set.by_key[key]
   if not known then

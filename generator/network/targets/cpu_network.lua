@@ -97,8 +97,7 @@ local function name_attended(net)
   return by_family
 end
 
--- The function of a block that runs before all tokens (ahead) or with every token: its records and the names that they
--- read.
+-- A block's function that runs before all tokens (ahead) or with every token: its records and the names they read.
 local function make_part(cpu, block, stream, ahead, cached)
   local list = records.list_decoding(cpu, block, stream, ahead)
   local read = calls.find_read(list)
@@ -120,8 +119,7 @@ local function make_decoded_block(cpu, block, stream)
     ahead = make_part(cpu, block, stream, true, cached), each = make_part(cpu, block, stream, false, cached) }
 end
 
--- The parts of decoding. The blocks of the decoded stream run with every token; before all tokens only if they have
--- work there.
+-- The parts of decoding. Blocks of the decoded stream run with every token; before all tokens only if they have work.
 local function make_decoding(cpu, stream)
   local net = cpu.net
   local part = { stream = stream.index, of = cpu_buffers.get_prefix(net, stream), blocks = {},

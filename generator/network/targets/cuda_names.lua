@@ -71,8 +71,7 @@ function M.name_input_draws(words, draw)
   return draw and "v->" .. (draw.apart and words.input_draws or draw.prefix .. "draws")
 end
 
--- The positions of vectors added in a layer of a block; l: the text of the layer's number. Each sequence may have its
--- own positions.
+-- The positions of vectors added in a layer of a block; l: the text of the layer's number. They may differ by sequence.
 function M.name_drawn_places(words, op, l)
   local draw = op.encoding.draw
   if draw and draw.kind == "sequence" then

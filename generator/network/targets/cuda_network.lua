@@ -216,8 +216,7 @@ local LISTED = {
   input = "input_gradient('list', of_rows, inner, columns, dy, weight, adds, to)",
 }
 
--- A list cut into launches. layer: the layer of the next phase, as text; outside blocks, the last layer that ran before
--- the phase.
+-- A list cut into launches. layer: the text of the next phase's layer; outside blocks, of the last layer before.
 local function make_launches(device, scope, training, list)
   local at, layer = scope == device.net and IN_NETWORK or IN_LIST, scope.entry and scope.index or "0"
   local host, phases, all = {}, {}, {}

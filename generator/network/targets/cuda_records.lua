@@ -13,8 +13,7 @@ local warp_products = require("network.targets.warp_products")
 
 local M = {}
 
--- Names that a scope's records need. decodes: records process one token of each sequence, with functions whose names
--- end with "_one".
+-- Names that a scope's records need. decodes: records process one token of each sequence, by functions NAME_one.
 function M.make_names(device, scope, decodes)
   local one = decodes and "_one" or ""
   if scope == device.net then
@@ -316,8 +315,7 @@ back.accumulate, back.copy, back.clear = make_row_maker("add_branch(rows, to, fr
   make_row_maker("copy_rows(rows, from, to)"), make_row_maker()
 
 -- The names (calls.lua) and the records of an entry { kind, one, of_backward } (cuda_network.lua). at:
--- make_names(device, scope), or the names of the host's list of launches (cuda_network.lua). training: false in
--- evaluation.
+-- make_names(device, scope), or names of the host's list of launches (cuda_network.lua). training: not evaluation.
 function M.make_records(device, scope, training, at, entry)
   local one = entry.one
   local value = (one.op or one).out or one.to

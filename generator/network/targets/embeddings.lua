@@ -8,8 +8,7 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
--- The name of an embedding's functions: with its stream, if there are several; with a number from the stream's second
--- embedding on.
+-- The name of an embedding's functions: with its stream, if there are several; numbered from the stream's second on.
 function M.name_routine(net, op)
   local number = 0
   for _, other in ipairs(ops.find_all(net, "embed")) do
