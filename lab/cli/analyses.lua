@@ -123,7 +123,7 @@ local STUDY_ANALYSES = {
   { "tables", "compare position tables with each other and with a fixed table", {
     { "--grid RxC", "grid whose cells, row by row, are the positions; the first R times C rows of a table are used",
       default = "4x4", convert = read_grid },
-    { "--reference", "the fixed table: grid: sinusoids of a cell's column and row; line: sinusoids of its number",
+    { "--reference", "the fixed table: sinusoids of a cell's column and row (grid), or of the cell's number (line)",
       choices = { "grid", "line" }, default = "grid" },
   } },
   { "human", "compare models and humans puzzle by puzzle", {

@@ -31,9 +31,9 @@ end
 
 local function add_tune(parser)
   local tune = options.add_spec_verb(parser, "tune", "find the fastest settings on this machine that change no bit")
-  tune:description("Builds the trainer with different tiles, prefetch distances and evaluation blocks, measures them "
-    .. "one by one, and stores the fastest settings, which later builds on this machine use. Then it also measures "
-    .. "settings that change bits; it only proposes these.")
+  tune:description("Builds trainers with different tiles and evaluation blocks, with and without prefetching, "
+    .. "measures them one by one, and stores the fastest settings, which later builds on this machine use. Then it "
+    .. "also measures settings that change bits; it only proposes these.")
   options.add(tune, {
     { "--seconds N", "approximate duration", default = "600", convert = positive },
     { "--lengths A,B,...", "task lengths to measure; default: the middle and the last of the training lengths",
