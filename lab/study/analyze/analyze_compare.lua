@@ -93,7 +93,7 @@ local function test_exactly(pair, options)
   pair.lowest = pair.raw and (smooth and 0.0 or pair.least)
 end
 
--- Returns all pairs of groups within each set; with a reference, only the pairs that contain it.
+-- Returns all pairs of groups within each set; with a reference, only the pairs whose b has this value.
 local function test_pairs(sets, reference)
   local list = {}
   for _, set in ipairs(sets) do
@@ -151,11 +151,12 @@ end
 
 -- Returns { axis, metric, criterion, sets, groups (of all sets), pairs, grid, answers, notes }. grid describes the
 -- conditions of most scores (runs.lua), answers the decoding (captions.lua). Each group of cell_groups.lua also has
+-- metric, criterion, means (of resamples) and
 --   mean, sd, error         of the scores; error: the standard error of the mean
 --   low, high               the bootstrap's interval of the mean; like error, nil without two scores
 --   judged, generalise      the number of seeds with a score of the criterion's metric, and how many of them generalise
 --   share_low, share_high   the exact interval of the share that generalises
---   clumped                 is_clumped
+--   clumped                 the result of is_clumped
 -- A pair, of groups a and b of one set with two scores each, has a, b, margin (of the options), verdict and
 --   test, low, high         Welch's test of a - b (inference.test_welch), and the bootstrap's interval of a - b
 --   permutation, splits     p and number of splits of the permutation test; least: its least possible p
