@@ -23,7 +23,7 @@ local M = {}
 local must, number = stop.must, sheets.format_number
 
 local STEPS = { "start", "trained" }
-local MEASURES = { "norm", "distance", "unit" }
+local MEASURES = { "norm", "distance", "unit" } -- of procrustes.lua
 local COLUMNS = lists.collect(STEPS, function(step)
   return lists.map(MEASURES, function(measure) return { step = step, measure = measure } end)
 end)
