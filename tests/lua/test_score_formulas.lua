@@ -208,7 +208,7 @@ function TestTracing.test_mistakes_have_their_line_and_word()
     refuse("score = function(x)\n" .. body .. "\nend", "probe.lua:" .. place .. ": error: encoding.score", nil, head)
   end
   check_position("", "local a = 1\nreturn x.score + sqrt(-1)", "3:18")
-  check_position("", "return log(-abs(x.score) - 1)", "2:8") -- a call replaces its caller
+  check_position("", "return log(-abs(x.score) - 1)", "2:8") -- a tail call replaces the frame of its caller
   check_position("local function bad(a)\n  return log(a)\nend\n", "return x.score + bad(-1)", "2:10")
   check_position("local function bad(a)\n  return a / 0\nend\n", "return 1 + bad(x.score)", "2:12")
   check_position("", "return x.score + sum(2, function(m)\n  return m / 0\nend)", "3:12")

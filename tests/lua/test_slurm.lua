@@ -346,7 +346,8 @@ function TestQueue.test_attempts_that_a_sweep_continues()
   attempt("12-3", 1, 30, "v3")
   attempt("12-4", 1, 60, "v3")
   attempt("12-5", 2, 40, "v4")
-  support.write(("out/%s/.attempts/12-1/replaced/lr0.001-seed1/notes.jsonl"):format(cell), "mine") -- a task died there
+  -- a task that died left a run that it had replaced
+  support.write(("out/%s/.attempts/12-1/replaced/lr0.001-seed1/notes.jsonl"):format(cell), "mine")
   local first = { dir = cell .. "/lr0.001-seed1", state = "absent" }
   local second = { dir = cell .. "/lr0.001-seed2", state = "absent" }
   local third = { dir = cell .. "/lr0.001-seed3", state = "stopped" }

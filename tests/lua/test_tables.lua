@@ -54,7 +54,7 @@ end
 
 TestSinusoids = {}
 
--- Numbers that the paper's code prints: values of row 6, and the cosine of the two tables.
+-- Numbers that the code of Ito et al. 2024 prints: values of row 6, and the cosine of the two tables.
 function TestSinusoids.test_rows_of_the_papers_code()
   local line, grid = position_tables.compute_line(16, 160), position_tables.compute_grid(16, 4, 160)
   local function assert_from(values, first, wanted)
@@ -112,7 +112,7 @@ function TestProcrustes.test_fixed_schemes()
   lu.assertAlmostEquals(result[2].nuclear, 1280, 1e-9)
 end
 
--- Normal numbers, the same in every call, by the method of Box and Muller.
+-- Normal numbers, in every call the same times sigma, by the method of Box and Muller.
 local function compute_normal(count, sigma)
   local values, state = {}, 12345
   local function uniform()

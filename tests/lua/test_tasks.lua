@@ -304,7 +304,7 @@ function TestTasks.test_a_literal_has_its_function()
   lu.assertEquals(d:text(), "")
 end
 
--- Two cells of a study may name one file: both fail, and its error is reported once.
+-- Two cells of a study may name one file: both fail, and the file's error is reported once.
 function TestTasks.test_an_error_of_a_file_is_reported_once()
   local d = diagnostics.new()
   for _ = 1, 2 do
