@@ -87,14 +87,14 @@ extern "C" __global__ void masked_kernel(int *out, unsigned int mask, int source
     out[threadIdx.x] = __shfl_sync(mask, (int)threadIdx.x, source);
 }
 
-/* Wrong: one thread of each block waits for a flag that is never set. */
+/* Wrong unless the flag is set before the launch: one thread of each block waits for the flag, which nobody sets. */
 extern "C" __global__ void waiting_kernel(const unsigned int *flag) {
     if (threadIdx.x == 0)
         while (*(const volatile unsigned int *)flag == 0) __nanosleep(100);
     __syncthreads();
 }
 
-/* Wrong: whole blocks wait for the flag, through barriers. */
+/* Wrong unless the flag is set before the launch: whole blocks wait for the flag, through barriers. */
 extern "C" __global__ void polling_kernel(const unsigned int *flag) {
     do {
         __nanosleep(100);

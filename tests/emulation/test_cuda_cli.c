@@ -219,11 +219,11 @@ static void test_fleet_resumes_each_from_its_own_step(void **state) {
     for (int i = 0; i < 6; i++) lh_assert_same_run(*state, "alone", "parts", RUNS[i]);
 }
 
-static int64_t fatal_step; /* failing step of seed 4; -1: none */
+static int64_t fatal_step; /* failing step of seed 4, from 0 on; -1: none */
 static atomic_bool signals;
 
-/* Samples as the toy does. In training with seed 4, also raises a signal in step 11 if `signals`, and makes an invalid
- * token in the fatal step. */
+/* Samples as the toy does. For example 2 of a batch of seed 4, also raises a signal in step 11, from 0 on, if
+ * `signals`, and makes an invalid token in the fatal step. */
 static void sample_and_more(lh_rng *rng, int n, lh_example *example) {
     lh_toy_spec.task->sample(rng, n, example);
     if (rng->counter[2] != 2 || rng->key.word[0] != 4) return;

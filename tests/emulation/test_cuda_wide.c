@@ -371,7 +371,8 @@ static void test_step_product_that_fails_loses_the_device(void **state) {
     lh_toy_end_device();
 }
 
-/* A step of the toy ends in a phase in which blocks synchronise; its evaluation is a phase in which they do not. */
+/* A step of the toy ends in LH_CUDA_END, a phase in which blocks synchronise; its evaluation is another phase, in which
+ * the blocks of a wide model cannot. */
 static void test_only_phases_with_grid_barriers_are_cooperative(void **state) {
     static const char *const calls[] = {"cuLaunchKernel", "cuLaunchCooperativeKernel"};
     for (int call = 0; call < 2; call++) {

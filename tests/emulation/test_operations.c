@@ -24,7 +24,7 @@ static void test_column_sums_of_every_size_match_plain_sums(void **state) {
 
 enum { MOST_ROWS = 65, NORM = MOST_ROWS * WIDTH };
 
-/* Inputs, and the results of the twins, in double. */
+/* Inputs, and the results of kernels/ref, in double. */
 typedef struct norm_case {
     lh_norm n;
     int count;

@@ -115,7 +115,8 @@ static void test_three_updates_are_those_of_the_reference(void **state) {
 
 typedef enum rule { ADAMW, SGD, MOMENTUM } rule;
 
-static void update_by_twin(rule how, int step, double rate, double norm, const double *g, double *p, double *state[2]) {
+static void update_by_reference(rule how, int step, double rate, double norm, const double *g, double *p,
+                                double *state[2]) {
     const lh_ref_adam adam = {.learning_rate = rate, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .clip_norm = 1};
     const lh_ref_sgd sgd = {.learning_rate = rate, .clip_norm = 1};
     if (how == SGD) lh_ref_sgd_update(&sgd, norm, PIECE, g, p);
@@ -148,7 +149,7 @@ static void check_rule(const precision *p, rule how, int updates) {
         double norm = sqrt(squares[0]), clip = fmin(1, 1 / norm);
         void *in_gradient = to_reals(p, PIECE, gradient);
         memcpy(before, parameter, PIECE * sizeof *before);
-        update_by_twin(how, step, rate, norm, gradient, parameter, state);
+        update_by_reference(how, step, rate, norm, gradient, parameter, state);
         update_on_device(p, how, step, rate, clip, (void *[]){in_gradient, in, first, second}, sums);
         for (int i = 0; i < PIECE; i++) {
             moved[0] += parameter[i] * parameter[i];
