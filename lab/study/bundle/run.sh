@@ -133,8 +133,8 @@ show_progress() {
     done
 }
 
-# Reads one event of runner.sh, where `number` is that of a line of the file `lines`. After the first signal, which
-# interrupts the read, the event is empty.
+# Reads one event of runner.sh: number, a line of the file `lines`; status, the exit code of an end, or the process id
+# of a start. After the first signal, which interrupts the read, the event is empty.
 read_event() {
     read -r what number status <&9 || { [ "$signal" = yes ] && signal=heard what=''; }
 }

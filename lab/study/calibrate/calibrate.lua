@@ -74,7 +74,7 @@ local function find_part(job, trace, family)
   return part
 end
 
--- Whether the file `path` exists and has the spec of the run; a file with another spec ends the command.
+-- Whether the file `path` exists; a file whose spec has another digest than the run ends the command.
 local function is_teacher(run, options, path)
   local mode = lfs.symlinkattributes(path, "mode")
   local spec = mode and options.project:plan(path, {})
@@ -86,7 +86,7 @@ local function is_teacher(run, options, path)
 end
 
 -- Returns { out (the student's file), base (the teacher's file as the student's names it), teacher ({ path, text } of
--- the teacher's file if it must be written) }. path: a file with the teacher's spec; is_users: it is the user's file.
+-- the teacher's file if it must be written) }. path: a file with the teacher's spec; is_users: the user can name it.
 local function choose_paths(run, options, path, is_users)
   local id = run.info.id
   local folder = is_users and paths.get_folder(path) or run.dir
@@ -143,7 +143,7 @@ local function write_specs(job, trace, parts, place)
     stop(INPUT, ("%s: --init: lines replace a mask of the teacher, so that the student has another model\n  expected: "
       .. "a teacher without a mask, or no --init"):format(job.run.dir))
   end
-  local init = job.resolved.init and false -- if only the teacher's spec names an initial checkpoint
+  local init = job.resolved.init and false -- false overrides the initial checkpoint of the teacher's spec
   if job.options.init then
     init = paths.make_relative(paths.resolve(job.run.checkpoint), paths.resolve(paths.get_folder(place.out)))
   end
