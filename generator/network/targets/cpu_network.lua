@@ -152,6 +152,7 @@ end
 -- applies dropout.
 function M.derive(net, executed, structs, buffer_lists, part, vocabulary, stream, eval_dropout)
   local taken, tied = names.list_taken(), net.classified.op.tied
+  -- part_names, part_taken: names of buffers for copied labelled rows, and those that the network's pass has filled
   local cpu = { net = net, lists = executed, buffers = buffer_lists, part = part, part_names = {}, part_taken = {},
     vocabulary = vocabulary, eval_dropout = eval_dropout, products = calls.make_functions(taken),
     gradients = calls.make_functions(taken), rows = calls.make_functions(taken) }

@@ -5,17 +5,18 @@
 --              order; with loops, the backward pass goes from the last use to the first: uses from first_use on
 --              store gradients, and lower uses add to them
 --   pass       the work of a block of threads on its examples, outside the network's blocks: { train, evaluate }
---   rows       functions over rows, each compiled once: { template, name, kernel, width }
+--   rows       functions over rows, each compiled once: { template, name, ... }
 --   always     members of the workspace (cuda_buffers.lua) in both modes; training: members that only training has;
 --              lines: both as lines of C, by the same names
 --   operands   if given.by_team, list: the products whose operands shards store, { name, rows, T, uses, count, loops,
 --              weight, bias, inner, columns; dweight, dbias, before, between: words of weights.tpl }; members: their
---              parameters
---   place_sums sums of the rows of learned position tables, which are added over shards: { member, block, count }
+--              parameters; row_words: as below
+--   place_sums sums of the rows of learned position tables, which are added over shards (list_place_sums)
 --   masks      groups of dropout sites of the model's width: { first, places, layer, places_of, below_text, stream_text
---              }; first: number of the first site; places: sites in one repetition; places_of: their places in the
---              counter of random words, false for 0, 1, ...
---   sites      the number of these sites in all layers and repetitions
+--              }; first: number of the first site; places: sites in one repetition; layer: number of the first
+--              repetition in the counter of random words; places_of: places in this counter, false for 0, 1, ...;
+--              below_text, stream_text: C texts of a site's threshold and stream
+--   sites      the number of dropout sites of the model's width in all layers and repetitions
 --   places     the most dropout sites that a layer has, of any width
 --   bits       masks of another width, and of attention's weights, an array each: { name, uses, bytes, about, layer,
 --              place, below }; bytes: the bytes of a sequence; drops: whether there are masks of either kind
@@ -33,8 +34,8 @@
 --              { block, name, uses, T, own, width }; own: a pass adds a row; tokens, index: of the decoded stream
 --   chained    whether pairs of products are chains (chains.lua); blocks have them in `chains`
 --   biased     whether products of a wide model have biases
--- Lists are records (cuda_records.lua). Lists of a wide model are { list, phases, reads }: the host's list of launches,
--- phases with their records, and the arguments that the host's list reads.
+-- Lists are records (cuda_records.lua). Lists of a wide model are { list, phases, reads, reads_in_phases }: the host's
+-- list of launches, phases with their records, and the arguments that the host's list and the phases read.
 -- A layer reads the output of the previous layer, which the previous layer stores. Between blocks values lie in the
 -- workspace by their names; in evaluation a block works in place if no other operation reads its input. A network
 -- without device code is an error { problem = true, what, line } of the description.
@@ -331,6 +332,13 @@ local function list_place_sums(device, net)
   return list
 end
 
+-- The state that the modules of device code share: the arguments; `buffers` (buffers.lua); streams, words: variables of
+-- the streams, as a list and by stream; rows: the functions made so far; and
+--   masks, mask_of, slot_of   groups of masks, also by scope; operation -> number of its mask in the group
+--   bits, bits_of             the other masks, also by operation
+--   made, unused              block -> its record; block -> buffers that chains make unnecessary (chains.lua)
+--   operands, rounded, rounded_values   of products by warp (warp_products.lua)
+--   contributions             the set of the values that families request
 local function make_state(net, executed, given)
   local device = { net = net, lists = executed, given = given, rows = calls.make_functions({}), masks = {},
     mask_of = {}, slot_of = {}, bits = {}, bits_of = {}, made = {}, unused = {}, sites = 0, operands = {}, rounded = {},
