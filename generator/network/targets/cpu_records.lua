@@ -18,6 +18,7 @@ local M = {}
 
 local find_function, make_suffix = calls.find_function, calls.make_suffix
 
+-- Functions that make the records of a forward operation, by kind; at: the operation's names (cpu_names.lua).
 local forward = { classify = function() return { call = "classify(self, x, 'sums')" } end }
 
 -- The name of the function of a norm in a form; drops: the name of the dropout rate in the norm, or false; new: the
@@ -191,6 +192,7 @@ function forward.block(cpu, at, op, mode)
       kept and next_input or stream_output, at.out) or stream_output }
 end
 
+-- Functions that make the records of a backward list's entry `b`, by kind.
 local back = {
   accumulate = function(cpu, _, b) return make_adding(cpu, b.to.width, false, "routine(tokens, to, from, to)") end,
   copy = function(_, at, b) return { tokens = at.tokens, width = b.to.width.text, from = at.from, to = at.to } end,

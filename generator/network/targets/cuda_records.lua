@@ -94,6 +94,7 @@ function M.adds_bias(device, op)
   return op.p.bias and not device.contributions[op.out]
 end
 
+-- Functions that make the records of a forward operation, by kind; at: the operation's names (M.make_records).
 local forward = {
   chain = warp_products.make_chain,
   block = function(device, at, op, training)
@@ -228,6 +229,7 @@ function forward.place(device, at, op, training)
     vectors = op.p and at.p .. op.p.name or false, mask = name_mask(device, op, training) }
 end
 
+-- Functions that make the records of a backward list's entry `b`, by kind.
 local back = {
   chain_grad = warp_products.make_chain_grad,
   classify_grad = function() return { call = "classify_backward(x, gradients)" } end,
