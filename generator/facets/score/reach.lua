@@ -16,7 +16,7 @@ local FARTHEST = 1024 -- the farthest distance tested, if an index depends on th
 -- Operations whose result does not change smoothly with their arguments.
 local STEPS = { bucket = true, floor = true, less = true, less_equal = true, equal = true, lookup = true }
 
--- Calls visit(node) once for every node below root; if `smoothly`, only for nodes that a gradient reaches.
+-- Calls visit(node) once for root and every node below it; if `smoothly`, only for nodes that a gradient reaches.
 local function visit_nodes(root, smoothly, visit)
   local seen = {}
   local function walk(node)
@@ -34,7 +34,8 @@ local function visit_nodes(root, smoothly, visit)
   walk(root)
 end
 
--- The value of a node for query i and key j; nil if the value depends on anything else.
+-- The value of a node for query i and key j; nil if the value depends on anything else. node.row, if present: factors
+-- of i and j, and a constant.
 local function compute_value(node, i, j)
   if node.op == "number" or node.op == "truth" then
     return node.value
