@@ -1,5 +1,5 @@
 -- A loss of the labels that count, and matrices that decay: device code in the emulation compared with the CPU half
--- (tests/emulation/test_model.c), with all masks in one shard, and nothing but masks.
+-- (tests/emulation/test_model.c), also if all masked labels are in one shard, and if all labels are masked.
 return {
   task = { kind = "stack_manipulation", loss = "counted" },
   encoding = { kind = "rope" },

@@ -1,4 +1,4 @@
--- Products by a library, sinusoids, and masks that evaluation applies as well: device code in the emulation compared
+-- Products by a library, sinusoids, and dropout in evaluation as well: device code in the emulation compared
 -- with the CPU half (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },

@@ -1,4 +1,4 @@
--- Every family with facets of its own; after the last key of its window a query of the target sees the whole source.
+-- Every family with facets of its own; a query of the target whose window has no key sees the whole source.
 return {
   task     = { kind = "bucket_sort" },
   encoding = { kind = "alibi", rotation = { kind = "rope" }, additive = { kind = "learned", rows = 40 },

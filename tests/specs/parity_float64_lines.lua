@@ -1,5 +1,5 @@
--- Lines with scores and vectors of distances, columns of both sides, corners of all heads and of none; an anti-diagonal
--- of two keys a query.
+-- Lines with vectors of distances, a column counted from the right; in cross-attention a score, and an anti-diagonal
+-- that moves two keys with each query.
 return {
   task     = { kind = "bucket_sort" },
   encoding = { kind = "alibi",
