@@ -144,7 +144,7 @@ time_peer() {
     return $status
 }
 
-# peer NAME SCRIPT SECONDS
+# peer NAME SCRIPT SECONDS: lets a framework be checked and timed, and records the result.
 peer() {
     case ,$peers, in *,"$1",*) ;; *) return ;; esac
     "$PYTHON" -c "import importlib.util, sys; sys.exit(not importlib.util.find_spec('$1'))" ||

@@ -108,24 +108,24 @@ make_all() {
     echo "prepare: $kind" >&2
 }
 
-encoding_table() {
+print_encoding() {
     case $1 in
         rand_relative) echo '{ kind = "relative", positions = { kind = "randomized", max_position = 2048 } }' ;;
         *) echo "{ kind = \"$1\" }" ;;
     esac
 }
 
-task_kind() { case $1 in parity) echo parity_check ;; reverse) echo reverse_string ;; esac; }
+print_task_kind() { case $1 in parity) echo parity_check ;; reverse) echo reverse_string ;; esac; }
 
 # Prints task lengths with 21 and 41, or with 80 tokens.
-task_lengths() { case $1 in parity) echo 20,40 ;; reverse) echo 40 ;; esac; }
+print_lengths() { case $1 in parity) echo 20,40 ;; reverse) echo 40 ;; esac; }
 
 # write_spec NAME TASK ENCODING PRECISION MODEL
 write_spec() {
     cat >"$base/specs/$1.lua" <<END
 return {
-  task      = { kind = "$(task_kind "$2")" },
-  encoding  = $(encoding_table "$3"),
+  task      = { kind = "$(print_task_kind "$2")" },
+  encoding  = $(print_encoding "$3"),
   model     = { $5 },
   train     = { $TRAIN },
   eval      = { use = "ruoss" },
@@ -145,7 +145,7 @@ for encoding in $ENCODINGS; do
             name=${task}_${encoding}_$precision
             write_spec "$name" "$task" "$encoding" "$precision" "$MODEL"
             make_one "$name" "$base/specs/$name.lua" &&
-                echo "rates $name $encoding $precision $(task_lengths "$task")" >>"$base/manifest"
+                echo "rates $name $encoding $precision $(print_lengths "$task")" >>"$base/manifest"
         done
     done
     echo "prepare: $encoding" >&2

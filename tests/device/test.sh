@@ -13,7 +13,7 @@ spec=tests/specs/parity_dropout_sincos.lua
 tools=$work/tools
 mkdir -p "$tools"
 
-stand_ins() {
+make_stand_ins() {
     ./longhand build $spec --levels best --out "$work/real" >/dev/null 2>&1 &&
         ./longhand build $spec --levels best --set precision=float64 --out "$work/double" >/dev/null 2>&1 || return
     cat >"$tools/nvidia-smi" <<'END'
@@ -45,9 +45,9 @@ END
     chmod +x "$tools/nvidia-smi" "$tools/compute-sanitizer" "$work/right" "$work/wrong"
 }
 
-# prepared FOLDER STAND_IN: makes the files of prepare.sh, with a real trainer for the CPU and the replacement for the
+# prepare_folder FOLDER STAND_IN: makes the files of prepare.sh, with a real trainer for the CPU and the replacement for the
 # GPU.
-prepared() {
+prepare_folder() {
     folder=$work/$1
     mkdir -p "$folder/peers"
     for name in reverse_sinusoid_tf32 reverse_sinusoid_float32 small shown wide_sinusoid_float32; do
@@ -82,7 +82,7 @@ no_gpu() {
 }
 
 right_passes() {
-    prepared right.d "$work/right" && ends_with 0 " 0 failed" run right.d --parts checks,bits,rates &&
+    prepare_folder right.d "$work/right" && ends_with 0 " 0 failed" run right.d --parts checks,bits,rates &&
         grep -q '"check": "small, 5 steps"' "$work/right.d.out/results.json" &&
         grep -q '"check": "small, gradients"' "$work/right.d.out/results.json" &&
         grep -q '"check": "shown, killed"' "$work/right.d.out/results.json" &&
@@ -122,13 +122,13 @@ END
 }
 
 wrong_fails() {
-    prepared wrong.d "$work/wrong" && ends_with 1 "not ok small, 5 steps" run wrong.d --parts checks &&
+    prepare_folder wrong.d "$work/wrong" && ends_with 1 "not ok small, 5 steps" run wrong.d --parts checks &&
         grep -q "not ok reverse_sinusoid_tf32, 5 steps" "$work/.out"
 }
 
 # A wide model without its library is skipped by name; the others are checked.
 wide_needs_a_library() {
-    prepared narrow.d "$work/right" && cat >"$work/narrow.d/trainers/wide_sinusoid_float32/trainer" <<'END' || return
+    prepare_folder narrow.d "$work/right" && cat >"$work/narrow.d/trainers/wide_sinusoid_float32/trainer" <<'END' || return
 #!/bin/sh
 echo "error: no cuBLASLt for the products of a model as wide as this one; looked in: nowhere" >&2
 exit 4
@@ -170,7 +170,7 @@ END
 }
 
 late_keeps_results() {
-    prepared late.d "$work/right" && ends_with 0 "no time left" run late.d --parts checks,bits --limit 1 &&
+    prepare_folder late.d "$work/right" && ends_with 0 "no time left" run late.d --parts checks,bits --limit 1 &&
         grep -q '"device": "Stand-in GPU"' "$work/late.d.out/results.json"
 }
 
@@ -343,7 +343,7 @@ worker.serve(None, "stand-in")' >"$work/output" 2>"$work/.out" || { cat "$work/.
     [ "$(head -n 1 "$work/output")" = '{"version": "stand-in"}' ] && has "$work/.out" "Welcome!"
 }
 
-expect device_stand_ins_build stand_ins
+expect device_stand_ins_build make_stand_ins
 expect device_without_gpu_is_skipped no_gpu
 expect device_right_trainer_passes right_passes
 expect device_sanitizer_is_heard sanitizer_is_heard

@@ -1,4 +1,4 @@
--- Facet `spacing`: a number of heads, the first ones, see even offsets alone if there is more than one key.
+-- Facet `spacing`: the first `heads` heads see only keys at even offsets, if there is more than one key.
 
 local M = { name = "spacing", off = { kind = "all" }, decoders = { even = true }, by_place = true }
 
@@ -7,7 +7,7 @@ M.fields = {
   { path = "encoding.spacing.kind", type = "kind", default = "all", doc = "its form",
     kinds = { { name = "all", doc = "each sees all" }, { name = "even", doc = "the first ones see even offsets" } } },
   { path = "encoding.spacing.heads", type = "integer", min = 1, max = 64, required = true, only = { "even" },
-    doc = "how many heads do" },
+    doc = "how many heads see even offsets" },
 }
 
 function M.check(seen, say)

@@ -191,7 +191,7 @@ class Bench:
     @contextlib.contextmanager
     def report_failures(self, case):
         """Turns any exception into the line of a failed case. If the device accepts no more work of this process, ends
-        it, so that another one runs the other cases."""
+        the process, so that another process runs the other cases."""
         try:
             yield
         except TooLong:

@@ -141,7 +141,7 @@ class Network:
 
 @torch.no_grad()
 def check(path):
-    """The largest difference of the logits."""
+    """Returns the largest difference of the logits, relative to the greatest logit if that is above 1."""
     network = Network(path)
     assert network.asked == set(network.tensors), network.asked ^ set(network.tensors)
     found, wanted = network.model(*network.tokens), network.run(network.scopes[0], "", {})

@@ -13,7 +13,8 @@ INPUTS = [[0, 1, 1, 0], [1, 1, 0, 0]]
 
 
 def check_tokens(exported):
-    """Tokens of two inputs and four outputs each; None for a model with two streams."""
+    """Checks the tokens that the module makes of two inputs and their outputs, four symbols each; returns the tokens,
+    or None for a model with two streams."""
     if hasattr(exported, "with_target") and isinstance(exported.with_target(INPUTS, INPUTS), tuple):
         return None
     if hasattr(exported, "with_target"):

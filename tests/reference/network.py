@@ -250,7 +250,8 @@ def compute_geometric_logits(p, name, h, q, k):
 
 def compute_geometric_weights(encoding, logits):
     """Returns [B][HEADS][T][T]: the probability that a key matches and no nearer one does; of two equally far keys the
-    right one counts as nearer. Computed in logarithms, by running sums over the keys of a query."""
+    right one counts as nearer. Except for geometric_raw, a query's weights are divided by their sum. Computed in
+    logarithms, by running sums over the keys of a query."""
     tokens = logits.shape[-1]
     i, j = np.arange(tokens)[:, None], np.arange(tokens)[None, :]
     distance = np.abs(i - j)
