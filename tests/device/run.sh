@@ -100,7 +100,7 @@ printf '{"device":"%s","driver":"%s","capability":"%s","sm_clock":"%s","memory_c
 printf '"toolkit":"%s","host":"%s","date":"%s","commit":"%s"}\n' \
     "$toolkit" "$host" "$(date +%Y-%m-%d)" "$(commit)" >>"$work/parts/machine.json"
 
-left() { echo $((limit - $(date +%s) + start)); }
+left() { echo $((limit - $(date +%s) + start)); } # seconds until --limit
 say() { printf '%4d s  %s\n' $(($(date +%s) - start)) "$*" | tee -a "$log" | cut -c1-160; }
 wants() { case ,$parts, in *,"$1",*) return 0 ;; *) return 1 ;; esac; }
 

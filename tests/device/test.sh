@@ -45,8 +45,8 @@ END
     chmod +x "$tools/nvidia-smi" "$tools/compute-sanitizer" "$work/right" "$work/wrong"
 }
 
-# prepare_folder FOLDER STAND_IN: makes the files of prepare.sh, with a real trainer for the CPU and the replacement for the
-# GPU.
+# prepare_folder FOLDER STAND_IN: makes the files of prepare.sh, with a real trainer for the CPU and the replacement for
+# the GPU.
 prepare_folder() {
     folder=$work/$1
     mkdir -p "$folder/peers"
@@ -128,7 +128,8 @@ wrong_fails() {
 
 # A wide model without its library is skipped by name; the others are checked.
 wide_needs_a_library() {
-    prepare_folder narrow.d "$work/right" && cat >"$work/narrow.d/trainers/wide_sinusoid_float32/trainer" <<'END' || return
+    prepare_folder narrow.d "$work/right" || return
+    cat >"$work/narrow.d/trainers/wide_sinusoid_float32/trainer" <<'END' || return
 #!/bin/sh
 echo "error: no cuBLASLt for the products of a model as wide as this one; looked in: nowhere" >&2
 exit 4

@@ -89,7 +89,8 @@ def reads_distances(encoding):
 
 
 def draw_examples(model, n, rng):
-    """Returns inputs and targets: for an encoder those of bucket_sort, for a decoder or a probe any targets."""
+    """Returns inputs and targets: those of bucket_sort for an encoder with as many outputs as inputs, else any
+    targets."""
     inputs = rng.integers(0, model.inputs - model.probe, size=(SEQUENCES, n), dtype=np.int32)
     if model.probe:
         inputs[np.arange(SEQUENCES), rng.integers(0, n, size=SEQUENCES)] = model.inputs - 1
