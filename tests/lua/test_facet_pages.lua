@@ -40,7 +40,8 @@ end
 TestPages = {}
 
 function TestPages.test_fields_are_documented_and_checked()
-  lu.assertStrContains(schema.format_fields(), "encoding.spacing.heads  (kind even)\n    how many heads see even offsets\n")
+  lu.assertStrContains(schema.format_fields(), "encoding.spacing.heads  (kind even)\n"
+    .. "    how many heads see even offsets\n")
   local _, _, d = support.check_text(SPEC:format("encoder", "spacing = { kind = 'evn', heads = 1 }"))
   lu.assertStrContains(d:text(), 'hint: did you mean "even"?')
   _, _, d = support.check_text(SPEC:format("encoder", "spacing = { kind = 'even', heads = 9 }"))
