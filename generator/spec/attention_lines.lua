@@ -1,10 +1,10 @@
 -- The lines of an attention: the pairs of a query and a key that lie on a straight line, and the value added to their
 -- scores. facets/lines.lua defines directions and numbers of lines.
 --
--- Input: a node of the spec; the model's heads, nil if they are invalid; report(node, field, what, expected). Output:
--- M.read's list of { head, direction, line, value }, sorted by the first three fields, so that equal lines in any order
--- give equal lists; or nil after errors. Invariants: no line occurs twice; fields are integers, but value is a float of
--- magnitude up to LARGEST.
+-- Input: a node of the spec and its path; the model's heads, nil if they are invalid; report(node, path, what,
+-- expected). Output: M.read's list of { head, direction, line, value }, sorted by the first three fields, so that equal
+-- lines in any order give equal lists; or nil after errors. Invariants: no line occurs twice; fields are integers, but
+-- value is a float of magnitude up to LARGEST.
 
 local LARGEST = require("facets.lines").LARGEST
 local lists = require("base.lists")

@@ -1,9 +1,9 @@
 -- Families of attentions: the families of a model, and the settings of each.
 --
 -- In the resolved spec, facets directly in `encoding` apply to all families of a model; encoding.<family> has only the
--- facets that differ, each as a whole. A facet that is off only for a family is present there with the kind that means
--- off; a score is "none" there. The encoding added to the embedding belongs to no attention. In a spec, shared facets
--- apply to fewer families: see inherit.lua.
+-- facets that differ, each as a whole. A facet that is off only for a family is present there with the value `off` of
+-- the facet's page (facets/pages.lua). The encoding added to the embedding belongs to no attention. In a spec, shared
+-- facets apply to fewer families: see inherit.lua.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -12,7 +12,7 @@ local pages = require("facets.pages")
 
 local M = {}
 
-M.NAMES = { "encoder", "decoder", "cross" }
+M.NAMES = { "encoder", "decoder", "cross" } -- of an encoder-decoder; other models have the family "self"
 M.FACETS = lists.map(pages.in_spec_order, function(page) return not page.of_input and page.name or nil end)
 M.FACETS[#M.FACETS + 1] = "parameters" -- parameters of the score count as a facet
 M.is_name, M.is_facet = lists.to_set(M.NAMES), lists.to_set(M.FACETS)
@@ -103,8 +103,8 @@ end
 
 -- Removes from encoding.<family>, which has every facet of the family, all facets that do not differ from the shared
 -- ones. shared: for each family without such a table, an encoding with the family's form of the shared score and, if
--- their reading differs, with its positions. given: the tables of families in the spec, by name. The shared score
--- becomes that of the first family that has a score and no table in the spec.
+-- the family reads positions in another way, its positions. given: the nodes of families in the spec, by name. The
+-- shared score becomes that of the first family that has a score and no table in the spec.
 function M.settle(encoding, names, shared, given)
   local scored = lists.any(names, function(name)
     local settled = shared[name] or not given[name] and encoding[name]

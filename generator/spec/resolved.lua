@@ -1,7 +1,7 @@
 -- A resolved spec as text: the output of `check --print`.
 --
 -- Input: a resolved spec, its origins by path (validate.lua). Output: a line with the spec's id and source, then one
--- line per field with the field's value and the value's origin.
+-- line per field that has a value, with the value and its origin.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -31,8 +31,8 @@ function M.format_value(value)
   end))
 end
 
--- Formatters of the entries of fields with these types, whose names users choose: parameters of a score, options of a
--- task, options of a network.
+-- Formatters of the entries of fields with these types, whose names the schema does not have: parameters of a score,
+-- options of a task, options of a network.
 local NAMED = { parameters = parameters.format, options = show, settings = show }
 
 function M.format(resolved, origins)

@@ -11,7 +11,7 @@
 --                  other), symbols, options (of a task), settings (of a network), by (axes of an evaluation), name (of
 --                  a-z, 0-9 and _), names (a list of these)
 --   default        a value, or a function of the spec resolved so far, which `default_text` describes in words; with
---                  the words alone, the plan derives the value
+--                  the words alone, settle.lua finds the value
 --   required       true: the field has no default; optional: true: absent unless given
 --   min, max       inclusive; above, below: exclusive; multiple: a number that divides the value; word: a string that
 --                  is valid in place of a number
@@ -29,9 +29,9 @@
 --   with           another field of the table, without which this field is an error
 --   family         a family of attentions: only models with this family have the field
 --   only           the kinds of its table that have this field; nil: all kinds
---   seldom         true: `fields` lists it only with --all, or if its section is requested
+--   seldom         true: `fields` lists it only with --all, or if its path or a table above it is requested
 --   more           lines of documentation for `fields`
---   fingerprints   identifiers that appear in rendered code only while the feature is on: its field has a value, and
+--   fingerprints   texts that appear in rendered code only while the feature is on: its field has a value, and
 --                  `used`, if present, is true for the resolved spec
 -- Invariants: pure data and pure functions; a default reads only fields that come earlier in the list.
 

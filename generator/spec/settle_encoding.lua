@@ -36,11 +36,11 @@ local function resolve_formula(context, texts, encoding, family, user)
   return formula
 end
 
--- Sets positions.reading of cross-attention to "difference": queries and keys have positions of two sequences, and a
--- distance is the difference of these positions. Readings that sample distances are for the other attentions alone.
--- encoding: the family's encoding; own: encoding.cross of the resolved spec, or nil. Returns a function to call once
--- the score is known: if nothing reads distances, it undoes the change; otherwise, if the spec states another reading,
--- it sets context.read_otherwise to { path, value } of that reading.
+-- Sets positions.reading of cross-attention with random positions to "difference": queries and keys have positions of
+-- two sequences, and a distance is the difference of these positions. Readings that sample distances are for the other
+-- attentions alone. encoding: the family's encoding; own: encoding.cross of the resolved spec, or nil. Returns a
+-- function to call once the score is known: if nothing reads distances, it undoes the change; otherwise, if the spec
+-- states another reading, it sets context.read_otherwise to { path, value } of that reading.
 local function settle_cross(context, encoding, own)
   local given, shared, path = encoding.positions, "encoding.positions.reading", "encoding.cross.positions.reading"
   path = own and context.origins[path] ~= context.origins[shared] and path or shared

@@ -41,7 +41,7 @@ function M.read(root)
 end
 
 -- The flag among `flags` that a word means, with a value if the word implies one ("--device cuda"); otherwise nil, and
--- a hint about a field or nil.
+-- a hint or nil.
 function M.find_meant(word, flags, root)
   local meant = hints.find_meanings(word, root)
   local flag = lists.find(meant.flags, function(entry) return flags[entry:match("^%S+")] end)

@@ -108,7 +108,7 @@ local function applies_to(context, field)
 end
 
 -- A table's node in which values without a name are moved into the field for them (`items` in schema.lua). The node
--- itself if there are no such values, or if the field is given too.
+-- itself if it has no such values, if no field takes them, or if the field is given too.
 local function name_items(node, path)
   local name = schema.at[path] and schema.at[path].items
   if not name or #node.items == 0 or node.fields[name] then
@@ -119,7 +119,8 @@ local function name_items(node, path)
 end
 
 -- Reports positional values and fields that a table of this kind does not have; drops such fields if they are marked
--- `unstated` (tree.merge). kind: nil if the table has no kinds, false if its kind is wrong or unknown.
+-- `unstated` (tree.merge). kind: nil if all tables at the path have the same fields, false if the kind is wrong or
+-- unknown.
 local function check_names(context, node, path, kind)
   if #node.items > 0 then
     add(context, node.items[1], locate.join(path, 1), "a value without a name", "name = value")

@@ -24,7 +24,8 @@ local M = {}
 
 local show = diagnostics.show
 
--- Adds an error about the field at path, at the place of the node; a default's place is the spec's own table.
+-- Adds an error about the field at path, at the place of the node; without a node, or for a default, at the spec's own
+-- table.
 local function add(context, node, path, what, expected, hint)
   local position = node and not node.origin.default and node.origin or context.root.origin
   context.diagnostics:add({ at = position, field = path, fault = families.make_shared_path(path), what = what,
@@ -32,7 +33,7 @@ local function add(context, node, path, what, expected, hint)
 end
 
 -- Whether a value that does not fit is dropped instead of refused, because --set replaced the choice that it was given
--- for (tree.merge). Adds a warning about the drop.
+-- for (tree.merge). Adds a warning if the node's mark has the text of that --set.
 function M.drops(context, node, path)
   if type(node.unstated) == "string" then
     context.dropped[#context.dropped + 1] = ("%s drops %s, which cannot be used with it"):format(node.unstated, path)
@@ -215,7 +216,7 @@ end
 
 local ON_AXIS = { least = 0, most = axes.LARGEST, noun = "value" }
 
--- Standard deviations of the noise on embeddings: a strictly ascending list of numbers, or nil after errors.
+-- Standard deviations of the noise on embeddings, { list = strictly ascending numbers }, or nil after errors.
 local function read_noise(context, path, node)
   local list = tree.is_record(node) and node.fields.list
   if not list or next(node.fields, next(node.fields)) or not tree.is_table(list) or #list.items == 0 then
@@ -290,7 +291,7 @@ function readers.file(context, field, node)
   return name
 end
 
--- Reads the path of a checkpoint, or false for no checkpoint.
+-- The path of a checkpoint, as given; nil for false, which means no checkpoint.
 function readers.checkpoint(context, field, node)
   return node.value ~= false and readers.file(context, field, node) or nil
 end

@@ -95,7 +95,7 @@ local SCHEDULED_STEPS = "train.schedule falls until train.steps; train.schedule.
 local NO_LENGTH = "lengths are those of train.lengths and eval.lengths; encoding.positions.max_position is the range "
   .. "of random positions"
 
--- Settings of other libraries that have no field here, each with the reason.
+-- Rows of a reason and of names of settings in other libraries that, for this reason, have no field here.
 local WITHOUT = {
   { SCHEDULED_STEPS, "warmup_ratio decay_steps lr_decay_steps t_max" },
   { "momentum is a plain running sum of gradients, without dampening or Nesterov's form", "nesterov dampening" },
@@ -134,8 +134,8 @@ local fields = index_words(M.FIELDS, function(row) return { row[1], row[3] } end
 local without = index_words(WITHOUT, function(row) return row[1] end)
 local flags = {} -- rows of usual_flags.c, by the repository's root
 
--- Returns the fields that a word means, the likeliest first; flags with their values ("--device cuda"); and a hint, if
--- Longhand has no such setting.
+-- Returns { fields, flags, hint }: the paths of the fields that a word means, the likeliest first; flags with their
+-- values ("--device cuda"); a hint, if Longhand has no such setting.
 function M.find_meanings(word, root)
   word = word:lower():gsub("^%-+", ""):gsub("%-", "_")
   flags[root] = flags[root] or M.read_flags(root)

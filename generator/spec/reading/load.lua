@@ -328,8 +328,9 @@ local function make_state(options)
     budget = sandbox.make_budget() }
 end
 
--- Returns the result of M.load for a file whose parents are known; nil after errors. If all errors are missing presets,
--- the result remains, and the sections with a missing preset are marked `partial`.
+-- Returns the result of M.load for a file that has been opened; nil after errors. before: the number of errors before
+-- the file was opened. If all errors since then are missing presets, the result remains, and the sections with a
+-- missing preset are marked `partial`.
 local function finish(state, file, id, before)
   local unknown = state.unknown
   state.partial = {} -- sections to which a missing preset belongs

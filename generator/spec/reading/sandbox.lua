@@ -138,8 +138,8 @@ local function choose_limits(text)
     memory = M.MEMORY * SAFE_JOINS // math.max(joins, SAFE_JOINS) }
 end
 
--- A hook that stops code that exceeds its work or memory. Code that ends before the first check costs `step`
--- instructions of the budget.
+-- A hook that stops code that exceeds its work or memory. Every call costs at least `step` instructions of the budget,
+-- even if it ends before the first check.
 local function make_limiter(budget, limits)
   local most, step = limits.memory, limits.step
   if step == 1 or collectgarbage("count") > most then

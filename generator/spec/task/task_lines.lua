@@ -279,8 +279,8 @@ local function check_end(facts, key, side, report, expected)
   end
 end
 
--- Checks that blanks come before the other input symbols, which are numbered without the blanks, and that the probe is
--- one of the other symbols.
+-- Checks that the blanks are the first input symbols, but not all of them, and that the probe is one of the others that
+-- are in use whatever the options are.
 local function check_marks(facts, report)
   local symbols, blanks, count = facts.input_symbols or {}, facts.blank or {}, facts.input_symbol_count
   for _, symbol in ipairs(blanks) do
@@ -379,8 +379,8 @@ local function take_first(symbols, count, numbers)
   return count and table.move(symbols, 1, most, 1, {}) or symbols
 end
 
--- Returns the problem with the facts once options are settled; before that, formulas were tried only at the ends of
--- ranges.
+-- Returns the problem with the facts once options are settled; before that, formulas were tried only with some values
+-- of the options.
 local function find_problem(own)
   for _, name in ipairs({ "input_length", "output_length" }) do
     local problem = try_formula(own[name], {}, LENGTHS_TRIED, check_positive)

@@ -2,8 +2,8 @@
 --
 -- Input: that folder. Output: a map kind -> facts, and in `list` the facts, sorted by kind. The form of the comment is
 -- in include/longhand/task.h. Facts are a table with these fields, nil if the comment lacks them:
---   kind, path, text   the name of the task; runtime/data/tasks/<kind>.c, whatever the name of the folder; text and
---                      display path of a user's own file
+--   kind, path, text   the name of the task; runtime/data/tasks/<kind>.c, whatever the name of the folder, or the
+--                      display path of a user's own file; the text of a user's own file
 --   title, summary     from the first paragraph of the comment
 --   input_symbols, output_symbols, symbols   the alphabets, lists of texts; symbols: the alphabet of both
 --   input_symbol_count, output_symbol_count, symbol_count   { formula, least }: the number of symbols in use
@@ -20,8 +20,8 @@
 --   sets, axes         of a task with a dataset: a list of names; a list of { name, first, last, doc }
 -- The facts of a spec's task (M.settle) have no options in their formulas, chance and the ends of axes are numbers, and
 -- axes have `hint`, words about the option that limits them. They also have computation, computation tokens per input
--- token; apart, true if input and target are separate streams; readout, the value of model.readout; loss (settle.lua);
--- and, with examples in files or of a task with sets, data (datasets.lua).
+-- token; apart, true if input and target are separate streams; readout, the value of model.readout, nil for "outputs";
+-- loss (settle.lua); and, with examples in files or of a task with sets, data (datasets.lua).
 -- Invariants: formulas hold digits, n, names of options, + - * / ( ) and blanks only; lengths are integers >= 1.
 
 local diagnostics = require("base.diagnostics")
