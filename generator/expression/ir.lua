@@ -30,9 +30,9 @@ local walk = require("expression.walk")
 local M = {}
 
 M.LONGEST = 300000 -- tokens: three times the longest task length
-M.NODES = 4096     -- nodes of one formula in a spec
+M.NODES = 4096     -- nodes of a builder that is not trusted; traced.lua has a lower limit between operations
 M.DERIVED = 16384  -- nodes of a formula's generated code, gradients included
-M.WRITTEN = 16384  -- operations of a formula's text
+M.WRITTEN = 16384  -- operations and leaves of a formula's text
 M.EXACT = 2 ^ 23   -- integers below this are exact in float32, in quotients as well
 
 local HUGE = math.huge
@@ -130,8 +130,8 @@ end
 
 symbols.query, symbols.key = make_position("query"), make_position("key")
 
--- offset is key_index - query_index, total (above) is key_index + query_index. Specs have no names for the two, but
--- formulas simplify to them. offset is the distance only if positions are the indices.
+-- Formulas simplify to offset, key_index - query_index, and to total, key_index + query_index. Specs have no names for
+-- the two, except x.distance for offset if positions are the indices.
 function symbols.offset(b)
   return make_integer(b, "offset", -LAST, LAST, { -1, 1, 0 },
     b.context.positions == "index" and "x.distance" or "(x.key_index - x.query_index)")

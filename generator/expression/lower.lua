@@ -4,9 +4,10 @@
 -- Output: { tables, score, state }: tables in the order in which they are made; the remaining formula for the pair
 -- loop, over the logit and loads from the tables; and the state for M.find_needs and M.varies. A table is { name,
 -- class, per_head, per_layer, learned, value, key }; value is a node over symbols, parameters and loads from tables of
--- lower classes; key is unique among all tables of the builder. Classes, by the dependencies of an entry:
+-- lower classes; key is unique among all tables of the builder. Classes, by the dependencies of an entry in addition to
+-- head and layer:
 --
---   uniform    nothing but the head          query, key   one of the two tokens
+--   uniform    none                          query, key   one of the two tokens
 --   distance   key - query                   sum          key + query          pair   both, in some other way
 --
 -- A formula is a graph: every walk caches its result for each part.

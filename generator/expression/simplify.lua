@@ -196,7 +196,7 @@ local function make_truth(b, op, ...)
   return b:make(op, { ... }, nil, { type = "truth", sure = sure })
 end
 
--- Comparisons of two numbers: whether ranges make it certain that they hold, and whether they make it impossible.
+-- Comparisons of two numbers: whether it is certain that the comparison holds, and whether it is impossible.
 local COMPARISONS = {
   less = function(x, y) return x.high < y.low, x.low >= y.high or x == y end,
   less_equal = function(x, y) return x.high <= y.low or x == y, x.low > y.high end,

@@ -1,5 +1,5 @@
--- Writes nodes as C expressions, with as few parentheses as possible. Of a formula, Lua makes C text only here and in
--- the texts of nests_cpu.lua and nests_cuda.lua; the templates make statements.
+-- Writes nodes as C expressions, with as few parentheses as possible. leaves.lua, nests_cpu.lua and nests_cuda.lua have
+-- the texts of leaves; templates write the statements.
 --
 -- Input: an emitter (emit.lua) with its state, environment and print(node, binding, level), which replaces a part by
 -- its name if it has one. Output: text, and how tightly it binds (C's precedence, 14 for text that needs no

@@ -4,8 +4,8 @@
 -- and the names that the body reads: symbols (score, distance, positions, index, head, layer, length), functions of the
 -- exported file (bucket), and kinds of parameters (own: a layer's, shared, constant). With cross-attention there are
 -- also memory_index, for keys, and key_length.
--- Every leaf is a tensor that broadcasts over [heads][queries][keys], so that every operation takes tensors. Terms of a
--- sum lie along a dimension before these.
+-- Every leaf except a number is a tensor that broadcasts over [batch][heads][queries][keys]. Terms of a sum lie along a
+-- dimension before these.
 
 local functions = require("expression.functions")
 local ir = require("expression.ir")

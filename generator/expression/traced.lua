@@ -27,7 +27,7 @@ M.SYMBOLS = { "score", "query", "key", "distance", "query_index", "key_index", "
   "query_length", "key_length", "causal" }
 
 local LONGEST_SUM = 1024 -- terms of a sum, at most
-local LARGEST = 2048     -- operations of a formula in a spec, at most; a builder takes more, for derivatives
+local LARGEST = 2048     -- nodes of a formula in a spec, at most; one operation may exceed it, up to ir.NODES
 
 local function check_count(word, count, least, most)
   if count < least or most and count > most then
