@@ -1,5 +1,5 @@
 -- The evaluation of Ito et al. 2024: all puzzles of the training, test and validation sets, by number of vectors and by
--- puzzle. If train.cadence is "epochs", there is also an evaluation during training, after every tenth epoch.
+-- puzzle. Evaluations during training follow every tenth epoch, as training/lst.lua has train.cadence = "epochs".
 return {
   by = { vectors = true, puzzle = true },
   splits = { "train", "test", "validation" },

@@ -1,4 +1,4 @@
--- The Latin Square Task with learned tables and initial values from N(0, 0.2^2), the best encoding of Ito et al. 2024.
+-- The Latin Square Task with learned tables and initial values from N(0, 0.2^2): learn-0.2 of Ito et al. 2024.
 return {
   task     = { kind = "latin_square" },
   encoding = { kind = "lst_learned", additive = { init_sigma = 0.2 } },
