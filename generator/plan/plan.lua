@@ -5,8 +5,8 @@
 -- (first_checkpoint.lua).
 -- Output: pure data that the templates read by name; the modules below document these names. The output is nil and an
 -- error for the diagnostics if no plan is possible: a formula is too large for code, a network is not valid.
--- Invariant: a step reads the results of earlier steps, and returns its part or completes the families of attentions;
--- no name of the plan is entered twice.
+-- Invariant: a step reads the results of earlier steps, and returns its part or completes records of earlier parts,
+-- such as families of attentions; no name of the plan is entered twice.
 
 local checkpoint = require("plan.deriving.checkpoint_fits")
 local costs = require("plan.deriving.costs")
@@ -29,8 +29,8 @@ local M = {}
 
 local ABI = 8 -- LH_ABI
 
--- The files of the CPU half, in the order of rendering. loose: no other file depends on the file's content; neutral:
--- the file is compiled and changes no bit; family: the names of this family take precedence in the file's template.
+-- The files of the CPU half, in the order of rendering. loose, neutral: as in gen.lua; family: the names of this family
+-- take precedence in the file's template.
 local function list_files(plan)
   local first = plan.first
   local files = {

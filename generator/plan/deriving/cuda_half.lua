@@ -125,7 +125,7 @@ local function has_any(plan, name, other)
   return lists.any(plan.attentions, function(family) return family.terms[name] and (not other or family[other]) end)
 end
 
--- The largest number of channels of whole heads that fits a tile of a product, at least one head.
+-- The largest number of channels of whole heads that fits a tile of a product and divides the width; at least one head.
 local function choose_slice(family)
   local heads = 1
   for count = 1, family.heads do

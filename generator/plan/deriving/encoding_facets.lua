@@ -5,13 +5,15 @@
 -- Output of M.derive. Each family gets:
 --   the plans of its facets' pages
 --   tempered    words on other factors in the scale of its logits
---   asks        the outputs of the network that the family needs (facets/pages.lua); asks_name: their name in C
+--   asks        the value that the network computes for the family (facets/pages.lua), or false; asks_name: its name
+--               in C
 --   sides, first_drawn, range_drawn, distance_site: see settle_sides
 --   logit_scale (a number); score_text, the formula of its score as the spec has it, or nil
 -- Each stream gets first_site (settle_sites) and the fields of settle_stream.
 -- M.derive returns additive; limit { tokens, because }, the most tokens of a sequence, or false; input_draw, the random
--- positions of the additive encoding, or false; drawn_text, C lists of the streams' ranges; sequence_scratch { name,
--- count }, integers that drawing positions for one sequence takes, or false; draws_distances, any_draws.
+-- positions of the additive encoding, or false; drawn_text { position_range, first_position, distance_range }, each a C
+-- list with a number for each stream (settle_stream), or false if all are 0; sequence_scratch { name, count }, integers
+-- that drawing positions for one sequence takes, or false; draws_distances, any_draws.
 -- Output of M.derive_shared, once families have their terms: which position tables exist. Each family gets sums (its
 -- shards sum more than the gradient), behind (it has tables behind the struct `shared`), behind_previous (the name of
 -- the family whose tables lie before these, or false) and paired (name_pairs). In a model with one input, the input has
@@ -137,7 +139,8 @@ local function plan_input_draw(plan)
     layer_index = positions.layer_index }
 end
 
--- The facets that use positions of a stream's tokens: { positions, PREFIX of its constants, field }.
+-- The families that use positions of a stream's tokens: { positions, PREFIX of their constants, field }. With several
+-- streams, the draw of the additive encoding, if there is one, comes first.
 function M.list_readers(plan, stream, drawn)
   local list, own = {}, plan.resolved.encoding
   if plan.streams[2] and drawn then

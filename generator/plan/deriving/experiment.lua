@@ -1,9 +1,9 @@
 -- The experiment without its model, for spec.c: the task, and the settings of training that are compiled in.
 --
 -- Input: a plan with its resolved spec, the task's header (tasks.lua), the file of the user's own network or nil.
--- Output: task, train, clip, own_network, and lists: C arrays { about, type, name, lines }; validation: false, or of
--- the validation stream { lengths, examples, coincide }; coincide: expected shares of its inputs that also occur in {
--- training, evaluation }.
+-- Output: task, train, clip, own_network, and lists: C arrays { about, type, name, lines }; validation: false, or the
+-- validation stream { lengths, examples, coincide }; coincide: { training, evaluation }, the expected shares of the
+-- stream's inputs that also occur there.
 
 local features = require("spec.rules.features")
 local formulas = require("spec.task.formulas")
