@@ -55,8 +55,8 @@ local function mark_used(functions, calls)
   end
 end
 
--- Marks the lines to remove: a function, the comment above it (unless the next function shares the comment), and the
--- empty line after it if there is also an empty line above.
+-- Marks the lines to remove: a function, the comment above it (unless a used function directly below shares the
+-- comment), and the empty line after it if there is also an empty line above.
 local function mark_lines(lines, functions, comments)
   local out = {}
   for i, f in ipairs(functions) do

@@ -89,8 +89,8 @@ local function locate(run)
   return frame
 end
 
--- Moves the column to a name in the current line, at or after the hole; or to the line's first character if the name is
--- not in the line.
+-- Moves the column to a name in the current line, at or after the hole. If the name is not there, the column stays at
+-- the hole, or without a hole moves to the line's first character.
 local function point_at(run, name)
   local frame = locate(run)
   local source, pattern = frame.source[frame.line] or "", "%f[%w_]" .. name:gsub("%p", "%%%0") .. "%f[^%w_]"

@@ -256,7 +256,7 @@ local function check_suffix(reader, line, suffix)
 end
 
 -- Makes the code of a line depend on its suffix. reader.chained: the last line whose condition may have alternatives on
--- the next line; held: suffixes whose last line may follow, one of a section's head with infinite depth of brackets.
+-- the next line; held: suffixes that may end on a later line; that of a section's head has infinite depth of brackets.
 local function add_suffix(reader, line, suffix, text)
   check_suffix(reader, line, suffix)
   local word, before = suffix.word, reader.chained
