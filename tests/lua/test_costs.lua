@@ -186,7 +186,7 @@ function TestCosts.test_bytes_of_a_process_are_those_of_its_vectors_and_workspac
   lu.assertEquals({ both.shared_bytes, both.tables_bytes }, { PACKED_BYTES + 6 * 2048 * 8, 2048 * (64 + 32) * 4 })
 end
 
--- Bytes of the symbols' vectors in the first layer, with space for sums.
+-- Bytes of the vectors of 6 symbols in the first layer, with space for sums by symbol.
 local SYMBOLS = 4 * 6 * (64 + 192)
 
 -- The bytes of a workspace for a number of sequences. tokens: of each; queries, keys: their padded numbers; drops: 1
@@ -194,10 +194,12 @@ local SYMBOLS = 4 * 6 * (64 + 192)
 -- gradients of one layer and one head.
 local function sum_bytes(sequences, tokens, queries, keys, drops)
   local rows = (sequences * tokens + 5) // 6 * 6
-  local row = 4 * rows
+  local row = 4 * rows -- bytes of a channel of all rows
+  -- input, query_key_value, attended, norm1_xhat, norm1, hidden, norm2_xhat; the norms' numbers; weights, masks
   local layer = row * (64 + 192 + 3 * 64 + 256 + 64) + 2 * pad(row)
     + pad(4 * sequences * 8 * queries * keys) + pad(4 * sequences * 8 * queries) + 2 * drops * pad(rows * 64 + 64)
   local read = row * (64 + 64) -- the used rows of the last layer's input and of its attention's output
+  -- output, branch, gradient, dbranch, dhidden, dattended, dquery_key_value
   local scratch = read + row * (64 + 64 + 64 + drops * 64 + 256 + 64 + 192)
     + 2 * 4 * queries * keys -- heads of 8 channels are PAIRED in generated code
     + pad(4 * (tokens * 2 * 8 + 16))
