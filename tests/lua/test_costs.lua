@@ -186,7 +186,7 @@ function TestCosts.test_bytes_of_a_process_are_those_of_its_vectors_and_workspac
   lu.assertEquals({ both.shared_bytes, both.tables_bytes }, { PACKED_BYTES + 6 * 2048 * 8, 2048 * (64 + 32) * 4 })
 end
 
--- Bytes of the vectors of 6 symbols in the first layer, with space for sums by symbol.
+-- Bytes of the vectors of all symbols, padded to 6 rows, in the first layer, with space for sums by symbol.
 local SYMBOLS = 4 * 6 * (64 + 192)
 
 -- The bytes of a workspace for a number of sequences. tokens: of each; queries, keys: their padded numbers; drops: 1
