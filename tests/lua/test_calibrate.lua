@@ -150,7 +150,7 @@ function TestExamples.test_lines_of_the_wide_matrix_are_found_and_extended()
   end
 end
 
--- Equal values count once, which gives the result of the released code for both vertical examples.
+-- Equal values count once, which gives the result of the released code for the columns of both matrices.
 function TestExamples.test_merged_values_count_once()
   local chosen = read_examples("equal=merged", "precision=float32").self
   local found = lines.search_direction(SQUARE, 0, chosen)

@@ -80,7 +80,7 @@ function TestFolders.test_digest_of_a_file()
   lu.assertNil(file_digest.compute(path:match("^(.*)/")))
 end
 
--- The name of a folder has the digest of the training file, as the trainer writes it.
+-- A folder's name has the first digits of the training file's digest, as the trainer writes it.
 function TestFolders.test_folders_are_named_after_the_training_file()
   write_files()
   local _, _, cell = expand()
