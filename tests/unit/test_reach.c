@@ -58,7 +58,7 @@ static void check_reach(void **state, bool by_accuracy, double level) {
     assert_non_null(strstr(result.out, certain_text));
     if (possible == LONGEST) snprintf(possible_text, sizeof possible_text, "12 is the longest");
     else if (possible > certain) snprintf(possible_text, sizeof possible_text, "from %d to 12", possible + 1);
-    else snprintf(possible_text, sizeof possible_text, "at all longer lengths up to 12");
+    else snprintf(possible_text, sizeof possible_text, "at all %slengths up to 12", certain > 0 ? "longer " : "");
     assert_non_null(strstr(result.out, possible_text));
     assert_int_equal(read_intervals(state, file, by_accuracy, some), LONGEST + 1 - (certain > 0 ? certain : 1));
     for (int n = certain > 0 ? certain : 1; n <= LONGEST; n++) assert_memory_equal(&some[n], &all[n], sizeof *some);

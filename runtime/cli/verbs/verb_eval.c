@@ -148,7 +148,9 @@ static void print_reach(const flags *f, const lh_reach *reach, int last) {
     else if (reach->possible > reach->certain)
         printf("it is below %g at all lengths from %d to %d; those up to %d are undecided with these examples\n",
                f->level, reach->possible + 1, last, reach->possible);
-    else printf("it is below %g at all longer lengths up to %d, with 95%% confidence\n", f->level, last);
+    else
+        printf("it is below %g at all %slengths up to %d, with 95%% confidence\n", f->level,
+               reach->certain > 0 ? "longer " : "", last);
 }
 
 /* files: per_example, wrong; NULL: not requested. */
