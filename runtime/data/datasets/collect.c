@@ -115,7 +115,7 @@ static lh_status check_planned(const lh_spec *spec, const char *path, const char
     const char *expected = spec->data->validation_digest;
     if (spec->data->validation == NULL)
         return lh_fail(error, LH_ERR_INPUT,
-                       "--validation: the spec has no such file, and this trainer makes its own puzzles\n"
+                       "--validation: the spec has no such file, and this trainer makes its own examples\n"
                        "  expected: task.validation in the spec");
     if (expected == NULL || strncmp(expected, digest, DIGEST) == 0) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT,
