@@ -6,7 +6,7 @@
  *     once            make_tables
  *     training step   begin_step by all threads in parts | barrier
  *                     per shard: begin_shard, train_block over its blocks, end_shard, fold in shard order | barrier
- *                     squared_norm per chunk | barrier | update per chunk
+ *                     scale and squared_norm per chunk | barrier | update per chunk
  *     evaluation      begin_step | barrier | forward_block over blocks
  *
  * `real` below is float, or double in a float64 build (lh_cpu_program.real_bytes). Vectors of parameters, gradients
@@ -50,7 +50,7 @@ typedef struct lh_cpu_step {
     lh_key key;     /* key of dropout */
     uint32_t step;  /* counter word 3 of dropout */
     lh_draw draw;   /* counter words of random positions; noise uses the same words in a domain of its own */
-    double noise;   /* evaluation: deviation of the noise added to embeddings, in the unit eval.noise; 0: none */
+    double noise;   /* evaluation: deviation of the noise added to embeddings, in the unit eval.noise names; 0: none */
     /* Positions and distances from the caller, which replace all draws of a stream: an array of [length] for each
      * stream, or NULL. distances[i][d] is the distance of two tokens whose indices differ by d in either direction;
      * distances[i][0] is 0. */

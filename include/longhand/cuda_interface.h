@@ -54,7 +54,7 @@ enum { LH_CUDA_NOT_RUN, LH_CUDA_DONE, LH_CUDA_NOT_FINITE };
 typedef struct lh_cuda_result {
     lh_cuda_sums sums;
     double gradient_squares, parameter_squares, update_squares;
-    double heavy_squares; /* largest sum of squares that the gradient of a chunk has */
+    double heavy_squares; /* largest sum of squares that the gradient of a chunk (4096 elements, LH_CHUNK) has */
     int heavy_chunk;      /* index of that chunk */
     int state;            /* LH_CUDA_NOT_RUN, LH_CUDA_DONE or LH_CUDA_NOT_FINITE */
 } lh_cuda_result;

@@ -92,7 +92,7 @@ typedef struct lh_trace_site {
 typedef struct lh_lengths {
     const int32_t *list; /* NULL: the range */
     int count;
-    int first, last, step;
+    int first, last, step; /* step 0: 1 */
 } lh_lengths;
 
 /* Axes by which an evaluation of a dataset groups examples: each combination of values that occurs in a set is a
@@ -174,7 +174,7 @@ typedef struct lh_eval_defaults {
     lh_by by;            /* dataset: axes of the conditions */
     lh_noise noise;      /* noise of the final evaluation; none unless the generated code supports noise */
     unsigned sets;       /* sets of the final evaluation, 1 << lh_set for each; 0: the held-out sets, if any */
-    bool with_trained;   /* the final evaluation includes examples that were trained on */
+    bool with_trained;   /* evaluations include held-out examples that are also training examples */
     /* Validation of a sampled task: the evaluation after training on examples of LH_DOMAIN_VALIDATION. */
     lh_lengths validation_lengths;
     int validation_examples; /* examples per condition; 0: no validation */

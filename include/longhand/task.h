@@ -157,7 +157,7 @@ typedef struct lh_task {
     const char *kind;   /* "bucket_sort" */
     const char *source; /* path of a user's own C file, whose examples are checked at run time; NULL: built-in task */
     lh_task_sample *sample;
-    lh_task_collect *collect; /* dataset: makes the examples; NULL: examples are in files */
+    lh_task_collect *collect; /* makes the examples of a dataset; NULL: they are in files, or sampled */
     lh_task_solve *solve;     /* NULL: the task cannot solve other inputs */
     const char *literal;      /* an input that the task solves, for messages and help */
     int (*input_length)(int n);

@@ -363,10 +363,10 @@ static bool is_local(int directory) {
     return false;
 }
 
-/* Whether the process that made a temporary file has ended. That process had this machine's last start in the name and
- * can be looked up, or it ended with an earlier start if the file system is local; on other file systems it may run on
- * another machine. A file with this process's id is from an earlier process, because this process writes nothing in the
- * directory before it has the lock. */
+/* Whether the process that made a temporary file has ended. If the name contains the id of this machine's last start,
+ * the process can be looked up. Otherwise it ended before that start if the file system is local; on other file systems
+ * it may run on another machine. A file with this process's id is from an earlier process, because this process writes
+ * nothing in the directory before it has the lock. */
 static bool is_abandoned(const char *name, bool local) {
     const char *made_in = name + strlen(TEMPORARY_START);
     size_t bytes = strlen(get_boot());

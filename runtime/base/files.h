@@ -51,7 +51,7 @@ lh_status lh_rename_file(const char *from, const char *to, lh_error *error);
 lh_status lh_open_file(const char *path, int flags, int *file, lh_error *error);
 
 /* Reads a whole file; *data, for free(), has an extra 0 byte at the end. lh_read_text limits the size to `most` bytes.
- * LH_ERR_INPUT: the file is missing, unreadable or longer. */
+ * LH_ERR_INPUT: the file is missing, unreadable or longer; LH_ERR_ENVIRONMENT: out of memory, or as lh_open_file. */
 lh_status lh_read_file(const char *path, char **data, size_t *bytes, lh_error *error);
 lh_status lh_read_text(const char *path, size_t most, char **data, size_t *bytes, lh_error *error);
 

@@ -3,7 +3,7 @@
 #define LONGHAND_MEMORY_H
 
 /* An estimate of the bytes that this process may allocate without swapping: the minimum of the system's available
- * memory, the memory that the limit of the control group leaves, and the process's limit of address space, of which
+ * memory, the memory that the limit of the control group leaves, and the process's limit of address space, from which
  * used memory is not subtracted. INFINITY: none of these values is known. */
 double lh_get_available_memory(void);
 

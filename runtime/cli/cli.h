@@ -70,7 +70,7 @@ void lh_progress_print(lh_progress *progress, const char *format, ...) __attribu
 /* Erases the live line. */
 void lh_progress_wipe(lh_progress *progress);
 
-/* Writes "[####....]" of 20 characters. Returns text. */
+/* Writes a bar, such as "[####....]" but with 20 characters in brackets. Returns text. */
 const char *lh_progress_write_bar(double share, char text[32]);
 
 /* Writes "1 h 05 min", "3 min 10 s", "12 s", or "?" for negative, huge and undefined times. Returns text. */

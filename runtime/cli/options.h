@@ -72,8 +72,8 @@ lh_status lh_options_parse(const lh_verb *verb, const lh_option *options, int co
 void lh_options_print_help(FILE *out, const char *program, const lh_verb *verb, const lh_option *options, int count);
 void lh_options_print_rows(FILE *out, const lh_option *options, int count);
 
-/* The name with the fewest edits to word, or NULL if all need many. names: address of the first `const char *` among
- * records; stride: bytes from one record to the next. */
+/* The name with the fewest edits to word (a name that begins with word counts as one edit), or NULL if all need many.
+ * names: address of the first `const char *` among records; stride: bytes from one record to the next. */
 const char *lh_find_nearest_name(const char *word, const void *names, int count, size_t stride);
 
 #endif

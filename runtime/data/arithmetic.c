@@ -294,7 +294,7 @@ static lh_status add_all_numbers(collection_state *m, int digits, uint32_t count
     return status;
 }
 
-/* Adds test numbers with this number of digits: all of them or, as in the paper, MOST_OF_DIGITS random ones. */
+/* Adds test numbers with this number of digits: all, or, as in the paper, random ones; at most MOST_OF_DIGITS. */
 static lh_status add_digits(collection_state *m, int digits) {
     uint64_t end = compute_power(m->f.base, digits);
     uint64_t number_count = end == UINT64_MAX ? end : end - compute_power(m->f.base, digits - 1);
@@ -313,7 +313,7 @@ static bool requests_digits(const collection_state *m, int digits) {
     return !m->c->groups_by(m->c, DIGITS) || m->c->requests(m->c, DIGITS, digits);
 }
 
-/* The largest requested number of digits that fits in the current frame; 0: none. */
+/* The most digits of test numbers in the current frame, at most the task's unless eval.by requests more; 0: none. */
 static int find_most_digits(const collection_state *m) {
     int most = m->f.digits;
     if (m->frame > 0) most = lh_set_width(m->o, m->c->options, m->frame).frame.digits;

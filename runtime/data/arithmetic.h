@@ -29,8 +29,8 @@ typedef struct lh_frame {
     int width;       /* places of an operand */
     int digits;      /* most digits of an operand, so that the result fits in the frame */
     int numbers;     /* examples for training and validation: all numbers below this, or this many random pairs */
-    int parts;       /* parts of the numbers; the last part is the validation set */
-    bool stratified; /* numbers for training are drawn by digit count, not from a permutation */
+    int parts;       /* parts of these examples; the last part is the validation set */
+    bool stratified; /* these numbers are drawn by digit count, not from a permutation */
     int input_length, output_length; /* tokens per example */
 } lh_frame;
 
@@ -61,14 +61,14 @@ typedef struct lh_framed_options {
 /* A task's options with another width of the frame; width 0: the task's own. */
 lh_framed_options lh_set_width(const lh_operation *operation, const int *options, int width);
 
-/* The least width of a frame for numbers of `digits` digits. */
+/* The least width, at least 2, of a frame for numbers of `digits` digits. */
 int lh_find_least_width(const lh_operation *operation, const int *options, int digits);
 
 static inline uint16_t lh_get_digit_token(int digit) {
     return (uint16_t)(digit < 10 ? digit : LH_LETTER_A + digit - 10);
 }
 
-/* Writes the digits of a frame, highest first; returns a pointer past the last one. */
+/* Writes the tokens of a number's `width` digits, highest first; returns a pointer past the last token. */
 static inline uint16_t *lh_write_number(uint16_t *cursor, const uint8_t *x, int width) {
     for (int i = width - 1; i >= 0; i--) *cursor++ = lh_get_digit_token(x[i]);
     return cursor;

@@ -1,5 +1,5 @@
 /* Makes batches: chooses the length of a step and writes its examples to token arrays. Every example is a pure function
- * of (key, step, index), so any thread can make any part of a batch. */
+ * of its lh_source and its index, so any thread can make any part of a batch. */
 #ifndef LONGHAND_BATCH_H
 #define LONGHAND_BATCH_H
 
@@ -73,9 +73,9 @@ typedef struct lh_source {
     const lh_dataset *set; /* dataset: the set; NULL: the set that `domain` selects */
 } lh_source;
 
-/* Fills batch with examples first .. first + sequences - 1 at task length n. LH_ERR_INPUT: a user's own task violates
- * the interface (data/trial.h). With a dataset: examples of the source's set, starting again after the last;
- * LH_ERR_INPUT: the set has none of shape n. */
+/* Fills batch with examples first .. first + sequences - 1 at task length n. With a dataset without `pick`, the first
+ * example of the set follows the last one. LH_ERR_INPUT: a user's own task violates the interface (data/trial.h), the
+ * set has no example of shape n, or an example does not determine the places of its labels (lh_format.locate). */
 lh_status lh_batch_fill(lh_batch *batch, const lh_spec *spec, const lh_source *source, int n, uint32_t first,
                         int sequences, lh_error *error);
 

@@ -60,8 +60,8 @@ static int draw_index(lh_rng *rng, const weight *w, int count) {
 /* The effect of one place on a chain. */
 typedef enum effect {
     ENDS,  /* the place makes no carry */
-    MAKES, /* its digits alone make a carry, which begins a chain */
-    PASSES /* it makes a carry only because of the incoming carry */
+    MAKES, /* the place makes a carry that does not depend on the incoming carry; a chain begins */
+    PASSES /* the carry of the place is greater because of the incoming carry */
 } effect;
 
 typedef struct step {

@@ -1,5 +1,5 @@
 /* Measures carry chains, and draws numbers by the length of their longest chain. A chain is a digit whose sum or
- * product makes a carry, and the digits above it that propagate the carry: each makes a carry only because of the
+ * product makes a carry, and the digits above it that propagate the carry: the carry of each is greater because of the
  * incoming carry. In a sum these are the places whose digits add up to base - 1. The length of a chain is its number of
  * digits.
  *
@@ -26,11 +26,11 @@ typedef struct lh_chains lh_chains;
 lh_status lh_chains_open(lh_chains **chains, int base, bool product, int digits, lh_error *error);
 void lh_chains_close(lh_chains *chains);
 
-/* Sets the length of the longest chain of later draws, at most the digits of the numbers. */
+/* Sets the length of the longest chain of later draws, at most `digits` of lh_chains_open. */
 void lh_chains_set_length(lh_chains *chains, int chain);
 
 /* Draws numbers with exactly `digits` digits, the highest not 0; the digit y[0] of a product may be any. false: no such
- * numbers have a chain of the set length. */
+ * numbers have a longest chain of the set length. */
 bool lh_chains_draw(const lh_chains *chains, lh_rng *rng, int digits, uint8_t *x, uint8_t *y);
 
 #endif

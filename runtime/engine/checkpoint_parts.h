@@ -15,7 +15,7 @@ enum { LH_LONGEST_NAME = 256 };
 #define LH_CHECKPOINT_FORMAT "longhand checkpoint 1"
 #define LH_CHECKSUM_KEY "checksum"
 #define LH_OPTIMIZER_KEY "optimizer" /* kind of optimiser */
-#define LH_DATA_KEY "data_sha256"    /* SHA-256 of the training file; only with a dataset */
+#define LH_DATA_KEY "data_sha256"    /* digest of the training set (lh_dataset); only with a dataset */
 
 /* Writes the name of a state tensor, optimizer.<state name>.<tensor name>. */
 void lh_checkpoint_name_state(char name[LH_LONGEST_NAME], const lh_spec *spec, int state, const lh_tensor *tensor);
@@ -30,7 +30,7 @@ uint64_t lh_checkpoint_sum_meta(const lh_st_meta *meta);
 
 /* Reads a file and verifies its checksum; all readers of checkpoints call this first. whole: the file must have a
  * checksum, as all files of trainers do; otherwise a file without format may have none. On success the caller frees
- * *file with lh_st_free. LH_ERR_INPUT: the checksum does not match. */
+ * *file with lh_st_free. LH_ERR_INPUT: no valid safetensors file, or a wrong or missing checksum. */
 lh_status lh_checkpoint_open(const char *path, bool whole, lh_st_file **file, lh_error *error);
 
 #endif

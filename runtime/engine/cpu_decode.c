@@ -35,7 +35,7 @@ struct lh_decode_lane {
     size_t inputs;               /* input tokens of a sequence */
     void *memory, *logits;       /* cached keys and values; [sequences][labels][classes] */
     lh_batch batch;              /* the rows; their targets are the answers so far */
-    decoded_row rows[BLOCK + 1]; /* the last is spare */
+    decoded_row rows[BLOCK + 1]; /* rows[sequences] is spare */
     lh_query query;              /* query of the block's sequences */
     lh_answers results;          /* buffers of the query's answers */
     lh_examples examples;        /* evaluation: the block's examples */

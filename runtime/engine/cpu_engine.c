@@ -1,8 +1,8 @@
 /* Owns memory and state of the CPU engine. Steps are in cpu_step.c, evaluation in cpu_forward.c.
  *
  * Memory for training is allocated when the engine is opened, for the longest training length; reserve allocates memory
- * for evaluation. Engines that share workspaces allocate the first workspace when they are opened, and one for each
- * further thread of a group when this thread begins (cpu_workspace.h). Steps allocate nothing else.
+ * for evaluation. Engines that share workspaces allocate the first workspace when they are opened, and another one
+ * when more of them run at the same time (cpu_workspace.h). Steps allocate nothing else.
  */
 #include "engine/cpu_engine.h"
 

@@ -71,7 +71,7 @@ typedef struct lh_cpu_workspace {
 typedef struct lh_cpu_workspaces {
     const lh_spec *spec;
     int threads, real_bytes;
-    lh_cpu_train_needs train; /* workspace 0: no training */
+    lh_cpu_train_needs train; /* train.workspace 0: no engine trains */
     int engines;              /* number of engines that are not closed */
     lh_cpu_workspace *free;   /* list of workspaces that no engine uses */
     pthread_mutex_t mutex;    /* protects engines and free */
@@ -84,8 +84,8 @@ static inline int lh_max_int(int a, int b) { return a > b ? a : b; }
 /* Needs with the larger value of each field. */
 lh_cpu_forward_needs lh_cpu_combine_needs(const lh_cpu_forward_needs *a, const lh_cpu_forward_needs *b);
 
-/* Creates an empty list of workspaces with engines = 0; train: NULL if no engine trains. LH_ERR_ENVIRONMENT: out of
- * memory. */
+/* Creates an empty list of workspaces with engines = 0; train: NULL or zeros if no engine trains. LH_ERR_ENVIRONMENT:
+ * out of memory. */
 lh_status lh_cpu_workspaces_open(const lh_spec *spec, int threads, int real_bytes, const lh_cpu_train_needs *train,
                                  lh_cpu_workspaces **workspaces, lh_error *error);
 

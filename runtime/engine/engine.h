@@ -65,7 +65,7 @@ typedef struct lh_query {
     const int32_t *positions[LH_MAX_STREAMS], *distances[LH_MAX_STREAMS];
     lh_draw draw;
     double noise;     /* as lh_condition.noise; ignored by decode */
-    uint32_t example; /* index of the first sequence in the batch that it represents */
+    uint32_t example; /* batch index of the first sequence, part of the counters of random numbers */
 } lh_query;
 
 /* Output buffers for answers of `count` sequences. */
@@ -103,7 +103,7 @@ typedef struct lh_engine_ops {
     lh_status (*predict)(lh_engine *engine, const lh_query *query, double *logits, lh_error *error);
 
     /* Computes the class with the greatest logit for every label, [count][labels], of `count` sequences of a query, at
-     * most the reserved number of examples. Passes and errors are as in evaluate. */
+     * most the reserved number of examples. Errors are those of evaluate. */
     lh_status (*answer)(lh_engine *engine, const lh_query *query, int count, uint16_t *answers, lh_error *error);
 
     /* Decodes answers token by token, with the results of lh_decode (eval/decode.h). Only if engine->decodes.
@@ -138,7 +138,7 @@ struct lh_engine {
     const char *variant;               /* "cpu", "chip", "replicas" */
     const char *device;                /* "NVIDIA H200"; NULL: the processor */
     double seconds;                    /* duration of all steps; the time between calls does not count */
-    lh_state *host_state;              /* the engine's vectors in host memory; NULL: they are on a device */
+    lh_state *host_state;              /* vectors in host memory; NULL: on a device, or the engine does not train */
     bool decodes;                      /* ops->decode is available: a token costs less than a pass of predict */
     bool answers_greedily;             /* evaluate decodes, for all engines of a fleet at once */
     const volatile sig_atomic_t *stop; /* nonzero: long operations that save no results stop; NULL: never */
@@ -162,9 +162,9 @@ lh_status lh_cpu_engines_open(const lh_engine_config *configs, int count, const 
 lh_status lh_state_open(lh_state *state, const lh_engine *engine, bool optimizer, lh_error *error);
 void lh_state_close(lh_state *state);
 
-/* Sets *state to the vectors for writing or reading a checkpoint: engine->host_state, or for a device `copy`, allocated
- * here with optimiser vectors; read_state and write_state then move the values. Call lh_state_close(copy) also after an
- * error. */
+/* Sets *state to the vectors for writing or reading a checkpoint: engine->host_state or, if that is NULL, `copy`,
+ * allocated here with optimiser vectors; read_state and write_state then move the values. Call lh_state_close(copy)
+ * also after an error. */
 lh_status lh_state_prepare(const lh_engine *engine, lh_state *copy, lh_state **state, lh_error *error);
 
 /* The standard evaluation condition: examples and random draws of an evaluation seed. All draws of a task length have

@@ -1,4 +1,4 @@
-/* Finds the best checkpoint of a run, and when its score has stopped improving. Each evaluation during training has a
+/* Finds the best checkpoint of a run, and whether scores have stopped improving. Each evaluation during training has a
  * score: the mean of a metric over the examples of all conditions at training lengths, or, with a dataset, over the
  * examples of the validation set that are not beyond training. */
 #ifndef LONGHAND_BEST_H
@@ -8,13 +8,13 @@
 
 typedef struct lh_best {
     int64_t step;      /* step of the best evaluation; 0: none yet */
-    double score;      /* its score */
+    double score;      /* score of this evaluation */
     int64_t evaluated; /* step of the last evaluation that was added; 0: none yet */
     int64_t waited;    /* evaluations that were added after the first one with the best score */
 } lh_best;
 
-/* Adds the evaluation of a step, from 1. Returns whether the step now has the best checkpoint; false if its evaluation
- * has been added before. spec->train.best must not be NULL. */
+/* Adds the evaluation of a step, from 1. Returns whether the step now has the best checkpoint; false if this or a later
+ * evaluation has been added before. spec->train.best must not be NULL. */
 bool lh_best_add(lh_best *best, const lh_spec *spec, int64_t step, const lh_eval_result *results, int count);
 
 /* Whether the run ends because of spec->train.patience. */

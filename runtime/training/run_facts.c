@@ -17,7 +17,7 @@ static void name_facts(const lh_run *run, char path[LH_PATH_MAX + 64]) {
     snprintf(path, LH_PATH_MAX + 64, "%s/run.json", run->directory);
 }
 
-/* Writes the name and number of processors, the system, and the device. */
+/* Writes the name of the processor, the system and its architecture, the number of processors, and the device. */
 static void describe_machine(const lh_engine *engine, char *text, size_t size) {
     char line[256], model[128] = "";
     FILE *file = fopen("/proc/cpuinfo", "r");

@@ -19,7 +19,7 @@ lh_status lh_run_write_facts(const lh_run *run, const lh_run_end *end, lh_error 
 typedef struct lh_run_ending {
     int exit_code; /* -1: the run has not ended, or there is no run.json */
     int64_t step;  /* the run's last step */
-    int64_t steps; /* the requested last step, which a run that patience stopped did not reach */
+    int64_t steps; /* the requested last step of a run that patience ended; else the same as `step` */
 } lh_run_ending;
 
 /* Reads the ending from run.json of a claimed folder. */

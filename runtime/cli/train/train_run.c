@@ -105,8 +105,8 @@ static lh_status load_state(lh_train_run *train_run, lh_error *error) {
     return status;
 }
 
-/* Lets a run that patience has ended go on, if another number of steps is requested than then: it waits again for a
- * better score. */
+/* Lets a run that patience has ended go on, if now another number of steps is requested: it waits again for a better
+ * score. */
 static lh_status renew_patience(lh_train_run *train_run, lh_error *error) {
     lh_window *window = &train_run->window;
     lh_run_ending ending;

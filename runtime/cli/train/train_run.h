@@ -41,8 +41,8 @@ lh_engine_config lh_train_run_make_config(const lh_train_run *train_run);
 /* Claims the run's folder. Files of an earlier run in the folder are not changed. */
 lh_status lh_train_run_claim(lh_train_run *train_run, lh_error *error);
 
-/* Whether a claimed run is finished: it has made all steps and, if requested, its evaluation, or more steps than
- * requested. */
+/* Whether a claimed run is finished: it has made all steps (or train.patience has ended it before) and, if requested,
+ * its evaluation, or it has made more steps than requested. */
 lh_status lh_train_run_is_finished(const lh_train_run *train_run, bool *finished, lh_error *error);
 
 /* Makes the run ready for lh_train_run_advance, and claims its folder if necessary. */

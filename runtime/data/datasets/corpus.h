@@ -29,7 +29,7 @@ typedef struct lh_dataset {
     char digest[LH_SHA256_TEXT]; /* SHA-256 of the file's bytes; else of the tokens */
     int64_t count;               /* examples, fewer than 2^31 */
     int64_t *first;              /* [shapes + 1]: examples of shape n are first[n - 1] .. first[n] - 1 */
-    uint32_t *line;              /* [count]: line in the file, from 1 */
+    uint32_t *line;              /* [count]: line in the file, from 1; of a task's examples their number, from 1 */
     int64_t *start;              /* [count]: index in tokens of an example's input, which its target follows */
     uint16_t *tokens;
     uint8_t *mask;                 /* mask of each token; only those of targets are used */
@@ -68,7 +68,7 @@ lh_status lh_corpus_open(lh_corpus *corpus, const lh_spec *spec, const lh_corpus
 void lh_corpus_close(lh_corpus *corpus);
 
 /* Binds a spec to this data: sets its lengths and conditions, and converts epochs to steps. LH_ERR_INPUT: too many
- * steps, or a condition has no examples. The corpus must outlive the spec. */
+ * steps, or an error of lh_groups_open; LH_ERR_ENVIRONMENT: out of memory. The corpus must outlive the spec. */
 lh_status lh_corpus_bind(lh_corpus *corpus, lh_spec *spec, lh_error *error);
 
 /* The dataset of a set; NULL: there is none. */

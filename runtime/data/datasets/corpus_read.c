@@ -45,7 +45,7 @@ static void ignore_key(lh_reading *r, const char *key) {
     snprintf(r->ignored + used, sizeof r->ignored - used, "%s%s", used > 0 ? ", " : "", quoted);
 }
 
-/* Lists the keys that are neither input, target and mask nor axes of the task. */
+/* Adds to the ignored keys those that are neither input, target or mask nor an axis of the task. */
 static void list_ignored_keys(const line *l, lh_reading *r, json_t *object) {
     const char *key;
     json_t *value;
@@ -70,8 +70,8 @@ static lh_status take_values(const line *l, const json_t *object, int32_t *value
     return LH_OK;
 }
 
-/* Writes file and line for messages. Returns where. */
 enum { WHERE = PATH_MAX + 32 };
+/* Writes file and line to `where`, for messages, and returns `where`. */
 static const char *write_place(const line *l, char where[WHERE]) {
     snprintf(where, WHERE, "%s:%lld", l->path, l->number);
     return where;

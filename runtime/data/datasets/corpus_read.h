@@ -19,7 +19,7 @@ typedef struct lh_reading {
     int64_t used, token_capacity;
     int64_t masked; /* labels with mask 0; of a task's examples not counted */
     char ignored[LH_IGNORED_KEYS];
-    int32_t *values; /* [count][axes of the task] */
+    int32_t *values; /* [count][axes of the task], by lh_record.number */
     /* As in lh_dataset: */
     lh_task_expand *expand;
     uint64_t seed;

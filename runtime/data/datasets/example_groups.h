@@ -13,9 +13,9 @@ enum { LH_EVAL_SEED = 1 }; /* default evaluation seed: evaluation data is the sa
 typedef struct lh_group {
     lh_set set;
     int32_t value[LH_MOST_AXES]; /* value on each requested axis; LH_NO_VALUE: the group's examples have none */
-    int64_t first;               /* index in lh_groups.indices and .pick of its first example */
-    int64_t count;               /* number of its examples */
-    int64_t total;    /* number of all examples of the condition; count is less if only some are evaluated (pick.h) */
+    int64_t first;               /* index in lh_groups.indices and .pick of the group's first example */
+    int64_t count;               /* number of the group's examples */
+    int64_t total;    /* examples that are not left out; count is less if only some of them are chosen (pick.h) */
     int64_t left_out; /* examples left out because they are also training examples */
 } lh_group;
 
@@ -42,8 +42,8 @@ extern const char lh_trained_axis[];
 extern const char *const lh_set_name[LH_SETS];
 
 /* Makes groups. by: the requested axes, none: length; sets: 0 means the held-out sets, or the training set if there are
- * none. LH_ERR_INPUT: a set is missing, or no example has any of the values. Call lh_groups_close also after an
- * error. */
+ * none. LH_ERR_INPUT: a set is missing, no example has any of the values, or all are left out. Call lh_groups_close
+ * also after an error. */
 lh_status lh_groups_open(lh_groups *groups, const struct lh_corpus *corpus, const lh_spec *spec, const lh_by *by,
                          unsigned sets, lh_error *error);
 void lh_groups_close(lh_groups *groups);
@@ -54,7 +54,8 @@ unsigned lh_sets_parse(const char *text);
 /* The share of a group's examples, left-out ones included, that are also training examples; -1: unknown. */
 double lh_group_compute_trained(const lh_groups *groups, const lh_group *group);
 
-/* Whether the group's value on a requested axis is greater than that of any training example. */
+/* Whether the group's value on requested axis number `axis` is greater than that of any training example; false if no
+ * training example has a value on it. */
 bool lh_is_group_beyond(const lh_groups *groups, const lh_group *group, int axis);
 
 /* A number that depends on a group's values alone; for groups by length it is the length. It is the counter word of the

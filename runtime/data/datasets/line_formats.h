@@ -1,8 +1,8 @@
 /* Formats of files of examples other than JSON lines. Each line becomes the JSON object that a file of JSON lines would
  * have in its place:
  *
- *     1 0 +<tab>1                      two columns, input and target; or the columns that a first line names, such as
- *                                      input<tab>target<tab>digits
+ *     1 0 +<tab>1                      two columns, input and target; or the columns that a first line names, of which
+ *                                      input and target are the first two: input<tab>target<tab>digits
  *     IN: jump twice OUT: JUMP JUMP    as in SCAN (Lake and Baroni 2018)
  */
 #ifndef LONGHAND_LINE_FORMATS_H
@@ -24,12 +24,13 @@ typedef struct lh_line_reader {
 } lh_line_reader;
 
 /* Determines the format of a file by its first line that is not blank; where: file and line, for messages. *is_header:
- * the line names the columns, and has no example. LH_ERR_INPUT: the line has no known format, or too many columns. */
+ * the line names the columns, and has no example. LH_ERR_INPUT: the line has no known format, too many columns, or a
+ * too long name of a column. */
 lh_status lh_line_reader_start(lh_line_reader *reader, const char *text, size_t bytes, const char *where,
                                bool *is_header, lh_error *error);
 
-/* Makes the object of a line that is no JSON; the caller drops the reference. LH_ERR_INPUT: a column or a mark is
- * missing, or the text is no UTF-8. */
+/* Makes the object of a line that is no JSON; the caller drops the reference. LH_ERR_INPUT: the number of columns is
+ * wrong, IN: or OUT: is missing, or the text is no UTF-8. */
 lh_status lh_line_reader_read(const lh_line_reader *reader, const char *text, size_t bytes, const lh_alphabet *input,
                               const lh_alphabet *output, const char *where, json_t **object, lh_error *error);
 

@@ -9,7 +9,7 @@
  * chance:         1 / base
  * literal:        12+345
  * sets:           train test validation
- * axis digits:    1 to width - 1; significant digits of both numbers; in training, of the longer number
+ * axis digits:    1 to width - 1; significant digits of both numbers; outside the test set, of the longer number
  * axis carry:     0 to width; digits of the longest carry chain: one makes a carry, the others pass it on
  * axis trained:   0 to 1; 1 if the pair is a training example, else 0
  * axis frame:     0 to 4096; width of the frame in an evaluation by frames; 0: no padding

@@ -23,9 +23,9 @@ lh_task_collect lh_task_latin_square;
 enum { PUZZLES, STRICT };             /* options */
 enum { TRAINING, VALIDATION, SPLIT }; /* purposes of random numbers */
 enum {
-    BASES = 12,             /* validation puzzles per number of vectors, without their rotated copies */
-    PATIENCE = 30000000,    /* most rejected draws between two accepted ones */
-    DRAWS_AT_ONCE = 1 << 16 /* draws between two reports of progress */
+    BASES = 12,            /* validation puzzles per number of vectors, without their rotated copies */
+    PATIENCE = 30000000,   /* most rejected draws between two accepted ones */
+    REPORT_EVERY = 1 << 16 /* draws between two reports of progress */
 };
 
 typedef struct items {
@@ -94,7 +94,7 @@ static lh_status draw_puzzles(collection_state *m, lh_error *error) {
     for (int64_t draw = 1, last = 0; m->puzzles.count < LATIN_VECTORS * puzzles_per_count; draw++) {
         latin_puzzle p = latin_draw(&rng, m->squares);
         int vectors = latin_classify(&p, is_strict(m)).vectors;
-        if (draw % DRAWS_AT_ONCE == 0)
+        if (draw % REPORT_EVERY == 0)
             m->c->progress(m->c, (double)m->puzzles.count / (LATIN_VECTORS * puzzles_per_count));
         if (draw - last > PATIENCE) return fail_count(m, error);
         if (vectors == 0 || m->counts[vectors - 1] == puzzles_per_count || is_similar(&m->validation, &p) ||
