@@ -6,7 +6,7 @@
 % local result = kernel .. "(x weight" .. (biased and " + bias" or "") .. ") next_weight" .. (next_biased and " + next_bias" or "")
 % if stores then
 /* out = ${result}, two products in a chain; stores the values
- * between them${keeps and ", and copies x to kept" or ""}. */
+ * between them${keeps and ", and x in kept; kept and hidden have the layout of store_pair" or ""}. */
 % else
 /* out = ${result}, two products in a chain. */
 % end

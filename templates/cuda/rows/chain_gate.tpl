@@ -6,7 +6,7 @@
 % local x = "x weight" .. (biased and " + bias" or "")
 % if stores then
 /* out = ${result}, gate and up the halves of ${x}: products in a chain; stores
- * the values between them${keeps and ", and copies x to kept" or ""}. */
+ * the values between them${keeps and ", and x in kept; kept and hidden have the layout of store_pair" or ""}. */
 % else
 /* out = ${result}, gate and up the halves of ${x}: products in a chain. */
 % end

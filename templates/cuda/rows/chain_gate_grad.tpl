@@ -2,7 +2,7 @@
 % local kept = keeps and "true, kept" or "false, NULL"
 /* dhidden = the gradients of gate and up, from that of ${kernel}(gate) * up, which is dy times next_weight transposed;
  * dx = other + dhidden times weight transposed: two products in a chain. sum: gate and up, stored by the forward pass.
- * other may be NULL. */
+ * other may be NULL.${keeps and " Stores dy in kept; kept and dhidden have the layout of store_pair." or ""} */
 % define("NOINLINE void " .. name, "int rows", "const real *dy", keeps and "real *kept", "const real *next_weight", "const real *sum", "const real *weight", "const real *other", "real *dhidden", "real *dx")
     is_global(dy);
     is_global(next_weight);

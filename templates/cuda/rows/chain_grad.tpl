@@ -2,7 +2,9 @@
 % local kept = keeps and "true, kept" or "false, NULL"
 % local rectifies = kernel == "relu"
 /* dhidden = dy times next_weight transposed, times the slope of ${kernel} at its ${rectifies and "results" or "arguments"}, hidden; dx = other + dhidden
- * times weight transposed: two products in a chain. other may be NULL. */
+ * times weight transposed: two products in a chain. other may be NULL. Stores dy in kept; % if keeps
+ * kept and dhidden have the layout of store_pair. */ % if keeps
+ * times weight transposed: two products in a chain. other may be NULL. */ % else
 % define("NOINLINE void " .. name, "int rows", "const real *dy", keeps and "real *kept", "const real *next_weight", "const real *hidden", "const real *weight", "const real *other", "real *dhidden", "real *dx")
     is_global(dy);
     is_global(next_weight);
