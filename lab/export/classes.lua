@@ -4,7 +4,7 @@
 -- Input: an unfused network (builder.lua); given, see M.derive. Output: { list (of classes, in Python's order, without
 -- the network's), network (its class), renamed (python_names.lua), made = { place, distance, memory_distance }: the
 -- variables that the network's forward pass reads, each a table stream -> name }. A class:
---   template        the template that writes it
+--   template        the template that writes the class
 --   name, about     about: its docstring's text, or false
 --   layer           whether its constructor takes the index of its layer
 --   modules         { name, text }, or { name, type, entries { name, text } }: attributes

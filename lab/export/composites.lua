@@ -5,7 +5,7 @@
 --   ops       the set of its operations
 --   reads     the values from outside; out: the group's result; last: the operation that gives the result
 --   attention the operation of an attention; nil for other groups
---   list      of other groups: their operations in order, which all start from one value, `entry`
+--   list      in other groups: the operations in order, which all start from one value, `entry`
 
 local lists = require("base.lists")
 

@@ -22,7 +22,7 @@ local VALUES = { "examples", "of", "order", "draws", "decoding", "counted", "acc
   "exact_match", "exact_match_low", "exact_match_high", "ended_early", "not_ended", "loss", "sd_over_draws",
   "sd_over_sequences", "beyond", "trained", "novel", "data", "seed" }
 
--- Calls take(row) for every evaluation of an undamaged run; for a generative model only those of its decoding.
+-- Calls take(row) for every evaluation of an undamaged run; for a generative model only for those in run.decoding.
 local function read_lines(run, take)
   if run.id and not run.damaged then
     run_files.read_evaluations(run.dir, {}, function(row)

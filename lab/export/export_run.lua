@@ -101,7 +101,7 @@ local function ask(trainer, words, given)
   end)
 end
 
--- Returns examples { input, outputs }, as M.make_data_inputs; those of sampled tasks are from the trainer.
+-- Returns examples { input, outputs }, as M.make_data_inputs does; for sampled tasks the trainer makes the inputs.
 local function make_inputs(spec, trainer)
   if spec.plan.task.data then
     return M.make_data_inputs(spec.plan)

@@ -134,7 +134,7 @@ function Pass:list_statements(items)
   return list
 end
 
--- Returns the lines; or nil and a value that needs a variable, since its line is too long.
+-- Returns the lines; or nil and a value that needs a variable, since the line that contains the value is too long.
 function Pass:write(items, result)
   local lines = {}
   for i, item in ipairs(self:list_statements(items)) do

@@ -73,7 +73,7 @@ local function find_unknown_task(task)
   return name and ("task.%s = %s"):format(name, json.encode(task[name]))
 end
 
--- Returns why a model cannot be exported, or nil; later steps find further problems in its network.
+-- Returns why a model cannot be exported, or nil; later steps find further problems in the network.
 function M.find_problem(spec)
   local unknown = find_unknown_encoding(spec.resolved.encoding, "encoding") or find_unknown_task(spec.resolved.task)
   if unknown then

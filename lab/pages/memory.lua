@@ -5,7 +5,7 @@
 -- sequences; a level of levels.lua, by default the widest. Output: bytes, counted as lay_out, shared_bytes and
 -- tables_bytes of the generated code count them (templates/cpu/workspace.tpl and its includes, behind_end.tpl,
 -- parts/position_tables.tpl); tests/unit/test_random.c and test_parity.c compare the two.
--- Output of M.derive, which computes it once for a plan:
+-- Output of M.derive, computed once for a plan:
 --   vector_bytes    bytes of all parameters, with padding
 --   shared_bytes    bytes that all threads share (M.count_shared); tables_bytes: those of the tables of positions
 --   workspace_bytes bytes of one thread's workspace; memory_bytes: of a process that trains with M.THREADS
@@ -133,7 +133,7 @@ local function count_buffer(buffer, sizes, tokens)
 end
 
 -- All buffers in the workspace of some sequences in training: { name, block, kept, bytes }. block: the name of the
--- block whose repetitions have a buffer each, or nil; bytes: of all repetitions; kept: the backward pass reads them.
+-- block whose repetitions have a buffer each, or nil; bytes: of all repetitions; kept: the backward pass reads it.
 function M.list_buffers(plan, size, sequences, level)
   local sizes, list = derive_sizes(plan, level), {}
   local function add(name, bytes, kept, block)
@@ -179,7 +179,7 @@ local function count_block_sequences(plan, size)
   return math.min(shard, math.max(1, (plan.block_tokens + tokens // 2) // tokens))
 end
 
--- Returns the length of the longest sequence with stored attention weights, if longer ones recompute them; else 0.
+-- Returns the length of the longest sequence with stored attention weights, if longer sequences recompute theirs; or 0.
 local function find_last_kept(plan, longest)
   return lists.max(plan.attentions, function(family)
     local weights = family.recomputed

@@ -84,7 +84,7 @@ function M.search(request)
 end
 
 -- Makes the folder `dir` for variants of a plan and returns its record for M.build; or nil and a message. level: the
--- name of an instruction-set level. made: paths of built trainers, by their values as text; count: their number.
+-- name of an instruction-set level. made: paths of built trainers, by values as text; count: the number of these.
 function M.open(project, spec, level, dir)
   local made, message = lfs.mkdir(dir)
   return made and { project = project, spec = spec, dir = dir, made = {}, count = 0, level = level,

@@ -26,7 +26,7 @@ local SHARES = { -0.05, 1.05, 0.25 } -- an axis of shares: both ends, and the st
 
 local MEASURES = { "cosine", "spearman", "composite" }
 
--- Returns two lists by puzzle: the run's share of correct answers, nil if it was not evaluated by puzzle; the vectors.
+-- Returns two lists by puzzle: the shares of correct answers, nil if the run was not evaluated by puzzle; the vectors.
 local function list_by_puzzle(run, split)
   local accuracy, vectors, count = {}, {}, 0
   for _, condition in ipairs(run[split] and run[split].conditions or {}) do
@@ -40,7 +40,7 @@ local function list_by_puzzle(run, split)
 end
 
 -- Returns the puzzles of all runs, { count, vectors (by puzzle), run (the folder of the first) }; ends the analysis if
--- runs differ in their number. Sets group.by_run: for each run, the shares by puzzle.
+-- runs differ in the number of puzzles. Sets group.by_run: for each run, the shares by puzzle.
 local function find_puzzles(groups, split)
   local puzzles
   for _, group in ipairs(groups) do

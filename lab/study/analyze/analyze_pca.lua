@@ -140,12 +140,12 @@ local function make_block(at, most)
   return lines
 end
 
--- Returns the gnuplot lines of an axis for lists of numbers; flat: they are all 0.
+-- Returns the gnuplot lines of an axis for lists of numbers; flat: whether all numbers are 0.
 local function format_axis(letter, flat, numbers)
   return flat and ("set %srange [-1:1]\nset %stics 1"):format(letter, letter) or scales.fit_axis(letter, numbers)
 end
 
--- Makes the panel of a site at a length. last: whether it is the last of its row, which shows the colours' scale.
+-- Makes the panel of a site at a length. last: whether the panel is the last of a row, which shows the colours' scale.
 local function make_panel(site, at, last)
   local layer = site.site:match("%d+")
   local first = site.lengths[1]

@@ -1,7 +1,7 @@
 -- The cells of a study as groups for comparisons.
 --
 -- Input: a study with its cells read (cells.lua). Output: sets { name, groups }. The groups of a set are cells that
--- differ along one axis alone; the set's name is their values on the other axes. A group:
+-- differ along one axis alone; the set's name is the common values of these cells on the other axes. A group:
 --   set, cell      the set that contains the group, and its cell
 --   value, name    the cell's value on the axis, and the label of this value
 --   rate, rates    the cell's chosen learning rate (the lowest without scores), and the number of rates with a score
@@ -119,7 +119,7 @@ function M.find_usual_grid(groups, split)
 end
 
 -- Returns notes on chosen learning rates: for each set of examples by which cells chose, the number of these cells; and
--- a caution if their scores are of the same examples.
+-- a caution if the compared scores are of the same examples.
 local function note_rates(groups, split)
   local chosen = lists.map(groups, function(group)
     local run = group.cell.summary.top

@@ -72,7 +72,7 @@ function Source:list_sites(file, length, kind)
   return #list > 0 and list or stop_for_lengths(self, length)
 end
 
--- Returns the shape of the tensor of this length whose name has this ending. It must have at least `count` examples.
+-- Returns the shape of the tensor of this length whose name has this ending; at least `count` examples are required.
 function Source:get_shape(file, length, ending, count)
   local entry = file.entries[("n%d.%s"):format(length, ending)]
   if not entry then

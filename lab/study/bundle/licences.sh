@@ -5,9 +5,9 @@
 #
 # A static library from a release's third_party, libNAME.a, has its licence in libNAME.LICENSE next to it.
 #
-# Prints for each static library "LIBRARY PACKAGE COUNT": its package, or - if no package manager of this machine knows
-# the library, and the number of files now in FOLDER/PACKAGE. Supports dpkg, rpm, pacman and apk. Texts to which
-# Debian's copyright files only refer are copied to FOLDER/common-licenses.
+# Prints for each static library "LIBRARY PACKAGE COUNT": the library's package, or - if no package manager of this
+# machine knows the library, and the number of files now in FOLDER/PACKAGE. Supports dpkg, rpm, pacman and apk. Texts to
+# which Debian's copyright files only refer are copied to FOLDER/common-licenses.
 set -u
 into=$1
 shift

@@ -44,7 +44,7 @@ is_among() {
 
 torn=$(sha256sum -c --quiet SHA256SUMS 2>&1) ||
     fail 4 "run.sh: files differ from the archive; unpack it again. sha256sum reports:" "$torn"
-# Checks that every file has a checksum: a file without one is not part of the bundle, or its line was lost.
+# Checks that every file has a checksum: a file without one is not part of the bundle, or the file's line was lost.
 listed=$(cut -c 67- SHA256SUMS)
 for file in run.sh runner.sh cells.txt needs.txt trainers/* data/*; do
     case "

@@ -109,7 +109,7 @@ function M.is_out_of_reach(count, threshold)
 end
 
 -- Searches one head: { directions, kept }: directions, all results of M.search_direction with `searched`, whether the
--- choices name the direction; kept, { direction, line, value, raw, z } of these. Or nil and a message on too few rows.
+-- choices name the direction; kept, { direction, line, value, raw, z } of named ones. Or nil, message on too few rows.
 function M.find(matrix, choices)
   if choices.rows and choices.rows > matrix.rows then
     return nil, ("rows = %d: found a matrix of %d rows\n  expected: at most %d, or all"):format(choices.rows,

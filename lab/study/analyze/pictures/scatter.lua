@@ -1,4 +1,4 @@
--- Panels (panels.lua) of points in groups; the groups have colours of the palette in their order.
+-- Panels (panels.lua) of points in groups, which have colours in the order of the palette.
 --
 -- Input: groups = { { x, y } ... }, where x and y are lists of numbers; more = { style, x, y }: gnuplot's style, by
 -- default points; x and y as { from, to, step } of an axis, which by default fits the numbers. Output: a panel.
