@@ -83,8 +83,8 @@ finds_library() {
     return $status
 }
 
-# wide_checks NAME CPU_NAME PRECISION
-wide_checks() {
+# check_wide NAME CPU_NAME PRECISION: runs all checks of a wide model.
+check_wide() {
     check "$1, cuBLASLt" finds_library "$1" && check "$1, 5 steps" compare_five_steps "$@" || return
     if [ "$3" = float64 ]; then
         check "$1, gradients" check_gradients "$1"
@@ -107,7 +107,7 @@ part_checks() {
             double) check "$name, 5 steps" compare_five_steps "$name" "$name" float64
                 check "$name, gradients" check_gradients "$name" ;;
             wide) [ "$precision" != float64 ] || cpu=$name
-                wide_checks "$name" "$cpu" "$precision" ;;
+                check_wide "$name" "$cpu" "$precision" ;;
             rates) check "$name, logits" compare_logits "$name" "$encoding" "$precision"
                 [ "$precision" = float32 ] || check "$name, 5 steps" compare_five_steps "$name" "$cpu" "$precision"
                 case $name in
@@ -129,7 +129,7 @@ compare_repeated() {
     compare bits "$(find_run bits.first 2)" "$(find_run bits.second 2)"
 }
 
-# Trains eight runs side by side, two runs as a pair, and single runs with the same variant: all have the same bits.
+# Trains eight runs side by side, two of them as a pair, and one alone by --seeds: their bits do not depend on it.
 compare_side_by_side() {
     train "$1" bits.eight cuda 60 --seeds 0:7 --log-every 7 --overwrite &&
         train "$1" bits.two cuda 60 --seeds 2:3 --log-every 7 --overwrite &&

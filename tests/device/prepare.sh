@@ -17,7 +17,7 @@
 #     build/device/lib              jansson, for builds on a machine that lacks it
 #
 # Trainers are compiled for x86-64-v3 alone and stripped: 2 MB each. Exit status 1 if a part could not be made.
-# Variables of the environment select another folder (PREPARED) and fewer or smaller models; see the head of the script.
+# Variables of the environment select another folder (PREPARED) and fewer or smaller models (those set below).
 set -u
 cd -- "$(dirname -- "$0")/../.." || exit 4
 
@@ -184,7 +184,7 @@ write_inputs() {
             }'
 }
 
-# Makes a checkpoint of 50 steps on this machine's CPU, and its logits by both tasks' trainers.
+# Makes a checkpoint of 50 steps of an encoding ($1) on this machine's CPU, and its logits by both tasks' trainers.
 make_reference() {
     work=$base/host/run_$1
     for task in $TASKS; do

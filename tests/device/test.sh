@@ -175,7 +175,7 @@ late_keeps_results() {
         grep -q '"device": "Stand-in GPU"' "$work/late.d.out/results.json"
 }
 
-# peer_line NAME:VARIANT:PRECISION:MODELS:RATE
+# peer_line NAME:VARIANT:PRECISION:MODELS:RATE: prints a line of peers.jsonl.
 peer_line() {
     echo "$1" | awk -F : '{
         printf "{\"peer\":\"%s\",\"variant\":\"%s\",\"precision\":\"%s\",", $1, $2, $3

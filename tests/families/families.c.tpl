@@ -120,7 +120,7 @@ static void expect(const plain *f, const char *what, int index, double actual, d
     exit(1);
 }
 
-/* The gradient of rows against central differences of the plain loops. */
+/* Checks every seventh element of the gradient of rows against central differences of the plain loops. */
 static void check_gradient(const plain *f, const char *what, real *rows, int count, const real *gradient,
         const real *query, const real *key, const real *dout) {
     for (int e = 0; e < count; e += 7) {

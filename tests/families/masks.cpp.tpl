@@ -1,4 +1,5 @@
-/* Masks by the functions of device code; and keys whose queries, taken from the other side, differ. */
+/* As masks.c.tpl, by the functions of device code; prints not-both-ways for a pair that the loop over a query's keys
+ * and the loop over a key's queries do not both visit. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

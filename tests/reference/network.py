@@ -50,9 +50,9 @@ class Model:
     attention_bias: bool = False # attention's products have biases, whatever `bias` is
     projects: bool = True        # attention's output goes through a product
     temperature: float = 1.0     # of the softmax
-    linear: bool = False         # one-hot tokens through a linear map; the first symbol has the zero vector
+    linear: bool = False         # one-hot tokens through a linear map; the first symbol has no row
     last_activation: str = ""    # an activation after the second feed-forward layer
-    probe: bool = False          # one answer, read at the last symbol; no empty tokens
+    probe: bool = False          # one answer, read at the token with the last input symbol; no empty tokens
 
     @property
     def special(self):
@@ -80,7 +80,7 @@ def make_sequences(model, inputs, target):
 
 
 def find_places(model, tokens):
-    """Returns [B][1]: the index of the last symbol."""
+    """Returns [B][1]: the index of the probe, the token with the last input symbol."""
     return np.argmax(tokens == model.inputs - 1, axis=1)[:, None].astype(np.int32)
 
 

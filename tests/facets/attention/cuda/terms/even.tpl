@@ -1,9 +1,9 @@
 % section("domain")
 
-/* Whether a head sees even offsets alone: the first ones do, where there are several keys. */
+/* Whether a head sees only keys at even offsets: heads below ${count} do, if there are several keys. */
 INLINE bool ${prefix}is_even(int h, int S) { return h < ${count} && S > 1; }
 
-/* From token `first` on, the next one of those at even offsets from `other`, or of all. */
+/* The first token from `first` on at an even offset from `other`; for a head that sees all offsets `first` itself. */
 INLINE int ${prefix}even_from(int h, int S, int first, int other) {
     return first + (${prefix}is_even(h, S) && (first - other) % 2 != 0);
 }

@@ -1,7 +1,7 @@
 % section("functions")
 def ${part.odd}(score):
-    """[HEADS][T][S]: which keys (columns) a query (rows) does not see: in the first heads, of several, those at odd
-    offsets."""
+    """[HEADS][T][S]: whether a query (rows) does not see a key (columns): in the first heads those at odd offsets, if
+    there are several keys."""
     query, key = indices(score)
     even_heads = torch.arange(HEADS, device=score.device)[:, None, None] < ${spacing}
     return even_heads & ((key - query) % 2 == 1) & (score.shape[-1] > 1)
