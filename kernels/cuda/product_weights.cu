@@ -2,7 +2,7 @@
  * of products and the gradients of their outputs; when all shards have stored them, blocks take tiles of 32 x 64
  * gradients in turn. The tokens of all shards are one axis. It is cut into four parts for each warp, equal but for the
  * last ones: lane t of every group of four lanes takes the tokens of one part in order, LANE_TOKENS at a time. So at a
- * shard's end at most LANE_TOKENS - 1 tokens of one lane are missing in a tensor instruction. Then the warps' sums are
+ * shard's end at most LANE_TOKENS - 1 tokens of one part are missing in a tensor instruction. Then the warps' sums are
  * added in order. The order of sums depends on the shards and their sizes alone. Lanes hold operands as in
  * product_warps.cu, except that the k of a lane are adjacent tokens. Operands are stored in blocks of two tokens
  * (store_pair), so a lane's registers need no copies. */
