@@ -8,8 +8,8 @@
 --                  here
 --   type           table, kind, choice, integer, number, boolean, lengths, keep, score, parameters, source (a user's C
 --                  file), lines (of pairs of tokens), network (a user's Lua file), checkpoint (of a trainer), file (any
---                  other), symbols, options (of a task), settings (of a network), by (axes of an evaluation), name (of
---                  a-z, 0-9 and _), names (a list of these)
+--                  other), symbols, symbol (one of them), options (of a task), settings (of a network), by (axes of
+--                  an evaluation), name (of a-z, 0-9 and _), names (a list of these)
 --   default        a value, or a function of the spec resolved so far, which `default_text` describes in words; with
 --                  the words alone, settle.lua finds the value
 --   required       true: the field has no default; optional: true: absent unless given
@@ -151,6 +151,7 @@ M.TEXT = {
   axis = "true (all values), { first, last }, { first, last, step = 2 } or { list = { 1, 3 } }, from 0 on",
   name = "a name: " .. base_names.TEXT,
   names = "a list of names: " .. base_names.TEXT,
+  symbol = "the name of a symbol, in quotes",
   symbols = ("a number of symbols from 1 to %d, or a list of their names"):format(M.MOST_SYMBOLS),
 }
 

@@ -296,13 +296,22 @@ function readers.checkpoint(context, field, node)
   return node.value ~= false and readers.file(context, field, node) or nil
 end
 
+local SYMBOL_TEXT = "text in UTF-8 without control characters, double quotes or backslashes"
+
+local function is_symbol(name)
+  return type(name) == "string" and name ~= "" and utf8.len(name) ~= nil and not name:find('[%c"\\]')
+end
+
+function readers.symbol(context, field, node)
+  return is_symbol(node.value) and node.value or report_misfit(context, node, field.path, SYMBOL_TEXT)
+end
+
 local function read_symbol_names(context, field, node)
   local names, seen = {}, {}
   for i, item in ipairs(node.items) do
     local name, path = item.value, locate.join(field.path, i)
-    if type(name) ~= "string" or name == "" or name:find('[^!-~]') or name:find('["\\]') then
-      return add(context, item, path, tree.show(item) .. " is no symbol",
-        "printable ASCII without blanks, quotes or backslashes")
+    if not is_symbol(name) then
+      return add(context, item, path, tree.show(item) .. " is no symbol", SYMBOL_TEXT)
     elseif seen[name] then
       return add(context, item, path, ("the symbol %s is given twice"):format(show(name)), "each once")
     end

@@ -44,6 +44,8 @@ local CASES = {
   { "task.seed", "7", "-1", "-1 is below 0", { "task.kind=latin_square" } },
   { "task.input_symbols", "{ 'a', 'b' }", "{ 'a', 'a' }", 'the symbol "a" is given twice', DATA },
   { "task.output_symbols", "4096", "4097", "4097 symbols are out of range", DATA },
+  { "task.symbols", "{ 'a', 'b' }", "{}", "0 symbols are out of range", { DATA[1] } },
+  { "task.end_symbol", "'1'", "''", '"" does not fit here', { DATA[1], DATA[2], DATA[3], "model.kind=decoder" } },
   { "task.longest", "100000", "1", "1 is below 2", DATA },
   { "task.options", "{ order = 'down' }", "5", "5 does not fit here", { "task.source=../tasks/own/choices.c" } },
   { "task.loss", "all", "most", "expected: all, counted", { "task.source=../tasks/own/masked_sort.c" } },
@@ -251,8 +253,8 @@ end
 function TestSchema.test_entries_are_complete()
   local types = { table = true, kind = true, choice = true, integer = true, number = true, boolean = true,
     lengths = true, keep = true, score = true, parameters = true, source = true, network = true, file = true,
-    checkpoint = true, lines = true, symbols = true, options = true, settings = true, by = true, names = true,
-    name = true }
+    checkpoint = true, lines = true, symbols = true, symbol = true, options = true, settings = true, by = true,
+    names = true, name = true }
   for _, field in ipairs(schema.fields) do
     lu.assertTrue(types[field.type], field.path)
     lu.assertIsString(field.doc, field.path)

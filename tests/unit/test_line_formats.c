@@ -67,6 +67,43 @@ static void test_texts_in_json(void **state) {
     lh_corpus_close(&f.corpus);
 }
 
+/* Targets get the end symbol unless they have it, and their masks a 1. */
+static void test_end_symbols_are_added(void **state) {
+    static const uint16_t end = 4; /* "12" */
+    const uint16_t expected[] = {0, 1, 4, 0, 2, 4, 0, 3, 4};
+    toy_files f;
+    lh_error error;
+    const char *path = lh_test_write_text(*state, "x.jsonl",
+                                          "{\"input\":[\"jump\"],\"target\":[\"0\"],\"mask\":[0]}\n"
+                                          "{\"input\":[\"jump\"],\"target\":[\"1\",\"12\"]}\n"
+                                          "{\"input\":[\"jump\"],\"target\":[3,4]}\n");
+    toy_make_files(&f, path, NULL);
+    f.task.input_symbol = input_names;
+    f.task.output_symbol = output_names;
+    f.task.end = &end;
+    lh_assert_ok(lh_corpus_open(&f.corpus, &f.spec, NULL, &error), &error);
+    assert_memory_equal(f.corpus.train.tokens, expected, sizeof expected);
+    assert_int_equal(f.corpus.train.mask[1] * 2 + f.corpus.train.mask[2], 1);
+    assert_int_equal(f.corpus.train.masked, 1);
+    lh_corpus_close(&f.corpus);
+    lh_test_write_text(*state, "x.jsonl", "{\"input\":[0],\"target\":[4,1]}\n");
+    lh_assert_error(lh_corpus_open(&f.corpus, &f.spec, NULL, &error), LH_ERR_INPUT, &error,
+                    "x.jsonl:1: target[0] is task.end_symbol\n  expected: this symbol only at the end of targets");
+}
+
+/* An alphabet with the blank splits every text into characters. */
+static void test_blank_as_a_symbol(void **state) {
+    static const char *const names[] = {"a", " ", "b", "c", "d"};
+    const uint16_t expected[] = {0, 1, 2, 2};
+    toy_files f;
+    lh_error error;
+    toy_make_files(&f, lh_test_write_text(*state, "x.txt", "a b\tb\n"), NULL);
+    f.task.input_symbol = f.task.output_symbol = names;
+    lh_assert_ok(lh_corpus_open(&f.corpus, &f.spec, NULL, &error), &error);
+    assert_memory_equal(f.corpus.train.tokens, expected, sizeof expected);
+    lh_corpus_close(&f.corpus);
+}
+
 static void test_errors_name_file_line_and_form(void **state) {
     static const struct {
         const char *text, *message;
@@ -97,6 +134,8 @@ int main(void) {
         lh_test_in_directory(test_columns_by_a_header),
         lh_test_in_directory(test_lines_of_scan),
         lh_test_in_directory(test_texts_in_json),
+        lh_test_in_directory(test_end_symbols_are_added),
+        lh_test_in_directory(test_blank_as_a_symbol),
         lh_test_in_directory(test_errors_name_file_line_and_form),
     };
     return cmocka_run_group_tests_name("line_formats", tests, NULL, NULL);

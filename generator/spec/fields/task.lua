@@ -19,9 +19,14 @@ return {
     doc = "a third file of examples, for validation; for a task that generates its examples, a file of puzzles "
       .. "(docs/latin-square.md)" },
   { path = "task.input_symbols", type = "symbols", optional = true, with = "data",
-    doc = "the alphabet of inputs; tokens are integers from 0 to its size - 1" },
+    doc = "the alphabet of inputs; tokens are integers from 0 to its size - 1; absent: the symbols of task.data" },
   { path = "task.output_symbols", type = "symbols", optional = true, with = "data",
-    doc = "the alphabet of targets; tokens are integers from 0 to its size - 1" },
+    doc = "the alphabet of targets; tokens are integers from 0 to its size - 1; absent: the symbols of task.data" },
+  { path = "task.symbols", type = "symbols", optional = true, with = "data",
+    doc = "one alphabet for inputs and targets, whose symbols have one vector each; it replaces the other two" },
+  { path = "task.end_symbol", type = "symbol", optional = true, with = "data",
+    doc = "the symbol of targets that ends them; targets of the files get it at their end, and a model that answers "
+      .. "token by token stops there" },
   { path = "task.longest", seldom = true, type = "integer", min = 2, max = 100000, optional = true, with = "data",
     unit = "tokens",
     doc = "the highest number of tokens that an input and its target may have together; absent, with data: 512" },

@@ -148,6 +148,16 @@ local function check_readout(context, report)
   end
 end
 
+-- Refuses an end symbol of dataset files for an encoder, which answers all labels at once.
+local function check_end_symbol(context, report)
+  local resolved = context.resolved
+  if resolved.task.end_symbol and resolved.model.kind == "encoder" then
+    report.refuse("task.end_symbol", "model.kind", '"encoder"', {
+      what = "an encoder has as many answers as the target, so no symbol ends them",
+      expected = 'no such field, or model.kind = "decoder" or "encoder_decoder"' })
+  end
+end
+
 -- Refuses tied weights with a linear embedding, whose rows are not vectors of tokens.
 local function check_tied(context, report)
   local model = context.resolved.model
@@ -193,7 +203,7 @@ end
 function M.apply(context)
   local resolved, report = context.resolved, reports.make(context)
   for _, rule in ipairs({ check_head_width, check_shards, check_products, check_schedule, check_readout,
-    check_tied }) do
+    check_tied, check_end_symbol }) do
     rule(context, report)
   end
   family_facets.check_each(context, function(view)

@@ -10,6 +10,8 @@
 -- Settings that only samplers have are removed from the resolved spec. Errors go to the diagnostics.
 
 local axes = require("spec.task.axes")
+local diagnostics = require("base.diagnostics")
+local file_symbols = require("spec.task.file_symbols")
 local input = require("base.input")
 local lists = require("base.lists")
 local schema = require("spec.schema")
@@ -35,13 +37,53 @@ local function drop_lengths(context, what)
   end
 end
 
--- The facts of a task with examples in files, which the trainer reads.
-function M.read_files(context, given, task)
-  for _, name in ipairs({ "input_symbols", "output_symbols" }) do
-    if not given.fields[name] then
-      values.add(context, given, "task." .. name, "is missing", schema.TEXT.symbols)
+-- Sets the alphabets that the spec does not list to the symbols of the training file.
+local function read_alphabets(context, given, task)
+  local file = context.files.data
+  if not file or task.symbols or (given.fields.input_symbols and given.fields.output_symbols) then
+    return
+  end
+  local found, problem = file_symbols.read(file.real)
+  for _, side in ipairs({ "input", "output" }) do
+    local name = side .. "_symbols"
+    local symbols = found and found[side]
+    if not given.fields[name] and symbols and #symbols > schema.MOST_SYMBOLS then
+      values.add(context, given, "task." .. name, ("is missing, and %s has %d symbols"):format(file.shown, #symbols),
+        ("at most %d symbols"):format(schema.MOST_SYMBOLS))
+    elseif not given.fields[name] and not symbols then
+      values.add(context, given, "task." .. name, ("is missing, and %s%s gives no symbols: found %s"):format(file.shown,
+        problem.line and (":%d"):format(problem.line) or "", problem.found), problem.expected
+        .. "; or " .. schema.TEXT.symbols)
+      return
+    elseif not given.fields[name] then
+      task[name] = symbols
     end
   end
+  if not given.fields.output_symbols and task.end_symbol and not lists.has(task.output_symbols, task.end_symbol) then
+    table.insert(task.output_symbols, task.end_symbol)
+  end
+end
+
+-- Refuses a shared alphabet next to other alphabets, and an end symbol that targets do not have.
+local function check_alphabets(context, given, task)
+  local output = task.symbols or task.output_symbols
+  for _, name in ipairs(task.symbols and { "input_symbols", "output_symbols" } or {}) do
+    if given.fields[name] then
+      values.add(context, given.fields[name], "task." .. name, "cannot be used with task.symbols, the alphabet of both",
+        "one of the two")
+    end
+  end
+  if task.end_symbol and output and not lists.has(output, task.end_symbol) then
+    values.add(context, given.fields.end_symbol, "task.end_symbol", ("%s is no symbol of targets"):format(
+      diagnostics.show(task.end_symbol)), "one of task.output_symbols or task.symbols")
+  end
+end
+
+-- The facts of a task with examples in files, which the trainer reads.
+function M.read_files(context, given, task)
+  read_alphabets(context, given, task)
+  check_alphabets(context, given, task)
+  local input_symbols, output_symbols = task.symbols or task.input_symbols, task.symbols or task.output_symbols
   if not given.fields.longest then
     task.longest = schema.LONGEST_DATA
   end
@@ -50,8 +92,8 @@ function M.read_files(context, given, task)
   local function get_shown_path(name)
     return files[name] and files[name].shown
   end
-  return { kind = "data", input_symbols = task.input_symbols, output_symbols = task.output_symbols,
-    chance = task.output_symbols and 1 / #task.output_symbols, path = get_shown_path("data"),
+  return { kind = "data", symbols = task.symbols, input_symbols = input_symbols, output_symbols = output_symbols,
+    end_symbol = task.end_symbol, chance = output_symbols and 1 / #output_symbols, path = get_shown_path("data"),
     axes = axes.read_named(context, task.axes, given.fields.axes),
     data = { train = get_shown_path("data"), eval = get_shown_path("eval"), validation = get_shown_path("validation"),
       longest = task.longest } }

@@ -89,7 +89,7 @@ local BY_TYPE = {
   score = shapes.text(LONGEST_FORMULA),
   parameters = shapes.object({}, { others = PARAMETER, names = parameters.NAME }),
   source = TEXT, network = TEXT, file = TEXT, checkpoint = TEXT, name = WORD,
-  symbols = shapes.list(TEXT, schema.MOST_SYMBOLS), names = shapes.list(WORD, schema.MOST_SYMBOLS),
+  symbol = TEXT, symbols = shapes.list(TEXT, schema.MOST_SYMBOLS), names = shapes.list(WORD, schema.MOST_SYMBOLS),
   options = shapes.object({}, { others = shapes.either(NUMBER, TEXT), names = OPTION }),
   settings = shapes.object({}, { others = shapes.either(NUMBER, shapes.boolean, TEXT), names = OPTION }),
 }

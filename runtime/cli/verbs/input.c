@@ -67,10 +67,20 @@ void lh_line_shapes_open(lh_line_shapes *lines, const lh_spec *spec) {
     if (spec->data != NULL) lines->spec.corpus = &lines->corpus;
 }
 
+/* The number of outputs to predict: as requested, or, if a symbol ends answers, as many as may follow the input; else
+ * 1. */
+static int choose_outputs(const lh_input *input, const lh_spec *spec) {
+    if (input->outputs > 0 || spec->task->end == NULL) return input->outputs > 0 ? input->outputs : 1;
+    int most = spec->data->longest - input->input_length;
+    int allowed = spec->limit.tokens - (spec->format->streams == 1 ? input->input_length : 0);
+    if (spec->limit.tokens > 0 && allowed < most) most = allowed;
+    return most > 1 ? most : 1;
+}
+
 /* Sets shape 1 of the dataset to the lengths of the line, and raises those of shape 2 to them if necessary. */
 static void put_shape(lh_input *input, const lh_spec *spec) {
     lh_sizes *now = &spec->corpus->sizes[0], *most = &spec->corpus->sizes[1];
-    *now = (lh_sizes){input->input_length, input->outputs > 0 ? input->outputs : 1};
+    *now = (lh_sizes){input->input_length, choose_outputs(input, spec)};
     if (now->input > most->input) most->input = now->input;
     if (now->output > most->output) most->output = now->output;
     input->n = 1;
@@ -78,7 +88,7 @@ static void put_shape(lh_input *input, const lh_spec *spec) {
 
 /* Checks and sets the lengths of a line, with a dataset. */
 static lh_status set_shape(lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
-    int outputs = input->outputs > 0 ? input->outputs : 1;
+    int outputs = choose_outputs(input, spec);
     if (input->input_length + outputs > spec->data->longest)
         return lh_fail(error, LH_ERR_INPUT,
                        "line %lld: %d tokens of input and %d of output\n  expected: at most task.longest = %d together",

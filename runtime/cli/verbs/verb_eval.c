@@ -8,7 +8,6 @@
 #include "cli/data_files.h"
 #include "cli/verbs/verbs.h"
 #include "data/datasets/pick.h"
-#include "data/lengths.h"
 #include "eval/reach.h"
 
 typedef struct flags {

@@ -173,12 +173,39 @@ static lh_status add_example(const line *l, lh_reading *r, size_t inputs, size_t
     return status == LH_OK ? LH_OK : lh_fail(l->error, status, "%s:%lld: %.1500s", l->path, l->number, problem.text);
 }
 
+/* Whether a token of a list is the end symbol. */
+static bool is_end(const line *l, const json_t *item) {
+    const lh_task *task = l->spec->task;
+    if (json_is_string(item)) return strcmp(json_string_value(item), task->output_symbol[*task->end]) == 0;
+    return json_is_integer(item) && json_integer_value(item) == *task->end;
+}
+
+/* Adds the end symbol to a target that lacks it, and its 1 to the mask, if the task has such a symbol. */
+static lh_status end_target(const line *l, json_t *object, json_t *target) {
+    json_t *mask = json_object_get(object, "mask");
+    size_t count = json_array_size(target);
+    if (l->spec->task->end == NULL) return LH_OK;
+    for (size_t i = 0; i + 1 < count; i++)
+        if (is_end(l, json_array_get(target, i)))
+            return lh_fail(
+                l->error, LH_ERR_INPUT,
+                "%s:%lld: target[%zu] is task.end_symbol\n  expected: this symbol only at the end of targets", l->path,
+                l->number, i);
+    if (is_end(l, json_array_get(target, count - 1))) return LH_OK;
+    bool has_mask = json_is_array(mask) && json_array_size(mask) == count;
+    if (json_array_append_new(target, json_integer(*l->spec->task->end)) != 0 ||
+        (has_mask && json_array_append_new(mask, json_integer(1)) != 0))
+        return lh_fail_examples(l->error);
+    return LH_OK;
+}
+
 static lh_status take_example(const line *l, lh_reading *r, json_t *object) {
     json_t *input = NULL, *target = NULL;
     list_ignored_keys(l, r, object);
     lh_status status = split_texts(l, object);
     if (status == LH_OK) status = find_list(l, object, "input", &input);
     if (status == LH_OK) status = find_list(l, object, "target", &target);
+    if (status == LH_OK) status = end_target(l, object, target);
     if (status != LH_OK) return status;
     size_t inputs = json_array_size(input), outputs = json_array_size(target), longest = (size_t)l->spec->data->longest;
     if (inputs + outputs > longest)

@@ -83,8 +83,9 @@ static bool append_symbol(json_t *list, part symbol) {
 }
 
 json_t *lh_split_symbols(const lh_alphabet *alphabet, const char *text, size_t bytes) {
-    part rest = trim((part){text, bytes});
-    bool has_words = memchr(rest.text, ' ', rest.bytes) != NULL;
+    bool blank_is_symbol = lh_alphabet_has(alphabet, " ", 1);
+    part rest = blank_is_symbol ? (part){text, bytes} : trim((part){text, bytes});
+    bool has_words = !blank_is_symbol && memchr(rest.text, ' ', rest.bytes) != NULL;
     bool is_one = !has_words && lh_alphabet_has(alphabet, rest.text, rest.bytes), good = true;
     json_t *list = json_array();
     while (list != NULL && good && rest.bytes > 0) {

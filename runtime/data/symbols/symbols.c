@@ -33,16 +33,16 @@ int lh_read_symbols(const char *const *names, int symbols, const char *text, uin
     int count = 0;
     for (const char *cursor = text; *cursor != 0;) {
         size_t longest = 0;
-        if (isspace((unsigned char)*cursor)) {
-            cursor++;
-            continue;
-        }
         for (int i = 0; i < symbols; i++) {
             size_t bytes = strlen(names[i]);
             if (bytes > longest && strncmp(names[i], cursor, bytes) == 0) {
                 longest = bytes;
                 tokens[count] = (uint16_t)i;
             }
+        }
+        if (longest == 0 && isspace((unsigned char)*cursor)) {
+            cursor++;
+            continue;
         }
         if (longest == 0) return -1 - (int)(cursor - text);
         cursor += longest;

@@ -1,0 +1,79 @@
+-- Alphabets of dataset files that the spec does not list, and the symbol that ends targets.
+
+local support = dofile("tests/lua/support.lua")
+
+local file_symbols = require("spec.task.file_symbols")
+local lu = require("luaunit")
+local plan_module = require("plan.plan")
+
+TestSymbols = {}
+
+local function read(text)
+  return file_symbols.read(support.write("examples.txt", text))
+end
+
+function TestSymbols.test_words_and_characters()
+  lu.assertEquals(read("jump twice\tJUMP JUMP\r\nwalk\tWALK\n"), { input = { "jump", "twice", "walk" },
+    output = { "JUMP", "WALK" } })
+  lu.assertEquals(read("\xef\xbb\xbf12+é\t3\n10\t10\n"), { input = { "0", "1", "2", "+", "é" },
+    output = { "0", "1", "3" } })
+  lu.assertEquals(read("target\tinput\tsource\n1\ta b\tx y\n"), { input = { "a", "b" }, output = { "1" } })
+  lu.assertEquals(read("\nIN: run OUT: RUN\nIN: run twice OUT: RUN RUN\n"), { input = { "run", "twice" },
+    output = { "RUN" } })
+end
+
+function TestSymbols.test_lists_of_json()
+  lu.assertEquals(read('{"input":["b","10","9"],"target":[2,0]}\n'), { input = { "9", "10", "b" },
+    output = { "0", "1", "2" } })
+  lu.assertEquals(read('{"input":"b a","target":"x"}\n{"input":["c"],"target":"yz"}\n'), { input = { "a", "b", "c" },
+    output = { "x", "y", "z" } })
+end
+
+function TestSymbols.test_problems_name_the_line()
+  local cases = { { "no example\n", "a line that is no example", 1 }, { "a\tb\n\n", nil },
+    { '{"input":[1],"target":[1]}\n{"input":\n', "no JSON", 2 }, { "IN: a OUT: b\nIN: a\n", nil, 2 },
+    { '{"input":[1,"a"],"target":[1]}\n', "both names and numbers as tokens" },
+    { '{"input":[0.5],"target":[1]}\n', "tokens that are neither texts nor numbers from 0 on", 1 },
+    { "", "no examples" } }
+  for i, case in ipairs(cases) do
+    local found, problem = read(case[1])
+    lu.assertEquals(found == nil, case[2] ~= nil or case[3] ~= nil, i)
+    lu.assertEquals(problem and problem.line, case[3], i)
+    lu.assertTrue(not case[2] or problem.found == case[2], i)
+  end
+  lu.assertEquals(select(2, file_symbols.read("/nowhere")).found, "no such file")
+end
+
+local SPEC = [[return { task = { data = "examples.txt", %s }, encoding = { kind = "none" },
+  model = { kind = "decoder", layers = 1, heads = 1, width = 16 }, train = { batch = 4, steps = 9 } }]]
+
+local function check(more)
+  support.write("examples.txt", "a b\tb\n")
+  local resolved, info, d = support.check_text(SPEC:format(more))
+  return resolved, info, d:text()
+end
+
+local function refuse(text, more)
+  local resolved, _, message = check(more)
+  lu.assertNil(resolved)
+  lu.assertStrContains(message, text)
+end
+
+function TestSymbols.test_an_end_symbol_joins_the_alphabet_of_the_file()
+  local resolved, info = check('end_symbol = "."')
+  lu.assertEquals({ resolved.task.input_symbols, resolved.task.output_symbols }, { { "a", "b" }, { "b", "." } })
+  local plan = assert(plan_module.build(resolved, info))
+  lu.assertTrue(plan.task.ends)
+  lu.assertNotEquals(plan.digest, assert(plan_module.build(check('output_symbols = { "b", "." }'))).digest)
+  refuse('task.end_symbol: "." is no symbol of targets', 'end_symbol = ".", output_symbols = { "b" }')
+end
+
+function TestSymbols.test_one_alphabet_for_both_sides()
+  local resolved, info = check('symbols = { "a", "b", "c" }')
+  local plan = assert(plan_module.build(resolved, info))
+  lu.assertTrue(plan.task.shared)
+  lu.assertEquals({ plan.task.input_count, plan.task.output_count }, { 3, 3 })
+  refuse("cannot be used with task.symbols", "symbols = 3, input_symbols = 3")
+end
+
+support.run()
