@@ -1,4 +1,4 @@
--- Facet `additive`: vectors that are added to the vectors of tokens, and the dropout of the sum.
+-- Page (pages.lua) of the facet `additive`: vectors added to the vectors of tokens, and the dropout of the sum.
 --
 -- Input of M.plan_added: the resolved encoding and model, the task's facts. Output: kind; embedding_rate: the dropout
 -- rate of the tokens' vectors together with the vectors added to them, or nil; in_blocks: the vectors are added to the

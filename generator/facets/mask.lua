@@ -1,4 +1,4 @@
--- Facet `mask`: the keys that a query sees, by the indices of both, and the values that lines add to scores.
+-- Page (pages.lua) of the facet `mask`: the keys that a query sees, by indices, and values that lines add to scores.
 --
 -- Input of M.plan: the resolved encoding, the family so far. Output: kind, and about, which is absent if all keys are
 -- visible; by kind:

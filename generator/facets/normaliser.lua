@@ -1,4 +1,4 @@
--- Facet `normaliser`: computes weights from scores.
+-- Page (pages.lua) of the facet `normaliser`: computes weights from scores.
 --
 -- Input of M.plan: the resolved encoding, the family so far. Output: kind; temperature of a softmax, by default 1; for
 -- geometric:

@@ -1,4 +1,4 @@
--- Facet `positions`: the position of each token, and the distance between the tokens of a pair.
+-- Page (pages.lua) of the facet `positions`: the position of each token, and the distance between the tokens of a pair.
 --
 -- Input of M.plan: the resolved encoding, the family's layers, whether the input samples positions separately. Output:
 -- the names with which templates sample positions, and in `distance` the source of signed distances of pairs. The kind

@@ -1,4 +1,4 @@
--- Facet `projections`: the products around attention, which compute queries, keys, values and the output.
+-- Page (pages.lua) of the facet `projections`: the products around attention, of queries, keys, values and the output.
 --
 -- Output of M.plan: the table of the spec: bias (nil: as the network's description states), output (false: attention
 -- has no output product), init ("linear": initial values as for other products); empty if the spec has none.

@@ -1,4 +1,4 @@
--- Facet `relative`: vectors that depend on the signed distance of a pair and contribute to its logit.
+-- Page (pages.lua) of the facet `relative`: vectors by the signed distance of a pair, which contribute to its logit.
 --
 -- Input of M.plan: the resolved encoding, the family with its positions, the model's width. Output:
 --   kind       "none", "transformer_xl", "shaw"

@@ -1,4 +1,4 @@
--- Facet `rotation`: the rotation of queries and keys.
+-- Page (pages.lua) of the facet `rotation`: the rotation of queries and keys.
 --
 -- Input of M.plan: the resolved encoding, the family with its positions, the tokens of the longest training sequence.
 -- Output: kind; for rope its base, its scaling, the index of its draw (C text, nil unless positions are sampled for a

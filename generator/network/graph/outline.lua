@@ -44,6 +44,8 @@ local function count_columns(op)
   return width or op.out.width.count
 end
 
+-- seen: as in M.count_learned; numbers: value -> the operation that made it, as in `from`; read: values that the
+-- backward pass reads.
 local function describe_operation(op, seen, numbers, read)
   local operands, flops = ops.list_operands(op), ops.count_flops(op)
   return {

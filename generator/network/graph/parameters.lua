@@ -121,6 +121,7 @@ local function place_values(state, q)
   return known
 end
 
+-- Adds a tensor. prefix: of its name; starts: member -> its first element in the vector.
 local function add_tensor(state, prefix, t, starts)
   state.tensors[#state.tensors + 1] = {
     name = prefix .. t.name,

@@ -106,6 +106,7 @@ function Walk:walk_entry(b)
   return true
 end
 
+-- Finds the work on labelled rows in a scope's backward list; returns whether gradients come in a supported order.
 local function walk_backward(found, executed, scope)
   local w = setmetatable({ found = found, compact = {} }, Walk)
   if scope.last then

@@ -32,6 +32,7 @@ function M.make_names(at, entry, place)
   end })
 end
 
+-- The text of an argument: a word in quotes, the record's field, or the scope's name, which becomes the record's field.
 local function find_argument(record, role, at)
   local word = role:match("^'(.*)'$")
   if not word and record[role] == nil then

@@ -24,6 +24,7 @@ function M.make_names(device, scope, decodes)
     gradients = scope.name .. "_dweights()", decodes = decodes, one = one }
 end
 
+-- The place of a value in a block of the network, in C.
 local function place_in_block(device, scope, at, value)
   if value.external then
     local op = value.external.op
