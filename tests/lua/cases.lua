@@ -1,5 +1,5 @@
--- Cases of generated files: every combination of facets, and features that only one facet has. They are rendered on
--- first use.
+-- Cases of generated files: every combination of facets, and features that only one facet has. A case is rendered at
+-- its first use.
 --
 -- tests/lua/cases/<facet>.lua, one for each facet and for the model and training, has
 --   cases        { name, "field=value", ..., spec = path of another spec than SPEC, compile = "whole" or "checked" }:

@@ -27,7 +27,7 @@ end
 
 local COMMANDS = { set = true, unset = true, plot = true, reset = true }
 
--- Checks a line of commands: outside of quotes it has only words, numbers and characters that our scripts need.
+-- Checks that a line of commands has, outside of quotes, only words, numbers and characters that our scripts need.
 local function find_command_problem(line, continued)
   local bare, position = "", 1
   while true do

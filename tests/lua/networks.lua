@@ -198,8 +198,8 @@ end
 
 local PLAIN = { "feedforward", "feedforward", "map", "chain", "twice", "norm" }
 
--- Adds a random branch from y, which is h or its norm. There is no gate, which multiplies values, if no norm limits
--- them.
+-- Adds a random branch from y, which is h or its norm. There is no gate, which multiplies values, if no norm limits the
+-- values.
 local function add_branch(w, y, h)
   local kinds = { table.unpack(PLAIN) }
   local function more(kind, times)

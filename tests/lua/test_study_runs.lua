@@ -110,7 +110,7 @@ function TestLedger.test_requested_evaluations_by_length()
     ["in_distribution 40 8 1"] = true, ["beyond 41 8 1"] = true, ["beyond 42 8 1"] = true })
 end
 
--- The validation stream is evaluated first and takes time, but a run without its lines is done.
+-- The validation stream is evaluated first and takes time, but a run without evaluations of the stream is done.
 function TestLedger.test_validation_takes_time_but_is_not_required()
   local function derive_wanted(examples)
     return ledger.derive_wanted(expand(write_small(), { set = { "eval.validation.examples=" .. examples } }).cells[2])

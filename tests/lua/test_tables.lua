@@ -136,8 +136,8 @@ function TestProcrustes.test_tables_of_normal_numbers_are_as_far_as_published()
   end
 end
 
--- Distances of untrained tables with the sigmas of the paper's sweep correlate with its printed accuracies, as the
--- documentation warns.
+-- Distances of untrained tables with the sigmas in the sweep of Ito et al. 2024 correlate with the accuracies printed
+-- there, as the documentation warns.
 function TestProcrustes.test_untrained_tables_correlate_with_published_accuracies()
   if not has_lapack then return lu.skip("no LAPACK") end
   local tables, accuracy, norms, distances = {}, {}, {}, {}
