@@ -11,7 +11,7 @@ local lists = require("base.lists")
 
 local M = {}
 
--- The gradients of the arguments of an operation, from the operation's gradient a.
+-- The gradients of the arguments of an operation, from the operation's gradient a; b: the builder.
 local rules = {
   add = function(_, _, a) return a, a end,
   sub = function(b, _, a) return a, b:apply("neg", a) end,

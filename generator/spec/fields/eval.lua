@@ -33,8 +33,8 @@ return {
     doc = "number of examples that share random positions; the accuracy is the mean over these batches; absent: one "
       .. "batch of all examples" },
   { path = "eval.draws", seldom = true, type = "integer", min = 1, max = 65536, default = 1, unit = "draws",
-    doc = "number of samples per condition of all random values in a pass: positions, and with eval.dropout the "
-      .. "dropped elements" },
+    doc = "number of samples per condition of all random values in a pass: positions, noise (eval.by), and with "
+      .. "eval.dropout the dropped elements" },
   { path = "eval.decoding", type = "choice", default = "greedy", left_out = "greedy",
     doc = "the tokens that a generative model reads before each answer",
     choices = {

@@ -5,6 +5,8 @@
 -- values that further parameters may have }. Output: the parameter { name, per, size, first, init, values, learned,
 -- outside }, or nil after errors; size is nil for a single number. init is a number or { kind, sigma }, a distribution.
 -- values is complete: one number for each head and index that the parameter has, row-major, equal in every layer.
+-- outside: the value at other indices, a number or "clip" (that of the nearest index), or nil. score.lua adds node,
+-- local_name (the name in the spec; name is unique in a score), and inlined: formulas contain the parameter's number.
 
 local INIT_TEXT = require("facets.score").INIT_TEXT
 local diagnostics = require("base.diagnostics")
