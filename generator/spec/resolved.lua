@@ -42,13 +42,13 @@ function M.format(resolved, origins)
   end)
   for _, field in ipairs(fields) do
     local value = lists.get(resolved, field.path)
+    local has_value = value or value == false and field.type == "boolean" and origins[field.path]
     if NAMED[field.type] then
       for _, name in ipairs(canonical.sort_keys(value or {})) do
         local path = ("%s.%s"):format(field.path, name)
         rows[#rows + 1] = { path, NAMED[field.type](value[name]), origins[path] }
       end
-    elseif field.type ~= "table" and value ~= nil and value ~= false or field.type == "boolean" and value == false
-      and origins[field.path] then
+    elseif field.type ~= "table" and has_value then
       rows[#rows + 1] = { field.path, field.type == "score" and value or M.format_value(value),
         origins[field.path] or "default" }
     end

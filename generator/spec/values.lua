@@ -341,10 +341,10 @@ end
 local function read_own_file(context, field, node, ending)
   local name = node.value
   local is_text = type(name) == "string"
-  local base = is_text and name:sub(-#ending) == ending and (name:match("^.*/(.*)$") or name) or ending
+  local has_ending = is_text and name:sub(-#ending) == ending
   if not is_text then
     return report_wrong_type(context, field, node)
-  elseif not load_module.is_id(base:sub(1, -#ending - 1)) then
+  elseif not has_ending or not load_module.is_id(name:match("[^/]*$"):sub(1, -#ending - 1)) then
     return report_misfit(context, node, field.path, schema.describe_values(field))
   end
   local shown, text, message = context.loaded.read_file(node.origin, name)
