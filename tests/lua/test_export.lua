@@ -5,6 +5,7 @@ local support = dofile("tests/lua/support.lua")
 
 local export_run = require("lab.export.export_run")
 local exports = require("exports")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local pytorch = require("lab.export.pytorch")
 local torch = require("expression.torch")
@@ -204,6 +205,15 @@ function TestPytorch.test_requests_have_random_positions_and_distances()
   assert_ascends(export_run.make_request(computing, { 0, 1 }, 3).positions, 11, 0, 16)
   lu.assertEquals(export_run.make_request(make_plan({}), { 1, 0 }, 2), { input = { 1, 0 } })
   lu.assertNil(export_run.make_request(make_plan({ limit = { tokens = 3 } }), { 1, 0 }, 2))
+end
+
+function TestPytorch.test_a_probe_occurs_once_in_inputs()
+  for _, probe in ipairs({ 0, 1, 2 }) do
+    local task = { probe = probe, input_count = 3, data = { longest = 64 } }
+    for _, example in ipairs(export_run.make_data_inputs({ readout = "probe", task = task })) do
+      lu.assertEquals(lists.count(example.input, function(symbol) return symbol == probe end), 1)
+    end
+  end
 end
 
 function TestPytorch.test_lengths_exceed_those_of_training()
