@@ -10,8 +10,7 @@
 --   span        the bounds of keys as arguments of the functions for a group; span_words: as parameters
 --   cached      whether keys of earlier calls may precede those of the queries
 --   row_of_first, row_count   the row of query `first` and the number of rows, which may be those of some queries only
---   asked_from, asked_to      the queries whose results are used
---   forward_from, forward_to  the queries that a call of the forward pass computes
+--   asked_from, asked_to, forward_from, forward_to   the queries whose results are used, and those that a call computes
 --   rows_at, keys_at          the rows of queries, and those of keys, in calls with all heads
 --   shown, open_score         functions from logits to scores, of any key and of a key that all queries see, or false
 --   score_start               the function that finds the tables of the score

@@ -8,8 +8,7 @@
 --               number divided by the softmax's temperature; corner: query 0 sees key S - 1, with value 0
 --   flat        the lines of all heads, head after head; starts: the indices in flat, from 0, at which each head's
 --               lines begin, and the end of the last head's
---   starts_text, corners_text   C text: the starts, and for each head whether it has a corner
---   any_corner  whether a head has a corner
+--   starts_text, corners_text   C text: the starts, and whether each head has a corner; any_corner: whether one has
 --   list, columns, corner   the lines as in the spec; the side; the choice of corners, "none" without cross-attention
 --   about       a description in words
 --   causal      whether keys after a query stay hidden

@@ -109,8 +109,7 @@ function M.identify(encoding)
   return { mask = encoding.mask }
 end
 
--- The condition, in Python, under which a pair is hidden; false if none is. `offset` is key - query, or for an
--- anti-diagonal key - S + stride query.
+-- The condition in Python under which a pair is hidden, or false. `offset`: key - query, or key - S + stride query.
 local function write_condition(mask)
   if mask.kind == "none" or mask.kind == "lines" then
     return false

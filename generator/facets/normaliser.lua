@@ -152,8 +152,7 @@ function M.request_value(family)
     comment = "(right, left) of every head", about = "right and left of every head" } or nil
 end
 
--- The terms: the row function; and, if it is directional, values for keys to the right and to the left, which a learned
--- map of the block's input gives.
+-- The terms: the row function; if it is directional, also values for keys on both sides, from a learned map.
 function M.make_terms(family)
   local normaliser = family.normaliser
   local outwards = normaliser.kind == "geometric"

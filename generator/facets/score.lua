@@ -1,5 +1,4 @@
--- Page (pages.lua) of the facet `score`: a scalar function of the logit, as tables that are computed once per step and
--- a remaining formula for the pair loop.
+-- Page (pages.lua) of the facet `score`: a function of the logit, as tables of a step and a formula for the pair loop.
 --
 -- Input of M.derive: facts.score of validation (root, builder, parameters), the family so far, the precision. Output:
 -- if there is no score, kind "none"; else the names that templates/attention/cpu/scalar.inc.tpl prints:

@@ -7,10 +7,9 @@
 --   width      { count, text }: a number of channels, and its expression in C; of, factor: of a multiple of a width;
 --              shown (logits): the columns without those that only fill a whole vector
 --   value      rows of channels: name, width, stream; op: the operation that makes it, or nil; scope; of_stream: it is
---              on the residual stream; reads: how often it is read; about: words for a comment, or nil. A block's input
---              has input = true; its copy of an external value has external, the network's value, which has
---              is_external = true. from: the name of the part that made a branch; result_of: the block whose output it
---              is; carried, stays: scope_lists.lua
+--              on the residual stream; reads: how often it is read; about: words for a comment; from: the part that
+--              made a branch; input: it is a block's input; external: of a block's copy, the value of the network;
+--              is_external: a copy exists; result_of: the block whose output it is; carried, stays: scope_lists.lua
 --   operation  kind; about, its entry in ops.lua; operands by role; out: its value; p: its parameter, or nil; others:
 --              further parameters; line: of the description; with dropout also dropout { name, use, rate }, place
 --              (number within the scope) and keep (the name of the stored mask, nil for weights of attention)
@@ -220,8 +219,7 @@ Scope.push, Scope.attention, Scope.feedforward = push, attention.attend, feedfor
 
 lists.update(Scope, inputs_and_outputs)
 
--- Makes a value of the network readable in a block, in addition to the block's input; returns the block's copy of it.
--- The gradients of all repetitions are summed.
+-- Returns a block's copy of a value of the network, which it reads in addition to its input; gradients are summed.
 function Scope:external(value)
   checks.read(self.net, value, "what comes from outside")
   local inner = make_value(self, value.name, value.width, value.stream, false)

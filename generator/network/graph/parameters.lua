@@ -4,11 +4,9 @@
 --   tensors            in the order of the struct `parameters`: name, rank, shape, shape_text, offset, stride, init,
 --                      value, learned; offset, stride (of rows): in elements
 --   structs            one for each block, then one for the network:
---     name, struct_name, gradients_type   types in C (name and struct_name are equal)
---     block, article, count               the block's name, "a" or "an", the constant for its count; all false for
---                                         the network
---     repetitions, first_use              as in builder.lua (count, first_use)
---     lines                               the struct's members in C
+--     name (also as struct_name), gradients_type, lines   types and members in C
+--     block, article, count   the block's name, "a" or "an", the constant for its count; all false for the network
+--     repetitions, first_use  as in builder.lua (count, first_use)
 --     panels    { name, rows, columns, room, sizes, transposed, elements }: weights as products read them
 --     packed    the panels of weights of products, which are packed at the start of a step
 --     small     { lines, members { name, size, type } }: learned members, except weights of products, maps of relative
