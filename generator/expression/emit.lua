@@ -15,8 +15,9 @@
 --   statement    { kind = "set", type, name, value }, { kind = "array", type, name, count }, { kind = "loop", index,
 --                count }, { kind = "close" } at its end, or an effect's statement; each with its indent
 --
--- A part (a node within a formula) gets a name if it is used twice, if an outer level can compute it, or if its line
--- becomes too long. A part of a sum for one head that is equal for all heads becomes an array, filled once.
+-- A part (a node within a formula) gets a name if it is a sum, if it is used more than once, if an outer level can
+-- compute it, or if its line becomes too long. A part of a sum for one head that is equal for all heads becomes an
+-- array, filled once.
 
 local formulas = require("expression.text")
 local functions = require("expression.functions")
@@ -41,6 +42,9 @@ for name, row in next, functions.rows do
   NAMES[name] = row.word
 end
 
+-- The state of one nest: levels by name, and the list of open loops, each a scope { list = statements, known = names by
+-- node }; by node, uses (their number), arrays (the text of an element), forced (true: the node must get a name) and
+-- sizes (results of count_written); names, the number of uses of each name.
 local Emitter = setmetatable({}, { __index = syntax })
 Emitter.__index = Emitter
 

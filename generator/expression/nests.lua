@@ -142,18 +142,18 @@ local function add_table_effects(build, nest, class, t)
   local gradient = build.builder:leaf("table", "d_" .. t.key, { table = {
     name = "d_" .. t.name, class = t.class, per_head = t.per_head, per_layer = t.per_layer, of = t } })
   for _, entry in ipairs(derive.derive(build.builder, t.value, gradient, is_learned, stops)) do
-    local to = gatherings[entry.leaf]
-    if to then
-      table.insert(nest.effects, { kind = to.index and "add_element" or "add", target = to.name, index_node = to.index,
-        per_head = true, node = entry.gradient, loops = entry.loops })
+    local gathering = gatherings[entry.leaf]
+    if gathering then
+      table.insert(nest.effects, { kind = gathering.index and "add_element" or "add", target = gathering.name,
+        index_node = gathering.index, per_head = true, node = entry.gradient, loops = entry.loops })
     else
       add_effects(build, nest, class, entry)
     end
   end
   for _, part in ipairs(parts) do
-    local to = gatherings[part]
-    local whole = to.index and build.builder:sum_over(to.index, part) or part
-    for _, entry in ipairs(derive.derive(build.builder, whole, to.leaf, is_learned)) do
+    local index, leaf = gatherings[part].index, gatherings[part].leaf
+    local whole = index and build.builder:sum_over(index, part) or part
+    for _, entry in ipairs(derive.derive(build.builder, whole, leaf, is_learned)) do
       add_effects(build, nest, class, entry)
     end
   end
