@@ -226,7 +226,8 @@ local function write_row_factor(before, index)
   return row ~= "0" and (row:find(" ", 1, true) and "(" .. row .. ")" or row)
 end
 
--- Sets the counts of a family's random draws, and the rows that a layer reads.
+-- Sets the counts of a family's random draws, and the rows that a layer reads. places: whether the
+-- draws place vectors in blocks, too.
 local function count_draws(family, attends, places)
   local positions, distance = family.positions, family.positions.distance
   local randomized, drawn = positions.kind == "randomized", distance.draws ~= nil
@@ -271,7 +272,7 @@ local function derive_attends(plan, family, library)
   return attends
 end
 
--- The families whose draws place vectors that are added in blocks.
+-- The set of families whose draws place vectors that are added in blocks.
 local function find_placing(plan, net)
   local blocks = lists.filter(plan.streams[2] and {} or net.scopes, function(block)
     return lists.any(block.ops, function(op) return op.kind == "place" end)
@@ -310,6 +311,7 @@ local function name_families(plan)
 end
 
 -- The draw of positions for vectors added to a stream's tokens, where several streams sample them apart from families.
+-- words: the stream's variables in device code (device.streams).
 local function draw_input(plan, words)
   local draw, prefix = plan.input_draw, words.at .. "input_"
   return draw and draw.apart and draw.kind == "randomized" and { template = "cuda/draw_input.tpl", prefix = prefix,
@@ -342,7 +344,7 @@ local function draw_family(family)
     about = family.cross and "[draws][T] of queries, [draws][S] of keys" or "[draws][T]", scratch = scratch }
 end
 
--- Ints of workspace for sampling, as C text: the largest need of any draw.
+-- Ints of workspace for sampling, as C text: the largest of all draws' needs (scratch: { C text, number }).
 local function count_scratch(draws)
   local most = { "0", 0 }
   for _, need in lists.iterate_nested(draws, "scratch") do
