@@ -108,10 +108,10 @@ end
 -- requested linking ("static" or "dynamic"; nil: any).
 local function read_compiled(dir, job, linking)
   local lines, loose = (write.read(dir .. "/stamp") or ""):match("^(.*\n)defaults (%x+)\n$")
-  local made, linked, have = (lines or ""):match("^(%x+) (%l+) ([^\n]*)\n")
-  local cuda_made, cuda_have = (lines or ""):match("\ncuda (%x+) ([^\n]*)\n")
-  if made == job.stamp and (linking or linked) == linked and has_all(have, job.levels)
-    and (not job.cuda or cuda_made == job.cuda_stamp and has_all(cuda_have, job.cuda))
+  local digest, linked, levels = (lines or ""):match("^(%x+) (%l+) ([^\n]*)\n")
+  local cuda_digest, cuda_words = (lines or ""):match("\ncuda (%x+) ([^\n]*)\n")
+  if digest == job.stamp and (linking or linked) == linked and has_all(levels, job.levels)
+    and (not job.cuda or cuda_digest == job.cuda_stamp and has_all(cuda_words, job.cuda))
     and lfs.attributes(dir .. "/trainer", "mode") == "file" then
     return lines, loose
   end
