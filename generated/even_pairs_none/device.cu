@@ -46,10 +46,8 @@ typedef struct lh_cuda_replica {
 } lh_cuda_replica;
 
 typedef struct lh_cuda_sums {
-    double loss; /* sum of the cross-entropy in nats over the label positions in the loss (lh_task.loss) */
-    /* counted: label positions with mask 1; correct: those whose arg max is the label; exact_ones: sequences that have
-     * counted positions, all of them correct */
-    long long counted, correct, exact_ones;
+    double loss;                            /* as in lh_sums (longhand/cpu.h) */
+    long long counted, correct, exact_ones; /* exact_ones: sequences that have counted labels, all of them correct */
 } lh_cuda_sums;
 
 /* One step of one replica. */
@@ -166,8 +164,7 @@ enum { DROPOUT_DOMAIN = 3u }; /* LH_DOMAIN_DROPOUT: the high bits of a site */
 #define MAX_NORM 1.0 /* gradients with a greater norm are clipped to this norm */
 /* Elementary functions of scalars in float32, with the algorithms, special cases and error bounds of
  * kernels/cpu/functions.h and math.h. Library functions are used only if they are exact or correctly rounded: square
- * root, absolute value, floor and copying a sign. NaN in any argument gives NaN; with_sign_of ignores whether x is
- * NaN. */
+ * root, absolute value, floor, a copied sign. NaN in any argument gives NaN; with_sign_of ignores whether x is NaN. */
 
 INLINE real infinity_real(void) { return __int_as_float(0x7f800000); }
 INLINE real nan_real(void) { return __int_as_float(0x7fc00000); }
@@ -314,8 +311,7 @@ enum { TILE = 64 /* columns of a slab */, SLAB = 32 /* rows of a slab */ };
 typedef real staged; /* an element of a slab in shared memory */
 enum { TALLEST = sizeof(real) == 4 ? 2 : 1 /* most slabs of rows in a tile; registers limit it */ };
 
-/* The offset of row k, column m in a slab. When a warp writes columns, eight k of four columns at once, all elements
- * are in different banks. */
+/* The offset of row k, column m in a slab. A warp that writes columns, eight k of four at once, uses all banks. */
 INLINE int in_slab(int k, int m) { return k * TILE + (m ^ (k & 28)); }
 
 /* Stages two quads of adjacent elements along m: `first` at row k, which is even, and `second` at row k + 1. */
@@ -1023,8 +1019,7 @@ INLINE void adam_piece(const adam a, const real *gradient, real *moment1, real *
 typedef global<real> reals;
 typedef global<unsigned char> masks;
 
-/* Returns the next `bytes` bytes at a multiple of 64 bytes, behind the first *used bytes, which it raises; memory NULL:
- * only counts. */
+/* Returns the next `bytes` bytes behind *used bytes, which it raises, at a multiple of 64; memory NULL: only counts. */
 INLINE void *take(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
     *used += (bytes + 63) / 64 * 64;
@@ -1146,7 +1141,6 @@ INLINE block_state *block(void) { return (block_state *)(staging() + STAGING); }
  * and goes through its pairs, so every sum belongs to one thread and has a fixed order. Weights are not stored: the
  * backward pass recomputes each from the largest score of its query and the inverse of the query's sum. */
 
-/* A head of a sequence in a layer. */
 typedef struct head {
     const real *query, *key, *value; /* rows of token 0; HEAD_WIDTH channels each, QUERY_STRIDE apart */
     int T;

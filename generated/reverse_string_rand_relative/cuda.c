@@ -27,8 +27,7 @@ enum { DROPOUT_SITES = 10 };
 typedef real *reals;
 typedef unsigned char *masks;
 
-/* Returns the next `bytes` bytes at a multiple of 64 bytes, behind the first *used bytes, which it raises; memory NULL:
- * only counts. */
+/* Returns the next `bytes` bytes behind *used bytes, which it raises, at a multiple of 64; memory NULL: only counts. */
 INLINE void *take(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
     *used += (bytes + 63) / 64 * 64;
@@ -234,7 +233,7 @@ extern const lh_cuda_image longhand_images_reverse_string_rand_relative[];
 
 extern const lh_cuda_program longhand_cuda_reverse_string_rand_relative;
 const lh_cuda_program longhand_cuda_reverse_string_rand_relative = {
-        .source_digest = "77f2d9c8d29dd51b",
+        .source_digest = "78c43bf2c05afabd",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_reverse_string_rand_relative",

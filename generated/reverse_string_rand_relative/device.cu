@@ -48,10 +48,8 @@ typedef struct lh_cuda_replica {
 } lh_cuda_replica;
 
 typedef struct lh_cuda_sums {
-    double loss; /* sum of the cross-entropy in nats over the label positions in the loss (lh_task.loss) */
-    /* counted: label positions with mask 1; correct: those whose arg max is the label; exact_ones: sequences that have
-     * counted positions, all of them correct */
-    long long counted, correct, exact_ones;
+    double loss;                            /* as in lh_sums (longhand/cpu.h) */
+    long long counted, correct, exact_ones; /* exact_ones: sequences that have counted labels, all of them correct */
 } lh_cuda_sums;
 
 /* One step of one replica. */
@@ -171,8 +169,7 @@ enum { DROPOUT_DOMAIN = 3u }; /* LH_DOMAIN_DROPOUT: the high bits of a site */
 #define MAX_NORM 1.0 /* gradients with a greater norm are clipped to this norm */
 /* Elementary functions of scalars in float32, with the algorithms, special cases and error bounds of
  * kernels/cpu/functions.h and math.h. Library functions are used only if they are exact or correctly rounded: square
- * root, absolute value, floor and copying a sign. NaN in any argument gives NaN; with_sign_of ignores whether x is
- * NaN. */
+ * root, absolute value, floor, a copied sign. NaN in any argument gives NaN; with_sign_of ignores whether x is NaN. */
 
 INLINE real infinity_real(void) { return __int_as_float(0x7f800000); }
 INLINE real nan_real(void) { return __int_as_float(0x7fc00000); }
@@ -319,8 +316,7 @@ enum { TILE = 64 /* columns of a slab */, SLAB = 32 /* rows of a slab */ };
 typedef real staged; /* an element of a slab in shared memory */
 enum { TALLEST = sizeof(real) == 4 ? 2 : 1 /* most slabs of rows in a tile; registers limit it */ };
 
-/* The offset of row k, column m in a slab. When a warp writes columns, eight k of four columns at once, all elements
- * are in different banks. */
+/* The offset of row k, column m in a slab. A warp that writes columns, eight k of four at once, uses all banks. */
 INLINE int in_slab(int k, int m) { return k * TILE + (m ^ (k & 28)); }
 
 /* Stages two quads of adjacent elements along m: `first` at row k, which is even, and `second` at row k + 1. */
@@ -659,9 +655,8 @@ INLINE void content_bias_grad(const int head_width, const int stride, int rows, 
     }
 }
 
-/* The gradient of the bias of queries in their products with `count` vectors of distances, in `columns` channels from
- * channel `first` on; completes drows [count][WIDTH], the gradient of these vectors, in these channels. rows
- * [heads][count][head_width]; row_sums [heads][count]. */
+/* The gradient of queries' bias in products with vectors of distances, in `columns` channels from `first` on; completes
+ * drows [count][WIDTH], the vectors' gradient, there. rows [heads][count][head_width]; row_sums [heads][count]. */
 INLINE void position_bias_grad(const int head_width, const int columns, int count, int first, real scale,
                                const real *bias, const real *rows, const real *row_sums, real *drows, real *dbias) {
     is_global(row_sums);
@@ -683,8 +678,7 @@ INLINE void position_bias_grad(const int head_width, const int columns, int coun
     __syncthreads();
 }
 
-/* row_bias [heads][count] = scaled products of vectors with a bias, for the first `here` vectors of each head of
- * `columns` channels. rows [heads][count][head_width]. */
+/* row_bias [heads][count] = scaled products of the first `here` of rows [heads][count][head_width] with a bias. */
 INLINE void bias_rows(const int head_width, const int columns, int here, int count, real scale, const real *rows,
                       const real *bias, real *row_bias) {
     for (int e = threadIdx.x; e < columns / head_width * here; e += THREADS) {
@@ -1100,8 +1094,7 @@ INLINE int distance_count(int T, int S) { return T + S - 1; }
 typedef global<real> reals;
 typedef global<unsigned char> masks;
 
-/* Returns the next `bytes` bytes at a multiple of 64 bytes, behind the first *used bytes, which it raises; memory NULL:
- * only counts. */
+/* Returns the next `bytes` bytes behind *used bytes, which it raises, at a multiple of 64; memory NULL: only counts. */
 INLINE void *take(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
     *used += (bytes + 63) / 64 * 64;
@@ -1287,13 +1280,13 @@ INLINE int relative_distance(const step_view *v, int set, int x) {
 
 /* Computes the sinusoids of the sets' signed distances: sines are odd, cosines even. */
 INLINE void make_codes(const step_view *v, int first, int stride) {
-    const int most_rows = distance_count(v->T, v->T);
+    const int limit = distance_count(v->T, v->T);
     for (int set = 0; set < RELATIVE_SETS; set++) {
         const int count = row_count(v);
         for (int e = first; e < count * WIDTH; e += stride) {
             const int c = e % WIDTH, distance = relative_distance(v, set, e / WIDTH);
             const real code = v->tables[distance < 0 ? -distance : distance].sinusoid[c];
-            v->shared.codes[(size_t)set * most_rows * WIDTH + e] = distance < 0 && c < WIDTH / 2 ? -code : code;
+            v->shared.codes[(size_t)set * limit * WIDTH + e] = distance < 0 && c < WIDTH / 2 ? -code : code;
         }
     }
 }
@@ -1301,13 +1294,13 @@ INLINE void make_codes(const step_view *v, int first, int stride) {
 /* Computes up to TILE rows of layer l, from row `first` on, head by head, and their products with the position
  * bias. */
 NOINLINE void make_rows(const step_view *v, int l, int first) {
-    const int most_rows = distance_count(v->T, v->T), count = row_count(v), here = min(count - first, (int)TILE);
+    const int limit = distance_count(v->T, v->T), count = row_count(v), here = min(count - first, (int)TILE);
     const size_t of_head = first;
     const real *bias = v->p->layer[l].position_bias;
-    real *rows = v->shared.rows + (size_t)l * most_rows * WIDTH + of_head * HEAD_WIDTH;
-    real *row_bias = v->shared.row_bias + (size_t)l * most_rows * HEADS + of_head;
-    product_tiles(1, 1, here, WIDTH, WIDTH, COLUMNS, v->shared.codes + ((size_t)l * most_rows + first) * WIDTH, WIDTH,
-            ROWS, v->p->layer[l].relative, WIDTH, FINISH_BY_HEAD, NULL, rows, count);
+    real *rows = v->shared.rows + (size_t)l * limit * WIDTH + of_head * HEAD_WIDTH;
+    real *row_bias = v->shared.row_bias + (size_t)l * limit * HEADS + of_head;
+    product_tiles(1, 1, here, WIDTH, WIDTH, COLUMNS, v->shared.codes + ((size_t)l * limit + first) * WIDTH, WIDTH, ROWS,
+            v->p->layer[l].relative, WIDTH, FINISH_BY_HEAD, NULL, rows, count);
     bias_rows(HEAD_WIDTH, WIDTH, here, count, LOGIT_SCALE, rows, bias, row_bias);
 }
 
@@ -1331,7 +1324,6 @@ NOINLINE void begin_step(void) {
  * table) and goes through its pairs, so every sum belongs to one thread and has a fixed order. Weights are not stored:
  * the backward pass recomputes each from the largest score of its query and the inverse of the query's sum. */
 
-/* A head of a sequence in a layer. */
 typedef struct head {
     const real *query, *key, *value; /* rows of token 0; HEAD_WIDTH channels each, QUERY_STRIDE apart */
     const real *rows; /* the row of query - key = 0; rows are HEAD_WIDTH apart */
@@ -1929,15 +1921,13 @@ NOINLINE void end_tables(parameters *g) {
     table_sums sums;
     size_t used = 0;
     lay_out_sums(&sums, v->shared.sums, &used, v->T);
-    const int most_rows = distance_count(v->T, v->T);
+    const int limit = distance_count(v->T, v->T);
     for (int l = t->rank; l < LAYERS; l += t->blocks) {
         const int count = row_count(v);
-        real *drows = sums.rows + (size_t)l * most_rows * WIDTH,
-                *row_sums = sums.row_sums + (size_t)l * most_rows * HEADS;
+        real *drows = sums.rows + (size_t)l * limit * WIDTH, *row_sums = sums.row_sums + (size_t)l * limit * HEADS;
         position_bias_grad(HEAD_WIDTH, WIDTH, count, 0, LOGIT_SCALE, v->p->layer[l].position_bias,
-                v->shared.rows + (size_t)l * most_rows * WIDTH, row_sums, drows, g->layer[l].position_bias);
-        product_gradient(WIDTH, WIDTH, count, v->shared.codes + (size_t)l * most_rows * WIDTH, drows,
-                g->layer[l].relative);
+                v->shared.rows + (size_t)l * limit * WIDTH, row_sums, drows, g->layer[l].position_bias);
+        product_gradient(WIDTH, WIDTH, count, v->shared.codes + (size_t)l * limit * WIDTH, drows, g->layer[l].relative);
     }
 }
 

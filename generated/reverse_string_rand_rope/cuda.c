@@ -22,8 +22,7 @@ enum { DROPOUT_SITES = 10 };
 typedef real *reals;
 typedef unsigned char *masks;
 
-/* Returns the next `bytes` bytes at a multiple of 64 bytes, behind the first *used bytes, which it raises; memory NULL:
- * only counts. */
+/* Returns the next `bytes` bytes behind *used bytes, which it raises, at a multiple of 64; memory NULL: only counts. */
 INLINE void *take(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
     *used += (bytes + 63) / 64 * 64;

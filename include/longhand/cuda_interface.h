@@ -26,10 +26,8 @@ typedef struct lh_cuda_replica {
 } lh_cuda_replica;
 
 typedef struct lh_cuda_sums {
-    double loss; /* sum of the cross-entropy in nats over the label positions in the loss (lh_task.loss) */
-    /* counted: label positions with mask 1; correct: those whose arg max is the label; exact_ones: sequences that have
-     * counted positions, all of them correct */
-    long long counted, correct, exact_ones;
+    double loss;                            /* as in lh_sums (longhand/cpu.h) */
+    long long counted, correct, exact_ones; /* exact_ones: sequences that have counted labels, all of them correct */
 } lh_cuda_sums;
 
 /* One step of one replica. */

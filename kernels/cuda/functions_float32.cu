@@ -1,7 +1,6 @@
 /* Elementary functions of scalars in float32, with the algorithms, special cases and error bounds of
  * kernels/cpu/functions.h and math.h. Library functions are used only if they are exact or correctly rounded: square
- * root, absolute value, floor and copying a sign. NaN in any argument gives NaN; with_sign_of ignores whether x is
- * NaN. */
+ * root, absolute value, floor, a copied sign. NaN in any argument gives NaN; with_sign_of ignores whether x is NaN. */
 
 INLINE real abs_real(real x) { return fabsf(x); }
 INLINE real floor_real(real x) { return floorf(x); }

@@ -56,9 +56,8 @@ INLINE void content_bias_grad(const int head_width, const int stride, int rows, 
     }
 }
 
-/* The gradient of the bias of queries in their products with `count` vectors of distances, in `columns` channels from
- * channel `first` on; completes drows [count][WIDTH], the gradient of these vectors, in these channels. rows
- * [heads][count][head_width]; row_sums [heads][count]. */
+/* The gradient of queries' bias in products with vectors of distances, in `columns` channels from `first` on; completes
+ * drows [count][WIDTH], the vectors' gradient, there. rows [heads][count][head_width]; row_sums [heads][count]. */
 INLINE void position_bias_grad(const int head_width, const int columns, int count, int first, real scale,
                                const real *bias, const real *rows, const real *row_sums, real *drows, real *dbias) {
     is_global(row_sums);
@@ -80,8 +79,7 @@ INLINE void position_bias_grad(const int head_width, const int columns, int coun
     __syncthreads();
 }
 
-/* row_bias [heads][count] = scaled products of vectors with a bias, for the first `here` vectors of each head of
- * `columns` channels. rows [heads][count][head_width]. */
+/* row_bias [heads][count] = scaled products of the first `here` of rows [heads][count][head_width] with a bias. */
 INLINE void bias_rows(const int head_width, const int columns, int here, int count, real scale, const real *rows,
                       const real *bias, real *row_bias) {
     for (int e = threadIdx.x; e < columns / head_width * here; e += THREADS) {

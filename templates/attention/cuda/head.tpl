@@ -1,7 +1,6 @@
 % local stride = PREFIX .. "QUERY_STRIDE"
 % local strides = (cross and ("rows of queries are %s apart, of keys and values %sKEY_STRIDE"):format(stride, PREFIX)
 %     or ("%sHEAD_WIDTH channels each, %s apart"):format(PREFIX, stride))
-/* A head of a sequence in a layer. */
 typedef struct ${prefix}head {
     const real *query, *key, *value; /* rows of token 0; ${strides} */
     % slot("members")

@@ -72,9 +72,9 @@ sums->${prefix}row_sums = take_reals(memory, used, ${stack.count} * ${attends.ve
 /* Computes the sinusoids of the sets' signed distances: sines are odd, cosines even. */
 INLINE void ${prefix}make_codes(const step_view *v, int first, int stride) {
 % if rows.sets > 1 then
-    const int most_rows = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view});
+    const int limit = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view});
     for (int set = 0; set < ${PREFIX}RELATIVE_SETS; set++) {
-        % include("attention/cuda/codes.tpl", { set = "set", place = "(size_t)set * most_rows * WIDTH + e" })
+        % include("attention/cuda/codes.tpl", { set = "set", place = "(size_t)set * limit * WIDTH + e" })
     }
 % else
     % include("attention/cuda/codes.tpl", { set = "0", place = "e" })
@@ -82,18 +82,18 @@ INLINE void ${prefix}make_codes(const step_view *v, int first, int stride) {
 }
 
 % local product = cuts_by_warp and "product(" or "product_tiles(1, 1, "
-% local row = rows.sets > 1 and "((size_t)l * most_rows + first)" or "first"
+% local row = rows.sets > 1 and "((size_t)l * limit + first)" or "first"
 % local columns, from = attends.slice and PREFIX .. "SLICE" or "WIDTH", attends.slice and " + channel" or ""
 % local of_head = attends.slice and "(size_t)(channel / " .. PREFIX .. "HEAD_WIDTH) * count + first" or "first"
 /* Computes up to TILE rows of layer l, from row `first` on, head by head, and their products with the position
  * bias${attends.slice and ", for the heads with channels channel .. channel + SLICE - 1" or ""}. */
 NOINLINE void ${prefix}make_rows(const step_view *v, int l, int first, int channel) {
-    const int most_rows = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view}),
+    const int limit = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view}),
             count = ${prefix}row_count(v, l), here = min(count - first, (int)TILE);
     const size_t of_head = ${of_head};
     const real *bias = v->p->${attends.block}[l].${prefix}position_bias${from};
-    real *rows = v->shared.${prefix}rows + (size_t)l * most_rows * WIDTH + of_head * ${PREFIX}HEAD_WIDTH;
-    real *row_bias = v->shared.${prefix}row_bias + (size_t)l * most_rows * ${PREFIX}HEADS + of_head;
+    real *rows = v->shared.${prefix}rows + (size_t)l * limit * WIDTH + of_head * ${PREFIX}HEAD_WIDTH;
+    real *row_bias = v->shared.${prefix}row_bias + (size_t)l * limit * ${PREFIX}HEADS + of_head;
     ${product}here, ${columns}, WIDTH, COLUMNS, v->shared.${prefix}codes + ${row} * WIDTH, WIDTH, ROWS,
             v->p->${attends.block}[l].${prefix}relative${from}, WIDTH, FINISH_BY_HEAD, NULL, rows, count);
     bias_rows(${PREFIX}HEAD_WIDTH, ${columns}, here, count, ${PREFIX}LOGIT_SCALE, rows, bias, row_bias);
@@ -112,18 +112,18 @@ for (int l = 0; l < ${stack.count}; l++) {
     ${prefix}part -= parts;
 }
 % section("end_tables")
-% local of_set = rows.sets > 1 and " + (size_t)l * " .. prefix .. "most_rows * WIDTH" or ""
+% local of_set = rows.sets > 1 and " + (size_t)l * " .. prefix .. "limit * WIDTH" or ""
 % local columns, first = attends.slice and PREFIX .. "SLICE" or "WIDTH", attends.slice and "first" or "0"
-const int ${prefix}most_rows = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view});
+const int ${prefix}limit = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view});
 for (int l = t->rank; l < ${stack.count}; l += t->blocks) { % if not attends.slice
 for (int part = t->rank; part < ${stack.count} * (WIDTH / ${PREFIX}SLICE); part += t->blocks) { % else
     const int l = part / (WIDTH / ${PREFIX}SLICE), first = part % (WIDTH / ${PREFIX}SLICE) * ${PREFIX}SLICE; % if attends.slice
     const int count = ${prefix}row_count(v, l);
-    real *drows = sums.${prefix}rows + (size_t)l * ${prefix}most_rows * WIDTH,
-            *row_sums = sums.${prefix}row_sums + (size_t)l * ${prefix}most_rows * ${PREFIX}HEADS;
+    real *drows = sums.${prefix}rows + (size_t)l * ${prefix}limit * WIDTH,
+            *row_sums = sums.${prefix}row_sums + (size_t)l * ${prefix}limit * ${PREFIX}HEADS;
     position_bias_grad(${PREFIX}HEAD_WIDTH, ${columns}, count, ${first}, ${PREFIX}LOGIT_SCALE,
             v->p->${attends.block}[l].${prefix}position_bias,
-            v->shared.${prefix}rows + (size_t)l * ${prefix}most_rows * WIDTH, row_sums, drows,
+            v->shared.${prefix}rows + (size_t)l * ${prefix}limit * WIDTH, row_sums, drows,
             g->${attends.block}[l].${prefix}position_bias);
     product(WIDTH, ${PREFIX}SLICE, count, ROWS, v->shared.${prefix}codes${of_set}, WIDTH, ROWS, drows + first, WIDTH, % if attends.slice then
             FINISH_STORE, NULL, g->${attends.block}[l].${prefix}relative + first, WIDTH);

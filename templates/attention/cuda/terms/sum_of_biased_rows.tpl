@@ -3,10 +3,10 @@
 , row_sum = ${inline("resumes", "first > 0")} ? sums->${prefix}row_sums[l * ${PREFIX}HEADS * count + task] : 0
 row_sum += dlogit; % section("add_pair")
 % section("store")
-const size_t most_rows = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view});
+const size_t limit = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view});
 ${prefix}store_head(drow, 1,
-        sums->${prefix}rows + ((size_t)l * most_rows + task % count) * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel});
-${attends.once}sums->${prefix}row_sums[l * ${PREFIX}HEADS * most_rows + task] = row_sum;
+        sums->${prefix}rows + ((size_t)l * limit + task % count) * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel});
+${attends.once}sums->${prefix}row_sums[l * ${PREFIX}HEADS * limit + task] = row_sum;
 ((size_t)l * count + task % count) * WIDTH + h * ${PREFIX}HEAD_WIDTH % section("place_of_row")
 row_sum += dlogit; % section("add_kept")
 sums->${prefix}row_sums[l * ${PREFIX}HEADS * count + task] = row_sum; % section("store_kept_numbers")
