@@ -16,7 +16,7 @@
 --   score_start               the function that finds the tables of the score
 --   zeros, of_dlogits         an offset to append, for zeros before the gradients of logits; and the last word in the
 --                             name of the function that counts these gradients for a group
---   middle      the offset, to append, of the first distance to the right among drawn distances
+--   middle      the offset, to append, of the distance of a token to itself among drawn distances
 --   of_head     the declaration of T, and of S if there are two lengths, from a head
 --   of_step, of_shape   both lengths, read from the step and from a shape
 

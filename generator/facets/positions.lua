@@ -30,8 +30,8 @@
 --                  of templates/parts/drawn_distance.tpl; with these fields:
 --   distance.range, max_position, draws, site_offset, layer_index, per_layer, about: as above, with separate sites in
 --                  the counter
---   distance.independent   the left side has its own draws: signed distances lie from -(T - 1) to T - 1, and the first
---                  distance to the right is element max_position
+--   distance.independent   the left side has its own draws: the distance of key - query = o, from -(T - 1) to T - 1, is
+--                  element max_position + o
 
 local placement = require("facets.placement")
 

@@ -41,7 +41,7 @@ local M = {}
 local Scope = {}
 Scope.__index = Scope
 
-M.MOST_PLACES = 256 -- dropouts of a scope, or of a whole network with dropout in evaluation: longhand/rng.h
+M.MOST_PLACES = 256 -- dropouts of a scope, or of a whole network with dropout in evaluation: 8 bits (longhand/rng.h)
 local MOST_OPERATIONS = 500 -- operations of a network; far more than a person writes
 local MOST_REPETITIONS = 4096 -- repetitions of all blocks; each repetition stores what its backward pass reads
 
