@@ -144,7 +144,7 @@ function M.attend(scope, name, queries, keys, options)
   end
   local projections = family.projections or {}
   local bias = (projections.bias == nil and options or projections).bias or false
-  local order, packed_columns = {}, 3 * C.count
+  local order, packed_columns = {}, 3 * C.count -- order: parameters in the order in which they are declared
   local is_plain = projections.init == "linear" -- initial values are those of other products
   local function add_product(value, from, width, options_of)
     options_of.declared = true

@@ -10,7 +10,7 @@
 --   repeated    value -> true: the value's rows are copied to the rows of all tokens, after the operation that makes it
 --   summed      entry of the backward list -> the buffers of gradients that are summed by symbol before it; block ->
 --               the buffers of gradients that are summed at the block's end
---   width       the widest copied or summed value
+--   width       the width of the widest copied or summed value
 --   token_texts floating-point operations of a forward pass on an omitted row, a text in C for each operation
 --
 -- A value has the vocabulary's rows or the rows of all tokens; only the block's input has both. An operation runs for
