@@ -48,8 +48,8 @@ static const char *name_kind(const struct stat *found) {
 /* The status for a failed read: LH_ERR_ENVIRONMENT if the machine lacks a resource, which may be available later, else
  * LH_ERR_INPUT. */
 static lh_status choose_read_status(int number) {
-    bool passing = number == EMFILE || number == ENFILE || number == ENOMEM || number == ESTALE;
-    return passing ? LH_ERR_ENVIRONMENT : LH_ERR_INPUT;
+    bool is_transient = number == EMFILE || number == ENFILE || number == ENOMEM || number == ESTALE;
+    return is_transient ? LH_ERR_ENVIRONMENT : LH_ERR_INPUT;
 }
 
 /* Opens without blocking, and checks the type before use: opening a pipe would wait for its writer, and reading a

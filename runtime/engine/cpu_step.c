@@ -205,10 +205,10 @@ static int choose_batch(lh_cpu_engine *cpu, uint32_t step) {
             cpu->config.fixed_length > 0 ? cpu->config.fixed_length : lh_draw_train_length(spec, cpu->key, step);
         return spec->train.batch;
     }
-    const lh_turn *turn = lh_epoch_find_batch(&cpu->epoch, cpu->key, step);
-    cpu->length = turn->n;
-    cpu->pick = cpu->epoch.pick + turn->first;
-    return turn->sequences;
+    const lh_epoch_batch *batch = lh_epoch_find_batch(&cpu->epoch, cpu->key, step);
+    cpu->length = batch->n;
+    cpu->pick = cpu->epoch.pick + batch->first;
+    return batch->sequences;
 }
 
 static void start_step(lh_cpu_engine *cpu) {

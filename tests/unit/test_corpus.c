@@ -217,10 +217,10 @@ static void test_epoch_has_every_example_once_in_batches_of_one_shape(void **sta
     for (uint32_t epoch = 0; epoch < 3; epoch++) {
         int seen[SHAPES + 1][COUNT] = {{0}}, shorts = 0;
         for (uint32_t b = 0; b < BATCHES; b++) {
-            const lh_turn *turn = lh_epoch_find_batch(&e, lh_key_of_seed(5), epoch * BATCHES + b);
-            assert_in_range(turn->sequences, 1, BATCH);
-            shorts += turn->sequences < BATCH;
-            for (int i = 0; i < turn->sequences; i++) seen[turn->n][e.pick[turn->first + i]]++;
+            const lh_epoch_batch *batch = lh_epoch_find_batch(&e, lh_key_of_seed(5), epoch * BATCHES + b);
+            assert_in_range(batch->sequences, 1, BATCH);
+            shorts += batch->sequences < BATCH;
+            for (int i = 0; i < batch->sequences; i++) seen[batch->n][e.pick[batch->first + i]]++;
         }
         assert_int_equal(shorts, SHAPES); /* 4 + 4 + 3 */
         for (int n = 1; n <= SHAPES; n++)
@@ -232,9 +232,9 @@ static void test_epoch_has_every_example_once_in_batches_of_one_shape(void **sta
 
 /* The digest of a step's training examples. */
 static uint64_t digest_step(lh_epoch *e, uint64_t seed, uint32_t step) {
-    const lh_turn *turn = lh_epoch_find_batch(e, lh_key_of_seed(seed), step);
-    uint64_t sum = (uint64_t)turn->n;
-    for (int i = 0; i < turn->sequences; i++) sum = sum * 1000003u + e->pick[turn->first + i];
+    const lh_epoch_batch *batch = lh_epoch_find_batch(e, lh_key_of_seed(seed), step);
+    uint64_t sum = (uint64_t)batch->n;
+    for (int i = 0; i < batch->sequences; i++) sum = sum * 1000003u + e->pick[batch->first + i];
     return sum;
 }
 

@@ -183,12 +183,12 @@ static void choose_batch(lh_cuda_fleet *fleet, int64_t slot, int column) {
     *prepared = (lh_cuda_prepared){.n = fleet->config.fixed_length};
     if (prepared->n == 0 && spec->corpus == NULL) prepared->n = lh_draw_train_length(spec, engine->key, (uint32_t)step);
     if (prepared->n == 0) {
-        const lh_turn *turn = lh_epoch_find_batch(&engine->epoch, engine->key, (uint32_t)step);
+        const lh_epoch_batch *batch = lh_epoch_find_batch(&engine->epoch, engine->key, (uint32_t)step);
         uint32_t *pick = ring->picks + index * (size_t)spec->train.batch;
-        memcpy(pick, engine->epoch.pick + turn->first, (size_t)turn->sequences * sizeof *pick);
+        memcpy(pick, engine->epoch.pick + batch->first, (size_t)batch->sequences * sizeof *pick);
         prepared->pick = pick;
-        prepared->n = turn->n;
-        sequences = turn->sequences;
+        prepared->n = batch->n;
+        sequences = batch->sequences;
     }
     lh_shape shape = lh_make_shape(spec, prepared->n, sequences);
     lh_cuda_layout layout = lh_cuda_make_layout(fleet, &shape);

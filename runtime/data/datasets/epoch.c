@@ -1,7 +1,7 @@
 /* See epoch.h. Orders are drawn from random streams at site (LH_DOMAIN_DATA, 0, LH_PLACE_ORDER). The step word of such
  * a stream is the epoch; the example word is n for the order within shape n, and LH_SHARED for the order of batches.
- * For items, n counts only the shapes of their own set, so that test numbers in other frames (data/arithmetic.h), which
- * add shapes to the corpus, do not change the order in training. */
+ * For items (lh_item), n counts only the shapes of their own set, so that test numbers in other frames
+ * (data/arithmetic.h), which add shapes to the corpus, do not change the order in training. */
 #include "data/datasets/epoch.h"
 
 #include <stdlib.h>
@@ -17,8 +17,8 @@ int64_t lh_count_epoch_batches(const lh_corpus *corpus, int batch) {
 lh_status lh_epoch_open(lh_epoch *epoch, const lh_corpus *corpus, int batch, lh_error *error) {
     *epoch = (lh_epoch){corpus, batch, -1, lh_count_epoch_batches(corpus, batch), NULL, NULL};
     epoch->pick = malloc((size_t)corpus->train.count * sizeof *epoch->pick);
-    epoch->turn = malloc((size_t)epoch->batches * sizeof *epoch->turn);
-    if (epoch->pick != NULL && epoch->turn != NULL) return LH_OK;
+    epoch->batch_order = malloc((size_t)epoch->batches * sizeof *epoch->batch_order);
+    if (epoch->pick != NULL && epoch->batch_order != NULL) return LH_OK;
     lh_epoch_close(epoch);
     return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the order of %lld examples",
                    (long long)corpus->train.count);
@@ -26,7 +26,7 @@ lh_status lh_epoch_open(lh_epoch *epoch, const lh_corpus *corpus, int batch, lh_
 
 void lh_epoch_close(lh_epoch *epoch) {
     free(epoch->pick);
-    free(epoch->turn);
+    free(epoch->batch_order);
     memset(epoch, 0, sizeof *epoch);
 }
 
@@ -49,12 +49,12 @@ void lh_draw_order(lh_rng rng, uint32_t *list, int64_t count) {
 }
 
 /* Shuffles batches as lh_shuffle does. */
-static void shuffle_turns(lh_rng rng, lh_turn *turn, int64_t count) {
+static void shuffle_batches(lh_rng rng, lh_epoch_batch *list, int64_t count) {
     for (int64_t i = count - 1; i > 0; i--) {
         int64_t j = lh_rng_below(&rng, (uint32_t)i + 1);
-        lh_turn other = turn[j];
-        turn[j] = turn[i];
-        turn[i] = other;
+        lh_epoch_batch other = list[j];
+        list[j] = list[i];
+        list[i] = other;
     }
 }
 
@@ -68,20 +68,20 @@ uint32_t lh_get_order_number(const lh_dataset *set, int n) {
 /* Computes the order of an epoch. */
 static void lay_out(lh_epoch *epoch, lh_key key, int64_t number) {
     const lh_dataset *train = &epoch->corpus->train;
-    lh_turn *turn = epoch->turn;
+    lh_epoch_batch *next = epoch->batch_order;
     for (int n = 1; n <= epoch->corpus->shapes; n++) {
         int64_t first = train->first[n - 1], end = train->first[n];
         if (first == end) continue;
         lh_draw_order(make_order_rng(key, number, lh_get_order_number(train, n)), epoch->pick + first, end - first);
         for (; first < end; first += epoch->batch)
-            *turn++ = (lh_turn){n, end - first < epoch->batch ? (int)(end - first) : epoch->batch, first};
+            *next++ = (lh_epoch_batch){n, end - first < epoch->batch ? (int)(end - first) : epoch->batch, first};
     }
-    shuffle_turns(make_order_rng(key, number, LH_SHARED), epoch->turn, epoch->batches);
+    shuffle_batches(make_order_rng(key, number, LH_SHARED), epoch->batch_order, epoch->batches);
     epoch->number = number;
 }
 
-const lh_turn *lh_epoch_find_batch(lh_epoch *epoch, lh_key key, uint32_t step) {
+const lh_epoch_batch *lh_epoch_find_batch(lh_epoch *epoch, lh_key key, uint32_t step) {
     int64_t number = step / epoch->batches;
     if (number != epoch->number) lay_out(epoch, key, number);
-    return &epoch->turn[step % epoch->batches];
+    return &epoch->batch_order[step % epoch->batches];
 }

@@ -16,19 +16,19 @@ void lh_draw_order(lh_rng rng, uint32_t *list, int64_t count);
 uint32_t lh_get_order_number(const lh_dataset *set, int n);
 
 /* One batch of an epoch. */
-typedef struct lh_turn {
+typedef struct lh_epoch_batch {
     int n;         /* shape */
     int sequences; /* examples of the batch; the last batch of a shape may be short */
     int64_t first; /* index in lh_epoch.pick of the batch's first example */
-} lh_turn;
+} lh_epoch_batch;
 
 typedef struct lh_epoch {
     const lh_corpus *corpus;
-    int batch;
-    int64_t number;  /* number of the epoch whose order is in pick and turn; -1: none */
-    int64_t batches; /* batches per epoch */
-    uint32_t *pick;  /* [examples] indices within the shape, shape by shape */
-    lh_turn *turn;   /* [batches] in the order of training */
+    int batch;                   /* most examples of a batch */
+    int64_t number;              /* number of the epoch whose order is in pick and batch_order; -1: none */
+    int64_t batches;             /* batches per epoch */
+    uint32_t *pick;              /* [examples] indices within the shape, shape by shape */
+    lh_epoch_batch *batch_order; /* [batches] in the order of training */
 } lh_epoch;
 
 /* The number of batches per epoch: every shape is divided into batches of at most `batch` examples. */
@@ -39,6 +39,6 @@ lh_status lh_epoch_open(lh_epoch *epoch, const lh_corpus *corpus, int batch, lh_
 void lh_epoch_close(lh_epoch *epoch);
 
 /* The batch of a step. The first call for an epoch computes its order. Valid until the next call. */
-const lh_turn *lh_epoch_find_batch(lh_epoch *epoch, lh_key key, uint32_t step);
+const lh_epoch_batch *lh_epoch_find_batch(lh_epoch *epoch, lh_key key, uint32_t step);
 
 #endif
