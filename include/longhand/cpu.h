@@ -35,7 +35,8 @@ typedef struct lh_shape {
     int labels;                 /* labelled positions per sequence */
 } lh_shape;
 
-/* The key and counter words of random positions and distances; see rng.h. */
+/* The key and counter words of random positions and distances (rng.h); example: LH_SHARED, in evaluation the index of
+ * the draw. */
 typedef struct lh_draw {
     lh_key key;
     uint32_t step, example, domain;

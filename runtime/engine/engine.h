@@ -45,8 +45,8 @@ typedef struct lh_condition {
     lh_draw draw;      /* draw of positions and noise */
     double noise;      /* standard deviation of the noise on embeddings; 0: none */
     uint16_t *answers; /* [examples][labels] evaluate writes the classes with the greatest logit; NULL: not requested */
-    /* If lh_decodes_condition and `answers` is given: number of examples, from the first, to which evaluate writes the
-     * model's own answers (lh_decode with target and mask) instead. Sums are those of the pass over the targets. */
+    /* Number of examples, from the first, for which `answers` gets the model's own answers (lh_decode with target and
+     * mask) instead; 0 unless lh_decodes_condition. Sums are those of the pass over the targets. */
     int decoded;
     int *lengths; /* [decoded] evaluate writes the numbers of these answers */
 } lh_condition;
