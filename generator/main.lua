@@ -124,7 +124,7 @@ function verbs.gen(project, arguments)
   local folder = "generated/" .. spec.id
   local committed = project:path(folder)
   local dir = arguments.out or is_showcase(project, spec, arguments, committed) and committed
-    or project:build_path(folder)
+    or project:get_build_path(folder)
   local changed, message = write.files(dir, spec.files)
   if not changed then
     return fail(ENVIRONMENT, "longhand: " .. message)

@@ -35,19 +35,19 @@ function Project:path(relative)
 end
 
 -- A file in the folder of builds, under its name for make, which runs in the root.
-function Project:build_goal(relative)
+function Project:get_build_goal(relative)
   self.builds = self.builds or builds.find(self.root)
   return self.builds .. "/" .. relative
 end
 
 -- A file in the folder of builds, as a path that this process can open.
-function Project:build_path(relative)
-  local goal = self:build_goal(relative)
+function Project:get_build_path(relative)
+  local goal = self:get_build_goal(relative)
   return goal:sub(1, 1) == "/" and goal or self:path(goal)
 end
 
 -- The setting that passes the folder of builds to make.
-function Project:build_setting()
+function Project:get_build_setting()
   self.builds = self.builds or builds.find(self.root)
   return "LONGHAND_BUILD=" .. self.builds
 end

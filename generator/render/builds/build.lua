@@ -40,7 +40,7 @@ end
 
 -- Returns the output of a goal of the Makefile, and its exit code.
 local function run_goal(project, ...)
-  local text, code = shell.capture(shell.make_command(project.root, project:build_setting(), ...))
+  local text, code = shell.capture(shell.make_command(project.root, project:get_build_setting(), ...))
   return text:gsub("%s+$", ""), code
 end
 
@@ -73,7 +73,7 @@ function M.find_cuda(project, request, least)
   end
   local root = request.cuda_root and paths.make_rooted(request.cuda_root) or ""
   local words, code = shell.ask({ "sh", project.root .. "/runtime/cuda/toolkit.sh", "--build",
-    project:build_goal(""):gsub("/$", ""), "--root", root, "--arch", request.arch or "", "--least", least })
+    project:get_build_goal(""):gsub("/$", ""), "--root", root, "--arch", request.arch or "", "--least", least })
   if code ~= 0 then
     return nil, words
   elseif not escape.make((words:gsub(" ", ","))) then
@@ -140,7 +140,7 @@ end
 
 -- The folder of a spec's trainer, unless the user names another.
 function M.get_folder(project, spec)
-  return project:build_path(("trainers/%s-%s"):format(spec.id, spec.plan.digest))
+  return project:get_build_path(("trainers/%s-%s"):format(spec.id, spec.plan.digest))
 end
 
 -- The name of a folder for make, which runs in the root; inside the repository the root's own name is left out.
@@ -208,7 +208,7 @@ end
 -- The command that compiles the sources in staging/src into staging/trainer.
 function M.make_compile_command(project, job, staging, threads)
   local words = job.cuda or ""
-  return shell.make_command(project.root, "-j" .. threads, project:build_setting(), "trainer", "ID=" .. job.id,
+  return shell.make_command(project.root, "-j" .. threads, project:get_build_setting(), "trainer", "ID=" .. job.id,
     "SOURCES=" .. get_path_from_root(project, staging) .. "/src", "OUT=" .. get_path_from_root(project, staging),
     "LEVELS=" .. job.levels, "STATIC=" .. (job.linking == "static" and "1" or ""),
     "TARGETS=" .. (job.cuda and "cpu,cuda" or "cpu"), "JIT=" .. (words:find("text$") and "1" or ""),
@@ -286,7 +286,7 @@ function M.begin(project, job, dir, threads)
   end
   local taken, message = make_staging_folder(dir)
   if not taken then
-    local own = get_path_from_root(project, dir):find(project:build_goal(""), 1, true) == 1
+    local own = get_path_from_root(project, dir):find(project:get_build_goal(""), 1, true) == 1
     return nil, 4, message .. (own and "\n  LONGHAND_BUILD names another folder for what is built\n" or "\n")
   end
   local staging = taken.path

@@ -168,9 +168,9 @@ end
 -- Returns the path of a program of runtime/tools, which computes what takes too long in Lua, after compiling it if it
 -- is missing or old. need: { what, expected } for the message of a failure.
 function M.build_tool(project, folder, name, need)
-  local log, path = folder .. "/make.log", project:build_path("tools/" .. name)
-  local code = shell.run(shell.make_command(project.root, project:build_setting(),
-    project:build_goal("tools/" .. name)), { output = log, errors_too = true })
+  local log, path = folder .. "/make.log", project:get_build_path("tools/" .. name)
+  local code = shell.run(shell.make_command(project.root, project:get_build_setting(),
+    project:get_build_goal("tools/" .. name)), { output = log, errors_too = true })
   if code ~= 0 then
     stop(4, ("%s, which this analysis needs, cannot be built:\n%s  expected: %s"):format(need.what,
       write.read(log) or "", need.expected))

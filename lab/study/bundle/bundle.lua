@@ -251,7 +251,7 @@ local function finish(options, study, cells, items, linking)
   local needs, problem = find_needs(items)
   local bundle = { out = paths.resolve(archive), name = name ~= "" and name or title, needs = needs }
   local parts = { items = items, files = {}, archives = lists.find_all((shell.capture(shell.make_command(
-    options.project.root, options.project:build_setting(), "print-archives",
+    options.project.root, options.project:get_build_setting(), "print-archives",
     "STATIC=" .. (linking == "static" and "1" or "")))), "%S+") }
   local runs
   if needs then
