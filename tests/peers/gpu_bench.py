@@ -18,7 +18,7 @@ import sys
 import time
 import traceback
 
-from peer import ENCODINGS, PRECISIONS, TOLERANCE, Case, logit_error, references
+from peer import ENCODINGS, PRECISIONS, TOLERANCE, Case, measure_logit_error, read_references
 
 
 class TooLong(Exception):
@@ -138,9 +138,9 @@ class Bench:
         key = self.get_computation(case)
         if key not in self.checked:
             error = 0.0
-            for tokens, drawn, target_logits in references(self.options.reference, case.encoding, case.model):
+            for tokens, drawn, target_logits in read_references(self.options.reference, case.encoding, case.model):
                 for actual in logits(tokens, drawn, target_logits.shape[1]):
-                    error = max(error, logit_error(actual, target_logits))
+                    error = max(error, measure_logit_error(actual, target_logits))
             self.checked[key] = error
             good = error <= TOLERANCE[case.precision]
             self.failed = self.failed or not good

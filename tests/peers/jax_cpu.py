@@ -12,19 +12,19 @@ import jax
 import jax.numpy as jnp
 
 import peer
-from jax_model import compute_cross_entropy, initial_state, model, train_step
+from jax_model import compute_cross_entropy, make_initial_state, model, train_step
 from peer import np
 
 
-def device_ring(case, batch):
-    return {name: jnp.asarray(value) for name, value in peer.ring(case, batch).items()}
+def make_device_ring(case, batch):
+    return {name: jnp.asarray(value) for name, value in peer.make_ring(case, batch).items()}
 
 
 def prepare_training(case, weights, batch):
     step = jax.jit(functools.partial(train_step, case, batch), donate_argnums=0)
     check = jax.jit(functools.partial(model, case), static_argnums=1)
     parameters = {name: jnp.asarray(value) for name, value in weights.items()}
-    ring, latest = device_ring(case, batch), {"state": initial_state(case, weights)}
+    ring, latest = make_device_ring(case, batch), {"state": make_initial_state(case, weights)}
 
     def run(steps):
         for _ in range(steps):
@@ -42,7 +42,7 @@ def prepare_evaluation(case, weights, batch):
         return logits, compute_cross_entropy(logits, target)
 
     parameters = {name: jnp.asarray(value) for name, value in weights.items()}
-    ring, latest = device_ring(case, batch), {"turn": 0}
+    ring, latest = make_device_ring(case, batch), {"turn": 0}
     batches = [(ring["tokens"][turn], ring["target"][turn]) for turn in range(peer.RING)]
 
     def run(steps):

@@ -26,7 +26,7 @@ from jax import lax
 
 import peer
 from gpu_bench import Bench
-from jax_model import forms, initial_state, model, train_step
+from jax_model import list_forms, make_initial_state, model, train_step
 from peer import LAYERS, np
 
 VARIANTS = ["scan", "step", "loop"]
@@ -54,8 +54,8 @@ def compile_case(case, weights, batch_size):
     start = time.monotonic()
     body = train_step if case.variant == "step" else make_steps
     function = jax.jit(lambda state, ring: body(case, batch_size, state, ring), donate_argnums=0)
-    shapes = jax.eval_shape(lambda: (initial_state(case, weights),
-                                     {k: jnp.asarray(v) for k, v in peer.ring(case, batch_size).items()}))
+    shapes = jax.eval_shape(lambda: (make_initial_state(case, weights),
+                                     {k: jnp.asarray(v) for k, v in peer.make_ring(case, batch_size).items()}))
     with set_precision(case):
         lowered = function.lower(*shapes)
     program = lowered.compile(compiler_options=WHOLE_LOOP if case.variant == "loop" else None)
@@ -64,8 +64,8 @@ def compile_case(case, weights, batch_size):
 
 def run_case(bench, case, weights, program, compile_seconds):
     steps = count_steps(case)
-    ring = {name: jax.device_put(value) for name, value in peer.ring(case, bench.options.batch).items()}
-    state = initial_state(case, weights)
+    ring = {name: jax.device_put(value) for name, value in peer.make_ring(case, bench.options.batch).items()}
+    state = make_initial_state(case, weights)
 
     def timed(n):
         nonlocal state
@@ -86,8 +86,8 @@ def make_logits(case, weights):
     """Returns a function for Bench.check(), which returns the logits of the first and of the last replica."""
     def logits(tokens, drawn, labels):
         sized = peer.dataclasses.replace(case, tokens=tokens.shape[1], labels=labels)
-        p = {name: jnp.asarray(value) for name, value in peer.stack(weights, case.replicas).items()}
-        rows = None if drawn is None else jnp.asarray(np.tile(peer.distance_rows(drawn), (LAYERS, 1)))
+        p = {name: jnp.asarray(value) for name, value in peer.stack_weights(weights, case.replicas).items()}
+        rows = None if drawn is None else jnp.asarray(np.tile(peer.find_distance_rows(drawn), (LAYERS, 1)))
         one = lambda q: model(sized, q, labels, jnp.asarray(tokens), rows)
         with set_precision(case):
             actual = np.asarray(jax.jit(one if case.replicas == 1 else jax.vmap(one))(p))
@@ -103,8 +103,8 @@ def check_case(bench, case, weights):
 
 def choose_cases(bench, variant, precision):
     """Cases with all forms of attention in `scan`, with the faster one in other variants."""
-    for case in bench.list_cases(variant, precision, forms if variant == "scan" else lambda encoding: [""]):
-        form = case.form or bench.find_fastest_form(case, forms(case.encoding), "scan")
+    for case in bench.list_cases(variant, precision, list_forms if variant == "scan" else lambda encoding: [""]):
+        form = case.form or bench.find_fastest_form(case, list_forms(case.encoding), "scan")
         yield peer.dataclasses.replace(case, form=form)
 
 

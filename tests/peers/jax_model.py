@@ -18,11 +18,11 @@ HEAD_WIDTH = WIDTH // HEADS
 BETA1, BETA2, ADAM_EPSILON = 0.9, 0.999, 1e-8
 
 
-def forms(encoding):
+def list_forms(encoding):
     return ["pairs", "shift"] if encoding.endswith("relative") else ["plain"]
 
 
-def layer_norm(x, scale, offset):
+def apply_layer_norm(x, scale, offset):
     mean = x.mean(axis=-1, keepdims=True)
     centred = x - mean
     return centred * lax.rsqrt((centred * centred).mean(axis=-1, keepdims=True) + peer.EPSILON) * scale + offset
@@ -53,18 +53,18 @@ def drop(x, bits):
     return jnp.where(bits >= round(65536 * DROPOUT), x / (1 - DROPOUT), 0.0)
 
 
-def distance_vectors(case, p, n, rows):
+def make_distance_vectors(case, p, n, rows):
     """Returns [2T - 1][HEADS][HEAD_WIDTH]; rows: [LAYERS][2T - 1] if distances are sampled."""
     if case.encoding == "relative":
-        vectors = jnp.asarray(peer.sinusoid(range(1 - case.tokens, case.tokens)))
+        vectors = jnp.asarray(peer.compute_sinusoid(range(1 - case.tokens, case.tokens)))
     else:
-        vectors = jnp.asarray(peer.distance_table())[rows[n]]
+        vectors = jnp.asarray(peer.make_distance_table())[rows[n]]
     return (vectors @ p[f"relative{n}"]).reshape(-1, HEADS, HEAD_WIDTH)
 
 
-def position_logits(case, p, n, query, rows):
+def compute_position_logits(case, p, n, query, rows):
     """query [batch][T][HEADS][HEAD_WIDTH] -> [batch][HEADS][T][T]"""
-    vectors = distance_vectors(case, p, n, rows)
+    vectors = make_distance_vectors(case, p, n, rows)
     if case.form == "shift":
         return skew(jnp.einsum("bihd,chd->bhic", query, vectors))
     wide = jnp.moveaxis(vectors, 0, -1)[:, :, None, :]
@@ -78,7 +78,7 @@ def attention(case, p, n, x, rows):
     bias = lambda name: p[f"{name}{n}"].reshape(HEADS, HEAD_WIDTH)
     logits = jnp.einsum("bihd,bjhd->bhij", query + bias("content") if case.is_relative else query, key)
     if case.is_relative:
-        logits = logits + position_logits(case, p, n, query + bias("position"), rows)
+        logits = logits + compute_position_logits(case, p, n, query + bias("position"), rows)
     if case.model == "decoder":
         logits = jnp.where(jnp.tri(logits.shape[-1], dtype=bool), logits, -jnp.inf)
     weights = jax.nn.softmax(logits * HEAD_WIDTH**-0.5, axis=-1)
@@ -96,11 +96,11 @@ def feedforward(case, p, n, x):
 
 
 def model(case, p, labels, tokens, rows=None, bits=None):
-    """tokens [batch][T] -> logits [batch][labels][CLASSES]. rows: see distance_vectors; bits: those of draw_bits, or
-    None in an evaluation."""
+    """tokens [batch][T] -> logits [batch][labels][CLASSES]. rows: see make_distance_vectors; bits: those of draw_bits,
+    or None in an evaluation."""
     index = iter(range(case.dropout_count))
     dropped = lambda x: drop(x, None if bits is None else bits[next(index)])
-    norm = lambda name, n, x: layer_norm(x, p[f"{name}_scale{n}"], p[f"{name}_offset{n}"])
+    norm = lambda name, n, x: apply_layer_norm(x, p[f"{name}_scale{n}"], p[f"{name}_offset{n}"])
 
     def add(name, n, x, branch):
         """Adds a branch of x to x, with the norm before the branch or after the sum."""
@@ -110,7 +110,7 @@ def model(case, p, labels, tokens, rows=None, bits=None):
 
     x = jax.nn.one_hot(tokens, peer.VOCABULARY[case.model]) @ p["token"] * WIDTH**0.5
     if case.encoding == "sinusoid":
-        x = dropped(x + peer.sinusoid(range(case.tokens)))
+        x = dropped(x + peer.compute_sinusoid(range(case.tokens)))
     for n in range(LAYERS):
         x = add("norm1", n, x, lambda y: attention(case, p, n, y, rows))
         x = add("norm2", n, x, lambda y: feedforward(case, p, n, y))
@@ -129,7 +129,7 @@ def compute_loss(case, p, batch, bits):
     return compute_cross_entropy(logits, batch["target"])
 
 
-def clipped_gradient(case, p, batch, bits):
+def compute_clipped_gradient(case, p, batch, bits):
     """Returns the loss of one model, and its gradient, reduced to a norm of at most 1."""
     loss, gradient = jax.value_and_grad(lambda q: compute_loss(case, q, batch, bits))(p)
     squares = sum(jnp.vdot(g, g, precision="highest") for g in gradient.values())
@@ -137,7 +137,7 @@ def clipped_gradient(case, p, batch, bits):
     return loss, {name: g * scale for name, g in gradient.items()}
 
 
-def adam(state, gradient):
+def apply_adam(state, gradient):
     count = state["count"] + 1
     rate = peer.RATE / (1 - BETA1**count)
     correct = 1 / (1 - BETA2**count)
@@ -151,14 +151,14 @@ def train_step(case, batch_size, state, ring):
     turn = state["turn"]
     batch = {name: lax.dynamic_index_in_dim(value, turn, keepdims=False) for name, value in ring.items()}
     bits, key = draw_bits(case, batch_size, state["key"])
-    gradient_of = lambda p, one, random: clipped_gradient(case, p, one, random)
+    gradient_of = lambda p, one, random: compute_clipped_gradient(case, p, one, random)
     loss, gradient = (gradient_of if case.replicas == 1 else jax.vmap(gradient_of))(state["p"], batch, bits)
-    state = adam(state, gradient)
+    state = apply_adam(state, gradient)
     return state | {"turn": (turn + 1) % RING, "key": key, "loss": loss.mean()}
 
 
-def initial_state(case, weights):
-    p = {name: jnp.asarray(value) for name, value in peer.stack(weights, case.replicas).items()}
+def make_initial_state(case, weights):
+    p = {name: jnp.asarray(value) for name, value in peer.stack_weights(weights, case.replicas).items()}
     zero = lambda: {name: jnp.zeros_like(value) for name, value in p.items()}
     return {"p": p, "m": zero(), "v": zero(), "count": jnp.float32(0), "turn": jnp.int32(0),
             "key": jax.random.key_data(jax.random.key(0, impl="rbg")), "loss": jnp.float32(0)}

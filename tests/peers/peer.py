@@ -59,19 +59,19 @@ class Case:
         return 2 * LAYERS + (self.encoding == "sinusoid")
 
 
-def sinusoid(positions):
+def compute_sinusoid(positions):
     """[...] -> [..., WIDTH] float32: sines of WIDTH / 2 frequencies, then their cosines; computed in float64."""
     angle = np.asarray(positions, np.float64)[..., None] / 10000.0 ** (np.arange(0, WIDTH, 2) / WIDTH)
     return np.concatenate([np.sin(angle), np.cos(angle)], axis=-1).astype(np.float32)
 
 
-def distance_table():
+def make_distance_table():
     """Returns a table whose row MAX_POSITION - 1 + d is the sinusoid of the signed distance d."""
-    return sinusoid(np.arange(1 - MAX_POSITION, MAX_POSITION))
+    return compute_sinusoid(np.arange(1 - MAX_POSITION, MAX_POSITION))
 
 
-def distance_rows(drawn):
-    """Sampled distances [..., T], the first 0 -> rows of distance_table() for key - query = 1 - T .. T - 1."""
+def find_distance_rows(drawn):
+    """Sampled distances [..., T], the first 0 -> rows of make_distance_table() for key - query = 1 - T .. T - 1."""
     return np.concatenate([-drawn[..., :0:-1], drawn], axis=-1) + MAX_POSITION - 1
 
 
@@ -114,14 +114,14 @@ def load_weights(path):
     return w
 
 
-def stack(weights, replicas):
+def stack_weights(weights, replicas):
     """Returns the weights of equal models side by side, with an axis for them in front unless there is only one."""
     if replicas == 1:
         return weights
     return {name: np.repeat(value[None], replicas, axis=0) for name, value in weights.items()}
 
 
-def references(folder, name, model):
+def read_references(folder, name, model):
     """Reads (tokens [B][T], sampled distances [T] or None, logits [B][labels][CLASSES]) of every length in a folder.
     name: the beginning of the files' names."""
     found = []
@@ -136,12 +136,12 @@ def references(folder, name, model):
     return found
 
 
-def logit_error(actual, expected):
+def measure_logit_error(actual, expected):
     error = float(np.linalg.norm(np.asarray(actual, np.float64) - expected) / np.linalg.norm(expected))
     return error if math.isfinite(error) else math.inf
 
 
-def ring(case, batch):
+def make_ring(case, batch):
     """Makes RING batches of random bits and the task's answers: one label is their parity, several are their reversal.
     tokens [RING][R][batch][T], target [RING][R][batch][labels], and rows [RING][R][LAYERS][2T - 1] if distances are
     sampled; without the axis R of replicas if there is only one model."""
@@ -154,5 +154,5 @@ def ring(case, batch):
         keys = rng.random((*lead, LAYERS, MAX_POSITION - 1))
         drawn = 1 + np.sort(np.argsort(keys, axis=-1)[..., : case.tokens - 1], axis=-1)
         drawn = np.concatenate([np.zeros((*lead, LAYERS, 1), drawn.dtype), drawn], axis=-1)
-        ring["rows"] = distance_rows(drawn)
+        ring["rows"] = find_distance_rows(drawn)
     return {name: value.astype(np.int32) for name, value in ring.items()}

@@ -46,7 +46,7 @@ def prepare_training(case, weights, batch):
 def prepare_evaluation(case, weights, batch):
     model = Model(case, weights, "cpu").eval()
     function = compile_function(model) if case.variant == "compile" else model
-    ring = {name: torch.tensor(value).to(torch.int64) for name, value in peer.ring(case, batch).items()}
+    ring = {name: torch.tensor(value).to(torch.int64) for name, value in peer.make_ring(case, batch).items()}
     last = {"turn": 0}
 
     def run(steps):

@@ -24,7 +24,7 @@ sys.dont_write_bytecode = True
 import peer
 from gpu_bench import Bench
 from peer import LAYERS
-from pytorch_model import Model, Trainer, forms
+from pytorch_model import Model, Trainer, list_forms
 
 VARIANTS = ["graph", "compile", "eager", "reduce-overhead", "max-autotune"]
 STEPS_PER_GRAPH = 4
@@ -110,7 +110,7 @@ def make_logits(case, weights, device):
         stack = lambda value: torch.tensor(value, device=device).expand(*model.lead, *value.shape)
         batch = {"tokens": stack(tokens)}
         if drawn is not None:
-            batch["rows"] = stack(peer.np.tile(peer.distance_rows(drawn), (LAYERS, 1)))
+            batch["rows"] = stack(peer.np.tile(peer.find_distance_rows(drawn), (LAYERS, 1)))
         with torch.no_grad():
             actual = model(labels, **batch).cpu().numpy()
         return [actual] if case.replicas == 1 else [actual[0], actual[-1]]
@@ -134,10 +134,10 @@ def check_case(bench, case, weights, device):
 def choose_cases(bench, variant, precision, device):
     """Cases with all forms of attention in `graph` (on a CPU in `eager`), with the faster one in other variants."""
     first = "graph" if device == "cuda" else "eager"
-    for case in bench.list_cases(variant, precision, forms if variant == first else lambda encoding: [""]):
+    for case in bench.list_cases(variant, precision, list_forms if variant == first else lambda encoding: [""]):
         if device == "cuda" and variant in ("eager", "reduce-overhead") and case.replicas > 1:
             continue  # the cost of a call per operation shows with one model
-        form = case.form or bench.find_fastest_form(case, forms(case.encoding), first)
+        form = case.form or bench.find_fastest_form(case, list_forms(case.encoding), first)
         yield peer.dataclasses.replace(case, form=form)
 
 

@@ -15,7 +15,7 @@ from peer import DROPOUT, HEADS, LAYERS, RING, WIDTH
 HEAD_WIDTH = WIDTH // HEADS
 
 
-def forms(encoding):
+def list_forms(encoding):
     return ["pairs", "shift"] if encoding.endswith("relative") else ["sdpa", "plain"]
 
 
@@ -26,7 +26,7 @@ def product(x, weight, bias=None):
     return torch.bmm(x, weight) if bias is None else torch.baddbmm(bias[:, None], x, weight)
 
 
-def layer_norm(x, scale, offset):
+def apply_layer_norm(x, scale, offset):
     if scale.dim() == 1:
         return F.layer_norm(x, (WIDTH,), scale, offset, peer.EPSILON)
     return torch.addcmul(offset[:, None], F.layer_norm(x, (WIDTH,), eps=peer.EPSILON), scale[:, None])
@@ -46,16 +46,16 @@ class Model(nn.Module):
         super().__init__()
         self.case = case
         self.lead = () if case.replicas == 1 else (case.replicas,)
-        stacked = peer.stack(weights, case.replicas)
+        stacked = peer.stack_weights(weights, case.replicas)
         self.p = nn.ParameterDict({name: nn.Parameter(torch.tensor(value)) for name, value in stacked.items()})
         self.register_buffer("symbols", torch.arange(peer.VOCABULARY[case.model]), persistent=False)
         if case.encoding == "sinusoid":
-            self.register_buffer("sinusoid", torch.tensor(peer.sinusoid(range(case.tokens))), persistent=False)
+            self.register_buffer("sinusoid", torch.tensor(peer.compute_sinusoid(range(case.tokens))), persistent=False)
         elif case.encoding == "relative":
-            rows = peer.sinusoid(range(1 - case.tokens, case.tokens))
+            rows = peer.compute_sinusoid(range(1 - case.tokens, case.tokens))
             self.register_buffer("vectors", torch.tensor(rows), persistent=False)
         elif case.encoding == "rand_relative":
-            self.register_buffer("table", torch.tensor(peer.distance_table()), persistent=False)
+            self.register_buffer("table", torch.tensor(peer.make_distance_table()), persistent=False)
         self.causal = case.model == "decoder"
         if self.causal:
             hidden = torch.ones(case.tokens, case.tokens, dtype=torch.bool).triu(1)
@@ -72,7 +72,7 @@ class Model(nn.Module):
         x = x.unflatten(-2, tokens.shape[-2:]) + self.sinusoid
         return F.dropout(x.flatten(-3, -2), DROPOUT, self.training)
 
-    def distance_vectors(self, n, rows):
+    def make_distance_vectors(self, n, rows):
         """Returns [R][2T - 1][HEADS][HEAD_WIDTH]; rows: [R][LAYERS][2T - 1] if distances are sampled."""
         if self.case.encoding == "relative":
             vectors = self.vectors.expand(*self.lead, *self.vectors.shape)
@@ -80,9 +80,9 @@ class Model(nn.Module):
             vectors = F.embedding(rows[..., n, :], self.table)
         return product(vectors, self.p[f"relative{n}"]).unflatten(-1, (HEADS, HEAD_WIDTH))
 
-    def position_logits(self, n, query, rows):
+    def compute_position_logits(self, n, query, rows):
         """query [R][batch][T][HEADS][HEAD_WIDTH] -> [R][batch][HEADS][T][T]"""
-        vectors = self.distance_vectors(n, rows)
+        vectors = self.make_distance_vectors(n, rows)
         if self.case.form == "shift":
             return skew(torch.einsum("...bihd,...chd->...bhic", query, vectors))
         wide = vectors.movedim(-3, -1)[..., None, :]
@@ -103,7 +103,7 @@ class Model(nn.Module):
         content = query + bias("content") if self.case.is_relative else query
         logits = heads(content) @ heads(key).transpose(-2, -1)
         if self.case.is_relative:
-            logits = logits + self.position_logits(n, query + bias("position"), rows)
+            logits = logits + self.compute_position_logits(n, query + bias("position"), rows)
         if self.causal:
             logits = logits.masked_fill(self.hidden, -torch.inf)
         weights = torch.softmax(logits * HEAD_WIDTH**-0.5, dim=-1)
@@ -120,7 +120,7 @@ class Model(nn.Module):
         return product(hidden, p[f"down{n}"], p[f"down_bias{n}"])
 
     def norm(self, name, n, x):
-        return layer_norm(x, self.p[f"{name}_scale{n}"], self.p[f"{name}_offset{n}"])
+        return apply_layer_norm(x, self.p[f"{name}_scale{n}"], self.p[f"{name}_offset{n}"])
 
     def add(self, name, n, x, branch):
         """Adds a branch of x to x, with the norm before the branch or after the sum."""
@@ -168,7 +168,7 @@ class Trainer:
         self.parameters = list(self.model.parameters())
         on_gpu = device == "cuda"
         self.optimizer = torch.optim.Adam(self.parameters, lr=peer.RATE, fused=True, capturable=on_gpu)
-        batches = peer.ring(case, batch)
+        batches = peer.make_ring(case, batch)
         self.ring = {name: torch.tensor(value).to(device, torch.int64) for name, value in batches.items()}
         self.turn = torch.zeros(1, dtype=torch.int64, device=device)
         self.loss_of = compiled(self.model.loss) if compiled else self.model.loss

@@ -40,12 +40,12 @@ class Prepared:
 
 def check_logits(prepared, request, case):
     """Returns the largest error over the references of this length, each repeated to fill a batch."""
-    found = [r for r in peer.references(request["reference"], case.model, case.model) if r[0].shape[1] == case.tokens]
+    found = peer.read_references(request["reference"], case.model, case.model)
     errors = []
-    for tokens, _, expected in found:
+    for tokens, _, expected in (reference for reference in found if reference[0].shape[1] == case.tokens):
         times = -(-request["batch"] // len(tokens))
         whole = lambda x: np.tile(x, (times, *[1] * (x.ndim - 1)))[: request["batch"]]
-        errors.append(peer.logit_error(prepared.logits(whole(tokens)), whole(expected)))
+        errors.append(peer.measure_logit_error(prepared.logits(whole(tokens)), whole(expected)))
     if not errors:
         raise ValueError(f"no reference logits of {case.tokens} tokens")
     if max(errors) > peer.TOLERANCE["float32"]:
