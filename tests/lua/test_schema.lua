@@ -76,7 +76,7 @@ local CASES = {
   { "model.hidden_dropout", "0.99", "-0.1", "-0.1 is below 0" },
   { "model.embedding_dropout", "0", "0.991", "0.991 is above 0.99" },
   { "model.spare_token", "false", "0", "expected: true or false" },
-  { "encoding", "{ kind = 'rope' }", "word", 'write encoding = { kind = "word" }' },
+  { "encoding", "{ kind = 'rope' }", "word", 'there is no word.lua in spec/encodings' },
   { "encoding.rotation", "{ kind = 'none' }", "1", "1 does not fit here" },
   { "encoding.rotation.kind", "rope", "rop", 'did you mean "rope"?' },
   { "encoding.rotation.base", "500", "1", "1 is not above 1", { ROPE } },

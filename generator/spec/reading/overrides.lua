@@ -26,6 +26,9 @@ function M.read_constant(text)
   return text
 end
 
+-- The field of a section that a word for the whole section gives a value: a preset, or the kind of task.
+local BY_WORD = { task = "kind", encoding = "use", model = "use", train = "use", eval = "use" }
+
 -- The tree of one override: nested tables down to its value; nil after an error.
 local function parse_set(d, set)
   local origin = { set = ("--set %s=%s"):format(set.path, set.text) }
@@ -40,6 +43,8 @@ local function parse_set(d, set)
   if problem then
     return refuse(problem, "a number, a word, true, false, or a table such as { 1, 40 }")
   end
+  local word = type(value) == "string" and BY_WORD[set.path]
+  value = word and { [word] = value } or value
   local before = d:count()
   local node = tree.build(value, function() return origin end, function(_, what, expected) refuse(what, expected) end)
   if not node or d:count() > before then
