@@ -1,7 +1,7 @@
 -- The functions of numbers that a score may call: the generator's whole knowledge of a function is in its row.
 --
 -- Fields of a row:
---   most       the largest number of arguments, from 1; false: 2 or more arguments, combined from the left
+--   arguments  the number of arguments; false: 2 or more arguments, combined from the left
 --   value      computes the function on plain numbers; NaN or infinite for invalid arguments. expected: the valid
 --              arguments in words
 --   low, high  the range of an ascending function; above, from: the exclusive or inclusive lower bound of its
@@ -168,38 +168,38 @@ local function derive_pow(b, node, a, wants)
 end
 
 M.rows = {
-  abs = { most = 1, value = math.abs, simplify = simplify_abs, cheap = true, word = "size",
+  abs = { arguments = 1, value = math.abs, simplify = simplify_abs, cheap = true, word = "size",
     gradient = function(b, node, a) return b:apply("select", b:apply("less", node[1], 0), b:apply("neg", a), a) end },
-  min = { most = false, value = math.min, simplify = make_extreme("min", 1), commutes = true, cheap = true,
+  min = { arguments = false, value = math.min, simplify = make_extreme("min", 1), commutes = true, cheap = true,
     word = "smaller", vector = "minimum", scalar = "minimum_real", gradient = make_extreme_gradient(1, 2) },
-  max = { most = false, value = math.max, simplify = make_extreme("max", -1), commutes = true, cheap = true,
+  max = { arguments = false, value = math.max, simplify = make_extreme("max", -1), commutes = true, cheap = true,
     word = "larger", vector = "maximum", scalar = "maximum_real", gradient = make_extreme_gradient(2, 1) },
-  floor = { most = 1, value = math.floor, simplify = simplify_floor, cheap = true, word = "whole" },
-  mod = { most = 2, value = function(a, b) return b > 0 and a % b or 0 / 0 end, simplify = simplify_mod,
+  floor = { arguments = 1, value = math.floor, simplify = simplify_floor, cheap = true, word = "whole" },
+  mod = { arguments = 2, value = function(a, b) return b > 0 and a % b or 0 / 0 end, simplify = simplify_mod,
     expected = "a positive number behind the comma", word = "remainder", torch = "remainder",
     gradient = function(_, _, a) return a end },
-  exp = { most = 1, value = math.exp, low = 0, high = HUGE, word = "exponential",
+  exp = { arguments = 1, value = math.exp, low = 0, high = HUGE, word = "exponential",
     gradient = function(b, node, a) return b:apply("mul", a, node) end },
-  log = { most = 1, value = math.log, low = -HUGE, high = HUGE, above = 0, word = "logarithm",
+  log = { arguments = 1, value = math.log, low = -HUGE, high = HUGE, above = 0, word = "logarithm",
     gradient = function(b, node, a) return b:apply("div", a, node[1]) end },
-  log1p = { most = 1, value = compute_log1p, low = -HUGE, high = HUGE, above = -1, word = "logarithm",
+  log1p = { arguments = 1, value = compute_log1p, low = -HUGE, high = HUGE, above = -1, word = "logarithm",
     gradient = function(b, node, a) return b:apply("div", a, b:apply("add", node[1], 1)) end },
-  sqrt = { most = 1, value = math.sqrt, low = 0, high = HUGE, from = 0, word = "root",
+  sqrt = { arguments = 1, value = math.sqrt, low = 0, high = HUGE, from = 0, word = "root",
     gradient = function(b, node, a) return b:apply("div", b:apply("mul", 0.5, a), node) end },
-  tanh = { most = 1, value = compute_tanh, low = -1, high = 1, word = "tangent",
+  tanh = { arguments = 1, value = compute_tanh, low = -1, high = 1, word = "tangent",
     gradient = function(b, node, a) return b:apply("mul", a, b:apply("sub", 1, b:apply("mul", node, node))) end },
-  sigmoid = { most = 1, value = function(x) return 1 / (1 + math.exp(-x)) end, low = 0, high = 1, word = "gate",
+  sigmoid = { arguments = 1, value = function(x) return 1 / (1 + math.exp(-x)) end, low = 0, high = 1, word = "gate",
     gradient = function(b, node, a) return b:apply("mul", b:apply("mul", a, node), b:apply("sub", 1, node)) end },
-  erf = { most = 1, value = compute_erf, low = -1, high = 1, word = "error_function",
+  erf = { arguments = 1, value = compute_erf, low = -1, high = 1, word = "error_function",
     gradient = function(b, node, a)
       local density = b:apply("exp", b:apply("neg", b:apply("mul", node[1], node[1])))
       return b:apply("mul", b:apply("mul", a, 2 / math.sqrt(math.pi)), density)
     end },
-  sin = { most = 1, value = math.sin, low = -1, high = 1, bounded = true, word = "sine",
+  sin = { arguments = 1, value = math.sin, low = -1, high = 1, bounded = true, word = "sine",
     gradient = function(b, node, a) return b:apply("mul", a, b:apply("cos", node[1])) end },
-  cos = { most = 1, value = math.cos, low = -1, high = 1, bounded = true, word = "cosine",
+  cos = { arguments = 1, value = math.cos, low = -1, high = 1, bounded = true, word = "cosine",
     gradient = function(b, node, a) return b:apply("neg", b:apply("mul", a, b:apply("sin", node[1]))) end },
-  pow = { most = 2, value = function(a, b) return a ^ b end, simplify = simplify_pow, word = "power",
+  pow = { arguments = 2, value = function(a, b) return a ^ b end, simplify = simplify_pow, word = "power",
     gradient = derive_pow },
 }
 

@@ -29,10 +29,11 @@ M.SYMBOLS = { "score", "query", "key", "distance", "query_index", "key_index", "
 local LONGEST_SUM = 1024 -- terms of a sum, at most
 local LARGEST = 2048     -- nodes of a formula in a spec, at most; one operation may exceed it, up to ir.NODES
 
-local function check_count(word, count, least, most)
-  if count < least or most and count > most then
+-- wanted: the number of arguments; false: 2 or more.
+local function check_count(word, count, wanted)
+  if count ~= wanted and (wanted or count < 2) then
     refuse(word, ("%s has %s"):format(word, wording.count(count, "argument")),
-      most and wording.count(least, "argument") or ("%d or more arguments"):format(least))
+      wanted and wording.count(wanted, "argument") or "2 or more arguments")
   end
 end
 
@@ -80,7 +81,7 @@ local function apply(word, op, ...)
   end
   if not traced then
     return compute_plain(word, op, arguments)
-  elseif not row or row.most then
+  elseif not row or row.arguments then
     return build(word, op, table.unpack(arguments))
   end
   return build_chain(word, op, arguments)
@@ -185,22 +186,22 @@ local function sum(name, count, f)
   end))
 end
 
--- The functions that a spec may call, as { least number of arguments, greatest number, implementation }; the first
+-- The functions that a spec may call, as { number of arguments, as in functions.lua, implementation }; the first
 -- argument of an implementation is the function's name.
-local FUNCTIONS = { less = { 2, 2, compute }, less_equal = { 2, 2, compute }, equal = { 2, 2, compute },
-  all = { 2, nil, join_truths }, any = { 2, nil, join_truths }, negate = { 1, 1, negate }, select = { 3, 3, choose },
-  lookup = { 2, 2, lookup }, bucket = { 2, 2, find_bucket }, sum = { 2, 2, sum } }
+local FUNCTIONS = { less = { 2, compute }, less_equal = { 2, compute }, equal = { 2, compute },
+  all = { false, join_truths }, any = { false, join_truths }, negate = { 1, negate }, select = { 3, choose },
+  lookup = { 2, lookup }, bucket = { 2, find_bucket }, sum = { 2, sum } }
 
 for name, row in next, functions.rows do
-  FUNCTIONS[name] = { row.most or 2, row.most or nil, compute }
+  FUNCTIONS[name] = { row.arguments, compute }
 end
 
 M.functions, M.names = {}, canonical.sort_keys(FUNCTIONS)
 
 for name, row in next, FUNCTIONS do
   M.functions[name] = export(function(...)
-    check_count(name, select("#", ...), row[1], row[2])
-    return row[3](name, ...)
+    check_count(name, select("#", ...), row[1])
+    return row[2](name, ...)
   end)
 end
 
