@@ -14,8 +14,8 @@
 --   commutes   true: the arguments may change places
 --   cheap      the pair loop may compute it; values of other functions are stored in tables if they need no logit
 --   word       the name of the function's value in generated code
---   vector, scalar  the names in kernels, by default NAME_of and NAME_real; torch: the name in PyTorch, by default NAME
---              or an operator
+--   vector, scalar  the names in kernels, by default NAME_of and NAME_real; torch: the name in PyTorch, by default
+--              NAME; torch.lua has other texts for min, max and pow
 -- A new function needs a row, and kernels in kernels/cpu/functions.h and kernels/cuda/functions.cu.
 
 local text = require("expression.text")

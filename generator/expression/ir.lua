@@ -11,7 +11,8 @@
 --   row         { a, b, c } of a number a q + b k + c, with the indices q of the query and k of the key in their
 --               sequences: simplify.lua finds differences and sums of the indices; nil for other nodes
 --   others      value of a number or truth; name of a symbol, shown: its text in a spec; parameter of a parameter or
---               lookup; edges of a bucket; depth and count of the index of a sum; index of a sum; table (lower.lua)
+--               lookup; edges of a bucket; depth and count of the index of a sum; index of a sum; table (lower.lua);
+--               name and letters of a node `gathered` (nests.lua)
 --
 -- A builder whose `trusted` is set no longer checks whether arguments can leave a function's domain, since all its
 -- operations are valid. One problem remains, too many nodes, which a trusted builder raises as { problem = true, what,

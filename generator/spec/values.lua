@@ -24,8 +24,7 @@ local M = {}
 
 local show = diagnostics.show
 
--- Adds an error about the field at path, at the place of the node; without a node, or for a default, at the spec's own
--- table.
+-- Adds an error about the field at path, at the node's place; for a default or no node, at that of the spec's table.
 local function add(context, node, path, what, expected, hint)
   local position = node and not node.origin.default and node.origin or context.root.origin
   context.diagnostics:add({ at = position, field = path, fault = families.make_shared_path(path), what = what,
@@ -189,6 +188,7 @@ local function format_items(node)
   return table.concat(words, ", ") .. (#node.items > 6 and ", ..." or "")
 end
 
+-- Lengths, or values of an axis of eval.by; field.bounds: of these values, nil for lengths.
 function readers.lengths(context, field, node)
   local path, expected, bounds = field.path, schema.describe_values(field), field.bounds or FROM_1
   if not tree.is_table(node) then
