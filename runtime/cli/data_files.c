@@ -61,7 +61,7 @@ static const char *find_checkpoint(const lh_cli *cli) {
     return NULL;
 }
 
-/* Finds each file for which there is no flag, by its path in the spec and the folders of the checkpoint's run. */
+/* Finds each file that no flag gives, by its path in the spec and the folders of the checkpoint's run. */
 static lh_status find_paths(lh_data_files *files, const lh_cli *cli, const char *paths[OPTIONS], lh_error *error) {
     const lh_data *data = cli->spec->data;
     const char *const spec_paths[LH_SETS] = {data->train, data->eval, data->validation};

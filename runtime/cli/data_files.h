@@ -10,7 +10,7 @@
 typedef struct lh_data_files {
     lh_spec spec; /* the spec bound to its data */
     lh_corpus corpus;
-    char path[LH_SETS][LH_PATH_MAX]; /* found paths of files for which there is no flag */
+    char path[LH_SETS][LH_PATH_MAX]; /* found paths of files that no flag gives */
     char **argv;                     /* remaining arguments, for free() */
     bool open;                       /* the corpus is open */
 } lh_data_files;

@@ -192,275 +192,275 @@ typedef struct collection_state {
 static int get_frame_axis(const lh_operation *o) { return o->operands == LH_ONE_NUMBER ? FRAME - 1 : FRAME; }
 
 /* Stores an item with its values on the axes; by_chain: the requested chain length of a test item, else LH_NO_VALUE. */
-static lh_status add_item(collection_state *m, lh_set set, const item *it, int by_chain) {
-    bool carries = m->o->operands != LH_ONE_NUMBER;
-    lh_frame f = lh_set_width(m->o, m->c->options, m->width).frame;
-    memset(m->x, 0, (size_t)f.width);
-    memset(m->y, 0, (size_t)f.width);
-    int digits = read_item(m->o, &m->f, m->c->seed, it->word, m->x, m->y);
-    uint64_t x = compute_number(m->f.base, m->x, digits), y = compute_number(m->f.base, m->y, digits);
-    bool is_trained = x <= UINT32_MAX && y <= UINT32_MAX && m->trained.pair[find_slot(&m->trained, x << 32 | y)] != 0;
+static lh_status add_item(collection_state *s, lh_set set, const item *it, int by_chain) {
+    bool carries = s->o->operands != LH_ONE_NUMBER;
+    lh_frame f = lh_set_width(s->o, s->c->options, s->width).frame;
+    memset(s->x, 0, (size_t)f.width);
+    memset(s->y, 0, (size_t)f.width);
+    int digits = read_item(s->o, &s->f, s->c->seed, it->word, s->x, s->y);
+    uint64_t x = compute_number(s->f.base, s->x, digits), y = compute_number(s->f.base, s->y, digits);
+    bool is_trained = x <= UINT32_MAX && y <= UINT32_MAX && s->trained.pair[find_slot(&s->trained, x << 32 | y)] != 0;
     int32_t axes[AXES] = {digits, LH_NO_VALUE, LH_NO_VALUE, LH_NO_VALUE};
-    if (carries) axes[CARRY] = set == LH_SET_TEST ? by_chain : measure_chain(m->o, &m->f, digits, m->x, m->y);
+    if (carries) axes[CARRY] = set == LH_SET_TEST ? by_chain : measure_chain(s->o, &s->f, digits, s->x, s->y);
     axes[carries ? TRAINED : CARRY] = set == LH_SET_TRAIN ? LH_NO_VALUE : is_trained;
-    axes[get_frame_axis(m->o)] = m->frame;
-    if (m->done++ % PROGRESS == 0) m->c->progress(m->c, m->done < m->all ? (double)m->done / (double)m->all : 1);
+    axes[get_frame_axis(s->o)] = s->frame;
+    if (s->done++ % PROGRESS == 0) s->c->progress(s->c, s->done < s->all ? (double)s->done / (double)s->all : 1);
     item framed = *it;
-    framed.word[0] |= (uint16_t)(m->width << WIDTH_SHIFT);
+    framed.word[0] |= (uint16_t)(s->width << WIDTH_SHIFT);
     lh_item stored = {framed.word, it->words, f.input_length, f.output_length};
-    return m->c->add_item(m->c, set, &stored, axes, m->error);
+    return s->c->add_item(s->c, set, &stored, axes, s->error);
 }
 
 /* Draws one operand of each pair as the code of Duan and Shi does: equally many of every digit count up to STRATA, and
  * the lowest numbers where a digit count has too few; the others are random. Ranges include their upper ends. */
-static void draw_strata(collection_state *m, int purpose, uint32_t *list) {
-    int count = m->f.numbers, share = count / STRATA, used = 0;
-    lh_rng rng = make_stream(m->c->seed, 0, (uint32_t)purpose);
-    uint64_t top = compute_power(m->f.base, STRATA);
+static void draw_strata(collection_state *s, int purpose, uint32_t *list) {
+    int count = s->f.numbers, share = count / STRATA, used = 0;
+    lh_rng rng = make_stream(s->c->seed, 0, (uint32_t)purpose);
+    uint64_t top = compute_power(s->f.base, STRATA);
     for (int digits = 1; digits <= STRATA; digits++) {
-        uint64_t low = compute_power(m->f.base, digits - 1), whole = low * (uint64_t)(m->f.base - 1) + 1;
+        uint64_t low = compute_power(s->f.base, digits - 1), whole = low * (uint64_t)(s->f.base - 1) + 1;
         bool all = whole <= (uint64_t)share + 1;
         for (uint64_t i = 0; i < (all ? whole : (uint64_t)share + 1) && used < count; i++)
             list[used++] = (uint32_t)(all ? i : low + lh_rng_below(&rng, (uint32_t)whole));
     }
     while (used < count) list[used++] = 1 + lh_rng_below(&rng, (uint32_t)top);
-    lh_shuffle(make_stream(m->c->seed, 0, (uint32_t)(FIRST_ORDER + purpose - FIRST)), list, count);
+    lh_shuffle(make_stream(s->c->seed, 0, (uint32_t)(FIRST_ORDER + purpose - FIRST)), list, count);
 }
 
-static void draw_stratified(collection_state *m) {
-    draw_strata(m, FIRST, m->first);
-    if (m->o->operands == LH_TWO_NUMBERS) {
-        draw_strata(m, SECOND, m->second);
+static void draw_stratified(collection_state *s) {
+    draw_strata(s, FIRST, s->first);
+    if (s->o->operands == LH_TWO_NUMBERS) {
+        draw_strata(s, SECOND, s->second);
         return;
     }
-    lh_rng rng = make_stream(m->c->seed, 0, SECOND);
-    for (int i = 0; i < m->f.numbers; i++) m->second[i] = 1 + lh_rng_below(&rng, (uint32_t)m->f.base - 1);
+    lh_rng rng = make_stream(s->c->seed, 0, SECOND);
+    for (int i = 0; i < s->f.numbers; i++) s->second[i] = 1 + lh_rng_below(&rng, (uint32_t)s->f.base - 1);
 }
 
 /* Draws pairs of the numbers at places first .. end - 1 of the random order. */
-static void draw_pairs(collection_state *m, const uint32_t *order, lh_rng *rng, int first, int end) {
+static void draw_pairs(collection_state *s, const uint32_t *order, lh_rng *rng, int first, int end) {
     uint32_t count = (uint32_t)(end - first);
     for (int i = first; i < end; i++) {
-        m->first[i] = order[first + (int)lh_rng_below(rng, count)];
-        m->second[i] = order[first + (int)lh_rng_below(rng, count)];
+        s->first[i] = order[first + (int)lh_rng_below(rng, count)];
+        s->second[i] = order[first + (int)lh_rng_below(rng, count)];
     }
 }
 
 /* Puts the numbers below f.numbers into a random order; draws a digit for each, or for two numbers pairs from each part
  * of the order. trained: length of the first part; false: out of memory. */
-static bool draw_permuted(collection_state *m, int trained) {
-    int count = m->f.numbers;
-    lh_draw_order(make_stream(m->c->seed, 0, ORDER), m->first, count);
-    lh_rng rng = make_stream(m->c->seed, 0, PAIRS);
-    for (int i = 0; m->o->operands == LH_NUMBER_AND_DIGIT && i < count; i++)
-        m->second[i] = lh_rng_below(&rng, (uint32_t)m->f.base);
-    if (m->o->operands != LH_TWO_NUMBERS) return true;
+static bool draw_permuted(collection_state *s, int trained) {
+    int count = s->f.numbers;
+    lh_draw_order(make_stream(s->c->seed, 0, ORDER), s->first, count);
+    lh_rng rng = make_stream(s->c->seed, 0, PAIRS);
+    for (int i = 0; s->o->operands == LH_NUMBER_AND_DIGIT && i < count; i++)
+        s->second[i] = lh_rng_below(&rng, (uint32_t)s->f.base);
+    if (s->o->operands != LH_TWO_NUMBERS) return true;
     uint32_t *order = malloc((size_t)count * sizeof *order);
     if (order == NULL) return false;
-    memcpy(order, m->first, (size_t)count * sizeof *order);
-    draw_pairs(m, order, &rng, 0, trained);
-    draw_pairs(m, order, &rng, trained, count);
+    memcpy(order, s->first, (size_t)count * sizeof *order);
+    draw_pairs(s, order, &rng, 0, trained);
+    draw_pairs(s, order, &rng, trained, count);
     free(order);
     return true;
 }
 
 /* Adds the training and validation examples. */
-static lh_status add_split(collection_state *m) {
-    int count = m->f.numbers, trained = count - count / m->f.parts;
+static lh_status add_split(collection_state *s) {
+    int count = s->f.numbers, trained = count - count / s->f.parts;
     lh_status status = LH_OK;
-    if (m->f.stratified) draw_stratified(m);
-    else if (!draw_permuted(m, trained)) return lh_fail(m->error, LH_ERR_ENVIRONMENT, "no memory for the numbers");
+    if (s->f.stratified) draw_stratified(s);
+    else if (!draw_permuted(s, trained)) return lh_fail(s->error, LH_ERR_ENVIRONMENT, "no memory for the numbers");
     for (int i = 0; i < trained; i++) {
-        uint64_t pair = (uint64_t)m->first[i] << 32 | m->second[i];
-        m->trained.pair[find_slot(&m->trained, pair)] = pair + 1;
+        uint64_t pair = (uint64_t)s->first[i] << 32 | s->second[i];
+        s->trained.pair[find_slot(&s->trained, pair)] = pair + 1;
     }
     for (int i = 0; status == LH_OK && i < count; i++) {
-        item it = make_small_item(m->first[i], m->second[i]);
-        status = add_item(m, i < trained ? LH_SET_TRAIN : LH_SET_VALIDATION, &it, LH_NO_VALUE);
+        item it = make_small_item(s->first[i], s->second[i]);
+        status = add_item(s, i < trained ? LH_SET_TRAIN : LH_SET_VALIDATION, &it, LH_NO_VALUE);
     }
     return status;
 }
 
 /* Stores all numbers with `digits` digits in the test set, in a random order; count: their number. */
-static lh_status add_all_numbers(collection_state *m, int digits, uint32_t count) {
-    uint32_t low = (uint32_t)compute_power(m->f.base, digits - 1), list[MOST_OF_DIGITS];
+static lh_status add_all_numbers(collection_state *s, int digits, uint32_t count) {
+    uint32_t low = (uint32_t)compute_power(s->f.base, digits - 1), list[MOST_OF_DIGITS];
     lh_status status = LH_OK;
     for (uint32_t i = 0; i < count; i++) list[i] = low + i;
-    lh_shuffle(make_stream(m->c->seed, 0, (uint32_t)(WHOLE + digits)), list, count);
+    lh_shuffle(make_stream(s->c->seed, 0, (uint32_t)(WHOLE + digits)), list, count);
     for (uint32_t i = 0; status == LH_OK && i < count; i++) {
         item it = make_small_item(list[i], 0);
-        status = add_item(m, LH_SET_TEST, &it, LH_NO_VALUE);
+        status = add_item(s, LH_SET_TEST, &it, LH_NO_VALUE);
     }
     return status;
 }
 
 /* Adds test numbers with this number of digits: all, or, as in the paper, random ones; at most MOST_OF_DIGITS. */
-static lh_status add_digits(collection_state *m, int digits) {
-    uint64_t end = compute_power(m->f.base, digits);
-    uint64_t number_count = end == UINT64_MAX ? end : end - compute_power(m->f.base, digits - 1);
-    bool is_single = m->o->operands == LH_ONE_NUMBER || m->o->operands == LH_NUMBER_PLUS_ONE;
+static lh_status add_digits(collection_state *s, int digits) {
+    uint64_t end = compute_power(s->f.base, digits);
+    uint64_t number_count = end == UINT64_MAX ? end : end - compute_power(s->f.base, digits - 1);
+    bool is_single = s->o->operands == LH_ONE_NUMBER || s->o->operands == LH_NUMBER_PLUS_ONE;
     lh_status status = LH_OK;
-    if (number_count <= MOST_OF_DIGITS && is_single) return add_all_numbers(m, digits, (uint32_t)number_count);
+    if (number_count <= MOST_OF_DIGITS && is_single) return add_all_numbers(s, digits, (uint32_t)number_count);
     for (uint32_t i = 0; status == LH_OK && i < MOST_OF_DIGITS && i < number_count; i++) {
         item it = make_drawn_item(digits, i);
-        status = add_item(m, LH_SET_TEST, &it, LH_NO_VALUE);
+        status = add_item(s, LH_SET_TEST, &it, LH_NO_VALUE);
     }
     return status;
 }
 
 /* Whether the test set has numbers with `digits` digits. */
-static bool requests_digits(const collection_state *m, int digits) {
-    return !m->c->groups_by(m->c, DIGITS) || m->c->requests(m->c, DIGITS, digits);
+static bool requests_digits(const collection_state *s, int digits) {
+    return !s->c->groups_by(s->c, DIGITS) || s->c->requests(s->c, DIGITS, digits);
 }
 
 /* The most digits of test numbers in the current frame, at most the task's unless eval.by requests more; 0: none. */
-static int find_most_digits(const collection_state *m) {
-    int most = m->f.digits;
-    if (m->frame > 0) most = lh_set_width(m->o, m->c->options, m->frame).frame.digits;
-    if (most > m->f.digits && !m->c->groups_by(m->c, DIGITS)) most = m->f.digits;
-    while (most > 0 && !requests_digits(m, most)) most--;
+static int find_most_digits(const collection_state *s) {
+    int most = s->f.digits;
+    if (s->frame > 0) most = lh_set_width(s->o, s->c->options, s->frame).frame.digits;
+    if (most > s->f.digits && !s->c->groups_by(s->c, DIGITS)) most = s->f.digits;
+    while (most > 0 && !requests_digits(s, most)) most--;
     return most;
 }
 
 /* Sets the width for the next numbers, of `digits` digits, in the current frame. */
-static void set_width(collection_state *m, int digits) {
-    m->width = m->frame;
-    if (m->frame == LH_NO_VALUE) m->width = 0;
-    else if (m->frame == 0) m->width = lh_find_least_width(m->o, m->c->options, digits);
+static void set_width(collection_state *s, int digits) {
+    s->width = s->frame;
+    if (s->frame == LH_NO_VALUE) s->width = 0;
+    else if (s->frame == 0) s->width = lh_find_least_width(s->o, s->c->options, digits);
 }
 
 /* Adds test numbers with this number of digits and this length of the longest chain. */
-static lh_status add_chain(collection_state *m, const lh_chains *chains, int digits, int chain) {
+static lh_status add_chain(collection_state *s, const lh_chains *chains, int digits, int chain) {
     lh_status status = LH_OK;
     bool exists = true;
-    set_width(m, digits);
+    set_width(s, digits);
     for (uint32_t i = 0; exists && status == LH_OK && i < MOST_OF_CHAIN; i++) {
         uint8_t x[LH_MOST_CHAIN_DIGITS] = {0}, y[LH_MOST_CHAIN_DIGITS] = {0};
-        lh_rng rng = make_stream(m->c->seed, compute_step(digits, chain), i);
+        lh_rng rng = make_stream(s->c->seed, compute_step(digits, chain), i);
         exists = chains != NULL ? lh_chains_draw(chains, &rng, digits, x, y)
-                                : draw_trailing_digits(m->f.base, &rng, digits, chain, x);
+                                : draw_trailing_digits(s->f.base, &rng, digits, chain, x);
         item it = make_written_item(digits, x, y);
-        if (exists) status = add_item(m, LH_SET_TEST, &it, chain);
+        if (exists) status = add_item(s, LH_SET_TEST, &it, chain);
     }
     return status;
 }
 
-static lh_status add_chains_to(collection_state *m, lh_chains *chains, int longest) {
+static lh_status add_chains_to(collection_state *s, lh_chains *chains, int longest) {
     lh_status status = LH_OK;
     for (int chain = 0; status == LH_OK && chain <= longest; chain++) {
-        if (!m->c->requests(m->c, CARRY, chain)) continue;
+        if (!s->c->requests(s->c, CARRY, chain)) continue;
         if (chains != NULL) lh_chains_set_length(chains, chain);
         for (int digits = chain > 0 ? chain : 1; status == LH_OK && digits <= longest; digits++)
-            if (requests_digits(m, digits)) status = add_chain(m, chains, digits, chain);
+            if (requests_digits(s, digits)) status = add_chain(s, chains, digits, chain);
     }
     return status;
 }
 
 /* Adds test numbers for every requested number of digits and length of the longest chain. */
-static lh_status add_chains(collection_state *m) {
-    int longest = find_most_digits(m);
+static lh_status add_chains(collection_state *s) {
+    int longest = find_most_digits(s);
     lh_chains *chains = NULL;
     lh_status status = LH_OK;
     if (longest > LH_MOST_CHAIN_DIGITS)
-        return lh_fail(m->error, LH_ERR_INPUT,
+        return lh_fail(s->error, LH_ERR_INPUT,
                        "%s: eval.by requests carries of numbers of %d digits\n  expected: at most %d (eval.by.digits)",
-                       m->o->kind, longest, LH_MOST_CHAIN_DIGITS);
-    if (m->o->operands != LH_NUMBER_PLUS_ONE)
-        status = lh_chains_open(&chains, m->f.base, m->o->operands == LH_NUMBER_AND_DIGIT, longest, m->error);
-    if (status == LH_OK) status = add_chains_to(m, chains, longest);
+                       s->o->kind, longest, LH_MOST_CHAIN_DIGITS);
+    if (s->o->operands != LH_NUMBER_PLUS_ONE)
+        status = lh_chains_open(&chains, s->f.base, s->o->operands == LH_NUMBER_AND_DIGIT, longest, s->error);
+    if (status == LH_OK) status = add_chains_to(s, chains, longest);
     lh_chains_close(chains);
     return status;
 }
 
 /* Adds the test numbers in the current frame; most: most digits. */
-static lh_status add_numbers(collection_state *m, int most) {
-    bool by_carry = m->o->operands != LH_ONE_NUMBER && m->c->groups_by(m->c, CARRY);
+static lh_status add_numbers(collection_state *s, int most) {
+    bool by_carry = s->o->operands != LH_ONE_NUMBER && s->c->groups_by(s->c, CARRY);
     lh_status status = LH_OK;
     for (int digits = 1; status == LH_OK && digits <= most; digits++) {
-        if (!requests_digits(m, digits)) continue;
-        set_width(m, digits);
-        status = add_digits(m, digits);
+        if (!requests_digits(s, digits)) continue;
+        set_width(s, digits);
+        status = add_digits(s, digits);
     }
-    return status == LH_OK && by_carry ? add_chains(m) : status;
+    return status == LH_OK && by_carry ? add_chains(s) : status;
 }
 
 /* Adds the test numbers again, in frames of `frame` places, if they fit; 0: each number in its smallest frame. */
-static lh_status add_frame(collection_state *m, int frame) {
-    m->frame = frame;
-    int most = find_most_digits(m);
-    lh_status status = most > 0 ? add_numbers(m, most) : LH_OK;
-    m->width = 0;
-    m->frame = LH_NO_VALUE;
+static lh_status add_frame(collection_state *s, int frame) {
+    s->frame = frame;
+    int most = find_most_digits(s);
+    lh_status status = most > 0 ? add_numbers(s, most) : LH_OK;
+    s->width = 0;
+    s->frame = LH_NO_VALUE;
     if (most > 0) return status;
-    return lh_fail(m->error, LH_ERR_INPUT,
+    return lh_fail(s->error, LH_ERR_INPUT,
                    "%s: eval.by requests a frame of %d places, which holds numbers of at most %d digits\n"
                    "  expected: a frame that holds numbers of some of eval.by.digits",
-                   m->o->kind, frame, lh_set_width(m->o, m->c->options, frame).frame.digits);
+                   s->o->kind, frame, lh_set_width(s->o, s->c->options, frame).frame.digits);
 }
 
-static lh_status add_frames(collection_state *m) {
-    int axis = get_frame_axis(m->o);
+static lh_status add_frames(collection_state *s) {
+    int axis = get_frame_axis(s->o);
     lh_status status = LH_OK;
-    if (!m->c->groups_by(m->c, axis)) return LH_OK;
-    m->c->exclusive_axes[LH_SET_TEST] |= 1u << axis;
+    if (!s->c->groups_by(s->c, axis)) return LH_OK;
+    s->c->exclusive_axes[LH_SET_TEST] |= 1u << axis;
     for (int frame = 0; status == LH_OK && frame <= LH_MOST_PLACES; frame++)
-        if (m->c->requests(m->c, axis, frame)) status = add_frame(m, frame);
+        if (s->c->requests(s->c, axis, frame)) status = add_frame(s, frame);
     return status;
 }
 
-static lh_status add_test_set(collection_state *m) {
-    if (m->o->operands != LH_ONE_NUMBER) m->c->exclusive_axes[LH_SET_TEST] = 1u << CARRY;
-    lh_status status = add_numbers(m, find_most_digits(m));
-    return status == LH_OK ? add_frames(m) : status;
+static lh_status add_test_set(collection_state *s) {
+    if (s->o->operands != LH_ONE_NUMBER) s->c->exclusive_axes[LH_SET_TEST] = 1u << CARRY;
+    lh_status status = add_numbers(s, find_most_digits(s));
+    return status == LH_OK ? add_frames(s) : status;
 }
 
 /* Checks that the frame can hold the numbers of the split. */
-static lh_status check_frame(const collection_state *m) {
-    uint64_t most = m->f.stratified ? compute_power(m->f.base, STRATA) : (uint64_t)m->f.numbers - 1;
-    int digits = count_digits(m->f.base, most);
-    if (digits <= m->f.digits) return LH_OK;
-    return lh_fail(m->error, LH_ERR_INPUT,
+static lh_status check_frame(const collection_state *s) {
+    uint64_t most = s->f.stratified ? compute_power(s->f.base, STRATA) : (uint64_t)s->f.numbers - 1;
+    int digits = count_digits(s->f.base, most);
+    if (digits <= s->f.digits) return LH_OK;
+    return lh_fail(s->error, LH_ERR_INPUT,
                    "%s: the frame holds numbers of at most %d digits, but training numbers have up to %d in base %d\n"
                    "  expected: a task.options.width that is %d greater%s",
-                   m->o->kind, m->f.digits, digits, m->f.base, digits - m->f.digits,
-                   m->f.stratified ? "" : ", or a smaller task.options.numbers");
+                   s->o->kind, s->f.digits, digits, s->f.base, digits - s->f.digits,
+                   s->f.stratified ? "" : ", or a smaller task.options.numbers");
 }
 
 /* The approximate number of examples; every frame is assumed to have as many as the task's frame. */
-static int64_t count_examples(const collection_state *m) {
-    int64_t count = m->f.numbers, tests = 0, cells = 0, frames = 1;
-    bool by_carry = m->o->operands != LH_ONE_NUMBER && m->c->groups_by(m->c, CARRY);
-    for (int digits = 1; digits <= m->f.digits; digits++) {
-        if (!requests_digits(m, digits)) continue;
+static int64_t count_examples(const collection_state *s) {
+    int64_t count = s->f.numbers, tests = 0, cells = 0, frames = 1;
+    bool by_carry = s->o->operands != LH_ONE_NUMBER && s->c->groups_by(s->c, CARRY);
+    for (int digits = 1; digits <= s->f.digits; digits++) {
+        if (!requests_digits(s, digits)) continue;
         tests += MOST_OF_DIGITS;
         for (int chain = 0; by_carry && chain <= digits && digits <= LH_MOST_CHAIN_DIGITS; chain++)
-            cells += m->c->requests(m->c, CARRY, chain);
+            cells += s->c->requests(s->c, CARRY, chain);
     }
-    for (int frame = 0; m->c->groups_by(m->c, get_frame_axis(m->o)) && frame <= LH_MOST_PLACES; frame++)
-        frames += m->c->requests(m->c, get_frame_axis(m->o), frame);
+    for (int frame = 0; s->c->groups_by(s->c, get_frame_axis(s->o)) && frame <= LH_MOST_PLACES; frame++)
+        frames += s->c->requests(s->c, get_frame_axis(s->o), frame);
     return count + frames * (tests + cells * MOST_OF_CHAIN);
 }
 
-static bool open_collection(collection_state *m) {
-    size_t count = (size_t)m->f.numbers;
-    m->first = calloc(count, sizeof *m->first);
-    m->second = calloc(count, sizeof *m->second);
-    for (m->trained.capacity = 1; m->trained.capacity < 2 * count;) m->trained.capacity *= 2;
-    m->trained.pair = calloc(m->trained.capacity, sizeof *m->trained.pair);
-    return m->first != NULL && m->second != NULL && m->trained.pair != NULL;
+static bool open_collection(collection_state *s) {
+    size_t count = (size_t)s->f.numbers;
+    s->first = calloc(count, sizeof *s->first);
+    s->second = calloc(count, sizeof *s->second);
+    for (s->trained.capacity = 1; s->trained.capacity < 2 * count;) s->trained.capacity *= 2;
+    s->trained.pair = calloc(s->trained.capacity, sizeof *s->trained.pair);
+    return s->first != NULL && s->second != NULL && s->trained.pair != NULL;
 }
 
 lh_status lh_arithmetic_collect(const lh_operation *o, lh_collection *c, lh_error *error) {
-    collection_state m = {.o = o, .f = o->frame(c->options), .c = c, .frame = LH_NO_VALUE, .error = error};
-    lh_status status = check_frame(&m);
+    collection_state s = {.o = o, .f = o->frame(c->options), .c = c, .frame = LH_NO_VALUE, .error = error};
+    lh_status status = check_frame(&s);
     if (status != LH_OK) return status;
     c->expand = o->expand;
-    m.all = count_examples(&m);
-    if (!open_collection(&m)) status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: no memory for the numbers", o->kind);
-    if (status == LH_OK) status = add_split(&m);
-    if (status == LH_OK) status = add_test_set(&m);
-    free(m.first);
-    free(m.second);
-    free(m.trained.pair);
+    s.all = count_examples(&s);
+    if (!open_collection(&s)) status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: no memory for the numbers", o->kind);
+    if (status == LH_OK) status = add_split(&s);
+    if (status == LH_OK) status = add_test_set(&s);
+    free(s.first);
+    free(s.second);
+    free(s.trained.pair);
     return status;
 }

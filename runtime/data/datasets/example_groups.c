@@ -50,35 +50,35 @@ static int compare(const void *a, const void *b, void *axes) {
     return x->index < y->index ? -1 : 1;
 }
 
-static int32_t get_value(const selection *g, const lh_dataset *set, int n, int64_t index, int axis) {
-    if (axis == LH_BY_LENGTH) return g->corpus->sizes[n - 1].input;
-    if (axis == LH_BY_TRAINED) return set->trained != NULL ? set->trained[index] : set == &g->corpus->train;
-    return set->values[index * g->task->axes + axis];
+static int32_t get_value(const selection *s, const lh_dataset *set, int n, int64_t index, int axis) {
+    if (axis == LH_BY_LENGTH) return s->corpus->sizes[n - 1].input;
+    if (axis == LH_BY_TRAINED) return set->trained != NULL ? set->trained[index] : set == &s->corpus->train;
+    return set->values[index * s->task->axes + axis];
 }
 
 /* Reads the values of an example; returns whether all are requested. A missing value counts as requested. */
-static bool is_requested(selection *g, const lh_dataset *set, int n, int64_t index, int32_t value[LH_MOST_AXES]) {
+static bool is_requested(selection *s, const lh_dataset *set, int n, int64_t index, int32_t value[LH_MOST_AXES]) {
     bool is_match = true;
-    for (int i = 0; i < g->by->count; i++) {
-        int axis = g->by->axes[i].axis;
-        value[i] = get_value(g, set, n, index, axis);
+    for (int i = 0; i < s->by->count; i++) {
+        int axis = s->by->axes[i].axis;
+        value[i] = get_value(s, set, n, index, axis);
         if (value[i] == LH_NO_VALUE) continue;
-        g->any_value = true;
-        if (i == 0 && value[i] < g->lowest) g->lowest = value[i];
-        if (i == 0 && value[i] > g->highest) g->highest = value[i];
-        is_match = is_match && (g->by->axes[i].all || lh_lengths_have(&g->by->axes[i].values, value[i]));
+        s->any_value = true;
+        if (i == 0 && value[i] < s->lowest) s->lowest = value[i];
+        if (i == 0 && value[i] > s->highest) s->highest = value[i];
+        is_match = is_match && (s->by->axes[i].all || lh_lengths_have(&s->by->axes[i].values, value[i]));
     }
     return is_match;
 }
 
 /* Whether an evaluation by the requested axes uses an example; examples made for another axis are not used. */
-static bool takes_part(const selection *g, const lh_dataset *set, int64_t index) {
-    const int32_t *value = set->values + index * g->task->axes;
+static bool takes_part(const selection *s, const lh_dataset *set, int64_t index) {
+    const int32_t *value = set->values + index * s->task->axes;
     unsigned excluded_axes = set->exclusive_axes;
-    for (int i = 0; i < g->by->count; i++)
-        if (g->by->axes[i].axis >= 0 && g->by->axes[i].axis < g->task->axes)
-            excluded_axes &= ~(1u << g->by->axes[i].axis);
-    for (int axis = 0; excluded_axes != 0 && axis < g->task->axes; axis++)
+    for (int i = 0; i < s->by->count; i++)
+        if (s->by->axes[i].axis >= 0 && s->by->axes[i].axis < s->task->axes)
+            excluded_axes &= ~(1u << s->by->axes[i].axis);
+    for (int axis = 0; excluded_axes != 0 && axis < s->task->axes; axis++)
         if (excluded_axes >> axis & 1 && value[axis] != LH_NO_VALUE) return false;
     return true;
 }
@@ -88,22 +88,22 @@ static bool is_trained(const lh_groups *groups, lh_set set, int64_t index) {
 }
 
 /* Appends the requested examples of a set to the candidates. */
-static void gather_set(selection *g, lh_set which) {
-    const lh_dataset *set = lh_corpus_get_set(g->corpus, which);
-    for (int n = 1; n <= g->corpus->shapes; n++)
+static void gather_set(selection *s, lh_set which) {
+    const lh_dataset *set = lh_corpus_get_set(s->corpus, which);
+    for (int n = 1; n <= s->corpus->shapes; n++)
         for (int64_t index = set->first[n - 1]; index < set->first[n]; index++) {
-            candidate *c = &g->candidates[g->count];
+            candidate *c = &s->candidates[s->count];
             *c = (candidate){.set = which, .index = (uint32_t)index, .pick = (uint32_t)(index - set->first[n - 1])};
-            g->count += takes_part(g, set, index) && is_requested(g, set, n, index, c->value);
+            s->count += takes_part(s, set, index) && is_requested(s, set, n, index, c->value);
         }
 }
 
 /* Divides the sorted candidates into groups, and drops empty groups. */
-static void divide_into_groups(selection *g) {
-    lh_groups *groups = g->groups;
+static void divide_into_groups(selection *s) {
+    lh_groups *groups = s->groups;
     int64_t taken = 0;
-    for (int64_t i = 0; i < g->count; i++) {
-        const candidate *c = &g->candidates[i];
+    for (int64_t i = 0; i < s->count; i++) {
+        const candidate *c = &s->candidates[i];
         lh_group *last = groups->count > 0 ? &groups->group[groups->count - 1] : NULL;
         if (last == NULL || last->set != c->set || memcmp(last->value, c->value, sizeof c->value) != 0) {
             if (last == NULL || last->count > 0) last = &groups->group[groups->count++];
@@ -122,44 +122,44 @@ static void divide_into_groups(selection *g) {
 }
 
 /* The path of the first requested set, for messages. */
-static const char *get_first_path(const selection *g) {
+static const char *get_first_path(const selection *s) {
     int set = 0;
-    while (!(g->groups->sets >> set & 1)) set++;
-    return lh_corpus_get_set(g->corpus, (lh_set)set)->path;
+    while (!(s->groups->sets >> set & 1)) set++;
+    return lh_corpus_get_set(s->corpus, (lh_set)set)->path;
 }
 
-static lh_status check_found(const selection *g, lh_error *error) {
-    if (g->count == 0 && g->by->count == 1 && g->by->axes[0].axis == LH_BY_LENGTH)
+static lh_status check_found(const selection *s, lh_error *error) {
+    if (s->count == 0 && s->by->count == 1 && s->by->axes[0].axis == LH_BY_LENGTH)
         return lh_fail(error, LH_ERR_INPUT,
-                       "lengths: %s has no example with such an input\n  expected: some of %d to %d", get_first_path(g),
-                       g->lowest, g->highest);
-    if (g->count == 0)
-        return lh_fail(error, LH_ERR_INPUT, "eval.by: no example of %s has any of these values", get_first_path(g));
-    if (g->groups->count == 0)
+                       "lengths: %s has no example with such an input\n  expected: some of %d to %d", get_first_path(s),
+                       s->lowest, s->highest);
+    if (s->count == 0)
+        return lh_fail(error, LH_ERR_INPUT, "eval.by: no example of %s has any of these values", get_first_path(s));
+    if (s->groups->count == 0)
         return lh_fail(error, LH_ERR_INPUT,
                        "eval.novel: every example of %s that eval.by requests is also a training example\n"
                        "  hint: eval.novel = false evaluates them",
-                       get_first_path(g));
-    if (g->any_value) return LH_OK;
-    return lh_fail(error, LH_ERR_INPUT, "eval.by: no example of these sets has a value on %s", g->groups->name[0]);
+                       get_first_path(s));
+    if (s->any_value) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT, "eval.by: no example of these sets has a value on %s", s->groups->name[0]);
 }
 
-static lh_status gather(selection *g, lh_error *error) {
-    lh_groups *groups = g->groups;
+static lh_status gather(selection *s, lh_error *error) {
+    lh_groups *groups = s->groups;
     int64_t capacity = 1;
     for (int set = 0; set < LH_SETS; set++)
-        if (groups->sets >> set & 1) capacity += lh_corpus_get_set(g->corpus, (lh_set)set)->count;
-    g->candidates = calloc((size_t)capacity, sizeof *g->candidates);
+        if (groups->sets >> set & 1) capacity += lh_corpus_get_set(s->corpus, (lh_set)set)->count;
+    s->candidates = calloc((size_t)capacity, sizeof *s->candidates);
     groups->group = calloc((size_t)capacity, sizeof *groups->group);
     groups->indices = calloc((size_t)capacity, sizeof *groups->indices);
     groups->pick = calloc((size_t)capacity, sizeof *groups->pick);
-    if (g->candidates == NULL || groups->group == NULL || groups->indices == NULL || groups->pick == NULL)
+    if (s->candidates == NULL || groups->group == NULL || groups->indices == NULL || groups->pick == NULL)
         return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the groups of examples");
     for (int set = 0; set < LH_SETS; set++)
-        if (groups->sets >> set & 1) gather_set(g, (lh_set)set);
-    qsort_r(g->candidates, (size_t)g->count, sizeof *g->candidates, compare, &groups->axes);
-    divide_into_groups(g);
-    return check_found(g, error);
+        if (groups->sets >> set & 1) gather_set(s, (lh_set)set);
+    qsort_r(s->candidates, (size_t)s->count, sizeof *s->candidates, compare, &groups->axes);
+    divide_into_groups(s);
+    return check_found(s, error);
 }
 
 /* Chooses the requested sets; by default the held-out sets or, if there are none, the training set. */
@@ -192,15 +192,15 @@ static int32_t find_greatest(const lh_corpus *corpus, int axes, int axis) {
 
 /* Sets facts about training that evaluations need: the greatest values on the axes, and the marks of held-out examples
  * that are also training examples. */
-static void compare_with_training(selection *g, bool with_trained) {
-    lh_groups *groups = g->groups;
-    int axes = g->task->axes;
+static void compare_with_training(selection *s, bool with_trained) {
+    lh_groups *groups = s->groups;
+    int axes = s->task->axes;
     groups->stride = axes;
-    for (int i = 0; i < g->by->count; i++) groups->reach[i] = find_greatest(g->corpus, axes, g->by->axes[i].axis);
+    for (int i = 0; i < s->by->count; i++) groups->reach[i] = find_greatest(s->corpus, axes, s->by->axes[i].axis);
     for (int axis = 0; axis < axes; axis++)
-        for (int set = LH_SET_TEST; set < LH_SETS && strcmp(g->task->axis[axis], "trained") == 0; set++)
-            if (lh_corpus_get_set(g->corpus, (lh_set)set) != NULL) {
-                groups->trained[set] = lh_corpus_get_set(g->corpus, (lh_set)set)->values + axis;
+        for (int set = LH_SET_TEST; set < LH_SETS && strcmp(s->task->axis[axis], "trained") == 0; set++)
+            if (lh_corpus_get_set(s->corpus, (lh_set)set) != NULL) {
+                groups->trained[set] = lh_corpus_get_set(s->corpus, (lh_set)set)->values + axis;
                 groups->novel = !with_trained;
             }
 }
@@ -212,7 +212,7 @@ static const char *get_axis_name(const lh_spec *spec, int axis) {
 lh_status lh_groups_open(lh_groups *groups, const lh_corpus *corpus, const lh_spec *spec, const lh_by *by,
                          unsigned sets, lh_error *error) {
     static const lh_by length = {1, {{LH_BY_LENGTH, true, {NULL, 0, 0, 0, 1}}}};
-    selection g = {
+    selection s = {
         .groups = groups,
         .corpus = corpus,
         .task = spec->task,
@@ -220,12 +220,12 @@ lh_status lh_groups_open(lh_groups *groups, const lh_corpus *corpus, const lh_sp
         .lowest = INT32_MAX,
     };
     memset(groups, 0, sizeof *groups);
-    groups->axes = g.by->count;
-    for (int i = 0; i < g.by->count; i++) groups->name[i] = get_axis_name(spec, g.by->axes[i].axis);
-    compare_with_training(&g, spec->eval.with_trained);
+    groups->axes = s.by->count;
+    for (int i = 0; i < s.by->count; i++) groups->name[i] = get_axis_name(spec, s.by->axes[i].axis);
+    compare_with_training(&s, spec->eval.with_trained);
     lh_status status = choose_sets(groups, corpus, sets, error);
-    if (status == LH_OK) status = gather(&g, error);
-    free(g.candidates);
+    if (status == LH_OK) status = gather(&s, error);
+    free(s.candidates);
     return status;
 }
 

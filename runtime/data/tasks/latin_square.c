@@ -41,11 +41,11 @@ typedef struct collection_state {
     int counts[LATIN_VECTORS]; /* drawn puzzles for each number of vectors */
 } collection_state;
 
-static lh_rng make_stream(const collection_state *m, int purpose) {
-    return lh_rng_at(lh_key_of_seed(m->c->seed), 0, (uint32_t)purpose, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
+static lh_rng make_stream(const collection_state *s, int purpose) {
+    return lh_rng_at(lh_key_of_seed(s->c->seed), 0, (uint32_t)purpose, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
 }
 
-static bool is_strict(const collection_state *m) { return m->c->options[STRICT] == 1; }
+static bool is_strict(const collection_state *s) { return s->c->options[STRICT] == 1; }
 
 static bool is_among(const items *all, const latin_puzzle *p) {
     for (int i = 0; i < all->count; i++)
@@ -65,50 +65,50 @@ static void add_puzzle(items *all, const latin_puzzle *p, bool strict) {
 }
 
 /* Draws a validation set in the order of the published file: by number of vectors, each puzzle before its copies. */
-static void draw_validation(collection_state *m) {
-    lh_rng rng = make_stream(m, VALIDATION);
+static void draw_validation(collection_state *s) {
+    lh_rng rng = make_stream(s, VALIDATION);
     for (int vectors = 1; vectors <= LATIN_VECTORS; vectors++)
         for (int base = 0; base < BASES;) {
-            latin_puzzle p[3] = {latin_draw(&rng, m->squares)};
-            bool is_new = latin_classify(p, is_strict(m)).vectors == vectors;
+            latin_puzzle p[3] = {latin_draw(&rng, s->squares)};
+            bool is_new = latin_classify(p, is_strict(s)).vectors == vectors;
             for (int i = 1; i < 3; i++) p[i] = latin_rotate(&p[i - 1]);
-            for (int i = 0; i < 3; i++) is_new = is_new && !is_among(&m->validation, &p[i]);
-            for (int i = 0; is_new && i < 3; i++) add_puzzle(&m->validation, &p[i], false);
+            for (int i = 0; i < 3; i++) is_new = is_new && !is_among(&s->validation, &p[i]);
+            for (int i = 0; is_new && i < 3; i++) add_puzzle(&s->validation, &p[i], false);
             base += is_new;
         }
 }
 
-static lh_status fail_count(const collection_state *m, lh_error *error) {
+static lh_status fail_count(const collection_state *s, lh_error *error) {
     return lh_fail(
         error, LH_ERR_INPUT,
         "latin_square: found only %d, %d and %d puzzles of one, two and three vectors whose distance from all %d "
         "validation puzzles exceeds 0.8\n  expected: %d of each (task.options.puzzles)",
-        m->counts[0], m->counts[1], m->counts[2], m->validation.count, m->c->options[PUZZLES]);
+        s->counts[0], s->counts[1], s->counts[2], s->validation.count, s->c->options[PUZZLES]);
 }
 
 /* Draws puzzles until there are enough for each number of vectors, without duplicates and without puzzles similar to
  * a validation puzzle. */
-static lh_status draw_puzzles(collection_state *m, lh_error *error) {
-    lh_rng rng = make_stream(m, TRAINING);
-    int puzzles_per_count = m->c->options[PUZZLES];
-    for (int64_t draw = 1, last = 0; m->puzzles.count < LATIN_VECTORS * puzzles_per_count; draw++) {
-        latin_puzzle p = latin_draw(&rng, m->squares);
-        int vectors = latin_classify(&p, is_strict(m)).vectors;
+static lh_status draw_puzzles(collection_state *s, lh_error *error) {
+    lh_rng rng = make_stream(s, TRAINING);
+    int puzzles_per_count = s->c->options[PUZZLES];
+    for (int64_t draw = 1, last = 0; s->puzzles.count < LATIN_VECTORS * puzzles_per_count; draw++) {
+        latin_puzzle p = latin_draw(&rng, s->squares);
+        int vectors = latin_classify(&p, is_strict(s)).vectors;
         if (draw % REPORT_EVERY == 0)
-            m->c->progress(m->c, (double)m->puzzles.count / (LATIN_VECTORS * puzzles_per_count));
-        if (draw - last > PATIENCE) return fail_count(m, error);
-        if (vectors == 0 || m->counts[vectors - 1] == puzzles_per_count || is_similar(&m->validation, &p) ||
-            is_among(&m->puzzles, &p))
+            s->c->progress(s->c, (double)s->puzzles.count / (LATIN_VECTORS * puzzles_per_count));
+        if (draw - last > PATIENCE) return fail_count(s, error);
+        if (vectors == 0 || s->counts[vectors - 1] == puzzles_per_count || is_similar(&s->validation, &p) ||
+            is_among(&s->puzzles, &p))
             continue;
-        add_puzzle(&m->puzzles, &p, is_strict(m));
-        m->counts[vectors - 1]++;
+        add_puzzle(&s->puzzles, &p, is_strict(s));
+        s->counts[vectors - 1]++;
         last = draw;
     }
     return LH_OK;
 }
 
 /* Adds puzzle i to a set; number: its value on the axis `puzzle`. */
-static lh_status add(const collection_state *m, lh_set set, const items *all, int i, int number, lh_error *error) {
+static lh_status add(const collection_state *s, lh_set set, const items *all, int i, int number, lh_error *error) {
     const latin_puzzle *p = &all->puzzle[i];
     uint16_t input[LATIN_CELLS], target = (uint16_t)(all->answer[i].symbol - 1);
     uint8_t mask = 1;
@@ -116,39 +116,39 @@ static lh_status add(const collection_state *m, lh_set set, const items *all, in
         int symbols = latin_get_symbols(p->givens, cell);
         input[cell] = (uint16_t)(cell == p->probe ? LATIN_PROBE : symbols != 0 ? latin_get_symbol(symbols) : 0);
     }
-    lh_example example = {LATIN_CELLS, 1, input, &target, &mask, m->c->options};
+    lh_example example = {LATIN_CELLS, 1, input, &target, &mask, s->c->options};
     const int32_t axes[] = {all->answer[i].vectors, number};
-    return m->c->add(m->c, set, &example, axes, error);
+    return s->c->add(s->c, set, &example, axes, error);
 }
 
 /* Adds all sets. A random tenth of the puzzles of each number of vectors is the test set. */
-static lh_status add_split(const collection_state *m, lh_error *error) {
-    lh_rng rng = make_stream(m, SPLIT);
+static lh_status add_split(const collection_state *s, lh_error *error) {
+    lh_rng rng = make_stream(s, SPLIT);
     int remaining[LATIN_VECTORS], test[LATIN_VECTORS];
     lh_status status = LH_OK;
     for (int v = 0; v < LATIN_VECTORS; v++) {
-        remaining[v] = m->counts[v];
-        test[v] = m->counts[v] / 10;
+        remaining[v] = s->counts[v];
+        test[v] = s->counts[v] / 10;
     }
-    for (int i = 0; status == LH_OK && i < m->puzzles.count; i++) {
-        int v = m->puzzles.answer[i].vectors - 1;
+    for (int i = 0; status == LH_OK && i < s->puzzles.count; i++) {
+        int v = s->puzzles.answer[i].vectors - 1;
         bool held_out = (int)lh_rng_below(&rng, (uint32_t)remaining[v]--) < test[v];
         test[v] -= held_out;
-        status = add(m, held_out ? LH_SET_TEST : LH_SET_TRAIN, &m->puzzles, i, LH_NO_VALUE, error);
+        status = add(s, held_out ? LH_SET_TEST : LH_SET_TRAIN, &s->puzzles, i, LH_NO_VALUE, error);
     }
-    for (int i = 0; status == LH_OK && i < m->validation.count; i++)
-        status = add(m, LH_SET_VALIDATION, &m->validation, i, i + 1, error);
+    for (int i = 0; status == LH_OK && i < s->validation.count; i++)
+        status = add(s, LH_SET_VALIDATION, &s->validation, i, i + 1, error);
     return status;
 }
 
-static lh_status make_all(collection_state *m, lh_error *error) {
+static lh_status make_all(collection_state *s, lh_error *error) {
     lh_status status = LH_OK;
-    items *validation = &m->validation;
-    latin_list_squares(m->squares);
-    if (m->c->validation == NULL) draw_validation(m);
-    else status = latin_read_file(m->c, m->squares, validation->puzzle, validation->answer, &validation->count, error);
-    if (status == LH_OK) status = draw_puzzles(m, error);
-    return status == LH_OK ? add_split(m, error) : status;
+    items *validation = &s->validation;
+    latin_list_squares(s->squares);
+    if (s->c->validation == NULL) draw_validation(s);
+    else status = latin_read_file(s->c, s->squares, validation->puzzle, validation->answer, &validation->count, error);
+    if (status == LH_OK) status = draw_puzzles(s, error);
+    return status == LH_OK ? add_split(s, error) : status;
 }
 
 static bool open_items(items *all, int most) {
@@ -163,15 +163,15 @@ static void close_items(items *all) {
 }
 
 lh_status lh_task_latin_square(lh_collection *collection, lh_error *error) {
-    collection_state *m = calloc(1, sizeof *m);
+    collection_state *s = calloc(1, sizeof *s);
     lh_status status = LH_ERR_ENVIRONMENT;
-    if (m != NULL) m->c = collection;
-    if (m != NULL && open_items(&m->validation, LATIN_MOST_ITEMS) &&
-        open_items(&m->puzzles, LATIN_VECTORS * collection->options[PUZZLES]))
-        status = make_all(m, error);
+    if (s != NULL) s->c = collection;
+    if (s != NULL && open_items(&s->validation, LATIN_MOST_ITEMS) &&
+        open_items(&s->puzzles, LATIN_VECTORS * collection->options[PUZZLES]))
+        status = make_all(s, error);
     else lh_fail(error, status, "latin_square: no memory for the puzzles");
-    if (m != NULL) close_items(&m->validation);
-    if (m != NULL) close_items(&m->puzzles);
-    free(m);
+    if (s != NULL) close_items(&s->validation);
+    if (s != NULL) close_items(&s->puzzles);
+    free(s);
     return status;
 }
