@@ -144,8 +144,8 @@ time_peer() {
     return $status
 }
 
-# peer NAME SCRIPT SECONDS: lets a framework be checked and timed, and records the result.
-peer() {
+# run_peer NAME SCRIPT SECONDS: lets a framework be checked and timed, and records the result.
+run_peer() {
     case ,$peers, in *,"$1",*) ;; *) return ;; esac
     "$PYTHON" -c "import importlib.util, sys; sys.exit(not importlib.util.find_spec('$1'))" ||
         { record "peer $1" null "not installed" && return; }
@@ -172,8 +172,8 @@ peer() {
 part_peers() {
     [ -d "$base/peers" ] || { record peers null "$UNPREPARED" && return; }
     case $peers in
-        *,*) peer jax jax_gpu.py $(($(left) * 45 / 100)) && save ;;
-        *) peer jax jax_gpu.py "$(left)" ;;
+        *,*) run_peer jax jax_gpu.py $(($(print_seconds_left) * 45 / 100)) && save ;;
+        *) run_peer jax jax_gpu.py "$(print_seconds_left)" ;;
     esac
-    peer torch pytorch_gpu.py "$(left)"
+    run_peer torch pytorch_gpu.py "$(print_seconds_left)"
 }

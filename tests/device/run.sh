@@ -43,15 +43,15 @@ while [ $# -gt 0 ]; do
     shift
 done
 
-# known WHAT LIST NAMES: reports an error unless all elements of the list are among the names.
-known() {
+# check_names WHAT LIST NAMES: reports an error unless all elements of the list are among the names.
+check_names() {
     for name in $(echo "$2" | tr , ' '); do
         case " $3 " in *" $name "*) ;; *) echo "run.sh: no $1 $name; there are: $3" >&2 && exit 2 ;; esac
     done
 }
 PARTS="checks bits rates peaks profile sanitize peers"
-known part "$parts" "$PARTS"
-known peer "$peers" "jax torch"
+check_names part "$parts" "$PARTS"
+check_names peer "$peers" "jax torch"
 
 base=${PREPARED:-build/device}
 out=${OUT:-$base-results}
@@ -87,26 +87,26 @@ nvcc=$(find_tool nvcc)
 toolkit=$([ -z "$nvcc" ] || "$nvcc" --version | sed -n 's/.*release \([0-9.]*\).*/\1/p')
 
 # Prints one of nvidia-smi's values; nothing if it does not support the value.
-query() { nvidia-smi --query-gpu="$1" --format=csv,noheader 2>/dev/null | head -n 1 | grep '^[0-9]'; }
+query_gpu() { nvidia-smi --query-gpu="$1" --format=csv,noheader 2>/dev/null | head -n 1 | grep '^[0-9]'; }
 
 # Prints the commit of this copy, or that of the prepared trainers.
-commit() { git describe --always --dirty 2>/dev/null || cat "$base/commit" 2>/dev/null; }
+print_commit() { git describe --always --dirty 2>/dev/null || cat "$base/commit" 2>/dev/null; }
 
 processors=$(nproc 2>/dev/null || echo 4)
 host="$processors x $(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo 2>/dev/null | head -n 1)"
 printf '{"device":"%s","driver":"%s","capability":"%s","sm_clock":"%s","memory_clock":"%s","power_limit":"%s",' \
-    "$device" "$driver" "$capability" "$(query clocks.max.sm)" "$(query clocks.max.memory)" "$(query power.limit)" \
-    >"$work/parts/machine.json"
+    "$device" "$driver" "$capability" "$(query_gpu clocks.max.sm)" "$(query_gpu clocks.max.memory)" \
+    "$(query_gpu power.limit)" >"$work/parts/machine.json"
 printf '"toolkit":"%s","host":"%s","date":"%s","commit":"%s"}\n' \
-    "$toolkit" "$host" "$(date +%Y-%m-%d)" "$(commit)" >>"$work/parts/machine.json"
+    "$toolkit" "$host" "$(date +%Y-%m-%d)" "$(print_commit)" >>"$work/parts/machine.json"
 
-left() { echo $((limit - $(date +%s) + start)); } # seconds until --limit
+print_seconds_left() { echo $((limit - $(date +%s) + start)); } # seconds until --limit
 say() { printf '%4d s  %s\n' $(($(date +%s) - start)) "$*" | tee -a "$log" | cut -c1-160; }
 wants() { case ,$parts, in *,"$1",*) return 0 ;; *) return 1 ;; esac; }
 
 # Prints a time limit for a command: the given seconds, or the rest of the time if that is less.
 at_most() {
-    seconds=$(left)
+    seconds=$(print_seconds_left)
     [ "$seconds" -lt "$1" ] || seconds=$1
     [ "$seconds" -gt 0 ] && echo "$seconds" || echo 1
 }
@@ -133,7 +133,7 @@ record() {
 check() {
     checked=$1
     shift
-    if [ "$(left)" -le 0 ]; then
+    if [ "$(print_seconds_left)" -le 0 ]; then
         record "$checked" null "no time left"
         return 1
     fi
@@ -226,7 +226,7 @@ cat "$prepared"/*/resources.jsonl >"$work/parts/resources.jsonl" 2>/dev/null
 save
 for part in $PARTS; do
     wants $part || continue
-    if [ "$(left)" -le 0 ]; then
+    if [ "$(print_seconds_left)" -le 0 ]; then
         record "$part" null "no time left"
         continue
     fi

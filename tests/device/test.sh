@@ -175,8 +175,8 @@ late_keeps_results() {
         grep -q '"device": "Stand-in GPU"' "$work/late.d.out/results.json"
 }
 
-# peer_line NAME:VARIANT:PRECISION:MODELS:RATE: prints a line of peers.jsonl.
-peer_line() {
+# print_peer_line NAME:VARIANT:PRECISION:MODELS:RATE: prints a line of peers.jsonl.
+print_peer_line() {
     echo "$1" | awk -F : '{
         printf "{\"peer\":\"%s\",\"variant\":\"%s\",\"precision\":\"%s\",", $1, $2, $3
         printf "\"replicas\":%d,\"model_steps_per_second\":%d,", $4, $5
@@ -201,9 +201,9 @@ table_has_ratios() {
     echo '{"peak":"tf32","flops_per_second":4e14}' >"$parts/peaks.jsonl"
     echo '{"name":"x","kernel":"train","registers":239,"spill_stores":8}' >"$parts/resources.jsonl"
     for row in jax:scan:tf32:1:1000 jax:step:tf32:1:400 pytorch:graph:tf32:1:900 jax:scan:float32:1:5000 \
-        jax:scan:tf32:30:4000; do peer_line $row; done >"$parts/peers.jsonl"
+        jax:scan:tf32:30:4000; do print_peer_line $row; done >"$parts/peers.jsonl"
     for variant in step loop; do
-        peer_line jax:$variant:tf32:1:0 | sed 's/"model_steps_per_second":0/"error":"Why: out of memory"/'
+        print_peer_line jax:$variant:tf32:1:0 | sed 's/"model_steps_per_second":0/"error":"Why: out of memory"/'
     done >>"$parts/peers.jsonl"
     printf '{"check":"a","ok":false,"detail":"why"}\n{"check":"torn' >"$parts/checks.jsonl"
     "$PYTHON" tests/device/table.py merge "$parts" >"$work/results.json" 2>/dev/null || return
@@ -221,7 +221,7 @@ table_has_ratios() {
 # Joins the rates of one run with peers that were timed in another.
 runs_join() {
     mkdir -p "$work/later" && cp "$work/parts/machine.json" "$work/parts/peers.jsonl" "$work/later" &&
-        peer_line jax:scan:tf32:1:700 >"$work/parts/peers.jsonl" &&
+        print_peer_line jax:scan:tf32:1:700 >"$work/parts/peers.jsonl" &&
         "$PYTHON" tests/device/table.py merge "$work/parts" >"$work/one.json" 2>/dev/null &&
         "$PYTHON" tests/device/table.py merge "$work/later" >"$work/two.json" &&
         "$PYTHON" tests/device/table.py join "$work/one.json" "$work/two.json" >"$work/both.json" &&
