@@ -16,7 +16,7 @@
  * option base:    2..36 = 10; base of the digits; digits from 10 are A to Z
  * option width:   2..4096 = 61; places of a number, with leading zeros
  * option input:   plain aligned; plain: a + b; aligned: the operator, then digits of a and b in alternation
- * option split:   permutation stratified; pairs of numbers below `numbers`, or pairs for each digit count up to six
+ * option split:   permutation stratified; pairs of numbers below `numbers`, or of numbers up to base^6 by digit count
  * option numbers: 64..4194304 = 1048576; number of training and validation pairs; numbers of `permutation` are smaller
  * option parts:   2..1000 = 8; parts of these pairs; the last part is the validation set
  */

@@ -17,7 +17,7 @@
  * option width:   2..4096 = 60; places of the number, with leading zeros
  * option extra:   0..16 = 2; places of the product beyond the width
  * option input:   plain aligned; plain: a * b; aligned: the operator, then b after every digit of a
- * option split:   permutation stratified; numbers below `numbers`, factors from 0; or up to six digits, factors from 1
+ * option split:   permutation stratified; numbers below `numbers`, factors from 0; or up to base^6, factors from 1
  * option numbers: 64..4194304 = 1048576; number of training and validation pairs
  * option parts:   2..1000 = 8; parts of these pairs; the last part is the validation set
  */
