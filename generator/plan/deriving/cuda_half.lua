@@ -300,8 +300,8 @@ local function name_pair(attends)
     key_count = whole and "S" or "a." .. attends.keys }
 end
 
--- Sets the names by which device templates read a family: its own names, and its terms on a device. They are copies, so
--- they are made when all fields of the family are set.
+-- Sets family.on_device, the names by which device templates read a family: a copy of the family's fields, with the
+-- family's terms on a device. Called when all fields of the family are set.
 local function name_families(plan)
   for _, family in ipairs(plan.attentions) do
     local names = lists.update(family.on_device, lists.merge(family, name_pair(family.attends),
@@ -320,7 +320,8 @@ local function draw_input(plan, words)
     scratch = { { draw.PREFIX .. "MAX_POSITION", draw.max_position } } } or nil
 end
 
--- The draw of positions for every sequence of a stream. Its names need no prefix in a model that samples nothing else.
+-- The draw of positions for every sequence of a stream. The draw's names need a prefix only if there are several
+-- attentions.
 local function draw_sequences(plan, words)
   local stream = plan.streams[words.index + 1]
   local reader = stream.by_sequence

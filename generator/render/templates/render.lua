@@ -311,7 +311,7 @@ run_template = function(run, name, section)
   table.remove(run.stack)
 end
 
--- Converts an error that Lua raised, such as indexing nil, to the form of the others. A Ctrl-C is passed on.
+-- Converts an error that Lua raised, such as indexing nil, to the form of `fail`. A Ctrl-C is passed on.
 local function convert_error(run, err)
   if type(err) == "table" or #run.stack == 0 or err:find("interrupted!", 1, true) then
     return err

@@ -20,7 +20,7 @@ function M.new()
   return { kept = {}, called = {} }
 end
 
--- A text of the same length in which nothing separates words.
+-- Underscores in place of a text's characters, so that nothing in it separates words.
 local function mask(text)
   return ("_"):rep(#text)
 end
