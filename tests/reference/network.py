@@ -1,4 +1,4 @@
-"""Small transformers in JAX and float64, written from the papers alone. They share no code with Longhand.
+"""Small transformers in JAX and float64, written from papers and their official code; they share no code with Longhand.
 
 Sources: Ruoss et al. 2023, "Randomized Positional Encodings Boost Length Generalization of Transformers", and its
 official code: an encoder with layer norm after each residual sum, attention without biases, ReLU feed-forward layer.

@@ -300,8 +300,8 @@ local function name_pair(attends)
     key_count = whole and "S" or "a." .. attends.keys }
 end
 
--- Sets family.on_device, the names by which device templates read a family: a copy of the family's fields, with the
--- family's terms on a device. Called when all fields of the family are set.
+-- Sets family.on_device, the names by which device templates read a family: a copy of the family's fields and the words
+-- of name_pair, with the family's terms on a device. Called when all fields of the family are set.
 local function name_families(plan)
   for _, family in ipairs(plan.attentions) do
     local names = lists.update(family.on_device, lists.merge(family, name_pair(family.attends),
