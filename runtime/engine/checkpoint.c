@@ -127,7 +127,7 @@ static const lh_st_tensor *find_fitting(const char *path, const lh_st_file *file
     return NULL;
 }
 
-/* Whether the model has a tensor of this name, or it may be one of the optimiser's. */
+/* Whether the model has a tensor of this name, or the name may be that of an optimiser's state. */
 static bool is_known(const lh_spec *spec, const char *name) {
     if (strncmp(name, "optimizer.", 10) == 0) return true;
     for (int t = 0; t < spec->tensor_count; t++)

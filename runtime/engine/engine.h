@@ -55,7 +55,7 @@ typedef struct lh_condition {
 typedef struct lh_query {
     int n;                 /* task length */
     const uint16_t *input; /* [sequences][task input length] */
-    /* [sequences][task output length] for streams that read it; NULL: all 0. In decoding: right answers; NULL:
+    /* [sequences][task output length], for streams that hold the target; NULL: all 0. In decoding: right answers; NULL:
      * unknown. */
     const uint16_t *target;
     /* For decoding, [sequences][task output length]: 0: the target's token takes the place of an answer; NULL: all

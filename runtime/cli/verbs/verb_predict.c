@@ -129,9 +129,10 @@ lh_status lh_verb_predict(const lh_cli *cli, lh_error *error) {
         "Optional \"positions\":[...] and \"distances\":[...], one number per token of the sequence, replace the "
         "random\n"
         "ones in every layer. Distances are those of tokens that are 0, 1, 2, ... apart: 0, then ascending.\n"
-        "For a file of examples, \"outputs\":N is the number of tokens to predict (1); or give a \"target\", which may "
-        "have a\n"
-        "\"mask\". With a target, \"wrong\":[...] lists the indices of wrong answers.\n"
+        "For a file of examples, \"outputs\":N is the number of tokens to predict (1, or all that fit if an end symbol "
+        "ends\n"
+        "answers); or give a \"target\", which may have a \"mask\". With a target, \"wrong\":[...] lists the indices "
+        "of wrong answers.\n"
         "A generative model's answers end with the task's end symbol, if it has one."};
     const char *checkpoint = NULL, *text = NULL, *device = "cpu";
     int64_t seed = LH_EVAL_SEED, threads = 1;

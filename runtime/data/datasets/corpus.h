@@ -1,6 +1,6 @@
 /* Datasets: fixed sets of examples from files, with {"input":[...],"target":[...]} (lists of tokens, or texts of
  * symbols) and optionally "mask":[...] and values on axes on each line, or in the formats of line_formats.h; or from a
- * task that makes them when a run begins (longhand/task.h).
+ * task that makes them when a run begins (longhand/task.h). Targets of files get the task's end symbol if they lack it.
  *
  * Examples are grouped by shape, (input length, output length), so a batch needs no padding. With a dataset a "task
  * length n" of the runtime is shape n: sizes[n - 1]. Shapes are numbered over all sets, by input length, then output

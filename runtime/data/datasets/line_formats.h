@@ -34,9 +34,8 @@ lh_status lh_line_reader_start(lh_line_reader *reader, const char *text, size_t 
 lh_status lh_line_reader_read(const lh_line_reader *reader, const char *text, size_t bytes, const lh_alphabet *input,
                               const lh_alphabet *output, const char *where, json_t **object, lh_error *error);
 
-/* Makes a list of symbols from text. If the blank is no symbol: the words of a text with blanks; otherwise one symbol,
- * if the whole text is the name of one, or the characters. If the blank is a symbol: the characters. NULL: the text is
- * no UTF-8, or there is no memory. */
+/* Makes a list of symbols from text: its words, if it has blanks and the blank is no symbol; otherwise the whole text,
+ * if it is the name of a symbol; otherwise the characters. NULL: the text is no UTF-8, or there is no memory. */
 json_t *lh_split_symbols(const lh_alphabet *alphabet, const char *text, size_t bytes);
 
 #endif
