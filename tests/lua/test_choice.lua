@@ -246,7 +246,7 @@ function TestCaptions.test_another_metric()
   lu.assertStrContains(print_report(), "A score is the exact match at the last step, in percent. Length 20, beyond "
     .. "training. Greedy answers, answer length given.")
   lu.assertStrContains(print_report("accuracy_teacher_forced"), "Teacher-forced accuracy in percent: median")
-  lu.assertStrContains(support.read(root .. "/report/runs.csv"), ",accuracy_teacher_forced,beyond,75,1,,greedy,")
+  lu.assertStrContains(support.read(root .. "/report/runs.csv"), ",accuracy_teacher_forced,beyond,75,,,1,,greedy,")
   lu.assertStrContains(print_report("loss"), "A score is the loss at the last step, in nats.")
 end
 

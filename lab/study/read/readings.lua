@@ -85,9 +85,10 @@ function M.list(run)
   end)
 end
 
--- Returns the readings of many runs as { question, text }; text has answers and numbers of runs, descending.
+-- Returns the readings of those of many runs whose task is built in, as { question, text }; text has answers and
+-- numbers of runs, descending. No paper has the tasks and files of users.
 function M.count_answers(list)
-  local all = lists.collect(list, M.list)
+  local all = lists.collect(lists.filter(list, function(run) return get(run.facts, "spec.task.kind") end), M.list)
   return lists.map(QUESTIONS, function(question)
     local given = lists.filter(all, function(item) return item.question == question[1] end)
     local answers = lists.group(given, function(item) return item.answer end)

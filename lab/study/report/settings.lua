@@ -43,6 +43,26 @@ local function format_options(run)
   return texts[1] and table.concat(texts, ", ")
 end
 
+-- Returns a text such as "decoder, post-norm (layer), relu, dropout 0.1"; a field that a resolved spec lacks has its
+-- default. nil for networks of a user's own, which have no such parts.
+local function format_architecture(model)
+  if not model or model.source or not model.kind then
+    return nil
+  end
+  local norm = model.norm or {}
+  return ("%s, %s-norm (%s), %s, dropout %g"):format((model.kind:gsub("_", "-")), norm.place or "post",
+    norm.kind or "layer", model.activation or "relu", model.dropout or 0)
+end
+
+-- Returns a text such as "adam, clipped to norm 1, constant learning rate".
+local function format_optimiser(train)
+  local kind, clip = lists.get(train, "optimizer.kind"), train and train.clip or {}
+  return kind and ("%s, %s, %s learning rate%s"):format(kind,
+    clip.kind == "global_norm" and ("clipped to norm %g"):format(clip.max_norm or 1) or "not clipped",
+    lists.get(train, "schedule.kind") or "constant",
+    (lists.get(train, "schedule.warmup") or 0) > 0 and (", warm-up of %d steps"):format(train.schedule.warmup) or "")
+end
+
 -- The settings: a name, as in the paper's file, and a function that returns the value of an evaluated run. optional: a
 -- run without a value is left out, and not shown as "not recorded"; unless: an axis with which a study omits the
 -- setting.
@@ -55,6 +75,9 @@ local PICKS = {
     return layers and ("%s, %s, width %s, feed-forward %s"):format(layers, wording.count(model.heads, "head"),
       model.width, model.feedforward)
   end },
+  { "architecture", function(run) return format_architecture(get_field(run, "model")) end, optional = true },
+  { "parameters", function(run) return run.facts.parameters end, optional = true },
+  { "optimiser", function(run) return format_optimiser(get_field(run, "train")) end, optional = true },
   { "steps", function(run) return ("%d"):format(run.test.step) end },
   { "batch", function(run) return get_field(run, "train.batch") end },
   { "training lengths", function(run)

@@ -41,13 +41,15 @@ local function make_row(study, cell)
     local count = compute_median(cell, get_number)
     return count and cost.format_count(count) or entries.MISSING
   end
+  local tokens = show_count(function(run) return cost.compute(study, cell, run).tokens end)
+  local is_bound = lists.find(runs.get_chosen(cell), function(run) return cost.compute(study, cell, run).bound end)
   return { score_tables.format_key(study, cell),
     show_score(function(run) return run.score end),
     show_score(function(run) return runs.get_best_score(run, scored.split, scored.metric) end),
     show_score(function(run) return compute_late_score(run, scored.metric) end),
     show_count(function(run) return run.best and run.best.step end),
     show_count(function(run) return run.facts.step end),
-    show_count(function(run) return cost.compute(study, cell, run).tokens end), cell = cell }
+    is_bound and "at most " .. tokens or tokens, cell = cell }
 end
 
 function M.make_cells_table(study)
