@@ -331,8 +331,9 @@ end
 -- (signatures.lua), to which the functions of this C file are added.
 --
 -- The state of a rendering, `run`, has in addition to the arguments: stack, the frames of the running templates,
--- innermost last; extras, tables of names, of which later ones take precedence; parsed, templates by name and section;
--- sections (slots.lua); indent, of the lines of an include; pieces, of the current line; lines and map, the result.
+-- innermost last, { name, section, path, source, chunk, line, col }; extras, tables of names, of which later ones take
+-- precedence; parsed, templates by name and section; sections (slots.lua); indent, of the lines of an include; pieces,
+-- of the current line; lines and map, the result; environment, in which templates run; helpers, functions in it.
 function M.render(name, plan, read, finish, extras, known)
   local in_c = known ~= nil or C_ENDINGS[name:match("%.(%w+)%.tpl$")]
   local run = {

@@ -20,6 +20,9 @@ function M.new()
   return { kept = {}, called = {} }
 end
 
+-- The functions whose name is replace, is_value or begins with fit take M.fit's record `text`: { lines, map, defined,
+-- values }. defined: the set of the functions defined so far; values: by name, whether is_value found it outside calls.
+
 -- Underscores in place of a text's characters, so that nothing in it separates words.
 local function mask(text)
   return ("_"):rep(#text)
