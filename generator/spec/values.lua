@@ -296,14 +296,14 @@ function readers.checkpoint(context, field, node)
   return node.value ~= false and readers.file(context, field, node) or nil
 end
 
-local SYMBOL_TEXT = "text in UTF-8 without control characters, double quotes or backslashes"
+M.SYMBOL_TEXT = "text in UTF-8 without control characters, double quotes or backslashes"
 
 local function is_symbol(name)
   return type(name) == "string" and name ~= "" and utf8.len(name) ~= nil and not name:find('[%c"\\]')
 end
 
 function readers.symbol(context, field, node)
-  return is_symbol(node.value) and node.value or report_misfit(context, node, field.path, SYMBOL_TEXT)
+  return is_symbol(node.value) and node.value or report_misfit(context, node, field.path, M.SYMBOL_TEXT)
 end
 
 local function read_symbol_names(context, field, node)
@@ -311,7 +311,7 @@ local function read_symbol_names(context, field, node)
   for i, item in ipairs(node.items) do
     local name, path = item.value, locate.join(field.path, i)
     if not is_symbol(name) then
-      return add(context, item, path, tree.show(item) .. " is no symbol", SYMBOL_TEXT)
+      return add(context, item, path, tree.show(item) .. " is no symbol", M.SYMBOL_TEXT)
     elseif seen[name] then
       return add(context, item, path, ("the symbol %s is given twice"):format(show(name)), "each once")
     end
@@ -447,6 +447,6 @@ function M.read(context, field, node)
   return readers[field.type](context, field, node)
 end
 
-M.add, M.report_wrong_type, M.list_kinds = add, report_wrong_type, list_kinds
+M.add, M.report_wrong_type, M.list_kinds, M.is_symbol = add, report_wrong_type, list_kinds, is_symbol
 
 return M

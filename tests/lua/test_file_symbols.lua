@@ -33,7 +33,8 @@ function TestSymbols.test_problems_name_the_line()
   local cases = { { "no example\n", "a line that is no example", 1 }, { "a\tb\n\n", nil },
     { '{"input":[1],"target":[1]}\n{"input":\n', "no JSON", 2 }, { "IN: a OUT: b\nIN: a\n", nil, 2 },
     { '{"input":[1,"a"],"target":[1]}\n', "both names and numbers as tokens" },
-    { '{"input":[0.5],"target":[1]}\n', "tokens that are neither texts nor numbers from 0 on", 1 },
+    { '{"input":[0.5],"target":[1]}\n', "tokens that are neither texts nor numbers from 0 to 65535", 1 },
+    { '{"input":[65536],"target":[1]}\n', "tokens that are neither texts nor numbers from 0 to 65535", 1 },
     { "", "no examples" } }
   for i, case in ipairs(cases) do
     local found, problem = read(case[1])
@@ -47,14 +48,14 @@ end
 local SPEC = [[return { task = { data = "examples.txt", %s }, encoding = { kind = "none" },
   model = { kind = "decoder", layers = 1, heads = 1, width = 16 }, train = { batch = 4, steps = 9 } }]]
 
-local function check(more)
-  support.write("examples.txt", "a b\tb\n")
+local function check(more, examples)
+  support.write("examples.txt", examples or "a b\tb\n")
   local resolved, info, d = support.check_text(SPEC:format(more))
   return resolved, info, d:text()
 end
 
-local function refuse(text, more)
-  local resolved, _, message = check(more)
+local function refuse(text, more, examples)
+  local resolved, _, message = check(more, examples)
   lu.assertNil(resolved)
   lu.assertStrContains(message, text)
 end
@@ -66,6 +67,15 @@ function TestSymbols.test_an_end_symbol_joins_the_alphabet_of_the_file()
   lu.assertTrue(plan.task.ends)
   lu.assertNotEquals(plan.digest, assert(plan_module.build(check('output_symbols = { "b", "." }'))).digest)
   refuse('task.end_symbol: "." is no symbol of targets', 'end_symbol = ".", output_symbols = { "b" }')
+end
+
+function TestSymbols.test_the_alphabet_of_a_file_is_one_that_a_spec_may_list()
+  refuse('examples.txt has the symbol "\\""', "", 'a\t"\n')
+  local words = {}
+  for i = 1, 4097 do
+    words[i] = "w" .. i
+  end
+  refuse("has 4097 symbols", 'end_symbol = "."', "a\t" .. table.concat(words, " ") .. "\n")
 end
 
 function TestSymbols.test_one_alphabet_for_both_sides()

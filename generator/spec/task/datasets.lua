@@ -37,30 +37,39 @@ local function drop_lengths(context, what)
   end
 end
 
+-- The alphabet for the field `name` from the training file; nil after an error. symbols, problem: as file_symbols.lua
+-- returns them.
+local function choose_alphabet(context, given, name, symbols, problem)
+  local function refuse(what, expected)
+    values.add(context, given, "task." .. name, ("is missing, and %s%s"):format(context.files.data.shown, what),
+      expected)
+  end
+  local odd = lists.find(symbols or {}, function(symbol) return not values.is_symbol(symbol) end)
+  if not symbols then
+    return refuse(("%s gives no symbols: found %s"):format(problem.line and (":%d"):format(problem.line) or "",
+      problem.found), problem.expected .. "; or " .. schema.TEXT.symbols)
+  elseif #symbols > schema.MOST_SYMBOLS then
+    return refuse((" has %d symbols"):format(#symbols), ("at most %d symbols"):format(schema.MOST_SYMBOLS))
+  elseif odd then
+    return refuse((" has the symbol %s"):format(diagnostics.show(odd)), values.SYMBOL_TEXT)
+  end
+  return symbols
+end
+
 -- Sets the alphabets that the spec does not list to the symbols of the training file.
 local function read_alphabets(context, given, task)
-  local file = context.files.data
-  if not file or task.symbols or (given.fields.input_symbols and given.fields.output_symbols) then
+  local missing = lists.filter({ "input", "output" }, function(side) return not given.fields[side .. "_symbols"] end)
+  if not context.files.data or task.symbols or not missing[1] then
     return
   end
-  local found, problem = file_symbols.read(file.real)
-  for _, side in ipairs({ "input", "output" }) do
+  local found, problem = file_symbols.read(context.files.data.real)
+  for _, side in ipairs(found and missing or { missing[1] }) do
     local name = side .. "_symbols"
-    local symbols = found and found[side]
-    if not given.fields[name] and symbols and #symbols > schema.MOST_SYMBOLS then
-      values.add(context, given, "task." .. name, ("is missing, and %s has %d symbols"):format(file.shown, #symbols),
-        ("at most %d symbols"):format(schema.MOST_SYMBOLS))
-    elseif not given.fields[name] and not symbols then
-      values.add(context, given, "task." .. name, ("is missing, and %s%s gives no symbols: found %s"):format(file.shown,
-        problem.line and (":%d"):format(problem.line) or "", problem.found), problem.expected
-        .. "; or " .. schema.TEXT.symbols)
-      return
-    elseif not given.fields[name] then
-      task[name] = symbols
-    end
+    task[name] = choose_alphabet(context, given, name, found and found[side], problem)
   end
-  if not given.fields.output_symbols and task.end_symbol and not lists.has(task.output_symbols, task.end_symbol) then
-    table.insert(task.output_symbols, task.end_symbol)
+  local output = not given.fields.output_symbols and task.output_symbols
+  if output and task.end_symbol and not lists.has(output, task.end_symbol) then
+    table.insert(output, task.end_symbol)
   end
 end
 

@@ -10,9 +10,10 @@ local lists = require("base.lists")
 local M = {}
 
 local LARGEST = 256 << 20 -- bytes
+local LARGEST_TOKEN = 65535
 local BYTE_ORDER_MARK = "\xef\xbb\xbf"
 
--- Adds a text to a side of the examples: its words, and its characters, which count if no text of the file has blanks.
+-- Adds a text to a side of the examples: its words, and its characters, which count if no text of the side has blanks.
 local function add_text(side, text)
   text = text:match("^ *(.-) *$")
   side.by_word = side.by_word or text:find(" ", 1, true) ~= nil
@@ -31,7 +32,7 @@ local function take_tokens(side, value)
   elseif type(value) == "table" then
     for _, token in ipairs(value) do
       local is_number = math.type(token) == "integer"
-      if is_number and token >= 0 then
+      if is_number and token >= 0 and token <= LARGEST_TOKEN then
         side.greatest = math.max(side.greatest or 0, token)
       elseif type(token) == "string" then
         side.names[token] = true
@@ -48,7 +49,8 @@ local function take_json(line, sides)
   if type(object) ~= "table" then
     return problem or { found = "no JSON object", expected = '{"input":[...],"target":[...]}' }
   elseif not take_tokens(sides.input, object.input) or not take_tokens(sides.target, object.target) then
-    return { found = "tokens that are neither texts nor numbers from 0 on", expected = "lists of symbols" }
+    return { found = ("tokens that are neither texts nor numbers from 0 to %d"):format(LARGEST_TOKEN),
+      expected = "lists of symbols" }
   end
 end
 
