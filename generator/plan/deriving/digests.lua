@@ -19,8 +19,8 @@ local M = {}
 local DIGEST_ABI = 2
 
 -- The digest covers the bytes of a user's task file, and of a validation file from which a task makes its examples. For
--- examples in files it covers the numbers of symbols and the plan's original_length of a scaled rotation: the trainer
--- compares the bytes itself.
+-- examples in files it covers the numbers of symbols, whether both sides share them, the end symbol, and the plan's
+-- original_length of a scaled rotation: the trainer compares the bytes itself.
 local function identify_task(plan)
   local task, given, scaling = plan.task, plan.resolved.task, plan.first.rotation.scaling or {}
   return task.text and { kind = task.kind, text = task.text, options = given.options, computation = given.computation,

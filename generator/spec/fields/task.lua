@@ -19,9 +19,10 @@ return {
     doc = "a third file of examples, for validation; for a task that generates its examples, a file of puzzles "
       .. "(docs/latin-square.md)" },
   { path = "task.input_symbols", type = "symbols", optional = true, with = "data",
-    doc = "the alphabet of inputs; tokens are integers from 0 to its size - 1; absent: the symbols of task.data" },
+    doc = "the alphabet of inputs; tokens in files are symbols, or integers from 0 to its size - 1; absent: the "
+      .. "symbols of task.data" },
   { path = "task.output_symbols", type = "symbols", optional = true, with = "data",
-    doc = "the alphabet of targets; tokens are integers from 0 to its size - 1; absent: the symbols of task.data" },
+    doc = "the alphabet of targets, in the form of input_symbols; absent: the symbols of task.data" },
   { path = "task.symbols", type = "symbols", optional = true, with = "data",
     doc = "one alphabet for inputs and targets, whose symbols have one vector each; it replaces the other two" },
   { path = "task.end_symbol", type = "symbol", optional = true, with = "data",
