@@ -4,7 +4,7 @@
  * digits.
  *
  * Digits are lowest first. Draws use integers only: weights have 32 significant bits and an exponent. All pairs of
- * numbers with a given longest chain are equally likely, up to a relative error of 2^-20.
+ * numbers with a given longest chain are nearly equally likely: probabilities of digits are off by less than 2^-17.
  */
 #ifndef LONGHAND_CHAINS_H
 #define LONGHAND_CHAINS_H
