@@ -788,7 +788,7 @@ INLINE void row_sums(real *x, const int count) {
     }
 }
 
-/* A warp's part of the gradients of scale and offset: sums over its rows of g xhat and of g. */
+/* A lane's part of the gradients of scale and offset: sums over the warp's rows of dy xhat and of dy. */
 typedef struct norm_sums {
     real slope[ROW_PART], total[ROW_PART];
 } norm_sums;
@@ -1051,7 +1051,7 @@ INLINE void adam_piece(const adam a, const real *gradient, real *moment1, real *
 typedef global<real> reals;
 typedef global<unsigned char> masks;
 
-/* Returns the next `bytes` bytes behind *used bytes, which it raises, at a multiple of 64; memory NULL: only counts. */
+/* Takes the next `bytes` bytes of memory and raises *used, a multiple of 64. Without memory: NULL, and only counts. */
 INLINE void *take(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
     *used += (bytes + 63) / 64 * 64;

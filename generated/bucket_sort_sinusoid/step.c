@@ -69,8 +69,7 @@ typedef struct shared {
     real output_rows[CLASS_COLUMNS * WIDTH]; /* the output layer's weight, transposed, in training */
 } shared;
 
-/* Returns the next `bytes` bytes at a cache-line boundary, behind the first *used bytes, which it raises; memory NULL:
- * only counts. */
+/* Takes the next `bytes` bytes of memory and raises *used, a multiple of 64. Without memory: NULL, and only counts. */
 static void *take(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
     *used += (bytes + 63) / 64 * 64;

@@ -27,7 +27,7 @@ enum { DROPOUT_SITES = 10 };
 typedef real *reals;
 typedef unsigned char *masks;
 
-/* Returns the next `bytes` bytes behind *used bytes, which it raises, at a multiple of 64; memory NULL: only counts. */
+/* Takes the next `bytes` bytes of memory and raises *used, a multiple of 64. Without memory: NULL, and only counts. */
 INLINE void *take(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
     *used += (bytes + 63) / 64 * 64;
@@ -218,7 +218,7 @@ static size_t workspace_bytes(const lh_shape *part, lh_mode mode) {
     return lay_out(&w, NULL, part->sequences, part->length[0], part->labels, mode == LH_MODE_TRAIN);
 }
 
-/* The number of sequences that have about 256 tokens together; at least 1. */
+/* The number of sequences that have at most 256 tokens together; at least 1. */
 static int evaluation_group(const lh_shape *shape) {
     const int T = shape->length[0];
     return T < 256 ? 256 / T : 1;

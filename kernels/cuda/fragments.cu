@@ -39,7 +39,7 @@ INLINE row_part load_part(const real *row, const int step, const int width) {
     return x;
 }
 
-/* A word of a lane's part of a row: elements that are rounded already, or others times a factor. */
+/* Word i of a lane's part of a row: elements that are rounded already, or others times a factor. */
 INLINE operand_word part_word(const bool rounded, const row_part x, const int i, const real factor) {
     const stored element = x.v[DEPTH * i], next = x.v[DEPTH * i + DEPTH - 1];
     return rounded ? stored_word(true, element, next) : word(stored_real(element) * factor, stored_real(next) * factor);

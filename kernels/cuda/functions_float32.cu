@@ -58,7 +58,7 @@ INLINE real log_real(real x) {
     return f + (tail + k * 0x1.7f7d1cp-20f) + k * 0x1.62e4p-1f;
 }
 
-/* tanh(x): below 0.6 a polynomial in x^2, elsewhere 1 - 2 / (exp(2|x|) + 1). */
+/* tanh(x): x times a polynomial in x^2 if |x| < 0.6, elsewhere 1 - 2 / (exp(2|x|) + 1) with the sign of x. */
 INLINE real tanh_real(real x) {
     real size = abs_real(x), z = x * x;
     if (!(size < 0.6f)) return with_sign_of(1 - 2 / (exp_real(2 * size) + 1), x);
@@ -70,8 +70,8 @@ INLINE real tanh_real(real x) {
     return with_sign_of(p * z * size + size, x);
 }
 
-/* Returns erf(x); *weight = exp(-x^2). Below 1: a polynomial in x^2. Elsewhere: 1 - exp(-x^2) p, p a polynomial in |x|
- * - 1.5. */
+/* Returns erf(x); *weight = exp(-x^2). Below 1: x times a polynomial in x^2. Elsewhere: 1 - exp(-x^2) p, p a polynomial
+ * in |x| - 1.5. */
 INLINE real erf_and_weight(real x, real *weight) {
     real size = abs_real(x), z = size * size, t = size - 1.5f;
     real near_zero = 0x1.499918p-14f, far_from_zero = -0x1.9cea06p-12f;

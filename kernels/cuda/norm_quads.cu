@@ -1,5 +1,5 @@
 /* Rows of WIDTH channels in the registers of warps, for norms, in quads: adjacent lanes share a row, and a warp takes
- * several rows at a time. The arithmetic of norms is in layernorm.cu and rms_norm.cu; names are the same as in
+ * one to four rows at a time. The arithmetic of norms is in layernorm.cu and rms_norm.cu; names are the same as in
  * norm_lanes.cu. */
 
 enum {
@@ -92,7 +92,7 @@ INLINE void row_sums(real *x, const int count) {
     }
 }
 
-/* A lane's part of the gradients of scale and offset: sums over its rows of g xhat and of g. */
+/* A lane's part of the gradients of scale and offset: sums over its rows of dy xhat and of dy. */
 typedef struct norm_sums {
     real slope[ROW_PART], total[ROW_PART];
 } norm_sums;

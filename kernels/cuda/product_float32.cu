@@ -4,7 +4,7 @@
 
 enum { DEPTH = 1 /* elements along k in one word */ };
 
-/* An element x = high + low + rest, |rest| <= 2^-23 |x|: high is x rounded to tf32; low is cut off. */
+/* x = high + low + rest, |rest| <= 2^-23 |x|: high is x rounded to tf32; low is x - high, cut off to tf32. */
 struct split {
     unsigned int high, low;
 

@@ -164,8 +164,8 @@ INLINE void wide_product(const bool x_rounded, const bool rounded, int rows, con
     __syncthreads();
 }
 
-/* out[rows][columns] = x[rows][K] times weights, in a form; other arguments: as for add_products. All threads of the
- * block call this function; when it returns, all may read the results. */
+/* out[rows][columns] = x[rows][K] times weights, changed by `form`; other arguments: as for add_products. All threads
+ * of the block call this function; when it returns, all may read the results. */
 INLINE void sized_product(const bool x_rounded, const bool rounded, int rows, const int columns, const int K,
                           const real *x, const bool stores, real *stored_x, const order along, const real *weight,
                           const int stride, const result_form form, const real *extra, real *out) {

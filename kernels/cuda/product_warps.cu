@@ -6,8 +6,8 @@
  * number of rows. Reference: lh_ref_matmul.
  *
  * Lane 4 g + t has rows 4 g + e of a part and columns 4 t + i and 16 + 4 t + i, for e and i below 4. A lane's elements
- * are thus quads in memory, and the rows and the k of one tensor instruction are four apart. Both operands are loaded
- * in this way, with the same k. */
+ * are thus quads in memory, and its rows and k in a tensor instruction are adjacent. Both operands are loaded in this
+ * way, with the same k. */
 
 enum {
     TILE = 32,                    /* rows and columns of a part, the results that a warp computes at a time */
@@ -19,8 +19,7 @@ enum {
 };
 
 /* The first of a lane's rows, and the first of the columns that it loads: lanes with g = 2 t and g = 2 t + 1 load the
- * columns of the results of lanes with t.
- */
+ * columns of the results of lanes with t. */
 INLINE int lane_row(void) { return (int)(threadIdx.x % WARP / 4 * 4); }
 INLINE int lane_column(void) { return (int)(threadIdx.x % WARP / 8 * 4 + threadIdx.x / 4 % 2 * (TILE / 2)); }
 
@@ -210,7 +209,7 @@ INLINE void write_shared_parts(const finish epilogue, int first, int parts_per_r
     }
 }
 
-/* Adds the products of the warp's groups of k to the sums of a part; sizes are variables. */
+/* Adds the products of the warp's groups of k to the sums of a part. */
 INLINE void add_groups(const int shares, int row, int rows, int column, int columns, int K, const order along_a,
                        const real *a, int stride_a, const order along_b, const real *b, int stride_b,
                        real sum[2][4][4]) {

@@ -4,7 +4,7 @@
  * last ones: lane t of every group of four lanes takes the tokens of one part in order, LANE_TOKENS at a time. So at a
  * shard's end at most LANE_TOKENS - 1 tokens of one part are missing in a tensor instruction. Then the warps' sums are
  * added in order. The order of sums depends on the shards and their sizes alone. Lanes hold operands as in
- * product_warps.cu, except that the k of a lane are adjacent tokens. Operands are stored in blocks of two tokens
+ * product_warps.cu, except that a lane's k are the tokens of its part. Operands are stored in blocks of two tokens
  * (store_pair), so a lane's registers need no copies. */
 
 enum {
@@ -125,8 +125,8 @@ INLINE void clear_beyond(int left, stored_quad b[HALVES][LANE_QUADS]) {
     }
 }
 
-/* Packs the first two words of each of a lane's four m. The numbers in `part` are rounded already. */
-INLINE void pack_rounded(const order along, const stored_quad part[LANE_QUADS], operand_word words[4][WORDS]) {
+/* Packs the first two words of each of a lane's four m, from operands as they are stored. */
+INLINE void pack_stored(const order along, const stored_quad part[LANE_QUADS], operand_word words[4][WORDS]) {
 #pragma unroll
     for (int i = 0; i < 8; i++) {
         const int m = i / 2, first = DEPTH * (i % 2), last = first + DEPTH - 1;
@@ -202,10 +202,10 @@ INLINE void add_tokens(const weights_gradient *w, const token_steps *steps, toke
     }
     fetch_tokens(steps, cursor, next_a, next_b);
     if (adds_bias) add_to_bias(b, bias);
-    pack_rounded(ROWS, a, words_a);
+    pack_stored(ROWS, a, words_a);
 #pragma unroll
     for (int h = 0; h < HALVES; h++) {
-        pack_rounded(COLUMNS, b[h], words_b);
+        pack_stored(COLUMNS, b[h], words_b);
         multiply_words(0, words_a, words_b, sum[h]);
     }
 }

@@ -1,7 +1,7 @@
-/* RMS norms of rows; each function corresponds to one for layer norms in norm.cu. Source: Zhang and Sennrich 2019,
- * arXiv:1910.07467. Reference: lh_ref_rms_norm. */
+/* RMS norms of rows; each function corresponds to one for layer norms in layernorm.cu or norm.cu. Source: Zhang and
+ * Sennrich 2019, arXiv:1910.07467. Reference: lh_ref_rms_norm. */
 
-/* Divides the rows by their root mean square, in place; rstd = the inverse of the root mean square. */
+/* Multiplies the rows by rstd = 1 / sqrt(mean of squares + 1e-5), in place. */
 INLINE void rms_rows(real z[NORM_ROWS][ROW_PART], real rstd[NORM_ROWS]) {
     real sum[NORM_ROWS];
 #pragma unroll

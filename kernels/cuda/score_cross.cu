@@ -1,4 +1,4 @@
-/* The sums over pairs of score.cu, for T queries and S keys: sums over pairs[S keys][T queries]. */
+/* The sums over pairs of score.cu, over pairs[S keys][T queries]. */
 
 INLINE real sum_cross_keys(const real *pairs, int i, int T, int S) {
     real sum = 0;

@@ -81,7 +81,7 @@ static size_t decode_bytes(const lh_shape *part) {
 }
 
 % end
-/* The number of sequences that have about ${cuda.group_tokens} tokens together; at least 1. */
+/* The number of sequences that have at most ${cuda.group_tokens} tokens together; at least 1. */
 static int evaluation_group(const lh_shape *shape) {
     const int T = shape->length[0]${streams[2] and " + shape->length[1]" or ""};
     return T < ${cuda.group_tokens} ? ${cuda.group_tokens} / T : 1;

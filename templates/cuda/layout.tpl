@@ -1,4 +1,4 @@
-/* Returns the next `bytes` bytes behind *used bytes, which it raises, at a multiple of 64; memory NULL: only counts. */
+/* Takes the next `bytes` bytes of memory and raises *used, a multiple of 64. Without memory: NULL, and only counts. */
 INLINE void *take(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
     *used += (bytes + 63) / 64 * 64;

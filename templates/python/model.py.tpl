@@ -48,7 +48,7 @@ EMPTY = ${empty_token}  # the token at the place of every output
 % end
 COMPUTATION = ${computation.token}  # the computation token % if computation
 MAX_POSITION = ${max_position} % if max_position
-TOLERANCE = ${tolerance_text}  # largest error of a logit, relative to max(1, the sequence's largest logit)
+TOLERANCE = ${tolerance_text}  # largest error of a logit, relative to max(1, the sequence's largest |logit|)
 % if #constants > 0 then
 CONSTANTS = {
 % for _, constant in ipairs(constants) do

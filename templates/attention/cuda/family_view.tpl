@@ -2,7 +2,7 @@
 % local distance = positions.distance
 % if attends.draws_follow then
 
-/* The number of integers that are drawn for this attention. */
+/* The number of integers that the host makes for this attention. */
 INLINE size_t ${prefix}draw_count(const step_view *v) {
     % slot("count_pairs")
     return ${attends.draw_rows} * (size_t)${drawn_tokens}${inline("and_pairs", "")};

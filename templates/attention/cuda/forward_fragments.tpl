@@ -1,4 +1,4 @@
-% -- The body of pass_fragments.tpl for queries: finds the largest logits, then sums weights and weighted values.
+% -- The body of pass_fragments.tpl for queries: finds the largest scores, then sums weights and weighted values.
 % local is_scaled = attends.rounded == "true" -- the product that stores rounded queries scales them
 % local scale = is_scaled and "1" or PREFIX .. "LOGIT_SCALE" .. attends.to_log2
 % slot("unless_training")

@@ -67,7 +67,7 @@ NOINLINE void ${prefix}attend(void) {
     __syncthreads();
 }
 
-/* Visits the keys of query i again, and stores weights, and 1 - P of each pair in misses. */
+/* Visits the keys of query i again; stores the weight of each pair, and in misses its chance not to match. */
 INLINE void ${prefix}store_chances(const ${prefix}head *a, int i, real *weights, real *misses) {
     const int T = a->T;
     real unmatched = 1;
@@ -88,7 +88,7 @@ INLINE void ${prefix}store_chances(const ${prefix}head *a, int i, real *weights,
 typedef struct ${prefix}return_walk {
     real dout[${attends.head_part}], dquery[${attends.head_part}];
     % slot("return_walk")
-    real dunmatched; /* gradient of `unmatched` after the visited keys */
+    real dunmatched; /* gradient of the chance that no key nearer than the visited ones matches */
     real dright, dleft; /* sums of gradients of logits of keys on each side */
 } ${prefix}return_walk;
 

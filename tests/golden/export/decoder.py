@@ -26,7 +26,7 @@ LAYERS, HEADS, WIDTH, FEEDFORWARD = 2, 2, 16, 32
 SYMBOLS, CLASSES = 5, 2  # rows of the token table, classes
 FIRST_OUTPUT = 2  # the token of the target's first symbol
 SEPARATOR = 4  # the token between input and target
-TOLERANCE = 1e-4  # largest error of a logit, relative to max(1, the sequence's largest logit)
+TOLERANCE = 1e-4  # largest error of a logit, relative to max(1, the sequence's largest |logit|)
 
 
 def indices(score):

@@ -25,7 +25,7 @@ LAYERS, HEADS, WIDTH, FEEDFORWARD = 2, 2, 16, 32
 SYMBOLS, CLASSES = 4, 2  # rows of the token table, classes
 EMPTY = 3  # the token at the place of every output
 MAX_POSITION = 64
-TOLERANCE = 1e-4  # largest error of a logit, relative to max(1, the sequence's largest logit)
+TOLERANCE = 1e-4  # largest error of a logit, relative to max(1, the sequence's largest |logit|)
 
 
 def draw_distances(tokens, given):

@@ -24,7 +24,7 @@ HERE = pathlib.Path(__file__).parent
 LAYERS, HEADS, WIDTH, THINK_FEEDFORWARD = 4, 4, 64, 128
 SYMBOLS, CLASSES = 4, 2  # rows of the token table, classes
 EMPTY = 3  # the token at the place of every output
-TOLERANCE = 1e-4  # largest error of a logit, relative to max(1, the sequence's largest logit)
+TOLERANCE = 1e-4  # largest error of a logit, relative to max(1, the sequence's largest |logit|)
 
 
 def rotate(vectors, positions):

@@ -24,7 +24,7 @@ HERE = pathlib.Path(__file__).parent
 LAYERS, HEADS, WIDTH, FEEDFORWARD = 2, 2, 16, 32
 SYMBOLS, CLASSES = 4, 2  # rows of the token table, classes
 EMPTY = 3  # the token at the place of every output
-TOLERANCE = 1e-4  # largest error of a logit, relative to max(1, the sequence's largest logit)
+TOLERANCE = 1e-4  # largest error of a logit, relative to max(1, the sequence's largest |logit|)
 CONSTANTS = {
     "fixed": torch.tensor([
         1.0, -0.5, 2.0,
