@@ -26,8 +26,8 @@ function M.read_constant(text)
   return text
 end
 
--- The field of a section that a word for the whole section gives a value: a preset, or the kind of task.
-local BY_WORD = { task = "kind", encoding = "use", model = "use", train = "use", eval = "use" }
+-- By section, the field that --set SECTION=WORD sets to the word: a preset's name, or the kind of task.
+local FIELD_OF_WORD = { task = "kind", encoding = "use", model = "use", train = "use", eval = "use" }
 
 -- The tree of one override: nested tables down to its value; nil after an error.
 local function parse_set(d, set)
@@ -43,8 +43,8 @@ local function parse_set(d, set)
   if problem then
     return refuse(problem, "a number, a word, true, false, or a table such as { 1, 40 }")
   end
-  local word = type(value) == "string" and BY_WORD[set.path]
-  value = word and { [word] = value } or value
+  local field = type(value) == "string" and FIELD_OF_WORD[set.path]
+  value = field and { [field] = value } or value
   local before = d:count()
   local node = tree.build(value, function() return origin end, function(_, what, expected) refuse(what, expected) end)
   if not node or d:count() > before then
