@@ -63,9 +63,6 @@ local function join(lines, first, from)
   return line, last
 end
 
--- In functions that change lines, `text` is the state of M.fit: lines, map, defined (the set of names of functions so
--- far) and values (is_value).
-
 local function replace(text, first, last, line)
   text.lines[first] = line
   for _ = first + 1, last do
