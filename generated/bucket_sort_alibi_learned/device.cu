@@ -38,8 +38,8 @@ enum {
 typedef struct lh_cuda_replica {
     void *parameters, *moment1, *moment2; /* [storage] real, updated in place */
     void *gradient;                       /* [storage] real: the folded gradient of the last step */
-    char *partials;     /* [shards] gradients of one shard each, partial_stride bytes apart; zero at first */
-    char *shared;       /* tables of the current step, and the folded gradients of tables */
+    char *partials; /* [shards] partial_stride bytes each: gradient, its sums, operands of products; zero at first */
+    char *shared;   /* tables of the current step, and the folded gradients of tables */
     double *piece_sums; /* [3][storage / LH_CUDA_PIECE] sums of squares of gradient, parameters and change by piece */
     struct lh_cuda_sums *shard_sums; /* [shards] */
     unsigned int *arrivals;          /* counter of the team's barriers; zero before a launch */

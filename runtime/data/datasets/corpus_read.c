@@ -180,7 +180,7 @@ static bool is_end(const line *l, const json_t *item) {
     return json_is_integer(item) && json_integer_value(item) == *task->end;
 }
 
-/* Adds the end symbol to a target that lacks it, and its 1 to the mask, if the task has such a symbol. */
+/* Adds the end symbol of the task, if it has one, to a target that lacks it, and a 1 to the mask of the target. */
 static lh_status end_target(const line *l, json_t *object, json_t *target) {
     json_t *mask = json_object_get(object, "mask");
     size_t count = json_array_size(target);
