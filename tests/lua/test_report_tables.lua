@@ -300,4 +300,10 @@ function TestRenderers.test_csv_files()
     { "beyond", "20", "0.51" })
 end
 
+function TestViews.test_lines_of_csv_are_numbered_as_in_the_file()
+  lu.assertEquals(published.parse("a,b\r\n1,2\r\n\n"), { columns = { "a", "b" }, rows = { { a = "1", b = "2" } } })
+  lu.assertEquals({ published.parse("a,b\n1,2\n\n3,4\n") }, { nil, "line 3: is blank\n  expected: a row" })
+  lu.assertEquals({ published.parse("a,b\n1,2\n3\n") }, { nil, "line 3: 1 fields\n  expected: 2" })
+end
+
 support.run()

@@ -215,10 +215,10 @@ local function tabulate_levels(groups, step, notes)
     return { name_group(group), group.mask, ("%d"):format(#group.runs), table.unpack(levels) }
   end)
   return sheets.tabulate({ name = "levels", title = ("Reference values, %s"):format(STEP[step.step]), about =
-    "ceiling: other seeds of the same cell; floor: uniform attention under the same mask; mean ± sd (n - 1) over pairs "
-    .. "or seeds; divergences in nats, from 0 (equal) to ln 2 = 0.693 (the maximum)", heads = { "cell",
-    "mask", "seeds", "cosine, ceiling", "cosine, floor", "divergence, ceiling", "divergence, floor" }, rows = rows,
-    notes = notes })
+    "ceiling: other seeds of the same cell; floor: uniform attention under the window or causal mask; mean ± sd "
+    .. "(n - 1) over pairs or seeds; divergences in nats, from 0 (equal) to ln 2 = 0.693 (the maximum)",
+    heads = { "cell", "mask", "seeds", "cosine, ceiling", "cosine, floor", "divergence, ceiling", "divergence, floor" },
+    rows = rows, notes = notes })
 end
 
 local function make_csv_files(groups, steps)

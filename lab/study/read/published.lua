@@ -28,10 +28,15 @@ function M.split_line(line)
   return fields
 end
 
--- Parses a text in CSV, whose first line has the names of the columns. Returns { columns, rows }; or nil and a message.
+-- Parses a text in CSV, whose first line has the names of the columns. Row i is line i + 1, so blank lines are only at
+-- the end. Returns { columns, rows }; or nil and a message.
 function M.parse(text)
   local columns, rows = nil, {}
-  for line in text:gmatch("[^\r\n]+") do
+  for line in (text:gsub("%s+$", "") .. "\n"):gmatch("([^\n]*)\n") do
+    line = line:gsub("\r$", "")
+    if line == "" then
+      return nil, ("line %d: is blank\n  expected: a row"):format(#rows + 1)
+    end
     local fields = M.split_line(line)
     columns = columns or fields
     if not fields or #fields ~= #columns then
