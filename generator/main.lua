@@ -94,8 +94,7 @@ function verbs.check(project, arguments)
 end
 
 -- Returns a planned spec with its generated files in `files`; or nil and an exit code after a message. target: "cpu" or
--- "cpu,cuda"; nil: both, if the network has device code. is_local: as for open; sources that `gen` writes are for any
--- machine.
+-- "cpu,cuda"; nil: both, if the network has device code. is_local: as for open; `gen` writes sources for any machine.
 local function render(project, arguments, target, is_local)
   local spec, code = open(project, arguments, is_local)
   if not spec then

@@ -215,8 +215,7 @@ local function format_number(value)
   return tostring(value)
 end
 
--- A value as a message shows it: strings quoted and cut to 60 bytes, numbers in their shortest form, tables and
--- functions by their type.
+-- A value as messages show it: strings quoted, cut to 60 bytes; numbers in shortest form; tables, functions by type.
 function M.show(value)
   if type(value) == "string" then
     local text = #value > 60 and value:sub(1, 57) .. "..." or value

@@ -106,8 +106,7 @@ local function unpack_all(bytes, kind)
   return out
 end
 
--- Reads `count` elements of a tensor from index `first` on, which counts from 0; by default all elements. Returns the
--- list, and the shape.
+-- Reads `count` elements of a tensor from index `first` (from 0) on; by default all. Returns the list, and the shape.
 function M.read(tensors, name, first, count)
   local entry = tensors.entries[name]
   if not entry then

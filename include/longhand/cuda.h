@@ -62,8 +62,7 @@ typedef struct lh_cuda_program {
     const lh_cuda_image *images; /* ended by one with architecture NULL; NULL: no images */
     const char *toolkit;         /* version of the toolkit that compiled the images, "13.0"; NULL: no images */
 
-    /* Size and contents of position tables, as in lh_cpu_program; written on the host, read on the device. NULL: no
-     * tables. */
+    /* Bytes and contents of position tables, as in lh_cpu_program; made on the host. NULL: there are no tables. */
     size_t (*tables_bytes)(const int longest[LH_MAX_STREAMS]);
     void (*make_tables)(void *tables, const int longest[LH_MAX_STREAMS]);
 

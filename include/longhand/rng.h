@@ -84,8 +84,7 @@ static inline void lh_philox(const uint32_t counter[4], lh_key key, uint32_t out
     out[3] = x3;
 }
 
-/* A stream of random words at one (key, site, example, step): blocks 0, 1, 2, ... in order. It may be copied by
- * value. */
+/* A stream of random words at one (key, site, example, step): blocks 0, 1, 2, ... in order. May be copied by value. */
 typedef struct lh_rng {
     lh_key key;
     uint32_t counter[4];
@@ -108,8 +107,7 @@ static inline uint32_t lh_rng_word(lh_rng *rng) {
     return rng->word[rng->used++];
 }
 
-/* Uniform on {0, ..., n - 1}, 1 <= n < 2^32, by multiply and shift: the relative error of each probability is at most n
- * / 2^32. */
+/* Uniform on {0, ..., n - 1}, 1 <= n < 2^32, by multiply and shift: probabilities have a relative error <= n / 2^32. */
 static inline uint32_t lh_rng_below(lh_rng *rng, uint32_t n) {
     return (uint32_t)((uint64_t)lh_rng_word(rng) * n >> 32);
 }

@@ -320,8 +320,7 @@ local function draw_input(plan, words)
     scratch = { { draw.PREFIX .. "MAX_POSITION", draw.max_position } } } or nil
 end
 
--- The draw of positions for every sequence of a stream. The draw's names need a prefix only if there are several
--- attentions.
+-- The draw of positions for every sequence of a stream. Its names need a prefix only beside other attentions.
 local function draw_sequences(plan, words)
   local stream = plan.streams[words.index + 1]
   local reader = stream.by_sequence

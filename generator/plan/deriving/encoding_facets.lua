@@ -176,6 +176,7 @@ local function settle_stream(plan, stream, drawn)
   end
 end
 
+-- The most tokens of a sequence that the encoding allows, { tokens, because }; false: any number.
 local function find_limit(plan, additive, drawn)
   local limit = false
   local function add(tokens, field, value)

@@ -49,8 +49,7 @@ local function add_options(facts, chosen, arrays)
   return about
 end
 
--- Adds the names of the task's symbols and axes, and the symbol that ends targets; returns whether a symbol ends
--- targets.
+-- Adds the names of the task's symbols and axes, and the symbol that ends targets; returns whether there is one.
 local function add_names(facts, resolved, arrays)
   local token = features.is_causal(resolved) and find_token(facts.output_symbols, facts.end_symbol)
   add(arrays, "The symbols of inputs.", "char *const", "input_symbols", literals.quote(facts.input_symbols))

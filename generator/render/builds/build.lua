@@ -266,8 +266,7 @@ local function replace(work)
   return done, message
 end
 
--- An exit code and text if make cannot take the folder's path; otherwise nil. choice: the setting that names the
--- folder.
+-- An exit code and text if make cannot take the path `dir`; otherwise nil. choice: the setting that names dir.
 function M.refuse_folder(project, dir, choice)
   if not escape.make(get_path_from_root(project, dir)) then
     return 2, ("%s: make cannot handle this folder's name; expected %s; choose another %s\n"):format(
@@ -385,8 +384,7 @@ local function add_sources(dir, job)
   return setmetatable({ files = files }, { __index = job })
 end
 
--- Builds without a compiler, if the trainer in dir, linked as requested, differs from the job only in its defaults;
--- otherwise returns nil.
+-- Builds without a compiler if the trainer in dir, linked as requested, has only other defaults; else returns nil.
 function M.renew(project, job, dir, linking)
   local lines = read_compiled(dir, job, linking)
   if not lines or lfs.attributes(dir .. "/src", "mode") ~= "directory" then

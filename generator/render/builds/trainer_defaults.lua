@@ -1,5 +1,4 @@
--- The defaults in a trainer: checks whether they are the defaults of a spec, and copies a trainer with the defaults of
--- another spec.
+-- The defaults in a trainer: checks whether they are those of a spec, and copies a trainer with those of another spec.
 --
 -- Input: paths of trainers, defaults (defaults.lua). The first line of the text locates the text: the line must occur
 -- once, with the same space, and only zeros may follow the text. A copy is read back.

@@ -70,8 +70,7 @@ local function digest_sources(files, kernels, plan)
 end
 
 -- Appends the rendered entries of a half to files, in order; then renders `carrier`, one of the entries, in which the
--- name half.name stands for half.digest(files), with the files so far. Returns this digest, or nil and the engine's
--- error.
+-- name half.name stands for half.digest(files) of the files so far. Returns this digest; or nil and an error.
 local function render_half(half, plan, read, files)
   local known, carrier, place = signatures.new(), nil, nil
   local function add(entry, names, index)

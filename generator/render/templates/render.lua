@@ -142,6 +142,7 @@ end
 
 local run_template
 
+-- Inserts a template, or one section of it, at the column of the current line; extra: names for it, or nil.
 local function include(run, name, extra, section)
   local frame = run.stack[#run.stack]
   if type(name) ~= "string" or (extra ~= nil and type(extra) ~= "table") then

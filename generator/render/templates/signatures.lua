@@ -46,6 +46,7 @@ local function remove_comments(text)
   return (text:gsub("%->%s*[%a_][%w_]*", ""):gsub("%.[%a_][%w_]*", ""))
 end
 
+-- Adds `step`, 1 or -1, to the count of each name for each time that a text mentions the name.
 local function count(counts, text, step)
   for name in remove_comments(text):gmatch("[%a_][%w_]*") do
     counts[name] = (counts[name] or 0) + step
@@ -63,6 +64,7 @@ local function join(lines, first, from)
   return line, last
 end
 
+-- Replaces the lines from `first` to `last` by one line.
 local function replace(text, first, last, line)
   text.lines[first] = line
   for _ = first + 1, last do

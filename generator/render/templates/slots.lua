@@ -24,6 +24,7 @@ local function find_page(run, folder, term, section)
   return run.sections[key] and name
 end
 
+-- Adds the lines of a term's section, if its page has the section.
 local function add_term(run, folder, term, section, extra)
   local page = find_page(run, folder, term, section)
   if page then
