@@ -1,6 +1,6 @@
 -- SHA-256 (FIPS 180-4) over a string, for digests of plans and sources.
 --
--- Input: any string. Output: lowercase hexadecimal. Pure. Fast enough for some hundred kilobytes, not for files of data.
+-- Input: any string. Output: lowercase hexadecimal. Pure. Fast enough for a few hundred kilobytes, not for data files.
 
 local M = {}
 
