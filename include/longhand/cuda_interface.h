@@ -30,15 +30,15 @@ typedef struct lh_cuda_sums {
     long long counted, correct, exact_ones; /* exact_ones: sequences that have counted labels, all of them correct */
 } lh_cuda_sums;
 
-/* One step of one replica. */
+/* One step of one replica, or an evaluation of one model. */
 typedef struct lh_cuda_step {
     const unsigned short *tokens[LH_CUDA_STREAMS]; /* [sequences][T] for each stream of the model */
     const unsigned short *labels;                  /* [sequences][label_count] */
     const unsigned char *mask;                     /* [sequences][label_count] */
     const int *draws; /* [lh_cuda_program.draw_count(shape)] random positions and distances */
-    int sequences, T[LH_CUDA_STREAMS], label_count;
-    unsigned int step, key[2]; /* counter and key of dropout */
-    unsigned int draw, first;  /* evaluation: index of the random draw; batch index of the group's first sequence */
+    int sequences, T[LH_CUDA_STREAMS], label_count; /* sequences of the batch; tokens and labels of each */
+    unsigned int step, key[2];                      /* counter and key of dropout */
+    unsigned int draw, first; /* evaluation: index of the random draw; batch index of the group's first sequence */
     double rate;     /* learning rate / (1 - beta1^t); evaluation: standard deviation of noise on embeddings, 0: none */
     double correct2; /* 1 / (1 - beta2^t) */
     double loss_scale;           /* 1 / label positions of the batch */
