@@ -41,8 +41,8 @@ typedef struct lh_batch {
     void *memory;
 } lh_batch;
 
-/* The number of 16-bit words (tokens, labels, input) of one sequence at task length n. It may change: each line of
- * input to predict or trace gives shape n other lengths, for which an open batch may be too small. */
+/* The number of 16-bit words (tokens, labels, input) of one sequence at task length n. Each line of input to predict or
+ * trace may give shape n other lengths, and so another number, for which an open batch may be too small. */
 size_t lh_count_batch_words(const lh_spec *spec, int n);
 
 /* Allocates buffers for up to `sequences` sequences at any task length up to longest_n. LH_ERR_INPUT: at some length
