@@ -172,6 +172,8 @@ static bool has_same_examples(const json_t *line, const lh_eval_result *result) 
 static bool is_result(const json_t *line, int64_t step, uint64_t seed, const lh_eval_result *result) {
     bool novel = result->groups != NULL && result->groups->novel;
     return are_equal(json_string_value(json_object_get(line, "split")), result->split) &&
+           are_equal(json_string_value(json_object_get(line, "set")),
+                     names_set(result) ? lh_set_name[result->group->set] : NULL) &&
            json_is_true(json_object_get(line, "novel")) == novel && is_condition(json_object_get(line, "by"), result) &&
            json_integer_value(json_object_get(line, "step")) == step && read_seed(line) == seed &&
            has_same_examples(line, result) && json_integer_value(json_object_get(line, "batch")) == result->batch &&

@@ -233,6 +233,29 @@ static void test_evaluation_by_axes_lines_read_back(void **state) {
     lh_corpus_close(&f.corpus);
 }
 
+/* Lines of an evaluation during training have one split for all sets: the key `set` distinguishes their groups. */
+static void test_lines_of_another_set_are_not_taken(void **state) {
+    const char *path = lh_test_path(*state, "eval.jsonl");
+    toy_files f;
+    lh_groups both;
+    lh_error error;
+    lh_eval_result results[MOST];
+    bool found[2] = {false};
+    open_files(&f, *state, false, true);
+    open_groups(&both, &f, &by_both, lh_sets_parse("train,validation"));
+    assert_int_equal(evaluate(&f, &both, NULL, results), 5);
+    lh_group other = *results[3].group;
+    other.set = LH_SET_VALIDATION;
+    results[3].split = "during";
+    lh_assert_ok(lh_eval_append(path, 5, 1, &results[3], &error), &error);
+    results[4] = results[3];
+    results[4].group = &other;
+    lh_assert_ok(lh_eval_find(path, 5, 1, &results[3], found, 2, &error), &error);
+    assert_true(found[0] && !found[1]);
+    lh_groups_close(&both);
+    lh_corpus_close(&f.corpus);
+}
+
 /* ---- comparison with training ---- */
 
 static void add_axis(toy_files *f) {
@@ -345,6 +368,7 @@ int main(void) {
         lh_test_in_directory(test_invalid_axes_are_refused),
         lh_test_in_directory(test_evaluation_by_axes_adds_up_to_that_by_length),
         lh_test_in_directory(test_evaluation_by_axes_lines_read_back),
+        lh_test_in_directory(test_lines_of_another_set_are_not_taken),
         lh_test_in_directory(test_evaluation_lines_compare_with_training),
         lh_test_in_directory(test_lines_record_lengths_beyond_training),
         lh_test_in_directory(test_groups_without_new_examples_are_refused),
