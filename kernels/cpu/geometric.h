@@ -387,8 +387,8 @@ INLINE void share_inwards(int T, int first, const real *grad_factor, real *dlogi
     share_among(end - first, sums + offset, mirrored + offset, grad_factor + offset, dlogits + offset, right, left);
 }
 
-/* gains [T][LANES] = weights times their gradients: products of g, D channels of LANES queries, with rows of values,
- * `stride` apart, minus the mean. */
+/* gains [T][LANES] = weights times their gradients. The gradient of a weight is the product of g, D channels of LANES
+ * queries, with the key's row of `value`, minus the mean; rows are `stride` apart. */
 INLINE void write_gains(const int D, const int stride, int T, const vector *g, vector mean, const real *restrict value,
                         const real *restrict weights, real *restrict gains) {
     int j = 0;

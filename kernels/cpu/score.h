@@ -68,8 +68,8 @@ INLINE int key_of_line(const opened_line *line, const bool causal, int S, int i)
 }
 
 /* The keys from *begin to *end - 1 include all keys that LANES of T queries, from `first` on, see; *begin and *end are
- * rounded to runs of 8 keys. lines, stop: the first line, and the end of the lines. corner: query 0 also sees the last
- * key, with value 0. */
+ * rounded to runs of 8 keys, *end at most to S. lines, stop: the first line, and the end of the lines. corner: query 0
+ * also sees the last key, with value 0. */
 INLINE void span_lines(const opened_line *lines, const opened_line *stop, const bool corner, const bool causal, int T,
                        int S, int first, int *begin, int *end) {
     const int last = first + LANES < T ? first + LANES : T;

@@ -120,7 +120,7 @@ typedef struct lh_ref_family {
     int line_count;
     bool from_right;      /* lines of direction 0 count keys from the last key on */
     bool causal;          /* keys after the query are hidden even on lines */
-    lh_ref_corner corner; /* the value of this pair is 0 */
+    lh_ref_corner corner; /* the value that a corner adds to the logit is 0 */
 } lh_ref_family;
 
 typedef struct lh_ref_shape {

@@ -23,7 +23,7 @@ typedef struct lh_bench_request {
 
 typedef struct lh_bench_result {
     lh_mode mode;
-    int length, tokens;        /* task length; tokens per sequence, all streams together */
+    int length, tokens;        /* task length as shown to users; tokens per sequence, all streams together */
     int replicas;              /* at least 1 */
     int threads;               /* threads that compute; on a device: that make batches */
     double steps_per_second;   /* of all replicas together; training: steps; evaluation: batches of the same size */

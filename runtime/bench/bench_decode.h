@@ -1,5 +1,5 @@
-/* Measures answers per second of greedy decoding (eval/decode.h), with cached keys and values and with a whole pass for
- * each answer. */
+/* Measures answers per second of greedy decoding (eval/decode.h), with cached keys and values and by passes over whole
+ * sequences. */
 #ifndef LONGHAND_BENCH_DECODE_H
 #define LONGHAND_BENCH_DECODE_H
 
@@ -8,10 +8,10 @@
 enum { LH_BENCH_SEQUENCES = 32 /* sequences of the decoded batch for each thread */ };
 
 typedef struct lh_bench_decoding {
-    int length, labels;     /* task length; answers of each sequence */
+    int length, labels;     /* task length as shown to users; answers of each sequence */
     int threads, sequences; /* threads and sequences of the batch */
     /* Answers per second, medians over alternating windows. batch: `sequences` sequences on `threads` threads; alone:
-     * one sequence on one thread; passes: as alone, with a whole pass for each answer. */
+     * one sequence on one thread; passes: as alone, by passes over the whole sequence. */
     double batch, alone, passes;
 } lh_bench_decoding;
 

@@ -1,6 +1,5 @@
-/* A CUDA device with the loaded kernels of one trainer: properties of the device, the loaded image, and the number
- * of blocks that are resident at once. The engine (cuda/fleet/fleet.h) owns memory, streams and launches.
- */
+/* A CUDA device with the loaded kernels of one trainer: properties of the device, the loaded image, and the number of
+ * blocks that are resident at once. The engine (cuda/fleet/fleet.h) owns memory, streams and launches. */
 #ifndef LONGHAND_CUDA_DEVICE_H
 #define LONGHAND_CUDA_DEVICE_H
 

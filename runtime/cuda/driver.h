@@ -79,7 +79,7 @@ enum {
 
 /* The driver of this machine, opened once per process: libcuda.so.1, or the library that the environment variable
  * LONGHAND_CUDA_DRIVER names. LH_ERR_ENVIRONMENT: there is no driver, the library is the toolkit's stub or lacks a
- * function, or the driver cannot start; the message names the cause and a remedy. */
+ * function, or the driver cannot start or finds no device; the message names the cause and a remedy. */
 lh_status lh_cuda_driver_open(const lh_cuda_driver **driver, lh_error *error);
 
 /* LH_OK if result is 0; else LH_ERR_ENVIRONMENT with the name of the call and the driver's error text. */

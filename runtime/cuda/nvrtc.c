@@ -54,7 +54,7 @@ lh_status lh_nvrtc_take(void *library, const char *file, lh_nvrtc *nvrtc, lh_err
     return LH_OK;
 }
 
-/* Finds the latest machine code that the library compiles and the device runs; false: none. */
+/* Sets nvrtc->target to the latest machine code that the library compiles and the device runs; false: none. */
 static bool choose_target(lh_nvrtc *nvrtc, int architecture) {
     int count = 0, best = 0, known[256];
     if (nvrtc->nvrtcGetNumSupportedArchs(&count) != 0 || count > (int)(sizeof known / sizeof known[0])) return false;

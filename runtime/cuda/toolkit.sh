@@ -55,7 +55,7 @@ roots() {
     printf '%s\n' "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda /opt/cuda /usr/lib/nvidia-cuda-toolkit | grep .
 }
 
-# Tests whether nvcc works (nvcc needs a C++ compiler); sets kind, compiler, version, known.
+# Tests whether nvcc works (nvcc needs a C++ compiler); sets kind, compiler, version, and known (its architectures).
 try_nvcc() {
     [ "$wanted_kind" != nvrtc ] && [ -x "$1" ] || return 1
     if ! : >"$work/empty.cu" || ! "$1" -cubin -o "$work/empty.cubin" "$work/empty.cu" >"$work/log" 2>&1; then
@@ -134,7 +134,7 @@ default_list() {
     done
 }
 
-# Prints the script's line for the architectures in $wanted, or fails at the first one that the compiler lacks.
+# Prints the script's line for the architectures in $wanted, or fails at the first unsuitable one.
 settle() {
     lowest=0 highest=0
     for architecture in $wanted; do

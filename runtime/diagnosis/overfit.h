@@ -48,7 +48,7 @@ typedef enum lh_overfit_cause {
     LH_OVERFIT_SHORT,             /* fewer than two windows */
     LH_OVERFIT_NO_GRADIENT,       /* the gradient is nearly zero */
     LH_OVERFIT_RATE_LOW,          /* the parameters hardly moved */
-    LH_OVERFIT_RATE_HIGH,         /* loss above guessing, or parameters far from their initial values */
+    LH_OVERFIT_RATE_HIGH,         /* loss above guessing, or parameters much larger than at first */
     LH_OVERFIT_INDISTINGUISHABLE, /* equal outputs for different targets, also with the initial parameters */
     LH_OVERFIT_COLLAPSED,         /* equal outputs for different targets, but not with the initial parameters */
     LH_OVERFIT_DROPOUT,           /* much better with dropout off */
@@ -73,7 +73,7 @@ lh_status lh_overfit_read_metrics(const char *path, lh_overfit_facts *facts, lh_
 lh_overfit_cause lh_overfit_judge(const lh_overfit_facts *facts);
 
 /* Estimates the total number of steps at which the loss reaches a tenth of the loss of guessing, if the loss keeps
- * falling at the current rate, rounded up to two digits; twice the present number if the loss is already lower. */
+ * falling at the current rate, rounded up to two digits, at most 1e9; twice lh_overfit_facts.steps if it is lower. */
 double lh_overfit_estimate_steps(const lh_overfit_facts *facts);
 
 /* Writes the message: accuracy, cause, facts, hint. Returns LH_ERR_INPUT, or LH_ERR_ENVIRONMENT if there

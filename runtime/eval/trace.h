@@ -54,7 +54,7 @@ typedef struct lh_trace_request {
     bool average;               /* write means over draws and examples */
     bool exact;   /* take means only over passes with every counted answer right; not for values of single examples, and
                    * not with inputs */
-    bool shuffle; /* dataset: take the first examples of each shape in a random order */
+    bool shuffle; /* dataset: take the examples of each shape in a random order */
     int draws;    /* draws per input; 1 if the model draws nothing */
     uint64_t seed;
     lh_lengths lengths;     /* lengths with `examples` examples each: the first ones of an evaluation; dataset: input

@@ -102,7 +102,7 @@ static lh_status group_chosen_examples(lh_traces *traces, int input, lh_error *e
     return status;
 }
 
-/* Takes the first shuffled examples of an input length, shape by shape, up to the requested number. */
+/* Makes groups for an input length, shape by shape, up to the requested number of examples. */
 static lh_status group_shapes(lh_traces *traces, int input, lh_error *error) {
     const lh_corpus *corpus = traces->spec->corpus;
     const lh_dataset *set = traces->request.set != NULL ? traces->request.set : &corpus->eval;

@@ -39,7 +39,7 @@ typedef struct problem {
     double *reference_q, *reference_r;    /* [columns][rank] with orthonormal columns, [rank][rows] upper trapezoidal */
     double *q, *r;                        /* factors of the current table */
     double *cross;                        /* [rank][rank] R T^T */
-    double *u, *vt, *singular, *rotation; /* [rank][rank], [rank] and [rank][rank] */
+    double *u, *vt, *singular, *rotation; /* [rank][rank]; singular: [rank] */
     double *tau, *work;
     double *rotated; /* [rows][columns], row-major */
 } problem;

@@ -49,8 +49,8 @@ lh_status lh_loop_open(const lh_training *training, lh_engine *engine, lh_window
 
 /* Runs steps for about 0.1 seconds, then metrics, evaluation and checkpoints that are due. Does nothing while the
  * engine waits for the other engines of its fleet. *done: training has ended, and its last step has a checkpoint.
- * LH_STOPPED: engine->stop was set, and the finished steps are saved in a checkpoint; LH_ERR_INPUT: a loss or gradient
- * is not finite. After any status but LH_OK only lh_loop_close may be called. */
+ * LH_STOPPED: engine->stop was set, and the finished steps are saved in a checkpoint; LH_ERR_INPUT: a step failed
+ * (lh_engine_ops.step). After any status but LH_OK only lh_loop_close may be called. */
 lh_status lh_loop_advance(lh_loop *loop, bool *done, lh_error *error);
 
 void lh_loop_close(lh_loop *loop); /* NULL is valid */

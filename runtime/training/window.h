@@ -1,7 +1,6 @@
-/* Sums metrics over a window: the steps since the previous metrics line. Every checkpoint saves the window, so that
- * a resumed run writes the same lines as an uninterrupted run, continues the count of seconds, and can check the lines
- * in its files.
- */
+/* Sums metrics over a window: the steps since the previous metrics line. Every checkpoint saves the window, so that a
+ * resumed run writes the same lines as an uninterrupted run, continues the count of seconds, and can check the lines in
+ * its files. */
 #ifndef LONGHAND_WINDOW_H
 #define LONGHAND_WINDOW_H
 

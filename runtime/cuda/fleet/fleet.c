@@ -53,7 +53,7 @@ static size_t get_shard_sums_bytes(const lh_cuda_fleet *fleet) {
     return lh_cuda_align((size_t)fleet->arena.shards * sizeof(lh_cuda_sums));
 }
 
-/* Allocates the arrays that the host writes or reads at every launch. */
+/* Allocates replicas, steps and results, on the device and on the host. */
 static lh_status open_arrays(lh_cuda_fleet *fleet, lh_error *error) {
     lh_cuda_arena *arena = &fleet->arena;
     const lh_cuda_device *device = fleet->device;

@@ -61,7 +61,7 @@ typedef struct lh_cuda_ring {
 
 /* Device memory of training steps, for all replicas that step at once. */
 typedef struct lh_cuda_arena {
-    int shards, blocks;                                    /* blocks: size of the largest grid */
+    int shards, blocks;                                    /* blocks: of the largest grid; 1 for a wide model */
     size_t partial, shared, workspace;                     /* bytes of an element of partials, shareds, workspaces */
     size_t partials_bytes, arrivals_bytes;                 /* bytes of partials and arrivals in all */
     CUdeviceptr partials;                                  /* [at once][shards], zero between steps */
@@ -81,7 +81,7 @@ enum {
     LH_CUDA_NEED_LOGITS,     /* of one sequence */
     LH_CUDA_NEED_CLASSES,    /* of one model */
     LH_CUDA_NEED_ANSWERS,    /* of one model */
-    LH_CUDA_NEED_WORDS,      /* lh_count_batch_words */
+    LH_CUDA_NEED_WORDS,      /* 16-bit words of one sequence (lh_count_batch_words) */
     LH_CUDA_NEED_LENGTH,     /* task length */
     LH_CUDA_NEEDS
 };
@@ -126,7 +126,7 @@ typedef struct lh_cuda_engine {
     bool steps;          /* the engine takes part in training launches */
     bool closed;
     lh_cuda_early_answers *early_answers;        /* in the expected order of requests */
-    int unused_in_a_row;                         /* consecutive requests at which stored answers were dropped */
+    int unused_in_a_row;                         /* requests that dropped stored answers since the last use of some */
     int64_t request_step;                        /* step of the parameters to which the next two counts belong */
     int request_count, stored_count;             /* numbers of requests and of stored answers at request_step */
     int requested_steps;                         /* number of steps that are requested and not launched yet */
@@ -236,8 +236,7 @@ lh_cuda_step lh_cuda_make_step(const lh_cuda_layout *layout, const lh_shape *sha
                                const lh_draw *draw);
 
 /* Makes the random draws of a step or evaluation, if the model has any; positions and distances given by the caller
- * replace them, as in lh_cpu_step.
- */
+ * replace them, as in lh_cpu_step. */
 void lh_cuda_make_draws(const lh_cuda_program *program, const lh_draw *draw, const lh_shape *shape,
                         const int32_t *const positions[LH_MAX_STREAMS], const int32_t *const distances[LH_MAX_STREAMS],
                         int *scratch, int *out);
@@ -264,9 +263,9 @@ lh_status lh_cuda_ring_get_failure(lh_cuda_fleet *fleet, int column, lh_error *e
  * request evaluates the condition for the other replicas too, and their answers are stored until each requests them. */
 
 /* Fills fleet->evaluated_engines with the replicas to evaluate, and returns their number: the engine, and up to most -
- * 1 other open ones, in their order, that have parameters of the same step and have requested or stored as many
- * conditions at this step as the engine before its present request. A replica is left out if stored answers were
- * dropped at its last two requests; while more than 256 MB of answers are stored, all other replicas are left out. */
+ * 1 other open ones without a failed step, in their order, that have parameters of the same step and have requested or
+ * stored as many conditions at this step as the engine before its present request. A replica is left out for good once
+ * two requests in a row dropped its stored answers; while more than 256 MB are stored, all others are left out. */
 int lh_cuda_choose_evaluated(lh_cuda_engine *engine, int most);
 
 /* Copies an engine's answers to a condition; classes: [labels], for all examples together, or NULL if not requested.
@@ -278,8 +277,8 @@ lh_cuda_early_answers *lh_cuda_copy_early_answers(const lh_cuda_engine *engine, 
 void lh_cuda_keep_early_answers(lh_cuda_engine *engine, lh_cuda_early_answers *answers);
 
 /* Counts a request of the engine and takes the stored answers of its condition, for free(). NULL: there are none. If
- * the engine's next stored answers belong to another condition or other parameters, all its stored answers are
- * dropped. */
+ * the engine's next stored answers belong to another condition or other parameters, or lack requested classes, all its
+ * stored answers are dropped. */
 lh_cuda_early_answers *lh_cuda_take_early_answers(lh_cuda_engine *engine, const lh_condition *condition);
 void lh_cuda_drop_early_answers(lh_cuda_engine *engine);
 

@@ -1,5 +1,5 @@
 /* Forward passes on a CUDA device: one launch for all models of a pass, or several launches if a watchdog ends long
- * ones, if a signal may stop the pass, or if the models are wide. */
+ * ones, a signal may stop the pass, the models outnumber the resident blocks, or the models are wide. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -224,7 +224,7 @@ static lh_status wait(const lh_cuda_fleet *fleet, lh_error *error) {
     return check(fleet, fleet->driver->cuStreamSynchronize(fleet->stream), "the evaluation", error);
 }
 
-/* Starts the groups of wide model number `index`, one after another. lengths: the lengths of all models. */
+/* Starts the groups of wide model number `index` in turn; with a stop flag, waits for them. lengths: of all models. */
 static lh_status start_groups(const lh_cuda_engine *engine, const lh_shape *lengths, int index,
                               lh_cuda_evaluate *evaluate, lh_error *error) {
     lh_cuda_fleet *fleet = engine->fleet;
@@ -269,8 +269,8 @@ static lh_status start_launch(const lh_cuda_fleet *fleet, int models, lh_cuda_ev
 
 static const double SHORT_LAUNCH = 0.25; /* seconds; after a shorter launch the next one has twice as many groups */
 
-/* Starts one launch. With a watchdog, starts launches with one group per block each. With a stop flag but no watchdog,
- * waits for each launch to end: the first has one group per block, and later ones have more until a launch takes
+/* Starts one launch or, with a watchdog, launches with one group per block each. With a stop flag but no watchdog,
+ * waits for each launch but the last: the first has one group per block, later ones have more until one takes
  * SHORT_LAUNCH. */
 static lh_status start_launches(const lh_cuda_engine *engine, const lh_shape *shape, int models,
                                 lh_cuda_evaluate *evaluate, lh_error *error) {

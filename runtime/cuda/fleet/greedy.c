@@ -21,7 +21,7 @@ typedef struct greedy {
     lh_examples examples;
     lh_query query;        /* all examples */
     model_answers *models; /* [replicas] */
-    int *known_counts; /* [replicas][decoded] answers of the pass over the targets that are also those of decoding */
+    int *known_counts;     /* [replicas][decoded] numbers of answers of the pass over the targets that decoding keeps */
     uint16_t *pass_answers; /* [decoded][labels] classes of a replica in the present pass */
     int replicas;
     bool has_caches; /* keys and values are cached, and one launch gives all answers */

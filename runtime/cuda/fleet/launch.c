@@ -66,7 +66,7 @@ static lh_status check(const lh_cuda_fleet *fleet, CUresult result, const char *
 }
 
 /* Provides batches of *count steps on the device, or of fewer steps if later batches are missing. Replicas without a
- * batch fail and leave training; if all fail, *count is 0. */
+ * batch of the next step fail and leave training; if all fail, *count is 0. */
 static lh_status prepare_steps(lh_cuda_fleet *fleet, int *count, lh_error *error) {
     for (;;) {
         lh_status status = lh_cuda_divide_device(fleet, error);
