@@ -119,8 +119,8 @@ local function find_parts_of_sums(root)
   return inside
 end
 
--- Parts that are used more than once and are larger than `small`, each after its own parts. In sizes a part counts at
--- every place that uses it; a size is a float, because it can exceed all integers.
+-- Parts outside of sums that are used more than once and are larger than `small`, each after its own parts. In sizes a
+-- part counts at every place that uses it; a size is a float, because it can exceed all integers.
 function M.find_shared_parts(root, small)
   local uses, order = M.count_uses({ root })
   local inside, size, list = find_parts_of_sums(root), {}, {}

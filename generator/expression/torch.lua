@@ -1,9 +1,9 @@
 -- A score expression as Python with PyTorch, for the file that `export pytorch` writes.
 --
--- Input: a node. Output: { lines, uses }: a function's body, in which parts that are used more than once have names,
--- and the names that the body reads: symbols (score, distance, positions, index, head, layer, length), functions of the
--- exported file (bucket), and kinds of parameters (own: a layer's, shared, constant). With cross-attention there are
--- also memory_index, for keys, and key_length.
+-- Input: a node. Output: { lines, uses }: a function's body, in which large parts that are used more than once outside
+-- of sums have names, and the names that the body reads: symbols (score, distance, positions, index, head, layer,
+-- length), functions of the exported file (bucket), and kinds of parameters (own: a layer's, shared, constant). With
+-- cross-attention there are also memory_index, for keys, and key_length.
 -- Every leaf except a number is a tensor that broadcasts over [batch][heads][queries][keys]. Terms of a sum lie along a
 -- dimension before these.
 
