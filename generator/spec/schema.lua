@@ -10,8 +10,8 @@
 --                  file), lines (of pairs of tokens), network (a user's Lua file), checkpoint (of a trainer), file (any
 --                  other), symbols, symbol (one of them), options (of a task), settings (of a network), by (axes of
 --                  an evaluation), name (of a-z, 0-9 and _), names (a list of these)
---   default        a value, or a function of the spec resolved so far, which `default_text` describes in words; with
---                  the words alone, settle.lua finds the value
+--   default        a value, or a function of the spec resolved so far; default_text: the default in words; with these
+--                  words alone, settle.lua or the plan finds the value
 --   required       true: the field has no default; optional: true: absent unless given
 --   min, max       inclusive; above, below: exclusive; multiple: a number that divides the value; word: a string that
 --                  is valid in place of a number
