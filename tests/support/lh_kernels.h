@@ -23,7 +23,7 @@ typedef float real;
 #include "kernels/cpu/vector.h"
 #include "longhand/rng.h"
 
-/* Replaces tuned.h: any tiles are valid, and these do not divide the tested sizes. */
+/* Replaces tuned.h: any tiles are valid; many of the tested sizes are not multiples of these. */
 enum { TILE_ROWS = 5, TILE_COLUMNS = 3, OUTER_ROWS = 4, OUTER_COLUMNS = 3, PREFETCH_GRADIENTS = 1 };
 
 /* Errors are relative to the largest element of the expected array. One rounding is half an ulp; a sum of n terms is

@@ -232,7 +232,7 @@ void lh_parity_check_memory(const lh_spec *spec) {
 
 /* ---- batches ---- */
 
-/* Writes ascending integers below `end`, with gaps. */
+/* Writes ascending integers below `end`, with random gaps if `gaps`. */
 static void ascend(lh_rng *rng, bool gaps, int end, int tokens, int32_t *out) {
     for (int t = 0, value = 0; t < tokens; t++, value++) {
         int last = end - tokens + t;
@@ -274,7 +274,7 @@ static void fill_examples(lh_rng *rng, const lh_spec *spec, lh_parity_size size,
     for (int i = 0; i < LH_PARITY_SEQUENCES * size.target; i++) out->target[i] = (uint16_t)lh_rng_below(rng, kinds);
 }
 
-/* Scores by the streams of a family's queries and keys. */
+/* Makes ALiBi's scores for all pairs of streams; each family gets those of its queries' and its keys' streams. */
 static void fill_scores(const lh_ref_network *network, lh_parity_size size, lh_parity_batch *out) {
     const int length[LH_MAX_STREAMS] = {size.tokens, size.target};
     for (int q = 0; q < LH_MAX_STREAMS; q++)
@@ -293,7 +293,7 @@ static void fill_scores(const lh_ref_network *network, lh_parity_size size, lh_p
     }
 }
 
-/* Places the tokens of one stream by the case's encoding, and its labels. */
+/* Makes positions and distances of one stream's tokens by the case's encoding, and the tokens of the labels. */
 static void place_tokens(lh_rng *rng, const lh_parity_case *c, const lh_vectors_facts *facts, lh_parity_size size,
                          lh_parity_batch *out) {
     int tokens = size.tokens;
@@ -305,7 +305,7 @@ static void place_tokens(lh_rng *rng, const lh_parity_case *c, const lh_vectors_
     fill_places(rng, tokens, out->place);
 }
 
-/* Places the tokens of two streams by their indices. */
+/* Makes positions of two streams' tokens, which are the tokens' indices, and their scores. */
 static void place_pair(const lh_spec *spec, lh_parity_size size, lh_parity_batch *out) {
     assert_true(spec->position_range[0] + spec->distance_range[0] == 0);
     for (int t = 0; t < LH_PARITY_LONGEST; t++) out->positions[t] = t;

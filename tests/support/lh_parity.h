@@ -15,9 +15,9 @@ typedef struct lh_parity_case {
     const lh_spec *spec;
 } lh_parity_case;
 
-/* Largest allowed errors of an element, relative to the largest element of its tensor. A tensor of gradients counts as
- * at least a hundredth of the model's largest gradient, since its terms may cancel, as those of queries at T = 1; a
- * single number, which sums all pairs of all heads, as at least a thirtieth. */
+/* Largest allowed errors of an element, relative to the largest element of its tensor. For gradients that largest
+ * element counts as at least a hundredth of the model's largest, since terms may cancel, as those of queries of a single
+ * token do; for a tensor of one number, which sums all pairs of all heads, as at least a thirtieth. */
 typedef struct lh_parity_tolerance {
     double logits, loss, gradient;
 } lh_parity_tolerance;
@@ -82,7 +82,7 @@ enum {
     LH_PARITY_HEADS = 2,
     LH_PARITY_DRAW = 3, /* index of the draw of evaluations */
     LH_PARITY_PAIRS = LH_PARITY_LONGEST * LH_PARITY_LONGEST,
-    LH_PARITY_FAMILIES = 24 /* largest number of families */
+    LH_PARITY_FAMILIES = 24 /* at least lh_ref_network.family_count */
 };
 
 /* target: tokens of the second stream, if the spec has one. */
@@ -95,7 +95,7 @@ typedef struct lh_parity_batch {
     uint16_t token[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST], target[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST];
     uint16_t label[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST], place[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST];
     uint8_t mask[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST];
-    int32_t positions[LH_PARITY_LONGEST], drawn[LH_PARITY_LONGEST]; /* drawn: distances of tokens 0, 1, 2, ... apart */
+    int32_t positions[LH_PARITY_LONGEST], drawn[LH_PARITY_LONGEST]; /* drawn[k]: distance of tokens k apart */
     int32_t distances[LH_PARITY_PAIRS];                             /* [query][key] of one stream */
     /* Scores by the streams of queries and keys. */
     double score[LH_MAX_STREAMS][LH_MAX_STREAMS][LH_PARITY_HEADS * LH_PARITY_PAIRS];

@@ -269,7 +269,7 @@ static void test_dropout_apply_scales_kept_and_clears_dropped(void **state) {
 
 /* ---- rotation.h ---- */
 
-/* Checks a table row: cosines, then signed sines, which repeat for each head of `head_width` up to `period`. */
+/* Checks rotations by a row of a table: cosines, then signed sines; both repeat for each head up to `period`. */
 static void check_rotation(int heads, int head_width) {
     int width = heads * head_width, period = head_width > LANES ? head_width : LANES;
     const int32_t position = 1234;

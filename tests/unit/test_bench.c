@@ -72,7 +72,7 @@ static void sleep_then_meet(void *argument, int index, int count) {
     lh_team_barrier();
 }
 
-/* Thread 0 works, and the others wait for it as long as it sleeps. */
+/* Thread 1 waits as long as thread 0 sleeps. */
 static void test_timings_barrier_is_waiting(void **state) {
     double ticks[LH_PARTS];
     measure_ticks(2, sleep_then_meet, ticks);

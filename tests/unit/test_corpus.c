@@ -157,7 +157,7 @@ static void test_corpus_errors_name_file_line_and_cause(void **state) {
 }
 
 /* Any bytes are read as examples or refused with a message; the sanitizers check the reader. Up to four bytes of the
- * valid text change; the case's number determines them. */
+ * valid text change, and a quarter of the files are cut; the case's number determines how. */
 static void test_corpus_mutated_files_are_read_or_refused(void **state) {
     enum { CASES = 3000 };
     static const char likely[] = "{}[],:\"0123456789-.eE \n\t\\abc";
@@ -190,8 +190,8 @@ static void test_corpus_mutated_files_are_read_or_refused(void **state) {
     assert_in_range(refused, CASES / 2, CASES - 1);
 }
 
-/* Writes examples i = 0 .. count - 1 of each of `shapes` shapes. The input's first token is i modulo 5, its other
- * tokens are i / 5 modulo 5. */
+/* Writes examples i = 0 .. count - 1 of shapes n = 1 .. `shapes`: n input tokens, the first i modulo 5, the others
+ * i / 5 modulo 5, and the target n modulo 5. */
 static const char *write_many(const char *directory, int shapes, int count) {
     const char *path = lh_test_path(directory, "many.jsonl");
     FILE *file = fopen(path, "w");
@@ -255,7 +255,7 @@ static void test_epoch_follows_from_seed_and_step_alone(void **state) {
     }
     for (uint32_t step = 0; step < 18; step++) {
         same_turn += expected[step] == expected[step + 18];
-        jumping.number = -1;
+        jumping.number = -1; /* forgets the order by seed 5 */
         same_seed += digest_step(&jumping, 6, step) == expected[step];
     }
     assert_true(same_turn < 4 && same_seed < 4); /* epochs and seeds have different orders */

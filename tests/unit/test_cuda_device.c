@@ -92,7 +92,7 @@ static void test_image_choose_best_that_fits(void **state) {
         {"sm_100 sm_100f", "13.0", 103, 13000, "sm_100f"},
         {"sm_80 compute_75 compute_80", "13.0", 90, 13000, "compute_80"},
         {"compute_89 sm_80", "13.0", 89, 13000, "sm_80"}, /* machine code is preferred */
-        {"sm_90 compute_75", "12.8", 90, 12000, "sm_90"}, /* an older minor version accepts machine code */
+        {"sm_90 compute_75", "12.8", 90, 12000, "sm_90"}, /* a driver of an older minor version */
         {"sm_90 compute_75", "12.0", 80, 12000, "compute_75"},
         {"sm_90 compute_75", "12.9", 80, 13000, "compute_75"},
         {"sm_90", "11.8", 90, 13000, "sm_90"},
@@ -134,7 +134,7 @@ static void test_image_choose_driver_too_old_names_both_versions(void **state) {
     assert_non_null(strstr(error.text, "to release 590 or later (CUDA 13.1), or build"));
 }
 
-/* Machine code runs from its toolkit's major version on, the intermediate form only from its exact version on. */
+/* Machine code needs a driver for its toolkit's major version, the intermediate form one for its exact version. */
 static void test_image_least_driver_by_kind(void **state) {
     static const struct {
         const char *images, *toolkit;

@@ -92,7 +92,7 @@ static void test_nvrtc_open_none_lists_searched_folders(void **state) {
     lh_error error;
     char line[600];
     set("LONGHAND_CUDA_ROOT", lh_test_path(*state, "nowhere"));
-    set("CUDA_HOME", lh_test_path(*state, "root13")); /* the other variable is not used */
+    set("CUDA_HOME", lh_test_path(*state, "root13")); /* not used beside the first variable */
     lh_assert_error(lh_nvrtc_open(90, 13000, &nvrtc, &error), LH_ERR_ENVIRONMENT, &error,
                     "no NVRTC on this machine that compiles the device code for sm_90");
     snprintf(line, sizeof line, "looked in: %s/nowhere/lib64, %s/nowhere/lib\n", (char *)*state, (char *)*state);
@@ -323,8 +323,8 @@ static void wait_for_children(const pid_t *children, int count) {
     }
 }
 
-/* Processes start at once, each reading or compiling one file after another, and some truncating it: each always has
- * the right code, and one complete file is left. */
+/* Processes start at once; all compile the same sources, one after another, with the same cache file, which some
+ * truncate: each process always gets the right code, and one file is left. */
 static void test_jit_compile_many_processes_at_once(void **state) {
     enum { PROCESSES = 24, ROUNDS = 5 };
     pid_t children[PROCESSES];

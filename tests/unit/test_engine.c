@@ -318,7 +318,7 @@ static lh_sums evaluate_length(lh_engine *engine, int n) {
     return sums;
 }
 
-/* Engines share a workspace, some with longer sequences, one with a failure: each has the bits of a single engine. */
+/* Engines share a workspace, some with longer sequences, one with a failure: the others have a single engine's bits. */
 static void test_engines_share_working_memory(void **state) {
     lh_error error;
     lh_step_metrics alone[4], shared[4];

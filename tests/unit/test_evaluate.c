@@ -91,7 +91,7 @@ static void test_evaluate_without_draws_makes_one_pass(void **state) {
     engine->ops->close(engine);
 }
 
-/* 20 examples in batches of 8, 8 and 4; each batch has the draw of its own index. */
+/* 20 examples in batches of 8, 8 and 4; batch b of draw d has the random positions of draw 3 d + b. */
 static void test_evaluate_batches_mean_of_their_accuracies(void **state) {
     const char *path = lh_test_path(*state, "each.jsonl");
     lh_error error;
@@ -284,7 +284,7 @@ static void test_evaluate_lines_read_back(void **state) {
     engine->ops->close(engine);
 }
 
-static void mask_length_6(lh_rng *rng, int n, lh_example *example) {
+static void sample_length_6_uncounted(lh_rng *rng, int n, lh_example *example) {
     lh_toy_spec.task->sample(rng, n, example);
     memset(example->mask, n != 6, (size_t)n);
 }
@@ -295,7 +295,7 @@ static void test_evaluate_condition_without_counted_labels_has_no_accuracy(void 
     const char *path = lh_test_path(*state, "eval.jsonl");
     lh_task task = *lh_toy_spec.task;
     lh_spec spec = lh_toy_spec;
-    task.sample = mask_length_6;
+    task.sample = sample_length_6_uncounted;
     task.loss = LH_LOSS_ALL;
     spec.task = &task;
     lh_engine *engine = open_engine(&spec, &toy_float);

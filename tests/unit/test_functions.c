@@ -1,7 +1,7 @@
-/* kernels/cpu/functions.h compared with libm in long double; with -DDEVICE kernels/cuda/functions.cu, by its bounds.
+/* kernels/cpu/functions.h, or with -DDEVICE kernels/cuda/functions.cu, compared with libm in long double.
  *
  * Compiled like test_matmul: for some levels and element types, -march=... and -DREAL_BYTES=4 or 8. Every lane has
- * its own argument. Errors are in ulps of `real`: the distance of its numbers at the expected value.
+ * its own argument. Errors are in ulps of `real`: the distance of neighbouring numbers at the expected value.
  */
 #include "support/lh_test.h"
 
@@ -151,7 +151,7 @@ static void test_log1p_of_special_values_is_exact(void **state) {
 
 static long double sigmoidl(long double x) { return 1 / (1 + expl(-x)); }
 
-/* One ulp of exp, half an ulp each for 1 + exp and the quotient; the largest measured error is 2.33, at a small ulp. */
+/* One ulp of exp, half an ulp each for 1 + exp and the quotient; the largest measured error is 2.33 ulps. */
 static void test_sigmoid_whole_range_within_few_ulp(void **state) {
     double most = REAL_BYTES == 8 ? 700 : 86;
     check("sigmoid", sigmoid_of, sigmoidl, -most, most, 0, 2.4);
@@ -181,7 +181,7 @@ static void test_tanh_odd_and_saturated(void **state) {
     for (real x = 0; x < 12; x += (real)0.003) assert_true(tanh_real(-x) == -tanh_real(x) && tanh_real(x) <= 1);
 }
 
-/* float: the largest measured error is 1.32, without fused multiply-adds, just below 1. double: 2.5. */
+/* float: the largest measured error is 1.32, of an argument just below 1 without fused multiply-adds. double: 2.5. */
 static void test_erf_whole_range_within_few_ulp(void **state) {
     const double allowed = REAL_BYTES == 8 ? 3 : 1.5;
     check("erf", erf_of, erfl, -7, 7, 0, allowed);
@@ -223,7 +223,7 @@ static void test_sqrt_correctly_rounded(void **state) {
 
 /* ---- sin, cos ---- */
 
-/* float: the reduced angle and the result, below 1, are both rounded by 2^-25; little is added. double: lh_sincos. */
+/* float: the reduced angle and the result, below 1, are both rounded by 2^-25; little is added. double: lh_sincos's. */
 static void test_sin_cos_positions_absolute_error_small(void **state) {
     const double unit = REAL_BYTES == 8 ? 1e-15 : 0x1p-23, ranges[] = {1, 10, 1000, 1e5, 131072};
     for (int i = 0; i < 5; i++) {
@@ -254,7 +254,7 @@ static void test_sin_cos_of_special_values_are_exact(void **state) {
 
 /* ---- pow ---- */
 
-/* float: rounded from double. double: b log a, up to 700, is rounded twice, which is multiplied by this number. */
+/* float: rounded from double. double: b log a, up to 700, is rounded twice; the result has its absolute error. */
 static void test_pow_results_in_range_relative_error_small(void **state) {
     const double allowed = REAL_BYTES == 8 ? 4e-13 : 7e-8, most = REAL_BYTES == 8 ? 1000 : 120;
     lh_rng rng = lh_rng_at(lh_key_of_seed(3), 0, 0, 0);

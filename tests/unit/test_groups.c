@@ -99,7 +99,7 @@ static void test_groups_of_a_range_leave_out_other_values(void **state) {
     lh_corpus_close(&f.corpus);
 }
 
-/* Groups are of the held-out sets by default; a group never has examples of two sets. */
+/* Groups are of the held-out sets by default, if there are any; a group never has examples of two sets. */
 static void test_groups_have_examples_of_one_held_out_set(void **state) {
     const lh_by digits = {1, {{DIGITS, true, {NULL, 0, 0, 0, 1}}}};
     toy_files f;

@@ -104,7 +104,7 @@ static void test_task_splits_by_vectors_and_keeps_the_distance(void **state) {
     }
 }
 
-/* 12 puzzles of each number of vectors, in order and numbered from 1; each has two rotated copies. */
+/* 12 puzzles of each number of vectors, each followed by two rotated copies; all items are numbered from 1. */
 static void test_task_has_a_validation_set_of_its_own(void **state) {
     fixture f;
     lh_corpus c;

@@ -13,7 +13,7 @@
 
 enum { MOST_VALUES = 50000 };
 
-/* One entry of the library (a preset), with random numbers in all arrays. */
+/* One entry of the library (a preset), with random numbers in all inputs. */
 typedef struct workplace {
     const library_entry *entry;
     double values[MOST_VALUES], gradients[MOST_VALUES];
@@ -249,7 +249,7 @@ static void check_direction(workplace *w, const library_parameter *p, int first)
     below = objective(w);
     memcpy(w->values + first, before, (size_t)count * sizeof *before);
     double actual = (above - below) / (2 * step);
-    lh_assert_close(&actual, &expected, 1, 1e-6, 1e-5); /* sums of half a million numbers */
+    lh_assert_close(&actual, &expected, 1, 1e-6, 1e-5); /* sums of PAIRS numbers */
 }
 
 static void test_gradients_every_parameter_matches_differences(void **state) {

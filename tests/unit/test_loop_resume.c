@@ -148,10 +148,10 @@ static const char *const other_plan = "aaaaaaaaaaaaaaaa";
 static char *resume_another_plan(void **state) {
     lh_run_result result = run_toy(state, 0, "train --out . --no-eval --steps 5 --resume");
     assert_non_null(strstr(result.err, "aaaaaaaaaaaaaaaa/lr0.01-seed0: nothing to resume, it starts at step 0\n"));
-    char path[512];
-    snprintf(path, sizeof path, "rm -r %s/toy/%s", (char *)*state, other_plan);
+    char command[512];
+    snprintf(command, sizeof command, "rm -r %s/toy/%s", (char *)*state, other_plan);
     char *output = strdup(result.err);
-    assert_int_equal(system(path), 0);
+    assert_int_equal(system(command), 0);
     return output;
 }
 

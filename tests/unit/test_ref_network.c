@@ -64,7 +64,7 @@ static double measure_difference(lh_ref_model *model, const lh_ref_batch *batch,
 /* Compares two slopes of the objective along a random direction, by gradients and by differences. A ReLU whose input
  * changed its sign within the step would make them differ; the fixed values have no such input. The error of a
  * difference is proportional to the square of its step, and a network without norms may be steep. Richardson's mean of
- * two steps reduces the error to the fourth power. */
+ * two steps has an error proportional to the fourth power. */
 static void check_direction(lh_ref_model *model, const lh_ref_batch *batch, lh_ref_tensor *tensors, int count) {
     const double step = 1e-6;
     direction d = new_direction(tensors, count);
@@ -153,7 +153,7 @@ static void test_run_grad_of_encodings_matches_differences(void **state) {
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) check_network_gradients(lh_network_get(specs[i]), true);
 }
 
-/* Random networks any_1, any_2, ... cover features that no spec has: two streams, values from outside, loops,
+/* Random networks any_1, any_2, ... cover features that the specs above lack: two streams, values from outside, loops,
  * several blocks, every operation. random_1, ... are networks of specs. */
 static void test_run_grad_of_random_networks_matches_differences(void **state) {
     static const char *const prefixes[] = {"any_", "random_"};

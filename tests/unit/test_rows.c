@@ -10,7 +10,7 @@ enum { ROWS = 7, C = 3 * LANES, COUNT = ROWS * C, KEEP_SCALE = 2 };
 
 /* ---- norms ---- */
 
-enum form { ALONE, ADD, ADD_SUM, FORMS };
+enum form { ALONE, ADD, ADD_SUM, FORMS }; /* of the residual; of residual + branch; the same, and stores this sum */
 
 /* One of the functions: layer or RMS norm, its input, and whether the branch has dropout. */
 typedef struct variant {
@@ -145,7 +145,7 @@ static void check_norm(const variant *v) {
     free_arrays(&a);
 }
 
-/* Calls `check` for every function; a norm without a sum has no dropout. */
+/* Calls `check` for every function; a norm of the residual alone has no dropout. */
 static void for_every_norm(void (*check)(const variant *)) {
     for (int i = 0; i < 4 * FORMS; i++) {
         const variant v = {i / 2 % 2, i % 2, (enum form)(i / 4)};
@@ -157,8 +157,8 @@ static void test_norms_forward_and_backward_match_reference(void **state) { for_
 
 static void assert_same(const real *x, const real *y) { assert_memory_equal(x, y, COUNT * sizeof(real)); }
 
-/* Checks functions in place, where the header allows this: sums overwrite the residual, outputs overwrite the branch,
- * and gradients overwrite dy. */
+/* Checks functions in place, where the header allows this: a stored sum overwrites the residual, and its norm the
+ * branch; a norm of the residual alone overwrites the residual; gradients overwrite dy. */
 static void check_in_place(const variant *v) {
     arrays a = make_arrays(), b = make_arrays(), in_place = b;
     run_forward(v, &a);
@@ -203,7 +203,7 @@ static void test_norm_grad_added_to_the_streams(void **state) {
     check_added(1);
 }
 
-/* The constant 1e-5 matters for small rows, and a row of zeros gives 0. */
+/* The constant 1e-5 matters for small rows, and a row of zeros is normalised to 0. */
 static void test_norms_of_small_rows_match_reference(void **state) {
     for (int rms = 0; rms < 2; rms++) {
         const variant v = {rms, 0, ALONE};

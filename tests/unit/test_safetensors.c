@@ -74,8 +74,8 @@ static void test_write_then_read_equal(void **state) {
     lh_st_free(file);
 }
 
-/* Tensors are sorted by the size of an element, then by name, so that every tensor is aligned; the header ends at a
- * multiple of 8. */
+/* Tensors are sorted by the size of an element, largest first, then by name, so that each is aligned; the header ends
+ * at a multiple of 8. */
 static void test_write_layout_aligned_and_sorted(void **state) {
     static const char *const order[] = {"vector", "a.matrix", "b.matrix", "scalar", "empty"};
     lh_error error;

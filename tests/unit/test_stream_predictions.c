@@ -184,8 +184,8 @@ static void test_input_lines_may_have_the_right_answer(void **state) {
     }
 }
 
-/* The function of a user's task that makes an example from a literal: the input repeats the literal's two symbols, and
- * the target equals the input. */
+/* The function of a user's task that makes an example from a literal: the input repeats the literal's two symbols; the
+ * target equals the input, but is invalid if the first symbol is 4. */
 static lh_status solve_copy(const lh_literal *literal, lh_example *example, lh_error *error) {
     if (literal->count != 2) return lh_fail(error, LH_ERR_INPUT, "symbol %d is too much", literal->count);
     example->input_length = example->output_length = N;

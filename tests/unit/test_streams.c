@@ -84,7 +84,7 @@ static void test_batch_with_more_labels_than_their_stream_has_tokens_is_refused(
 
 /* ---- training ---- */
 
-/* Computes the gradient of the first step in this test: one sequence of the batch after another. */
+/* Computes the first step's gradient without an engine, one sequence after another; returns the summed loss. */
 static double compute_gradient_by_hand(const lh_spec *spec, int n, double *gradient) {
     enum { WORKSPACE = 64 };
     lh_shape shape = lh_make_shape(spec, n, spec->train.batch);
@@ -194,7 +194,7 @@ static void test_epochs_of_files_in_two_streams(void **state) {
     lh_shape shape = lh_make_shape(&spec, 2, 1);
     assert_int_equal(shape.length[0] * 100 + shape.length[1] * 10 + shape.labels, 341);
     lh_engine *engine = open_engine(&spec, &toy_float, 2);
-    lh_test_step(engine, 4, metrics); /* batches of 4, 1, 4 and 1 examples */
+    lh_test_step(engine, 4, metrics); /* in any order, two batches of 4 examples and two of 1 */
     for (int i = 0; i < 4; i++) positions += (int)metrics[i].sums.positions;
     assert_int_equal(positions, EXAMPLES / 2 * 2 + EXAMPLES / 2);
     engine->ops->close(engine);

@@ -53,8 +53,8 @@ enum {
     LONGEST = 37
 };
 
-/* The tolerance, relative to the largest element of a tensor as in test_parity.c; a weight may come from another
- * exp. */
+/* The tolerance, relative to the largest element of a tensor as in test_parity.c; programs may use another exp
+ * than kernels/ref. */
 static double get_tolerance(const lh_engine *engine) { return engine->real_bytes == 8 ? 4e-14 : 4e-6; }
 
 /* The tolerance of attention compared with the softmax of its own scores, and of the sums of its rows. */
@@ -184,7 +184,7 @@ typedef struct observed {
 
 static void check_layer(void *context, int sequence, int layer, const lh_ref_seen *seen) {
     observed *o = context;
-    const lh_trace *site = &o->to[2 * layer]; /* its input, its attention, its output */
+    const lh_trace *site = &o->to[2 * layer]; /* the layer's input, its attention, its output */
     size_t activations = (size_t)o->tokens * WIDTH, pairs = (size_t)o->tokens * (size_t)o->tokens * HEADS;
     assert_int_equal(sequence, 0);
     check_tensor(o->engine, site[0].activation, seen->input, activations);
