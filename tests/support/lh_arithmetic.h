@@ -58,8 +58,8 @@ uint64_t lh_read_reversed(const char *target, int base);
 
 int lh_count_digits(int base, uint64_t n);
 
-/* Returns the length of the longest chain of carries in x + y or x * y, by the definition of carries: a place makes
- * a carry by itself, or because of the incoming carry. */
+/* Returns the length of the longest chain of carries in the lowest `digits` places of x + y or x * y, by definition: a
+ * place makes a carry by itself, or because of the incoming carry. */
 int lh_find_defined_chain(int base, bool product, uint64_t x, uint64_t y, int digits);
 
 #endif

@@ -1,4 +1,4 @@
-/* The networks of the specs of tests/specs, as descriptions for kernels/ref/network.h, and the memory of their plans.
+/* Networks of specs, and random ones, as descriptions for kernels/ref/network.h, and the memory of the specs' plans.
  * render_networks.lua writes them for tests.
  */
 #ifndef LH_NETWORK_H

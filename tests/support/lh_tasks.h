@@ -1,4 +1,4 @@
-/* Shared checks of the tests of runtime/data/tasks: one example between guard words, every length by a rule, the
+/* Shared checks of the tests of runtime/data/tasks: one example before guard words, every length by a rule, the
  * paper's worked examples, and the scores of predictors. */
 #ifndef LH_TASKS_H
 #define LH_TASKS_H
@@ -32,8 +32,8 @@ int lh_keep_length(int n);
 int lh_get_one(int n);
 int lh_add_one(int n);
 
-/* Makes example `index` of step `step`; fails if memory outside is written, a token is outside its alphabet, or the
- * counted outputs are not the first ones. */
+/* Makes example `index` of step `step`; fails if an element after an array is written, a token is outside its
+ * alphabet, or the counted outputs are not the first ones. */
 void lh_draw_example(const lh_task_case *task, int n, uint32_t step, uint32_t index, lh_drawn *drawn);
 
 /* Checks 20 examples of every length 1..40, 41, 77, 150, 499, 500, and two of the longest, by the rule. */
@@ -67,7 +67,7 @@ typedef struct lh_score {
 lh_score lh_score_guess(const lh_task_case *task, lh_task_guess *guess, int first, int last, int step, int examples);
 
 /* Checks the score over lengths 41..500, at every `step`th, against a published or derived number: within four
- * standard errors and the number's own error. LH_TASK_EXAMPLES: examples of every length, default 40. */
+ * standard errors and the number's own error. LH_TASK_EXAMPLES, if set: examples of every length, without steps. */
 void lh_check_score(const lh_task_case *task, lh_task_guess *guess, int step, double expected, double own_error);
 
 /* Computes the mean number of counted outputs per input token over lengths 41..500. */

@@ -109,8 +109,8 @@ local function make_description(number, wide, encoding, reading)
   return networks.make_random(number, options)
 end
 
--- The text of a random spec, and its description. In every second spec attention's weights have dropout, for any rates
--- in the description; those of geometric attention never have.
+-- The text of a random spec, and its description. Every second spec without geometric attention has dropout of
+-- attention's weights, whatever rates the description has.
 function M.random(id)
   local number, wide = parse_number(id)
   local reading = READINGS[number % #READINGS + 1]

@@ -13,7 +13,7 @@
 extern lh_cuda_device lh_toy_device;
 extern const lh_cuda_program *lh_toy_program;
 
-/* Opens the device; the other function closes it, and fails unless all of its memory was released. */
+/* The first function opens the device; the second closes it, and fails unless all of its memory was released. */
 void lh_toy_use_device(lh_emulation emulation);
 void lh_toy_end_device(void);
 
@@ -34,7 +34,7 @@ extern lh_toy_interruption lh_toy_interrupted;
 /* Returns the device's driver with interruption, and starts to count: at = 0. */
 const lh_cuda_driver *lh_toy_interrupt(bool fails);
 
-lh_engine_config lh_toy_config(const lh_spec *spec, int seed);
+lh_engine_config lh_toy_config(const lh_spec *spec, int seed); /* the learning rate depends on the seed */
 
 /* Opens replicas of seeds first, first + 1, ..., eight at most. */
 void lh_toy_open_fleet(const lh_spec *spec, const lh_cuda_variant *variant, int first, int count, lh_engine **engines);
@@ -59,8 +59,8 @@ void lh_toy_run_one(lh_engine *engine, int wanted, int asked, lh_toy_record *r);
 extern uint32_t lh_toy_wrong_step;
 void lh_toy_sample_wrong_once(lh_rng *rng, int n, lh_example *example);
 
-/* Trains on the device and on the CPU and compares: batches, draws, dropout, order of sums and update are the same.
- * Only the last digits of the update may differ. */
+/* Trains on the device and on the CPU and compares metrics and parameters, of which only the last digits may differ:
+ * batches, draws, dropout, order of sums and update are the same. */
 void lh_toy_check_steps(const lh_spec *spec, lh_engine_config config);
 
 #endif

@@ -1,5 +1,5 @@
-# A simulated cluster: the commands of Slurm that sweeps call, and a function that runs the tasks of their jobs, several
-# at a time and some of them twice. Sourced after common.sh; simulated.lua makes their trainers.
+# A simulated cluster: the commands of Slurm that sweeps call, and a function that runs the tasks of their jobs, two at
+# a time and some of them twice. Sourced after common.sh; simulated.lua makes their trainers.
 
 SIMULATED=$work/simulated
 export SIMULATED

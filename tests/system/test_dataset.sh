@@ -341,7 +341,7 @@ print_lines_of_shape() {
     awk -F'[][]' -v shape="$1" 'split($2, a, ",") "," split($4, b, ",") == shape' examples/dataset/test.jsonl
 }
 
-# Traces the examples of two lengths, given as inputs with their numbers of outputs, on a machine without the files.
+# Traces the examples of two lengths, given as inputs with their numbers of outputs, in a folder without the files.
 traces_inputs() {
     file=$(find_run whole)/checkpoint.safetensors
     awk -F'[][]' '{ inputs = split($2, a, ",") }

@@ -173,8 +173,8 @@ task_got_signal() {
     got_signal $own
 }
 
-# One task reaches its time limit, for which its script receives SIGTERM, and another is preempted; then the trainer of
-# one task and all processes of another are killed. Slurm keeps the task's script in a folder with the job's number.
+# The script of one task receives SIGTERM, as at a time limit, and another task is preempted; then the trainer of one
+# task and all processes of another are killed. Slurm keeps the task's script in a folder with the job's number.
 survives_kills() {
     until_true all_are_halted && script=$(find_processes "$work/etc/d/job00001/") && kill -TERM $script &&
         until_true task_got_signal "$script" && kill -CONT $own && until_true returns_to_the_queue &&

@@ -27,8 +27,8 @@ static lh_text write_in_frame(const lh_text *unframed, int from, int width) {
     return out;
 }
 
-/* Every test number occurs again in each frame. A frame without padding has one place more than the number, for the
- * last carry of a sum. */
+/* Every test number occurs again in each frame that can hold it. A frame without padding has one place more than the
+ * number, for the last carry of a sum. */
 static void check_frames(lh_collected *s, lh_task_collect *task, int own_width) {
     int count = 0, cursor[2] = {0, 0};
     lh_collect_all(s, task);

@@ -33,8 +33,8 @@ static void forward_with_dropout(const lh_cpu_step *step, const lh_cpu_block *bl
 
 /* Numbers of labels, and of sequences from `exact` on; open: the target has an end symbol, the answers have none. */
 typedef struct sums {
-    int counted, right, forced; /* forced: right in the pass over the target */
-    int exact, early, open, sequences;
+    int counted, right, forced;        /* forced: right in the pass over the target */
+    int exact, early, open, sequences; /* early: an answer is the end symbol where the target is not */
 } sums;
 
 static uint16_t find_best(lh_engine *engine, const lh_query *query, int label) {

@@ -89,7 +89,7 @@ static void test_normal_of_known_words(void **state) {
     lh_assert_close(actual, expected, 4, 1e-12, 0);
 }
 
-/* Mean, variance, fourth moment, and the share beyond two deviations, of a million numbers. */
+/* Mean, variance, fourth moment, products of neighbours, and the share beyond two deviations, of a million numbers. */
 static void test_normal_has_the_moments_of_a_normal(void **state) {
     enum { EXAMPLES = 100, EACH = 10000 };
     const lh_key key = lh_key_of_seed(5);
