@@ -327,8 +327,9 @@ local function make_network_class(state)
   return class
 end
 
--- given: { name (of the network's class), tensors (the plan's), facets, shared (numbers that all layers of a score
--- share: { path, entries }), in_layers (lines before each repetition of a block with an attention), one_based }
+-- given: { name (of the network's class), tensors (the plan's), facets (of attentions: pytorch.lua), shared (numbers
+-- that all layers share: { path, entries }), in_layers (lines before each repetition of a block with an attention),
+-- one_based (whether positions begin at 1) }
 function M.derive(net, given)
   -- same: classes by their texts; parts: names of written terms (name_parts); shared: see share_numbers
   local state = { net = net, names = names_module.new(given.tensors), facets = given.facets,

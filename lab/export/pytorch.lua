@@ -30,8 +30,8 @@ local function collect_facets(op, formula)
     needs = {}, pages = {}, calls = {} }
   local variables = { heads = family.heads, crosses = crosses, pages = given.pages,
     dropout = op.dropout and ("%.9g"):format(op.dropout.rate) or false }
-  return { needs = given.needs, calls = given.calls, layer = given.layer or false,
-    text = lists.merge(variables, table.unpack(pages.collect("export", family, given))) }
+  local text = lists.merge(variables, table.unpack(pages.collect("export", family, given))) -- sets fields of `given`
+  return { needs = given.needs, calls = given.calls, layer = given.layer or false, text = text }
 end
 
 local EXPORTED = { parameters = true }
@@ -117,7 +117,8 @@ local function format_positions(place, tokens)
 end
 
 -- Returns facts about positions and distances: lines that make them, before_layers, which run once, and in_layers,
--- which run before each layer; draws_positions and draws_distances, whether they are sampled; and those of add_draws.
+-- which run before each layer; draws_positions, draws_distances, whether they are sampled; by_sequence, whether each
+-- sequence has its own sample; and those of add_draws.
 -- positions: the facet; needs: those of all attentions and blocks; additive: whether the embedding adds positions.
 local function write_places(positions, needs, additive)
   local distance, lines, inner = positions.distance, {}, {}

@@ -136,6 +136,11 @@ function TestPytorch.test_geometric_has_what_it_uses()
   assert_lacks(render_model('use = "sinusoid"'), "eometric", "match_first", "COMPUTATION")
 end
 
+function TestPytorch.test_a_score_that_reads_the_layer()
+  assert_has(render_model("score = function(x) return x.score + x.layer end"), "self.attention = Attention(layer)",
+    "        self.layer = layer\n", "nn.ModuleList(Layer(layer) for layer in range(LAYERS))")
+end
+
 function TestPytorch.test_positions_from_one()
   local one = render_model(RANDOM:format('range = "one_based"') .. 'additive = { kind = "learned" }')
   assert_has(one, "MAX_POSITION = 2000\n", "from 1 to MAX_POSITION, drawn, ascending",
