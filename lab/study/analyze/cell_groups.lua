@@ -4,7 +4,7 @@
 -- differ along one axis alone; the set's name is the common values of these cells on the other axes. A group:
 --   set, cell      the set that contains the group, and its cell
 --   value, name    the cell's value on the axis, and the label of this value
---   rate, rates    the cell's chosen learning rate (the lowest without scores), and the number of rates with a score
+--   rate, rates    the cell's chosen learning rate (without scores, the lowest), and the number of rates with a score
 --   asked          the number of requested runs at the chosen rate
 --   runs, scores   the scored runs at that rate, by ascending seed, and the score of each
 

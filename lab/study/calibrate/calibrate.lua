@@ -116,7 +116,6 @@ local function format_settings(options)
   return table.concat(words, " ")
 end
 
--- Returns lines for the comment in the student's spec.
 local function make_comment(job, trace)
   local info = job.run.info
   return {

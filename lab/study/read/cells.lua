@@ -7,8 +7,8 @@
 -- folders. Each cell has
 --   key, id, spec: from grid.lua; a cell from a folder has no spec, and digest and data as in group_runs
 --   number: its index in the whole study
---   runs: the runs of runs.lua, with score and generalises; a run without a folder is "missing", or "waiting" if its
---     cell has no spec. Only evaluated runs have scores, which are in the unit of their metric
+--   runs: the runs of runs.lua, with score and generalises; a run without run.json is "missing", or "waiting" if
+--     its cell has no spec. Only evaluated runs have scores, which are in the unit of their metric
 --   summary: from summarise, with other_grid: true if the scores have another grid than the study's
 --   lost: a text on a missing initial checkpoint (grid.lua), or nil
 --   changes: if the runs are of an earlier version (earlier_results.lua), a text on its differences from `spec`
@@ -110,9 +110,9 @@ end
 -- Describes how a cell's learning rate is chosen: { set, beyond, scored, named, rates }. list: the runs that have a
 -- score. set: the name of the evaluation that decides (runs.get_evaluation). beyond: whether some of its examples are
 -- beyond training. scored: whether scores are on this set, too. named: whether the study names the set, in `select`.
--- rates: the number of rates with a score. Without `select`, the set is the first of these on which all runs were
--- evaluated: validation (a separate stream or a set of dataset files); in_distribution (a split of sampled tasks, or a
--- part of a dataset's test); the scored set.
+-- rates: the number of rates with a score. Without `select`, the set is the first of these that is not the scored set
+-- and on which all runs were evaluated, or else the scored set: validation (a separate stream or a set of dataset
+-- files); in_distribution (a split of sampled tasks, or a part of a dataset's test).
 local function describe_choice(list, scored)
   local set = choose_set(list, scored)
   local choice = { set = set, named = scored.select ~= nil, beyond = false, scored = false,
@@ -277,7 +277,6 @@ local function complete_study(study, metric)
   return study
 end
 
--- Returns the first spec that a run.json of these runs contains.
 local function find_spec(list)
   return lists.map(list, function(run) return run.facts.spec end)[1]
 end

@@ -209,8 +209,8 @@ end
 
 -- Returns the report: study; title; settings (settings.lua) and paper, the file of the paper's settings; every_cell,
 -- tables of all cells; readings (readings.lua); format_command, a function of a cell; analyses (study_analyses.lua);
--- command, the text of the command that makes all runs; parts and unfitted, from make_parts; problems and damaged,
--- lists of messages; lead, from make_lead.
+-- command, a text: it makes all runs, or this report if the runs are of no study; parts and unfitted, from make_parts;
+-- problems and damaged, lists of messages; lead, from make_lead.
 local function make_report(options, study, list, papers)
   local report = {
     study = study,

@@ -186,7 +186,7 @@ function M.read_locks()
 end
 
 -- Returns the number of requested conditions that have no line at the last step, and whether all of them have lines
--- with another decoding, and no line has the requested one; or nil and a text on damage.
+-- with another decoding, and no line has the requested one; or false and a text on damage.
 local function count_missing(dir, wanted, facts)
   local missing, others, has_lines, has_decoding = lists.copy(wanted.conditions), {}, false, false
   local damage = run_files.read_evaluations(dir, {}, function(row)
@@ -238,8 +238,8 @@ local function format_steps(wanted, total)
   return wanted.epochs and ("%d (%s)"):format(total, wording.count(wanted.epochs, "epoch")) or tostring(total)
 end
 
--- Returns the state of a run with fewer or more steps than requested, and a text; nil for other runs, among them a run
--- that train.patience ended on the way to these steps.
+-- Returns the state of a run that ended well with fewer steps than requested, or that has more, and a text; nil for
+-- other runs, among them a run that train.patience ended on the way to these steps.
 local function judge_steps(wanted, facts, step, total)
   if total and step > total then
     return "trained further", ("at step %d, of %s requested"):format(step, format_steps(wanted, total))
@@ -298,7 +298,7 @@ function M.read_state(dir, wanted, locks)
   return state, words
 end
 
--- Returns the number of evaluated lengths up to the last line of eval.jsonl; 0 if this line is not of the last step.
+-- Returns the number of evaluated lengths up to the last line of eval.jsonl; 0 before the evaluation after training.
 local function count_evaluated(dir, wanted)
   local row = run_files.read_last_line(dir, "eval.jsonl")
   local final = row and row.split ~= "during" and row.split ~= "validation" and row.step == wanted.total
@@ -353,10 +353,10 @@ local function survey_cell(cell, out, locks)
   end
 end
 
--- Reads every run of a study below `out`. Sets run.state, and in cells with a spec run.path, run.words (the text of
--- M.read_state), run.damage (a message on damaged files), run.link (a link in the path of a run that is not done),
--- cell.wanted (M.derive_wanted), cell.lost_files, a list of { field, shown } on missing data files, and cell.missing,
--- the runs that a trainer can train.
+-- Reads every run of a study below `out`. Sets run.state; cell.missing, the runs with work left, also running ones, if
+-- the cell's spec and files exist; and in cells with a spec run.path, run.words (the text of M.read_state), run.damage
+-- (a message on damaged files), run.link (a link in the path of a run that is not done), cell.wanted (M.derive_wanted),
+-- and cell.lost_files, a list of { field, shown } on missing data files.
 function M.survey(study, out)
   local locks = M.read_locks()
   for _, cell in ipairs(study.cells) do

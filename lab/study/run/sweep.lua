@@ -222,8 +222,8 @@ function Sweep:train(items, most, threads)
   return how
 end
 
--- Prints the result of a sweep and returns its exit code. how: the last result of jobs.run or hand_over.run; code: the
--- worst exit code; failed: the number of failed runs; begun: the time of the start.
+-- Prints the result of a sweep and returns its exit code. how: the last result of train_round or hand_over.run; code:
+-- the worst exit code; failed: the number of failed runs; begun: the time of the start.
 local function conclude(options, study, how, code, failed, begun)
   ledger.survey(study, options.out)
   if options.hooks then
@@ -273,7 +273,7 @@ local function announce(study, counts, options, most, threads)
 end
 
 -- Builds trainers and trains the runs of cells that are not in `tried`, a set of ids to which it adds these cells.
--- Returns the result of jobs.run, the worst exit code and the number of failed runs.
+-- Returns a result as of jobs.run, the worst exit code and the number of failed runs.
 local function train_round(options, study, tried)
   local cells = list_cells_to_do(study, tried)
   local most, threads = share_processors(options, cells)
@@ -303,9 +303,9 @@ local function sweep_all(options, study)
   options.deadline = options.hours and begun + 3600 * options.hours
   while true do
     must(ENVIRONMENT, overview.write_note(options, study))
-    local how, code, lost = train_round(options, study, tried)
+    local how, code, undone = train_round(options, study, tried)
     local again = false
-    worst, failed = hand_over.choose_worse(worst, code), failed + lost
+    worst, failed = hand_over.choose_worse(worst, code), failed + undone
     if how == "done" and code ~= ENVIRONMENT and not is_over(options) then
       ledger.survey(study, options.out)
       how, code, again = hand_over.run(options, study, refused)

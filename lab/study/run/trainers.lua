@@ -1,7 +1,7 @@
 -- The trainers of a study's cells: lists existing trainers, and builds the missing ones, several at a time.
 --
 -- Input: a project, planned cells. Output: items, for each cell { cell, dir (the trainer's folder), job (build.lua),
--- linking ("static" if that is required), fresh (the trainer is up to date), compiled (the trainer is up to date,
+-- linking (that of M.list's request), fresh (the trainer is up to date), compiled (the trainer is up to date,
 -- except perhaps for the defaults of flags), code (the exit code of a build) }. A trainer with the defaults of another
 -- study is compiled but not fresh, and gets the defaults of its cell. The first trainer to compile is built alone,
 -- because all share the runtime's objects.
@@ -24,7 +24,7 @@ local must, say = overview.must, overview.print
 
 local MOST_BUILDS = 3 -- the most attempts to build a trainer and copy it
 
--- Lists the trainers. request: { target, arch, jit, cuda_root, levels (or nil), linking ("static" or nil) }.
+-- Lists the trainers. request: { target, arch, jit, cuda_root, levels (or nil), linking (nil: any) }.
 function M.list(project, cells, request)
   local levels = must(ENVIRONMENT, build.find_levels(project, request.levels or "best"))
   local with_cuda, cuda = request.target == "cpu,cuda", {} -- cuda: words of CUDA by the least architecture

@@ -119,7 +119,7 @@ local function describe_plan(plan, site, most)
 end
 
 -- Returns the plan of a submission: { groups, tasks (packing.lua), longest (the longest task's seconds, or nil), items
--- (trainers.lua), count (of runs) }. most: the largest number of tasks. `submit` adds name and folder of the array.
+-- (trainers.lua), count (of runs) }. most: the largest number of tasks. Callers add name and folder of the array.
 local function make_plan(options, site, cells, most)
   local request = { target = site.gpus > 0 and "cpu,cuda" or "cpu",
     levels = table.concat(site.levels or { "all" }, " "), device = site.gpus > 0 and "cuda" or "cpu",

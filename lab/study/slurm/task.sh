@@ -19,8 +19,8 @@ say() {
 # Only this shell receives SIGTERM and passes it on. The trainer then writes a checkpoint and exits with 75.
 trap 'told=yes; [ -z "$pid" ] || kill -TERM "$pid" 2>/dev/null' TERM
 
-# Returns the job to the queue unless a user has cancelled the job. Sites with RequeueExit=75 requeue a job with this
-# exit code by themselves.
+# Ends this script, and returns the job to the queue unless a user has cancelled it. Sites with RequeueExit=75 requeue a
+# job with this exit code by themselves.
 requeue() {
     for _ in 1 2 3 4; do # a busy controller may answer late
         [ ! -e "$folder/cancelled" ] || break
@@ -104,7 +104,7 @@ print_value() {
     printf '%s\n' "$2" | LC_ALL=C sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p"
 }
 
-# Prints the facts in which a trainer and a checkpoint must agree, so that the trainer can continue it: KEYS TEXT.
+# Prints the facts of these keys; a trainer continues a checkpoint only if both have the same facts: KEYS TEXT.
 print_origin() {
     for key in $1; do
         print_value "$key" "$2"

@@ -190,7 +190,6 @@ local function make_side_title(study, item, which)
   return item.titles and item.titles[which] or #names == 1 and names[1] or "best of " .. table.concat(names, ", ")
 end
 
--- Makes the table of an item of the kind "best".
 function M.tabulate_best(study, item, published)
   local measure = entries.choose_form(study, item, published)
   local columns = entries.make_columns({ make_side_title(study, item, "of"), make_side_title(study, item, "against"),
