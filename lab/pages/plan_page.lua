@@ -8,6 +8,7 @@ local encoding_facets = require("plan.deriving.encoding_facets")
 local lists = require("base.lists")
 local memory = require("lab.pages.memory")
 local network_page = require("lab.pages.network_page")
+local novelty = require("lab.pages.novelty")
 local wording = require("base.wording")
 local json = require("dkjson")
 local mask_page = require("lab.pages.mask_page")
@@ -141,6 +142,7 @@ function M.format_page(plan)
       bytes.vector_bytes / 1e6, bytes.workspace_bytes / 1e6, plan.task.data and ", and the task's examples" or ""),
   })
   lines[#lines + 1] = plan.validation and describe_validation(plan.validation) or nil
+  lines[#lines + 1] = novelty.describe(plan)
   lines[#lines + 1] = plan.decoder and describe_answers(plan) or nil
   local chosen = list_choices(plan)
   local visits = count_visits(plan)

@@ -26,7 +26,7 @@ local ROOMS = {
   { "cli", "base spec" },
   { "lab.stop" },
   { "lab.cli", "base spec cli" },
-  { "lab.pages", "base facets plan.deriving plan.pages" },
+  { "lab.pages", "base spec facets plan.deriving plan.pages" },
   { "lab.study.read", "base lab.stop spec render.builds" },
   { "lab.study.grid", "base lab.stop spec project lab.study.read" },
   { "lab.study.run", "base spec plan.deriving render.builds lab.study.read lab.study.grid" },

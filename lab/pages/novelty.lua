@@ -1,0 +1,97 @@
+-- How much of a test sequence is new to a model: the shares of its positions, distances and numbers of keys that no
+-- training sequence has.
+--
+-- Input: a plan. Output: a line of the plan's page, and the shares; nil for several streams, for dataset files, whose
+-- lengths only the trainer knows, and for masks other than causal ones and windows. With randomized positions only the
+-- numbers of keys are new, since training samples positions from the range of the tests.
+
+local lists = require("base.lists")
+local tasks = require("spec.task.tasks")
+
+local M = {}
+
+local SHOWN = 4 -- most lengths in the line
+
+-- Returns the numbers of tokens at which a mask hides keys to the left and right of a query: keys at i - left to
+-- i + right are visible; nil for other masks.
+local function find_window(plan)
+  local mask = plan.resolved.encoding.mask or { kind = "full" }
+  local is_causal = plan.resolved.model.kind == "decoder" or mask.kind == "causal"
+  if mask.kind == "window" then
+    return mask.left or math.huge, is_causal and 0 or mask.right or math.huge
+  elseif mask.kind == "full" or mask.kind == "causal" then
+    return math.huge, is_causal and 0 or math.huge
+  end
+end
+
+-- Returns the first and last visible key of query i among `tokens` tokens.
+local function find_keys(i, tokens, left, right)
+  return math.max(1, i - left), math.min(tokens, i + right)
+end
+
+-- Returns the shares of a sequence of `tokens` tokens that sequences of up to `trained` tokens do not have: positions
+-- (of tokens), distances (of pairs of a query and a visible key), keys (queries with more visible keys than any query
+-- of training).
+function M.compute_shares(tokens, trained, left, right)
+  local most, pairs_seen, far, crowded = 0, 0, 0, 0
+  for i = 1, trained do
+    local first, last = find_keys(i, trained, left, right)
+    most = math.max(most, last - first + 1)
+  end
+  for i = 1, tokens do
+    local first, last = find_keys(i, tokens, left, right)
+    pairs_seen = pairs_seen + last - first + 1
+    far = far + math.max(0, math.min(last, i - trained) - first + 1) + math.max(0, last - math.max(first, i + trained)
+      + 1)
+    crowded = crowded + (last - first + 1 > most and 1 or 0)
+  end
+  return { positions = math.max(0, tokens - trained) / tokens, distances = far / pairs_seen, keys = crowded / tokens }
+end
+
+-- Returns the shares at each of the lengths, { length, shares }; nil as above.
+function M.list(plan, lengths)
+  local left, right = find_window(plan)
+  if plan.task.data or plan.streams[2] or not left then
+    return nil
+  end
+  local facts = { input_length = plan.task.lengths[1].formula, output_length = plan.task.lengths[2].formula,
+    computation = plan.resolved.task.computation, readout = plan.resolved.model.readout }
+  local function count_tokens(n)
+    return tasks.count_tokens(facts, n)[1]
+  end
+  local trained = lists.max(tasks.list_lengths(plan.resolved.train.lengths), count_tokens)
+  return lists.map(lengths, function(n)
+    return { length = n, shares = M.compute_shares(count_tokens(n), trained, left, right) }
+  end)
+end
+
+-- At most SHOWN of the lengths, evenly spread, including the first and the last.
+local function choose_lengths(list)
+  local chosen = {}
+  for i = 0, math.min(SHOWN, #list) - 1 do
+    chosen[i + 1] = list[#list <= SHOWN and i + 1 or 1 + math.floor(i * (#list - 1) / (SHOWN - 1) + 0.5)]
+  end
+  return chosen
+end
+
+-- Returns the line of the page, or nil.
+function M.describe(plan)
+  local lengths = tasks.list_lengths(plan.resolved.eval.lengths)
+  local found = M.list(plan, choose_lengths(lengths))
+  if not found or not found[1] then
+    return nil
+  end
+  local function join(name)
+    return table.concat(lists.map(found, function(one) return ("%.0f%%"):format(100 * one.shares[name]) end), ", ")
+  end
+  local texts = { ("queries with more keys %s"):format(join("keys")) }
+  if plan.resolved.encoding.positions.kind == "index" then
+    table.insert(texts, 1, ("pairs at farther distances %s"):format(join("distances")))
+    table.insert(texts, 1, ("tokens at later positions %s"):format(join("positions")))
+  end
+  local shown = lists.map(found, function(one) return tostring(one.length) end)
+  return ("novelty     shares of a test sequence that no training sequence has, at length %s: %s"):format(
+    table.concat(shown, ", "), table.concat(texts, "; "))
+end
+
+return M
