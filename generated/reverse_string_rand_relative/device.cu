@@ -900,8 +900,8 @@ INLINE void norm_rows_grad(real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROW
 }
 
 /* Residual connections and layer norms of rows of WIDTH channels, each as one pass by a block. Names, arguments and
- * permitted aliases are the same as in kernels/cpu/norm.h, except that keep has one bit per element, and is NULL in a
- * forward pass without dropout, and that gradients of scale and offset are stored. Reference: lh_ref_layer_norm. */
+ * permitted aliases are those of kernels/cpu/norm.h, but C is WIDTH, keep has one bit per element and is NULL in a
+ * forward pass without dropout, and gradients of scale and offset are stored. Reference: lh_ref_layer_norm. */
 
 INLINE void load_dropout_sums(const real *residual, const real *branch, const unsigned char *keep, real keep_scale,
                               int first, int rows, real z[NORM_ROWS][ROW_PART]) {

@@ -1,6 +1,6 @@
 /* Residual connections and layer norms of rows of WIDTH channels, each as one pass by a block. Names, arguments and
- * permitted aliases are the same as in kernels/cpu/norm.h, except that keep has one bit per element, and is NULL in a
- * forward pass without dropout, and that gradients of scale and offset are stored. Reference: lh_ref_layer_norm. */
+ * permitted aliases are those of kernels/cpu/norm.h, but C is WIDTH, keep has one bit per element and is NULL in a
+ * forward pass without dropout, and gradients of scale and offset are stored. Reference: lh_ref_layer_norm. */
 
 /* Adds rows of x to z. */
 INLINE void add_rows(const real *x, int first, int rows, real z[NORM_ROWS][ROW_PART]) {

@@ -65,8 +65,8 @@ enum {
 % include("cuda/loss.tpl")
 
 % if cuda.products == "generated" then
-% include("cuda/products.tpl")
-
+% paragraph("cuda/products.tpl") % if not cuts_by_warp or not cuda.by_team or cuda.multiplies_tables
+% paragraph("cuda/add_numbers.tpl") % if device.loops
 % else
 % include("cuda/bias.tpl")
 
@@ -84,5 +84,4 @@ INLINE int ${stream.all_rows}(void) { return block()->sequences * block()->view.
 
 % end
 % include("cuda/examples.tpl")
-
 % include(cuda.products == "generated" and "cuda/step.tpl" or "cuda/phases.tpl")

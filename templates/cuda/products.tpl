@@ -16,13 +16,3 @@ NOINLINE void product_gradient(int rows, int columns, int K, const real *x, cons
     product(rows, columns, K, ROWS, x, rows, ROWS, dy, columns, FINISH_STORE, NULL, dw, columns);
 }
 % end
-% if device.loops then
-
-/* to += from */
-INLINE void add_numbers(int count, const real *from, real *to) {
-    is_global(from);
-    is_global(to);
-    for (int e = threadIdx.x; e < count; e += THREADS) to[e] += from[e];
-    __syncthreads();
-}
-% end

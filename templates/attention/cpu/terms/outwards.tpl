@@ -47,8 +47,7 @@ INLINE void write_${name}_logits(const ${name}_queries *group, const real *restr
     for (; j < to; j++) store(logits + j * LANES, ${name}_logit(group, key, j) + more);
 }
 
-/* logits [keys][LANES] of LANES queries, from `first` on, with all keys; the logit of a query with itself is not used.
- * */
+/* logits [keys][LANES] of LANES queries, from `first` on, with all keys; a query's logit with itself is not used. */
 INLINE void write_${name}_group(const ${name}_head *head, int first, const real *restrict query,
         const real *restrict key, real *restrict logits) {
     ${name}_queries group;

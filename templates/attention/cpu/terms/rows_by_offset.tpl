@@ -33,8 +33,7 @@ INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_words}
         UNROLL
         for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++) dr[u][part] = (${name}_part){0};
     }
-    /* query i has row x + u with key i + offset - u; from query `behind` on, this key exists for none of the KEYS rows
-     * */
+    /* query i has row x + u with key i + offset - u; from query `behind` on, no key exists for any of the KEYS rows */
     int offset = ${S} - 1 - x, i = offset < 0 ? -offset : 0, behind = ${S} - offset + ${PREFIX}KEYS - 1;
     int end = behind < T ? behind : T;
     const int first_group = ${name}_first_group(head);

@@ -16,8 +16,7 @@ INLINE int ${name}_pair_offset(const ${name}_head *head, int query, int key) {
     return ${name}_table_row(head->${cross and "key_" or ""}position[key] - head->position[query]) * ${PREFIX}RELATIVE_WIDTH;
 }
 
-/* column [HEAD_WIDTH] = the rows of LANES queries, from `first` on, with key j; lanes beyond the last query repeat it.
- * */
+/* column [HEAD_WIDTH] = the rows of LANES queries from `first` on with key j; lanes beyond the last query repeat it. */
 INLINE void load_${name}_rows(const ${name}_head *head, int first, int j, vector *column) {
     int32_t offset[LANES];
     for (int i = 0; i < LANES; i++)
