@@ -46,7 +46,7 @@ lh_ref_model *lh_parity_make_model(const lh_st_file *file, const lh_parity_case 
 lh_ref_model *lh_parity_open_model(const lh_parity_case *c);
 
 /* Makes a model of a random spec's network with random weights; the caller frees it. The next function makes its
- * case. */
+ * case, whose stored vectors serve only for their facts, such as ALiBi. */
 lh_ref_model *lh_parity_make_random_model(const lh_spec *spec);
 lh_parity_case lh_parity_make_random_case(const lh_spec *spec);
 

@@ -1,6 +1,6 @@
 # Compares random networks beyond those of the suite with the interpreter in double precision: LH_RANDOM=25 of them, and
-# LH_RANDOM_WIDE=6 whose products a library computes on a GPU, compiled for two levels and, with device code, for the
-# emulation; and runs LH_NETWORKS=2000 networks on numbers, in the buffers of their lists of operations.
+# LH_RANDOM_WIDE=6 whose products a library computes on a GPU, each compiled for one of two levels and, with device
+# code, for the emulation; and runs LH_NETWORKS=2000 networks on numbers, in the buffers of their lists of operations.
 
 . tests/system/common.sh
 

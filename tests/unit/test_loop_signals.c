@@ -86,7 +86,7 @@ static void test_train_second_process_refused(void **state) {
     run_toy(state, LH_ERR_ENVIRONMENT, "train --out . --no-eval --resume");
     kill(child, SIGKILL);
     waitpid(child, &status, 0);
-    /* A run of its own, which ends when all answers are right: */
+    /* --overfit trains outside the run's folder, until all answers are right. */
     run_toy(state, 0, "train --out . --no-eval --steps 4294967295 --overfit 1 --learning-rate 0.02 --threads 1");
 }
 

@@ -119,7 +119,7 @@ static void test_order_file_chooses_first_lines(void **state) {
     lh_corpus_close(&f.files.corpus);
 }
 
-/* Preferred examples (lh_pick.ahead) are the choice of 128 examples, whose lengths are in proportion to the file. */
+/* Preferred examples (lh_pick.ahead) are the choice of 128 examples; large sums are in proportion to the file. */
 static void test_preferred_examples_are_of_all_kinds(void **state) {
     static const lh_by length = {1, {{LH_BY_LENGTH, true, {NULL, 0, 0, 0, 1}}}};
     fixture f;

@@ -1,7 +1,7 @@
 /* Generated CPU code of random networks (tests/support/random_specs.lua) compared with kernels/ref, which shares only
- * the description: values and gradients of every parameter, at every instruction-set level of this machine; decoders
- * token by token; and the memory of their plans. LH_RANDOM_SPECS, from tests/tests.mk, has X(id) for the spec of each
- * network.
+ * the description: values and gradients of every parameter, at every compiled instruction-set level that this machine
+ * runs; decoders token by token; and the memory of their plans. LH_RANDOM_SPECS, from tests/tests.mk, has X(id) for the
+ * spec of each network.
  */
 #include "support/lh_test.h"
 
