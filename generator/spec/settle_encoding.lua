@@ -59,7 +59,8 @@ local function settle_cross(context, encoding, own)
 end
 
 -- The formula that cross-attention gets from a shared score, or nil if it does not take the score. A trial, whose
--- errors are not reported, finds out whether the score reads positions: then cross-attention does not take it.
+-- errors are not reported, finds out whether the score reads positions, distances or indices: then cross-attention
+-- does not take it.
 local function inherit_formula(context, texts, encoding, family)
   local trial = setmetatable({ diagnostics = diagnostics.new(), origins = {} }, { __index = context })
   local tried = setmetatable({ positions = lists.copy(encoding.positions) }, { __index = encoding })

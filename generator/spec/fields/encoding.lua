@@ -16,7 +16,8 @@ local FAMILIES = {
     doc = "facets of the decoder's self-attention, in the form of encoding.encoder" },
   { path = "encoding.cross", type = "table", optional = true, family = "cross",
     doc = "facets of the decoder's attention to the encoder; distance is the key's index minus the query's index",
-    more = { "relative, lines and a score that reads positions or indices apply to it only if they are given here" } },
+    more = { "relative, lines and a score that reads positions, distances or indices apply to it only if they are "
+      .. "given here" } },
 }
 
 local fields = lists.collect(pages.in_spec_order, function(page) return page.fields end)

@@ -1,10 +1,10 @@
 -- Facets that a spec gives for all attentions of an encoder-decoder, and the attentions that take each of them over.
 --
 -- A causal mask and a window apply to the decoder's self-attention alone. Lines, vectors of distances and a score that
--- reads positions or indices do not apply to cross-attention. Facets of a preset with made_for, except positions, apply
--- to that family alone. A family whose own table names a facet takes it: the fields in its table are merged over the
--- shared fields. Lines and projections have no kinds: { kind = "none" } leaves them out, as it does a score
--- (score/entries.lua).
+-- reads positions, distances or indices do not apply to cross-attention. Facets of a preset with made_for, except
+-- positions, apply to that family alone. A family whose own table names a facet takes it: the fields in its table are
+-- merged over the shared fields. Lines and projections have no kinds: { kind = "none" } leaves them out, as it does a
+-- score (score/entries.lua).
 --
 -- Input: a spec's tree with its presets (load.lua), or a resolved encoding. Output:
 --   M.inherit          the spec's tree, in which the families' tables contain the shared facets that they take over
@@ -116,7 +116,7 @@ function M.inherit(root)
   return new
 end
 
--- Whether a score, given as text, depends on the positions or indices of query and key.
+-- Whether a score, given as text, depends on the positions, the indices or the distance of query and key.
 function M.reads_places(formula)
   return placement.mentions(formula, PLACES)
 end
