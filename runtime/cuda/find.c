@@ -21,54 +21,54 @@ static void add_searched_folder(lh_cuda_search *search, const char *place) {
     snprintf(search->folders + used, sizeof search->folders - used, "%s%s", used > 0 ? ", " : "", place);
 }
 
-bool lh_cuda_find_file(lh_cuda_search *s, const char *file) {
+bool lh_cuda_find_file(lh_cuda_search *search, const char *file) {
     void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         const char *why = dlerror();
         bool exists = strchr(file, '/') && access(file, F_OK) == 0;
         if (exists)
-            lh_cuda_note_refusal(s, "\n%s%s", why ? "" : file,
+            lh_cuda_note_refusal(search, "\n%s%s", why ? "" : file,
                                  why ? why : ": this program is linked statically and can load no library");
         return false;
     }
-    if (library == s->last) return false;
-    s->last = library;
-    return s->examine(s, library, file);
+    if (library == search->last) return false;
+    search->last = library;
+    return search->examine(search, library, file);
 }
 
 /* Tries the names of the library in a folder; "": in the loader's paths. */
-static bool try_folder(lh_cuda_search *s, const char *folder) {
+static bool try_folder(lh_cuda_search *search, const char *folder) {
     char file[320];
-    for (const char *const *name = s->names; *name; name++) {
+    for (const char *const *name = search->names; *name; name++) {
         int length = snprintf(file, sizeof file, "%s%s%s", folder, folder[0] ? "/" : "", *name);
-        if (length < (int)sizeof file && lh_cuda_find_file(s, file)) return true;
+        if (length < (int)sizeof file && lh_cuda_find_file(search, file)) return true;
     }
-    add_searched_folder(s, folder[0] ? folder : "the loader's folders");
+    add_searched_folder(search, folder[0] ? folder : "the loader's folders");
     return false;
 }
 
-static bool try_root(lh_cuda_search *s, const char *root) {
+static bool try_root(lh_cuda_search *search, const char *root) {
     char folder[300];
     if (!root || !root[0]) return false;
     for (int is_64 = 1; is_64 >= 0; is_64--) {
         int length = snprintf(folder, sizeof folder, "%s/lib%s", root, is_64 ? "64" : "");
-        if (length < (int)sizeof folder && try_folder(s, folder)) return true;
+        if (length < (int)sizeof folder && try_folder(search, folder)) return true;
     }
     return false;
 }
 
 /* Tries the usual roots of a toolkit, each once, then the loader's paths. */
-static bool try_usual(lh_cuda_search *s) {
+static bool try_usual(lh_cuda_search *search) {
     const char *const roots[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
     for (int i = 0; i < 3; i++) {
         bool tried = false;
         for (int j = 0; j < i && !tried; j++) tried = roots[i] && roots[j] && strcmp(roots[i], roots[j]) == 0;
-        if (!tried && try_root(s, roots[i])) return true;
+        if (!tried && try_root(search, roots[i])) return true;
     }
-    return try_folder(s, "");
+    return try_folder(search, "");
 }
 
-bool lh_cuda_find(lh_cuda_search *s) {
+bool lh_cuda_find(lh_cuda_search *search) {
     const char *root = getenv("LONGHAND_CUDA_ROOT");
-    return root && root[0] ? try_root(s, root) : try_usual(s);
+    return root && root[0] ? try_root(search, root) : try_usual(search);
 }

@@ -68,21 +68,21 @@ static bool choose_target(lh_nvrtc *nvrtc, int architecture) {
 }
 
 static bool examine(lh_cuda_search *search, void *library, const char *file) {
-    const requested *w = search->argument;
-    lh_nvrtc *nvrtc = w->nvrtc;
+    const requested *request = search->argument;
+    lh_nvrtc *nvrtc = request->nvrtc;
     char driver_text[LH_CUDA_VERSION_TEXT];
     lh_error why;
     if (lh_nvrtc_take(library, file, nvrtc, &why) != LH_OK) {
         lh_cuda_note_refusal(search, "\n%s", why.text);
         return false;
     }
-    if (nvrtc->major > w->driver_version / 1000) {
+    if (nvrtc->major > request->driver_version / 1000) {
         lh_cuda_note_refusal(search, "\n%s: its machine code is not for this driver, which knows CUDA up to %s",
-                             nvrtc->name, lh_cuda_version_text(w->driver_version, driver_text));
+                             nvrtc->name, lh_cuda_version_text(request->driver_version, driver_text));
         return false;
     }
-    if (!choose_target(nvrtc, w->architecture)) {
-        lh_cuda_note_refusal(search, "\n%s: does not know sm_%d", nvrtc->name, w->architecture);
+    if (!choose_target(nvrtc, request->architecture)) {
+        lh_cuda_note_refusal(search, "\n%s: does not know sm_%d", nvrtc->name, request->architecture);
         return false;
     }
     return true;
@@ -90,14 +90,14 @@ static bool examine(lh_cuda_search *search, void *library, const char *file) {
 
 lh_status lh_nvrtc_open(int architecture, int driver_version, lh_nvrtc *nvrtc, lh_error *error) {
     static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so", NULL};
-    requested w = {.architecture = architecture, .driver_version = driver_version, .nvrtc = nvrtc};
-    lh_cuda_search s = {.names = names, .examine = examine, .argument = &w};
-    if (lh_cuda_find(&s)) return LH_OK;
+    requested request = {.architecture = architecture, .driver_version = driver_version, .nvrtc = nvrtc};
+    lh_cuda_search search = {.names = names, .examine = examine, .argument = &request};
+    if (lh_cuda_find(&search)) return LH_OK;
     return lh_fail(
         error, LH_ERR_ENVIRONMENT,
         "no NVRTC on this machine that compiles the device code for sm_%d; looked in: %s%s\n"
         "name the folder of a CUDA toolkit in LONGHAND_CUDA_ROOT, or build for sm_%d ahead of time with --arch",
-        architecture, s.folders, s.refused, architecture);
+        architecture, search.folders, search.refused, architecture);
 }
 
 static lh_status fail_call(const lh_nvrtc *nvrtc, const char *call, int result, lh_error *error) {

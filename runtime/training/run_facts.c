@@ -51,7 +51,7 @@ static void put_directory(const lh_spec *spec, lh_json *data) {
     free(directory);
 }
 
-/* Writes the sets, the number of batches per epoch, and the axes of the evaluation. */
+/* Writes the sets, the number of batches per epoch, the axes of the final evaluation, and the folder of the paths. */
 static void put_data(const lh_spec *spec, lh_json *json, FILE *out) {
     const lh_corpus *corpus = spec->corpus;
     lh_json data;
