@@ -22,7 +22,7 @@
 --   step_draws         random numbers that come with a step, in the order in which they lie: { template, names, prefix
 --                      } for the host, { member, at, count, about } for the device; if every sequence of a stream has
 --                      its own positions, also sequences, the function that finds the positions, and T, its tokens
---   draw_scratch       ints of workspace that sampling needs
+--   draw_scratch       ints of workspace that sampling needs, as C text
 --   begins, shared     begins: tables are made at the start of a step; shared: there is memory that the blocks share
 --   sums               gradients of tables are added up over shards before they reach the parameters
 --   constants          places of tensors that are not learned: { first, last, stride, columns, name }; nil if all

@@ -44,7 +44,8 @@ local function run_goal(project, ...)
   return text:gsub("%s+$", ""), code
 end
 
--- The levels that a choice (all, best, or a list) means for this compiler on this machine; or nil and a message.
+-- The levels, as words, that a choice (all, best, or a list) means for this compiler on this machine; or nil and a
+-- message.
 function M.find_levels(project, choice)
   local answer, code = "", 1
   if escape.make((choice:gsub(" ", ","))) then

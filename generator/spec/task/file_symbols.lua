@@ -10,7 +10,7 @@ local lists = require("base.lists")
 local M = {}
 
 local LARGEST = 256 << 20 -- bytes
-local LARGEST_TOKEN = 65535
+local LARGEST_TOKEN = 65535 -- tokens have 16 bits
 local BYTE_ORDER_MARK = "\xef\xbb\xbf"
 
 -- Adds a text to a side of the examples: its words, and its characters, which count if no text of the side has blanks.
