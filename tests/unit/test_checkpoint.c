@@ -119,7 +119,7 @@ static void check_parameters_refused(const char *path, const lh_spec *spec, cons
     assert_true(values[0] == 42); /* no value was changed */
 }
 
-/* A checkpoint without its checksum is refused as a file of parameters; without "format" it is accepted. */
+/* A file with "format" but no checksum is a broken checkpoint; without "format" it is a file of parameters. */
 static void test_read_parameters_checkpoint_without_checksum_refused(void **state) {
     const char *path = lh_test_path(*state, "p");
     float zeros[TOY_STORAGE] = {0};

@@ -181,7 +181,7 @@ static void test_jit_compile_cached_for_the_next_start(void **state) {
     assert_true(lh_test_exists(lh_test_path(lh_test_path(*state, "cache"), KEPT)));
 }
 
-/* The file's name has the digest that the caller gives; its header has one of the source, which decides. */
+/* A cache file's name has the caller's digest; its header has a digest of the source, which decides. */
 static void test_jit_compile_other_source_with_equal_digest_recompiled(void **state) {
     lh_error error;
     assert_false(compile_and_check("source", &error, NULL));

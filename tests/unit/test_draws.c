@@ -126,8 +126,8 @@ static void test_draws_of_sequences_give_a_device_the_same_positions(void **stat
     assert_memory_equal(alone, out + (SEQUENCES - 1) * TOKENS, sizeof alone);
 }
 
-/* Checks that an evaluation has the losses of predict for each example, so the same positions and masks, and that its
- * sums are *expected, which the first call stores. first: number of the first example. */
+/* Checks that an evaluation has the losses of predict for each example, so the same positions and dropout, and that
+ * its sums are *expected, which the first call stores. first: number of the first example. */
 static void check_engine(int threads, int first, lh_sums *expected) {
     enum { N = 9, EXAMPLES = 7, CLASSES = 5 };
     const lh_spec *spec = LABELS.spec;

@@ -396,7 +396,7 @@ static vector make_arguments(double first, double step) {
     return y;
 }
 
-/* Every lane and the scalar give the same bits, for any values in the other lanes. */
+/* Every lane has the bits of the scalar function, for any values in the other lanes. */
 static void test_scalars_have_the_bits_of_lanes(void **state) {
     static const struct {
         function *compute;

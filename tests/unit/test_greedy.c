@@ -72,8 +72,8 @@ static bool decodes_to_target(const decoded *d, int example) {
                   (size_t)counted * sizeof *d->answers) == 0;
 }
 
-/* Decoding all sequences together gives the bits of single sequences with one pass per token; each sequence ends at its
- * own end. */
+/* Decoding with cached keys and values gives the bits of decoding by passes; each sequence ends at its first end
+ * symbol. */
 static void check_against_passes(lh_engine *engine, const lh_condition *condition, const decoded *cached) {
     static decoded passes;
     passes = *cached;

@@ -327,7 +327,7 @@ static void test_evaluation_lines_compare_with_training(void **state) {
     f.corpus.eval.exclusive_axes = 1u << CARRY;
     open_groups(&g, &f, &digits, 0);
     assert_int_equal(g.count, 3);
-    assert_int_equal(g.group[1].count, 2); /* without the example that was made for its carries */
+    assert_int_equal(g.group[1].count, 2); /* without the example of carry 4, by exclusive_axes */
     lh_groups_close(&g);
     lh_corpus_close(&f.corpus);
 }
