@@ -29,6 +29,9 @@ end
 -- By section, the field that --set SECTION=WORD sets to the word: a preset's name, or the kind of task.
 local FIELD_OF_WORD = { task = "kind", encoding = "use", model = "use", train = "use", eval = "use" }
 
+-- Fields whose tables --set replaces: an evaluation has exactly the axes that it is given.
+local WHOLE = { ["eval.by"] = true, ["eval.during.by"] = true }
+
 -- The tree of one override: nested tables down to its value; nil after an error.
 local function parse_set(d, set)
   local origin = { set = ("--set %s=%s"):format(set.path, set.text) }
@@ -50,6 +53,7 @@ local function parse_set(d, set)
   if not node or d:count() > before then
     return nil
   end
+  node.whole = tree.is_table(node) and WHOLE[set.path] or nil
   for name in set.path:reverse():gmatch("[^%.]+") do
     local outer = tree.make_table(origin)
     outer.fields[name:reverse()] = node

@@ -159,9 +159,9 @@ end
 -- Merges the tree `over` into `base`, field by field; returns the result and changes neither. Lists and scalars are
 -- replaced. Another kind removes the other fields of its table. But if base leaves its kind to the default, or if --set
 -- gives the new kind, these fields are marked `unstated`: true, or the text of the --set for messages. Validation can
--- then drop the fields that the new kind lacks.
+-- then drop the fields that the new kind lacks. A table that is `whole` (overrides.lua) replaces base.
 function M.merge(base, over)
-  if not M.is_table(base) or not M.is_table(over) or #base.items > 0 or #over.items > 0 then
+  if not M.is_table(base) or not M.is_table(over) or #base.items > 0 or #over.items > 0 or over.whole then
     return over
   end
   local over_kind, base_kind = get_kind(over), get_kind(base)
@@ -172,6 +172,7 @@ function M.merge(base, over)
   local unstated = differs and (set or true)
   local merged = M.make_table(over.origin)
   merged.made_for = over.made_for or base.made_for -- inherit.lua reads it
+  merged.whole = base.whole
   for name, node in next, base.fields do
     merged.fields[name] = unstated and over.fields[name] == nil and M.mark_unstated(node, unstated) or node
   end
