@@ -12,7 +12,7 @@ local SPEC = [[return {
   eval = { by = { digits = { 1, 5 }, carry = true } } }]]
 
 local function resolve(sets)
-  local resolved, _, d = support.check_text(SPEC, sets)
+  local resolved, _, d = support.check_text(SPEC, support.sets(sets))
   return resolved, d:text()
 end
 
