@@ -604,8 +604,8 @@ INLINE void column_sums(int rows, const int columns, int stride, const real *a, 
     __syncthreads();
 }
 
-/* Vectors of a head's channels in a thread, `count` of them from the thread's first channel on. `left` is the number of
- * channels that the head has from there on: `count`, unless the head's last thread has fewer channels. */
+/* Vectors of a head's channels in a thread, `count` of them from the thread's first channel on. Channels from number
+ * `left` on lie beyond the head: they are loaded as 0 and not stored. */
 
 INLINE void load_channels(const int count, const int left, real *x, const real *from) {
     is_global(from);

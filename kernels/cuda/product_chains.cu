@@ -140,7 +140,7 @@ INLINE void chain_products(const bool rounded, int row, int rows, const int coun
                                                             : parts <= 4 ? 2
                                                                          : 1;
     const unsigned int quads = parts * (TILE / 4),
-                       step = THREADS / quads; /* quads of a row; rows of the block's threads */
+                       step = THREADS / quads; /* quads of a row; rows that all threads process at a time */
     const int part = warp_number() / shares, q = (int)(threadIdx.x % quads), c = 4 * q, part_of_quad = q / (TILE / 4);
     real *shared_sums = staging() + (count == 1 ? HIDDEN_VALUES : 0);
     real sum[PART_TILES][4] = {};

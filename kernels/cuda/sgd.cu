@@ -6,7 +6,7 @@ typedef struct sgd {
     real clip, rate;
 } sgd;
 
-/* Updates a piece. The first thread gets in squares the sums of squares of its parameters and of their change. */
+/* Updates a piece. squares: for the first thread, the sums of squares of the piece's parameters and their change. */
 INLINE void sgd_piece(const sgd a, const real *gradient, real *parameter, double squares[2]) {
     real g[PIECE_PART], p[PIECE_PART];
     load_piece(gradient, g);

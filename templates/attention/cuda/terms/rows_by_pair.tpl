@@ -29,7 +29,7 @@ INLINE int ${prefix}row_count(const step_view *v, int l) { return *${prefix}find
 
 /* The vector of each pair of a set; made on the host, because positions are sampled there. */
 typedef struct ${prefix}pair_rows {
-    const int *count;    /* number of vectors that occur */
+    const int *count;    /* number of vectors */
     const int *distance; /* [count] distances of the vectors, ascending */
     const int *row;      /* [keys][queries] index of the pair's vector */
     const int *start;    /* [count + 1] index in `pair` of a vector's first pair */
