@@ -86,7 +86,7 @@ INLINE void skip_${name}_head(${name}_kept *kept, int T) {
 
 % local count, query_rows = ranged and "count" or "T", ranged and "to - from" or "T"
 % local cache_words = (cached and " cache [sequences][T][3 WIDTH]: rows of earlier tokens, to which query_key_value is "
-%     .. "appended; NULL: query_key_value has all tokens." or "")
+%     .. "appended" .. (tiles and " if it has several tokens" or "") .. "; NULL: query_key_value has all tokens." or "")
 % local tile_words = (tiles and " tiles: the keys and values of each sequence in the layout of columns.h, which attention "
 %     .. "of a single query reads" .. (cached and " instead of the cache" or "") .. "; or NULL." or "")
 % local part_words = partial and " part: the queries whose results are used." or ""
