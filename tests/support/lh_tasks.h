@@ -67,7 +67,7 @@ typedef struct lh_score {
 lh_score lh_score_guess(const lh_task_case *task, lh_task_guess *guess, int first, int last, int step, int examples);
 
 /* Checks the score over lengths 41..500, at every `step`th, against a published or derived number: within four
- * standard errors and the number's own error. LH_TASK_EXAMPLES, if set: examples of every length, without steps. */
+ * standard errors and the number's own error. If LH_TASK_EXAMPLES is set: as many examples (else 40) of all lengths. */
 void lh_check_score(const lh_task_case *task, lh_task_guess *guess, int step, double expected, double own_error);
 
 /* Computes the mean number of counted outputs per input token over lengths 41..500. */

@@ -1,5 +1,5 @@
 # A whole study of a paper, 15 tasks by 13 encodings by 3 learning rates by 10 seeds, with simulated trainers of which
-# 30 of 100 processes die: makes the checks of test_simulated.sh and prints their duration.
+# 30 of 100 processes die, stop or fail: makes the checks of test_simulated.sh and prints their duration.
 
 . tests/system/common.sh
 . tests/system/simulated.sh

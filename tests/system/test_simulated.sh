@@ -1,5 +1,5 @@
-# A study of 200 runs whose simulated trainers die in 30 of 100 processes, and some of whose tasks run twice: after
-# repeated submission it is complete, with the same files as a study without failures.
+# A study of 200 runs whose simulated trainers die, stop or fail in 30 of 100 processes, and some of whose tasks run
+# twice: after repeated submission it is complete, with the same files as a study without failures.
 
 . tests/system/common.sh
 . tests/system/simulated.sh

@@ -129,7 +129,7 @@ static const char *train_toy(void **state) {
     return "toy/0123456789abcdef/lr0.01-seed0/checkpoint.safetensors";
 }
 
-/* The answers of predict are right where eval counts a right label. */
+/* As many answers of predict are right in each example as eval counts. */
 static void test_predict_agrees_with_eval(void **state) {
     char command[256];
     const char *checkpoint = train_toy(state);

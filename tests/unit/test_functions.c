@@ -254,7 +254,7 @@ static void test_sin_cos_of_special_values_are_exact(void **state) {
 
 /* ---- pow ---- */
 
-/* float: rounded from double. double: b log a, up to 700, is rounded twice; the result has its absolute error. */
+/* float: rounded from double. double: the absolute error of b log a, up to 700 and rounded twice, becomes relative. */
 static void test_pow_results_in_range_relative_error_small(void **state) {
     const double allowed = REAL_BYTES == 8 ? 4e-13 : 7e-8, most = REAL_BYTES == 8 ? 1000 : 120;
     lh_rng rng = lh_rng_at(lh_key_of_seed(3), 0, 0, 0);

@@ -12,7 +12,7 @@
 #include "toy_runs.h"
 #include "engine/checkpoint.h"
 
-/* Facts of a run without a defect whose accuracy stays below 1: no cause. */
+/* Facts of a run without a defect whose accuracy stays below 1: lh_overfit_judge finds no cause. */
 static const lh_overfit_facts plain = {
     .counted = 40,
     .data_attainable = 1,

@@ -83,7 +83,7 @@ static void test_draw_distances_ascend_from_zero_at_their_own_site(void **state)
     assert_int_equal(expected[1], 1 + (int)lh_rng_below(&rng, 63));
 }
 
-/* In the domain of evaluations, which also makes their examples, the place in the site marks draws of positions. */
+/* LH_DOMAIN_EVAL is also that of examples, so there the place in the site marks a draw of positions. */
 static void test_draw_positions_counter_as_documented(void **state) {
     lh_draw draw = {lh_key_of_seed(5), 6, 7, LH_DOMAIN_EVAL, 0};
     lh_rng rng = lh_rng_at(draw.key, 6, 7, lh_site(LH_DOMAIN_EVAL, 3, LH_PLACE_POSITIONS));
