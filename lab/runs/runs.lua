@@ -123,8 +123,10 @@ local function show_run(options, row)
       options.say(("%-14s %s"):format(name, escape.plain(tostring(value))))
     end
   end
-  local flags = row.run.facts.flags or {}
-  options.say(flags[1] and ("%-14s %s"):format("flags", escape.plain(table.concat(flags, " "))) or nil)
+  local flags = table.concat(row.run.facts.flags or {}, " ")
+  if flags ~= "" then
+    options.say(("%-14s %s"):format("flags", escape.plain(flags)))
+  end
   options.say(summaries[1] and "evaluations (means)" or "no evaluations yet")
   for _, summary in ipairs(summaries) do
     local lengths, values = summary.lengths, lists.map(metrics.NAMES, function(metric)

@@ -31,7 +31,7 @@ end
 local function run(action, paths, more)
   local lines = {}
   local code, message = verb.run(lists.merge({ action = action, paths = paths,
-    say = function(line) lines[#lines + 1] = line end }, more or {}))
+    say = function(line) lines[#lines + 1] = assert(line) end }, more or {}))
   return code, message, table.concat(lines, "\n")
 end
 
@@ -100,6 +100,10 @@ function TestRuns.test_show_describes_one_run()
   lu.assertStrContains(text, "parameters     1234")
   lu.assertStrContains(text, "beyond           lengths 20 to 30, step 100: exact match 25%, accuracy 60%, loss 0.5")
   lu.assertStrContains(select(2, run("show", { root })), "holds 3 runs")
+  assert(write.file(dir .. "/run.json", "{"))
+  code, _, text = run("show", { dir })
+  lu.assertEquals(code, 1)
+  lu.assertStrContains(text, "damaged")
 end
 
 function TestRuns.test_removed_runs_leave_no_empty_folders()
