@@ -17,7 +17,7 @@ local M = {}
 local INPUT, ENVIRONMENT = 1, 4
 
 local FRONT = { "id", "digest", "step", "split", "set" } -- columns before the axes
--- Columns after the axes, and fields of a row (run_files.lua); only the column of the field seed is evaluation_seed.
+-- Fields of a row (run_files.lua), and names of the columns after the axes; the column of seed is evaluation_seed.
 local VALUES = { "examples", "of", "order", "draws", "decoding", "counted", "accuracy", "accuracy_teacher_forced",
   "exact_match", "exact_match_low", "exact_match_high", "ended_early", "not_ended", "loss", "sd_over_draws",
   "sd_over_sequences", "beyond", "trained", "novel", "data", "seed" }

@@ -17,8 +17,8 @@ local write = require("base.write")
 local M = {}
 
 -- The fields of a row, in the order of JSON. steps: trained steps. score: the mean of the evaluation of `split` in the
--- unit of `metric` (compute_mean of lab/study/read/runs.lua); the three are nil without an evaluation. best_step and
--- best_score: step and score of the best checkpoint, if the run keeps it. exit: the trainer's exit code. started and
+-- unit of `metric` (get_score of lab/study/read/runs.lua). best_step and best_score: step and score of the best
+-- checkpoint, if the run keeps it. All five are nil without a score. exit: the trainer's exit code. started and
 -- ended: UTC, as in 2026-11-27T08:00:00Z. bytes: of the entries of the run's folder, without files in folders there.
 M.FIELDS = { "path", "id", "digest", "task", "encoding", "model", "layers", "width", "heads", "parameters", "seed",
   "learning_rate", "steps", "metric", "split", "score", "best_step", "best_score", "state", "exit", "device",

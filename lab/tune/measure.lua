@@ -149,8 +149,8 @@ local function compare_rates(from, to)
   return math.exp(sum / #from)
 end
 
--- Measures two trainers in alternation until the time `stop` (of os.time), for at least LEAST_ROUNDS. Returns the
--- summary of the ratios of the rate of `to` to that of `from`; nil if `stop` had passed before the first round.
+-- Measures two trainers in alternation, LEAST_ROUNDS to MOST_ROUNDS times, until the time `stop` (of os.time) or until
+-- `to` is clearly slower. Returns the summary of the ratios, rates of `to` over those of `from`; nil if `stop` is past.
 function M.compare(from, to, modes, options, stop)
   local ratios = {}
   while #ratios < MOST_ROUNDS and (os.time() < stop or #ratios > 0 and #ratios < LEAST_ROUNDS) do

@@ -82,7 +82,6 @@ local function remember(job, values, gain)
   job.path, job.failure = path or job.path, not path and message or nil
 end
 
--- Reports why nothing is stored.
 local function report_kept(job, why)
   local earlier = job.earlier
   job.say(why .. (earlier and ("; the result of %s is kept"):format(earlier.date) or "; nothing is written"))

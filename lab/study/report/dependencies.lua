@@ -17,7 +17,7 @@ local LISTED = "names/" -- prefix of a folder's names; a name holds no slash
 local COARSEST = 2 -- seconds: the coarsest rounding of a file's times
 
 local attributes, list, open = lfs.attributes, lfs.dir, io.open
-local reused = {} -- the table into which every call of lfs.attributes in this file writes
+local reused = {} -- the table that lfs.attributes fills for M.read_state
 
 local function list_names(path, own)
   local names, front = {}, paths.resolve(path) .. "/"

@@ -296,7 +296,6 @@ function M.make_along_axis(study, item)
     entries.name_metric(study), item.x)), caption = captions.join(what, captions.describe(study, true)) } or nil
 end
 
--- Makes the figure of an item of the kind "progress".
 function M.make_by_epoch(study, item)
   local names = score_tables.list_values(study, item.lines)
   local styles = choose_styles(study, item.lines)
