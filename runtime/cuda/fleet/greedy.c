@@ -31,7 +31,7 @@ typedef struct greedy {
 static lh_status begin_model(greedy *g, int index, lh_error *error) {
     lh_cuda_early_answers *early = g->engine->fleet->early[index];
     const lh_examples *e = &g->examples;
-    model_answers *a = &g->models[index];
+    model_answers *model = &g->models[index];
     int *known_counts = g->known_counts + (size_t)index * (size_t)e->count;
     if (early == NULL) return LH_OK;
     for (int i = 0; i < e->count; i++) {
@@ -39,9 +39,9 @@ static lh_status begin_model(greedy *g, int index, lh_error *error) {
         known_counts[i] =
             lh_take_pass_answers(e->target + first, e->mask + first, e->limits[i], early->classes + first);
     }
-    a->results = (lh_answers){
+    model->results = (lh_answers){
         .answers = early->classes, .lengths = early->lengths, .known_counts = known_counts, .limits = e->limits};
-    return lh_decode_passes_open(&a->passes, g->engine->fleet->spec, &g->query, e->count, &a->results, error);
+    return lh_decode_passes_open(&model->passes, g->engine->fleet->spec, &g->query, e->count, &model->results, error);
 }
 
 static lh_status begin(greedy *g, lh_error *error) {
@@ -105,16 +105,16 @@ static void put_work(void *argument, int index, int count) {
 }
 
 /* Writes the unfinished sequences of a replica to host_batch, from byte `first` on. */
-static void put_model(const greedy *g, const model_answers *a, const lh_shape *shape, size_t first,
+static void put_model(const greedy *g, const model_answers *model, const lh_shape *shape, size_t first,
                       const lh_draw *draw) {
     lh_cuda_fleet *fleet = g->engine->fleet;
     const int32_t *const no_values[LH_MAX_STREAMS] = {NULL};
-    int parts = (a->rows + LH_CUDA_ROWS - 1) / LH_CUDA_ROWS, threads = fleet->forward.lanes.count;
+    int parts = (model->rows + LH_CUDA_ROWS - 1) / LH_CUDA_ROWS, threads = fleet->forward.lanes.count;
     put_job job = {.fleet = fleet,
-                   .passes = &a->passes,
+                   .passes = &model->passes,
                    .layout = lh_cuda_make_layout(fleet, shape),
                    .memory = (char *)fleet->forward.host_batch + first,
-                   .rows = a->rows,
+                   .rows = model->rows,
                    .has_caches = g->has_caches};
     atomic_init(&job.next, 0);
     lh_team_run(threads < parts ? threads : parts, put_work, &job);
@@ -124,18 +124,18 @@ static void put_model(const greedy *g, const model_answers *a, const lh_shape *s
 /* Adds the unfinished sequences of a replica to a pass; false: they do not fit. */
 static bool add_model(greedy *g, int index, lh_cuda_models *models) {
     lh_cuda_fleet *fleet = g->engine->fleet;
-    model_answers *a = &g->models[index];
+    model_answers *model = &g->models[index];
     lh_draw draw = g->query.draw;
-    a->rows = a->passes.count > 0 ? lh_decode_passes_choose(&a->passes) : 0;
-    if (a->rows == 0) return true;
-    lh_shape shape = lh_make_shape(fleet->spec, g->query.n, a->rows);
+    model->rows = model->passes.count > 0 ? lh_decode_passes_choose(&model->passes) : 0;
+    if (model->rows == 0) return true;
+    lh_shape shape = lh_make_shape(fleet->spec, g->query.n, model->rows);
     size_t first = models->bytes, bytes = lh_cuda_make_layout(fleet, &shape).bytes;
     if (models->count > 0 && first + bytes > fleet->forward.batches) {
-        a->rows = 0;
+        model->rows = 0;
         return false;
     }
-    draw.first = (uint32_t)a->passes.row[0];
-    put_model(g, a, &shape, first, &draw);
+    draw.first = (uint32_t)model->passes.row[0];
+    put_model(g, model, &shape, first, &draw);
     lh_cuda_add_model(models, fleet->evaluated_engines[index], &shape, first, &draw, g->query.noise);
     return true;
 }
@@ -145,10 +145,10 @@ static void take_pass(greedy *g, int first, int end, const lh_cuda_models *model
     size_t labels = g->examples.labels, rows = (size_t)models->shape.sequences;
     const int *classes = g->engine->fleet->forward.host_classes;
     for (int i = first; i < end; i++) {
-        model_answers *a = &g->models[i];
-        if (a->rows == 0) continue;
-        lh_cuda_take_classes(classes, &(lh_shape){.sequences = a->rows, .labels = (int)labels}, g->pass_answers);
-        lh_decode_passes_take(&a->passes, a->rows, g->pass_answers, g->has_caches);
+        model_answers *model = &g->models[i];
+        if (model->rows == 0) continue;
+        lh_cuda_take_classes(classes, &(lh_shape){.sequences = model->rows, .labels = (int)labels}, g->pass_answers);
+        lh_decode_passes_take(&model->passes, model->rows, g->pass_answers, g->has_caches);
         classes += rows * labels;
     }
 }
