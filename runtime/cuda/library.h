@@ -21,7 +21,7 @@ lh_status lh_cuda_library_multiply(lh_cuda_library *library, const lh_cuda_produ
                                    bool *whole, lh_error *error);
 
 /* Folds the library's algorithm for a product's shape, and its treatment of the bias, into a digest: both depend on the
- * device, and the bits of sums depend on both. */
+ * device and determine the bits of sums. */
 lh_status lh_cuda_library_digest(lh_cuda_library *library, const lh_cuda_product *product, uint32_t *digest,
                                  lh_error *error);
 

@@ -73,7 +73,7 @@ lh_status lh_overfit_read_metrics(const char *path, lh_overfit_facts *facts, lh_
 lh_overfit_cause lh_overfit_judge(const lh_overfit_facts *facts);
 
 /* Estimates the total number of steps at which the loss reaches a tenth of the loss of guessing, if the loss keeps
- * falling at the current rate, rounded up to two digits, at most 1e9; twice lh_overfit_facts.steps if it is lower. */
+ * falling at the current rate, rounded up to two digits, at most 1e9; 2 facts->steps if the loss is already lower. */
 double lh_overfit_estimate_steps(const lh_overfit_facts *facts);
 
 /* Writes the message: accuracy, cause, facts, hint. Returns LH_ERR_INPUT, or LH_ERR_ENVIRONMENT if there

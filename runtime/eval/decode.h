@@ -9,7 +9,7 @@
  *
  * Each answer is the class with the greatest logit (the first one wins a tie). If a stream holds the target
  * (lh_format.teacher_forced), later answers read earlier answers as their target: token by token if the engine decodes,
- * else by passes over at most the reserved number of sequences, each of which gives open sequences at least one more
+ * else by passes. A pass takes at most the reserved number of sequences, and gives each open sequence at least one more
  * answer. A sequence ends with the task's end symbol (lh_task.end), independently of others. If the query has right
  * answers, an end symbol that the target has at the same place does not end the sequence before its limit, and labels
  * with wants_answer = 0 take the target's token. Attention in decoding equals attention in one pass over the answers,

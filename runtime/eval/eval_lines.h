@@ -12,9 +12,9 @@ void lh_eval_begin_example(lh_json *line, FILE *out, const lh_eval_result *resul
 /* Appends a result to path. Writes the seed if it is not LH_EVAL_SEED. */
 lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh_eval_result *result, lh_error *error);
 
-/* Looks in path for results of this step and seed with the same split, condition, decoding, examples, batch and draws
- * as results[i] (i < count). For each match sets found[i] and the values of results[i]. With data files, the file and
- * the choice of examples must match too. A missing file has no lines; a torn line is skipped. */
+/* Looks in path for results of this step and seed with the same split, set, condition, decoding, examples, batch and
+ * draws as results[i] (i < count). For each match sets found[i] and the values of results[i]. With data files, the file
+ * and the choice of examples must match too. A missing file has no lines; a torn line is skipped. */
 lh_status lh_eval_find(const char *path, int64_t step, uint64_t seed, lh_eval_result *results, bool *found, int count,
                        lh_error *error);
 

@@ -15,7 +15,7 @@ typedef struct lh_run_end {
 /* Writes run.json of a claimed folder. end NULL: the run is in progress. */
 lh_status lh_run_write_facts(const lh_run *run, const lh_run_end *end, lh_error *error);
 
-/* The end of a run as its file records it. */
+/* The end of a run as run.json records it. */
 typedef struct lh_run_ending {
     int exit_code; /* -1: the run has not ended, or there is no run.json */
     int64_t step;  /* the run's last step */

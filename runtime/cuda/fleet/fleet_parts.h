@@ -160,7 +160,7 @@ typedef struct lh_cuda_fleet {
     lh_cuda_ring ring;
     lh_cuda_forward forward;
     lh_cuda_engine **evaluated_engines; /* [count] engines that a pass evaluates, the requesting one first */
-    lh_cuda_early_answers **early;      /* [count] answers of these engines; NULL: not enough memory */
+    lh_cuda_early_answers **early;      /* [count] their answers, each NULL without enough memory */
     size_t early_bytes;                 /* bytes of stored answers of all engines */
     lh_cuda_library *library;           /* wide models only, else NULL */
     lh_cuda_launch *launches;           /* [most_launches] launches of a step or evaluation */
@@ -176,8 +176,8 @@ typedef struct lh_cuda_fleet {
  * status is LH_OK. Returns the status for the caller. */
 lh_status lh_cuda_record_failure(lh_cuda_fleet *fleet, lh_status status, lh_error *error);
 
-/* Begins every operation of an engine: checks that the device has not failed, and makes its context current for the
- * calling thread. */
+/* Begins an operation of an engine: checks that the device has not failed, and makes the device's context current for
+ * the calling thread. */
 lh_status lh_cuda_enter(lh_cuda_fleet *fleet, lh_error *error);
 
 /* Copy between host and device; the copy is complete on return. */
@@ -247,8 +247,8 @@ void lh_cuda_ring_close(lh_cuda_fleet *fleet);
 /* Drops all prepared batches, after the active replicas or the step of one of them have changed. */
 void lh_cuda_ring_clear(lh_cuda_fleet *fleet);
 
-/* Makes the missing batches of slots first .. end - 1 and starts their copies to the device. A running launch uses the
- * first slots. */
+/* Makes the missing batches of slots ring->first .. end - 1 and starts their copies to the device. A running launch
+ * uses the first slots. */
 lh_status lh_cuda_ring_fill(lh_cuda_fleet *fleet, int64_t end, lh_error *error);
 
 /* The prepared step of a column in a slot. */
@@ -329,8 +329,8 @@ void lh_cuda_add_model(lh_cuda_models *models, const lh_cuda_engine *model, cons
                        const lh_draw *draw, double noise);
 
 /* Runs a pass, which `engine` requests. On return sums of sequences and the requested results are in host memory,
- * models->shape.sequences rows for each model. Logits only for one sequence of one model. LH_STOPPED: engine->stop was
- * set. */
+ * models->shape.sequences rows for each model. Logits only for one sequence of one model. LH_STOPPED: the engine's
+ * flag `stop` was set. */
 lh_status lh_cuda_run(lh_cuda_engine *engine, const lh_cuda_models *models, lh_cuda_output requested, lh_error *error);
 
 /* Makes the draws of a batch at byte `offset` of host_batch; positions and distances as in lh_cuda_make_draws. */

@@ -1,5 +1,5 @@
 /* Greedy decoding of all replicas that evaluate a condition together; see fleet_parts.h. A program that caches keys and
- * values decodes all answers in one launch; other programs make one pass after another. */
+ * values decodes all answers in one pass; other programs make one pass after another. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ typedef struct greedy {
     int *known_counts;     /* [replicas][decoded] numbers of answers of the pass over the targets that decoding keeps */
     uint16_t *pass_answers; /* [decoded][labels] classes of a replica in the present pass */
     int replicas;
-    bool has_caches; /* keys and values are cached, and one launch gives all answers */
+    bool has_caches; /* keys and values are cached, and one pass gives all answers */
 } greedy;
 
 /* Begins with the answers of the pass over the targets, up to and including the first error. */
