@@ -14,7 +14,7 @@ static void trace_activation(const workspace *w, const real *x, const lh_trace *
 }
 % end
 
-/* to: an element for each site, in the order of spec.c: the embedding, then attention and output of every layer. */
+/* to: an element for each site, in the order of `sites` in spec.c. */
 static void trace_block(const lh_cpu_step *step, const lh_cpu_block *block, void *memory, const lh_trace *to,
         lh_sums *sums) {
     const parameters *p = step->parameters; % if cpu.pass.reads

@@ -137,7 +137,7 @@ enum { GRADIENT_BYTES = (sizeof(gradients) + 63) / 64 * 64 /* bytes of a shard's
 % end
 % if cuda.by_team then
 
-enum { OPERANDS_PAD = 128 /* reals behind the operands that tiles at their edges read */ };
+enum { OPERANDS_PAD = 128 /* reals behind the last operand, which tiles at its edge read */ };
 
 /* Operands of products, which a shard stores until the team computes the gradients of the products' weights. */
 typedef struct operands {

@@ -88,11 +88,11 @@ INLINE void ${prefix}store_chances(const ${prefix}head *a, int i, real *weights,
 typedef struct ${prefix}return_walk {
     real dout[${attends.head_part}], dquery[${attends.head_part}];
     % slot("return_walk")
-    real dunmatched; /* gradient of the chance that no key nearer than the visited ones matches */
+    real dunmatched; /* gradient of the chance that no key before the visited ones matches */
     real dright, dleft; /* sums of gradients of logits of keys on each side */
 } ${prefix}return_walk;
 
-/* Visits key j on the walk inwards. S is the chance that no key before it matches, P the chance that it matches, A = S
+/* Visits key j on the walk inwards. S is the chance that no key before j, outwards, matches, P that key j matches, A = S
  * P its weight, S' = S (1 - P) the chance for farther keys. Before the visit, dunmatched is dS'; dP = S (dA - dS').
  * After the visit, dunmatched is dS = P dA + (1 - P) dS', for the nearer keys. pairs has 1 - P of each pair, which this
  * function replaces by the gradient of the pair's logit. */

@@ -12,7 +12,7 @@ static const real ${PREFIX}LOGIT_SCALE = ${real(logit_scale)}; /* 1 / sqrt(${PRE
 /* Attention of one head of one sequence.
  *
  *   query   [${query_rows}] rows of ${PREFIX}HEAD_WIDTH, ${PREFIX}QUERY_STRIDE apart
- *   key     [${cached and "to" or S}] rows of ${PREFIX}HEAD_WIDTH, ${K} apart, from token 0 on; values lie WIDTH after their keys
+ *   key     [${cached and "to" or S}] rows of ${PREFIX}HEAD_WIDTH, ${K} apart, from token 0 on; values lie WIDTH after keys
  *   out     [${query_rows}] rows of ${PREFIX}HEAD_WIDTH, WIDTH apart, written${partial and " for groups with queries whose results are used" or ""}
  *   kept    values of the head for the backward pass, written
  */
