@@ -67,7 +67,7 @@ local function get_sides(family, size)
   return size[family.queries.stream + 1], size[family.keys.stream + 1]
 end
 
--- Numbers in the weights of a group of `lanes` queries in one head: kept.tpl, scratch.tpl.
+-- Numbers in the weights of a group of `lanes` queries in one head: group_weights of attention/cpu/family.tpl.
 local function count_weights(family, sizes, keys)
   return round_up(keys, sizes.keys(family)) * sizes.lanes
 end

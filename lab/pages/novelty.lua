@@ -2,8 +2,8 @@
 -- training sequence has.
 --
 -- Input: a plan. Output: a line of the plan's page, and the shares; nil for several streams, for dataset files, whose
--- lengths only the trainer knows, and for masks other than causal ones and windows. With randomized positions only the
--- numbers of keys are new, since training samples positions from the range of the tests.
+-- lengths only the trainer knows, and for masks other than full, causal ones and windows. Unless positions are indices,
+-- the line has only the numbers of keys: randomized positions of tests also occur in training.
 
 local lists = require("base.lists")
 local tasks = require("spec.task.tasks")
@@ -12,8 +12,8 @@ local M = {}
 
 local SHOWN = 4 -- most lengths in the line
 
--- Returns the numbers of tokens at which a mask hides keys to the left and right of a query: keys at i - left to
--- i + right are visible; nil for other masks.
+-- Returns how many keys to the left and to the right of its own token i a query sees: keys i - left to i + right; nil
+-- for other masks than the head of this file allows.
 local function find_window(plan)
   local mask = plan.resolved.encoding.mask or { kind = "full" }
   local is_causal = plan.resolved.model.kind == "decoder" or mask.kind == "causal"
@@ -48,7 +48,7 @@ function M.compute_shares(tokens, trained, left, right)
   return { positions = math.max(0, tokens - trained) / tokens, distances = far / pairs_seen, keys = crowded / tokens }
 end
 
--- Returns the shares at each of the lengths, { length, shares }; nil as above.
+-- Returns a list of { length, shares } for these task lengths; nil where the line is nil.
 function M.list(plan, lengths)
   local left, right = find_window(plan)
   if plan.task.data or plan.streams[2] or not left then
@@ -65,7 +65,7 @@ function M.list(plan, lengths)
   end)
 end
 
--- At most SHOWN of the lengths, evenly spread, including the first and the last.
+-- Returns at most SHOWN of the lengths, evenly spread, including the first and the last.
 local function choose_lengths(list)
   local chosen = {}
   for i = 0, math.min(SHOWN, #list) - 1 do

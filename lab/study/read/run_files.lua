@@ -1,4 +1,4 @@
--- The only reader of run folders: run.json, eval.jsonl, metrics.jsonl, and the notes of sweeps next to the folders.
+-- Reads run folders (run.json, eval.jsonl, metrics.jsonl), and the notes of sweeps next to these folders.
 --
 -- Input: folders. Output: values that fit run_shapes.lua; or nil and a text on the damage, with file, field, the value
 -- found and the value expected; or nil alone if the file does not exist. Invariants: this module writes nothing and

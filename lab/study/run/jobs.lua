@@ -1,8 +1,8 @@
 -- Runs several commands at a time, and reports the end of each as it happens.
 --
 -- Input: a project, lines of shell, the number of concurrent commands, callbacks. Output: "done"; "stopped" after
--- Ctrl-C; "drained" if some commands were not started because a callback called jobs:drain(); "lost" if runner.sh died.
--- runner.sh starts the commands; it receives a Ctrl-C as well, and then stops them and waits for their ends.
+-- Ctrl-C; "drained" if some commands were not started because a callback called jobs:drain(); "lost" if runner.sh died
+-- or did not start. runner.sh starts the commands; on a Ctrl-C, which it gets, too, it stops them and waits for them.
 
 local lists = require("base.lists")
 local shell = require("base.shell")

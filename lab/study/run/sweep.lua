@@ -33,7 +33,7 @@ local M = {}
 local must, say = overview.must, overview.print
 
 local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
-local LOG_LINES = 8 -- the most lines of a log in a message
+local LOG_LINES = 8 -- the most lines of one error of a log in a message
 
 local function list_cells_to_do(study, tried)
   return lists.filter(study.cells, function(cell) return #cell.missing > 0 and not tried[cell.id] end)
