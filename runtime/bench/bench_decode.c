@@ -95,7 +95,7 @@ static lh_status measure_round(decoder *d, const lh_bench_decoding *sizes, doubl
 
 lh_status lh_bench_decode(const lh_target *target, int n, int threads, double seconds, lh_bench_decoding *result,
                           lh_error *error) {
-    double rates[3][MOST_ROUNDS], row[3], start;
+    double rates[3][MOST_ROUNDS], round_rates[3], start;
     int rounds = 0;
     decoder d;
     *result = (lh_bench_decoding){.length = lh_get_reported_length(&target->spec, n),
@@ -103,11 +103,11 @@ lh_status lh_bench_decode(const lh_target *target, int n, int threads, double se
                                   .threads = threads,
                                   .sequences = LH_BENCH_SEQUENCES * threads};
     lh_status status = open_decoder(&d, target, n, threads, result, error);
-    if (status == LH_OK) status = measure_round(&d, result, row, error); /* fills caches, starts threads */
+    if (status == LH_OK) status = measure_round(&d, result, round_rates, error); /* fills caches, starts threads */
     start = lh_read_clock();
     while (status == LH_OK && rounds < MOST_ROUNDS && (rounds < LEAST_ROUNDS || lh_read_clock() - start < seconds)) {
-        status = measure_round(&d, result, row, error);
-        for (int i = 0; i < 3; i++) rates[i][rounds] = row[i];
+        status = measure_round(&d, result, round_rates, error);
+        for (int i = 0; i < 3; i++) rates[i][rounds] = round_rates[i];
         rounds++;
     }
     close_decoder(&d);

@@ -257,15 +257,15 @@ static void remove_lines_from(FILE *file, off_t start) {
 /* Evaluates one condition and writes its lines to all files or to none. */
 static lh_status evaluate_to_files(lh_engine *engine, const lh_eval_request *request, per_example *rows,
                                    lh_eval_result *result, lh_error *error) {
-    off_t examples = get_file_position(request->per_example), wrong = get_file_position(request->wrong);
+    off_t examples_start = get_file_position(request->per_example), wrong_start = get_file_position(request->wrong);
     lh_status status = evaluate_condition(engine, request, rows, result, error);
     if (status == LH_OK) status = flush(request->per_example, request->per_example_path, error);
     if (status == LH_OK) status = flush(request->wrong, request->wrong_path, error);
     if (status == LH_OK && request->path != NULL)
         status = lh_eval_append(request->path, request->step, request->seed, result, error);
     if (status == LH_OK) return LH_OK;
-    remove_lines_from(request->per_example, examples);
-    remove_lines_from(request->wrong, wrong);
+    remove_lines_from(request->per_example, examples_start);
+    remove_lines_from(request->wrong, wrong_start);
     return status;
 }
 
