@@ -66,7 +66,7 @@ end
 
 -- Fields of a task that the templates can write; any other field is an error. operations.lua checks the network.
 local TASK = lists.split_set("kind source data eval validation input_symbols output_symbols longest axes seed options "
-  .. "computation loss")
+  .. "computation loss symbols end_symbol")
 
 local function find_unknown_task(task)
   local name = lists.find(canonical.sort_keys(task), function(one) return not TASK[one] end)

@@ -36,7 +36,8 @@ is_another_model_with_another_operation() {
 }
 
 exports() {
-    ./longhand export pytorch "$run" --spec $SPEC --trainer "$work/trainer/trainer" --out "$work/torch" &&
+    ./longhand export pytorch "$run" --spec $SPEC --trainer "$work/trainer/trainer" --out "$work/torch" \
+        2>"$work/problems" && [ ! -s "$work/problems" ] &&
         grep -q '^class Think(nn.Module):' "$work/torch/model.py"
 }
 

@@ -117,8 +117,8 @@ end
 -- Returns the first result of M.with_spec; ends the command if there is none.
 function M.use_spec(project, run, given, use)
   local result, message = M.with_spec(project, run, given, use)
-  return stop.must(1, result, ("%s: its spec cannot be read: %s\n  expected: --spec SPEC, the spec of the run"):format(
-    run.dir, message))
+  return (stop.must(1, result, ("%s: its spec cannot be read: %s\n  expected: --spec SPEC, the spec of the run"):format(
+    run.dir, message))) -- without the message, which must also returns
 end
 
 -- Returns the plan digest that a trainer prints; nil if the trainer cannot be started.
