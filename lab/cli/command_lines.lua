@@ -55,7 +55,7 @@ local function add_report(parser)
     { "--scale NAME", "scale of the study; default: the scale of its sweep" },
     { "--metric", "the metric of scores; default: the study's metric, or exact_match if a model answers token by "
       .. "token, otherwise accuracy; for two runs: show only the curves of this metric", choices = measures.NAMES },
-    { "--max", "also make tables of the best of all seeds and learning rates, if the study lists no such table" },
+    { "--max", "also make tables of the best of all seeds and learning rates, if the study lists no report items" },
     { "--out DIR", "output folder; default: report, or report-STUDY, in RUNS; for two runs, no files are written "
       .. "without --out" },
     { "--no-cache", "read all runs and draw all figures again, even if nothing has changed" },

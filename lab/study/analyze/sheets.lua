@@ -13,7 +13,7 @@ local M = {}
 
 M.WIDTH = 100 -- characters of a line on the screen
 local MOST_ROWS, MOST_NOTES = 40, 12 -- on the screen; files have all rows and notes
-local MOST_DAMAGED = 5
+local MOST_DAMAGED = 5 -- lines on damaged runs in a message
 
 M.MISSING = "-"
 

@@ -1,10 +1,10 @@
 -- A study as cells: for each point of its grid the plan of one spec, and the runs over seeds and learning rates.
 --
 -- Input: a project, the name of a file in spec/studies or a path, { scale, set, out, reading, choice, given }. out: the
--- folder of all runs; choice: the selected cells (chosen_cells.lua), nil: all; given: the text of a study from flags
--- (requested_study.lua); reading: only existing runs matter. Output: nil and the errors as text; or { name, title,
--- path, scale, set, report, scored, axes = { { name, values = { names } } }, warnings, ids (of all cells), cells (the
--- selected ones) }. A cell:
+-- folder of all runs; choice: the selected cells (chosen_cells.lua), nil: all; given: { text, origin } of a study from
+-- flags (requested_study.lua); reading: only existing runs matter. Output: nil and the errors as text; or { name,
+-- title, path, scale, set, report, scored, axes = { { name, values = { names } } }, warnings, ids (of all cells), cells
+-- (the selected ones) }. A cell:
 --   key, id         { <axis> = <value> }, and the cell's name
 --   spec            the planned spec, as from project:plan; nil while the cell waits
 --   seeds, learning_rates   lists; the latter is { false } if the rate is that of a spec for which the cell waits
@@ -37,7 +37,7 @@ local tree = require("spec.reading.tree")
 
 local M = {}
 
-local MOST_CELLS = 4096
+local MOST_CELLS = 4096 -- points of a study's grid, excluded ones among them
 
 -- Returns the shortest text that reads back as the same number, for run folders; equals lh_write_shortest's text.
 function M.format_shortest(x)

@@ -29,8 +29,8 @@ local M = {}
 -- { field, flag, names (the set of its values' names), lines (of the study, one for each value), name }.
 
 local INPUT = 1
-local MOST_VALUES = 4096
-local LONGEST_NAME = 120
+local MOST_VALUES = 4096 -- of a range
+local LONGEST_NAME = 120 -- bytes of the name of a study's file, without its digest
 local FILES = { source = true, network = true, file = true, checkpoint = true }
 local VALUES = "values such as 64,128 or alibi,rope, a range 1:4 (both included), or tables: {1,40},{1,80}"
 

@@ -13,7 +13,7 @@ local M = {}
 
 local DEEPEST = 16
 local LARGEST = 1e300 -- largest number without a given range: products with small numbers are still finite
-local LONGEST_NAME = 60
+local LONGEST_NAME = 60 -- bytes of a field's name in a problem
 
 -- Checks by types of shapes that check the values within a value: each returns nil or the first problem.
 local judges = {}

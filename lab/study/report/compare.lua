@@ -23,7 +23,7 @@ local escape = require("base.escape")
 local M = {}
 
 local INPUT, ENVIRONMENT = 1, 4
-local WIDTH = 100
+local WIDTH = 100 -- characters of a line of text
 local SAMPLES = 12 -- rows of the table of curves
 local LOOKS = { "relative", "rand-rope" } -- encodings whose styles the two runs have in figures
 local STYLES = colours.choose_styles(LOOKS)

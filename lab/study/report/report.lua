@@ -46,7 +46,7 @@ local write = require("base.write")
 local M = {}
 
 local must = stop.must
-local WIDTH = 100
+local WIDTH = 100 -- characters of a line on the screen and of report.txt
 local MOST_CELLS_ON_SCREEN, MOST_NOTES_ON_SCREEN, MOST_DAMAGED_ON_SCREEN = 40, 12, 5
 
 local INPUT, ENVIRONMENT = 1, 4

@@ -8,7 +8,7 @@ local escape = require("base.escape")
 local M = {}
 
 local MOST_VALUES = 12 -- the most columns of numbers that fit on a page
-local MOST_NOTES = 10
+local MOST_NOTES = 10 -- with more notes, a table has only their number
 
 local function format_cell(model, cell)
   return table.concat(lists.map(model.subs, function(_, i)
