@@ -1,5 +1,5 @@
 % -- The body of pass_fragments.tpl for keys, which have rows of their own; `starts`: see queries_fragments.tpl.
-% local is_scaled = attends.rounded == "true"
+% local is_scaled = attends.rounded == "true" -- rounded queries are stored times LOGIT_SCALE and to_log2
 % local scale = is_scaled and "1" or PREFIX .. "LOGIT_SCALE" .. attends.to_log2
 % local scale_of_gradient = not is_scaled and PREFIX .. "LOGIT_SCALE" or terms.scaled and "1" or "1 / LOG2E"
 const real *dout_rows = row_of(w->${attends.dout} + h * ${PREFIX}HEAD_WIDTH, sequence * T, WIDTH);

@@ -1,6 +1,7 @@
 % -- The body of pass_fragments.tpl for gradients of queries. Sums of logits begin with -log_sum, so that weights are
 % -- divided by their sum; sums of dweights begin with minus their weighted mean. `starts` has both for each query.
-% local scale = attends.rounded == "true" and "1" or PREFIX .. "LOGIT_SCALE" .. attends.to_log2
+% local is_scaled = attends.rounded == "true" -- rounded queries are stored times LOGIT_SCALE and to_log2
+% local scale = is_scaled and "1" or PREFIX .. "LOGIT_SCALE" .. attends.to_log2
 const int channel = h * ${PREFIX}HEAD_WIDTH + part_channel();
 const real *douts = row_of(w->${attends.dout} + channel, sequence * T, WIDTH),
         *outs = row_of(s->${attends.out} + channel, sequence * T, WIDTH);
