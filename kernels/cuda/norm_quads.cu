@@ -56,8 +56,8 @@ INLINE void store_rows(const real z[NORM_ROWS][ROW_PART], int row, [[maybe_unuse
     }
 }
 
-/* Applies dropout to a row of a branch or of its gradient, which is rounded as the branch's product rounds it; all bits
- * of the mask are read before one is used. */
+/* Applies dropout to a row of a branch or of its gradient, which is then rounded as an operand of products; all bits of
+ * the mask are read before one is used. */
 INLINE void drop_branch(const unsigned char *keep, real keep_scale, int row, [[maybe_unused]] int rows,
                         const bool is_gradient, real z[NORM_ROWS][ROW_PART]) {
     const unsigned int first = (unsigned int)(row * WIDTH + quad_channel(0));

@@ -58,7 +58,7 @@ INLINE void enter_shard(const weights_gradient *w, const token_steps *steps, int
     cursor->dy = find_operand(w->dy, shard, row, w->columns, steps->column + lane_column());
 }
 
-/* Moves on to the next shard with tokens; behind the last one the operands stay those of the last tokens. */
+/* Moves on to the next shard with tokens, perhaps of the next use; at the end, x and dy keep their values. */
 INLINE void find_next_shard(const weights_gradient *w, const token_steps *steps, token_cursor *cursor) {
     const bool is_last = cursor->shard + 1 == w->shards || shard_tokens(w, cursor->shard + 1) == 0;
     cursor->left = 0;
