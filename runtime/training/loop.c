@@ -304,7 +304,7 @@ lh_status lh_loop_advance(lh_loop *loop, bool *done, lh_error *error) {
     status = run_steps(loop, find_next_event(loop), error);
     if (status == LH_OK && loop->engine->step == before) return LH_OK; /* the engine waits for other engines */
     if (status == LH_OK) status = handle_steps(loop, error);
-    *done = is_at_end(loop) || (status == LH_OK && is_perfect(loop));
+    *done = (status == LH_OK && is_perfect(loop)) || is_at_end(loop);
     if (status == LH_OK && *done) status = secure_step(loop, error);
     return status;
 }
