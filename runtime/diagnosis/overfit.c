@@ -103,9 +103,9 @@ static void put_hint(FILE *out, lh_overfit_cause cause, const lh_overfit_run *ru
     case LH_OVERFIT_NOTHING_COUNTED:
     case LH_OVERFIT_CONFLICT:
         fprintf(out, "the %s %s: trainer sample --length %d --count %d --text",
-                spec->data != NULL ? "examples of" : "sampler of task",
-                spec->data != NULL ? spec->data->train : spec->task->kind, lh_get_reported_length(spec, run->length),
-                run->examples < 100 ? run->examples : 100);
+                spec->corpus != NULL ? "examples of" : "sampler of task",
+                spec->corpus != NULL ? spec->corpus->train.path : spec->task->kind,
+                lh_get_reported_length(spec, run->length), run->examples < 100 ? run->examples : 100);
         break;
     case LH_OVERFIT_SHORT: fprintf(out, "more --steps, or a smaller --log-every"); break;
     case LH_OVERFIT_NO_GRADIENT: fprintf(out, "trainer gradcheck of a build with --set precision=float64"); break;

@@ -75,6 +75,19 @@ static void test_judge_finds_every_cause(void **state) {
     check_cause(f, LH_OVERFIT_NOTHING_COUNTED, "no position", "bucket_sort");
 }
 
+/* A task that makes its dataset has no file of training examples: its kind takes the place of the path. */
+static void test_hint_names_the_task_of_collected_examples(void **state) {
+    lh_sizes sizes[10] = {[9] = {.input = 10, .output = 10}};
+    const lh_data data = {.train = NULL};
+    const lh_corpus corpus = {.sizes = sizes, .shapes = 10, .train = {.path = "latin_square"}};
+    lh_overfit_facts f = plain;
+    f.counted = 0;
+    toy.data = &data;
+    toy.corpus = &corpus;
+    check_cause(f, LH_OVERFIT_NOTHING_COUNTED, "no position",
+                "the examples of latin_square: trainer sample --length 10");
+}
+
 static void test_judge_finds_a_high_rate_by_far_parameters(void **state) {
     lh_overfit_facts f = plain;
     f.parameter_norm = 221;
@@ -229,6 +242,7 @@ static void test_measure_begins_with_checkpoint(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         RUN_TEST(test_judge_finds_every_cause),
+        RUN_TEST(test_hint_names_the_task_of_collected_examples),
         RUN_TEST(test_judge_finds_a_high_rate_by_far_parameters),
         RUN_TEST(test_steps_needed_follows_the_fall),
         RUN_TEST(test_read_metrics_compares_the_last_two_quarters),
