@@ -68,7 +68,7 @@ static lh_status decode_by_passes(decoding *d, lh_error *error) {
     return status;
 }
 
-/* Computes the answers of an encoder: one pass over each sequence. */
+/* Computes the answers of an encoder by a pass over all sequences or, if logits are requested, over each. */
 static lh_status answer_in_one_pass(decoding *d, lh_error *error) {
     lh_status status = LH_OK;
     for (int i = 0; i < d->count && d->results->lengths != NULL; i++) d->results->lengths[i] = (int)d->labels;

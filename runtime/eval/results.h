@@ -24,7 +24,7 @@ typedef struct lh_eval_result {
     const char *data;     /* SHA-256 of the examples' file; NULL: no file */
     int batch;            /* sequences that share a draw; 0: all examples share one */
     const char *decoding; /* lh_greedy or lh_teacher_forced; NULL: the model is an encoder, which has no decoding */
-    int greedy_examples;  /* number of decoded examples */
+    int greedy_examples;  /* lh_greedy: number of decoded examples */
     bool ends;            /* the task has an end symbol, so that ended_early and not_ended are valid */
     /* The values. Labels with mask 1 are counted. */
     bool taken_over; /* the values are read from an existing line of eval.jsonl */

@@ -6,7 +6,7 @@
  *     checkpoint.safetensors            and checkpoint.previous.safetensors
  *     checkpoint-<step>.safetensors     kept checkpoints
  *     checkpoint-best.safetensors       the best checkpoint (best.h)
- *     window.jsonl                      for each checkpoint: sums of the unfinished metrics window, and seconds
+ *     window.jsonl                      for each checkpoint the state of lh_window (window.h)
  *     lock                              held while a process works here
  */
 #ifndef LONGHAND_RUN_FILES_H
