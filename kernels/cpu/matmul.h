@@ -213,9 +213,8 @@ INLINE void matmul(int rows, const int K, const int N, const real *restrict a, c
 }
 
 /* dw[K][N] = or += a[rows][K]^T dy[rows][N]; rows of a are `stride` apart, exactly `rows` rows are read, and TILE, a
- * divisor of K, is the number of rows of dw per tile. Sums run over rows in order and are then stored in or added to
- * dw. dw may have left the caches by then, so with PREFETCH_GRADIENTS its lines are prefetched before the rows are
- * summed. */
+ * divisor of K, is the number of rows of dw per tile. Sums run over rows in order and are then stored or added. dw may
+ * have left the caches by then, so with PREFETCH_GRADIENTS its lines are prefetched before the rows are summed. */
 enum outer { OUTER_STORE, OUTER_ADD };
 INLINE void outer_sums(int rows, const int TILE, int K, int stride, const int N, const real *restrict a,
                        const real *restrict dy, real *restrict dw, const enum outer outer) {

@@ -1,6 +1,5 @@
 /* Functions that generated score code uses in addition to functions.h: vectors of indices, buckets, and sums along
- * diagonals.
- */
+ * diagonals. */
 #ifndef LONGHAND_KERNELS_SCORE_H
 #define LONGHAND_KERNELS_SCORE_H
 
