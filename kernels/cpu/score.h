@@ -1,5 +1,5 @@
-/* Functions that generated score code uses in addition to functions.h: vectors of indices, buckets, and sums along
- * diagonals. */
+/* Functions that generated score code uses in addition to functions.h: vectors of indices and positions, buckets, moves
+ * of lanes for sums along diagonals, and lines of masks. */
 #ifndef LONGHAND_KERNELS_SCORE_H
 #define LONGHAND_KERNELS_SCORE_H
 
