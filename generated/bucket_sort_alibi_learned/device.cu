@@ -121,7 +121,7 @@ typedef struct lh_cuda_evaluate {
 
 enum {
     THREADS = 256, /* threads of a block */
-    DROPOUT_SITES = 10, /* masks of one sequence */
+    DROPOUT_SITES = 10, /* masks of WIDTH channels for one sequence */
     PARAMETER_STORAGE = 253952, /* elements of the parameter vector */
     LAYERS = 5,
     WIDTH = 64,

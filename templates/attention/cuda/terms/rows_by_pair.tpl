@@ -61,7 +61,6 @@ static size_t ${prefix}draw_count(const lh_shape *shape) {
 }
 
 enum { ${PREFIX}PAIR_KEYS = ${inline("count_of_distances", "")} }; /* number of distances that can occur */
-
 const int *drawn = out; % section("begin_draw")
 % section("end_draw")
 % local input_first, most = positions.input_first, invoke(attends.distance_count, "T", S)
