@@ -37,7 +37,7 @@ INLINE void enter_${name}(int ${index}) {
 }
 
 % if decoding then
-/* Has the ${name} store queries, keys and values in the caches of use number `${index}`. Called by one thread. */
+/* Has the ${name} store cached values in the caches of use number `${index}`. Called by one thread. */
 INLINE void find_${name}_caches(block_state *b, int ${index}) {
 % for _, cache in ipairs(decoding.caches) do
     b->${name}.${cache.name} = ${name}_${cache.name}_cache(${index});

@@ -65,7 +65,7 @@ static_assert(${cuda.staged} == ${cuda.staging}, "plan.cuda.staging is the stagi
 INLINE block_state *block(void) { return (block_state *)(staging() + ${cuda.staged}); }
 % for _, c in ipairs(device.decoding and device.decoding.caches or {}) do
 
-/* The cached values of use number `use` of ${c.block}, for each sequence ${c.width} of each token. */
+/* The cached values of use number `use` of ${c.block}: for each sequence, ${c.width} numbers per token. */
 INLINE real *${c.block}_${c.name}_cache(int use) {
     const block_state *b = block();
     return b->cached.${c.block}_${c.name} + (size_t)use * b->sequences * b->view.${c.T} * ${c.width};

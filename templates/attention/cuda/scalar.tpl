@@ -4,7 +4,7 @@
 enum { ${PREFIX}SCORE_STAGES = ${scalar.cuda.stage_count} };
 
 % end
-% local of_stage = scalar.cuda.stages[2] and " of a stage, which reads the tables of earlier stages" or ""
+% local of_stage = scalar.cuda.stages[2] and " in one stage, which reads the tables of earlier stages" or ""
 /* Fills entries first, first + stride, ... of each table${scalar.cuda.of_layer}${of_stage}. */
 INLINE void ${prefix}make_score(int stage, const step_view *v, int l, const ${prefix}score_tables *s, int first,
         int stride) {
