@@ -42,7 +42,7 @@ typedef struct block_state {
     table_sums sums; /* sums of the shard */ % if cuda.sums
 % if device.decoding then
     caches cached;
-    int decodes; /* the group is decoded: queries, keys and values of all layers are cached */
+    int decodes; /* whether the group is decoded: then all layers cache values */
     int at;      /* index of the decoded token in its sequence */
     int before;  /* sequences of the models before this one, in results */
 % end
