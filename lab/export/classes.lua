@@ -174,7 +174,7 @@ local function list_needed(class)
   return lists.map(NEEDS, function(need) return class.needs[need] and need or nil end)
 end
 
--- Variables of the network's forward pass that are passed as these arguments to a block of one stream.
+-- Returns the network's variables that are passed to a block, or to an attention outside of blocks, in this stream.
 local function list_made(state, class, stream)
   local list = list_needed(class)
   for i, need in ipairs(list) do
@@ -328,7 +328,7 @@ local function make_network_class(state)
 end
 
 -- given: { name (of the network's class), tensors (the plan's), facets (of attentions: pytorch.lua), shared (numbers
--- that all layers share: { path, entries }), in_layers (lines before each repetition of a block with an attention),
+-- that all layers share: { path, entries }), in_layers (lines before each repetition of a block that `attends`),
 -- one_based (whether positions begin at 1) }
 function M.derive(net, given)
   -- same: classes by their texts; parts: names of written terms (name_parts); shared: see share_numbers

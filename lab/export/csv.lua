@@ -1,5 +1,5 @@
 -- Exports runs and their evaluations as two flat CSV files: runs.csv with a line per run, as a report writes it; and
--- evaluations.csv with a line per run and condition, and a column for each axis of any evaluation.
+-- evaluations.csv with a line per run, step, set and condition, and a column for each axis of any evaluation.
 --
 -- Input: { project, runs (a folder), study, scale, out, say }. Output: an exit code, and a message if it is not 0.
 

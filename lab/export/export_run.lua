@@ -67,7 +67,7 @@ function M.make_request(plan, symbols, outputs)
   }
 end
 
--- Returns examples of dataset files, { input (any symbols, a probe exactly once), outputs (their number) }.
+-- Returns made-up examples for a model of dataset files: { input (a probe exactly once), outputs (their number) }.
 function M.make_data_inputs(plan)
   local probe = plan.readout == "probe" and plan.task.probe
   local other = probe == 0 and 1 or 0

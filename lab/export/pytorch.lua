@@ -96,7 +96,7 @@ local function list_operations(net)
   return lists.collect({ net, table.unpack(net.scopes) }, function(scope) return scope.ops end)
 end
 
--- Adds the facts about sampled positions: their range, whether they start at 1, and their order.
+-- Adds the facts about sampled positions or distances: range, first value, order, the text that samples them.
 local function add_draws(facts, positions)
   local distance = positions.distance
   local drawn = facts.draws_positions and positions or facts.draws_distances and distance

@@ -1,8 +1,8 @@
 -- The network on one page and as a picture: the output of `plan`, and the input of graphviz for `plan --graph`.
 --
--- Input: a plan with its network (costs.lua). Output: lines of text, a list for the JSON encoder, the text of a graph
--- in the dot language. This module makes no choice itself.
--- Invariant: all words in a graph are names that the builder has checked, or constants of this module.
+-- Input: a plan with plan.network (outline.lua) and plan.passes (passes.lua), with flops from costs.lua. Output: lines
+-- of text, a list for the JSON encoder, the text of a graph in the dot language. Invariant: all words in a graph are
+-- names that the builder has checked, or constants of this module and of ops.lua; so labels need no escapes.
 
 local lists = require("base.lists")
 local memory = require("lab.pages.memory")
@@ -94,7 +94,7 @@ local function format_node(id, label, look)
   return ('    "%s" [label="%s"%s];'):format(id, label, look and ", " .. look or "")
 end
 
-local KEPT = "style=filled, fillcolor=lightgrey" -- an operation whose result the backward pass reads
+local KEPT = "style=filled, fillcolor=lightgrey" -- `kept` of outline.lua
 
 local function draw_scope(lines, scope, prefix)
   for j, operation in ipairs(scope.operations) do

@@ -127,8 +127,8 @@ local function run_in(folder, script, ...)
   must_succeed(code == 0, output)
 end
 
--- Returns the requirements of the trainers as a text; or nil and a message if they need libraries other than libc and
--- those of CUDA. items: of trainers.lua; the first trainer stands for all, which are linked in the same way.
+-- Returns the requirements of the trainers as a text; or nil and a message if they are linked with libraries other than
+-- libc. items: of trainers.lua; the first trainer stands for all, which are linked in the same way.
 local function find_needs(items)
   local trainer, foreign = paths.resolve(items[1].dir) .. "/trainer", {}
   local info = json.decode((shell.capture({ trainer, "info", "--json" })))

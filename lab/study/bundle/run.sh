@@ -3,9 +3,9 @@
 #
 # Each line of cells.txt describes one process of a trainer: the cell, the digest of the cell's plan, the names of runs
 # with commas between them, and the trainer's flags. All processes have the same number of threads: the most runs of a
-# line, or N if that is less (default: the number of processors). The runs of a process train side by side, with one
-# thread each; a single run has all threads of its process. As many processes train at a time as N threads allow. A
-# trainer's output is appended to runs/CELL/DIGEST/log.txt, whose last line is shown from time to time.
+# line, or N if that is less or a GPU trains (default: the number of processors). The runs of a process train side by
+# side, one thread each; a single run has all threads of its process. As many processes train at a time as N threads
+# allow. A trainer's output is appended to runs/CELL/DIGEST/log.txt, whose last line is shown from time to time.
 # Finished runs are not changed, so the same command continues after any interruption. Exit codes: 0 done, 1 a run
 # failed, 2 usage, 4 the machine, 75 stopped, or another process is training some of the runs.
 set -u

@@ -86,7 +86,7 @@ local function is_teacher(run, options, path)
 end
 
 -- Returns { out (the student's file), base (the teacher's file as the student's names it), teacher ({ path, text } of
--- the teacher's file if it must be written) }. path: a file with the teacher's spec; is_users: the user can name it.
+-- the teacher's file if it must be written) }. path: a file with the teacher's spec, is_users: of --spec or spec/runs.
 local function choose_paths(run, options, path, is_users)
   local id = run.info.id
   local folder = is_users and paths.get_folder(path) or run.dir

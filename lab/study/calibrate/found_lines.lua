@@ -128,8 +128,8 @@ function M.find(matrix, choices)
 end
 
 -- Returns the bias of a matrix with these numbers of rows and columns: row-major, -inf (closed) where no kept line
--- runs, the largest value where several meet. In a row without open cells, all cells are 0, except for closed keys
--- after the query if causal. causal: keys after a query are closed.
+-- runs, the largest value where several meet, 0 in the corner that choices.corner opens. In a row without open cells,
+-- all cells are 0, except for keys after the query if causal. causal: keys after a query are closed.
 function M.extend(kept, rows, columns, choices, causal)
   local biases, values = { [1] = {}, [-1] = {}, [0] = {} }, {} -- biases: by direction and line
   local corner = choices.corner == "all" or choices.corner == "lines" and #kept > 0

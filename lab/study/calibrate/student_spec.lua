@@ -4,7 +4,7 @@
 -- student's ("./name.lua"). init: path of the student's initial checkpoint, in the same form; nil: none is set; false:
 -- the teacher's is overridden. lines: for the families "decoder" and "cross" { list = { { head, direction, line, value
 -- } }, choices } (found_lines.lua). encoding: the teacher's resolved encoding, to disable its parts that encode
--- positions, or nil. masks: that encoding, for masks that lines replace. comment: lines. Output: the text of a spec.
+-- positions, or nil. masks: the teacher's encoding, for masks that lines replace. comment: lines. Output: a text.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")

@@ -264,7 +264,7 @@ function make_cell(work, point)
   local rates = study.learning_rates or { spec and spec.resolved.train.learning_rate or false }
   local cell = { key = key, id = id, spec = spec, data = find_data(spec),
     seeds = stage and stage.seeds or find_own(point, "seeds") or study.seeds,
-    learning_rates = find_own(point, "learning_rates") or rates, -- { false } while it waits
+    learning_rates = find_own(point, "learning_rates") or rates,
     stage = stage and stage.name, source = source, lost = lost }
   cell.runs = make_runs(work, cell)
   work.made[place] = cell
@@ -304,7 +304,7 @@ function M.expand(project, argument, options)
   if not study then
     return nil, d:text()
   end
-  -- ids: those of made cells; made: cells by key; all: the ids of all cells; listed: see run_folders.find
+  -- ids: those of made cells; made: cells by key, or false; all: the ids of all cells; listed: see run_folders.find
   local work = { study = study, diagnostics = d, sets = sets, facts = facts, ids = {},
     made = {}, all = {}, choice = options.choice or {}, path = path, scale = options.scale, reading = options.reading,
     out = out, listed = {}, warnings = {} }

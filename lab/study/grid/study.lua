@@ -280,7 +280,7 @@ end
 -- Metrics that are shares, so that a percentage can be the criterion of generalisation.
 local SHARES = lists.filter(measures.NAMES, function(name) return measures.of[name].unit == "percent" end)
 
--- Reads { metric, above }: a seed generalises if its score, in percent, exceeds `above`; nil after an error.
+-- Reads { metric, above }: a seed generalises if its score, in percent, exceeds `above`.
 local function read_criterion(context, node, path)
   if not nodes.is_table(context, node, path, M.CRITERION, { "metric", "above" }) then
     return nil

@@ -148,7 +148,7 @@ end
 
 -- Counts the work of a run that is trained on a file, by the lengths of the examples, since the plan knows only
 -- task.longest. Returns { steps, train, passes, eval }: the steps and their operations, and the forward passes of all
--- evaluations and their operations; nil if the examples are in no file, or if the file does not exist.
+-- evaluations and their operations; nil without a file, or if it does not exist or is empty.
 function M.compute_data_work(cell)
   local resolved, file = cell.spec.resolved, cell.spec.data_files.data
   local found = file and data_shapes.read(file.real, list_axes(nil))

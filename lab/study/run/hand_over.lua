@@ -1,8 +1,8 @@
 -- Makes the specs of waiting cells from the runs on which they depend, by verbs such as calibrate (stages.lua).
 --
--- Input: a study from grid.expand and ledger.survey, the folder of all runs. Output: for each cell whose source run has
--- ended, the file that the source's verb makes from it, and a log of the verb's output next to the file. A cell whose
--- verb failed stays waiting, and its verb is not tried again within a sweep. Nothing else is written.
+-- Input: a study from grid.expand and ledger.survey, the folder of all runs. Output: for each cell whose source run is
+-- done, the file that the source's verb makes from it, next to the verb's other files and a log of its output. A cell
+-- whose verb failed stays waiting, and its verb is not tried again within a sweep.
 
 local build = require("render.builds.build")
 local canonical = require("base.canonical")

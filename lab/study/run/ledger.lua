@@ -1,7 +1,7 @@
 -- The progress of a study, as the folders of its runs record it; a sweep keeps no other record of progress.
 --
--- Input: the folder of all runs, cells of a study (grid.lua). Output: the requirements on a cell's runs, and the
--- progress of a run. Reads files, writes none; a file that a trainer is writing is read up to its last complete line.
+-- Input: the folder of all runs, cells of a study (grid.lua). Output: the requirements on a cell's runs, and the state
+-- and the progress of a run. Reads files, writes none; a file that grows is read up to its last complete line.
 
 local canonical = require("base.canonical")
 local costs = require("plan.deriving.costs")
@@ -68,8 +68,8 @@ local function belongs_to(line, set)
   return not set.digest or line.data == set.digest:sub(1, DIGITS)
 end
 
--- Reads the lines of the last step, { [split] = { [condition] = line } }; or returns nil and a text on damage. Of
--- several lines, the last that fits the request counts, or else the last line: a restored file's lines may be older.
+-- Reads the lines of a step with the requested draws, axes and decoding: { [split] = { [condition] = line } }; or nil
+-- and a text on damage. Of a condition's lines, the last that fits the request counts, or else the last one.
 local function read_lines(dir, wanted, step)
   local lines, sets = {}, lists.index_by(wanted.sets, function(set) return set.split end)
   local damage = run_files.read_evaluations(dir, {}, function(row)
@@ -281,15 +281,15 @@ local function read_recorded(dir, wanted)
   return judge_evaluation(dir, wanted, facts)
 end
 
--- The states of runs other than "done", in the order of reports. running: a process holds the run's lock; queued: a
--- task in a cluster's queue will train it; to train on: it ended well, but the spec now has more steps; to evaluate: it
--- has all steps, but not the requested evaluation; trained further: it has more steps than the spec, and is skipped;
--- stopped: by a signal or a kill; failed: it ended in an error; damaged: its files have invalid contents; absent: it
--- has no run.json; waiting: its cell has no spec yet, which a verb makes from another cell's run.
+-- The states of runs other than "done", in the order of reports. running: a process holds the run's lock, or a task of
+-- a cluster is at work on it; queued: a task in a cluster's queue will train it; to train on: it ended well, but the
+-- spec now has more steps; to evaluate: it has all steps, but not the requested evaluation; trained further: it has
+-- more steps than the spec, and is skipped; stopped: by a signal or a kill; failed: it ended in an error; damaged: its
+-- files have invalid contents, or a link is in its path; absent: it has no run.json; waiting: its cell has no spec yet.
 M.STATES = { "running", "queued", "to train on", "to evaluate", "trained further", "stopped", "failed", "damaged",
   "absent", "waiting" }
 
--- Returns the state of a run, and a text: the damage of a damaged run, or the remaining work of a run that has ended.
+-- Returns the state of a run, and a text or nil: the damage, or how steps or evaluation differ from those requested.
 function M.read_state(dir, wanted, locks)
   local state, words = read_recorded(dir, wanted)
   if state ~= "done" and locks[lfs.attributes(dir .. "/lock", "ino") or false] then
@@ -353,10 +353,10 @@ local function survey_cell(cell, out, locks)
   end
 end
 
--- Reads every run of a study below `out`. Sets run.state; cell.missing, the runs with work left, also running ones, if
--- the cell's spec and files exist; and in cells with a spec run.path, run.words (the text of M.read_state), run.damage
--- (a message on damaged files), run.link (a link in the path of a run that is not done), cell.wanted (M.derive_wanted),
--- and cell.lost_files, a list of { field, shown } on missing data files.
+-- Reads every run of a study below `out`. Sets run.state; cell.missing, the runs with work left, also running ones, but
+-- none behind a link, and none if the cell's spec or a file is missing; and in cells with a spec run.path, run.words
+-- (the text of M.read_state), run.damage (a message on damaged files), run.link (a link in the path of an undone run),
+-- cell.wanted (M.derive_wanted), and cell.lost_files, a list of { field, shown } on missing data files.
 function M.survey(study, out)
   local locks = M.read_locks()
   for _, cell in ipairs(study.cells) do

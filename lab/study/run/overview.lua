@@ -1,6 +1,7 @@
--- Steps that all kinds of sweeps share: selecting cells and states of runs, counting, the lines of `sweep status`.
+-- Steps that all kinds of sweeps share: expanding a study, counting states of runs, the lines of `sweep status`.
 --
--- Input: options of sweep.lua. Output: studies from ledger.survey, counts, text; results on stdout, messages on stderr.
+-- Input: options of sweep.lua. Output: surveyed studies, counts, text; results on stdout, messages on stderr; in the
+-- folder of runs a study's note and snapshot.
 
 local grid = require("lab.study.grid.grid")
 local json = require("dkjson")
@@ -51,7 +52,7 @@ function M.list_runs(study)
   return lists.collect(study.cells, function(cell) return cell.runs end)
 end
 
--- For cells that lack runs, sets cell.earlier = { runs (of other plans, a number), words (how their plans differ) }.
+-- Sets study.snapshot; for cells that lack runs, cell.earlier, { runs (number, of another plan), words (on the plan) }.
 local function find_earlier_runs(study, out)
   study.snapshot = snapshots.read(out, study.name, study.scale)
   for _, cell in ipairs(study.cells) do

@@ -24,7 +24,7 @@ local must, say = overview.must, overview.print
 
 local MOST_BUILDS = 3 -- the most attempts to build a trainer and copy it
 
--- Lists the trainers. request: { target, arch, jit, cuda_root, levels (or nil), linking (nil: any) }.
+-- Lists the trainers. request: { target, arch, jit, cuda_root, levels (nil: best), linking (nil: any; new: dynamic) }.
 function M.list(project, cells, request)
   local levels = must(ENVIRONMENT, build.find_levels(project, request.levels or "best"))
   local with_cuda, cuda = request.target == "cpu,cuda", {} -- cuda: words of CUDA by the least architecture
@@ -145,7 +145,7 @@ function M.copy(project, item, path)
   return nil, item.dir .. ": other builds write this trainer, too; run the same command after they have ended"
 end
 
--- Builds the first trainer for measurements, unless some trainer exists. true, or nil and an exit code.
+-- Builds the first trainer for measurements, unless one is fresh. true, also without items, or nil and an exit code.
 function M.ensure_one(project, items)
   if #items == 0 or lists.find(items, function(item) return item.fresh end) then
     return true

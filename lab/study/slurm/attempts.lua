@@ -3,8 +3,8 @@
 -- former folder of a run that a task has replaced.
 --
 -- Input: the folder of all runs, runs of cells. Output: the attempt with the most progress, and the state of its run.
--- On request, moves that attempt to the run's own folder if a trainer without Slurm can continue it; an existing folder
--- is kept.
+-- On request, moves the attempt with the most progress that a trainer without Slurm can continue to the run's own
+-- folder; an existing folder is kept.
 
 local failures = require("lab.study.run.failures")
 local input = require("base.input")

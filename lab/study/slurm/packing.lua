@@ -2,8 +2,8 @@
 --
 -- Input: cells with their missing runs, limits. Output: groups { cell, learning_rates, seeds = { first, last }, runs,
 -- again, seconds }, each of which is one process whose runs train side by side; and tasks, which are lists of groups.
--- again: all runs of the group replace earlier folders. Invariants: pure; every run is in one group and every group in
--- one task; equal input gives equal tasks.
+-- again: all runs of the group replace earlier folders; seconds: an estimate (submit.lua), or nil. Invariants: pure;
+-- every run is in one group and every group in one task; equal input gives equal tasks.
 
 local lists = require("base.lists")
 

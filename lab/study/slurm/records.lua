@@ -2,7 +2,7 @@
 --
 --     job.sh, runs.txt       the script, and the runs of each task (job_script.lua)
 --     next.sh                submits later stages (submit.lua); replaced/: names of replaced runs (task.sh)
---     record.json            study, path, scale, set, site, and the name of the job in the queue
+--     record.json            study, path, scale, set, site, time, and the name of the job in the queue
 --     logs/                  output of tasks and trainers
 --     cancelled              exists once the job array was cancelled
 --

@@ -120,7 +120,7 @@ local function status(options)
   return not whole and INPUT or (tasks or absent) and DONE or ENVIRONMENT
 end
 
--- Resubmits the study with its last submission's options, on the same site unless another site is named.
+-- Resubmits the study, whose scale and settings must be those of its last submission; by default on the same site.
 local function resubmit(options)
   local own = find_records(options)
   local last = own[#own]
@@ -213,7 +213,7 @@ local function make_hooks(options)
 end
 
 -- Sets options.hooks, by which a sweep on this machine gets the unfinished runs of tasks. Ends the command if tasks in
--- the queue use the sweep's folder.
+-- the queue use the sweep's folder, or if the queue is not known.
 function M.prepare_local_sweep(options)
   local tasks, message, absent = queue.list_tasks()
   must(ENVIRONMENT, tasks or absent, ("%swhether tasks of Slurm work in %s is not known: nothing is started\n"):format(
