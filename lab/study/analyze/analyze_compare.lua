@@ -93,7 +93,7 @@ local function test_exactly(pair, options)
   pair.lowest = pair.raw and (smooth and 0.0 or pair.least)
 end
 
--- Returns all pairs of groups within each set; with a reference, only the pairs whose b has this value.
+-- Returns all pairs within each set of groups with two scores or more; with a reference, only those whose b has it.
 local function test_pairs(sets, reference)
   local list = {}
   for _, set in ipairs(sets) do
@@ -163,7 +163,7 @@ end
 --   fisher, fisher_p        Fisher's p before and after Holm's correction over all pairs
 --   method, raw, p          the deciding test, "Welch" or "permutation", and its p before and after correction
 --   lowest, reachable       the least possible p of the deciding test, 0 for Welch's, before and after correction; like
---                           the three before, nil if all seeds of both groups have one score
+--                           the three before, nil if all seeds of both groups have the same score
 --   p_equivalence, equivalence   with a margin, p of the test of equivalence before and after correction
 function M.compare(study, options)
   local axis = cell_groups.choose_axis(study, options.axis)

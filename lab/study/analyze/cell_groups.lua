@@ -135,7 +135,7 @@ local function note_rates(groups, split)
   end)
 end
 
--- Returns notes for a table of groups: missing seeds, other grids, differences between runs, choices of rates.
+-- Returns notes for a table of groups: missing seeds, other grids, differing, earlier and in-distribution runs, rates.
 function M.list_notes(study, groups, split)
   local notes, within, usual = {}, 0, M.find_usual_grid(groups, split)
   for _, group in ipairs(groups) do

@@ -5,7 +5,7 @@
 -- whole study, also in the results of M.merge_axis and M.select. From grid.expand: also name, path, scale, report; and
 -- left_out, texts on omitted earlier versions. From a folder: also found = true; and problems, texts on unreadable
 -- folders. Each cell has
---   key, id, spec: from grid.lua; a cell from a folder has no spec, and digest and data as in group_runs
+--   key, id, spec: from grid.lua; instead of a spec, a cell from a folder has digest and data (group_runs)
 --   number: its index in the whole study
 --   runs: the runs of runs.lua, with score and generalises; a run without run.json is "missing", or "waiting" if
 --     its cell has no spec. Only evaluated runs have scores, which are in the unit of their metric
@@ -85,8 +85,8 @@ function M.list_scored_runs(study)
   return filter_scored(lists.collect(study.cells, function(cell) return cell.runs end))
 end
 
--- Returns for each learning rate, ascending, compute_spread's statistics of its runs with a score, and rate and asked,
--- the number of its requested runs.
+-- Returns for each learning rate, ascending, compute_spread's statistics of its runs with a score, and as further
+-- fields rate, the learning rate (0: unknown), and asked, the number of its requested runs.
 local function group_by_rate(list)
   local groups = lists.group(list, function(run) return run.learning_rate or 0 end)
   table.sort(groups, function(a, b) return a.key < b.key end)
@@ -111,7 +111,7 @@ end
 -- score. set: the name of the evaluation that decides (runs.get_evaluation). beyond: whether some of its examples are
 -- beyond training. scored: whether scores are on this set, too. named: whether the study names the set, in `select`.
 -- rates: the number of rates with a score. Without `select`, the set is the first of these that is not the scored set
--- and on which all runs were evaluated, or else the scored set: validation (a separate stream or a set of dataset
+-- and on which all runs have a score, or else the scored set: validation (a separate stream or a set of dataset
 -- files); in_distribution (a split of sampled tasks, or a part of a dataset's test).
 local function describe_choice(list, scored)
   local set = choose_set(list, scored)

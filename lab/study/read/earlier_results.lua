@@ -57,8 +57,8 @@ local function has_axes(entry, axes)
   return #names == #axes and not lists.find(names, function(name) return not lists.has(axes, name) end)
 end
 
--- Returns the snapshot's cells that the study lacks now and that have the study's axes, as { id, key, runs = {} }; and
--- the number of lacking cells with other axes.
+-- Returns the snapshot's cells that the study lacks now, as { id, key, runs = {} }, but of those with other axes than
+-- the study's only the number, as the second result.
 function M.find_lost_cells(study)
   local known, names = lists.to_set(study.ids or {}), lists.get_names(study.axes)
   local lost = lists.filter(study.snapshot and study.snapshot.cells or {}, function(entry)
@@ -80,7 +80,7 @@ function M.extend_axes(study, cells)
   end)
 end
 
--- Returns the fields of a snapshot's `scored` that this version knows; nil without a known split.
+-- Returns a snapshot's `scored` without its criterion and without values unknown here; nil without a known split.
 local function read_scored(noted)
   local function known(names, name)
     return lists.has(names, noted[name]) and noted[name] or nil

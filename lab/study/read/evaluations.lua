@@ -5,8 +5,8 @@
 --   examples, draws: those of the first line; mixed: true if other lines have other numbers of examples or draws
 --   lengths: the evaluated lengths, ascending; if the lines have other axes, the numbers on the first axis
 --   a list for accuracy, exact_match, loss and each other of M.MEASURES that some line has: its values in the order of
---     lengths, "" for lines without the measure; exact_match and loss are texts. If lines have other axes, a value is
---     the mean over the lines with the same number on the first axis, or that of the condition with this axis alone
+--     lengths, "" for lines without the measure; exact_match and loss are texts. If lines have other axes, only JOINED
+--     has lists: means over the lines with one number on the first axis, or values of the condition with it alone
 --   counts: the evaluated examples of each length; totals: the existing examples, nil if all were evaluated
 --   uncounted: for each length whether no label counted; nil if labels counted at all lengths
 --   conditions: { by, examples, beyond, trained, <measure> } of each line, nil if lengths are the only axis
@@ -94,7 +94,6 @@ local function join_lines(lines, axis)
   end)
 end
 
--- Returns the entry of a line in `conditions`.
 local function make_condition(line, axis)
   local row = line.row
   return line.by and row or { by = { [axis] = line.n }, examples = row.examples, accuracy = row.accuracy or "",
@@ -124,7 +123,8 @@ local function make_evaluation(evaluation, split, lines, axis)
   return made
 end
 
--- The axes on which a line is beyond training, as a text: "length", "digits and width"; false if there are none.
+-- The axes on which a line is beyond training, as a text: "length", "digits and width"; false if there are none, and
+-- for a line by length alone among lines with other axes.
 local function name_beyond(evaluation, line)
   local names = lists.copy(line.row.beyond or {})
   if #names == 0 or evaluation.has.conditions and not line.by then

@@ -1,7 +1,7 @@
 -- Readings that a run used: choices where a paper and its released code differ, or where a paper leaves a choice open.
 --
 -- Input: a run (runs.lua). Output: a list of { question, answer }, in a fixed order, for the questions that the run's
--- spec raises. A field that the spec of an older run lacks counts as its default. docs/reports.md explains readings.
+-- spec raises. A field that an older run's spec lacks counts as its default or raises no question (docs/reports.md).
 
 local lists = require("base.lists")
 local wording = require("base.wording")

@@ -3,9 +3,9 @@
 --
 -- Input: the folder of all runs; the folder of a plan below it ("<id>/<digest>"); the start of a run's name
 -- ("lr0.001-seed0"); and data: nil for a run without a file, else { digest }, whose digest is nil if the file does not
--- exist. Output: the folder that the trainer uses, relative to the folder of all runs; without the file that is the
--- newest existing run. Second output: a list of { dir, digest } of runs of that name that were trained on other files,
--- or nil if there are none. Writes nothing.
+-- exist. Output: the folder that the trainer uses, relative to the folder of all runs; if the file does not exist, that
+-- of the newest existing run, or else the start alone. Second output: a list of { dir, digest } of runs of that name
+-- that were trained on other files, or nil if there are none. Writes nothing.
 
 local lists = require("base.lists")
 local run_files = require("lab.study.read.run_files")

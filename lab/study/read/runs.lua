@@ -7,7 +7,8 @@
 --     evaluation of each set (evaluations.lua). For sampled tasks test is beyond, or else between, and train is
 --     in_distribution. Where there is no such test, score_within chooses another set as the test
 --   within: test has only training lengths, or, for a user's own file, no part beyond training
---   seen: test has the very examples of training; novel: held-out sets exclude examples of training
+--   seen: only used with `within`: test has the examples of training, or, without a test file, those of validation
+--   novel: held-out sets exclude examples of training
 --   parts: for dataset files, the parts of test, { in_distribution, beyond, axes } (evaluations.lua)
 --   axis: "length", or the first axis of the evaluations: `lengths` of evaluations are numbers on this axis
 --   decoding: for generative models the decoding of all evaluations of the run, "greedy" or "teacher_forced"
@@ -222,7 +223,7 @@ function M.read(dir, place)
   return run
 end
 
-M.SIZES = { "layers", "width", "heads" } -- numbers in the result of M.get_size
+M.SIZES = { "layers", "width", "heads" } -- fields of the result of M.get_size that are numbers
 
 -- Returns the size of a run's model, { model, layers, width, heads }: the kind of network, the number of blocks over
 -- all stacks, of channels of a token's vector, and of heads of a block. Fields that the spec lacks are absent.
@@ -354,7 +355,7 @@ function M.compute_mean(evaluation, metric)
   return weights > 0 and metrics.of[metric].factor * sum / weights or nil
 end
 
--- Returns the score of a run's best checkpoint, as M.get_score returns that of the last step.
+-- Returns the score of a run's best checkpoint, as M.get_score returns that of the last step. name has no default.
 function M.get_best_score(run, name, metric)
   return run.best and run.state == "evaluated" and M.compute_mean(M.get_evaluation(run.best, name), metric) or nil
 end
@@ -366,8 +367,7 @@ function M.get_noisy(run, noise, split)
   return level and (level[split] or split == "test" and (level.validation or level.train)) or nil
 end
 
--- The name of the training batches of the last epoch in get_score_on.
-M.EPOCH = "epoch"
+M.EPOCH = "epoch" -- for M.get_score_on, the training batches of the last epoch
 
 -- Returns the score on exactly the named set; nil if the run has none. M.EPOCH has the running accuracy of training,
 -- for both metrics of accuracy, and no other score.

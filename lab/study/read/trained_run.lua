@@ -134,8 +134,8 @@ end
 
 -- Finds a trainer for the run: `given`, which must be of the run's digest; an existing trainer; or a new trainer from
 -- provide(path of a spec, sets), which returns a folder, or nil and an exit code. sets: nil, or words of --set that do
--- not change the model; with them no existing trainer is used. own: the run's spec, if the user names it. Returns a
--- path; ends the command if there is no trainer.
+-- not change the model; with them only `given` or a new trainer is used. own: the run's spec, if the user names it.
+-- Returns a path; ends the command if there is no trainer.
 function M.find_trainer(project, run, given, provide, sets, own)
   local digest = run.info.digest
   if given then

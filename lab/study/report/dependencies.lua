@@ -2,7 +2,7 @@
 --
 -- Input: a function. Output: M.observe returns the dependencies, { [path] = state }, and the function's results. A
 -- state is a text: for a file its device, inode, size and times of change; for a listed folder the names in it; for
--- other entries their kind; for a missing entry ABSENT. Other functions compare such states with the present ones.
+-- other entries their kind; for a missing entry ABSENT. M.are_unchanged compares states with the present ones.
 -- Invariants: all that passes through io.open, lfs.attributes and lfs.dir is observed, except files that are written.
 -- The state of an entry is taken before the function reads the entry.
 

@@ -148,7 +148,7 @@ local function join_first(texts)
   return #texts > MOST_REMARKS and ("%s And %d more."):format(shown, #texts - MOST_REMARKS) or shown
 end
 
--- Returns sentences on cells that show runs of an earlier version, and on earlier versions that are left out.
+-- Returns study.remarks and sentences on cells that show runs of an earlier version, and on versions left out.
 function M.list_remarks(study)
   local list, left_out = lists.join(study.remarks or {}, {}), study.left_out or {}
   local changed = lists.map(study.cells, function(cell)

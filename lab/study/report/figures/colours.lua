@@ -83,8 +83,8 @@ function M.choose_style(name)
   return M.choose_styles({ name })[name]
 end
 
--- Returns the colour at a share, 0 to 1, of the way through SHADES colours of the Viridis palette, which begins at the
--- palette's bright end if `dark` (the background) is true, else at its dark end.
+-- Returns the colour at a share, 0 to 1, of the way through SHADES colours of the Viridis palette: from the
+-- palette's bright end if `dark` (the background) is true, else from its dark end.
 local function mix_shade(share, dark)
   local at = 1 + (SHADES - 1) * share
   local low = math.min(math.floor(at), SHADES - 1)

@@ -1,5 +1,5 @@
--- Tables of held-out results in addition to the score: the share of trained examples; accuracies of finer conditions
--- that have examples of their own, such as carries within counts of digits; and the loss of accuracy under noise.
+-- Tables of held-out results in addition to the score: the share of trained examples; exact matches of finer conditions
+-- that have examples of their own, such as carries within counts of digits; and scores by the noise on embeddings.
 --
 -- Input: a study with its cells read (cells.lua). Output: tables as in score_tables.lua, none if runs lack such
 -- numbers. All numbers are of runs at the chosen learning rate.
@@ -81,8 +81,8 @@ local function list_finer_axes(study)
   return lists.drop_repeats(names)
 end
 
--- Whether a table by an axis includes a condition: the condition must have this frame, or the frame of training if
--- `frame` is nil. A table by frames includes conditions without further axes.
+-- Whether a table by an axis includes a condition: its frame (the width to which numbers are padded) must be `frame`;
+-- nil: that of training, which conditions do not name. A table by frames includes conditions without further axes.
 local function is_included(one, axis, frame)
   if axis ~= runs.FRAME then
     return one.by[runs.FRAME] == frame

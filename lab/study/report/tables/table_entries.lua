@@ -134,7 +134,7 @@ function M.describe_missing_runs(cell)
 end
 
 -- Adds cautions on a cell's scores: a grid unlike the other cells', rates chosen on scored examples or beyond training,
--- evaluations with two decodings, scores on training examples only.
+-- evaluations with two decodings, scores on examples or lengths of training only.
 local function add_score_cautions(parts, summary)
   parts[#parts + 1] = summary.other_grid and ("another grid: %s"):format(summary.grid.text) or nil
   if summary.other_decoding then
