@@ -20,7 +20,8 @@
 --   plan(encoding, family, given)   the family's field of the page's name; family: with the fields of earlier pages;
 --                            given: apart (several streams sample positions of added vectors apart), width, precision,
 --                            longest_training, formula of the score or nil
---   describe(family, plan), describe_details(family)   parts of a sentence about an encoding, which commas join
+--   describe(family, plan), describe_details(family)   parts of a sentence about an encoding, which commas (describe)
+--                            or semicolons join
 --   describe_attention(family)   a sentence at the head of the file of an attention
 --   add_choices(plan, families, add)   passes choices of the generator to add(what, value, why)
 --   describe_device_choice(family)   the choice for attention on a device
@@ -35,15 +36,15 @@
 --                            (attention/terms.lua), nil if the facet is off
 --   export(family, given), exported   a table of the names that templates of Python read; given: crosses (two streams),
 --                            memory (the prefix of names of the keys' stream), formula, net, and tables to extend:
---                            needs, pages and calls (lab/export/pytorch.lua). exported = true: the facet needs no
---                            table, since operations of the network contain all of it
+--                            needs, pages and calls (lab/export/pytorch.lua). exported = true: operations of the
+--                            network, or another page's table (mask: lines), contain all of the facet
 --   parts                    a list of the parts of an exported file that equal attentions share: of, the name of a
 --                            part's pages; fields, the fields of the table of export that decide whether attentions
 --                            are equal; names of its functions and classes; rank, its place in the file
 --   identify(encoding)       names and values that decide whether a checkpoint fits; absent: every checkpoint fits
 --   identify_sums(plan)      names and values of the order of sums, which fix the bits of a run in addition to the spec
---   warn_unreached(view, report)   warns about learned numbers that no gradient reaches; view: the view of one family,
---                            with causal and formula, and report with the names of the spec
+--   warn_unreached(view, report)   warns about learned numbers that no gradient reaches; view: that of one family,
+--                            with causal, formula, and another report, whose paths are those that the spec has
 -- A rule between two facets is on the page of the facet that refuses the other facet.
 
 local lists = require("base.lists")

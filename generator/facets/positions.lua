@@ -5,10 +5,10 @@
 -- is "index" also for a grid, which only tables of sinusoids read, for positions with a `period`, which tables of
 -- positions contain, and for sampled positions that the family does not read. A draw (a sample of positions) has an
 -- index in the shared table of draws and a site in the counter: 0 if the whole pass shares the draw, l + 1 for block l.
--- Additive encodings share one draw; rotation and distances draw per layer unless the spec says "pass" (Ruoss et al.
--- 2023, released code). With several streams, each stream has its own draws and sites, and vectors added to embeddings
--- have draws that belong to no family (M.plan_input). A draw is a function of its site and its range, so that
--- facets with the same site and range have the same positions.
+-- Vectors added to embeddings share one draw; with draw = "layer", each block has a draw for rotation, distances and
+-- vectors added in blocks (the first two as in Ruoss et al.'s released code). With several streams, each stream has its
+-- own draws and sites, and added vectors have draws that belong to no family (M.plan_input). A draw is a function of
+-- its site and its range, so that facets with the same site and range have the same positions.
 --
 -- Fields of sampled positions:
 --   kind           "randomized"; "sequence": every sequence of the batch has its own draw, in the workspace

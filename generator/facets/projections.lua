@@ -21,7 +21,7 @@ M.fields = {
       { "linear", "the values for other linear maps" } } },
 }
 
--- Warns about biases of keys: a bias adds the same to all keys of a query, unless keys are rotated by their positions.
+-- Warns about biases of keys if they add the same to all keys of a query, before a softmax: keys are not rotated then.
 function M.warn_unreached(view, report)
   local encoding, model = view.resolved.encoding, view.resolved.model
   local own = encoding.projections and encoding.projections.bias

@@ -215,7 +215,6 @@ local function describe_sets(out, family)
   out.set_words = out.per_layer and ", that of layer l" or " for all layers"
 end
 
--- The plan of a score, which depends on the family, its positions and the precision.
 function M.derive(source, family, precision)
   if not source then
     return { kind = "none", learned = {}, trains = false, grads = false, gathers = false, recomputes = false }

@@ -32,7 +32,7 @@ local function make_member(build, t, per_head)
     about = classes.describe_shape(t, per_head), count = count }
 end
 
--- Members for gradients: each head has its own member, whether or not the heads share the table.
+-- Members for gradients: a member has a part for each head, whether or not the heads share the table.
 local function list_gradients(build, gathers)
   return lists.collect(classes, function(class)
     return lists.map(gathers[class] or {}, function(entry) return make_member(build, entry.table, true) end)

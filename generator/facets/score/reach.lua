@@ -199,7 +199,7 @@ end
 M.CANCELS = "all keys of a query get the same addition, which softmax cancels"
 
 function M.warn_unreached(view, report)
-  local formula, lookups = view.formula, {} -- the nodes from which a gradient reaches a parameter
+  local formula, lookups = view.formula, {} -- by parameter: its nodes that a gradient reaches
   if not formula then
     return
   end
