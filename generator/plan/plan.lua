@@ -4,7 +4,7 @@
 -- (spec/score/score.lua), the file of a user's own network, if any, the checkpoint that runs begin with, if any
 -- (first_checkpoint.lua).
 -- Output: pure data that the templates read by name; the modules below document these names. The output is nil and an
--- error for the diagnostics if no plan is possible: a formula is too large for code, a network is not valid.
+-- error for the diagnostics if no plan is possible, for example if a formula is too large or a network is not valid.
 -- Invariant: a step reads the results of earlier steps, and returns its part or completes records of earlier parts,
 -- such as families of attentions; no name of the plan is entered twice.
 
@@ -29,8 +29,8 @@ local M = {}
 
 local ABI = 8 -- LH_ABI
 
--- The files of the CPU half, in the order of rendering. loose, neutral: as in gen.lua; family: the names of this family
--- take precedence in the file's template.
+-- The files of the CPU half, in the order of rendering, but gen.lua renders spec.c last. loose, neutral: as in gen.lua;
+-- family: the names of this family take precedence in the file's template.
 local function list_files(plan)
   local first = plan.first
   local files = {

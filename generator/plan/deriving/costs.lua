@@ -10,8 +10,9 @@
 --   training_sizes  the tokens of every stream for all training lengths, { S, T } or { T } for each
 -- M.derive also stores `flops` of a whole step (all repetitions) in every operation of plan.network (forward and
 -- backward together) and of plan.passes (separately).
--- Counts are nominal: a multiply-add counts as two operations; attention counts as two products of T^2 pairs by the
--- width, whatever its mask; the output layer is left out; the backward pass counts as two forward passes.
+-- Counts per step are nominal: a multiply-add counts as two operations; attention counts as two products of all pairs
+-- by the width (three with `relative`), whatever its mask; the output layer and rows of distances, which executed_flops
+-- of templates/common/spec.c.tpl adds, are left out; the backward pass counts as two forward passes.
 
 local lists = require("base.lists")
 local outline = require("network.graph.outline")

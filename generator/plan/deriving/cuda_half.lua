@@ -18,10 +18,10 @@
 --   group_tokens       tokens of evaluation that go through the layers together
 --   staging, staged    reals of shared memory that operations of a block use in turn; the constant with this number
 --   block_state        bytes of shared memory for the state of a block's threads
---   kernels            files of kernels/ that the device text begins with, before the optimiser's
+--   kernels            files of kernels/ in the device text, in order, before the optimiser's
 --   step_draws         random numbers that come with a step, in the order in which they lie: { template, names, prefix
 --                      } for the host, { member, at, count, about } for the device; if every sequence of a stream has
---                      its own positions, also sequences, the function that finds the positions, and T, its tokens
+--                      its own positions, also two names: sequences, of the function that finds these; T, of the length
 --   draw_scratch       ints of workspace that sampling needs, as C text
 --   begins, shared     begins: tables are made at the start of a step; shared: there is memory that the blocks share
 --   sums               gradients of tables are added up over shards before they reach the parameters
@@ -226,8 +226,8 @@ local function write_row_factor(before, index)
   return row ~= "0" and (row:find(" ", 1, true) and "(" .. row .. ")" or row)
 end
 
--- Sets the counts of a family's random draws, and the rows that a layer reads. places: whether the
--- draws place vectors in blocks, too.
+-- Sets the counts of a family's random draws, and the rows that a layer reads. places: whether vectors that blocks add
+-- are at the drawn positions, too.
 local function count_draws(family, attends, places)
   local positions, distance = family.positions, family.positions.distance
   local randomized, drawn = positions.kind == "randomized", distance.draws ~= nil
@@ -272,7 +272,7 @@ local function derive_attends(plan, family, library)
   return attends
 end
 
--- The set of families whose draws place vectors that are added in blocks.
+-- The set of families at whose drawn positions vectors are added in blocks.
 local function find_placing(plan, net)
   local blocks = lists.filter(plan.streams[2] and {} or net.scopes, function(block)
     return lists.any(block.ops, function(op) return op.kind == "place" end)

@@ -19,8 +19,8 @@ local M = {}
 local DIGEST_ABI = 2
 
 -- The digest covers the bytes of a user's task file, and of a validation file from which a task makes its examples. For
--- examples in files it covers the numbers of symbols, whether both sides share them, the end symbol, and the plan's
--- original_length of a scaled rotation: the trainer compares the bytes itself.
+-- examples in files it covers the numbers of symbols, whether both sides share them, the end symbol, computation, loss,
+-- and original_length, which a scaled rotation may take from the lengths; the trainer compares the files' bytes itself.
 local function identify_task(plan)
   local task, given, scaling = plan.task, plan.resolved.task, plan.first.rotation.scaling or {}
   return task.text and { kind = task.kind, text = task.text, options = given.options, computation = given.computation,
@@ -65,9 +65,9 @@ local function identify_encoding(encoding)
   return lists.merge(table.unpack(pages.collect("identify", encoding)))
 end
 
--- The model digest decides whether a checkpoint fits a model. It covers names, shapes, vocabulary and meaning of
--- tokens, encoding kinds, and the operations of a network that is not a kind's default. A scaling of the rotation and
--- lines are left out, since users add them to checkpoints that were trained without them.
+-- The model digest decides whether a checkpoint fits a model. It covers names, shapes, heads, vocabulary, meaning of
+-- tokens, the task's options, encoding kinds, and the operations of a network that is not a kind's default. Lines and a
+-- scaling of the rotation are left out, since users add them to checkpoints that were trained without them.
 function M.digest_model(plan)
   local resolved = plan.resolved
   local identity = identify_encoding(resolved.encoding)

@@ -63,7 +63,7 @@ end
 local tokens = {}
 
 -- The tokens after the input's tokens: the computation token, else an unused token (unless model.spare_token is false
--- or the embedding is linear), and the empty token. A model with a readout has none of these.
+-- or the embedding is linear), and the empty token. A model with a readout has none of these (spec/rules/rules.lua).
 function tokens.encoder(plan, inputs, times)
   local model = plan.resolved.model
   if model.readout then

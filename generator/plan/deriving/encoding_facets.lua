@@ -16,9 +16,8 @@
 -- that drawing positions for one sequence takes, or false; draws_distances, any_draws.
 -- Output of M.derive_shared, once families have their terms: which position tables exist. Each family gets sums (its
 -- shards sum more than the gradient), behind (it has tables behind the struct `shared`), behind_previous (the name of
--- the family whose tables lie before these, or false) and paired (name_pairs). In a model with one input, the input has
--- the positions of its first family; with several inputs, each has the positions of the facets that stand directly in
--- encoding.
+-- the family whose tables lie before these, or false) and paired (name_pairs). With one stream, vectors added to tokens
+-- are at the positions of the first family; with several, at those of the facets directly in `encoding`.
 
 local additive_facet = require("facets.additive")
 local dimensions = require("plan.deriving.dimensions")

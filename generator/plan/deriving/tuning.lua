@@ -133,8 +133,8 @@ local function count_channels(buffers)
   end)
 end
 
--- The reals of a token in an evaluation while the token is in a layer: those of all blocks together, and those of one
--- repetition of the block that has most.
+-- The reals of a token in an evaluation while the token is in a layer: those in buffers that all blocks share, and
+-- those of one repetition of the block that has most.
 local function count_reals(plan)
   return count_channels(plan.cpu.workspace) + lists.max(plan.cpu.blocks, function(block)
     return count_channels(block.kept)

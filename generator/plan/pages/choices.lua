@@ -1,6 +1,6 @@
 -- The generator's choices for a plan, with the reasons.
 --
--- Input: a plan. Output: a list of { what, value, why } in words. This module describes choices and makes none.
+-- Input: a plan, in which the choices are already made. Output: a list of { what, value, why } in words.
 
 local chips = require("plan.deriving.chips")
 local lists = require("base.lists")

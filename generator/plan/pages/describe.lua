@@ -1,6 +1,6 @@
 -- Words about a plan: its encoding in a sentence, and the comments at the head of generated files.
 --
--- Input: a plan. Output: text, or lines of text. This module makes no choice itself.
+-- Input: a plan. Output: text, or lines of text.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")

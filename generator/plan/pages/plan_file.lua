@@ -1,6 +1,6 @@
 -- The text of plan.lua: the description of its folder's contents, for users and for `stale`.
 --
--- Input: a plan. Output: text. This module makes no choice itself.
+-- Input: a plan. Output: text.
 
 local canonical = require("base.canonical")
 local choices = require("plan.pages.choices")
