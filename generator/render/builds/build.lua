@@ -3,8 +3,8 @@
 -- Input: a project, the files of a plan, a target folder, levels, architectures. Output: the exit code, text to show.
 -- The work happens in a folder next to the target, which replaces the target only after success. The folder holds
 -- trainer, src/ and stamp. The stamp has a line with the digest of the trainer's sources, its linking and its levels,
--- for a CUDA half another line with the digest of the half's sources and its targets, and a line with the digest of
--- loose content: the trainer's defaults.
+-- for a CUDA half another line with the digest of the half's sources and its targets, and a line with the digest of the
+-- loose files (gen.lua): the trainer's defaults, and plan.lua.
 
 local claim = require("base.claim")
 local lfs = require("lfs")

@@ -49,7 +49,7 @@ local function remove_comments(text)
   end
 end
 
--- The text without blanks that separate no words. A directive becomes a line and keeps a blank: #define A (1).
+-- The text without blanks that separate no words. A directive keeps one of several blanks: #define A (1) needs one.
 local function pack(text)
   return text:find("^#") and text:gsub("[ \t]+", " ") or text:gsub("%f[^%w_]%s+%f[%w_]", "\4"):gsub("%s+", "")
 end

@@ -5,10 +5,10 @@
 -- last, and the source digest; or nil and the engine's error. cuda marks files of the CUDA half, loose files that
 -- change no code, neutral files that change no bit; counted is the text for stamps; original: of task.c, the path of
 -- the user's file. Pure.
--- The source digest identifies the code that computes on a CPU: every rendered file except spec.c and loose or neutral
--- files, a user's own sampler, and the kernels. The CUDA source digest identifies device.cu, which contains the text of
--- its kernels. Both digests cover the text as the compiler takes it (compiled.lua), without comments and names of
--- static functions. spec.c and cuda.c contain the digests, so each of the two is the last rendered file of its half.
+-- The source digest identifies the code that computes on a CPU: the kernels, a user's own sampler, and every rendered
+-- file that is neither spec.c nor loose nor neutral. The CUDA source digest identifies device.cu, which contains the
+-- text of its kernels. Both digests cover the text as the compiler takes it (compiled.lua), without comments and names
+-- of static functions. spec.c and cuda.c contain the digests, so each is the last rendered file of its half.
 
 local compiled = require("render.templates.compiled")
 local lists = require("base.lists")

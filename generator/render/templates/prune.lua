@@ -1,8 +1,8 @@
 -- Removes functions that are never called in a device text: files of kernels/ have more functions than an experiment
 -- uses.
 -- Input: the lines of a text and the map of each line to its source (render.lua). Output: both, without those functions
--- and the comments above them. A function begins with INLINE or NOINLINE at the start of a line. Text outside of
--- functions, including kernels, is always kept.
+-- and the comments above them, nor comments of a file that has nothing else left. A function begins with INLINE or
+-- NOINLINE at the start of a line. Other text, such as __global__ functions, is kept.
 
 local lists = require("base.lists")
 

@@ -20,7 +20,7 @@ function M.new()
   return { kept = {}, called = {} }
 end
 
--- The functions whose name is replace, is_value or begins with fit take M.fit's record `text`: { lines, map, defined,
+-- In replace, is_value, fit_calls, fit_body, fit_head and fit_function, `text` is M.fit's record { lines, map, defined,
 -- values }. defined: the set of the functions defined so far; values: by name, whether is_value found it outside calls.
 
 -- Underscores in place of a text's characters, so that nothing in it separates words.
@@ -166,7 +166,7 @@ local function fit_head(functions, text, number, name, counts)
     stays[i] = #words == 1 and word == "void" or (counts[parameter] or 0) > 0
     whole = whole and stays[i]
   end
-  local seen = functions.called[name] and not functions.kept[name] -- unless another text defines it
+  local seen = functions.called[name] and not functions.kept[name] -- called before, not as another text's
   functions.kept[name] = nil
   if not whole and (text.defined[name] or not seen) and not is_value(text, name) then
     functions.kept[name] = stays
