@@ -1,5 +1,5 @@
 -- The verbs of ./longhand. No other module of generator/ reads the arguments, prints or ends the process, except that
--- argparse prints help.
+-- argparse prints the help of a verb and exits.
 --
 -- Data flows one way: spec -> project (load, validate, plan, render) -> write or build. A user's mistake ends in a
 -- message and a documented exit code, never in a stack trace. Modules that few verbs need are loaded by these verbs:
@@ -150,8 +150,8 @@ local function make_job(project, spec, request)
 end
 
 -- Builds a trainer unless it is up to date. request = { levels, dir, target, arch, jit, cuda_root, linking }: words of
--- the options of `build`; dir: nil for the usual folder; linking: "static", "dynamic" or nil, which accepts any
--- existing trainer. Returns { dir, how, spec }, with `how` in words for the user; or nil and an exit code.
+-- the options of `build`; dir: nil for the usual folder; linking: "static", "dynamic", or nil: an existing trainer may
+-- have either, and a new one is dynamic. Returns { dir, how, spec }, `how` in words for users; or nil and an exit code.
 local function provide(project, arguments, request)
   local spec, code = render(project, arguments, request.target or "cpu", true)
   if not spec then
@@ -373,8 +373,8 @@ end
 
 local MISTAKE = "longhand: this is a mistake of the program, not of yours; please report it:\n"
 
--- Converts an error to { code, text }, the form that the lab raises to end a command. Lua turns Ctrl-C into an error
--- with the text "interrupted!".
+-- Converts an error to { code, text }, the form that lab/stop.lua raises to end a command. Lua turns Ctrl-C into an
+-- error with the text "interrupted!".
 local function make_failure(err, trace)
   local text = tostring(err)
   if type(err) == "table" and err.code and err.text then

@@ -113,8 +113,8 @@ function M.parse_sets(sets, d)
   end)
 end
 
--- Validates the result of load.lua: { id, source, resolved, origins, warnings, task, data_files, score, network, init
--- }; nil if d has errors, of this validation or of earlier steps.
+-- Validates the result of load.lua. Returns { id, source, resolved, origins, warnings, task, data_files, score,
+-- network, init } (validate.lua); nil if d has errors, of this validation or of earlier steps.
 local function validate_loaded(loaded, d, facts)
   local resolved, more = validate.resolve(loaded, d, { tasks = facts })
   return resolved and {

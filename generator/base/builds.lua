@@ -1,7 +1,7 @@
 -- The folder of builds: LONGHAND_BUILD; otherwise `build` in the checkout, if this user may write there; otherwise a
 -- folder for each checkout in the user's cache, so that a read-only installed copy can serve many users.
 --
--- Input: the repository's root. Output: an absolute path, or "build"; callers check whether the folder can be written.
+-- Input: the repository's root. Output: a path for make (M.find); callers check whether the folder can be written.
 
 local lfs = require("lfs")
 local paths = require("base.paths")
@@ -18,7 +18,7 @@ local function read_requested_folder()
   return folder ~= "" and folder or nil
 end
 
--- The folder that is passed to make, which runs in the root: "build" or an absolute path.
+-- The folder that is passed to make, which runs in the root: an absolute path, or one relative to the root.
 function M.find(root)
   if read_requested_folder() then
     return paths.resolve(read_requested_folder())

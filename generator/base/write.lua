@@ -5,7 +5,7 @@
 -- comes last in the list, since its former content is not kept. Output: the list of paths that changed or were removed,
 -- or nil and a message. Every file is first written under a temporary name next to its target and renamed at the end;
 -- after a failure the directory has its former content. Files are never written through a link, and no pipe is opened.
--- M.compare serves the verb `stale`.
+-- M.compare serves the verb `dev stale`.
 
 local lfs = require("lfs")
 local lists = require("base.lists")
@@ -158,7 +158,7 @@ local function write_staged(dir, files)
   return staged
 end
 
--- Writes files into dir and removes leftovers of an earlier generation (see the head of this file).
+-- Writes files into dir and removes leftovers (find_leftovers). Returns what the head of this file describes.
 function M.files(dir, files)
   local staged, message = write_staged(dir, files)
   if not staged then

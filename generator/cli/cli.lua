@@ -2,8 +2,8 @@
 --
 -- M.make(more), with the command lines of further verbs (command_lines.lua of the lab), returns { help, outline, parse,
 -- refusal }. parse(arguments, root) returns { verb = name, ... } with the verb's arguments, and trainer flags (after
--- --) in `flags`; or nil, the problem, and the usage of the verb. argparse itself prints the help of a verb and exits;
--- the general help is help.txt, which the launcher shows without Lua.
+-- --) in `flags`; or nil, the problem, and the usage of the verb. argparse itself prints the help of a verb and exits.
+-- help() returns the general help; help.txt is a copy of it, which the launcher shows without Lua.
 
 local argparse = require("argparse")
 local converters = require("cli.converters")

@@ -1,9 +1,9 @@
 -- The elements of a command line as data, for completions and the manual.
 --
 -- Input: a parser of argparse. Output: { name, summary, text, usage, options, arguments, verbs }; an option is { names,
--- value, text } (value: nil for a flag), an argument { name, text }. Options and arguments have `kind`: a list of valid
--- words, the name of a list to look up ("runs", "studies", "sites": `longhand list`), "file", or "any". Each verb has
--- the same form as the output.
+-- value, text } (value: nil for a flag), an argument { name, text }. Arguments and options with a value have `kind`: a
+-- list of valid words, the name of a list to look up ("runs", "studies", "sites": `longhand list`), "file", or "any".
+-- Each verb has the same form as the output.
 
 local M = {}
 

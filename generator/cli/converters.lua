@@ -29,7 +29,7 @@ function M.read_folder(text)
   return (text:gsub("(.)/+$", "%1"))
 end
 
--- Checks a list of GPU architectures and returns its text.
+-- Checks a list of GPU architectures, "native" or "all", and returns the text unchanged.
 function M.read_architectures(text)
   local read = M.make_list_reader("--arch", "a list such as sm_80,sm_90a, or native, or all", function(name)
     return name:match("^sm_%d+[af]?$")

@@ -2,7 +2,7 @@
 --
 -- Input: a command of argparse; rows { "--name VALUE", help, ... } with settings of an option under their names in
 -- argparse: default, convert, choices, count, args, target. Output: none; the options are added to the command. A row
--- without VALUE and choices is a flag, which has no settings.
+-- with neither VALUE nor choices is a flag, which has no settings.
 
 local lists = require("base.lists")
 
