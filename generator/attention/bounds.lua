@@ -10,15 +10,15 @@
 --   span        the bounds of keys as arguments of the functions for a group; span_words: as parameters
 --   cached      whether keys of earlier calls may precede those of the queries
 --   row_of_first, row_count   the row of query `first` and the number of rows, which may be those of some queries only
---   asked_from, asked_to, forward_from, forward_to   the queries whose results are used, and those that a call computes
+--   asked_from, asked_to, forward_from, forward_to   the queries whose results are used, and those of a forward call
 --   rows_at, keys_at          the rows of queries, and those of keys, in calls with all heads
 --   shown, open_score         functions from logits to scores, of any key and of a key that all queries see, or false
---   score_start               the function that finds the tables of the score
+--   score_start               the function that gives the offset of the score's tables in step->shared
 --   zeros, of_dlogits         an offset to append, for zeros before the gradients of logits; and the last word in the
 --                             name of the function that counts these gradients for a group
 --   middle      the offset, to append, of the distance of a token to itself among drawn distances
 --   of_head     the declaration of T, and of S if there are two lengths, from a head
---   of_step, of_shape   both lengths, read from the step and from a shape
+--   of_step, of_shape   the length, or the two lengths, of a step and of a shape
 
 local M = {}
 

@@ -2,7 +2,7 @@
 --
 -- Input: a family with its terms and `attends` so far (plan/deriving/cuda_half.lua). Output of M.list_terms: a list
 -- like that of terms.lua, with its properties (by_offset and by_pair for the device) and `placed`: positions are
--- sampled. A term may have several pages on a device; each page's text then counts as a term. Output of M.list_owners,
+-- sampled. A term may have several pages on a device, or none; each counts as a term. Output of M.list_owners,
 -- which needs these terms as family.on_device.terms: the passes in which entries of a table sum gradients of pairs,
 --
 --   class         the class of an entry: expression/lower.lua; "row": a vector that several pairs share

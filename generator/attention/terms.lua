@@ -9,7 +9,7 @@
 --   properties   true for each property of the term
 --   other names  names that take precedence over the family's names in the term's text
 --
--- Skeletons read these properties; a property is false if no term has it:
+-- Skeletons, the templates into whose slots terms insert text, read these properties, false if no term has them:
 --
 --   pair vectors: beside     a pair has a vector: the backward pass needs more than weights and their gradients
 --                by_offset   pairs of equal key - query share a row: gradients of logits have zeros on both sides
@@ -40,9 +40,9 @@
 --   row maps:    rotates     rows are rotated by their positions
 --   any:         numbered    the loops over pairs need the number of the head
 --                sums        a shard has sums in addition to its gradient, to which its blocks of sequences add
---                first_query the logits of a group depend on the number of its first query
+--                first_query logits, scores or seen keys of a group depend on the number of its first query
 --
--- vectors: the number of head-wide vectors that the backward pass reads per query. scalar: names for the pair scalar.
+-- The list also has vectors, how many head-wide vectors the backward pass reads per query, and scalar: family.score.
 --
 -- Properties are not text of a target. Skeletons know properties, and no facet.
 

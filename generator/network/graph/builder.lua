@@ -2,7 +2,7 @@
 --
 -- Input: a description, function(net, model), which calls the methods below on `net` and on the blocks that it makes.
 -- Output: the network `net`, a scope with order (all scopes, the network first), scopes (the blocks), streams, tables,
--- widths, dropouts, used_families, classified (the logits) and late (parameters declared after all others).
+-- widths, dropouts, used_families and classified (the logits).
 --
 --   width      { count, text }: a number of channels, and its expression in C; of, factor: of a multiple of a width;
 --              shown (logits): the columns without those that only fill a whole vector
@@ -13,12 +13,12 @@
 --   operation  kind; about, its entry in ops.lua; operands by role; out: its value; p: its parameter, or nil; others:
 --              further parameters; line: of the description; with dropout also dropout { name, use, rate }, place
 --              (number within the scope) and keep (the name of the stored mask, nil for weights of attention)
---   scope      the network itself, or a block in it: name, ops, parameters (in the order of declaration), externals,
---              places (number of dropouts), count and loops; a block is repeated count * loops times, with `count` sets
---              of parameters; entry, last: its input and result as values of a repetition; first, result: as values of
---              the network; first_site: the number of its first repetition in the counter of random numbers; uses: the
---              number of repetitions as C text; index: the variable that counts them; first_use: the first of the last
---              `count` uses, as C text, or false without loops
+--   scope      the network itself, or a block in it: name, ops, parameters (in the order of declaration), late (those
+--              to be declared last), externals, places (number of dropouts), count and loops; a block is repeated
+--              count * loops times, with `count` sets of parameters; entry, last: its input and result as values of a
+--              repetition; first, result: as values of the network; first_site: the number of its first repetition in
+--              the counter of random numbers; uses: the number of repetitions as C text; index: the variable that
+--              counts them; first_use: the first of the last `count` uses, as C text, or false without loops
 --
 -- The order of a description determines the order of sums: contributions to a gradient are added in reverse order. Two
 -- values of one name share a buffer: attention and feedforward name their results `branch` by default, which the next

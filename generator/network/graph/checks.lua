@@ -109,7 +109,7 @@ function M.check_widths(scope, a, b, doing)
   end
 end
 
--- Refuses a block that is a product alone, rectified or not: evaluation may run a block in place, a product cannot.
+-- Refuses an output that is a product of the block's input, rectified or not: evaluation may run a block in place.
 local function check_in_place(block, value)
   local op = value.op
   op = op.kind == "activation" and op.activation == "relu" and op.x.op or op

@@ -43,8 +43,8 @@ function M:stream(name)
   return stream
 end
 
--- A vector for each token, which the embeddings of streams and the output layer may share. With model.embedding it is a
--- linear map of one-hot tokens: zeros for blank tokens, a row for each other token, and a bias.
+-- A vector for each token, which the embeddings of streams and the output layer may share. If model.embedding is
+-- "linear", it is a linear map of one-hot tokens: a bias, plus a row for each token that is not blank.
 function M:table(name)
   local net = self.net
   local p = { name = name, columns = net.widths.WIDTH, init = net.initial, line = checks.find_line(net) }

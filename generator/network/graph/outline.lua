@@ -20,7 +20,7 @@ local parameters = require("network.graph.parameters")
 
 local M = {}
 
--- The name of an operation: of a product, its weight's name, as in files; of a block, its own; else its value's.
+-- The name of an operation: of a product, its parameter's name; of a block, the block's; else that of its value.
 local function get_name(op)
   return op.kind == "product" and op.weight or op.kind == "block" and op.block.name or op.out.name
 end

@@ -11,7 +11,7 @@
 --     packed    the panels of weights of products, which are packed at the start of a step
 --     small     { lines, members { name, size, type } }: learned members, except weights of products, maps of relative
 --               positions and `from_tables`
---     from_tables   { name, size }: learned members whose gradients are folded from sums by position or distance
+--     from_tables   { name, size }: learned members whose gradients come from gradients of tables (cuda_half.lua)
 --   elements, storage  elements of the vector: the struct's, and this number rounded up to whole chunks
 --   count, frozen      numbers of elements in learned tensors, and in the others
 --   initial_values     text of the given initial values, one after another; false if there are none
@@ -75,7 +75,7 @@ function forms.table(p)
     member = member, frozen = p.frozen } }
 end
 
--- A weight with a bias; extra columns may fill up the width.
+-- A weight with a bias; `columns` may have more columns than the tensors, to fill whole vectors.
 local function make_affine(p, path, columns)
   local rows, width = p.rows.count, p.columns.count
   local weight, bias = make_matrix(p.name, p.rows, columns), make_vector(p.name .. "_bias", columns, true)

@@ -12,8 +12,8 @@
 --            reads; relu (input_grad): the rectified value by which the gradient is masked, or nil
 --
 -- A rule takes its gradient from read_gradient(value). open_gradient(value) gives the buffer in which the first
--- contribution is stored and to which others are added. hand(value, buffer) states that the buffer holds the value's
--- gradient already, so that no entry is needed (for values that blocks read as external, the buffer is copied). If a
+-- contribution is stored and to which others are added. hand(value, buffer) states that the buffer holds a
+-- contribution already: no entry is needed unless the value has another contribution, or needs its own buffer. If a
 -- buffer changes before the value's gradient is complete and read, which versions of buffers reveal, the value gets its
 -- own buffer, and the list is derived again.
 
@@ -296,7 +296,7 @@ function rules.embed(tape, op)
   tape:emit({ kind = "embed_grad", op = op, dy = d }, op.dropout and d or nil)
 end
 
--- One derivation. On entry `gradient` holds the gradient of a block's result; on return, the gradient of its input.
+-- One derivation. Before a block's list runs, `gradient` holds the gradient of its result; after it, of its input.
 local function derive(list, entry, result, own, executed)
   local tape = setmetatable({ list = {}, at = {}, buffers = {}, version = {}, seen = {}, stale = {}, own = own,
     executed = executed, readers = fuse.find_readers(list), producer = {}, rectified = {} }, Tape)

@@ -12,7 +12,7 @@
 --   writer     its first writer: an operation of the forward list, or an entry of the backward list; nil for the input
 --              of a repetition
 --
--- A value that the backward list reads has a buffer for each repetition in training, and one for all repetitions in
+-- A block's value that its backward list reads has a buffer for each repetition in training, and one for all in
 -- evaluation. All other values share buffers by name (scope_lists.lua prevents conflicts).
 
 local lists = require("base.lists")

@@ -2,8 +2,8 @@
 --
 -- The decoded stream is the labelled stream, which holds the target. Other streams do not depend on it and run once,
 -- first. The decoded stream runs a few tokens at a time, which find the keys and values of earlier tokens in a cache.
--- Decoding is impossible if a token attends to a later token, if weights do not come from a softmax, or if evaluation
--- applies dropout, whose masks belong to whole sequences. Decoding is useless if no token attends to others.
+-- Decoding is impossible if a token attends to a later token, another stream reads the decoded one, weights do not come
+-- from a softmax, or evaluation drops out with masks of whole sequences; and useless if no token attends to others.
 --
 -- Input: a network (builder.lua); whether a stream holds the target, and whether evaluation applies dropout.
 

@@ -1,14 +1,14 @@
 -- Fuses neighbouring operations that one kernel computes.
 --
 -- Input: a scope's operations in order, and its result, nil for the network. Output: a new list; the graph is
--- unchanged. There are five fusions:
+-- unchanged. Of these fusions, the second and the third are made here:
 --
 --   product + bias            in the product itself: its operation has the bias from the start
 --   product + bias + relu     in the product, if only the rectified value is read
 --   sum + norm                if the norm is the next operation and reads the sum; the sum is stored, in `sum` of the
 --                             fused operation, if it has other readers or is the scope's result
 --   relu's gradient           into the input gradient of the only product that reads the rectified value (backward.lua)
---   q, k, v; gate and up      one product of several weights (builder.lua)
+--   q, k, v; gate and up      one product of several weights (attention.lua, feedforward.lua)
 
 local lists = require("base.lists")
 local ops = require("network.graph.ops")

@@ -8,8 +8,8 @@
 -- have no buffer of their own name, but are in a block's input or in the stream's output: a value that only one block
 -- reads, as its input, and the result of a block if it is read once. They have `carried` = { block }: the block that
 -- reads it, or false. If two values would need one buffer at a time, or one buffer would need two shapes, a value gets
--- a buffer of its own name (`stays`), or it is renamed in the graph itself: it gets its stream before its name, or a
--- number after it. This repeats, with walks through the passes of training and of evaluation, until every read finds
+-- a buffer of its own name (`stays`), or it is renamed in the graph itself: the stream's name goes before its name, or
+-- a number after it. This repeats, with walks through the passes of training and of evaluation, until every read finds
 -- the right value.
 
 local backward = require("network.lists.backward")
@@ -229,8 +229,8 @@ local function find_conflict(net, executed)
   return problem and problem.conflict
 end
 
--- Renames a value: a value in a stream other than the first gets its stream before its name, together with all values
--- of its scope that share its buffer by name, width and stream; another value gets a number.
+-- Renames a value: if it is in a stream other than the first and this name is free, the stream's name goes before it,
+-- as for all values of its scope that share its buffer by name, width and stream; otherwise it gets a number.
 local function rename(net, value)
   local stem = value.name:gsub("_%d+$", "")
   local taken = lists.to_set(lists.collect(net.order, function(scope)

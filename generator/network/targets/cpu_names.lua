@@ -38,7 +38,7 @@ function M.make_scope_names(cpu, scope)
   return of
 end
 
--- Fields common to the records of a list's entry (calls.lua), and its rows and tokens; without rows that it leaves out.
+-- Fields common to the records of a list's entry (calls.lua), and the numbers of rows and tokens that it computes.
 function M.make_entry_names(cpu, at, entry, place)
   local value = (entry.op or entry).out or entry.to
   local prefix = at.partly and at.of_part or at.w .. cpu_buffers.get_prefix(cpu.net, value.stream)

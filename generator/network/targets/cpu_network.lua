@@ -18,7 +18,7 @@
 --               places; workspace: the same as data; blocks have all three for their state, with `kept` as data
 --   places      dropouts of a layer, at most; masks: whether values have masks; tied: the table of tokens that is the
 --               output layer's weight, or false
---   attended    family -> { queries, keys, contribution }: their names in a layer's state
+--   attended    name of a family -> { queries, keys, contribution }: the names of these values in a layer's state
 --   embeddings  { routine, vectors, scale, stream, of, drops, keep, place, additive, vocabulary }, one for each
 --               function: embeddings.lua
 --   labelled    the prefix of the labelled stream's lengths

@@ -300,7 +300,7 @@ end
 local DROPS = { draw = true, drop = true }
 
 -- Records of decoding, for a block of the decoded stream or for the network: the part that runs with every token, or
--- (ahead) before all tokens. There is no dropout. The stream's self-attention caches keys and values.
+-- (ahead) before all tokens; no dropout. Caches hold rows of earlier tokens, and cross-attention's keys and values.
 function M.list_decoding(cpu, scope, stream, ahead)
   local at, records, cached = names.make_scope_names(cpu, scope), {}, {}
   local place = names.make_placer(cpu, scope, at, "evaluate")

@@ -1,8 +1,8 @@
 -- The arrays that layers and blocks of threads store in device code, as members of structs.
 --
--- A member is { name, type, count, at_a_time, about, words }. count: its elements for all sequences; at_a_time: its
--- elements for the sequences that attention processes at a time; both are texts with the streams' variables; words: the
--- variables of its stream (name_streams).
+-- A member is { name, type, count, at_a_time, about, words }. count: elements for all sequences; at_a_time: equal to
+-- count, or, of numbers for pairs, the elements for the sequences that attention processes at a time; both are texts
+-- with the streams' variables; words: the variables of its stream (name_streams).
 -- type: with "reals" the compiler knows that the array lies in global memory. The loops over pairs read "real *": with
 -- "reals" they would need 10 to 20 registers more, with as many loads of memory.
 
@@ -154,7 +154,7 @@ local function add_work(sides, family, list)
   end
 end
 
--- A buffer (buffers.lua) as a member. plain: the names of the buffers that loops over pairs read.
+-- A buffer (buffers.lua) as a member. plain: the names of the buffers in loops over pairs.
 local function convert(device, buffer, plain)
   local width, type = buffer.form == "rows" and buffer.width, plain[buffer.name] and PLAIN or GLOBAL
   return make_rows(device.words[buffer.stream], buffer.name, type, width, buffer.about)
@@ -178,8 +178,8 @@ function M.list_kept(device, block)
   return list
 end
 
--- Whether a buffer of the workspace is unnecessary: chains (chains.lua) of a block replace its gradient, and no other
--- scope writes it.
+-- Whether a buffer of gradients in the workspace is unnecessary: a block has chains (chains.lua) in place of the
+-- operations that write it, and no other scope writes it.
 local function is_unused(device, buffer)
   local unused = false
   for _, scope in ipairs(device.net.order) do

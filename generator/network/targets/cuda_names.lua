@@ -7,12 +7,12 @@
 --                differ; distance_count, distance_of_row: functions; vectors: the number of rows of distances;
 --                to_positions, to_key_positions, to_distances: offsets to append; keep: masks of its weights, or false;
 --                index: the variable that counts the block's uses; rounded, rounded_out: whether q and kv, and out and
---                dout, are rounded when they are stored; sequences: the function that finds the positions of its
---                queries' sequences
+--                dout, are rounded when they are stored (q also scaled: warp_products.lua); sequences: the
+--                function that finds the positions of its queries' sequences
 --   embeddings   { routine, number, vectors, scale, additive, T, stream, tokens, places, drawn, sequences, value,
 --                gradient, adds, adds_places, tied, drops, mask, about }, one for each function; number, stream, mask:
 --                numbers from 0; vectors: the parameter; drawn: the positions of added vectors, if all sequences share
---                a sample; adds, tied: an earlier embedding, or the readout, has stored gradients of the table
+--                a sample; adds, tied: another embedding, or the readout, has stored gradients of the table before
 
 local attention = require("network.graph.attention")
 local embeddings = require("network.targets.embeddings")
@@ -65,8 +65,8 @@ function M.name_attentions(device)
   return by_family
 end
 
--- The positions of vectors added to a stream's tokens, if all sequences share a sample; a single stream shares the
--- sample of its first family.
+-- The positions of vectors added to a stream's tokens, if all sequences share a sample. Without a second stream it is
+-- the sample of the network's first family.
 function M.name_input_draws(words, draw)
   return draw and "v->" .. (draw.apart and words.input_draws or draw.prefix .. "draws")
 end

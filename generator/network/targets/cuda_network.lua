@@ -20,7 +20,7 @@
 --   places     the most dropout sites that a layer has, of any width
 --   bits       masks of another width, and of attention's weights, an array each: { name, uses, bytes, about, layer,
 --              place, below }; bytes: the bytes of a sequence; drops: whether there are masks of either kind
---   attends, embeddings   the names of their values: cuda_names.lua
+--   attends, embeddings   names of the values of attentions and of embeddings: cuda_names.lua
 --   streams    the variables of each stream (cuda_buffers.lua); lengths: the type of the argument T, a number with one
 --              stream, a struct with several; row_words, also of blocks: declarations of the streams'
 --              rows; most_rows: { text, about }, the rows of the longer stream; tokens: the names of the arrays of
@@ -31,9 +31,9 @@
 --              rounds: whether products read rounded copies of weights in training
 --   decoding   false, or, if a stream is decoded with cached keys and values, { each, caches, tokens, index }; each:
 --              the network's records for one token of each sequence (a block has its own in decoding.list); caches:
---              { block, name, uses, T, own, width }; own: a pass adds a row; tokens, index: of the decoded stream
---   chained    whether pairs of products are chains (chains.lua); blocks have them in `chains`
---   biased     whether products of a wide model have biases
+--              { block, name, uses, T, own, width }; own: attention copies new rows; tokens, index: of that stream
+--   chained    whether some pair of products is a chain (chains.lua); the field `chains` of a block: of this block
+--   biased     whether some product of a wide model adds a bias
 -- Lists are records (cuda_records.lua). Lists of a wide model are { list, phases, reads, reads_in_phases }: the host's
 -- list of launches, phases with their records, and the arguments that the host's list and the phases read.
 -- A layer reads the output of the previous layer, which the previous layer stores. Between blocks values lie in the
@@ -114,7 +114,7 @@ local function make_decoding_records(device, scope, list)
   end)
 end
 
--- A block's records in decoding, and the queries, keys and values that all its repetitions cache.
+-- A block's records in decoding, and what its repetitions cache: rows of op.kv, and of keys' products with biases.
 local function make_decoded_block(device, block, list)
   local caches = lists.collect(decoding.list_attentions(block, device.given.decoded), function(op)
     local family, own = op.family, op.q == op.kv
@@ -217,7 +217,7 @@ local LISTED = {
   input = "input_gradient('list', of_rows, inner, columns, dy, weight, adds, to)",
 }
 
--- A list cut into launches. layer: the text of the next phase's layer; outside blocks, of the last layer before.
+-- A list cut into launches. layer: C text of the layer of the next phase; outside blocks, of the last layer that ran.
 local function make_launches(device, scope, training, list)
   local at, layer = scope == device.net and IN_NETWORK or IN_LIST, scope.entry and scope.index or "0"
   local host, phases, all = {}, {}, {}
@@ -258,7 +258,7 @@ local function count_launches(blocks, train)
   return ("%d + %s"):format(fixed, table.concat(words, " + "))
 end
 
--- The names of all phases, each once: those of the network, then block by block.
+-- The names of all phases, each once: those outside of blocks, then block by block.
 local function list_phases(pass, blocks)
   local all = lists.collect(blocks, function(block) return { block.forward, block.backward } end)
   return lists.drop_repeats(lists.collect(lists.join({ pass.train, pass.evaluate }, all), function(list)

@@ -195,7 +195,7 @@ function forward.attention(device, at, op)
     training = op.dropout ~= nil and not device.given.evaluates and (at.decodes and "false" or "training") }
 end
 
--- The records of an embedding; the first one samples the masks of the whole pass.
+-- The records of an embedding. The network's first operation also samples the masks of the whole pass.
 function forward.embed(device, at, op, training)
   local always, asked = device.given.evaluates, tostring(training)
   local draws = (device.masks[1] or device.bits[1]) and op == device.net.ops[1] and (training or always)

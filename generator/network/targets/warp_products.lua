@@ -1,5 +1,5 @@
--- Records of products that are cut by warp, alone or in chains (chains.lua). Each size has its own function, and
--- products store the operands that the team, all blocks of threads of a model, reads for the gradients of weights.
+-- Records of products that are cut by warp, alone or in chains (chains.lua). Each size has its own function. With
+-- given.by_team, products store operands for the team, all blocks of threads of a model, to sum gradients of weights.
 --
 -- Input: the state of cuda_network.lua (device), the names that a record needs (at), an operation or an entry of a
 -- backward list. Output: records as in cuda_records.lua. In a block of the network, forward records come in pairs if
@@ -55,7 +55,7 @@ end
 -- Finds values that products write for attention in fragments, or attention for a product, and that nothing else reads:
 -- their writers round them.
 -- Fills device.rounded_values: value -> { scaled, scale }, where the first `scaled` columns, the queries, are also
--- multiplied by `scale`; {} for other values.
+-- multiplied by `scale`; {} for values that are only rounded.
 function M.find_rounded_values(device)
   local readers, makers = {}, {}
   for _, scope in ipairs(device.given.rounds and device.net.order or {}) do
