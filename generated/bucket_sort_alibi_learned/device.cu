@@ -421,8 +421,8 @@ enum {
     BUFFER = (TALLEST + 1) * STAGE, /* up to TALLEST slabs of one operand, and one slab of the other */
     STAGING = 2 * BUFFER,           /* reals of shared memory */
     SHORT_ROWS = TILE + TILE / 2,   /* up to this number of rows, tiles of one slab are faster */
-    FLAT_ROWS = 32                  /* up to this number of rows, tiles have one slab of rows and two of columns: no
-                                     * warp is idle */
+    FLAT_ROWS = 32                  /* up to this number of rows, tiles have one slab of rows and two of columns, so
+                                     * that fewer warps are idle */
 };
 
 /* Prefetches a thread's part of a slab; elements beyond K or M are 0. A warp reads whole cache lines. */
@@ -676,7 +676,7 @@ INLINE void philox(const unsigned int key[2], unsigned int block, unsigned int s
 }
 
 /* Dropout masks from Philox4x32-10, the same bits as on the CPU (longhand/rng.h, cpu/dropout.h): element e = t * C + c
- * of example b at a site takes 16 bits, piece e % 8 of block e / 8 at counter (block, site, b, step), low halves first,
+ * of example b at a site takes 16 bits, half e % 8 of block e / 8 at counter (block, site, b, step), low halves first,
  * and is kept if they are at least round(65536 p). A mask has one bit per element. */
 
 /* The highest bit of each half of a word, if this half is at least the half of the limit. The subtraction of the lower
@@ -1021,9 +1021,9 @@ typedef struct adam {
     real clip, rate, correct2;
 } adam;
 
-/* Clips the gradient of a piece and updates the piece, by a block. Arrays are [PIECE] in global memory; all but the
- * gradient are written. The first thread gets in squares the sums of squares of the piece's parameters and of their
- * change. REST1 and REST2 are 1 - b1 and 1 - b2, computed in double and then rounded. */
+/* Clips the gradient of a piece (pieces.cu) and updates the piece, by a block. Arrays are [PIECE] in global memory; all
+ * but the gradient are written. The first thread gets in squares the sums of squares of the piece's parameters and of
+ * their change. REST1 and REST2 are 1 - b1 and 1 - b2, computed in double and then rounded. */
 INLINE void adam_piece(const adam a, const real *gradient, real *moment1, real *moment2, real *parameter,
                        double squares[2]) {
     real g[PIECE_PART], m[PIECE_PART], v[PIECE_PART], p[PIECE_PART];
@@ -1223,7 +1223,7 @@ typedef struct block_state {
     int l;             /* current layer */
     global<const real> input; /* input of the layer */
     int sequences;     /* sequences of the shard or group */
-    int first;         /* batch index of the first sequence */
+    int first;         /* index of the first sequence in the arrays of `step` */
     char *memory;      /* the block's part of the launch's workspace */
     global<parameters> gradient; /* gradient of the shard */
     global<const unsigned short> tokens, labels;
@@ -1372,7 +1372,7 @@ NOINLINE void attend(void) {
     __syncthreads();
 }
 
-/* Computes the gradients of queries. */
+/* Computes the gradients of queries, and stores delta, which the passes after this one read. */
 NOINLINE void attend_queries(void) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;

@@ -8,8 +8,8 @@ enum {
     BUFFER = (TALLEST + 1) * STAGE, /* up to TALLEST slabs of one operand, and one slab of the other */
     STAGING = 2 * BUFFER,           /* reals of shared memory */
     SHORT_ROWS = TILE + TILE / 2,   /* up to this number of rows, tiles of one slab are faster */
-    FLAT_ROWS = 32                  /* up to this number of rows, tiles have one slab of rows and two of columns: no
-                                     * warp is idle */
+    FLAT_ROWS = 32                  /* up to this number of rows, tiles have one slab of rows and two of columns, so
+                                     * that fewer warps are idle */
 };
 
 /* Prefetches a thread's part of a slab; elements beyond K or M are 0. A warp reads whole cache lines. */

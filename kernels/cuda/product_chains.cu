@@ -129,8 +129,8 @@ INLINE void multiply_hidden(const bool rounded, const int count, int share, cons
     }
 }
 
-/* The second product of the rows from `row` on, over the block's channels from `first` on; after the last channels,
- * writes the finished results, out[rows][columns]. total: a thread's quads of the part, the sums over earlier channels.
+/* The second product of the rows from `row` on, over CHAIN_CHANNELS hidden channels from `first` on; after the last
+ * channels, writes the finished results, out[rows][columns]. total: a thread's quads of the sums over earlier channels.
  * All threads of the block call this function; when it returns, all may read the results. */
 INLINE void chain_products(const bool rounded, int row, int rows, const int count, int first, const int channels,
                            const order along, const real *weight, const int stride, const finish epilogue,

@@ -1,6 +1,6 @@
 /* Products of rows with weights whose sizes are constants after inlining, and multiples of 16. A warp computes 24 x 32
- * results: the rows are the columns of the tensor instruction, in three groups of 8, so up to 24 tokens fit one part.
- * Operands are loaded as in product_warps.cu. Reference: lh_ref_matmul.
+ * results (of narrow results 16 x 16: product_narrow.cu): the rows are the columns of the tensor instruction, in three
+ * groups of 8, so up to 24 tokens fit one part. Operands are loaded as in product_warps.cu. Reference: lh_ref_matmul.
  *
  * Lane 4 g + t has rows 8 j + g of x and columns 4 g + c of weights, and of results rows 8 j + 2 t + e and columns 4 g
  * + c, for j < 3, c < 4 and e < 2. Sums are an array of tiles of 16 x 8; tile 3 h + j has columns c = 2 h and 2 h + 1

@@ -1,11 +1,11 @@
 /* Gradients of products' weights over the tokens of the whole batch, by all blocks of a team. Shards store the inputs
  * of products and the gradients of their outputs; when all shards have stored them, blocks take tiles of 32 x 64
- * gradients in turn. The tokens of all shards are one axis. It is cut into four parts for each warp, equal but for the
- * last ones: lane t of every group of four lanes takes the tokens of one part in order, LANE_TOKENS at a time. So at a
- * shard's end at most LANE_TOKENS - 1 tokens of one part are missing in a tensor instruction. Then the warps' sums are
- * added in order. The order of sums depends on the shards and their sizes alone. Lanes hold operands as in
- * product_warps.cu, except that a lane's k are the tokens of its part. Operands are stored in blocks of two tokens
- * (store_pair), so a lane's registers need no copies. */
+ * gradients in turn. The tokens of all shards in all uses are one axis. It is cut into four parts for each warp, equal
+ * but for the last ones: lane t of every group of four lanes takes the tokens of one part in order, LANE_TOKENS at a
+ * time. So at a shard's end at most LANE_TOKENS - 1 tokens of one part are missing in a tensor instruction. Then the
+ * warps' sums are added in order. The order of sums depends on uses, shards and their sizes alone. Lanes hold operands
+ * as in product_warps.cu, except that a lane's k are the tokens of its part. Operands are stored in blocks of two
+ * tokens (store_pair), so a lane's registers need no copies. */
 
 enum {
     HALVES = 2,
@@ -81,7 +81,7 @@ INLINE int find_part(const weights_gradient *w, const token_steps *steps, token_
     cursor->use = has_tokens ? first / of_use : 0;
     cursor->shard = has_tokens ? in_shards / of_shard + (is_longer ? 0 : w->longer) : 0;
     enter_shard(w, steps, has_tokens ? in_shards % of_shard * LANE_TOKENS : 0, cursor);
-    if (!has_tokens) { /* without a next shard */
+    if (!has_tokens) { /* the state behind the last token; x and dy are those of the first token */
         cursor->use = w->uses - 1;
         cursor->shard = w->shards - 1;
         cursor->left = 0;

@@ -183,7 +183,7 @@ INLINE void keep_parameters(void) {
 
 % end
 % if device.rounds then
-/* Stores rounded copies of a thread's weights of a piece, for the products that read them (rounded). */
+/* Stores rounded copies of a thread's weights of a piece, which products read through rounded(). */
 INLINE void round_weights(int piece) {
     const lh_cuda_replica *r = &block()->replica;
 #pragma unroll

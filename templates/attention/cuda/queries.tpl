@@ -1,4 +1,4 @@
-/* Computes the gradients of queries. */
+/* Computes the gradients of queries, and stores delta, which the passes after this one read. */
 NOINLINE void ${prefix}attend_queries(void) {
     % include("attention/cuda/opening.tpl")
     % slot("tables")
