@@ -5,8 +5,8 @@
 % local weight, bias = cpu.tied and "w->shared->output" or "p->output", cpu.tied and "NULL" or "p->output_bias"
 % include("parts/banner.tpl", { template = "cpu/decode.inc.tpl", about = about.decode })
 
-/* Decoding calls the same functions as evaluation, so a logit has the same bits as in a pass over the whole sequence.
- * A sum over keys lacks the terms of later keys here; in that pass these terms are exact zeros. */
+/* Decoding calls the functions of evaluation, or others with the same order of sums, so a logit has the same bits as in
+ * a pass over the whole sequence. Sums over keys lack the terms of later keys, which are exact zeros in that pass. */
 
 % for _, block in ipairs(decoding.blocks) do
 % if block.cached then

@@ -87,7 +87,7 @@ INLINE void compute_label_logits(const workspace *w, const real *x, int s, int i
 }
 
 % if cpu.decoding then
-/* Copies stored logits [CLASSES] of a label to logits [CLASS_COLUMNS], with finite values as padding. */
+/* Copies stored logits [CLASSES] of a label to logits [CLASS_COLUMNS], with the first logit as padding. */
 INLINE void copy_logits(const real *from, real *logits) {
     memcpy(logits, from, CLASSES * sizeof(real));
     for (int v = CLASSES; v < CLASS_COLUMNS; v++) logits[v] = logits[0];

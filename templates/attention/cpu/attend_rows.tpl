@@ -1,4 +1,4 @@
-% -- Writes rows and pair_rows of scratch.tpl. inverse_of_row, query_factor: factors of a query's weights and logits.
+% -- Writes rows and pair_rows of scratch.tpl. inverse_of_row, query_factor: the factors that weights and dlogits lack.
 for (int t = ${from_query}; t < ${to_query}; t++) {
     real *row = scratch->rows + t * ${terms.vectors} * ${PREFIX}HEAD_WIDTH;
     real dout_factor = ${inline("row_factor", inverse_of_row)}, query_factor = ${query_factor};

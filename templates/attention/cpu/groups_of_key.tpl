@@ -1,4 +1,4 @@
-% -- Continues this pass with lanes before .. count - 1 of a group; skips a group that sees none of the keys.
+% -- Continues groups_begin.tpl with lanes before .. count - 1 of a group; skips groups that see none of the keys.
 const int before = first < head->first_query ? head->first_query - first : 0;
 const int count = ${to_query} - first < LANES ? ${to_query} - first : LANES;
 % if terms.spans then

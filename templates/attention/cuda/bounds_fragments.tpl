@@ -1,4 +1,4 @@
-% -- begin, end: bounds of the rows on the other side (keys of queries, queries of keys) that the warp's rows see.
+% -- begin, end: bounds of the other side's rows (keys or queries) in visible pairs with the warp's rows.
 % if terms.spans then
 int begin = ${count}, end = 0;
 #pragma unroll

@@ -1,4 +1,4 @@
-% -- The pairs of the warp's queries with TILE_COLUMNS keys, from `at` on. masks: whether keys from S on get -1e30.
+% -- Scores of the warp's queries with TILE_COLUMNS keys, from `at` on. masks: whether keys from S on get -1e30.
 multiply_heads(${PREFIX}GROUPS, ${attends.rounded}, rows, row_of(keys, min(at + row_in_tile, S - 1), ${attends.key_stride}), ${PREFIX}HEAD_WIDTH, 1,
         score);
 % if terms.scaled or terms.spans then

@@ -76,8 +76,8 @@ enum { ${PREFIX}RELATIVE_SETS = ${rows.sets} }; /* sets of positions in one pass
 /* Elements of the keys' sinusoids: [keys rounded up to a multiple of ROTATED_KEYS][WIDTH]. */
 INLINE size_t ${name}_code_elements(int ${S}) { return (size_t)round_up(${S}, ROTATED_KEYS) * WIDTH; }
 
-/* Elements from one channel of the queries' rows to the next: an odd number of vectors, which spreads channels over the
- * sets of a cache, and covers LANES queries from every query on. */
+/* Elements from one channel of the queries' sinusoids to the next: an odd number of vectors, which spreads channels
+ * over the sets of a cache, and covers LANES queries from every query on. */
 INLINE int ${name}_place_stride(int T) { return (round_up(T + LANES - 1, LANES) / LANES | 1) * LANES; }
 
 /* Memory after the struct shared, of a size that depends on lengths: ${rows.behind_words}. */

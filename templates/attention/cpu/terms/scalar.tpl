@@ -27,7 +27,7 @@ if (d > 0)
 ${make}(step, d);
 % end
 % section("after_distances") % if scalar.after == "distances"
-% local by_draw = one_set or positions.distance.per_layer
+% local by_draw = one_set or positions.distance.per_layer -- with one set there is one draw, d == 0
 ${by_draw and "" or every_layer}make_${name}_score_set(step, ${by_draw and "d" or "l"});
 % section("begin") % if scalar.after == "nothing"
 ${one_set and "if (part == 0) " or layers_of_part}make_${name}_score_set(step, ${one_set and "0" or "l"});
