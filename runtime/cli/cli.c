@@ -6,7 +6,6 @@
 #include "base/team.h"
 #include "cli/data_files.h"
 
-/* Prints the flags for data. */
 static void help_data(const lh_spec *spec) {
     printf("\n%s:\n", spec->task->collect != NULL ? "This trainer makes its examples at the start"
                                                   : "This trainer's examples are in files");

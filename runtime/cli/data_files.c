@@ -93,7 +93,7 @@ static lh_status open_corpus(lh_data_files *files, const lh_spec *spec, const ch
     return status;
 }
 
-/* Reports the keys of lines that have no meaning. */
+/* Reports ignored keys of the files' lines. */
 static void report_ignored(const lh_corpus *corpus, const lh_spec *spec) {
     const lh_dataset *const sets[] = {&corpus->train, corpus->separate ? &corpus->eval : NULL, &corpus->validation};
     for (int i = 0; i < LH_SETS; i++)

@@ -72,12 +72,12 @@ lh_status lh_find_data(const char *path, lh_set set, const char *checkpoint, cha
         return lh_fail(error, LH_ERR_INPUT, "%.200s...: the path is too long", path);
     const char *slash = checkpoint != NULL ? strrchr(checkpoint, '/') : NULL, *name = strrchr(path, '/');
     if (checkpoint == NULL || access(path, F_OK) == 0) return LH_OK;
-    int folder = slash != NULL ? (int)(slash - checkpoint) : 1;
+    int folder = slash != NULL ? (int)(slash - checkpoint) : 1; /* bytes of the folder's path; 1: of "." */
     if (snprintf(facts, sizeof facts, "%.*s/run.json", folder, slash != NULL ? checkpoint : ".") >= LH_PATH_MAX)
         return LH_OK;
     lh_read_recorded_data(facts, &recorded);
     search s = {.path = path, .name = name != NULL ? name + 1 : path, .digest = recorded.digest[set], .found = found};
-    if (s.digest[0] == 0) return LH_OK; /* no run has recorded a digest of the file */
+    if (s.digest[0] == 0) return LH_OK; /* run.json is missing or has no digest of the file */
     char *trained = find_training_folder(facts);
     bool is_found = (trained != NULL && find_in_folder(&s, trained)) || find_above(&s, checkpoint);
     free(trained);

@@ -18,7 +18,7 @@ static const struct {
     lh_verb_function *run;
     const char *summary;
     reading data;
-    const char *advice; /* on how to continue after a signal; NULL: a signal ends the verb at once */
+    const char *advice; /* printed after a clean stop by a signal; NULL: a signal ends the verb at once */
 } verbs[] = {
     {"info", lh_verb_info, "the spec and targets of this trainer, and its choices on this machine", NOTHING, NULL},
     {"train", lh_verb_train, "train, then evaluate", EXAMPLES, "the same command with --resume continues"},

@@ -9,7 +9,7 @@
 
 enum { LONGEST_NAME = 40 };
 
-/* Counts edits (insert, remove, replace) between two words; long words are never similar. */
+/* Counts edits (insert, remove, replace) between two words; LONGEST_NAME if a word has more bytes than that. */
 static int count_edits(const char *a, const char *b) {
     size_t n = strlen(a), m = strlen(b);
     int row[LONGEST_NAME + 1];

@@ -63,7 +63,7 @@ typedef struct lh_verb {
     const char *notes; /* more help, or NULL */
 } lh_verb;
 
-/* Parses argv[0 .. argc - 1], the arguments after the verb. LH_ERR_USAGE names the flag and the expected value. *help:
+/* Parses argv[0 .. argc - 1], the arguments after the verb. LH_ERR_USAGE names the flag and the problem. *help:
  * --help or -h was found; later arguments are not parsed. */
 lh_status lh_options_parse(const lh_verb *verb, const lh_option *options, int count, int argc, char **argv, bool *help,
                            lh_error *error);

@@ -73,8 +73,8 @@ typedef struct lh_source {
     const lh_dataset *set; /* dataset: the set; NULL: the set that `domain` selects */
 } lh_source;
 
-/* Fills batch with examples first .. first + sequences - 1 at task length n. With a dataset without `pick`, the first
- * example of the set follows the last one. LH_ERR_INPUT: a user's own task violates the interface (data/trial.h), the
+/* Fills batch with examples first .. first + sequences - 1 at task length n. With a dataset without `pick`, the set's
+ * first example of shape n follows its last one. LH_ERR_INPUT: a user's own task violates the interface (trial.h), the
  * set has no example of shape n, or an example does not determine the places of its labels (lh_format.locate). */
 lh_status lh_batch_fill(lh_batch *batch, const lh_spec *spec, const lh_source *source, int n, uint32_t first,
                         int sequences, lh_error *error);

@@ -10,12 +10,12 @@
  * is missing, unreadable or too long; LH_ERR_ENVIRONMENT: no memory. */
 lh_status lh_read_facts(const char *path, json_t **facts, lh_error *error);
 
-/* The SHA-256 of each set's file in run.json, in hexadecimal; "": run.json names no file of the set. */
+/* The SHA-256 of each set (lh_dataset.digest) that run.json records; "": run.json has none. */
 typedef struct lh_recorded_data {
     char digest[LH_SETS][LH_SHA256_TEXT];
 } lh_recorded_data;
 
-/* Reads run.json in the folder of `path`, another file of the run; all digests are "" if run.json cannot be read. */
+/* Reads run.json in the folder that has the file `path`; all digests are "" if run.json cannot be read. */
 void lh_read_recorded_data(const char *path, lh_recorded_data *recorded);
 
 /* Whether run.json in the folder of `path` has the digests of exactly the files of the spec's examples; true if the

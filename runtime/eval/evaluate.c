@@ -91,8 +91,8 @@ static lh_status answer_batch(lh_engine *engine, const lh_condition *condition, 
     return LH_OK;
 }
 
-/* Evaluates one batch and adds its sums; if request->batch is set, the batch has a random draw of its own.
- * first_example: number of the result's examples in earlier batches. */
+/* Evaluates one batch, adds its sums, and writes the requested lines of single examples. If request->batch is set, the
+ * batch has a random draw of its own. first_example: number of the result's examples in earlier batches. */
 static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *request, per_example *rows,
                                 const lh_eval_result *result, lh_condition *condition, int draw, int first_example,
                                 draw_sums *sums, lh_error *error) {

@@ -1,6 +1,6 @@
 /* Finds the reach of a model: the task length above which its exact match, or accuracy, stays below a level.
- * Results need not fall with the length, so the lengths are evaluated from the longest on, until one of them is at the
- * level. */
+ * Results need not fall with the length, so the lengths are evaluated from the longest on, until the 95% interval of
+ * one begins at the level or above. */
 #ifndef LONGHAND_REACH_H
 #define LONGHAND_REACH_H
 

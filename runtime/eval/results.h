@@ -28,7 +28,7 @@ typedef struct lh_eval_result {
     bool ends;            /* the task has an end symbol, so that ended_early and not_ended are valid */
     /* The values. Labels with mask 1 are counted. */
     bool taken_over; /* the values are read from an existing line of eval.jsonl */
-    int64_t counted; /* counted labels over all draws (1 if taken over); 0: accuracy and exact match are undefined */
+    int64_t counted; /* counted labels over all draws (taken over: 1 for any); 0: no accuracy, no exact match */
     /* The right share of the counted labels over all draws, or with several batches the mean of the batches' shares.
      * With greedy decoding: of the model's own answers to greedy_examples; otherwise of the pass. */
     double accuracy;
@@ -51,7 +51,7 @@ typedef struct lh_eval_means {
 /* results: in the order of lh_evaluate, by ascending noise. */
 lh_eval_means lh_eval_compute_means(const lh_eval_result *results, int count, const char *split);
 
-/* Whether the groups are of several sets, so that names and lines of their results begin with the split. */
+/* Whether the groups are of several sets; then names of results begin with the set, lines of examples with a split. */
 static inline bool lh_has_several_sets(const lh_groups *groups) { return (groups->sets & (groups->sets - 1)) != 0; }
 
 /* Writes the name of a result's condition, such as "length 5" or "validation, vectors 3, puzzle 99, noise 0.5". Returns

@@ -110,7 +110,7 @@ typedef struct lh_traces {
 lh_status lh_traces_open(lh_traces *traces, const lh_engine *engine, const lh_trace_request *request, lh_error *error);
 
 /* Computes all tensors. One thread runs the examples in order, so results do not depend on the engine's threads.
- * LH_ERR_INPUT: `exact` is set and no example of a length has all answers right. */
+ * LH_ERR_INPUT: `exact` is set and no pass of a length has all answers right. LH_STOPPED: engine->stop was set. */
 lh_status lh_traces_run(lh_traces *traces, lh_engine *engine, lh_error *error);
 
 /* Writes all tensors with this metadata, atomically. */

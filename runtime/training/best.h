@@ -10,7 +10,7 @@ typedef struct lh_best {
     int64_t step;      /* step of the best evaluation; 0: none yet */
     double score;      /* score of this evaluation */
     int64_t evaluated; /* step of the last evaluation that was added; 0: none yet */
-    int64_t waited;    /* evaluations that were added after the first one with the best score */
+    int64_t waited;    /* evaluations added since the score last improved, or since the start */
 } lh_best;
 
 /* Adds the evaluation of a step, from 1. Returns whether the step now has the best checkpoint; false if this or a later

@@ -111,7 +111,7 @@ static bool take_lengths(lh_defaults *d, char *text, lh_lengths *lengths) {
     return lengths->list != NULL;
 }
 
-/* Finds the axis of the spec's task by its name; false: there is none. */
+/* Finds an axis of evaluations by its name: the length, an axis of the task, or `trained`; false: there is none. */
 static bool find_axis(const lh_spec *spec, const char *name, int *axis) {
     *axis = LH_BY_LENGTH;
     if (strcmp(name, spec->eval.axis) == 0) return true;

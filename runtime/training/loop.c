@@ -29,7 +29,7 @@ struct lh_loop {
     lh_engine *engine;
     lh_window *window;
     int64_t batches;           /* batches of an epoch; 0: there is no dataset, or only a part of it is used */
-    double seconds;            /* time of the window's steps */
+    double seconds;            /* time of the window's steps in this process */
     int64_t timed_steps;       /* number of timed steps; fewer than window->steps after a resume */
     double rate;               /* recent steps per second */
     double checkpoint_time;    /* clock at the last checkpoint */
@@ -56,7 +56,7 @@ static bool is_kept(const lh_spec *spec, int64_t step) {
     return false;
 }
 
-/* The next step after which an event is due. */
+/* The next step after which an event is due; checkpoints by time are due after any step. */
 static int64_t find_next_event(const lh_loop *loop) {
     const lh_training *training = &loop->training;
     int64_t step = loop->engine->step, next = training->steps;

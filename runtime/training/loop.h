@@ -19,7 +19,7 @@ enum { LH_MOST_DURING = 3 };
 typedef struct lh_training_view {
     int64_t step, steps;              /* finished steps, and steps in all */
     double steps_per_second;          /* recent rate of training steps alone */
-    double loss, accuracy;            /* means over the last complete window; before its end, over the window so far */
+    double loss, accuracy;            /* means over the last complete window; until there is one, the current one */
     lh_during during[LH_MOST_DURING]; /* results of the last evaluation during training */
     int during_count;
     /* Step since which the training accuracy is that of guessing; -1: there have not been 10 windows
@@ -49,8 +49,8 @@ lh_status lh_loop_open(const lh_training *training, lh_engine *engine, lh_window
 
 /* Runs steps for about 0.1 seconds, then metrics, evaluation and checkpoints that are due. Does nothing while the
  * engine waits for the other engines of its fleet. *done: training has ended, and its last step has a checkpoint.
- * LH_STOPPED: engine->stop was set, and the finished steps are saved in a checkpoint; LH_ERR_INPUT: a step failed
- * (lh_engine_ops.step). After any status but LH_OK only lh_loop_close may be called. */
+ * LH_STOPPED: engine->stop was set, and the finished steps are saved in a checkpoint; other errors: of a step
+ * (lh_engine_ops.step), an evaluation or a file. After any status but LH_OK only lh_loop_close may be called. */
 lh_status lh_loop_advance(lh_loop *loop, bool *done, lh_error *error);
 
 void lh_loop_close(lh_loop *loop); /* NULL is valid */

@@ -44,7 +44,7 @@ static void put_set(const lh_dataset *set, const char *name, lh_json *data) {
     if (set->masked > 0) lh_json_integer(data, key, set->masked);
 }
 
-/* Writes the folder that relative paths of files refer to. */
+/* If the examples are in files, writes the folder that their relative paths refer to. */
 static void put_directory(const lh_spec *spec, lh_json *data) {
     char *directory = spec->data->train != NULL ? getcwd(NULL, 0) : NULL;
     if (directory != NULL) lh_json_string(data, "directory", directory);

@@ -59,7 +59,7 @@ static lh_overfit_run make_overfit_run(const lh_train_run *train_run) {
     };
 }
 
-/* With --overfit: whether the model without dropout answers all its examples correctly. */
+/* With --overfit K: whether the model, without dropout, answers all K examples correctly. */
 static bool is_perfect(void *context, lh_engine *engine) {
     lh_overfit_run run = make_overfit_run(context);
     lh_sums sums;
@@ -238,7 +238,7 @@ static lh_status load_best(lh_train_run *train_run, lh_error *error) {
     return status;
 }
 
-/* Evaluates the best checkpoint, unless it is the last one, or its evaluation is complete. */
+/* Evaluates the best checkpoint, unless there is none, it is the last checkpoint, or its evaluation is complete. */
 static lh_status evaluate_best(lh_train_run *train_run, lh_error *error) {
     int64_t step = train_run->window.best.step;
     lh_eval_request request = make_evaluation_request(train_run, step);

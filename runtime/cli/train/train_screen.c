@@ -50,7 +50,7 @@ static const char *write_during(const lh_training_view *view, char text[320]) {
     text[0] = 0;
     for (int i = 0; i < view->during_count && used < 320; i++) {
         const lh_during *during = &view->during[i];
-        const char *plural = strcmp(during->axis, "length") == 0 ? "s" : ""; /* other axes have plural names: digits */
+        const char *plural = strcmp(during->axis, "length") == 0 ? "s" : ""; /* only the length gets a plural */
         used += (size_t)snprintf(text + used, 320 - used, "  %s %.4f", during->split, during->accuracy);
         if (during->first == LH_NO_VALUE || used >= 320) continue;
         if (during->first == during->last)

@@ -42,8 +42,8 @@ static lh_status check_flags(const lh_train_flags *f, bool seed_given, bool seed
     return LH_OK;
 }
 
-/* The generator reads the names and kinds of this table, to refuse a wrong flag before a build: every row is on one
- * line, as {"--name", LH_OPTION_KIND, ...}. A similar table in data_files.c has the flags of a dataset. */
+/* The generator reads this table up to `most`, to refuse a wrong flag before a build: every row begins a line, as
+ * {"--name", LH_OPTION_KIND, value, least, most, ...}. A similar table in data_files.c has the flags of a dataset. */
 static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *done, lh_error *error) {
     const lh_train_defaults *train = &cli->spec->train;
     int64_t seed = 0;

@@ -13,7 +13,7 @@ typedef struct lh_input_list {
 } lh_input_list;
 
 typedef struct lh_input {
-    int n;           /* task length; with a dataset 1, the shape of the line in lh_line_shapes */
+    int n;           /* task length; with a dataset a shape: 1 (lh_line_shapes), or one of lh_trace_inputs.corpus */
     int outputs;     /* dataset: number of tokens to predict; 0: not given */
     uint16_t *input; /* [input_length] tokens */
     int input_length;

@@ -8,7 +8,7 @@
 #include "longhand/status.h"
 
 /* Checks the keys of a line. The names of the task's axes, which dataset files have, are allowed. LH_ERR_INPUT names
- * the first unknown key, the known keys, and the most similar one. line: number of the line, for messages. */
+ * the first unknown key, the known keys, and a similar one, if any. line: number of the line, for messages. */
 lh_status lh_input_check_keys(json_t *object, const lh_spec *spec, int64_t line, lh_error *error);
 
 #endif

@@ -51,7 +51,8 @@ void lh_groups_close(lh_groups *groups);
 /* Parses names of sets, separated by commas, to a sum of 1 << lh_set; 0: the text is invalid. */
 unsigned lh_sets_parse(const char *text);
 
-/* The share of a group's examples, left-out ones included, that are also training examples; -1: unknown. */
+/* The share of a group's examples that are also training examples: of the chosen examples or, with lh_groups.novel, of
+ * all examples, those that are left out included; -1: unknown. */
 double lh_group_compute_trained(const lh_groups *groups, const lh_group *group);
 
 /* Whether the group's value on requested axis number `axis` is greater than that of any training example; false if no
