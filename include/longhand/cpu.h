@@ -163,9 +163,9 @@ typedef struct lh_cpu_program {
                         lh_sums *sums);
 
     /* Decoding: the functions from decode_bytes to decode_move process the labelled stream a few tokens at a time, in
-     * place of one pass over all of it. All are NULL for a model whose labelled stream does not hold the target, whose
-     * tokens attend to later tokens, or that has dropout in evaluation; every answer of such a model takes a whole pass
-     * (eval/decode.h).
+     * place of one pass over all of it. All are NULL unless the labelled stream holds the target, its tokens attend
+     * only to earlier tokens and themselves, all by softmax, and evaluation is without dropout. Otherwise every answer
+     * takes a whole pass (eval/decode.h).
      *
      * Order of calls: begin_step, for a shape that has the full lengths and at least as many sequences as the block;
      * decode_begin once; decode_step from token 0 on. The first calls may take several tokens each; after a call of one

@@ -74,8 +74,8 @@ typedef struct lh_cuda_program {
     void (*draw)(const lh_draw *draw, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
                  const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out);
 
-    /* shared_bytes: tables in global memory that all blocks read. shared_bytes and evaluation_group depend on the
-     * lengths of a shape and not on its number of sequences. The returned bytes are enough for all shorter shapes. */
+    /* shared_bytes: of lh_cuda_replica.shared, or of one model in lh_cuda_evaluate.shared. shared_bytes and
+     * evaluation_group depend only on the lengths of a shape. The returned bytes are enough for all shorter shapes. */
     size_t (*shared_bytes)(const lh_shape *longest);
     size_t (*partial_bytes)(const lh_shape *part);  /* of one shard: gradient, its sums, operands of products */
     int (*evaluation_group)(const lh_shape *shape); /* sequences per forward pass */

@@ -36,7 +36,7 @@ void lh_draw_signed_distances(const lh_draw *draw, uint32_t layer, int range, in
 void lh_draw_sequence(const lh_draw *draw, uint32_t stream, uint32_t sequence, int first, int range, int count,
                       bool sorted, int32_t *out, int32_t *scratch);
 
-/* The next three functions copy `given` positions or distances, or draw them if `given` is NULL. */
+/* The next three functions copy `given`, which the third also negates for the left, or draw if `given` is NULL. */
 void lh_draw_or_copy_positions(const int32_t *given, const lh_draw *draw, uint32_t layer, int first, int range,
                                int count, bool sorted, int32_t *out, int32_t *scratch);
 void lh_draw_or_copy_distances(const int32_t *given, const lh_draw *draw, uint32_t layer, int range, int count,

@@ -37,11 +37,11 @@ enum {                         /* places within data and evaluation */
        LH_PLACE_LENGTH = 1,    /* length of a training batch; example = LH_SHARED */
        LH_PLACE_POSITIONS = 2, /* evaluation: a position draw; example = index of the draw */
        LH_PLACE_DISTANCES = 3, /* evaluation: a draw of distances; example = index of the draw */
-       LH_PLACE_ORDER = 4,     /* the order of a fixed set of examples: in an epoch (datasets/epoch.c), in a trace */
+       LH_PLACE_ORDER = 4,     /* the order of a fixed set of examples: in an epoch (step: its number), in a trace */
        LH_PLACE_LEFT = 5,      /* evaluation: a draw of distances to the left; example = index of the draw */
        LH_PLACE_SEQUENCE = 6,  /* evaluation: positions of one sequence; place: 6 + stream; layer: index of the draw */
-       LH_PLACE_CHOICE = 16    /* evaluation on a fixed set of examples: choice of examples; example: number of the
-                                * line */
+       LH_PLACE_CHOICE = 16    /* choice of examples from a fixed set, in evaluation; example: number of the line;
+                                * step: LH_SHARED */
 };
 enum {                               /* places within LH_DOMAIN_POSITIONS */
        LH_PLACE_DRAWN_POSITIONS = 0, /* example = LH_SHARED; by sequence: example = sequence, layer = stream */

@@ -15,8 +15,8 @@ M.MOST = 4 -- LH_MOST_AXES
 M.NOISE = "noise" -- in eval.by, but not an axis of data: noise that is added to embeddings
 M.LOUDEST = 1e6 -- the largest standard deviation of noise
 M.TRAINED = "trained" -- whether an example is in the training set; files have this axis even if task.axes lacks it
--- The number of places to which numbers are padded (0: no padding). Examples are made for the requested values, so a
--- spec cannot request all values by `true`.
+-- The number of places to which numbers are padded (0: no padding). A task makes its examples for the requested values,
+-- so a spec cannot request all values by `true`; with files it can.
 M.FRAME = "frame"
 local IN_FRAME = { digits = true, carry = true } -- axes whose values a frame limits
 
