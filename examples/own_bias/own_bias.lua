@@ -26,8 +26,8 @@ return {
 
   -- 5 layers, 8 heads, width 64.
   model = { use = "ruoss_encoder" },
-  -- Sequences of 1 to 40 tokens; 600 steps are enough to see whether the formula helps.
+  -- 1 to 40 tokens to sort, then as many empty tokens for the answers. 600 steps show whether the formula helps.
   train = { use = "quick", steps = 600 },
-  -- A dozen lengths from 10 to 200.
+  -- A dozen numbers of tokens to sort, from 10 to 200.
   eval = { use = "quick" },
 }

@@ -57,7 +57,7 @@ typedef struct lh_cuda_step {
     const unsigned char *mask;                     /* [sequences][label_count] */
     const int *draws; /* [lh_cuda_program.draw_count(shape)] random positions and distances */
     int sequences, T[LH_CUDA_STREAMS], label_count; /* sequences of the batch; tokens and labels of each */
-    unsigned int step, key[2];                      /* counter and key of dropout */
+    unsigned int step, key[2];                      /* counter and key of dropout and noise */
     unsigned int draw, first; /* evaluation: index of the random draw; batch index of the step's sequence 0 */
     double rate;     /* learning rate / (1 - beta1^t); evaluation: standard deviation of noise on embeddings, 0: none */
     double correct2; /* 1 / (1 - beta2^t) */

@@ -11,7 +11,7 @@
 --                level; under_keys: lanes are within a loop over keys
 --   effect       { kind, node, per_head, loops, ... }; loops: indices of sums around the node, outermost first. All
 --                fields are copied to the statement, with value = text of the node, index = text of index_node, place =
---                base + index; wide: the line also holds the text `target`; integer: the node is an index
+--                base + index; wide: the text may be longer, less the text `target`; integer: the node is an index
 --   statement    { kind = "set", type, name, value }, { kind = "array", type, name, count }, { kind = "loop", index,
 --                count }, { kind = "close" } at its end, or an effect's statement; each with its indent
 --

@@ -6,7 +6,7 @@
 --              arguments in words
 --   low, high  the range of an ascending function; above, from: the exclusive or inclusive lower bound of its
 --              argument. With `bounded` the function does not ascend, and only its range is known
---   simplify   simplify(b, x, y), for functions without the fields above: the simplified node, or nil and a problem; b:
+--   simplify   simplify(b, x, y), for functions without `low`: the simplified node, or nil and a problem; b:
 --              the builder (ir.lua)
 --   gradient   gradient(b, node, a, wants) gives the arguments' gradients from the node's, a; wants(argument): whether
 --              the argument's is needed; absent: the function is flat. At a corner one side counts: max and min take

@@ -7,8 +7,8 @@
 --   stack            the array of a set of parameters whose elements hold the parameters of a layer
 --   real(number)     gives the literal, name_edges(list) the name of a constant
 -- Output: statements by level (emit.lua) with class, sums { name, member, extent } (gradients of parameters, summed
--- over the entries), gathered (sums over the heads), parts and scatters (lists of the target), block (the statements
--- need their own scope) and mentioned, the words in their texts; nil if there is nothing to compute.
+-- over the entries), gathered (sums over the heads), parts and scatters (lists that nests_cuda makes), block (the
+-- statements need their own scope) and mentioned, the words in their texts; nil if there is nothing to compute.
 
 local canonical = require("base.canonical")
 local derive = require("expression.derive")

@@ -24,8 +24,8 @@ local M = {}
 local LANES = { uniform = {}, query = { q = true }, key = { k = true }, distance = { o = true }, sum = { t = true },
   pair = { q = true, k = true, o = true, t = true }, score = { q = true, k = true, o = true, t = true, s = true } }
 
--- The texts of symbols that are whole numbers, in all loop nests and then in each nest; then the symbols whose text
--- binds less tightly than a name.
+-- The texts of symbols that are whole numbers, in all loop nests and then in each nest; then how tightly those texts
+-- bind that bind less tightly than a name.
 local ANY = { head = "h", layer = "l", length = "T", key_length = "S" }
 local INTEGERS = {
   uniform = {},

@@ -2,7 +2,7 @@
 -- functions.
 --
 -- Input: a builder (ir.lua) and nodes of fitting types. Output: a node, or nil and a problem. A simplification changes
--- a value at most in the last bit of a real: constants are folded, ones and zeros vanish, minus signs move outwards,
+-- the value of a real only by rounding: constants are folded, ones and zeros vanish, minus signs move outwards,
 -- combinations of raw indices become the distance or the sum of both, and ranges decide comparisons where they can.
 
 local functions = require("expression.functions")

@@ -13,7 +13,7 @@ local BINARY = { add = { " + ", 4 }, sub = { " - ", 4 }, mul = { " * ", 5 }, div
 local BRIEF = 40 -- size of the largest formula that a message shows
 local SMALL = 6 -- size of the largest part that is written out wherever it is used
 
--- A number in at most 9 digits if these are exact, otherwise in 17; integers with all digits.
+-- A number in at most 9 digits if these are exact, otherwise in 17; integers below 2^53 with all digits.
 function M.format_number(value)
   if value == math.floor(value) and math.abs(value) < 2 ^ 53 then
     return ("%d"):format(value)

@@ -1,6 +1,6 @@
 -- Tracing: a score function runs once on x, with the operators and the functions that a spec may call.
 --
--- Input: plain numbers, or the objects (objects.lua) that M.begin passes to a function of a spec as its argument x.
+-- Input: plain numbers, or x, which M.begin returns as the argument of a spec's function, and objects made from x.
 -- Output: plain numbers from plain numbers, so that a spec can compute its constants; otherwise nodes of a builder
 -- (ir.lua). An object supports arithmetic and these functions alone: every other use raises.
 

@@ -17,8 +17,8 @@
     with longhand.Tensors("checkpoint.safetensors") as tensors:
         weight = tensors["output.weight"]                  # [width][classes]
 
-The package needs only Python 3.9 or later. To read runs, a copy of this folder is enough; all other functions need a
-clone of Longhand. docs/python.md is the guide.
+The package needs only Python 3.9 or later. To read runs and tensors, a copy of this folder is enough; all other
+functions need a clone of Longhand. docs/python.md is the guide.
 """
 
 from .commands import Report, Trainer, build, compare, estimate, plan, report, sweep, train

@@ -78,9 +78,9 @@ def _read_states(folder):
 
 
 def train(spec, *, set=None, target=None, arch=None, jit=False, cuda_root=None, progress=None, **flags):
-    """Builds a trainer if it is out of date, trains and evaluates. Returns the Runs, one for each seed and learning
-    rate. Flags: those of `trainer train`: steps, seed, seeds, learning_rate, out, resume, overwrite, threads, device,
-    ...
+    """Builds a trainer if it is out of date, trains and evaluates. Returns the Runs that the trainer has worked on, one
+    for each seed and learning rate. Flags: those of `trainer train`: steps, seed, seeds, learning_rate, out,
+    resume, overwrite, threads, device, ...
 
     After Ctrl-C the trainer writes a checkpoint, then KeyboardInterrupt is raised. The same call with resume=True
     continues; the results are bit for bit those of an uninterrupted run."""

@@ -69,7 +69,7 @@ class Run:
         return read_run_lines(self.path, "metrics.jsonl")
 
     def evaluations(self, every=False):
-        """Lines of eval.jsonl, a dict for each evaluated condition (a task length, or a value on other axes). Keys:
+        """Lines of eval.jsonl, a dict per evaluated condition (a task length, or a value on other axes). Keys include:
 
             step, split, examples, draws, loss (nats), accuracy, exact_match
             by                                  the condition, such as {"length": 41}

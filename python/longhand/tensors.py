@@ -200,8 +200,8 @@ class Trace(Tensors):
         return self._get_site_tensor(length, layer, "scores", outputs)
 
     def activations(self, length, layer=None, outputs=None):
-        """The output of a layer, [examples][T][width]. layer: index from 0, or the name of a site; None: the
-        embedding."""
+        """The output of a layer, [examples][T][width]. layer: index of a site after the first, from 0 (the second
+        embedding of an encoder-decoder counts), or the name of a site; None: the first embedding."""
         if layer is None:
             return self._get_site_tensor(length, 0, "activations", outputs)
         return self._get_site_tensor(length, layer, "activations", outputs, skipped=1)

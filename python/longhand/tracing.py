@@ -2,8 +2,8 @@
 
 The function is called once, with an object whose attributes are symbols instead of numbers. Operators and the functions
 of longhand.functions combine symbols into nodes of a tree, and the tree that the function returns is written as Lua.
-Local variables keep their names. `longhand check` checks the Lua text like every other formula. This module refuses
-only operations that Python would apply to a node itself, such as its truth value; if Lua refuses the same operation,
+Local variables keep their names. `longhand check` checks the Lua text like every other formula. Operations
+that Python would apply to a node itself, such as its truth value, are refused here; if Lua refuses the same operation,
 the message is that of the generator.
 """
 

@@ -27,8 +27,8 @@ local function divide_power(n, exponent, bits)
   return rest
 end
 
--- The first distance of each bucket except bucket 0: `exact` buckets have one distance each, and as many buckets reach
--- to distance 128. bits: log2 of exact^exact; step: log2 of 128 / exact.
+-- The first distance of each bucket except bucket 0: `exact` buckets have one distance each; as many more end at
+-- distance 128, except the last, which has no end. bits: log2 of exact^exact; step: log2 of 128 / exact.
 local function find_edges(exact, bits, step)
   local list = {}
   for n = 1, exact do

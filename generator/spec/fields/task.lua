@@ -5,7 +5,7 @@ local common = require("spec.fields.common")
 return {
   { path = "task", type = "table", required = true, doc = "the task to learn" },
   { path = "task.kind", type = "kind", of = "tasks", optional = true,
-    doc = "a built-in sampler, runtime/data/tasks/<kind>.c; a task has exactly one of kind, source and data" },
+    doc = "a built-in task, runtime/data/tasks/<kind>.c; a task has exactly one of kind, source and data" },
   { path = "task.source", type = "source", optional = true,
     doc = "the C file of a sampler of your own, relative to the spec file (docs/own-task.md)" },
   { path = "task.data", type = "file", optional = true,
