@@ -185,8 +185,8 @@ lh_status lh_checkpoint_read_parameters(const char *path, const lh_spec *spec, i
     return status;
 }
 
-/* Checks the file's checksum against the plan, which depends on these parameters: all runs of a folder use the same
- * file. */
+/* Checks the file's checksum against the plan's, if the plan depends on the initial parameters: all runs of a folder
+ * then use the same file. */
 static lh_status check_planned(const char *path, const lh_st_file *file, const lh_spec *spec, lh_error *error) {
     const char *planned = spec->train.init_checksum, *found = lh_st_find_metadata(file, LH_CHECKSUM_KEY);
     if (planned == NULL || (found != NULL && strcmp(found, planned) == 0)) return LH_OK;

@@ -44,7 +44,7 @@ lh_status lh_checkpoint_rotate(const char *directory, const lh_spec *spec, const
 
 /* Reads only parameters (for eval and predict). The file may be float or double; optimiser state is ignored. *step is
  * the file's step, 0 if it has none. LH_ERR_INPUT: a tensor is missing, is unknown or has another shape or type, the
- * model digest in the file differs, or the file is damaged; the message names the file and the first such tensor. */
+ * model digest in the file differs, its step is no number, or the file is damaged; the message names the file. */
 lh_status lh_checkpoint_read_parameters(const char *path, const lh_spec *spec, int real_bytes, void *parameters,
                                         int64_t *step, lh_error *error);
 

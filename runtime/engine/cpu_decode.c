@@ -36,8 +36,8 @@ struct lh_decode_lane {
     void *memory, *logits;       /* cached keys and values; [sequences][labels][classes] */
     lh_batch batch;              /* the rows; their targets are the answers so far */
     decoded_row rows[BLOCK + 1]; /* rows[sequences] is spare */
-    lh_query query;              /* query of the block's sequences */
-    lh_answers results;          /* buffers of the query's answers */
+    lh_query query;              /* the query that is decoded; evaluation: the block's examples */
+    lh_answers results;          /* buffers of this query's answers */
     lh_examples examples;        /* evaluation: the block's examples */
 };
 

@@ -1,7 +1,7 @@
 /* Evaluation on the CPU: threads take the parts of a condition in order.
  *
  * Sums are taken over blocks of lh_cpu_program.block_sequences sequences, in order, independent of the number of
- * sequences per call: a part is several blocks in one call, or one block in several calls that add to the same sums.
+ * sequences per call: a part is whole blocks in one call, or one block in several calls that add to the same sums.
  */
 #include <math.h>
 #include <string.h>
@@ -77,7 +77,7 @@ typedef struct evaluation {
     atomic_bool stopped;    /* some sequences were left out */
     lh_sums *sequence_sums; /* [examples]; NULL: not requested */
     uint16_t *answers;      /* [examples][labels]; NULL: not requested */
-    lh_decode_lane *lanes;  /* [threads] buffers for decoding after the pass; NULL: no decoding */
+    lh_decode_lane *lanes;  /* [threads] buffers for the pass and for decoding after it; NULL: no decoding */
 } evaluation;
 
 /* Writes sequences first .. first + count - 1 of the job to a batch. */
@@ -91,7 +91,7 @@ static lh_status fill_batch(const evaluation *job, lh_batch *batch, int first, i
 }
 
 /* Evaluates `sequences` sequences of a part on thread `thread`. start, first: index of the first of them in the part
- * and in the condition. */
+ * and in the job. */
 static lh_status evaluate_together(evaluation *job, int thread, int first, int start, int sequences, lh_sums *sums,
                                    lh_error *error) {
     lh_cpu_engine *cpu = job->cpu;
@@ -166,7 +166,7 @@ static lh_status run_evaluation(evaluation *job, lh_sums *sums, lh_error *error)
     return LH_OK;
 }
 
-/* Opens lanes for decoding, and cuts the condition into parts of their size. */
+/* Opens lanes for decoding, and cuts the condition so that the sequences of a call fit a lane. */
 static lh_status open_lanes(evaluation *job, lh_error *error) {
     cut *sequences = &job->sequences;
     int n = job->condition->n, most = lh_decode_count_sequences(job->cpu, n, job->examples);

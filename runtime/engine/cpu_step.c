@@ -36,7 +36,7 @@ static void wait_turn(atomic_int *turn, int shard) {
     }
 }
 
-/* Adds the gradient of a shard to the total, piece by piece, each after the previous shard. */
+/* Adds the gradient of a shard to the total, piece by piece, each piece after that of the previous shard. */
 static void fold_shard(lh_cpu_engine *cpu, void *gradient, int shard) {
     int64_t chunks = lh_cpu_count_chunks(cpu);
     size_t real = (size_t)cpu->engine.real_bytes;
@@ -128,8 +128,8 @@ static void clear_constants(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     }
 }
 
-/* The factor between the folded gradient, for which shards divide by the number of all labels, and the gradient of the
- * mean over the batch's counted labels. Exactly 1 if no label is masked; without a counted label the gradient is 0. */
+/* The factor from the folded gradient, for which shards divide by the number of all labels, to the gradient of the mean
+ * over the labels in the loss. Exactly 1 if all labels are in the loss, and 1 if none is: the gradient is then 0. */
 static double compute_mask_factor(const lh_cpu_engine *cpu) {
     int64_t counted = 0;
     if (cpu->program->scale == NULL) return 1;

@@ -1,4 +1,4 @@
-/* Has the functions that all engines share: host copies of state, evaluation conditions, limits, memory. */
+/* Has the functions that all engines share: memory, host copies of state, conditions, sums, answers, checks. */
 #include "engine/engine.h"
 
 #include <math.h>

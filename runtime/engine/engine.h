@@ -80,16 +80,16 @@ typedef struct lh_answers {
 
 typedef struct lh_engine lh_engine;
 
+/* Every function that returns a status may return LH_ERR_ENVIRONMENT: out of memory, or the device failed. */
 typedef struct lh_engine_ops {
     /* Runs up to count steps and writes metrics[0 .. *done - 1]. *done < count with LH_OK: call again; *done = 0: this
      * engine steps together with others, whose step must be called first. LH_ERR_INPUT, with step, length and tensors,
      * at the first step that has a non-finite loss or gradient (nothing is updated), that makes parameters non-finite,
      * or that has no examples (lh_batch_fill; its metrics have no positions); this step is not counted.
-     * LH_ERR_ENVIRONMENT: the device failed, and the engine can only be closed. */
+     * LH_ERR_ENVIRONMENT: the engine can only be closed. */
     lh_status (*step)(lh_engine *engine, int count, lh_step_metrics *metrics, int *done, lh_error *error);
 
-    /* Allocates memory to evaluate any of these task lengths with up to `examples` examples. LH_ERR_INPUT: a length
-     * exceeds the encoding's limit; LH_ERR_ENVIRONMENT: out of memory. */
+    /* Allocates memory to evaluate up to `examples` examples at these task lengths. LH_ERR_INPUT: as lh_check_limit. */
     lh_status (*reserve)(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error);
 
     /* Computes sums over a condition, within the reserved lengths and examples; sequence_sums: [examples] sums of
@@ -98,8 +98,8 @@ typedef struct lh_engine_ops {
     lh_status (*evaluate)(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *sequence_sums,
                           lh_error *error);
 
-    /* Computes the logits of one sequence at a reserved length, [labels][classes]. LH_ERR_ENVIRONMENT: out of memory.
-     * LH_STOPPED: as in evaluate, on a device only. */
+    /* Computes the logits of one sequence at a reserved length, [labels][classes]. LH_STOPPED: as in evaluate, on a
+     * device only. */
     lh_status (*predict)(lh_engine *engine, const lh_query *query, double *logits, lh_error *error);
 
     /* Computes the class with the greatest logit for every label, [count][labels], of `count` sequences of a query, at
@@ -107,21 +107,21 @@ typedef struct lh_engine_ops {
     lh_status (*answer)(lh_engine *engine, const lh_query *query, int count, uint16_t *answers, lh_error *error);
 
     /* Decodes answers token by token, with the results of lh_decode (eval/decode.h). Only if engine->decodes.
-     * LH_ERR_ENVIRONMENT: out of memory. LH_STOPPED: engine->stop was set, which is checked between tokens. */
+     * LH_STOPPED: engine->stop was set, which is checked between tokens. */
     lh_status (*decode)(lh_engine *engine, const lh_query *query, int count, const lh_answers *to, lh_error *error);
 
     /* Runs a forward pass that also writes every site of spec->sites that to[site] requests; logits may be NULL. Only
-     * for a spec with sites; the function is NULL on a device. LH_ERR_ENVIRONMENT: out of memory. */
+     * for a spec with sites; the function is NULL on a device. */
     lh_status (*trace)(lh_engine *engine, const lh_query *query, const lh_trace *to, double *logits, lh_error *error);
 
     /* Copy parameters and, if both sides have it, optimiser state from the engine to `state` (read_state) or from
      * `state` to the engine and set its step (write_state). state may be engine->host_state; then nothing is copied.
-     * LH_ERR_ENVIRONMENT: the device failed, and the vectors are invalid. */
+     * After an error the vectors are invalid. */
     lh_status (*read_state)(lh_engine *engine, lh_state *state, lh_error *error);
     lh_status (*write_state)(lh_engine *engine, const lh_state *state, int64_t step, lh_error *error);
 
     /* Copies the gradient of the last step, before clipping, to a vector as in read_state. Only if
-     * config.keeps_gradient is set and a step was made. LH_ERR_ENVIRONMENT: the device failed. */
+     * config.keeps_gradient is set and a step was made. */
     lh_status (*read_gradient)(lh_engine *engine, void *gradient, lh_error *error);
 
     void (*close)(lh_engine *engine);
@@ -210,7 +210,7 @@ static inline bool lh_depends_on_batch_index(const lh_spec *spec, double noise) 
 /* The class with the greatest logit; the first one wins a tie. */
 int lh_find_best_class(const double *logits, int classes);
 
-/* Whether an answer ends its sequence. */
+/* Whether an answer is the task's end symbol; false if the task has none. */
 static inline bool lh_is_end_symbol(const lh_spec *spec, int answer) {
     return spec->task->end != NULL && *spec->task->end == answer;
 }
