@@ -13,7 +13,7 @@ typedef struct filling {
     const lh_condition *condition;
     lh_cuda_layout layout;
     int pieces;
-    atomic_int next, failed; /* failed: first piece whose examples could not be made; pieces: none */
+    atomic_int next, failed; /* failed: first piece whose examples could not be made, else `pieces` */
     const lh_engine *engine;
 } filling;
 

@@ -1,5 +1,5 @@
 /* Fleets: memory and state. Calls to the device are in calls.c, steps in launch.c, batches of future steps in ring.c,
- * evaluation in forward.c.
+ * forward passes in forward.c.
  *
  * All device memory is allocated when a fleet is opened, for the longest training length and the largest possible grid
  * of its replicas, and by reserve, for evaluation; a step allocates nothing.

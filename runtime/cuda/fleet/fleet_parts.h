@@ -49,7 +49,7 @@ typedef struct lh_cuda_prepared {
  * of each replica. Slot numbers only increase; slot i is stored at i % capacity. */
 typedef struct lh_cuda_ring {
     int capacity, columns;
-    size_t piece;               /* bytes of one replica's batch */
+    size_t piece;               /* most bytes of one replica's batch */
     void *host;                 /* [capacity][columns] pieces, pinned */
     CUdeviceptr device;         /* [capacity][columns] pieces on the device */
     lh_cuda_prepared *prepared; /* [capacity][columns] */

@@ -1,5 +1,5 @@
-/* Steps of a fleet: one launch makes a number of steps of every replica in training; for a wide model these are as many
- * launches as the steps have phases and products, enqueued in the stream together.
+/* Steps of a fleet: one launch makes a number of steps of every replica in training, or several launches do, if too few
+ * blocks are resident (grid.h), or if the model is wide: one launch for each phase and product of a step.
  *
  * A training loop that reads parameters and metrics between steps must see the values of its own step. So a launch
  * makes at most the least number of steps that any engine requested, and starts only after every engine has returned
@@ -246,8 +246,8 @@ static lh_status take_all_results(lh_cuda_fleet *fleet, int count, double second
 
 static int min_int(int a, int b) { return a < b ? a : b; }
 
-/* The number of steps of the next launch, limited by time and memory. Steps of different lengths take different
- * times: with a watchdog the slowest step so far determines the number, which at most doubles from launch to launch. */
+/* The number of steps of the next launch, limited by time, memory and, for wide models, MOST_LAUNCHES. Since lengths
+ * differ, with a watchdog the slowest step so far determines the number, which at most doubles each time. */
 static int choose_step_count(const lh_cuda_fleet *fleet) {
     int most = fleet->ring.capacity / 2;
     if (fleet->library != NULL)
