@@ -19,7 +19,7 @@ typedef struct lh_bench_decoding {
  * the CPU, for models that support it. */
 bool lh_bench_decodes(const lh_target *target);
 
-/* Measures decoding at task length n for about `seconds`, but at least three rounds. Errors: those of opening an engine
+/* Measures decoding at task length n for about `seconds`, in 3 to 101 rounds. Errors: those of opening an engine
  * and of lh_decode. */
 lh_status lh_bench_decode(const lh_target *target, int n, int threads, double seconds, lh_bench_decoding *result,
                           lh_error *error);

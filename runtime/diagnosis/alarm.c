@@ -40,7 +40,7 @@ static lh_alarm_kind find_alarm_kind(const lh_alarm *alarm, const lh_step_metric
 
 bool lh_alarm_add(lh_alarm *alarm, int64_t step, const lh_step_metrics *metrics) {
     if (alarm->kind != LH_ALARM_NONE || metrics->sums.positions == 0)
-        return false; /* no label is in the loss, so there is no gradient */
+        return false; /* the alarm was given, or no label is in the loss and there is no gradient */
     double loss = lh_compute_mean_loss(&metrics->sums);
     alarm->bad_losses = loss > LOSS_RATIO * alarm->guess_loss ? alarm->bad_losses + 1 : 0;
     alarm->kind = find_alarm_kind(alarm, metrics);

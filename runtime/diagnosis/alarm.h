@@ -8,7 +8,7 @@
 typedef enum lh_alarm_kind {
     LH_ALARM_NONE,
     LH_ALARM_UPDATE, /* the norm of one update exceeds half of the parameters' norm after the update */
-    /* The gradient norm exceeds 1,000 times the usual norm, and is at least the clipping norm (1 without clipping). */
+    /* After 100 steps: the gradient norm exceeds 1,000 times the usual one and is at least clip_norm (1 without it). */
     LH_ALARM_GRADIENT,
     LH_ALARM_LOSS /* the loss exceeds twice the loss of guessing in 200 consecutive steps */
 } lh_alarm_kind;

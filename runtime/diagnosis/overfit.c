@@ -10,7 +10,7 @@
 static const double WHOLE = 1.0 - 1e-9; /* least bound of an accuracy that counts as 1 */
 static const double NO_GRADIENT =
     1e-8; /* least gradient norm: Adam's epsilon, which exceeds every element of a smaller gradient */
-static const double HARDLY_MOVED = 0.01;  /* sum of the lengths of all updates, relative to the initial norm */
+static const double HARDLY_MOVED = 0.01;  /* sum of the norms of all updates, relative to the initial norm */
 static const double FAR_AWAY = 10.0;      /* norm of the parameters, relative to the initial norm */
 static const double ABOVE_GUESSING = 1.5; /* loss, relative to the loss of guessing */
 static const double STILL_FALLING = 0.98; /* recent loss, relative to the earlier loss */

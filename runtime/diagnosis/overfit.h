@@ -63,7 +63,7 @@ int lh_overfit_get_length(const lh_spec *spec);
 lh_status lh_overfit_evaluate(const lh_overfit_run *run, lh_engine *engine, lh_sums *sums, lh_error *error);
 
 /* Measures all facts. engine: memory must be reserved for the run's examples; on return its parameters are unchanged.
- * LH_ERR_ENVIRONMENT: out of memory; LH_ERR_INPUT: the metrics or `init` cannot be read. */
+ * LH_ERR_ENVIRONMENT: out of memory, or the device failed; LH_ERR_INPUT: faulty examples, metrics or `init`. */
 lh_status lh_overfit_measure(const lh_overfit_run *run, lh_engine *engine, lh_overfit_facts *facts, lh_error *error);
 
 /* Reads the facts of metrics.jsonl, which must be zero before; a missing file has no windows. */
@@ -73,7 +73,7 @@ lh_status lh_overfit_read_metrics(const char *path, lh_overfit_facts *facts, lh_
 lh_overfit_cause lh_overfit_judge(const lh_overfit_facts *facts);
 
 /* Estimates the total number of steps at which the loss reaches a tenth of the loss of guessing, if the loss keeps
- * falling at the current rate, rounded up to two digits, at most 1e9; 2 facts->steps if the loss is already lower. */
+ * falling at the current rate, rounded up to two digits, at most 1e9; twice facts->steps if the loss is lower now. */
 double lh_overfit_estimate_steps(const lh_overfit_facts *facts);
 
 /* Writes the message: accuracy, cause, facts, hint. Returns LH_ERR_INPUT, or LH_ERR_ENVIRONMENT if there

@@ -4,8 +4,8 @@
  *
  * LIST is text. Its first line has five integers: models, layers, rows of a layer, keys in a row, bytes of a number (4
  * or 8, in this machine's byte order). Then each model has a line with the path of a file, and a line with the byte
- * offsets of its layers in this file. At each offset are rows x keys numbers, a row of weights for each query. Prints a
- * line for each pair of models and each layer, and for each pair a line with layer -1, which takes all layers together:
+ * offsets of its layers in this file. At each offset are rows x keys numbers, a row of weights for each example, head
+ * and query. Prints a line for each pair of models and each layer, and one with layer -1 for all layers together:
  *
  *     first second layer cosine divergence
  *
