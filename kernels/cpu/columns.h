@@ -146,7 +146,7 @@ INLINE void scatter_columns(const int D, int count, int stride, const vector *co
 }
 
 /* column[d][lane] = rows[first + lane][d] * scale. Lanes beyond row T - 1 repeat that row: their values are finite and
- * never used. Reads up to LANES elements from the start of a row, also past its end. */
+ * never used. May read LANES elements from the start of a row that has fewer. */
 INLINE void load_columns(const int D, int T, int first, int stride, const real *restrict rows, real scale,
                          vector *column) {
     if (is_power_of_two(D)) {
@@ -159,7 +159,7 @@ INLINE void load_columns(const int D, int T, int first, int stride, const real *
     for (int d = 0; d < D; d++) column[d] *= scale;
 }
 
-/* column[d][lane] = rows[offset[lane] + d]. Reads up to LANES elements from each offset. */
+/* column[d][lane] = rows[offset[lane] + d]. May read LANES elements at an offset if D is smaller. */
 INLINE void load_scattered(const int D, const real *restrict rows, const int32_t *restrict offset, vector *column) {
     const int per_vector = D < LANES ? LANES / D : 1; /* as in read_rows */
     const int per_row = D < LANES ? 1 : D / LANES;

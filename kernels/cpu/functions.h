@@ -7,7 +7,7 @@
  * 4e-13 relative). Functions ..._real return lane 0 of the vector functions, so scalar and vector results have the same
  * bits, unless the compiler computes a result of constant arguments, which it does without fused multiply-adds.
  *
- * Coefficients are minimax fits made for this file; each comment gives the interval and the error of the polynomial.
+ * Coefficients of float are minimax fits made for this file; comments give the polynomial's interval and error.
  */
 #ifndef LONGHAND_KERNELS_FUNCTIONS_H
 #define LONGHAND_KERNELS_FUNCTIONS_H

@@ -5,7 +5,7 @@
  * broadcast activation in registers. A gradient of weights keeps OUTER_ROWS x OUTER_COLUMNS accumulators and
  * OUTER_COLUMNS factors. TILE_... and OUTER_... are from tuned.h; ..._COLUMNS, and `columns` below, count vectors. Tile
  * sizes determine which sums are computed together, but not the order within a sum, which runs over k, or over rows. K
- * and N are multiples of 16 (schema.lua enforces it for every width), which OUTER_ROWS divides. Reference:
+ * and N are multiples of 16 (generator/network/graph/builder.lua checks it), which OUTER_ROWS divides. Reference:
  * lh_ref_matmul in kernels/ref.
  *
  * Panels of packed weights (pack_weights) are prefetched, slice by slice if K is long. If both K and N are wide, a

@@ -194,7 +194,7 @@ typedef struct lh_ref_batch {
     const uint16_t *place; /* [sequences][labels] index of each label's token, all different; NULL: the last tokens */
     const uint8_t *mask;   /* [sequences][labels] 0: not in the loss; NULL: all labels are */
     const int32_t *positions; /* [draws][tokens]; with two streams [1][tokens of the longer one], for both */
-    int draws; /* number of rows of positions: 1 for all layers, else one per layer, the first also for added vectors */
+    int draws; /* number of rows of positions: 1 for all layers, else one per layer, the first also for embeddings */
     const int32_t *distances;          /* [query][key] signed, for all layers; NULL: key - query */
     const lh_ref_places *places;       /* by family, replaces positions and distances; NULL: these are used */
     const int32_t *input_positions[2]; /* by stream, [tokens]: positions of added vectors; NULL: `positions` */

@@ -84,7 +84,7 @@ static bool is_in_window(const lh_ref_family *family, int query, int key) {
 }
 
 /* Whether a query sees a key by the mask of an anti-diagonal. Counted from the last key, which has number 0, query i
- * sees the keys stride * i to stride * (i + 1) - 1, and `width` keys on either side of these. */
+ * sees the keys stride * i to stride * (i + 1) - 1, and `width` keys on either side (left_only: on the left). */
 static bool is_near_antidiagonal(const lh_ref_family *family, int query, int key, int S) {
     if (family->stride == 0) return true;
     int first = S - family->stride * (query + 1), last = S - 1 - family->stride * query;
