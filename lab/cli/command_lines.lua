@@ -1,7 +1,7 @@
 -- The command lines of the lab's verbs: those below, and those of runs.lua, sweeps.lua and analyses.lua.
 --
 -- M.add adds the verbs to the parser of generator/cli/cli.lua. M.settle completes the parser's result, a table of the
--- words and options that a user gave, and returns a message if some of these cannot be used together; otherwise nil.
+-- words and options given, and returns a message if some of these cannot be used together; otherwise nil or false.
 
 local analyses = require("lab.cli.analyses")
 local converters = require("cli.converters")

@@ -2,7 +2,7 @@
 --
 -- M.add and M.add_bundle add the verbs to the parser of generator/cli/cli.lua. M.settle and M.settle_bundle complete
 -- the parser's result (studies: the words that name a study or its cells; study: the first of these; target; for sweep
--- action: run, dry_run, or a word of ACTIONS) and return a message if words exclude each other, or a false value.
+-- arch, device, action: run, dry_run, or in ACTIONS) and return a message if words exclude each other, or nil or false.
 
 local converters = require("cli.converters")
 local lists = require("base.lists")

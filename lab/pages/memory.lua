@@ -9,9 +9,9 @@
 --   vector_bytes    bytes of all parameters, with padding
 --   shared_bytes    bytes that all threads share (M.count_shared); tables_bytes: those of the tables of positions
 --   workspace_bytes bytes of one thread's workspace; memory_bytes: of a process that trains with M.THREADS
---   largest_block   { bytes, size, sequences }: the block of training with the largest workspace
+--   largest_block   { bytes, size, sequences }: the sequences of one pass of a thread with the largest workspace
 -- The operations of plan.passes get kept_bytes and scratch_bytes: bytes of the buffers whose first writer is the
--- operation, in a thread's largest block, over all repetitions.
+-- operation, for largest_block, over all repetitions.
 
 local levels = require("plan.deriving.levels")
 local lists = require("base.lists")
@@ -188,8 +188,8 @@ local function find_last_kept(plan, longest)
   end)
 end
 
--- Finds the largest workspace over all sizes of training, ascending: { bytes, size, sequences }. Among blocks with the
--- same number of sequences, that of the longest has the largest workspace, unless long ones recompute their weights.
+-- Finds the largest workspace over all sizes of training, ascending: { bytes, size, sequences }. Among sizes with the
+-- same number of sequences, the longest has the largest workspace, unless long ones recompute their weights.
 function M.find_largest_workspace(plan, all, level)
   local most, longest = { bytes = 0 }, 0
   local function consider(size, sequences)
@@ -207,7 +207,7 @@ function M.find_largest_workspace(plan, all, level)
       end
     end
   end
-  for tokens = 1, find_last_kept(plan, longest) do -- a workspace fits all lengths up to the longest
+  for tokens = 1, find_last_kept(plan, longest) do -- a workspace fits all shorter lengths, too
     local size = { tokens }
     consider(size, count_block_sequences(plan, size))
   end
@@ -277,7 +277,7 @@ local function list_sizes(plan)
   return list
 end
 
--- Sets kept_bytes and scratch_bytes of the operations of plan.passes, for a block { size, sequences }.
+-- Sets kept_bytes and scratch_bytes of the operations of plan.passes, for sequences, { size, sequences }.
 local function add_bytes(plan, block)
   local kept, scratch = {}, {}
   for _, buffer in ipairs(M.list_buffers(plan, block.size, block.sequences)) do

@@ -69,7 +69,7 @@ M.FIELDS = {
   { "keep", make_choice("above", "at_least"), "above", "at_least", "above",
     "whether a line at the threshold is also kept" },
   { "spread", make_number(0, 1), "1e-6", "0", "0",
-    "a deviation less than this share of the largest value is noise: nothing is found" },
+    "a deviation less than this share of the largest absolute value is noise: nothing is found" },
   { "value", make_choice("relative", "raw"), "relative", "raw", "relative",
     "bias of a kept line: its value minus the largest value of its head and direction, or its value" },
   { "directions.self", DIRECTIONS, "1", "1", "1,-1,0", "directions of searched lines" },

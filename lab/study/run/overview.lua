@@ -52,7 +52,7 @@ function M.list_runs(study)
   return lists.collect(study.cells, function(cell) return cell.runs end)
 end
 
--- Sets study.snapshot; for cells that lack runs, cell.earlier, { runs (number, of another plan), words (on the plan) }.
+-- Sets study.snapshot; for cells that lack runs, cell.earlier, { runs (number), words (differences) } of another plan.
 local function find_earlier_runs(study, out)
   study.snapshot = snapshots.read(out, study.name, study.scale)
   for _, cell in ipairs(study.cells) do

@@ -169,7 +169,7 @@ local function print_script(options, study, site, plan, most)
   return DONE
 end
 
--- If the study has stages, submits a job that runs after the array and submits the cells that depend on its runs.
+-- Submits a job that runs after the array, whose number is `job`, and submits the cells that wait for the array's runs.
 local function submit_next(options, study, site, plan, job)
   local words = { paths.resolve(options.project:path("longhand")), "sweep", "resubmit", "--out",
     paths.resolve(options.out) }
