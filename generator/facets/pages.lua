@@ -35,9 +35,9 @@
 --   make_terms(family)       the facet's part of the loops over queries and keys: a list of terms with kinds
 --                            (attention/terms.lua), nil if the facet is off
 --   export(family, given), exported   a table of the names that templates of Python read; given: crosses (two streams),
---                            memory (the prefix of names of the keys' stream), formula, net, and tables to extend:
---                            needs, pages and calls (lab/export/pytorch.lua). exported = true: operations of the
---                            network, or another page's table (mask: lines), contain all of the facet
+--                            memory (the prefix of names of the keys' stream), formula, net; tables to extend: needs,
+--                            pages and calls; layer, to set (lab/export/pytorch.lua). exported = true: operations of
+--                            the network, or another page's table (mask: lines), contain all of the facet
 --   parts                    a list of the parts of an exported file that equal attentions share: of, the name of a
 --                            part's pages; fields, the fields of the table of export that decide whether attentions
 --                            are equal; names of its functions and classes; rank, its place in the file

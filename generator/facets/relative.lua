@@ -188,7 +188,7 @@ end
 
 M.ROTATED_KEYS = 8 -- kernels/cpu/rotated.h
 
--- Bytes of a shard's sums (sums.tpl) and of begin_step's tables (tables.tpl).
+-- Bytes of a shard's sums (sums.tpl) and of begin_step's tables (behind_end.tpl).
 function M.count_bytes(family, sizes, T, S)
   local relative, round_up, behind = family.relative, sizes.round_up, 0
   if relative.kind == "none" then
