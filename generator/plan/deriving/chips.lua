@@ -28,8 +28,8 @@ function M.count_shards(batch, multiprocessors)
   return (batch + sequences - 1) // sequences
 end
 
--- The chips from a compute capability on that need several rounds for `shards` shards, grouped by the number of shards
--- that needs one round (M.count_shards), largest first: { key = that number, rows of M.list... }.
+-- The chips of capability least_architecture or more that need several rounds for `shards` shards, grouped by the
+-- number of shards that needs one round (M.count_shards), largest first: { key = that number, rows of M.list... }.
 function M.advise(batch, shards, least_architecture)
   local small = lists.filter(M.list, function(chip) return chip[1] >= least_architecture and chip[3] < shards end)
   local advice = lists.group(small, function(chip) return M.count_shards(batch, chip[3]) end)

@@ -44,7 +44,7 @@
 --   dscore             the name of the gradient of a pair's score; unroll, keys_at_once: of loops over pairs
 --   keys, key_stride, to_keys   words: the number of keys, their stride, and their offset from the queries
 --   pairs, pair_scores gradients of pairs (pair_scores: of scores, too) are stored for the owners' or keys' pass
---   end_by_layer       each layer has learned numbers of its own for a score
+--   end_by_layer       each layer has its own set of all learned numbers of the score
 --   draws              random numbers are sampled for the family: draw_rows rows of T numbers, first those of
 --                      positions, then those of distances; with cross-attention rows of T numbers, then as many rows
 --                      of S; position_draws, distance_draws: their numbers, a distance draw with distance_rows rows;

@@ -102,7 +102,7 @@ local function write_literals(text)
   return list
 end
 
--- The number of bytes to reserve: a power of 2, since only texts with equal numbers can replace each other.
+-- The number of bytes to reserve for a text, one of a few: a text can only replace one with an equal number.
 local function choose_room(bytes)
   local room = LEAST_ROOM
   while room < 2 * bytes do

@@ -99,11 +99,11 @@ local function settle_sites(plan)
   end
 end
 
--- Sets sides, the sequences whose positions a family draws in begin_step: { stream, member, site, count }; site is C
--- text that is added to a draw's index, and count, in C, the number of positions. Queries and keys of one stream share
--- a draw. The sites of a stream's positions are those of its self-attention; source positions for a block of the
--- decoder have a site of cross-attention. Also sets, as C text, first_drawn: the least drawn position; range_drawn: the
--- number of positions to draw from; distance_site: what is added to a draw's index for distances.
+-- Sets sides, where a family draws positions in begin_step: { stream, member, site, count }; member: of the struct
+-- `shared`; site: C text that is added to a draw's index; count: C text, the number of positions. Queries and keys of
+-- one stream share a draw. The sites of a stream's positions are those of its self-attention; source positions for a
+-- block of the decoder have a site of cross-attention. Also sets, as C text, first_drawn: the least drawn position;
+-- range_drawn: the number of positions to draw from; distance_site: added to a draw's index for distances.
 local function settle_sides(plan, family)
   local positions = family.positions
   family.sides = {}

@@ -94,7 +94,7 @@ local function list_trace_sites(net)
   return sites
 end
 
--- Widths that need a constant, in the order of the description; dimensions.tpl defines constants for facets' widths.
+-- Widths that need a constant, in the order of the description; family_dimensions.tpl defines those of facets' widths.
 local function list_widths(net)
   return lists.map(net.widths, function(width)
     local own = width.text ~= "WIDTH" and not width.asked

@@ -47,8 +47,8 @@ local function overwrite(path, offset, bytes)
   return true
 end
 
--- Makes the trainer `to` from the trainer `from`. Returns true on success; nil if `from` has no space reserved for
--- defaults, so that `to` must be compiled; false and a message after another failure.
+-- Makes the trainer `to` from the trainer `from`. Returns true on success; nil if `from` has no space of new.room bytes
+-- for defaults, so that `to` must be compiled; false and a message after another failure.
 function M.write(from, to, new)
   local program = write.read(from)
   local first, last = find_text(program or "", new.room)
