@@ -2,9 +2,9 @@
 --
 -- Input: the field `spec` of a run.json (run_files.lua). Output: Lua text that resolves to an equal table, so that a
 -- run can be planned and built even after its spec file was changed; or nil and the reason, if the spec names the
--- user's own files or has fields that this version does not know. The caller compares the plan digests to verify that
--- the plan is the same. M.list_settings returns settings that turn one resolved spec into another. Invariant: the text
--- is one table of known fields, whatever strings the input contains.
+-- user's own files, has fields that this version does not know, or a score that is no formula. The caller compares the
+-- plan digests to verify that the plan is the same. M.list_settings returns settings that turn one resolved spec into
+-- another. Invariant: the text is one table of known fields, whatever strings the input contains.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")

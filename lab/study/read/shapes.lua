@@ -2,7 +2,7 @@
 --
 -- Input: a value from input.decode, and a shape { type, ... } from the constructors below. Output: nil if the value
 -- fits, or the first problem { field, found, expected }. Fields that are null count as absent and are removed.
--- Invariants: numbers are finite, integers are Lua integers, and no value nests deeper than DEEPEST.
+-- Invariants: numbers (except within M.any) are finite, integers are Lua integers; nothing nests deeper than DEEPEST.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")

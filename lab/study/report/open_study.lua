@@ -2,8 +2,8 @@
 --
 -- Input: { project, runs, study, scale, metric }, the options of the verbs; runs is a folder. Output of M.open: the
 -- study with its cells read (cells.lua), each with `task`, its task's facts (project:settle_task) or nil; and with
--- path, set, remarks (texts), get_plan (from make_planner), problems (messages on damage outside the runs); or nil and
--- a message, which begins with `front` unless it is about a line of a file.
+-- path, get_plan (from make_planner), problems (messages on damage outside the runs), and, if known, set (the words of
+-- --set) and remarks (texts); or nil and a message, which begins with `front` unless it is about a line of a file.
 
 local earlier_results = require("lab.study.read.earlier_results")
 local cells = require("lab.study.read.cells")

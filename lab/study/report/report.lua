@@ -2,7 +2,7 @@
 --
 -- Input: { project, runs, other, study, scale, metric, max, out, no_cache, say }, the options of the verb: runs is a
 -- folder of runs; with `other`, compare.lua compares two runs instead. Output: an exit code, and a message if the code
--- is not 0. Writes only below `out` and into the cache of reports; does not change the runs.
+-- is not 0. Writes only below `out`, by default a folder in `runs`, and into the cache; does not change the runs.
 
 local study_analyses = require("lab.study.report.page.study_analyses")
 local canonical = require("base.canonical")

@@ -52,7 +52,7 @@ function M.draw_weights(values, rows, title)
   return M.draw(values, rows, ("%s, to %.2g"):format(title, peak), { 0, math.max(peak, 1e-9) })
 end
 
--- Returns a panel of { rows, values }. Closed cells (-inf) are white; the title has the range of the others and 0.
+-- Returns a panel of { rows, values }: closed cells (-inf) white; in the title, the others' range extended down to 0.
 function M.draw_open(title, matrix)
   local values = lists.map(matrix.values, function(value) return value > -math.huge and value or NAN end)
   local least, largest = scales.find_range({ values })

@@ -82,7 +82,7 @@ local function list_finer_axes(study)
 end
 
 -- Whether a table by an axis includes a condition: its frame (the width to which numbers are padded) must be `frame`;
--- nil: that of training, which conditions do not name. A table by frames includes conditions without further axes.
+-- nil: it has only the frame of training, unnamed. A table by frames includes conditions without further axes.
 local function is_included(one, axis, frame)
   if axis ~= runs.FRAME then
     return one.by[runs.FRAME] == frame
