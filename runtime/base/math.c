@@ -14,7 +14,7 @@
 static const double LN2_HIGH = 0x1.62e42feep-1;
 static const double LN2_LOW = 0x1.a39ef35793c76p-33;
 
-/* pi / 2 in three parts; the first two have 33 bits, so n * part is exact for |n| < 2^20. */
+/* pi / 2 in three parts; the first two have at most 33 bits, so n * part is exact for |n| < 2^20. */
 static const double HALF_PI_1 = 0x1.921fb544p+0;
 static const double HALF_PI_2 = 0x1.0b4611a6p-34;
 static const double HALF_PI_3 = 0x1.3198a2e037073p-69;

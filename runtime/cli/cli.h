@@ -11,8 +11,8 @@
 
 typedef struct lh_cli {
     const lh_spec *spec;
-    const char *program; /* argv[0] */
-    int argc;            /* arguments after the verb */
+    const char *program; /* last part of the path argv[0] */
+    int argc;            /* arguments after the verb; lh_data_files_open removes the data flags */
     char **argv;
     bool reads_data; /* the verb takes flags for files of examples if the spec has a dataset */
 } lh_cli;

@@ -10,7 +10,7 @@
 
 enum { DIGITS, CARRY, TRAINED, FRAME, AXES }; /* indices of axes; without CARRY, those after it are 1 less */
 enum { ORDER, FIRST, SECOND, PAIRS, FIRST_ORDER, SECOND_ORDER, WHOLE = 64 /* + digits */ }; /* purposes */
-/* Most digits of stratified training numbers; most test numbers of a digit count, and of a digit count and a chain. */
+/* Greatest stratum, a digit count; most test numbers of a digit count, and of a digit count and a chain. */
 enum { STRATA = 6, MOST_OF_DIGITS = 10000, MOST_OF_CHAIN = 500, PROGRESS = 1 << 14 /* examples between reports */ };
 
 /* Fields of an item's first word: the lowest bits are its kind, the others the width of its frame, 0: the task's. */

@@ -122,7 +122,7 @@ void lh_traces_close(lh_traces *traces);
 /* The first tensor of a kind in a group; NULL: there is none. */
 const lh_traced *lh_traces_find(const lh_traces *traces, const lh_trace_group *group, lh_trace_kind kind);
 
-/* The index of the i-th input with task length n. */
+/* The index in request->inputs of input number i, from 0, of task length n. */
 int lh_find_trace_input(const lh_trace_request *request, int n, int i);
 
 /* Element i of a computed tensor. */

@@ -27,7 +27,7 @@ typedef struct lh_run {
     /* Fields set by the caller: */
     const lh_spec *spec;
     const char *root;  /* the folder RUNS */
-    const char *flags; /* the command line as a JSON list */
+    const char *flags; /* the flags of train, without data flags (cli/data_files.h), as a JSON list */
     uint64_t seed;
     double learning_rate;
     int overfit;             /* number of training examples of --overfit; 0: an ordinary run */

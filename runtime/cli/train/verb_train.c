@@ -84,7 +84,7 @@ static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *done, lh
     return check_flags(f, seed_given, seeds_given, error);
 }
 
-/* The arguments after the verb as a JSON list, for free(). */
+/* The arguments after the verb, without data flags (data_files.h), as a JSON list, for free(); NULL: out of memory. */
 static char *write_flags(const lh_cli *cli) {
     lh_text text;
     if (lh_text_open(&text, NULL) != LH_OK) return NULL;

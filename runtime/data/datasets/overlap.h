@@ -6,7 +6,7 @@
 
 #include "data/datasets/corpus.h"
 
-enum { LH_OVERLAP_LINES = 3 }; /* line numbers stored per kind */
+enum { LH_OVERLAP_LINES = 3 }; /* line numbers in an lh_overlap_count */
 
 /* The number of examples of one kind, and the lines of the first examples. */
 typedef struct lh_overlap_count {
