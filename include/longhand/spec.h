@@ -70,7 +70,7 @@ typedef struct lh_format {
 
 /* The source of a dataset, which takes the place of a sampler; see data/datasets/corpus.h. */
 typedef struct lh_data {
-    const char *train;      /* path of the training examples, as in the spec; NULL: the task makes all examples */
+    const char *train;      /* path of the training examples, as in messages; NULL: the task makes all examples */
     const char *eval;       /* path of the examples for evaluation; NULL: none */
     const char *validation; /* path of the validation file; NULL: none */
     /* First 16 digits of the validation file's SHA-256 when the plan was made; NULL: any file is accepted. */
@@ -140,7 +140,7 @@ typedef struct lh_train_defaults {
     int64_t epochs;            /* only with a dataset: epochs to train, in place of steps; 0: steps count */
     double learning_rate;      /* flag --learning-rate; the highest rate of the schedule */
     bool by_epochs;            /* log_every, checkpoint_every, during_every and keep_steps count epochs; lh_corpus_bind
-                                * converts them to steps */
+                                * converts them, the last by keep_unit, to steps */
     int64_t log_every;         /* steps between lines of metrics.jsonl */
     int64_t checkpoint_every;  /* steps between checkpoints */
     double checkpoint_minutes; /* 0: checkpoints by steps alone */
@@ -173,7 +173,7 @@ typedef struct lh_eval_defaults {
                           * own answers */
     lh_by by;            /* dataset: axes of the conditions */
     lh_noise noise;      /* noise of the final evaluation; none unless the generated code supports noise */
-    unsigned sets;       /* sets of the final evaluation, 1 << lh_set for each; 0: the held-out sets, if any */
+    unsigned sets;       /* sets of the final evaluation, 1 << lh_set for each; 0: held-out sets, if any, else train */
     bool with_trained;   /* evaluations include held-out examples that are also training examples */
     /* Validation of a sampled task: the evaluation after training on examples of LH_DOMAIN_VALIDATION. */
     lh_lengths validation_lengths;
@@ -231,8 +231,8 @@ typedef struct lh_spec {
     lh_limit limit;
 
     /* Nominal floating-point operations of one training step (LH_MODE_TRAIN) or one forward pass for this shape: dense
-     * products and attention, with two operations per multiply-add; the backward pass counts as two forward passes; see
-     * docs/performance.md. */
+     * products but the output layer, and attention; two for a multiply-add; the backward pass counts as two forward
+     * passes; see docs/performance.md. */
     double (*nominal_flops)(const lh_shape *shape, lh_mode mode);
     /* Floating-point operations that this code executes, before lh_cpu_program.skipped_flops is subtracted. */
     double (*executed_flops)(const lh_shape *shape, lh_mode mode);
