@@ -12,7 +12,7 @@
 --   gathered      the list of tables of a pair scalar whose gradients the pass sums (facets/score/cuda.lua), or false
 --   template      its template in templates/attention/cuda
 --   terms         the family's terms, and terms for the sums
---   first_task, tasks, unroll   texts for loops: a thread's first task, the step between tasks, unrolled pairs
+--   first_task, tasks, unroll   for loops: a thread's first task, the step between tasks; the number of unrolled pairs
 --   leads         the pass also sums numbers of a head, which one of the threads that share the head stores
 
 local lists = require("base.lists")

@@ -53,7 +53,7 @@ local pages = require("facets.pages")
 local M = {}
 
 -- The kinds of terms, in the order in which a skeleton inserts their text into a slot; terms of one kind keep the order
--- of the pages. Sums of floats follow this order, so it determines the bits of results.
+-- of facets/pages.lua. Sums of floats follow this order, so it determines the bits of results.
 local KINDS = {
   "position_source", -- positions of tokens, and distances of pairs
   "contribution",    -- values that the network computes from a block's input for its attention
@@ -87,7 +87,7 @@ local function add_properties(terms, term)
   end
 end
 
--- Refuses terms that exclude each other. The pages' own checks have already refused the combinations that they know.
+-- Refuses terms that exclude each other. The facets' own checks have already refused the combinations that they know.
 local function check(family, terms)
   local domains = lists.count(terms, function(term) return term.kind == "domain" end)
   local what = terms.outwards and (terms.scaled or domains > 0)

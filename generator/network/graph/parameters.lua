@@ -2,7 +2,7 @@
 --
 -- Input: a network (builder.lua) with its parameters in the order of declaration. Output, M.derive:
 --   tensors            in the order of the struct `parameters`: name, rank, shape, shape_text, offset, stride, init,
---                      value, learned; offset, stride (of rows): in elements
+--                      value (or a place in initial_values), learned; offset, stride (of rows): in elements
 --   structs            one for each block, then one for the network:
 --     name (also as struct_name), gradients_type, lines   types and members in C
 --     block, article, count   the block's name, "a" or "an", the constant for its count; all false for the network

@@ -4,7 +4,7 @@
 -- Input: a network (builder.lua), its lists (scope_lists.lua). Output: nil if all rows are read, else
 --   partial   the set of the work on the labelled rows alone, after blocks or in a block's last repetition: operations
 --             of fused lists and entries of backward lists that run row by row; attentions, for labelled queries
---   values    the set of the values that have only labelled rows in that repetition, stored one after another
+--   values    the set of the values of which that work stores only labelled rows, one after another
 --   spread    entry of a backward list -> the buffers of gradients that are spread before it: the labelled rows move to
 --             their places among the rows of all tokens, and other rows are zero; scope -> buffers spread at its end
 --   token_texts, pair_texts   floating-point operations of a forward pass on an unused row, and on each pair of the row

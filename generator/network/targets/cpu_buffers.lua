@@ -32,8 +32,8 @@ function M.write_members(net, list)
 end
 
 -- The buffers that lay_out takes: always, and in training alone. by_mode: training takes more. at, used: the texts
--- before a member and for the pointer to the bytes used so far. With several streams, the bytes of a row of numbers
--- have no variable, so the text contains the multiplication.
+-- before a member and for the pointer to the bytes used so far. With several streams, the bytes of a buffer of the
+-- form "row" have no variable, so the text contains the multiplication.
 function M.list_requests(net, list, at, used)
   local requests = { always = {}, training = {}, by_mode = false }
   for _, b in ipairs(list) do

@@ -69,7 +69,7 @@ local function find_in_network(cpu, value, mode)
     and ("w.%s[0].input"):format(block.name) or "w." .. buffers.name_for_stream("output", value)
 end
 
--- Makes a function that gives the place of a scope's value. mode: "train", "evaluate", or "back" for a backward pass.
+-- Makes a function that gives the place of a scope's value. mode: "back" in a block's backward pass; cpu_records.lua.
 function M.make_placer(cpu, scope, at, mode)
   return function(value)
     return scope == cpu.net and find_in_network(cpu, value, mode)

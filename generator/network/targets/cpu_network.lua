@@ -11,8 +11,9 @@
 --               gradients: those of weights, { name, inner, columns, bias }
 --   rows        the functions over rows (norms, sums, activations), each compiled once: { template, name, width, ... }
 --   part        if unused rows are left out (labelled_rows.lua), the cost of one such row: { per_token, per_pair:
---               as text; pairs }, else false; of blocks: whether the last repetition leaves some out, by direction
---   vocabulary  if the first layer computes rows of symbols for tokens (vocabulary_rows.lua), the cost of one row:
+--               as text; pairs: by family }, else false; of blocks: whether the last repetition leaves rows out, by
+--               direction
+--   vocabulary  if a block's first repetition has rows of symbols for tokens (vocabulary_rows.lua), the cost of a row:
 --               { per_token }, else false; of blocks: whether the first repetition does so, by direction
 --   members     of the workspace: buffers (buffers.lua), as lines of a struct; requests: the buffers that lay_out
 --               places; workspace: the same as data; blocks have all three for their state, with `kept` as data
@@ -26,8 +27,7 @@
 --               runs once; each, the part that runs with every token; ahead_reads, each_reads: whether they read
 --               parameters; blocks: the blocks of the stream, { name, uses, caches, cached, ahead, each }, where ahead
 --               and each are functions with the names that they read; stream: its number; of: as below
--- `of`, `labelled`: "source." in a workspace with the lengths of several streams, else "".
--- A record of an operation has its template and, by role, the text of its arguments: "s->hidden", "p->up_bias".
+-- `of`, `labelled`: "source." in a workspace with lengths of several streams, else "". Lists are of records: calls.lua.
 
 local buffers = require("network.lists.buffers")
 local builder = require("network.graph.builder")

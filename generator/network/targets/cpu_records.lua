@@ -283,7 +283,7 @@ local function make_maker(cpu, scope, at, place, records, mode)
   end
 end
 
--- mode: "train" or "evaluate" for the network; a block's function has a variable for the mode.
+-- mode: "train" or "evaluate" for the network; "forward" for a block, whose function has a variable for the mode.
 function M.list_forward(cpu, scope, mode)
   local at, records = names.make_scope_names(cpu, scope), {}
   local place = names.make_placer(cpu, scope, at, mode)

@@ -26,9 +26,9 @@ local function find_names_of_pair_loops(device)
 end
 
 -- Names of variables of each stream, as a list and by stream: index, the stream's number; T, the number of tokens of a
--- sequence (the argument T); rows, the number of tokens of all sequences where members are placed; all_rows, a function
--- for this number; tokens, the array of the tokens of a block of threads; at, the prefix of names; input_draws, sampled
--- positions of vectors added to tokens; sequences, the function for positions of the block's sequences.
+-- sequence (the argument T); rows, the number of tokens of all sequences, where members are laid out; all_rows, a
+-- function for this number; tokens, the array of a block of threads' tokens; at, the prefix of names; input_draws,
+-- sampled positions of vectors added to tokens; sequences, the function for positions of the block's sequences.
 function M.name_streams(net)
   local list, by_stream = {}, {}
   for i, stream in ipairs(net.streams) do

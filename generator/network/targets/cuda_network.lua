@@ -2,8 +2,9 @@
 --
 -- Input: a network (builder.lua), its lists, and the choices of cuda_half.lua. Output, pure data:
 --   blocks     { name, comment, count, loops, uses, state, members, first, in_place, mask, forward, backward, ... } in
---              order; with loops, the backward pass goes from the last use to the first: uses from first_use on
---              store gradients, and lower uses add to them
+--              order; state: the C type of what a repetition stores, with `members`; first: the place of the block's
+--              input; with loops, the backward pass starts at the last use: uses from first_use on store gradients,
+--              and lower uses add to them
 --   pass       the work of a block of threads on its examples, outside the network's blocks: { train, evaluate }
 --   rows       functions over rows, each compiled once: { template, name, ... }
 --   always     members of the workspace (cuda_buffers.lua) in both modes; training: members that only training has;
@@ -22,10 +23,10 @@
 --              place, below }; bytes: the bytes of a sequence; drops: whether there are masks of either kind
 --   attends, embeddings   names of the values of attentions and of embeddings: cuda_names.lua
 --   streams    the variables of each stream (cuda_buffers.lua); lengths: the type of the argument T, a number with one
---              stream, a struct with several; row_words, also of blocks: declarations of the streams'
---              rows; most_rows: { text, about }, the rows of the longer stream; tokens: the names of the arrays of
---              tokens; labelled: the T of the labelled stream
---   phases     names of a wide model's phases (launches.lua), most_launches: of a step; false for a narrow model
+--              stream, a struct with several; row_words, also of blocks: declarations of the streams' rows; most_rows:
+--              { text, about }, the rows of the longer stream; tokens: the names of the arrays of tokens; labelled:
+--              the T of the labelled stream
+--   phases     names of a wide model's phases (launches.lua); most_launches: C text; both false for a narrow model
 --   tied       the table of tokens that is the output layer's weight, or false; readout_gradient: the buffer of the
 --              gradient that the loss gives; rms: whether a norm is an RMS norm; loops: whether a block has loops;
 --              rounds: whether products read rounded copies of weights in training
@@ -36,9 +37,8 @@
 --   biased     whether some product of a wide model adds a bias
 -- Lists are records (cuda_records.lua). Lists of a wide model are { list, phases, reads, reads_in_phases }: the host's
 -- list of launches, phases with their records, and the arguments that the host's list and the phases read.
--- A layer reads the output of the previous layer, which the previous layer stores. Between blocks values lie in the
--- workspace by their names; in evaluation a block works in place if no other operation reads its input. A network
--- without device code is an error { problem = true, what, line } of the description.
+-- Between blocks values lie in the workspace by their names; in evaluation a block works in place if no other operation
+-- reads its input. A network without device code is an error { problem = true, what, line } of the description.
 
 local buffers = require("network.lists.buffers")
 local builder = require("network.graph.builder")
@@ -393,7 +393,7 @@ local function list_operands(device)
     row_words = streams[1] and cuda_buffers.declare_rows(streams) or false }
 end
 
--- given: wide (a library computes products: launches.lua), by_team (gradients of weights are sums over the batch),
+-- given: wide (a library computes products: launches.lua), by_team (all blocks of threads sum gradients of weights),
 -- rounds (in training, products may read rounded copies of weights), evaluates (evaluation applies dropout), noise (on
 -- inputs), chains (of products), decoded (the stream that is decoded with cached keys and values, or nil).
 function M.derive(net, executed, given)
