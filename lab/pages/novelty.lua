@@ -3,7 +3,7 @@
 --
 -- Input: a plan. Output: a line of the plan's page, and the shares; nil for several streams, for dataset files, whose
 -- lengths only the trainer knows, and for masks other than full, causal ones and windows. Unless positions are indices,
--- the line has only the numbers of keys: randomized positions of tests also occur in training.
+-- the line has only the numbers of keys: randomized test positions occur in training, too. encoding.lines is ignored.
 
 local lists = require("base.lists")
 local tasks = require("spec.task.tasks")

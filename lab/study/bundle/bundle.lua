@@ -96,8 +96,8 @@ Cells train one after another on the first GPU, the runs of a cell side by side.
 for each GPU, with different cells: CUDA_VISIBLE_DEVICES=1 sh run.sh CELL...]],
 }
 
--- Returns the flags that name the data files of a cell's trainer in the bundle. Adds the names in the bundle to
--- `files`, by the path of the file here.
+-- Returns the flags that name the files of a cell's trainer (data, an initial checkpoint) in the bundle. Adds the names
+-- in the bundle to `files`, by the path of the file here.
 local function make_flags(cell, files)
   local words = trainer_flags.list_training(cell.spec.data_files)
   for i, word in ipairs(words) do
@@ -214,7 +214,7 @@ local function build(options, cells, linking)
     arch = options.arch, cuda_root = options.cuda_root, linking = linking }, "nothing was bundled")
 end
 
--- Returns a message on a data file that does not exist; false if all exist.
+-- Returns a message on a file that a trainer reads and that does not exist; false if all exist.
 local function find_lost_file(cells)
   return lists.any(cells, function(cell)
     return lists.any(trainer_flags.list_training(cell.spec.data_files), function(word)

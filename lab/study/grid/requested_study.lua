@@ -82,7 +82,7 @@ local function make_name(value, text)
   return (word:lower():gsub("[^a-z0-9_.]+", "-"):gsub("^[-_.]+", ""):gsub("%-+$", ""))
 end
 
--- Returns the value of a field for a file in the folder of runs: a relative path of a file is changed.
+-- Returns the value of a field for a study in the folder of runs: a relative path of a file is changed.
 local function move_path(work, field, value)
   local entry = schema.at[field]
   if type(value) == "string" and entry and FILES[entry.type] and value:sub(1, 1) ~= "/" then

@@ -1,8 +1,8 @@
 -- Runs several commands at a time, and reports the end of each as it happens.
 --
 -- Input: a project, lines of shell, the number of concurrent commands, callbacks. Output: "done"; "stopped" after
--- Ctrl-C; "drained" if some commands were not started because a callback called jobs:drain(); "lost" if runner.sh died
--- or did not start. runner.sh starts the commands; on a Ctrl-C, which it gets, too, it stops them and waits for them.
+-- Ctrl-C or a signal to runner.sh; "drained" if some commands were not started because a callback called jobs:drain();
+-- "lost" if runner.sh died or did not start. runner.sh starts the commands; on a Ctrl-C it stops them and waits.
 
 local lists = require("base.lists")
 local shell = require("base.shell")

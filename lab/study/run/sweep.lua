@@ -40,7 +40,7 @@ local function list_cells_to_do(study, tried)
 end
 
 -- Returns the number of concurrent cells, and the threads of each. Runs of a cell train side by side, one thread each;
--- if there are fewer runs than processors, several cells train at a time.
+-- if there are fewer runs than processors, several cells train at a time. On a GPU, one cell does by default.
 local function share_processors(options, cells)
   local processors = build.count_processors()
   local most = math.max(1, lists.max(cells, function(cell) return #cell.missing end))
