@@ -54,7 +54,7 @@ local function derive_family(plan, family, facts)
   family.asks = find_request(family)
   family.asks_name = family.asks and family.asks.name or "asked"
   local temperature = family.normaliser.temperature or 1
-  family.tempered = temperature ~= 1 and (", by the temperature of %s"):format(("%.9g"):format(temperature)) or ""
+  family.tempered = not formula and temperature ~= 1 and (", by the temperature of %.9g"):format(temperature) or ""
   family.logit_scale = 1 / math.sqrt(family.head_width) / (formula and 1 or temperature)
   family.score_text = encoding.score
 end

@@ -32,10 +32,10 @@ local function add_shared_memory(plan, add)
     or "sums over a block"
   local families = lists.map(plan.attentions, function(family)
     local attends = family.attends
-    local loops = attends.head_lanes > 1 and ("%d threads for each head"):format(attends.head_lanes)
+    local sharing = attends.head_lanes > 1 and ("%d threads for each head"):format(attends.head_lanes)
       or "a thread for each head"
     return ("%s%d heads of %d channels, %s"):format(plan.attentions[2] and family.name .. ": " or "", family.heads,
-      family.head_width, attends.in_fragments and ("fragments of %d rows"):format(attends.fragment_rows) or loops)
+      family.head_width, attends.in_fragments and ("fragments of %d rows"):format(attends.fragment_rows) or sharing)
   end)
   add("gpu shared memory", ("%d bytes"):format(cuda.staging * plan.real_bytes + cuda.block_state),
     ("of a block, at every length: %d that operations use in turn, most of all %s (width %d), and %d for the block's "
