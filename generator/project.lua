@@ -240,10 +240,10 @@ end
 
 -- SHA-256 of files of the repository, by the system's program if it exists: sha256.lua takes a hundred times as long.
 function Project:hash_files(names)
-  local paths_of = lists.map(names, function(name) return self.root .. "/" .. name end)
-  local sums = lists.join({ "sh", "-c", 'exec sha256sum "$@" 2>/dev/null', "sha256sum" }, paths_of)
-  local list = lists.find_all("\n" .. shell.capture(sums), "\n\\?(%x+) ")
-  return #list == #names and list or lists.map(paths_of, function(path) return sha256.hash(write.read(path) or "") end)
+  local files = lists.map(names, function(name) return self.root .. "/" .. name end)
+  local command = lists.join({ "sh", "-c", 'exec sha256sum "$@" 2>/dev/null', "sha256sum" }, files)
+  local sums = lists.find_all("\n" .. shell.capture(command), "\n\\?(%x+) ")
+  return #sums == #names and sums or lists.map(files, function(path) return sha256.hash(write.read(path) or "") end)
 end
 
 -- The digest of the hand-written sources that a trainer is compiled from, which shows whether a build is out of date;

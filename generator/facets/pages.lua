@@ -6,7 +6,7 @@
 -- following fields that it needs:
 --   of_input, serves         of_input: the facet belongs to the tokens' vectors, not to an attention; serves: only
 --                            other facets read the facet
---   off, is_off(value)       the value with which a family's facet is off, if a spec leaves out a facet that is off
+--   off, is_off(value)       the value that says that the facet is off for one family alone; whether a value says so
 --   decoders, by_place       for facets given for all attentions: decoders, the kinds that only the decoder takes over;
 --                            by_place: cross-attention does not take the facet over
 --   without_kinds            true: the facet has no kinds, and kind = "none" leaves it out of a family

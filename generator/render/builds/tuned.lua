@@ -117,7 +117,7 @@ end
 
 -- Whether models of this shape were ever tuned (if not, the compiler's name is not needed); and a warning if the folder
 -- cannot be read.
-local function has_any(plan)
+local function has_results(plan)
   local folder, prefix = paths.find_cache("tuned"), hash_briefly(tuning.describe_shape(plan)) .. "-"
   if not folder or lfs.attributes(folder, "mode") ~= "directory" then
     return false
@@ -136,9 +136,9 @@ end
 
 -- Sets plan.tuned by the results for this machine. Returns warnings.
 function M.apply(project, plan)
-  local found, any, unread = {}, has_any(plan)
+  local found, has_any, unread = {}, has_results(plan)
   local warnings = { unread }
-  for _, level in ipairs(any and levels or {}) do
+  for _, level in ipairs(has_any and levels or {}) do
     local entry, warning = M.read(M.make_key(project, plan, level.name), plan)
     found[level.name], warnings[#warnings + 1] = entry, warning
   end
