@@ -89,10 +89,10 @@ lh_cpu_forward_needs lh_cpu_combine_needs(const lh_cpu_forward_needs *a, const l
 lh_status lh_cpu_workspaces_open(const lh_spec *spec, int threads, int real_bytes, const lh_cpu_train_needs *train,
                                  lh_cpu_workspaces **workspaces, lh_error *error);
 
-/* Counts an engine. */
+/* Adds an engine to those that share the workspaces. */
 void lh_cpu_workspaces_join(lh_cpu_workspaces *workspaces);
 
-/* Removes an engine; the last one closes all workspaces. No workspace of the engine may be in use. */
+/* Removes an engine, which must not use a workspace; the last one closes all workspaces. */
 void lh_cpu_workspaces_leave(lh_cpu_workspaces *workspaces);
 
 /* Takes a free or new workspace with at least these needs of evaluation (NULL: any). Any thread may call.

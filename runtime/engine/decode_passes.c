@@ -83,11 +83,11 @@ void lh_decode_passes_close(lh_decode_passes *d) {
 }
 
 int lh_decode_passes_choose(lh_decode_passes *d) {
-    bool by_number = lh_depends_on_batch_index(d->spec, d->query->noise);
+    bool by_index = lh_depends_on_batch_index(d->spec, d->query->noise);
     int rows = 0, last = d->count - 1;
     while (last >= 0 && d->ended[last]) last--;
     for (int i = 0; i <= last; i++)
-        if (!d->ended[i] || (by_number && rows > 0)) d->row[rows++] = i;
+        if (!d->ended[i] || (by_index && rows > 0)) d->row[rows++] = i;
     return rows;
 }
 

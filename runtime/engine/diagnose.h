@@ -1,4 +1,4 @@
-/* Diagnoses a failed step: finds facts of a vector of parameters or gradients, tensor by tensor, and writes the
+/* Diagnoses a failed or a suspicious step: finds facts of vectors of parameters or gradients, tensor by tensor, for its
  * message. Works on vectors in host memory, so any engine can use it. */
 #ifndef LONGHAND_DIAGNOSE_H
 #define LONGHAND_DIAGNOSE_H
