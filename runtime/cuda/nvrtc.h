@@ -8,7 +8,7 @@
 
 #include "longhand/status.h"
 
-typedef struct lh_nvrtc_program lh_nvrtc_program; /* NVRTC's type nvrtcProgram is a pointer to one */
+typedef struct lh_nvrtc_program lh_nvrtc_program; /* NVRTC's nvrtcProgram is a pointer to it */
 
 enum { LH_NVRTC_COMPILATION_FAILED = 6 /* NVRTC_ERROR_COMPILATION */ };
 

@@ -33,7 +33,6 @@ typedef struct lh_cuda_lane {
 typedef struct lh_cuda_lanes {
     lh_cuda_lane *lane; /* [count] */
     int count;
-    int rows; /* sequences in the batch of each lane */
 } lh_cuda_lanes;
 
 /* A step of one replica, prepared before it runs. */
@@ -67,7 +66,7 @@ typedef struct lh_cuda_arena {
     CUdeviceptr partials;                                  /* [at once][shards], zero between steps */
     CUdeviceptr shareds, piece_sums, shard_sums, arrivals; /* [at once] */
     CUdeviceptr workspaces;                                /* [blocks] */
-    CUdeviceptr replicas, steps, results;                  /* [count]; [count][LH_CUDA_MOST_STEPS], both */
+    CUdeviceptr replicas, steps, results;                  /* [count]; steps, results [count][LH_CUDA_MOST_STEPS] */
     lh_cuda_replica *host_replicas;                        /* pinned host copies of replicas, steps and results */
     lh_cuda_step *host_steps;
     lh_cuda_result *host_results;
@@ -160,7 +159,7 @@ typedef struct lh_cuda_fleet {
     lh_cuda_ring ring;
     lh_cuda_forward forward;
     lh_cuda_engine **evaluated_engines; /* [count] engines that a pass evaluates, the requesting one first */
-    lh_cuda_early_answers **early;      /* [count] their answers, each NULL without enough memory */
+    lh_cuda_early_answers **early;      /* [count] answers of these engines, each NULL if memory was short */
     size_t early_bytes;                 /* bytes of stored answers of all engines */
     lh_cuda_library *library;           /* wide models only, else NULL */
     lh_cuda_launch *launches;           /* [most_launches] launches of a step or evaluation */
@@ -224,6 +223,7 @@ lh_status lh_cuda_divide_device(lh_cuda_fleet *fleet, lh_error *error);
 
 lh_cuda_layout lh_cuda_make_layout(const lh_cuda_fleet *fleet, const lh_shape *shape);
 
+/* Opens a lane for each of config.threads threads, with a batch of `rows` sequences of task lengths up to longest_n. */
 lh_status lh_cuda_lanes_open(lh_cuda_lanes *lanes, const lh_cuda_fleet *fleet, int longest_n, int rows,
                              lh_error *error);
 void lh_cuda_lanes_close(lh_cuda_lanes *lanes);

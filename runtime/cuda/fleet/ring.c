@@ -40,7 +40,6 @@ lh_status lh_cuda_lanes_open(lh_cuda_lanes *lanes, const lh_cuda_fleet *fleet, i
                              lh_error *error) {
     int threads = fleet->config.threads;
     size_t scratch = (size_t)fleet->program->draw_scratch * sizeof(int);
-    lanes->rows = rows;
     lanes->lane = lh_engine_allocate((size_t)threads * sizeof *lanes->lane, "threads", error);
     if (lanes->lane == NULL) return LH_ERR_ENVIRONMENT;
     for (lanes->count = 0; lanes->count < threads; lanes->count++) {
