@@ -97,7 +97,7 @@ INLINE void rotated_grad(const int C, int queries, int keys, const real *restric
     outer_sums(keys, tile, round_up(queries, ROTATED_SIDE), LANES, C, dproducts, rows, drotated, OUTER_STORE);
 }
 
-/* Rotates a query's gradient back by the position of `row`, in place. */
+/* Rotates a query's gradient back, in place, by the position whose sinusoids `row` holds. */
 INLINE void rotate_back(const int C, const real *restrict row, real *restrict dquery) {
     real *restrict sine_parts = dquery, *restrict cosine_parts = dquery + C / 2;
     for (int m = 0; m < C / 2; m++) {
