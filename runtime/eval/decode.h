@@ -4,16 +4,16 @@
 
 #include "engine/engine.h"
 
-/* Decodes answers to `count` sequences at a reserved length. query: query->input is [count][input length]; sequence i
- * has index query->example + i in its batch; all sequences share the draw of the query. results: see lh_answers.
+/* Decodes answers to `count` sequences, at most the reserved number, at a reserved length. query->input: [count][input
+ * length]; sequence i has index query->example + i in its batch; all share the query's draw. results: see lh_answers.
  *
  * Each answer is the class with the greatest logit (the first one wins a tie). If a stream holds the target
- * (lh_format.teacher_forced), later answers read earlier answers as their target: token by token if the engine decodes,
- * else by passes. A pass takes at most the reserved number of sequences, and gives each open sequence at least one more
- * answer. A sequence ends with the task's end symbol (lh_task.end), independently of others. If the query has right
- * answers, an end symbol that the target has at the same place does not end the sequence before its limit, and labels
- * with wants_answer = 0 take the target's token. Attention in decoding equals attention in one pass over the answers,
- * so lh_engine_ops.trace of a query with the answers as its target shows it.
+ * (lh_format.teacher_forced), later answers read earlier answers as their target: token by token if engine->decodes and
+ * there is no noise, else by passes, each of which gives each open sequence at least one more answer. A sequence ends
+ * with the task's end symbol (lh_task.end), independently of others. If the query has right answers, an end symbol that
+ * the target has at the same place does not end the sequence before its limit, and labels with wants_answer = 0 take
+ * the target's token. Attention in decoding equals attention in one pass over the answers, so lh_engine_ops.trace of
+ * a query with the answers as its target shows it.
  *
  * Errors: those of predict; LH_ERR_ENVIRONMENT: out of memory; LH_STOPPED: engine->stop was set, which is checked
  * between tokens or passes. */

@@ -1,5 +1,5 @@
 /* Sums metrics over a window: the steps since the previous metrics line. Every checkpoint saves the window, so that a
- * resumed run writes the same lines as an uninterrupted run, continues the count of seconds, and can check the lines in
+ * resumed run writes the same means as an uninterrupted run, continues the count of seconds, and can check the lines in
  * its files. */
 #ifndef LONGHAND_WINDOW_H
 #define LONGHAND_WINDOW_H

@@ -7,7 +7,7 @@
 
 #include "longhand/status.h"
 
-/* Prints tokens by names, [symbols], without separators if every name is one character, else separated by blanks. A
+/* Prints tokens by names, [symbols], without separators if every name is one byte, else separated by blanks. A
  * name with mask 0 (mask may be NULL) is in parentheses. */
 void lh_print_symbols(FILE *out, const char *const *names, int symbols, const uint16_t *tokens, const uint8_t *mask,
                       int count);
