@@ -644,8 +644,8 @@ INLINE void philox(const unsigned int key[2], unsigned int block, unsigned int s
 }
 
 /* Dropout masks from Philox4x32-10, the same bits as on the CPU (longhand/rng.h, cpu/dropout.h): element e = t * C + c
- * of example b at a site takes 16 bits, half e % 8 of block e / 8 at counter (block, site, b, step), low halves first,
- * and is kept if they are at least round(65536 p). A mask has one bit per element. */
+ * of example b at a site takes half-word e % 8 of block e / 8 at counter (block, site, b, step), low halves first, and
+ * is kept if this number is at least round(65536 p). A mask has one bit per element. */
 
 /* The highest bit of each half of a word, if this half is at least the half of the limit. The subtraction of the lower
  * 15 bits of both halves at once never borrows from the neighbouring half. */
@@ -1033,8 +1033,8 @@ INLINE real *take_reals(char *memory, size_t *used, size_t count) {
 /* Values that a layer of a shard keeps for the backward pass; rows are tokens, sequence after sequence. In
  * evaluation all layers share one state.
  *
- * The type reals tells the compiler that an array is in global memory. Arrays that the loops over pairs read have the
- * type real *: with reals these loops would need 10 to 20 more registers, without fewer loads. */
+ * In device code the type reals tells the compiler that an array is in global memory. Arrays that the loops over pairs
+ * read have the type real *: with reals these loops would need 10 to 20 more registers, without fewer loads. */
 typedef struct layer_state {
     real *query_key_value; /* [rows][3 WIDTH] */
     real *largest, *inverse_sum; /* [sequences][HEADS][T] largest score and inverse sum of each softmax */

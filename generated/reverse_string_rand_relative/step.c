@@ -250,7 +250,7 @@ typedef struct workspace {
     const shared *shared;
     int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */
     row_set all, read; /* all: all tokens; read: labelled tokens, whose results are used after the last attention */
-    row_set vocabulary; /* symbols */
+    row_set vocabulary; /* one row for each symbol */
     layer_state layer[LAYERS];
     real *output; /* [tokens][WIDTH] of the last layer */
     real *branch; /* [tokens][WIDTH] the branch of a residual connection */
@@ -354,7 +354,7 @@ static void expand_rows(const workspace *w, const row_set *part, int width, real
     }
 }
 
-/* Expands rows of symbols to rows of the block's tokens, in place: x [VOCABULARY][width] becomes [tokens][width]. */
+/* Unless distinct is w->all, expands x [VOCABULARY][width] in place to [tokens][width], by the symbols of tokens. */
 static void repeat_rows(const workspace *w, const row_set *distinct, int width, real *x) {
     if (distinct == &w->all) return;
     const size_t row = (size_t)width * sizeof(real);
@@ -362,7 +362,7 @@ static void repeat_rows(const workspace *w, const row_set *distinct, int width, 
     for (int m = 0; m < w->tokens; m++) memcpy(x + m * width, w->token_scratch + w->block->tokens[0][m] * width, row);
 }
 
-/* Sums the gradients of the block's tokens [tokens][width] by symbol [VOCABULARY][width], in place. */
+/* Unless distinct is w->all, sums the gradients of tokens [tokens][width] in place by symbol, [VOCABULARY][width]. */
 static void sum_by_symbol(const workspace *w, const row_set *distinct, int width, real *gradient) {
     if (distinct == &w->all) return;
     const size_t size = (size_t)VOCABULARY * (size_t)width * sizeof(real);

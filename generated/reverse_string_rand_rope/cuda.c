@@ -36,8 +36,8 @@ INLINE real *take_reals(char *memory, size_t *used, size_t count) {
 /* Values that a layer of a shard keeps for the backward pass; rows are tokens, sequence after sequence. In
  * evaluation all layers share one state.
  *
- * The type reals tells the compiler that an array is in global memory. Arrays that the loops over pairs read have the
- * type real *: with reals these loops would need 10 to 20 more registers, without fewer loads. */
+ * In device code the type reals tells the compiler that an array is in global memory. Arrays that the loops over pairs
+ * read have the type real *: with reals these loops would need 10 to 20 more registers, without fewer loads. */
 typedef struct layer_state {
     real *query_key_value; /* [rows][3 WIDTH] */
     real *largest, *inverse_sum; /* [sequences][HEADS][T] largest score and inverse sum of each softmax */

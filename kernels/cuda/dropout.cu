@@ -1,6 +1,6 @@
 /* Dropout masks from Philox4x32-10, the same bits as on the CPU (longhand/rng.h, cpu/dropout.h): element e = t * C + c
- * of example b at a site takes 16 bits, half e % 8 of block e / 8 at counter (block, site, b, step), low halves first,
- * and is kept if they are at least round(65536 p). A mask has one bit per element. */
+ * of example b at a site takes half-word e % 8 of block e / 8 at counter (block, site, b, step), low halves first, and
+ * is kept if this number is at least round(65536 p). A mask has one bit per element. */
 
 /* The highest bit of each half of a word, if this half is at least the half of the limit. The subtraction of the lower
  * 15 bits of both halves at once never borrows from the neighbouring half. */

@@ -44,7 +44,7 @@ typedef struct workspace {
 % elseif cpu.vocabulary then
     row_set all; /* all tokens */
 % end
-    row_set vocabulary; /* symbols */ % if cpu.vocabulary
+    row_set vocabulary; /* one row for each symbol */ % if cpu.vocabulary
     int from, to; /* computed tokens of each sequence: all, except in decoding */ % if cpu.decoding
 % end
     ${block.name}_state ${block.name}[${block.uses}]; % for _, block in ipairs(cpu.blocks)

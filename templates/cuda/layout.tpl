@@ -14,8 +14,8 @@ INLINE real *take_reals(char *memory, size_t *used, size_t count) {
 /* Values that ${block.article} ${block.name} of a shard keeps for the backward pass; rows are tokens, sequence after sequence. In
  * evaluation all ${block.name}s share one state.
  *
- * The type reals tells the compiler that an array is in global memory. Arrays that the loops over pairs read have the
- * type real *: with reals these loops would need 10 to 20 more registers, without fewer loads. */
+ * In device code the type reals tells the compiler that an array is in global memory. Arrays that the loops over pairs
+ * read have the type real *: with reals these loops would need 10 to 20 more registers, without fewer loads. */
 % else
 /* Values that ${block.article} ${block.name} of a shard keeps for the backward pass; in evaluation all ${block.name}s share one state. */
 % end
