@@ -198,12 +198,12 @@ function M.find_largest_workspace(plan, all, level)
       most = { bytes = bytes, size = size, sequences = sequences }
     end
   end
-  for _, sizes in ipairs(lists.group(all, function(size) return count_block_sequences(plan, size) end)) do
-    for i, size in ipairs(sizes) do
-      local following = sizes[i + 1]
+  for _, group in ipairs(lists.group(all, function(size) return count_block_sequences(plan, size) end)) do
+    for i, size in ipairs(group) do
+      local following = group[i + 1]
       longest = math.max(longest, size[1])
       if not following or following[1] < size[1] or (following[2] or 0) < (size[2] or 0) then
-        consider(size, sizes.key)
+        consider(size, group.key)
       end
     end
   end
