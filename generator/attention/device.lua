@@ -77,8 +77,8 @@ function M.keeps_pairs(family)
   return (get_row_class(family) == "distance" or gathered ~= nil) and not (gathered and gathered.needs_logit)
 end
 
--- Whether a warp can compute a family's pairs in fragments: the score of a pair is a function of its logit, only
--- queries, keys and values have gradients, and a query sees consecutive keys. widest: the most channels of a head.
+-- Whether a warp can compute a family's pairs in fragments: pairs have no vectors, no keys are visited outwards, scores
+-- learn no numbers, and a query sees consecutive keys. widest: the most channels of a head.
 function M.fits_fragments(family, widest)
   local terms = family.terms
   return not (terms.outwards or terms.beside or terms.trains or terms.scattered) and family.head_width <= widest

@@ -27,7 +27,7 @@
 --   domain:      spans       a group of queries sees a span of keys
 --                hides       a query may miss some keys of the span
 --                opens       keys of the span before a certain key are open to all queries of a group
---                opens_later keys of the span after a certain key are open to all queries of a group
+--                opens_later these keys begin later than the span
 --                tests_all   every pair is tested, because a term also hides pairs of keys that would be open to all
 --                gains       values that are added to scores are written before the scores
 --                sees_all    a query that would see no key sees all keys

@@ -1,5 +1,5 @@
 -- Pairs of products in a chain: a product, an operation on each of its channels, and a product that alone reads the
--- result. In device code whose products are cut by warp, hidden values stay in registers between the two products.
+-- result. In device code whose products are cut by warp, the second product takes hidden values from shared memory.
 --
 -- Input: the entries of a block's forward and backward lists (cuda_network.lua). Output: lists in which one entry
 -- replaces those of a pair:
