@@ -21,7 +21,7 @@
 --                pair_gradient: statements of the gradients; recomputes: the backward pass needs the logit again;
 --                grads: the logit's gradient differs from the score's, or tables have gradients
 --   gathered     the tables whose gradients the pair loop gathers for a group of queries; gathers: whether any are
---   cuda         names for device code: facets/score/cuda.lua
+--   cuda         names for device code: facets/score/cuda.lua. Further fields are words for the templates
 --
 -- expression/lower.lua explains letters and classes of tables.
 

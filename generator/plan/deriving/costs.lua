@@ -3,9 +3,9 @@
 -- Input: a plan with its network; that network (builder.lua); the task's header (lengths as formulas). Output of
 -- M.measure_training: facts about the training lengths; the longest length decides which weights attention stores
 -- (recomputed_weights.lua). Output of M.derive:
---   flops           factors for the generated formulas: streams and attentions (outline.lua); relative, output:
---                   multiply-adds for a row of distances and for a label; masked: families with masks, { family, count,
---                   of_head }, with operations for a pair of tokens in all heads and in one; pairs_text
+--   flops           factors for the generated formulas: streams, attentions, and pairs_text for `pairs` (outline.lua);
+--                   output: multiply-adds for a label; masked: families with masks, { family, count, of_head }, with
+--                   operations for a pair of tokens in all heads and in one
 --   flops_per_step  operations of a step of training, with the mean over the training lengths
 --   training_sizes  the tokens of every stream for all training lengths, { S, T } or { T } for each
 -- M.derive also stores `flops` of a whole step (all repetitions) in every operation of plan.network (forward and
@@ -88,7 +88,6 @@ function M.derive(plan, net, facts)
   local flops = {
     streams = counts.streams,
     attentions = counts.attentions,
-    relative = counts.per_distance // 2,
     output = counts.per_label // 2,
     pairs_text = counts.pairs,
     masked = list_masked(plan, counts.families),
