@@ -1,7 +1,7 @@
 /* The output layer and softmax cross-entropy of one token.
  *
- * Weights are [C][columns], where columns is the number of classes rounded up to whole vectors; extra columns are zero,
- * have a zero gradient and are never the arg max. Reference: lh_ref_cross_entropy.
+ * Weights are [C][columns], where columns is the number of classes rounded up to vectors of the widest level; extra
+ * columns are zero, have a zero gradient and are never the arg max. Reference: lh_ref_cross_entropy.
  */
 #ifndef LONGHAND_KERNELS_CROSSENTROPY_H
 #define LONGHAND_KERNELS_CROSSENTROPY_H
