@@ -132,7 +132,7 @@ struct lh_engine {
     const lh_spec *spec;
     const char *level; /* "x86-64-v4", "sm_90 chip"; results are bit-identical for equal level and compiler */
     int real_bytes;
-    int threads;                       /* most threads of the processor that compute */
+    int threads;                       /* most threads that compute; on a device: that make batches */
     int64_t step;                      /* number of steps whose metrics were returned */
     const char *compiler;              /* compiler of the executed code */
     const char *variant;               /* "cpu", "chip", "replicas" */

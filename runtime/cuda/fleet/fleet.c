@@ -131,17 +131,17 @@ static void *get_optimizer_vector(const lh_cuda_engine *engine, int i) {
 static lh_cuda_replica make_replica(const lh_cuda_fleet *fleet, int index) {
     const lh_cuda_arena *arena = &fleet->arena;
     const lh_cuda_engine *engine = fleet->active[index];
-    size_t replica_index = (size_t)(index % fleet->grid.at_once);
+    size_t position = (size_t)(index % fleet->grid.at_once);
     return (lh_cuda_replica){
         .parameters = (void *)(uintptr_t)lh_cuda_get_vector(engine, LH_CUDA_PARAMETERS),
         .moment1 = get_optimizer_vector(engine, 0),
         .moment2 = get_optimizer_vector(engine, 1),
         .gradient = (void *)(uintptr_t)lh_cuda_get_vector(engine, LH_CUDA_GRADIENT),
-        .partials = (char *)(uintptr_t)(arena->partials + replica_index * (size_t)arena->shards * arena->partial),
-        .shared = (char *)(uintptr_t)(arena->shareds + replica_index * arena->shared),
-        .piece_sums = (double *)(uintptr_t)(arena->piece_sums + replica_index * get_piece_sums_bytes(fleet)),
-        .shard_sums = (lh_cuda_sums *)(uintptr_t)(arena->shard_sums + replica_index * get_shard_sums_bytes(fleet)),
-        .arrivals = (unsigned int *)(uintptr_t)(arena->arrivals + replica_index * ARRIVALS_BYTES),
+        .partials = (char *)(uintptr_t)(arena->partials + position * (size_t)arena->shards * arena->partial),
+        .shared = (char *)(uintptr_t)(arena->shareds + position * arena->shared),
+        .piece_sums = (double *)(uintptr_t)(arena->piece_sums + position * get_piece_sums_bytes(fleet)),
+        .shard_sums = (lh_cuda_sums *)(uintptr_t)(arena->shard_sums + position * get_shard_sums_bytes(fleet)),
+        .arrivals = (unsigned int *)(uintptr_t)(arena->arrivals + position * ARRIVALS_BYTES),
     };
 }
 
