@@ -3,8 +3,8 @@
 -- Input: the node of `stages`, the axes as study.lua reads them. Output of M.read: a list of stages; errors are added
 -- to the diagnostics. A stage: { name, origin, path, cells, from, verb, options, seeds }. origin, path: the stage's
 -- place in the file, for messages. cells: { <axis> = { <value> = true } }. from: the earlier stage whose runs the cells
--- use, or nil; verb, options: then a name in M.VERBS and the options of that verb. seeds: a list, or nil. A point of
--- the grid, a list with a value of each axis, belongs to the stage whose `cells` contain these values.
+-- use, or nil; verb, options: then a name in M.VERBS and the options of that verb. seeds: a list for its cells, or nil.
+-- A point of the grid, a list with a value of each axis, belongs to the stage whose `cells` contain these values.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")

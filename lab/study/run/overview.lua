@@ -1,7 +1,6 @@
 -- Steps that all kinds of sweeps share: expanding a study, counting states of runs, the lines of `sweep status`.
 --
--- Input: options of sweep.lua. Output: surveyed studies, counts, text; results on stdout, messages on stderr; in the
--- folder of runs a study's note and snapshot.
+-- Input: options of sweep.lua. Output: surveyed studies, counts; a study's note and snapshot; text on stdout, stderr.
 
 local grid = require("lab.study.grid.grid")
 local json = require("dkjson")
