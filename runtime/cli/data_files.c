@@ -14,7 +14,7 @@ static const lh_option options[] = {
     {"--eval-data", LH_OPTION_TEXT, NULL, 0, 0, NULL, "FILE", "examples to evaluate, in place of the spec's file"},
     {"--validation", LH_OPTION_TEXT, NULL, 0, 0, NULL, "FILE", "examples for validation, in place of the spec's file"},
 };
-enum { OPTIONS = LH_SETS }; /* in the order of sets */
+enum { OPTIONS = LH_SETS }; /* number of options, which have the order of lh_set */
 
 /* The first option that a spec has: for a task that makes its examples, only the validation file can be given. */
 static int get_first_option(const lh_spec *spec) {

@@ -5,7 +5,7 @@
  * numbers, that lh_frame.numbers and lh_frame.stratified describe. The test set has numbers of every requested digit
  * count. For evaluations by carries it also has numbers with every requested length of the longest chain
  * (data/chains.h). For evaluations by frames it also has the same numbers in the requested frames or without padding.
- * Examples are stored as items of a few words.
+ * Examples are stored as items (lh_item).
  */
 #ifndef LONGHAND_ARITHMETIC_H
 #define LONGHAND_ARITHMETIC_H

@@ -18,14 +18,14 @@ typedef struct lh_eval_result {
     const lh_group *group;   /* dataset: the group among them; else NULL */
     bool noisy;              /* the evaluation has levels of noise, and `by` has this level */
     double noise;            /* standard deviation of the noise in embeddings */
-    int examples, draws;
-    int64_t total;        /* number of all examples of the condition if only some of them are evaluated; else 0 */
-    bool in_order;        /* the chosen examples are the first examples of the file */
-    const char *data;     /* SHA-256 of the examples' file; NULL: no file */
-    int batch;            /* sequences that share a draw; 0: all examples share one */
-    const char *decoding; /* lh_greedy or lh_teacher_forced; NULL: the model is an encoder, which has no decoding */
-    int greedy_examples;  /* lh_greedy: number of decoded examples */
-    bool ends;            /* the task has an end symbol, so that ended_early and not_ended are valid */
+    int examples, draws;     /* numbers of examples, and of draws for each of them */
+    int64_t total;           /* number of all examples of the condition if only some of them are evaluated; else 0 */
+    bool in_order;           /* the chosen examples are the first examples of the file */
+    const char *data;        /* SHA-256 of the examples' file; NULL: no file */
+    int batch;               /* sequences that share a draw; 0: all examples share one */
+    const char *decoding;    /* lh_greedy or lh_teacher_forced; NULL: the model is an encoder, which has no decoding */
+    int greedy_examples;     /* lh_greedy: number of decoded examples */
+    bool ends;               /* the task has an end symbol, so that ended_early and not_ended are valid */
     /* The values. Labels with mask 1 are counted. */
     bool taken_over; /* the values are read from an existing line of eval.jsonl */
     int64_t counted; /* counted labels over all draws (taken over: 1 for any); 0: no accuracy, no exact match */

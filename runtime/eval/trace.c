@@ -140,8 +140,7 @@ static lh_status make_query(pass *p, lh_query *query, lh_error *error) {
     const lh_spec *spec = p->traces->spec;
     int n = p->group->n;
     lh_condition condition = lh_make_condition(n, 1, request->seed, p->draw);
-    condition.draw.step =
-        (uint32_t)lh_get_reported_length(spec, n); /* equal to the condition of an evaluation by length */
+    condition.draw.step = (uint32_t)lh_get_reported_length(spec, n); /* the counter word of an evaluation by length */
     condition.source.set = request->set;
     condition.source.pick = p->pick != NULL ? p->pick : p->group->pick;
     if (request->inputs == NULL) {

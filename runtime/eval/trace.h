@@ -84,7 +84,7 @@ typedef struct lh_traced {
 
 /* The passes of one task length. */
 typedef struct lh_trace_group {
-    int n, examples;
+    int n, examples;           /* task length; number of examples */
     int first_tensor, tensors; /* index in lh_traces.tensors, number */
     uint32_t *pick;  /* [examples] dataset: indices within the shape; NULL: the first or the shuffled examples */
     int64_t counted; /* finished passes that `exact` does not leave out */

@@ -20,10 +20,10 @@ typedef struct lh_train_run {
     const lh_spec *spec;
     const lh_train_flags *flags;
     struct lh_train_screen *screen;
-    const volatile sig_atomic_t *stop;
-    lh_run run;          /* spec, root, flags, seed, learning rate and overfit are set by the caller */
-    bool claimed, begun; /* the folder is claimed; run.json is written */
-    lh_engine *engine;   /* set by the caller */
+    const volatile sig_atomic_t *stop; /* the flag of lh_catch_signals */
+    lh_run run;                        /* spec, root, flags, seed, learning rate and overfit are set by the caller */
+    bool claimed, begun;               /* the folder is claimed; run.json is written */
+    lh_engine *engine;                 /* set by the caller */
     lh_window window;
     lh_loop *loop;
     int64_t first_step, last_step; /* number of steps made before this process, and until now */

@@ -25,13 +25,13 @@ enum {
 
 /* The examples of one set, from a file or a task. They are ordered by shape, within a shape as in the file. */
 typedef struct lh_dataset {
-    const char *path;            /* path of the file; else the task's kind */
-    char digest[LH_SHA256_TEXT]; /* SHA-256 of the file's bytes; else of the tokens */
-    int64_t count;               /* examples, fewer than 2^31 */
-    int64_t *first;              /* [shapes + 1]: examples of shape n are first[n - 1] .. first[n] - 1 */
-    uint32_t *line;              /* [count]: line in the file, from 1; of a task's examples their number, from 1 */
-    int64_t *start;              /* [count]: index in tokens of an example's input, which its target follows */
-    uint16_t *tokens;
+    const char *path;              /* path of the file; else the task's kind */
+    char digest[LH_SHA256_TEXT];   /* SHA-256 of the file's bytes; else of the tokens */
+    int64_t count;                 /* examples, fewer than 2^31 */
+    int64_t *first;                /* [shapes + 1]: examples of shape n are first[n - 1] .. first[n] - 1 */
+    uint32_t *line;                /* [count]: line in the file, from 1; of a task's examples their number, from 1 */
+    int64_t *start;                /* [count]: index in tokens of an example's input, which its target follows */
+    uint16_t *tokens;              /* input and target of each example; or, with `expand`, the words of its item */
     uint8_t *mask;                 /* mask of each token; only those of targets are used */
     int64_t masked;                /* labels with mask 0; of a task's examples not counted */
     char ignored[LH_IGNORED_KEYS]; /* keys of lines that have no meaning, as text; empty: none */
