@@ -185,8 +185,8 @@ typedef struct lh_cpu_program {
     void (*decode_step)(const lh_cpu_step *step, const lh_cpu_block *block, int from, int to, void *memory);
     /* Computes the outputs of forward_block from logits that decode_step has written for all labels of the block. */
     void (*score_block)(const lh_cpu_step *step, const lh_cpu_block *block, lh_sums *sums);
-    /* Copies the cached keys and values of sequence `from` to sequence `to`, so that an unfinished sequence can take
-     * the place of a finished one. The caller moves the tokens. */
+    /* Copies the cached keys and values of sequence `from`, and positions that it alone has, to sequence `to`, so that
+     * an unfinished sequence can take the place of a finished one. The caller moves the tokens. */
     void (*decode_move)(const lh_cpu_step *step, int to, int from, void *memory);
 
     /* Adds gradient to total and sets gradient to 0, for count elements of each. */
