@@ -69,8 +69,8 @@ local function name_pairs(plan, family)
     and { pairs = beside and "pairs" or "dlogits", rows = beside and "pair_rows" or "rows" }
 end
 
--- Properties that depend on the terms of all families: whether blocks of a shard sum more than the gradient, which
--- family lies last behind the struct `shared`, and which tables of positions exist.
+-- Sets what depends on the terms of all families. Returns any_sums, whether a family has sums; last_behind, the name of
+-- the family whose tables lie last behind the struct `shared`, or false; and which tables of positions exist.
 function M.derive_shared(plan)
   local all, added, last = plan.attentions, plan.additive.kind == "sinusoid", false
   for _, family in ipairs(all) do
