@@ -1,5 +1,5 @@
 /* Transposes between rows of tokens and columns of channels: D channels of LANES rows become D vectors, one row per
- * lane.
+ * lane. Also products and weighted sums of columns, and the tiles in which decoding caches keys and values.
  *
  * LANES rows of D channels fill D vectors in memory order. If D is a power of two, the index of an element in these
  * vectors is (row bits, channel bits), and a transpose rotates the bits. A pass that separates even and odd elements

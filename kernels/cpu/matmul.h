@@ -1,4 +1,4 @@
-/* Matrix products; every call is compiled for its constant K and N.
+/* Matrix products, sums of columns and transposes; every call is compiled for its constant K and N.
  *
  * Rows are tokens, row-major, without gaps. Row counts are rounded up to TILE_ROWS: buffers hold this number of rows,
  * and results in extra rows are never used. A tile keeps TILE_ROWS x columns accumulators, a row of weights and one

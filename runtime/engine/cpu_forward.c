@@ -1,4 +1,4 @@
-/* Evaluation on the CPU: threads take the parts of a condition in order.
+/* Evaluation, answers and logits on the CPU: threads take the parts of a condition or query in order.
  *
  * Sums are taken over blocks of lh_cpu_program.block_sequences sequences, in order, independent of the number of
  * sequences per call: a part is whole blocks in one call, or one block in several calls that add to the same sums.

@@ -1,5 +1,5 @@
 /* Batches of future steps, made by host threads while a launch runs. A batch is a pure function of seed and step, so
- * unused batches can be dropped without effect on results. */
+ * unused batches can be dropped without effect on results. Layouts, lanes and draws also serve forward passes. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
