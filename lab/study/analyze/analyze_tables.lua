@@ -151,8 +151,8 @@ local function compute_similarity(a, b)
   local values = {}
   for i = 1, math.max(#a, #b) do
     local one, other = a[#a == 1 and 1 or i], b[#b == 1 and 1 or i]
-    local both = one and other and one.norm * other.norm or 0
-    values[#values + 1] = both > 0 and correlation.dot(one.values, other.values) / both or nil
+    local norms = one and other and one.norm * other.norm or 0
+    values[#values + 1] = norms > 0 and correlation.dot(one.values, other.values) / norms or nil
   end
   return statistics.mean(values)
 end

@@ -45,8 +45,8 @@ end
 
 -- Appends a text for each field below path that differs and is part of the plan.
 local function compare(list, path, before, now)
-  local both = type(before) == "table" and type(now) == "table"
-  if not both or #before > 0 or #now > 0 then
+  local are_tables = type(before) == "table" and type(now) == "table"
+  if not are_tables or #before > 0 or #now > 0 then
     if canonical.format(before) ~= canonical.format(now) then
       add_field(list, path, before, now)
     end

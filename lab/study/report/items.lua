@@ -42,7 +42,7 @@ local AXES = { axis = true, numbers = true } -- kinds of fields that name an axi
 
 -- Returns { [axis] = the item's field that uses the axis }; or nil and the results of find_problem.
 local function find_uses(study, item)
-  local uses, spread = {}, {}
+  local uses, used_by = {}, {}
   for _, field in ipairs(keys(KINDS[item.kind])) do
     if AXES[KINDS[item.kind][field]:match("^%a+")] and item[field] then
       uses[#uses + 1] = { field, item[field] }
@@ -57,32 +57,32 @@ local function find_uses(study, item)
     local field, name = use[1], use[2]
     if not find_axis(study, name) then
       return nil, field, item_checks.describe_unknown_axis(study, name)
-    elseif spread[name] then
-      return nil, field, ("the axis %s again, which is `%s`"):format(name, spread[name]), "each axis in one place"
+    elseif used_by[name] then
+      return nil, field, ("the axis %s again, which is `%s`"):format(name, used_by[name]), "each axis in one place"
     end
-    spread[name] = field
+    used_by[name] = field
   end
-  return spread
+  return used_by
 end
 
--- Checks `where`, and that each axis that no field of the item uses has one value or is fixed by `where`. spread: from
+-- Checks `where`, and that each axis that no field of the item uses has one value or is fixed by `where`. used_by: from
 -- find_uses. The results are those of find_problem.
-local function check_where(study, item, spread)
+local function check_where(study, item, used_by)
   local where = item.where or {}
   if not is_named(where) then
     return "where", ("is %s"):format(diagnostics.show(where)), "{ AXIS = one of its values }"
   end
   for _, name in ipairs(keys(where)) do
     local what, expected, hint = item_checks.check_axis_values(study, name, { where[name] })
-    if not what and spread[name] then
-      what, expected = ("the axis is spread out by `%s`"):format(spread[name]), "each axis in one place"
+    if not what and used_by[name] then
+      what, expected = ("the axis is spread out by `%s`"):format(used_by[name]), "each axis in one place"
     end
     if what then
       return "where." .. name, what, expected, hint
     end
   end
   for _, axis in ipairs(study.axes) do
-    if not spread[axis.name] and not where[axis.name] and #axis.values > 1 then
+    if not used_by[axis.name] and not where[axis.name] and #axis.values > 1 then
       return "where", ("the axis %s has %d values, and the item spreads none of them out"):format(axis.name,
         #axis.values), ("where = { %s = %q }, or another of its values; or pages = %q for all of them"):format(
         axis.name, axis.values[1], axis.name)
@@ -114,11 +114,11 @@ local function find_problem(study, item)
       end
     end
   end
-  local spread, at, what, expected, hint = find_uses(study, item)
-  if not spread then
+  local used_by, at, what, expected, hint = find_uses(study, item)
+  if not used_by then
     return at, what, expected, hint
   end
-  return check_where(study, item, spread)
+  return check_where(study, item, used_by)
 end
 
 local function has_several(axis)

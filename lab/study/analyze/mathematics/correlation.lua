@@ -23,8 +23,8 @@ function M.norm(a)
 end
 
 function M.cosine(a, b)
-  local both = M.norm(a) * M.norm(b)
-  return both > 0 and M.dot(a, b) / both or nil
+  local norms = M.norm(a) * M.norm(b)
+  return norms > 0 and M.dot(a, b) / norms or nil
 end
 
 -- Returns the list minus its mean; nil if the list does not vary.

@@ -63,10 +63,10 @@ function M.test_fisher(a, n_a, b, n_b)
   local function probability(i)
     return math.exp(compute_log_choices(n_a, i) + compute_log_choices(n_b, successes - i) - all)
   end
-  local here, sum = probability(a) * SLACK, 0.0
+  local observed, sum = probability(a) * SLACK, 0.0
   for i = math.max(0, successes - n_b), math.min(n_a, successes) do
     local p = probability(i)
-    sum = sum + (p <= here and p or 0)
+    sum = sum + (p <= observed and p or 0)
   end
   return math.min(1.0, sum)
 end
@@ -110,11 +110,11 @@ function M.test_permutation(a, b, samples, drawing)
   for _, value in ipairs(values) do
     total, largest = total + value, math.max(largest, math.abs(value))
   end
-  local here = math.abs(statistics.mean(a) - statistics.mean(b)) - ROUNDING * largest
+  local observed = math.abs(statistics.mean(a) - statistics.mean(b)) - ROUNDING * largest
   local splits, as_far, least = 0, 0, M.compute_least(#a, #b)
   local function take(sum)
     local distance = math.abs(sum / #a - (total - sum) / #b)
-    splits, as_far = splits + 1, as_far + (distance >= here and 1 or 0)
+    splits, as_far = splits + 1, as_far + (distance >= observed and 1 or 0)
   end
   if count_choices(#values, #a) <= MOST_SPLITS then
     visit_choices(values, #a, take)

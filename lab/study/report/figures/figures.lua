@@ -79,8 +79,8 @@ local function add_training(panel, run)
   end
 end
 
--- Adds the curves of a cell to a panel of scores by length. line: the title of the curves.
-local function add_cell(panel, cell, line, style, scored)
+-- Adds the curves of a cell to a panel of scores by length. title: the title of the curves.
+local function add_cell(panel, cell, title, style, scored)
   local shown = runs.get_chosen(cell)
   local found = lists.map(shown, function(run)
     local points = M.list_points(run, scored.split, metrics.of[scored.metric].factor, scored.metric)
@@ -93,7 +93,7 @@ local function add_cell(panel, cell, line, style, scored)
   panel.thinned = panel.thinned or found[1] and #found[1] > curves.POINTS
   local samples = #shown == 1 and make_sample_band(shown[1], scored) or nil
   panel.samples = panel.samples or samples ~= nil
-  seeds.add_curves(panel, found, style, line, { mean = seeds.average(found), band = samples
+  seeds.add_curves(panel, found, style, title, { mean = seeds.average(found), band = samples
     or seeds.find_quartiles(found), cell = cell.number })
 end
 
@@ -243,9 +243,9 @@ function M.make_by_time(study, item)
 end
 
 -- Returns the curves of a value of the axis `lines`: the median with a band from the least to the largest score; or, if
--- `show` is "max", the best and the mean. line: the value, or false for an item without this axis.
-local function make_curves(study, item, line, style)
-  local values = score_tables.list_along(study, item, item.x, line and { [item.lines] = line })
+-- `show` is "max", the best and the mean. line_name: the value, or false for an item without this axis.
+local function make_curves(study, item, line_name, style)
+  local values = score_tables.list_along(study, item, item.x, line_name and { [item.lines] = line_name })
   local points = seeds.sort(lists.map(values, function(value)
     local summary = value.cell and value.cell.summary
     return summary and summary.max and summary.best
@@ -259,13 +259,13 @@ local function make_curves(study, item, line, style)
     return #points > 0 and { points = lists.map(points, function(point) return { point[1], get_value(point[2]) } end),
       style = lists.merge(style, { dash = dash }), title = title, line = title, cells = cells_by_x } or nil
   end
-  local name = line and score_tables.label(study, item.lines, line) or "median"
+  local name = line_name and score_tables.label(study, item.lines, line_name) or "median"
   if item.show ~= "max" then
     local median = make_curve(name, style.dash, function(summary) return summary.best.median end)
     local band = make_curve(nil, nil, function(summary) return summary.best.least, summary.best.most end)
     return { median and lists.update(median, { band = band.points }) }
   end
-  local front = line and name .. ", " or ""
+  local front = line_name and name .. ", " or ""
   return { make_curve(front .. "best", "solid", function(summary) return summary.max end),
     make_curve(front .. "mean", "(3,3)", function(summary) return summary.best.mean end) }
 end
@@ -286,8 +286,8 @@ function M.make_along_axis(study, item)
   local panel = { xlabel = item.x, ylabel = entries.name_metric(study), percent = is_percent(study), curves = {},
     x = choose_range(ticks) }
   local styles = item.lines and choose_styles(study, item.lines) or { [false] = colours.choose_style("") }
-  for _, line in ipairs(item.lines and score_tables.list_values(study, item.lines) or { false }) do
-    lists.append(panel.curves, make_curves(study, item, line, styles[line]))
+  for _, line_name in ipairs(item.lines and score_tables.list_values(study, item.lines) or { false }) do
+    lists.append(panel.curves, make_curves(study, item, line_name, styles[line_name]))
   end
   scales.fit_panel(panel)
   local what = item.show == "max" and "solid: the best of all seeds and learning rates; dashed: mean over seeds at the "

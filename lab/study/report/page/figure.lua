@@ -38,10 +38,10 @@ local function inline_svg(svg, attributes, groups)
   return ('<svg xmlns="http://www.w3.org/2000/svg" %s>%s'):format(attributes, svg)
 end
 
--- Returns the picture of a panel; numbers: of lines by title; alternative: the text alternative of the picture.
-local function make_picture(panel, svg, numbers, alternative)
+-- Returns the picture of a panel; line_numbers: by title; alternative: the text alternative of the picture.
+local function make_picture(panel, svg, line_numbers, alternative)
   local groups = lists.map(curves.list_drawn_curves(panel), function(curve)
-    return curve and curve.line and ('class="line" data-line="%d" %s'):format(numbers[curve.line],
+    return curve and curve.line and ('class="line" data-line="%d" %s'):format(line_numbers[curve.line],
       format_properties(curve.style)) or 'class="level"'
   end)
   local at = curves.PAGE
@@ -81,14 +81,14 @@ local function format_number(panel, value)
 end
 
 -- Returns a panel's bold curves, { curve, number (of the line), points, at (points by x), band (by x) }; and all x.
-local function list_series(panel, numbers)
+local function list_series(panel, line_numbers)
   local function first(point)
     return point[1]
   end
   local bold = lists.filter(panel.curves, function(curve) return not curve.faint end)
   local series = lists.map(bold, function(curve)
     local points = curves.thin(curve.points)
-    return { curve = curve, number = numbers[curve.line], points = points, at = lists.index_by(points, first),
+    return { curve = curve, number = line_numbers[curve.line], points = points, at = lists.index_by(points, first),
       band = lists.index_by(curves.thin(curve.band or {}), first) }
   end)
   return series, canonical.sort_keys(lists.index_by(lists.collect(series, function(one) return one.points end), first))
@@ -134,18 +134,18 @@ local function describe_picture(panel, series)
     panel.ylabel .. (panel.percent and " in percent" or ""), panel.xlabel, table.concat(parts, "; "))
 end
 
-local function make_panel_body(figure, panel, svg, numbers)
-  local series, xs = list_series(panel, numbers)
+local function make_panel_body(figure, panel, svg, line_numbers)
+  local series, xs = list_series(panel, line_numbers)
   local title = panel.title and panel.title ~= "" and ("<h3>%s</h3>"):format(escape(panel.title)) or ""
-  local picture = svg and make_picture(panel, svg, numbers, describe_picture(panel, series)) or ""
+  local picture = svg and make_picture(panel, svg, line_numbers, describe_picture(panel, series)) or ""
   return ('<div class="panel" data-axis="%s">%s%s%s</div>'):format(escape(panel.xlabel), title, picture,
     make_numbers(figure, panel, series, xs, not svg))
 end
 
 function M.make_body(figure, pictures)
-  local lines, numbers = curves.list_lines(figure)
+  local lines, line_numbers = curves.list_lines(figure)
   local panels = lists.map(figure.panels, function(panel, i)
-    return make_panel_body(figure, panel, pictures[("%s-panel%d.svg"):format(figure.name, i)], numbers)
+    return make_panel_body(figure, panel, pictures[("%s-panel%d.svg"):format(figure.name, i)], line_numbers)
   end)
   return ('<figure class="curves">%s<div class="panels">\n%s\n</div>%s</figure>'):format(next(pictures)
     and make_legend(figure, lines, pictures) or '<p class="flag">no picture</p>', table.concat(panels, "\n"),

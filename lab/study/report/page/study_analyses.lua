@@ -1,6 +1,6 @@
 -- Finds outputs of `analyze` next to a study's runs, for the page of a report.
 --
--- Input: RUNS, and the study's name or nil. Output: M.name_folder returns the folder of an analysis in RUNS; M.find
+-- Input: a folder of runs, and the study's name or nil. Output: M.name_folder names the folder of an analysis; M.find
 -- returns a list of { what, text, png }, in a fixed order: the analysis, its text, and its picture, nil if there is
 -- none. Invariants: reads only regular files of bounded size; ignores a file that is no PNG.
 

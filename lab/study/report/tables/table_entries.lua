@@ -245,14 +245,14 @@ function M.tabulate(model)
 end
 
 -- Marks the entries with the best value, unless an entry has no value.
-function M.mark_best(cells, metric)
+function M.mark_best(entries, metric)
   local best
-  local all = not lists.find(cells, function(cell) return cell.value == nil end)
-  for _, cell in ipairs(all and cells or {}) do
-    best = metrics.is_better(metric, cell.value, best) and cell.value or best
+  local all = not lists.find(entries, function(entry) return entry.value == nil end)
+  for _, entry in ipairs(all and entries or {}) do
+    best = metrics.is_better(metric, entry.value, best) and entry.value or best
   end
-  for _, cell in ipairs(cells) do
-    cell.best = all and cell.value == best
+  for _, entry in ipairs(entries) do
+    entry.best = all and entry.value == best
   end
 end
 
@@ -260,9 +260,9 @@ end
 function M.collect_notes(rows, columns)
   local notes = {}
   for _, row in ipairs(rows) do
-    lists.append(notes, lists.map(row.cells, function(cell, i)
+    lists.append(notes, lists.map(row.cells, function(entry, i)
       local title = #columns > 1 and ("%s, %s"):format(row.title, columns[i].title) or row.title
-      return cell.about and ("%s: %s"):format(title, cell.about) or nil
+      return entry.about and ("%s: %s"):format(title, entry.about) or nil
     end))
   end
   return notes
