@@ -209,7 +209,7 @@ function M.attend(scope, name, queries, keys, options)
   return branch
 end
 
--- The family of a block's first attention, or nil. Vectors that the block adds (`place`) have its sampled positions.
+-- The family of a block's first attention, or nil. Vectors that the block adds (`place`) have the family's positions.
 function M.find_placing_family(scope)
   return lists.any(scope.ops, function(op) return op.kind == "attention" and op.family end) or nil
 end

@@ -4,7 +4,7 @@
 -- Input: a network (builder.lua), unfused. Output: pure data: for the network and each of its blocks { title, times,
 -- operations }. An operation is { kind, words that distinguish operations of the kind, names of its parameter,
 -- operands }. An operand is its role, and the number of the operation of the scope that made the value, "input", or
--- "external" and a number. Dropout, which changes only training, and names of values, which name buffers, are left out.
+-- "external" and a number. Dropout, which has no parameters, and names of values, which name buffers, are left out.
 
 local lists = require("base.lists")
 local ops = require("network.graph.ops")

@@ -29,7 +29,7 @@ local function fits(op, stream)
   return family.normaliser.kind == "softmax" and (family.cross or op.q == op.kv and causal)
 end
 
--- The stream that is decoded, or nil. has_target: a stream holds the target; drops: evaluation applies dropout.
+-- The stream that is decoded, or nil. has_target: the caller can decode a target; drops: evaluation applies dropout.
 function M.find_stream(net, has_target, drops)
   local stream, attends = net.classified.op.x.stream, false
   if not has_target or drops then

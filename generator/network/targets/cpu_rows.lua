@@ -81,7 +81,7 @@ function M.make_naming(cpu, scope, at, place, records, mode)
   end
 end
 
--- Appends records after an operation: rows of its values are copied to all tokens; an embedding makes rows of symbols.
+-- Appends records after an operation: rows of its results are copied to all tokens; an embedding makes rows of symbols.
 function M.append_after(cpu, at, records, place, op)
   local vocabulary = cpu.vocabulary
   for _, value in ipairs(vocabulary and ops.list_results(op) or {}) do

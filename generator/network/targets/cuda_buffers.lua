@@ -83,13 +83,13 @@ end
 -- A member with a number for each query, key and head of a family; sides: get_sides().
 local function make_pairs(sides, family, name, type, about)
   local of_key = ("%sHEADS * (size_t)%s"):format(family.PREFIX, sides.queries.T)
-  local one = make_member(sides.keys, family.prefix .. name, type, of_key,
+  local member = make_member(sides.keys, family.prefix .. name, type, of_key,
     (about:gsub("HEADS", family.PREFIX .. "HEADS", 1)))
   if family.attends.pairs then
-    one.at_a_time = ("(size_t)%spair_sequences(sequences, %s) * (size_t)%s * %s"):format(family.prefix, sides.keys.T,
+    member.at_a_time = ("(size_t)%spair_sequences(sequences, %s) * (size_t)%s * %s"):format(family.prefix, sides.keys.T,
       sides.keys.T, of_key)
   end
-  return one
+  return member
 end
 
 local function get_sides(device, op)

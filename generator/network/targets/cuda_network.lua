@@ -284,7 +284,7 @@ local function make_block(device, op)
     forward, backward, device.unused[block] = chains.chain(forward, backward, device.given.by_team)
   end
   local members = cuda_buffers.list_kept(device, block)
-  local one = {
+  local record = {
     name = block.name, article = wording.choose_article(block.name), comment = block.comment,
     state = block.name .. "_state", count = block.count_name, loops = block.loops, uses = block.uses,
     index = block.index, layer = block.loops > 1 and "use % " .. block.count_name or "l", first_use = block.first_use,
@@ -296,20 +296,20 @@ local function make_block(device, op)
     first = records.place_in_network(records.make_names(device, device.net), op.x),
     of_host = records.place_in_network(IN_NETWORK, op.x),
   }
-  device.made[block] = one
-  one.chains = lists.any(forward, function(entry) return entry.kind == "chain" end)
-  one.forward = device.make_list(device, block, true, forward)
-  one.decoding = device.given.decoded == op.out.stream and make_decoded_block(device, block, forward)
-  one.backward = device.make_list(device, block, true, backward)
+  device.made[block] = record
+  record.chains = lists.any(forward, function(entry) return entry.kind == "chain" end)
+  record.forward = device.make_list(device, block, true, forward)
+  record.decoding = device.given.decoded == op.out.stream and make_decoded_block(device, block, forward)
+  record.backward = device.make_list(device, block, true, backward)
   local wide = device.given.wide
-  one.forward_reads = wide and one.forward.reads_in_phases or find_read(one.forward)
-  one.decode_reads = one.decoding and find_read(one.decoding.list) or false
-  one.backward_reads = wide and one.backward.reads_in_phases or find_read(one.backward)
+  record.forward_reads = wide and record.forward.reads_in_phases or find_read(record.forward)
+  record.decode_reads = record.decoding and find_read(record.decoding.list) or false
+  record.backward_reads = wide and record.backward.reads_in_phases or find_read(record.backward)
   if wide then
-    local phases = lists.get_names(lists.join(one.forward.phases, one.backward.phases))
-    one.first_phase, one.last_phase = phases[1], phases[#phases] -- they enclose the block's phases in `phases`
+    local phases = lists.get_names(lists.join(record.forward.phases, record.backward.phases))
+    record.first_phase, record.last_phase = phases[1], phases[#phases] -- they enclose the block's phases in `phases`
   end
-  return one
+  return record
 end
 
 -- Sums of the rows of learned position tables, which are added over shards: { member, block, count, times, T, drawn }.

@@ -171,9 +171,9 @@ end
 
 -- The records of rotation by positions, forward (way 1) or backward (-1): one record for queries together with their
 -- keys, or a record of each in cross-attention; false for an absent record.
-local function make_rotations(device, op, way, q, kv, one)
+local function make_rotations(device, op, way, q, kv, suffix)
   local family = op.family
-  local routine = family.prefix .. "rotate" .. (one or "")
+  local routine = family.prefix .. "rotate" .. (suffix or "")
   if family.rotation.kind ~= "rope" then
     return false, false
   elseif not family.cross then
@@ -190,8 +190,8 @@ local function make_rotations(device, op, way, q, kv, one)
 end
 
 function forward.attention(device, at, op)
-  local one, other = make_rotations(device, op, 1, at.q, at.kv, at.one)
-  return one, not at.decodes and other, { call = "routine(training)", routine = op.family.prefix .. "attend" .. at.one,
+  local first, keys = make_rotations(device, op, 1, at.q, at.kv, at.one)
+  return first, not at.decodes and keys, { call = "routine(training)", routine = op.family.prefix .. "attend" .. at.one,
     training = op.dropout ~= nil and not device.given.evaluates and (at.decodes and "false" or "training") }
 end
 
