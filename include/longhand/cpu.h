@@ -92,8 +92,8 @@ typedef struct lh_cpu_block {
 /* The output buffers of one traced site of a forward pass (lh_spec.sites). Elements are real; NULL: not requested. */
 typedef struct lh_trace {
     void *activation; /* [sequences][length][channels] */
-    void *scores;     /* [sequences][heads][queries][keys] inputs of the softmax */
-    void *attention;  /* outputs of the softmax, of the same shape */
+    void *scores;     /* [sequences][heads][queries][keys] inputs of the softmax; geometric attention: of sigmoid */
+    void *attention;  /* attention weights, of the same shape */
 } lh_trace;
 
 typedef struct lh_update {

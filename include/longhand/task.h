@@ -61,7 +61,7 @@
  * A task with a dataset of its own (latin_square) has lengths without n and these lines:
  *
  *     sets:         train test validation    sets of its examples: train, then any of the others
- *     axis digits:  1 to 50; meaning of the number    (optional, any number: least and greatest, then the meaning)
+ *     axis digits:  1 to 50; meaning of the number    (optional, up to 4 axes: least and greatest, then meaning)
  *
  * The ends of an axis may be formulas in options. Two names of axes have a meaning:
  *

@@ -292,9 +292,9 @@ def _get_model_size(run):
 
 def rows(of_runs, what="evaluations"):
     """Rows of a table, flat dicts: one for each line of each run's evaluations, or of its metrics with what="metrics".
-    A row has id, digest, task, encoding, axes of the study, seed and learning_rate of the run, then the fields of the
-    line; `by` is replaced by one field for each axis ("length": 41). The seed of an evaluation is evaluation_seed. A
-    run without lines has no row; a run with damaged lines is left out with a warning."""
+    A row has id, digest, task, encoding, axes of the study and seed of the run, the fields of the line, and the run's
+    learning_rate. `by` is replaced by one field for each axis ("length": 41), the list `beyond` by a text; the seed of
+    an evaluation is evaluation_seed. A run without lines has no row; damaged lines leave a run out with a warning."""
     if what not in ("evaluations", "metrics"):
         raise ValueError(f"{what!r}: expected 'evaluations' or 'metrics'")
     out = Rows()
