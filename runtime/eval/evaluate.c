@@ -50,7 +50,7 @@ static double divide(double part, double whole) { return whole > 0 ? part / whol
 typedef struct draw_sums {
     lh_sums all;
     lh_greedy_sums greedy;
-    double accuracies, greedy_accuracies; /* sums over batches */
+    double accuracies, greedy_accuracies; /* sums of the batches' accuracies */
     int batches;                          /* number of batches so far */
     int counted_batches, greedy_batches;  /* batches, and decoded batches, with a counted label, and so an accuracy */
     int wrong;                            /* lines that this draw has in the file of wrong answers */
@@ -66,7 +66,7 @@ typedef struct per_example {
 
 static int get_batch_size(const lh_eval_result *result) { return result->batch > 0 ? result->batch : result->examples; }
 
-/* An upper bound of the number of batches of a condition: every shape of a dataset may end with a smaller batch. */
+/* Upper bound of a condition's batches if result->batch > 0: each shape of a dataset may end with a smaller batch. */
 static int bound_batches(const lh_spec *spec, const lh_eval_result *result) {
     int size = get_batch_size(result), batches = (result->examples + size - 1) / size;
     return spec->corpus != NULL && result->batch > 0 ? batches + spec->corpus->shapes : batches;
