@@ -32,7 +32,7 @@ typedef struct lh_cpu_lane {
 /* Buffers of a thread in evaluation, for one part of a condition at a time. */
 typedef struct lh_cpu_forward_lane {
     void *workspace;
-    void *logits;
+    void *logits; /* of one sequence, [labels][classes] */
     lh_batch batch;
     lh_cpu_failure failure;
 } lh_cpu_forward_lane;
@@ -45,7 +45,7 @@ typedef struct lh_cpu_train_needs {
 
 /* The greatest memory needs of the reserved evaluations. */
 typedef struct lh_cpu_forward_needs {
-    size_t workspace, shared, logits; /* bytes */
+    size_t workspace, shared, logits; /* bytes; logits: of one sequence */
     size_t words;                     /* greatest lh_count_batch_words */
     int longest_n, part, examples;    /* greatest task length; sequences of the largest part, and of a condition */
 } lh_cpu_forward_needs;

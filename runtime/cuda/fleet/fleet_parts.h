@@ -63,7 +63,7 @@ typedef struct lh_cuda_arena {
     int shards, blocks;                                    /* blocks: of the largest grid; 1 for a wide model */
     size_t partial, shared, workspace;                     /* bytes of an element of partials, shareds, workspaces */
     size_t partials_bytes, arrivals_bytes;                 /* bytes of partials and arrivals in all */
-    CUdeviceptr partials;                                  /* [at once][shards], zero between steps */
+    CUdeviceptr partials;                                  /* [at once][shards], cleared if the replicas change */
     CUdeviceptr shareds, piece_sums, shard_sums, arrivals; /* [at once] */
     CUdeviceptr workspaces;                                /* [blocks] */
     CUdeviceptr replicas, steps, results;                  /* [count]; steps, results [count][LH_CUDA_MOST_STEPS] */
@@ -162,7 +162,7 @@ typedef struct lh_cuda_fleet {
     lh_cuda_early_answers **early;      /* [count] answers of these engines, each NULL if memory was short */
     size_t early_bytes;                 /* bytes of stored answers of all engines */
     lh_cuda_library *library;           /* wide models only, else NULL */
-    lh_cuda_launch *launches;           /* [most_launches] launches of a step or evaluation */
+    lh_cuda_launch *launches;           /* [most_launches] launches of a step or of an evaluated group */
     double step_seconds; /* recent duration of one step of all replicas (watchdog: the maximum so far); 0: unknown */
     int last_step_count; /* steps of the last launch */
     lh_status device_failure; /* permanent failure of the device */
