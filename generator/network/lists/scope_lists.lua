@@ -61,8 +61,8 @@ end
 local Walk = {}
 Walk.__index = Walk
 
--- Ends the walk with the value that must be renamed: `value` cannot have its buffer. holder: the value that is in the
--- buffer, or nil.
+-- Ends the walk with a value that must be renamed or stay: `value`, which cannot have its buffer, or else `holder`, the
+-- value that is in the buffer, or nil.
 local function stop_at(value, holder)
   for _, v in ipairs({ value, holder }) do
     if v.carried or v.op and v ~= v.op.scope.last then

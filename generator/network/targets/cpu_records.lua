@@ -123,7 +123,7 @@ local function find_kernel_function(cpu, op, kernel, ending)
     .. ending, { template = ("cpu/rows/activation%s.tpl"):format(ending), kernel = kernel, width = op.out.width.text })
 end
 
--- The record of an attention, forward or backward. part: the queries to compute, if some layers leave queries out.
+-- The record of an attention, forward or backward. part: the queries to compute, if a repetition leaves some out.
 local function make_attention(cpu, at, op, routine)
   return { routine = routine:format(op.family.name), part = cpu.part and cpu.part.partial[op] and at.part or false,
     kept = "&" .. at.kept .. op.family.name, kv = op.kv ~= op.q and at.kv }

@@ -85,10 +85,10 @@ local function check_network(net)
   end
 end
 
-local APPLIES_DROPOUT = { add = true, add_norm = true, embed = true, place = true } -- with the operation's own record
+local APPLIES_DROPOUT = { add = true, add_norm = true, embed = true, place = true } -- in their own records
 
 -- Entries of a list for launches.lua: { kind, one, of_backward }; `one`: an operation, or an entry of a backward list.
--- The dropout of a result is an operation of its own.
+-- For other kinds, dropout of the result is an entry of its own, "drop".
 local function list_entries(list, of_backward)
   return lists.collect(list, function(one)
     local drops = not of_backward and one.dropout and one.keep and not APPLIES_DROPOUT[one.kind]
@@ -270,7 +270,7 @@ local function find_kind(list, kind)
   return lists.find(list, function(one) return one.kind == kind end)
 end
 
--- The streams whose rows some members have.
+-- The variables of the streams whose rows a member, or an operand of a product, has.
 local function find_streams(device, members)
   local known = lists.to_set(lists.map(members, function(member) return member.words end))
   return lists.filter(device.streams, function(words) return known[words] end)
