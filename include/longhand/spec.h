@@ -133,7 +133,7 @@ typedef struct lh_schedule {
 typedef struct lh_train_defaults {
     int batch;
     int shards;         /* parts of a batch; their number fixes the order of sums, so the plan digest covers it */
-    lh_lengths lengths; /* each step draws one length uniformly */
+    lh_lengths lengths; /* each step draws one length uniformly; dataset: set by lh_corpus_bind */
     lh_schedule schedule;
     /* The fields from here on are "default": flags may change them (lh_spec.defaults). */
     int64_t steps;             /* flag --steps */
