@@ -56,7 +56,7 @@ enum {
 typedef real self_part __attribute__((vector_size(HEAD_PART * REAL_BYTES), aligned(REAL_BYTES), may_alias));
 static const real LOGIT_SCALE = 0.35355339f; /* 1 / sqrt(HEAD_WIDTH) */
 
-/* The start of the self-attention's tables, after the struct shared, in bytes from the start of this struct. */
+/* The start of the self-attention's tables, after the struct shared, in bytes from the start of the struct shared. */
 INLINE size_t self_start(const lh_shape *shape) { return (sizeof(shared) + 63) / 64 * 64; }
 
 #include "score_self.inc"

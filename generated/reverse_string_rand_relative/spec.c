@@ -164,7 +164,7 @@ static double nominal_flops(const lh_shape *shape, lh_mode mode) {
 }
 
 /* The nominal count, the output layer at the labelled positions, and the rows of distances: the rows are computed once
- * for the batch, and the gradient of their weight once per shard. */
+ * for the batch, and the gradient of their weight once per shard, as on a CPU. */
 static double executed_flops(const lh_shape *shape, lh_mode mode) {
     const double output = 2 * 128.0 * shape->labels * shape->sequences;
     const double rows = 2 * 20480.0 * (shape->length[0] + shape->length[0] - 1.0);

@@ -96,7 +96,7 @@ INLINE int drawn_distance(const int32_t *distance, int offset) {
     return offset < 0 ? -distance[-offset] : distance[offset];
 }
 
-/* The start of the self-attention's tables, after the struct shared, in bytes from the start of this struct. */
+/* The start of the self-attention's tables, after the struct shared, in bytes from the start of the struct shared. */
 INLINE size_t self_start(void) { return (sizeof(shared) + 63) / 64 * 64; }
 
 enum { RELATIVE_WIDTH = WIDTH }; /* channels of a row: all heads side by side */
@@ -463,7 +463,7 @@ NOINLINE void self_relative_weight_grad(int rows, const real *codes, const real 
     matmul_weight_grad(rows, WIDTH, WIDTH, codes, drows, dw);
 }
 
-/* Adds the gradients of layer l's weight of distances and biases. */
+/* Adds the gradients of layer l's weight of distances, and of its biases. */
 static void end_self_relative(const lh_cpu_step *step, int l, const self_sums *sums, layer_parameters *g) {
     int count = self_distance_count(step->shape.length[0]);
     self_relative_weight_grad(count, self_codes(step, l), sums->rows[l], g->relative);

@@ -33,8 +33,8 @@ INLINE real *take_reals(char *memory, size_t *used, size_t count) {
     return (real *)take(memory, used, count * sizeof(real));
 }
 
-/* Values that a layer of a shard keeps for the backward pass; rows are tokens, sequence after sequence. In
- * evaluation all layers share one state.
+/* Values that a layer keeps for the backward pass; rows are tokens, sequence after sequence. In evaluation
+ * all layers share one state.
  *
  * In device code the type reals tells the compiler that an array is in global memory. Arrays that the loops over pairs
  * read have the type real *: with reals these loops would need 10 to 20 more registers, without fewer loads. */
@@ -51,7 +51,7 @@ typedef struct layer_state {
     reals output; /* [rows][WIDTH] input of the next layer */
 } layer_state;
 
-/* A block's workspace, except the states of layers. */
+/* The workspace for a number of sequences, except the states of layers. */
 typedef struct workspace {
     reals embedding; /* [rows][WIDTH] input of the first layer */
     reals branch; /* [rows][WIDTH] the branch of a residual connection */
@@ -67,7 +67,7 @@ typedef struct workspace {
     char *layers;
 } workspace;
 
-/* Lays out the state of one layer of a shard behind the `used` bytes of memory; returns the bytes used. */
+/* Lays out the state of one layer behind the `used` bytes of memory; returns the bytes used. */
 INLINE size_t lay_out_layer(layer_state *s, char *memory, size_t used, int sequences, int T) {
     size_t rows = (size_t)sequences * (size_t)T;
     s->query_key_value = take_reals(memory, &used, rows * 3 * WIDTH);
@@ -89,7 +89,7 @@ INLINE size_t layer_bytes(int sequences, int T) {
     return lay_out_layer(&s, NULL, 0, sequences, T);
 }
 
-/* Lays out a block's workspace for a shard in memory; returns the bytes used, including the states of layers. */
+/* Lays out the workspace for `sequences` sequences in memory; returns the bytes used, with the states of layers. */
 INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int label_count, const bool training) {
     size_t used = 0, rows = (size_t)sequences * (size_t)T, labels = (size_t)sequences * (size_t)label_count;
     w->embedding = take_reals(memory, &used, rows * WIDTH);

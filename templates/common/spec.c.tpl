@@ -168,7 +168,7 @@ static double nominal_flops(const lh_shape *shape, lh_mode mode) {
 
 % if rows ~= "" then
 /* The nominal count, the output layer at the labelled positions, and the rows of distances: the rows are computed once
- * for the batch, and the gradient of their weight once per shard. */
+ * for the batch, and the gradient of their weight once per shard, as on a CPU. */
 static double executed_flops(const lh_shape *shape, lh_mode mode) {
     const double output = 2 * ${f64(flops.output)} * shape->labels * shape->sequences;
     const double rows = ${rows};

@@ -11,13 +11,13 @@ INLINE real *take_reals(char *memory, size_t *used, size_t count) {
 
 % for i, block in ipairs(device.blocks) do
 % if i == 1 then
-/* Values that ${block.article} ${block.name} of a shard keeps for the backward pass; rows are tokens, sequence after sequence. In
- * evaluation all ${block.name}s share one state.
+/* Values that ${block.article} ${block.name} keeps for the backward pass; rows are tokens, sequence after sequence. In evaluation
+ * all ${block.name}s share one state.
  *
  * In device code the type reals tells the compiler that an array is in global memory. Arrays that the loops over pairs
  * read have the type real *: with reals these loops would need 10 to 20 more registers, without fewer loads. */
 % else
-/* Values that ${block.article} ${block.name} of a shard keeps for the backward pass; in evaluation all ${block.name}s share one state. */
+/* Values that ${block.article} ${block.name} keeps for the backward pass; in evaluation all ${block.name}s share one state. */
 % end
 typedef struct ${block.state} {
     ${line} % for _, line in ipairs(block.lines)
@@ -29,7 +29,7 @@ typedef struct ${block.state} {
 INLINE size_t ${m.name}_bytes(${device.lengths} T) { return ${m.bytes}; } /* bytes of one sequence's mask */
 
 % end
-/* A block's workspace, except the states of layers. */
+/* The workspace for a number of sequences, except the states of layers. */
 typedef struct workspace {
     ${line} % for _, line in ipairs(device.lines.always)
     reals logits; /* [sequences][label_count][CLASS_COLUMNS] */
@@ -47,7 +47,7 @@ typedef struct workspace {
 } workspace;
 
 % for _, block in ipairs(device.blocks) do
-/* Lays out the state of one ${block.name} of a shard behind the `used` bytes of memory; returns the bytes used. */
+/* Lays out the state of one ${block.name} behind the `used` bytes of memory; returns the bytes used. */
 INLINE size_t lay_out_${block.name}(${block.state} *s, char *memory, size_t used, int sequences, ${device.lengths} T) {
     size_t ${block.row_words.of_sequences};
     s->${m.name} = take_reals(memory, &used, ${m.count}); % for _, m in ipairs(block.members)
@@ -60,7 +60,7 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
 }
 
 % end
-/* Lays out a block's workspace for a shard in memory; returns the bytes used, including the states of layers. */
+/* Lays out the workspace for `sequences` sequences in memory; returns the bytes used, with the states of layers. */
 % define("INLINE size_t lay_out", "workspace *w", "char *memory", "int sequences", device.lengths .. " T", "int label_count", "const bool training")
     size_t used = 0, ${device.row_words.of_sequences}, labels = (size_t)sequences * (size_t)label_count;
     w->${m.name} = take_reals(memory, &used, ${m.count}); % for _, m in ipairs(device.always)
@@ -95,7 +95,7 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
 % slot("layout", family.on_device) % for _, family in ipairs(attentions)
 % if device.decoding then
 
-/* Values of a group of sequences that are decoded: queries, keys and values of all layers, and the state of sequences. */
+/* Values of a group of sequences that are decoded: values for attention in all layers, and the state of sequences. */
 typedef struct caches {
     real *${c.block}_${c.name}; /* [${c.uses}][sequences] with ${c.T} * ${c.width} numbers each */ % for _, c in ipairs(device.decoding.caches)
     unsigned short *next; /* [sequences] tokens that the next pass processes */

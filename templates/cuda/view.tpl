@@ -32,7 +32,7 @@ typedef struct block_state {
     int l;             /* current layer */
     int use;           /* current use of a layer, counted over all uses */ % if device.loops
     global<const real> input; /* input of the layer */
-    int sequences;     /* sequences of the shard or group */
+    int sequences;     /* sequences of the shard, or that the block evaluates */
     int first;         /* index of the first sequence in the arrays of `step` */
     char *memory;      /* the block's part of the launch's workspace */ % if cuda.products == "generated"
     global<${cuda.gradients}> gradient; /* gradient of the shard */

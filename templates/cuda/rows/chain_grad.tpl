@@ -3,7 +3,7 @@
 % local rectifies = kernel == "relu"
 /* dhidden = dy times next_weight transposed, times the slope of ${kernel} at its ${rectifies and "results" or "arguments"}, hidden; dx = other + dhidden
  * times weight transposed: two products in a chain. other may be NULL. Stores dy in kept; % if keeps
- * kept and dhidden have the layout of store_pair. */ % if keeps
+ * kept${rectifies and ", hidden" or ""} and dhidden have the layout of store_pair. */ % if keeps
  * times weight transposed: two products in a chain. other may be NULL. */ % else
 % define("NOINLINE void " .. name, "int rows", "const real *dy", keeps and "real *kept", "const real *next_weight", "const real *hidden", "const real *weight", "const real *other", "real *dhidden", "real *dx")
     is_global(dy);

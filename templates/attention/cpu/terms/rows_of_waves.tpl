@@ -83,7 +83,7 @@ NOINLINE void ${name}_relative_weight_grad(int rows, const real *codes, const re
     matmul_weight_grad(rows, WIDTH, WIDTH, codes, drows, dw);
 }
 
-/* Adds the gradients of layer l's weight of distances and biases. */
+/* Adds the gradients of layer l's weight of distances, and of its biases. */
 static void end_${name}_relative(const lh_cpu_step *step, int l, const ${name}_sums *sums, ${stack.parameters} *g) {
     int count = ${name}_distance_count(${of_step});
     ${name}_relative_weight_grad(count, ${name}_codes(step, ${rows.set_of_layer}), sums->rows[l], g->${prefix}relative);
