@@ -10,7 +10,7 @@
 #include "longhand/spec.h"
 #include "longhand/status.h"
 
-/* The first failure in a batch, which a user's own task may cause. The shard or part with the lowest index is reported,
+/* The first failure to make the examples of a batch or condition. The shard or part with the lowest index is reported,
  * whichever thread processed it. */
 typedef struct lh_cpu_failure {
     lh_status status; /* LH_OK: no failure */
