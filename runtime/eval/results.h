@@ -25,7 +25,7 @@ typedef struct lh_eval_result {
     int batch;               /* sequences that share a draw; 0: all examples share one */
     const char *decoding;    /* lh_greedy or lh_teacher_forced; NULL: the model is an encoder, which has no decoding */
     int greedy_examples;     /* lh_greedy: number of decoded examples */
-    bool ends;               /* the task has an end symbol, so that ended_early and not_ended are valid */
+    bool ends;               /* decoding is not NULL, and the task has an end symbol */
     /* The values. Labels with mask 1 are counted. */
     bool taken_over; /* the values are read from an existing line of eval.jsonl */
     int64_t counted; /* counted labels over all draws (taken over: 1 for any); 0: no accuracy, no exact match */
@@ -33,7 +33,7 @@ typedef struct lh_eval_result {
      * With greedy decoding: of the model's own answers to greedy_examples; otherwise of the pass. */
     double accuracy;
     double teacher_forced;                    /* accuracy of a generative model's teacher-forced pass */
-    double ended_early, not_ended;            /* shares of decoded sequences, as counted in greedy.h */
+    double ended_early, not_ended;            /* shares of decoded sequences (greedy.h), with lh_greedy and `ends` */
     double exact_match;                       /* among sequences with a counted label, share with all of them right */
     double exact_match_low, exact_match_high; /* 95% interval by the sequences of one draw; NAN: there is none */
     double loss;                              /* nats per label position in the loss; NAN: there is none */

@@ -22,8 +22,7 @@ typedef struct lh_training_view {
     double loss, accuracy;            /* means over the last complete window; until there is one, the current one */
     lh_during during[LH_MOST_DURING]; /* results of the last evaluation during training */
     int during_count;
-    /* Step since which the training accuracy is that of guessing; -1: there have not been 10 windows
-     * without a better accuracy. */
+    /* Step since which no window's accuracy exceeds that of guessing by more than 0.02; -1: fewer than 10 windows. */
     int64_t at_chance_since;
     bool logged;         /* a metrics line was written just now */
     const char *warning; /* a warning to print now, at most one per training; NULL: none */
