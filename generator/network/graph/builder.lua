@@ -206,7 +206,7 @@ function Scope:add(residual, branch, rate)
   return push(self, op, ("sum%d"):format(self.sums), residual.width, true)
 end
 
--- Applies dropout to the weights of an attention; the targets place its mask, so op.keep is nil. The constants of a
+-- Applies dropout to the weights of an attention; each target marks dropped weights, and op.keep is nil. Constants of a
 -- network's first such rate are named ATTENTION, others after the attention.
 function Scope:drop_weights(op, name, rate)
   op.dropout = find_dropout(self.net, rate, "weights", "ATTENTION", "ATTENTION_" .. name:upper())

@@ -1,5 +1,5 @@
 -- Unused rows of a network whose answers are read at some tokens alone. After the network's last attention only the
--- labelled rows are used: the targets leave the other rows out in the last repetition of a block.
+-- labelled rows are used: the CPU leaves the other rows out in the last repetition of a block.
 --
 -- Input: a network (builder.lua), its lists (scope_lists.lua). Output: nil if all rows are read, else
 --   partial   the set of the work on the labelled rows alone, after blocks or in a block's last repetition: operations

@@ -1,4 +1,4 @@
--- The operations of a training step for users: the lists that both targets execute (scope_lists.lua).
+-- The operations of a training step for users: the lists of scope_lists.lua, which both targets execute.
 --
 -- Input: a network (builder.lua), its lists, its buffers (buffers.lua). Output, pure data: a list of scopes, the
 -- network first:

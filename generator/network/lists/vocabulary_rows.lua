@@ -1,6 +1,6 @@
 -- Equal rows of a network. In the first repetition of a block, rows depend only on the token's symbol until attention
--- mixes tokens, if the block's input is an embedding without added positions and without dropout. The targets compute
--- such rows once for every symbol of the vocabulary and copy them to the tokens; gradients are first summed by symbol.
+-- mixes tokens, if the block's input is an embedding without added positions and without dropout. The CPU computes
+-- such rows once for each symbol of the vocabulary and copies them to the tokens; gradients are first summed by symbol.
 --
 -- Input: a network (builder.lua), its lists (scope_lists.lua), its labelled rows (labelled_rows.lua) or nil:
 -- labelled_rows.lua handles operations on labelled rows alone. Output: nil if no product is saved, else
