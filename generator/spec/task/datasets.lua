@@ -1,4 +1,4 @@
--- Dataset files: a file of examples, or a task that makes all of its examples when a run begins.
+-- Datasets: files of examples, or the examples of a task that makes all of them when a run begins.
 --
 -- Input: the context of validate.lua with the resolved task; `given`, the node of the section `task`. Output: the facts
 -- of the task with `data`, a table with
