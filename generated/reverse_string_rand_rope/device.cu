@@ -23,8 +23,8 @@ typedef float real;
 /* Arguments of an experiment's kernels, and their results, in C11 and CUDA C++. A device.cu contains this text.
  *
  * A replica is one model with its own seed and learning rate. A team is the set of thread blocks that work on one
- * replica. A shard is a part of a batch that one block processes from the first layer to the gradient. The gradient is
- * a left fold over shards, so its bits depend on the number of shards alone, not on the team or on other replicas.
+ * replica. A shard is a part of a batch, which one block processes through all layers (wide models: cuda_place.h). The
+ * gradient is a left fold over shards; its bits depend on the number of shards, not on the team or on other replicas.
  *
  * `real` is float, or double in a float64 build. Pointers are addresses of device memory.
  */
