@@ -136,7 +136,7 @@ local function write_list(models, path)
 end
 
 -- Returns the similarities { cosine, divergence } of the runs of two groups in a layer: lists over all pairs of two
--- different runs. Without b: the similarities of the runs of `a` to uniform attention under their mask.
+-- different runs. Without b: those of the runs of `a` to uniform attention under their mask. step: of compare_steps.
 local function find_similarities(step, a, b, layer)
   local first, second = a.number, b and b.number or 0
   local key = ("%d %d %d"):format(math.min(first, second), math.max(first, second), layer)

@@ -20,7 +20,7 @@ local SETTINGS = {
 local LEFT, RIGHT, TOP, BOTTOM = 52, 84, 100, 36 -- margins around all panels in pixels
 local ACROSS, DOWN = 42, 74 -- space between panels in pixels
 
--- Returns the left and the upper end of a panel, in pixels.
+-- Returns the left and the upper edge of a panel, in pixels.
 local function find_corner(picture, row, column)
   return picture.left + (column - 1) * (picture.wide + picture.across), TOP + (row - 1) * (picture.panel + picture.down)
 end

@@ -1,7 +1,7 @@
 -- Figures of curves as gnuplot scripts: one script draws a figure's files, another the pictures of the HTML page.
 --
 -- Input: figure = { name (of files), title, panels, legend, width }. legend = { { title, style }, ... }, drawn next to
--- the panels if there are several; width: of the files in millimetres, or nil. Output: the script's text, which
+-- several panels, not next to one; width: of the files in millimetres, or nil. Output: the script's text, which
 -- draw.lua runs. Fields of a panel:
 --   title, xlabel, ylabel; percent: whether y is in percent; x and y: axes as in scales.lua
 --   curves = { { points = { { x, y }, ... }, style, faint, title, line, band }, ... }: style as in colours.lua; title:

@@ -71,7 +71,7 @@ function M.add(files, names, pages)
 end
 
 -- Writes all or none of: files, scripts and pictures of figures, and index.html, whose text make_page(pictures)
--- returns. Adds all files to `files`. Returns nil and a message, else a list, nil and a message on missing pictures.
+-- returns. Adds all to `files`. Returns nil and a message, else changed paths, nil, a message on missing pictures.
 function M.write(out, files, figures, make_page)
   lists.append(files, lists.map(figures, function(figure)
     return { path = figure.name .. ".gnuplot", text = curves.make_script(figure) }

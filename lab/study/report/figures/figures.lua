@@ -26,7 +26,7 @@ local SEEDS = "faint: these seeds; bands: quartiles of the seeds, where there ar
 local SAMPLES = "; of a single seed the 95% Wilson interval of its exact match, over the examples of each length"
 
 -- Returns the last evaluation of a run by length (runs.get_curve): a list of { length, number ... } with a number for
--- each named measure, multiplied by `factor`, without lengths that lack a measure.
+-- each named measure, multiplied by `factor`, without lengths that lack a measure. split: `name` of runs.get_curve.
 function M.list_points(run, split, factor, ...)
   local points, names = {}, { ... }
   for _, evaluation in ipairs(runs.get_curve(run, split)) do

@@ -15,7 +15,7 @@ local score_tables = require("lab.study.report.tables.score_tables")
 local M = {}
 
 -- Returns the conditions of a cell's runs at the chosen learning rate: a list of { by, n (the number on the first axis,
--- or false), axis (the first axis), alone (there is no other axis), condition, run }.
+-- or false), axis (the first axis), alone (`by` has a single axis), condition, run }.
 local function list_conditions(study, cell)
   return lists.collect(runs.get_chosen(cell), function(run)
     local evaluation = runs.get_evaluation(run, study.scored.split)
