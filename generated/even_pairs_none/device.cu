@@ -301,7 +301,7 @@ INLINE void team_barrier(team *t) {
     __syncthreads();
 }
 
-/* Slabs: the parts of two matrices that a block has in shared memory while it multiplies them; the rows have k, the
+/* Slabs: the parts of two matrices that a block has in shared memory while it multiplies them; a row has one k, the
  * summed index. Quads of a row are permuted, so that a warp that writes columns or reads fragments uses all banks. */
 
 enum { TILE = 64 /* columns of a slab */, SLAB = 32 /* rows of a slab */ };
@@ -586,8 +586,8 @@ INLINE void column_sums(int rows, const int columns, int stride, const real *a, 
     __syncthreads();
 }
 
-/* Vectors of a head's channels in a thread, `count` of them from the thread's first channel on. Channels from number
- * `left` on lie beyond the head: they are loaded as 0 and not stored. */
+/* Vectors of `count` channels of a head in a thread, from the thread's first channel on. Channels from number `left` on
+ * lie beyond the head: they are loaded as 0 and not stored. */
 
 INLINE void load_channels(const int count, const int left, real *x, const real *from) {
     is_global(from);

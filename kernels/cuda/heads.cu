@@ -1,5 +1,5 @@
-/* Vectors of a head's channels in a thread, `count` of them from the thread's first channel on. Channels from number
- * `left` on lie beyond the head: they are loaded as 0 and not stored. */
+/* Vectors of `count` channels of a head in a thread, from the thread's first channel on. Channels from number `left` on
+ * lie beyond the head: they are loaded as 0 and not stored. */
 
 INLINE void load_channels(const int count, const int left, real *x, const real *from) {
     is_global(from);
