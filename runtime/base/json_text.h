@@ -23,7 +23,7 @@ void lh_json_begin(lh_json *json, FILE *out); /* { */
 void lh_json_number(lh_json *json, const char *key, double value);
 void lh_json_integer(lh_json *json, const char *key, int64_t value);
 void lh_json_string(lh_json *json, const char *key, const char *text);
-void lh_json_raw(lh_json *json, const char *key, const char *text); /* text must be valid JSON */
+void lh_json_raw(lh_json *json, const char *key, const char *text); /* JSON, or "" or "[", which the caller completes */
 void lh_json_end(lh_json *json);                                    /* } */
 void lh_json_end_line(lh_json *json);                               /* } and a newline */
 
