@@ -395,7 +395,7 @@ end
 
 -- given: wide (a library computes products: launches.lua), by_team (all blocks of threads sum gradients of weights),
 -- rounds (in training, products may read rounded copies of weights), evaluates (evaluation applies dropout), noise (on
--- inputs), chains (of products), decoded (the stream that is decoded with cached keys and values, or nil).
+-- inputs), chains (products are cut by warp, and pairs may be chains), decoded (the stream that is decoded, or nil).
 function M.derive(net, executed, given)
   check_network(net)
   local device, of_net = make_state(net, executed, given), executed[net]
