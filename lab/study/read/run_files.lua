@@ -223,8 +223,8 @@ function M.find_root(dir)
   end
 end
 
--- Returns the notes of sweeps on the studies that ran in a folder of runs: a list of { study, path, absolute, scale,
--- set }, sorted by the names of their files; and messages on damaged notes. JSON files without `study` are ignored.
+-- Returns the notes of sweeps on the studies that ran in a folder of runs: a list, sorted by file name, of { study,
+-- path, absolute, scale, set (the last three or nil) }; and messages on damaged notes. JSON without `study` is ignored.
 function M.read_records(root)
   local list, problems = {}, {}
   for _, name in ipairs(list_names(root)) do

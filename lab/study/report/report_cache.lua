@@ -2,7 +2,7 @@
 --
 -- Input: the key, a text with all options. Output: M.recall returns { said, code, message } of a cached report that is
 -- still valid, else nil; M.keep stores a report. docs/reports.md explains the cache to users. Invariants: a record is
--- valid if it is complete, of this version and of this key, and if every file that it names, read or written, is
+-- valid if it is complete, of this version and of this key, and if every path that it names, read or written, is
 -- unchanged. A record is written under a temporary name first. Failures to write are ignored silently.
 
 local canonical = require("base.canonical")
