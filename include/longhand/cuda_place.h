@@ -19,8 +19,8 @@ enum {
 typedef struct lh_cuda_place {
     int phase, layer;
     int first; /* evaluation: index of the group's first example; the last group may have fewer examples */
-    /* Training: result of the preceding step in the same stream; a step is skipped if the preceding one failed. NULL:
-     * there is no preceding step. */
+    /* Training: result of the replica's preceding step; if that step failed, this step is skipped. NULL: there is no
+     * such step, or the host has already read its result. */
     const struct lh_cuda_result *before;
 } lh_cuda_place;
 
