@@ -38,7 +38,7 @@ enum {
 
 /* The state of one model and the memory that its team shares. Vectors have `storage` = parameter_storage elements. */
 typedef struct lh_cuda_replica {
-    void *parameters, *moment1, *moment2; /* [storage] real, updated in place */
+    void *parameters, *moment1, *moment2; /* [storage] real, updated in place; NULL: the optimiser has no such state */
     void *gradient;                       /* [storage] real: the folded gradient of the last step */
     char *partials; /* [shards] partial_stride bytes each: gradient, its sums, operands of products; zero at first */
     char *shared;   /* tables of the current step, and the folded gradients of tables */
