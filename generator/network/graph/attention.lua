@@ -1,9 +1,9 @@
 -- Attention as a part of a network: its products, and the parameters that its facets learn.
 --
 -- A family (dimensions.lua, encoding_facets.lua) is one attention of a model, with its heads and its facets: positions,
--- rotation, relative, score, mask, normaliser, projections. A block names a family; a second attention of the network
--- with the same facets has its own name. If queries and keys come from one value, one product computes queries, keys
--- and values; otherwise queries have one product, and keys and values another (cross-attention).
+-- rotation, relative, score, mask, lines, normaliser, projections. A block names a family; a second attention of the
+-- network with the same facets has its own name. If queries and keys come from one value, one product computes queries,
+-- keys and values; otherwise queries have one product, and keys and values another (cross-attention).
 
 local canonical = require("base.canonical")
 local checks = require("network.graph.checks")

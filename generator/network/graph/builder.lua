@@ -167,7 +167,7 @@ function Scope:product(name, x, width, options)
   return push(self, op, name, p.columns)
 end
 
--- Makes the method of an activation or a gate: y = f(x), row by row, with dropout at a rate in training.
+-- Makes the method of an activation or a gate: y = f(x), row by row, with dropout at a rate.
 local function make_row_method(kind, about)
   return function(self, name, x, activation, rate)
     checks.read(self, x, ("the input of %s %s"):format(wording.choose_article(kind), kind))
@@ -194,7 +194,7 @@ function Scope:norm(name, x, kind, path)
   return push(self, { kind = "norm", x = x, p = p, norm = kind, name = name }, name, x.width)
 end
 
--- Appends the sum residual + branch, with dropout of the branch at a rate in training.
+-- Appends the sum residual + branch, with dropout of the branch at a rate.
 function Scope:add(residual, branch, rate)
   checks.read(self, residual, "the first summand")
   checks.read(self, branch, "the second summand")
@@ -257,7 +257,7 @@ function Scope:output(value)
 end
 
 -- Makes a block: a part of the network that is repeated `count` times with separate parameters for each repetition.
--- about: the comment of its structs, or nil. options.loops: the whole stack of repetitions runs that many times with
+-- about: its comment in generated code, or nil. options.loops: the whole stack of repetitions runs that many times with
 -- the same parameters; options.path: the prefix of its tensors' names, a format for the number of the repetition.
 function Scope:block(name, count, about, options)
   local net = self.net

@@ -44,7 +44,7 @@ end
 
 -- Makes a function from a list's entry to the names and places of its records' values. If an entry computes some rows
 -- alone, a record before the first reader copies these rows from a value that has all rows: labelled rows once in each
--- list (once for both lists of the network), the vocabulary's rows from the block's input.
+-- list (once for both lists of the network); or it takes the symbols' vectors in place of the block's input.
 function M.make_naming(cpu, scope, at, place, records, mode)
   local partial = cpu.part and cpu.part.partial or {}
   local done = cpu.vocabulary and cpu.vocabulary.block == scope and cpu.vocabulary.done or {}
