@@ -1,6 +1,6 @@
 -- The operations of a network, an entry for each. A model that needs another operation adds an entry here, with a
--- kernel for each target and a twin of the kernel in kernels/ref. An entry without `kernel` also needs a method in
--- builder.lua, a rule in backward.lua and records for both targets (see ARCHITECTURE.md).
+-- kernel for each target and a twin of the kernel in kernels/ref. An entry without `kernel` also needs a method of
+-- scopes (builder.lua), a rule in backward.lua and records for both targets (see ARCHITECTURE.md).
 --
 --   roles      the operands, in the order in which they are read
 --   by_row     a row of the result depends only on the same row of each operand

@@ -1,8 +1,8 @@
 -- The buffer of each value: stored by a layer for its backward pass, or shared by all layers.
 --
 -- Input: a network (builder.lua), and for each scope its forward list, and its backward list with buffers of gradients.
--- Output: scopes, scope -> { kept, read }; kept: the buffers of each repetition of a block (rows of values, saved
--- numbers of norms, masks), empty for the network; read: the set of the values that the backward list reads; and
+-- Output: scopes, scope -> { kept, read }; kept: the buffers of each repetition of a block (rows of values, masks,
+-- numbers of norms and attention), empty for the network; read: the set of the values that the backward list reads; and
 -- workspace, the buffers that exist once. A buffer is { name, form, width, stream, training, about, kept, writer }:
 --
 --   form       "rows": [rows][width]; "row": [rows], one number each; "keep": a mask of [rows][width]; "family": what
