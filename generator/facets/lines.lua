@@ -81,10 +81,15 @@ local function warn_beyond(view, report, name, streams)
   end
 end
 
+-- Whether a line of the spec counts its place from the last key. columns: the side from which columns are counted.
+local function is_reversed(entry, columns)
+  return entry.direction == -1 or entry.direction == 0 and columns == "right"
+end
+
 -- Words, if lines of a direction count their places from the last key and so depend on the length of the sequence.
 function M.explain_length(resolved, sides)
   local lines = sides.key and resolved.encoding.lines
-  return lines and lists.any(lines.list, function(line) return line.direction == 1 end)
+  return lines and lists.any(lines.list, function(line) return is_reversed(line, lines.columns or "left") end)
     and "has lines that begin at the last token"
 end
 
@@ -104,7 +109,7 @@ function M.warn(view, report)
 end
 
 local function place_line(entry, columns)
-  local reversed = entry.direction == -1 or entry.direction == 0 and columns == "right"
+  local reversed = is_reversed(entry, columns)
   return { step = entry.direction, keys = reversed and 1 or 0, first = reversed and -1 - entry.line or entry.line }
 end
 

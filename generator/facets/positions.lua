@@ -201,7 +201,7 @@ local function warn_draws(view, report)
   if not placement.reads_positions_or_distances(resolved) then
     report.warn(path .. ": random positions are not used by anything: additive, rotation and relative are none, and no "
       .. "score reads x.distance, x.query or x.key")
-  elseif positions.draw == "layer" and not rotates and not distances then
+  elseif positions.draw == "layer" and not rotates and not distances and resolved.encoding.additive.at ~= "block" then
     report.warn(path .. ".draw: \"layer\" is the same as \"pass\" here: only rotation, relative and score draw in a "
       .. "layer")
   end

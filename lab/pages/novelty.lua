@@ -2,8 +2,8 @@
 -- training sequence has.
 --
 -- Input: a plan. Output: a line of the plan's page, and the shares; nil for several streams, for dataset files, whose
--- lengths only the trainer knows, and for masks other than full, causal ones and windows. Unless positions are indices,
--- the line has only the numbers of keys: randomized test positions occur in training, too. encoding.lines is ignored.
+-- lengths only the trainer knows, for encoding.lines, and for masks other than full, causal ones and windows. Unless
+-- positions are indices, the line has only the numbers of keys: randomized test positions occur in training, too.
 
 local lists = require("base.lists")
 local tasks = require("spec.task.tasks")
@@ -17,7 +17,9 @@ local SHOWN = 4 -- most lengths in the line
 local function find_window(plan)
   local mask = plan.resolved.encoding.mask or { kind = "full" }
   local is_causal = plan.resolved.model.kind == "decoder" or mask.kind == "causal"
-  if mask.kind == "window" then
+  if plan.resolved.encoding.lines then
+    return nil
+  elseif mask.kind == "window" then
     return mask.left or math.huge, is_causal and 0 or mask.right or math.huge
   elseif mask.kind == "full" or mask.kind == "causal" then
     return math.huge, is_causal and 0 or math.huge

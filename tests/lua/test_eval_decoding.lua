@@ -111,6 +111,16 @@ function TestDecoding.test_uses_of_the_target_s_length_are_warned_about()
     "encoding.positions: draws")
 end
 
+function TestDecoding.test_lines_from_the_last_key_depend_on_the_length()
+  local function list_line_warnings(direction)
+    return list_warnings("decoder", ("{ lines = { list = { { head = 0, direction = %d, line = 0, value = 1 } } } }")
+      :format(direction))
+  end
+  lu.assertStrContains(list_line_warnings(-1), "encoding.lines: has lines that begin at the last token")
+  lu.assertNotStrContains(list_line_warnings(1), "begin at the last token")
+  lu.assertNotStrContains(list_line_warnings(0), "begin at the last token")
+end
+
 -- The length of an encoder-decoder's source is known, so there is no warning.
 function TestDecoding.test_the_source_s_length_is_known()
   local score = 'score = function(x) return x.score * log(x.key_length) end'

@@ -56,6 +56,8 @@ function TestNovelty.test_the_page_has_a_line()
   plan = plans.make_plan({ ["encoding.positions"] = "{ kind = 'randomized', max_position = 128 }",
     ["encoding.additive.kind"] = "sinusoid", ["eval.lengths"] = "{ list = { 50 } }" })
   lu.assertNotStrContains(novelty.describe(plan), "positions")
+  plan = plans.make_plan({ ["encoding.lines"] = "{ list = { { head = 0, direction = 1, line = 0, value = 1 } } }" })
+  lu.assertNil(novelty.describe(plan))
   plan = plans.make_plan({ ["model.kind"] = "encoder_decoder" })
   lu.assertNil(novelty.describe(plan))
 end

@@ -37,6 +37,8 @@ b:output(b:add(h, b:activation("a", b:norm("m", h), "relu")))]], 5, "n of block 
     'attention near has a name of its own, and none goes by "self"', "no name for the first one" },
   { [[b:attention("cross", h, h)]], 5, 'no attention is named "cross"', "one of self" },
   { [[b:output(h)]], 5, "block layer gives what it takes", "an operation between" },
+  { [[b:output(b:add(h, b:product("q", b:norm("n", b:product("p", h, 1040)), 16)))]], 5, "norm n of 1040 channels",
+    "at most 1024 channels" },
   { [[b:output(b:product("same", h, 16))]], 5, "the output of block layer is a product of its input", "behind it" },
   { [[b:output(b:activation("a", b:product("same", h, 16), "relu"))]], 5, "is a product of its input", "behind it" },
   { [[b:output(b:product("up", h, 24))]], 5, "a width of 24", "a multiple of 16" },

@@ -316,6 +316,8 @@ function TestValidate.test_accepted_specs_may_have_warnings()
   lu.assertStrContains(
     list_warnings('encoding = { kind = "sinusoid", positions = { kind = "randomized", draw = "layer" } }'),
     'the same as "pass"')
+  lu.assertEquals(list_warnings('encoding = { additive = { kind = "sinusoid", at = "block" }, positions = { '
+    .. 'kind = "randomized", draw = "layer" } }'), "")
   for _, scheme in ipairs({ "relative", "rope", "shaw" }) do
     lu.assertEquals(list_warnings(('encoding = { kind = %q, positions = { kind = "randomized" } }'):format(scheme)), "")
   end

@@ -43,6 +43,7 @@ Scope.__index = Scope
 
 M.MOST_PLACES = 256 -- dropouts of a scope, or of a whole network with dropout in evaluation: 8 bits (longhand/rng.h)
 local MOST_OPERATIONS = 500 -- operations of a network; far more than a person writes
+local WIDEST_NORM = 1024 -- channels; WIDEST_ROW of kernels/cpu/vector.h
 local MOST_REPETITIONS = 4096 -- repetitions of all blocks; each repetition stores what its backward pass reads
 
 -- The width whose constant in C is `name`. Widths of one name must be equal.
@@ -190,6 +191,9 @@ function Scope:norm(name, x, kind, path)
   checks.read(self, x, "the input of a norm")
   kind = kind or "layer"
   checks.check_kind(self.net, ops.norm.kinds, kind, "norm")
+  if x.width.count > WIDEST_NORM then
+    checks.fail(self.net, ("norm %s of %d channels"):format(name, x.width.count), "at most %d channels", WIDEST_NORM)
+  end
   local p = self:declare({ kind = "norm", name = name, norm = kind, columns = x.width, path = path or name })
   return push(self, { kind = "norm", x = x, p = p, norm = kind, name = name }, name, x.width)
 end

@@ -73,8 +73,8 @@ local MASKS = {
 }
 
 local function read_mask(value)
-  return MASKS[value], show(value) .. " is nothing that masked labels leave",
-    "loss (and accuracy), or accuracy (the loss keeps them)"
+  return MASKS[value], show(value) .. " is none of the means that leave masked labels out",
+    "loss (and accuracy), accuracy, or accuracy in encoders, else loss"
 end
 
 local function keep_text(value)

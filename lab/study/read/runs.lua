@@ -168,7 +168,8 @@ local function score_within(run)
   if not run.test and run.train and only_trained then
     run.test, run.train, run.within, run.seen = run.train, nil, true, has_sets
   elseif run.test and run.test.parts and not run.test.parts.beyond then
-    run.within, run.seen = has_own_file(run) or nil, run.facts.data ~= nil and run.facts.data.eval == nil
+    run.within = has_own_file(run) or nil
+    run.seen = run.facts.data ~= nil and run.facts.data.eval == nil and run.test ~= run.validation
   end
   run.parts = run.test and run.test.parts
 end
