@@ -86,6 +86,9 @@ static void test_end_symbols_are_added(void **state) {
     assert_int_equal(f.corpus.train.mask[1] * 2 + f.corpus.train.mask[2], 1);
     assert_int_equal(f.corpus.train.masked, 1);
     lh_corpus_close(&f.corpus);
+    lh_test_write_text(*state, "x.jsonl", "{\"input\":[0],\"target\":[1,2],\"mask\":[1]}\n");
+    lh_assert_error(lh_corpus_open(&f.corpus, &f.spec, NULL, &error), LH_ERR_INPUT, &error,
+                    "x.jsonl:1: mask has 1 items\n  expected: 2, as many as target");
     lh_test_write_text(*state, "x.jsonl", "{\"input\":[0],\"target\":[4,1]}\n");
     lh_assert_error(lh_corpus_open(&f.corpus, &f.spec, NULL, &error), LH_ERR_INPUT, &error,
                     "x.jsonl:1: target[0] is task.end_symbol\n  expected: this symbol only at the end of targets");

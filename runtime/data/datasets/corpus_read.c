@@ -108,15 +108,21 @@ static lh_status take_tokens(const line *l, const json_t *list, const char *key,
     return lh_tokens_read(alphabet, list, write_place(l, where), key, tokens, l->error);
 }
 
-static lh_status take_mask(const line *l, const json_t *object, size_t outputs, uint8_t *mask, int64_t *masked) {
+/* Checks that the mask, if there is one, has as many items as the target. */
+static lh_status check_mask(const line *l, const json_t *object, const json_t *target) {
     json_t *list = json_object_get(object, "mask");
-    memset(mask, 1, outputs);
     if (list == NULL) return LH_OK;
     lh_status status = find_list(l, object, "mask", &list);
-    if (status == LH_OK && json_array_size(list) != outputs)
-        return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: mask has %zu items\n  expected: %zu, as many as target",
-                       l->path, l->number, json_array_size(list), outputs);
-    for (size_t i = 0; status == LH_OK && i < outputs; i++) {
+    if (status != LH_OK || json_array_size(list) == json_array_size(target)) return status;
+    return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: mask has %zu items\n  expected: %zu, as many as target", l->path,
+                   l->number, json_array_size(list), json_array_size(target));
+}
+
+/* Takes the mask, which check_mask has accepted; without one, all outputs count. */
+static lh_status take_mask(const line *l, const json_t *object, size_t outputs, uint8_t *mask, int64_t *masked) {
+    const json_t *list = json_object_get(object, "mask");
+    memset(mask, 1, outputs);
+    for (size_t i = 0; list != NULL && i < outputs; i++) {
         const json_t *item = json_array_get(list, i);
         json_int_t value = json_is_integer(item) ? json_integer_value(item) : -1;
         if (value != 0 && value != 1)
@@ -124,7 +130,7 @@ static lh_status take_mask(const line *l, const json_t *object, size_t outputs, 
         mask[i] = (uint8_t)value;
         *masked += value == 0;
     }
-    return status;
+    return LH_OK;
 }
 
 lh_status lh_fail_examples(lh_error *error) { return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the examples"); }
@@ -192,9 +198,8 @@ static lh_status end_target(const line *l, json_t *object, json_t *target) {
                 "%s:%lld: target[%zu] is task.end_symbol\n  expected: this symbol only at the end of targets", l->path,
                 l->number, i);
     if (is_end(l, json_array_get(target, count - 1))) return LH_OK;
-    bool has_mask = json_is_array(mask) && json_array_size(mask) == count;
     if (json_array_append_new(target, json_integer(*l->spec->task->end)) != 0 ||
-        (has_mask && json_array_append_new(mask, json_integer(1)) != 0))
+        (mask != NULL && json_array_append_new(mask, json_integer(1)) != 0))
         return lh_fail_examples(l->error);
     return LH_OK;
 }
@@ -205,6 +210,7 @@ static lh_status take_example(const line *l, lh_reading *r, json_t *object) {
     lh_status status = split_texts(l, object);
     if (status == LH_OK) status = find_list(l, object, "input", &input);
     if (status == LH_OK) status = find_list(l, object, "target", &target);
+    if (status == LH_OK) status = check_mask(l, object, target);
     if (status == LH_OK) status = end_target(l, object, target);
     if (status != LH_OK) return status;
     size_t inputs = json_array_size(input), outputs = json_array_size(target), longest = (size_t)l->spec->data->longest;
