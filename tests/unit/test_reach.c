@@ -57,7 +57,11 @@ static void check_reach(void **state, bool by_accuracy, double level) {
              certain);
     assert_non_null(strstr(result.out, certain_text));
     if (possible == LONGEST) snprintf(possible_text, sizeof possible_text, "12 is the longest");
-    else if (possible > certain) snprintf(possible_text, sizeof possible_text, "from %d to 12", possible + 1);
+    else if (possible == certain + 1)
+        snprintf(possible_text, sizeof possible_text, "from %d to 12; length %d is undecided", possible + 1, possible);
+    else if (possible > certain)
+        snprintf(possible_text, sizeof possible_text, "from %d to 12; lengths %d to %d are undecided", possible + 1,
+                 certain + 1, possible);
     else snprintf(possible_text, sizeof possible_text, "at all %slengths up to 12", certain > 0 ? "longer " : "");
     assert_non_null(strstr(result.out, possible_text));
     assert_int_equal(read_intervals(state, file, by_accuracy, some), LONGEST + 1 - (certain > 0 ? certain : 1));

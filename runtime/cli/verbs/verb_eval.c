@@ -136,18 +136,22 @@ static lh_status check_reach(const lh_spec *spec, const flags *f, lh_error *erro
     return LH_OK;
 }
 
-/* Prints the reach. last: the longest evaluated length. */
-static void print_reach(const flags *f, const lh_reach *reach, int last) {
+/* Prints the reach. evaluated: the results of the evaluated lengths, in ascending order. */
+static void print_reach(const flags *f, const lh_reach *reach, const lh_eval_result *evaluated) {
     const char *metric = strcmp(get_metric(f), "accuracy") == 0 ? "accuracy" : "exact match";
+    const int last = evaluated[reach->evaluated - 1].n;
     if (reach->certain > 0)
         printf("reach: the %s is %g or more at length %d, with 95%% confidence\n", metric, f->level, reach->certain);
     else printf("reach: the %s is %g or more at no length, with 95%% confidence\n", metric, f->level);
     if (reach->possible >= last)
         printf("it may be %g or more at longer lengths, too: %d is the longest\n", f->level, last);
-    else if (reach->possible > reach->certain)
-        printf("it is below %g at all lengths from %d to %d; those up to %d are undecided with these examples\n",
-               f->level, reach->possible + 1, last, reach->possible);
-    else
+    else if (reach->possible > reach->certain) {
+        const int undecided = evaluated[reach->certain > 0].n; /* the shortest undecided length */
+        printf("it is below %g at all lengths from %d to %d; ", f->level, reach->possible + 1, last);
+        if (undecided == reach->possible) printf("length %d is", undecided);
+        else printf("lengths %d to %d are", undecided, reach->possible);
+        printf(" undecided with these examples\n");
+    } else
         printf("it is below %g at all %slengths up to %d, with 95%% confidence\n", f->level,
                reach->certain > 0 ? "longer " : "", last);
 }
@@ -189,7 +193,7 @@ static lh_status evaluate(const flags *f, const lh_groups *groups, lh_engine *en
     if (status == LH_OK) {
         int first = f->finds_reach ? count - reach.evaluated : 0;
         lh_print_evaluation(engine->spec, results + first, count - first);
-        if (f->finds_reach) print_reach(f, &reach, results[count - 1].n);
+        if (f->finds_reach) print_reach(f, &reach, results + first);
         printf("%s\n", path);
     }
     free(results);
