@@ -77,8 +77,8 @@ typedef struct lh_cuda_program {
     /* shared_bytes: of lh_cuda_replica.shared, or of one model in lh_cuda_evaluate.shared. shared_bytes and
      * evaluation_group depend only on the lengths of a shape. The returned bytes are enough for all shorter shapes. */
     size_t (*shared_bytes)(const lh_shape *longest);
-    size_t (*partial_bytes)(const lh_shape *part);  /* of one shard: gradient, its sums, operands of products */
-    int (*evaluation_group)(const lh_shape *shape); /* most sequences of a forward pass */
+    size_t (*partial_bytes)(const lh_shape *part);                 /* of one shard, see lh_cuda_replica.partials */
+    int (*evaluation_group)(const lh_shape *shape);                /* most sequences of a forward pass */
     size_t (*workspace_bytes)(const lh_shape *part, lh_mode mode); /* activations of one shard or group */
     /* Activations, and cached keys and values, of a group that is decoded. NULL: the program does not decode. */
     size_t (*decode_bytes)(const lh_shape *part);

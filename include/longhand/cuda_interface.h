@@ -18,7 +18,8 @@ enum {
 typedef struct lh_cuda_replica {
     void *parameters, *moment1, *moment2; /* [storage] real, updated in place; NULL: the optimiser has no such state */
     void *gradient;                       /* [storage] real: the folded gradient of the last step */
-    char *partials; /* [shards] partial_stride bytes each: gradient, its sums, operands of products; zero at first */
+    char *partials; /* [shards] partial_stride bytes each: gradient, sums for gradients of tables, operands of products;
+                     * zero at first. In training, rounded weights of products may replace gradients in shard 0. */
     char *shared;   /* tables of the current step, and the folded gradients of tables */
     double *piece_sums; /* [3][storage / LH_CUDA_PIECE] sums of squares of gradient, parameters and change by piece */
     struct lh_cuda_sums *shard_sums; /* [shards] */
@@ -38,7 +39,7 @@ typedef struct lh_cuda_step {
     const int *draws; /* [lh_cuda_program.draw_count(shape)] random positions and distances */
     int sequences, T[LH_CUDA_STREAMS], label_count; /* sequences of the batch; tokens and labels of each */
     unsigned int step, key[2];                      /* counter and key of dropout and noise */
-    unsigned int draw, first; /* evaluation: index of the random draw; batch index of the step's sequence 0 */
+    unsigned int draw, first; /* draw: index of an evaluation's draw; first: the step's sequence 0 in the batch */
     double rate;     /* learning rate / (1 - beta1^t); evaluation: standard deviation of noise on embeddings, 0: none */
     double correct2; /* 1 / (1 - beta2^t) */
     double loss_scale;           /* 1 / label positions of the batch */
@@ -88,10 +89,9 @@ typedef struct lh_cuda_evaluate {
     int *classes;            /* [models][sequences][label_count] with the greatest logit, written; or NULL */
     char *workspace;         /* [blocks] activations of one group each, workspace_stride bytes apart */
     long long workspace_stride;
-    int team;       /* blocks per model */
-    int group;      /* sequences per forward pass */
-    int sequences;  /* most sequences of a model, and so the rows of answers of each */
-    int first, end; /* sequences of this launch; a wide model takes all of them, one group per phase */
+    int team, group; /* blocks per model, sequences per forward pass */
+    int sequences;   /* most sequences of a model, and so the rows of answers of each */
+    int first, end;  /* sequences of this launch; wide model: all, and lh_cuda_place.first tells the group */
     /* Decoding with cached keys and values, for a program with decode_bytes. The masks of the steps are 1 for labels
      * whose answers are requested; tokens of other labels are known. The kernel writes classes and logits of requested
      * labels only, up to the end of each sequence, and writes nothing to `answers`. */

@@ -1,9 +1,9 @@
 % local element = device.tied and device.tied .. "[(OUTPUT_TOKEN + c) * WIDTH + k + i]" or "output[(k + i) * CLASS_COLUMNS + c]"
 % if readout == "probe" then
-/* The row of labelled token n. */
+/* The row of labelled token n; a sequence has v->${device.labelled} rows. */
 INLINE int labelled_row(const step_view *v, int n) { return n / v->label_count * v->${device.labelled} + block()->place[n]; }
 % else
-/* The row of labelled token n: the last label_count tokens of every sequence are labelled. */
+/* The row of labelled token n: the last label_count of a sequence's v->${device.labelled} tokens are labelled. */
 INLINE int labelled_row(const step_view *v, int n) {
     return n / v->label_count * v->${device.labelled} + v->${device.labelled} - v->label_count + n % v->label_count;
 }
