@@ -161,10 +161,10 @@ lh_status lh_cuda_divide_device(lh_cuda_fleet *fleet, lh_error *error) {
 void lh_cuda_deactivate(lh_cuda_engine *engine) {
     lh_cuda_fleet *fleet = engine->fleet;
     int kept_count = 0;
-    if (!engine->steps) return;
-    engine->steps = false;
+    if (!engine->active) return;
+    engine->active = false;
     for (int i = 0; i < fleet->active_count; i++)
-        if (fleet->active[i]->steps) fleet->active[kept_count++] = fleet->active[i];
+        if (fleet->active[i]->active) fleet->active[kept_count++] = fleet->active[i];
     fleet->active_count = kept_count;
     fleet->arranged = false;
     lh_cuda_ring_clear(fleet);
@@ -213,7 +213,7 @@ static lh_status engine_write_state(lh_engine *handle, const lh_state *state, in
         if (state->optimizer[i] != NULL)
             status = lh_cuda_copy_in(fleet, lh_cuda_get_vector(engine, LH_CUDA_STATE + i), state->optimizer[i], bytes,
                                      error);
-    if (engine->steps && step != handle->step) lh_cuda_ring_clear(fleet);
+    if (engine->active && step != handle->step) lh_cuda_ring_clear(fleet);
     lh_cuda_drop_early_answers(engine);
     handle->step = step;
     return lh_cuda_record_failure(fleet, status, error);
@@ -292,7 +292,7 @@ static void initialise_engine(lh_cuda_fleet *fleet, const lh_engine_config *conf
     engine->seed = config->seed;
     engine->learning_rate = config->learning_rate;
     engine->key = lh_key_of_seed(config->seed);
-    engine->steps = config->trains;
+    engine->active = config->trains;
 }
 
 static lh_status open_engines(lh_cuda_fleet *fleet, lh_error *error) {

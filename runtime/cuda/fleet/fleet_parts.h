@@ -122,7 +122,7 @@ typedef struct lh_cuda_engine {
     lh_key key;
     CUdeviceptr vectors; /* parameter_storage real each, see lh_cuda_get_vector */
     lh_epoch epoch;      /* dataset */
-    bool steps;          /* the engine takes part in training launches */
+    bool active;         /* the engine takes part in training launches */
     bool closed;
     lh_cuda_early_answers *early_answers;        /* in the expected order of requests */
     int unused_in_a_row;                         /* requests that dropped stored answers since the last use of some */
