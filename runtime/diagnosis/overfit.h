@@ -17,7 +17,7 @@ typedef struct lh_overfit_run {
 typedef struct lh_overfit_facts {
     /* Facts of the examples, from comparing the first LH_OVERFIT_EXAMPLES of them. */
     int64_t counted;        /* number of labels that count towards accuracy */
-    double data_attainable; /* upper bound of the accuracy of any model: equal inputs may have different targets */
+    double data_attainable; /* upper bound for any model: equal tokens (streams may hold targets) get equal answers */
 
     /* Facts of metrics.jsonl. A window is a line: means over the steps since the line before. `recent` is the last
      * quarter of the windows, `before` the quarter before that. */

@@ -133,7 +133,7 @@ static int compare_inputs(const void *a, const void *b) {
     return order;
 }
 
-/* The greatest number of correct answers in a group of examples with equal inputs; scratch: [count]. */
+/* The greatest number of correct answers in a group of examples with equal tokens; scratch: [count]. */
 static int64_t count_best_of_equal_inputs(const example *group, int64_t count, uint16_t *scratch, int64_t *counted) {
     int64_t best = 0;
     for (int position = 0; position < group->shape->labels; position++) {
@@ -146,12 +146,12 @@ static int64_t count_best_of_equal_inputs(const example *group, int64_t count, u
     return best;
 }
 
-/* Finds how many positions count, and the highest accuracy of any model on these examples. */
+/* Finds how many positions count, and an upper bound of the accuracy of any model, which answers equal tokens alike. */
 static lh_status measure_data(const lh_batch *batch, const lh_spec *spec, lh_overfit_facts *facts, lh_error *error) {
     int count = batch->shape.sequences;
     size_t labels = (size_t)batch->shape.labels;
     example *list = lh_engine_allocate((size_t)count * sizeof *list, "the examples", error);
-    uint16_t *scratch = lh_engine_allocate((size_t)count * sizeof *scratch, "their labels", error);
+    uint16_t *scratch = lh_engine_allocate((size_t)count * sizeof *scratch, "the labels of examples", error);
     int64_t best = 0;
     if (list == NULL || scratch == NULL) {
         free(list);
@@ -180,7 +180,7 @@ static lh_status measure_data(const lh_batch *batch, const lh_spec *spec, lh_ove
 
 /* --- Outputs ---------------------------------------------------------------------------------------------------- */
 
-enum { MOST_POINTS = 512 };               /* most compared positions, each with every other */
+enum { MOST_POINTS = 512 };               /* upper limit of compared positions; each is compared with every other */
 static const double EQUAL_OUTPUTS = 1e-5; /* difference of logits, relative to the largest logit */
 
 /* Outputs of some counted positions. */
