@@ -96,7 +96,7 @@ static void set_shape(int input, int output, lh_shape *shape) {
 static void assemble(const lh_example *example, uint16_t *const tokens[LH_MAX_STREAMS]) {
     uint16_t *source = tokens[0];
     for (int i = 0; i < example->input_length; i++) *source++ = example->input[i];
-    for (int i = 0; i < ${computation.factor}example->input_length; i++) *source++ = COMPUTATION_TOKEN; % if computation
+    for (int i = 0; i < ${computation.prefix}example->input_length; i++) *source++ = COMPUTATION_TOKEN; % if computation
 % if decoder then
 % local to = streams[2] and "target" or "source"
     uint16_t *target = tokens[1]; % if streams[2]
@@ -153,7 +153,7 @@ static const lh_trace_site sites[] = {
 % names[i] = streams[2] and stream.name or "T"
 % forward = forward .. ("2 * %s * %s + "):format(f64(stream.weights), names[i])
 % end
-% for i, pair in ipairs(flops.attentions) do
+% for i, pair in ipairs(flops.attentions) do -- pair.count: for a pair of tokens; pair.rows: for one row of distances
 % local queries, keys = names[pair.queries + 1], names[pair.keys + 1]
 % forward = forward .. ("%s%s * %s * %s"):format(i > 1 and " + " or "", f64(pair.count), queries, keys)
 % local distances = ("(shape->length[%d] + shape->length[%d] - 1.0)"):format(pair.queries, pair.keys)

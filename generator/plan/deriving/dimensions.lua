@@ -40,12 +40,12 @@ function M.plan_dropout(name, rate)
 end
 
 -- Facts about the computation token, whose number is `token`; false if there is none. `times` computation tokens follow
--- for each token of the input, so `all` tokens in place of one; factor: C text that multiplies a count by `times`.
+-- for each token of the input, so `all` tokens in place of one; prefix: C text that multiplies a count by `times`.
 local function plan_computation(times, token)
   return times and {
     token = token,
     all = times + 1,
-    factor = times > 1 and times .. " * " or "",
+    prefix = times > 1 and times .. " * " or "",
     words = times > 1 and times .. " computation tokens" or "a computation token",
   } or false
 end
