@@ -2,8 +2,8 @@
 --
 -- Input: a plan with its resolved spec, the task's header (tasks.lua), the file of the user's own network or nil.
 -- Output: task, train, clip, own_network, and lists: C arrays { about, type, name, lines }; validation: false, or the
--- validation stream { lengths, examples, coincide }; coincide: { training, evaluation }, the least expected shares of
--- the stream's inputs that also occur there.
+-- validation stream { lengths, examples, coincide }; coincide: { training, evaluation }, estimates of the shares of the
+-- stream's inputs that also occur there.
 
 local features = require("spec.rules.features")
 local formulas = require("spec.task.formulas")

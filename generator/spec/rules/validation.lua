@@ -35,12 +35,12 @@ function M.plan(resolved)
 end
 
 -- The expected share of inputs that also occur among `others` further inputs, if all possible inputs are equally
--- likely; otherwise the share is larger.
+-- likely. It is larger if only some occur, or if probabilities differ and `others` is small against `possible`.
 local function compute_share(possible, others)
   return others / possible < 1e-6 and others / possible or 1 - (1 - 1 / possible) ^ others
 end
 
--- The least expected shares of validation inputs that also occur in training and in the final evaluation, as means over
+-- Estimates of the shares of validation inputs that also occur in training and in the final evaluation, as means over
 -- the stream's lengths: { training, evaluation }. facts: the facts of the task.
 function M.estimate_shares(resolved, facts)
   local validation, eval = M.plan(resolved), lists.to_set(tasks.list_lengths(resolved.eval.lengths))
