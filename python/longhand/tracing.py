@@ -94,8 +94,8 @@ class Traced:
     __hash__ = _make_misuse("Python looks a traced value up in a set or a dict",
                             "select(condition, a, b), equal of longhand.functions")
     __float__ = __int__ = __index__ = _make_misuse("Python asks for the number that a traced value stands for",
-                                                   "the functions of longhand.functions in the place of "
-                                                   "math's; numbers")
+                                                   "a function of longhand.functions in place of math's, or "
+                                                   "a plain number where Python needs one, as in range(n)")
     __getitem__ = _make_misuse("Python takes an element of a traced value", "lookup(table, i) of longhand.functions")
     __call__ = _make_misuse("a traced value is called as a function",
                             "a function of longhand.functions; x.score is no call")

@@ -155,7 +155,7 @@ class TestFormulas(SpecCase):
                             (lambda x: x.score(), "x.score is no call"),
                             (lambda x, y: x.score, "(x, y): missing a required argument: 'y'"),
                             (lambda x: f.sum(3, lambda: x.a), "a function of one argument"),
-                            (lambda x: ~x.a, "negate(a)"), (lambda x: float(x.a), "in the place of math's"),
+                            (lambda x: ~x.a, "negate(a)"), (lambda x: float(x.a), "in place of math's"),
                             (lambda x: round(x.score), "floor(a + 0.5)"),
                             (lambda x: math.trunc(x.score), "floor of longhand.functions"),
                             (lambda x: x.score if x.distance in {0, 1} else 0, "in a set or a dict"),
