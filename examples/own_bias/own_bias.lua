@@ -28,6 +28,6 @@ return {
   model = { use = "ruoss_encoder" },
   -- 1 to 40 tokens to sort, then as many empty tokens for the answers. 600 steps show whether the formula helps.
   train = { use = "quick", steps = 600 },
-  -- A dozen numbers of tokens to sort, from 10 to 200.
+  -- Twelve lengths, from 10 to 200 tokens to sort: within the training lengths and beyond them.
   eval = { use = "quick" },
 }

@@ -4,7 +4,7 @@
 -- teacher. Frame, model and training of the base are those of the released code. A cell that changes only the student
 -- shares the teacher of the base. A cell that changes the model, the number base or the learning rate has a teacher
 -- with the same change. Students in a frame of 200 have a teacher in a frame of 50. Windows have no teacher. In bases 4
--- and 16 the longest training numbers have 10 and 5 digits, so calibration reads its lines from as many rows.
+-- and 16 the longest training numbers have 10 and 5 digits, so calibration reads lines from as many rows, not from 6.
 local pair = { role = { "teacher", "student" } }
 local teacher, student, alone = { role = { "teacher" } }, { role = { "student" } }, { role = { "alone" } }
 

@@ -1,8 +1,8 @@
--- Controls that locate the effect of a calibrated bias: students of the bias, of biases with one defect, and without a
--- bias.
+-- Controls that locate the effect of a calibrated bias: students of it, of biases with one defect, and without a bias.
 --
--- There are three teachers. Each bias made from a teacher has three students, and each cell without a teacher has three
--- runs. All cells except the teachers train for the same number of steps.
+-- Each task has three teachers (scale small: two), one per seed. Each bias made from a teacher has three students. The
+-- biases `table`, `pairs` and `none` have no teacher: there, each value of the axis `teacher` is the seed of one run.
+-- All cells except the teachers train for the same number of steps.
 local few = { epochs = 4 } -- for all cells but the teachers, at every scale
 
 -- The stage that calibrates a bias with one defect.
@@ -29,7 +29,7 @@ return {
       { name = "random", spec = { train = few } },
       { name = "table", spec = { train = few, encoding = { use = "distance_table",
         cross = { use = "distance_table" } } } },
-      -- Targets of 62 tokens, sources of up to 125 tokens: one number for each cell of a calibrated bias.
+      -- Targets have 62 tokens, sources up to 125: the cross table has a number for each entry of a calibrated bias.
       { name = "pairs", spec = { train = few, encoding = { use = "pair_table",
         cross = { parameters = { columns = 128, bias = { shape = 8192 } } } } } },
       { name = "none", spec = { train = few, encoding = { use = "none" } } },
