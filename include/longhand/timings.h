@@ -3,8 +3,8 @@
  * A thread is in one part at a time. LH_TIMED(part) reads the processor's counter, adds the elapsed ticks to the part
  * that ends, and begins `part`; at the end of the enclosing C block it returns to the earlier part. One reading costs
  * about 10 ns, so LH_TIMED is for coarse operations (a matrix product, the attention of a block of sequences).
- * base/team.c counts whole parallel regions and waits at barriers. LH_TIMED_FINELY is for shorter operations and counts
- * only while lh_timings_fine is set. No result of a run depends on these times.
+ * base/team.c times every thread's part of a parallel region, and its wait at a barrier. LH_TIMED_FINELY is for shorter
+ * operations and counts only while lh_timings_fine is set. No result of a run depends on these times.
  */
 #ifndef LONGHAND_TIMINGS_H
 #define LONGHAND_TIMINGS_H

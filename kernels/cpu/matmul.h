@@ -183,8 +183,8 @@ INLINE void packed_gradient(int rows, const int columns, int depth, const real *
         gradient_tile(rows, columns, OUTER_ROWS, packed + k * rows, width, copy, N, dw + k * N);
 }
 
-/* As matmul_weight_grad, for wide K and N; rows: at most GRADIENT_ROWS. The copies take 240 KB of stack (double: 410
- * KB). */
+/* As matmul_weight_grad, for wide K and N; rows: at most GRADIENT_ROWS. The copies take at most 240 KB of stack
+ * (double: 410 KB). */
 INLINE void wide_weight_grad(int rows, const int K, const int N, const real *restrict a, const real *restrict dy,
                              real *restrict dw) {
     real packed[GRADIENT_ROWS * GRADIENT_DEPTH] __attribute__((aligned(64)));

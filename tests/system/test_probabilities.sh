@@ -46,7 +46,7 @@ keeps_bits() {
     [ "$(sort -u "$work/bits" | wc -l)" -eq 1 ]
 }
 
-# Compares with a trainer that always recomputes probabilities.
+# Compares the sums of the last keeps_bits with those of a trainer that always recomputes probabilities.
 keeps_bits_of_recomputed() {
     cp "$work/bits" "$work/bits.kept" && train_and_sum recomputed --set train.keep_probabilities=false >"$work/bits" &&
         ! grep -q KEPT_PAIRS "$work/recomputed/src/step.c" &&

@@ -102,8 +102,8 @@ local function fit_calls(functions, text, number, from)
   end
 end
 
--- A line of a function, without constants that it declares and nothing else mentions; nil if it declares nothing else.
--- counts: how often the function mentions each name.
+-- A line of a function without the constants that it declares and that are mentioned nowhere else; nil if none of its
+-- constants remains. counts: how often the function mentions each name.
 local function fit_constants(counts, line)
   local head, list = line:match("^(%s+const [%w_]+ )([^{]*);$")
   if not head then
@@ -166,7 +166,7 @@ local function fit_head(functions, text, number, name, counts)
     stays[i] = #words == 1 and word == "void" or (counts[parameter] or 0) > 0
     whole = whole and stays[i]
   end
-  local seen = functions.called[name] and not functions.kept[name] -- called before, not as another text's
+  local seen = functions.called[name] and not functions.kept[name] -- in kept: those calls were an earlier text's
   functions.kept[name] = nil
   if not whole and (text.defined[name] or not seen) and not is_value(text, name) then
     functions.kept[name] = stays

@@ -126,7 +126,7 @@ local function correlate_at(result, at)
   local all, means = correlation.correlate_samples(lists.filter(samples, function(sample) return #sample.x > 0 end))
   local list = { lists.update(all, { over = "all runs" }), lists.update(means, { over = "means of cells" }) }
   for i, group in ipairs(learned) do
-    if #list_values(result, group, at.step, "norm", at.block).x > 0 then -- a table of zeros lacks some measures
+    if #list_values(result, group, at.step, "norm", at.block).x > 0 then -- has tables: even zeros have a norm
       list[#list + 1] = lists.update(correlation.correlate(samples[i].x, samples[i].y), { over = group.name })
     end
   end

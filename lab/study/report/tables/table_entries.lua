@@ -59,9 +59,9 @@ function M.choose_form(study, item, published)
   return lists.merge(value, { title = value.title:format(unit), short = unit, per_hour = 3600 // length })
 end
 
--- Returns a cell's value of a kind, an item's `value`: { value, sd, least, most, count (of runs) }. measure: from
--- M.choose_form; it has the unit of times. value is nil if nothing was measured; least and most are nil unless the
--- value is a median.
+-- Returns a cell's measurement: { value, sd, least, most, count (of runs) }. kind: a key of VALUES. measure: the result
+-- of M.choose_form, whose per_hour converts times. value is nil if nothing was measured; least and most are nil unless
+-- the value is a median.
 function M.get_value(cell, kind, measure)
   local summary = cell and cell.summary
   if not summary then
