@@ -16,7 +16,7 @@ local M = {}
 
 -- Limits in bytes, far above usual sizes. Files of lines are read in pieces, other files at once.
 M.LARGEST = { ["run.json"] = 4 << 20, ["eval.jsonl"] = 256 << 20, ["metrics.jsonl"] = 256 << 20, record = 1 << 20 }
-M.LONGEST_LINE = 65536 -- bytes
+M.LONGEST_LINE = 65536
 M.MOST_LINES = 1 << 20
 M.LONGEST_EVALUATED = 1000000 -- longest task length that `trainer eval` takes: runtime/cli/options.h
 
