@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-static const double NORMAL_95 = 1.959963984540054; /* 97.5% quantile of the normal distribution */
-
 void lh_spread_add(lh_spread *spread, double value) {
     double difference = value - spread->mean;
     spread->mean += difference / ++spread->count;
@@ -37,7 +35,7 @@ double lh_by_sequence_compute_deviation(const lh_by_sequence *shares, int draws)
 }
 
 void lh_compute_wilson(double share, double count, double *low, double *high) {
-    double z = NORMAL_95 * NORMAL_95 / count;
+    double z = LH_NORMAL_95 * LH_NORMAL_95 / count;
     double middle = (share + z / 2) / (1 + z), half = sqrt(z * (share * (1 - share) + z / 4)) / (1 + z);
     *low = share <= 0 ? 0 : middle - half;
     *high = share >= 1 ? 1 : middle + half;

@@ -4,6 +4,8 @@
 
 #include "engine/engine.h"
 
+#define LH_NORMAL_95 1.959963984540054 /* 97.5% quantile of the standard normal distribution */
+
 /* Running mean of values, by Welford's method; all 0 before the first value. */
 typedef struct lh_spread {
     double mean;

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-static const double NORMAL_95 = 1.959963984540054; /* 97.5% quantile of the normal distribution */
+#include "eval/by_sequence.h"
 
 /* The 95% interval of a result over its sequences: Wilson's of an exact match, the normal one of an accuracy. */
 static void find_interval(const lh_eval_result *result, bool by_accuracy, double *low, double *high) {
@@ -11,7 +11,7 @@ static void find_interval(const lh_eval_result *result, bool by_accuracy, double
     *high = result->exact_match_high;
     if (!by_accuracy) return;
     double deviation = isnan(result->sd_over_sequences) ? 0 : result->sd_over_sequences;
-    double half = NORMAL_95 * deviation / sqrt(result->examples);
+    double half = LH_NORMAL_95 * deviation / sqrt(result->examples);
     *low = result->accuracy - half;
     *high = result->accuracy + half;
 }

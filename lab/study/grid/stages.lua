@@ -70,7 +70,7 @@ local function read_options(context, node, path, verb)
   return options
 end
 
--- Sets `from` (for now a name), `verb` and `options` of a stage. names: those of earlier stages.
+-- Sets `from` (a stage's name), `verb` and `options` of a stage. names: those of earlier stages.
 local function read_making(context, node, path, stage, names)
   local fields = node.fields
   for _, field in ipairs({ "verb", "options" }) do
