@@ -1,8 +1,9 @@
 -- The command lines of `sweep` and `bundle`.
 --
 -- M.add and M.add_bundle add the verbs to the parser of generator/cli/cli.lua. M.settle and M.settle_bundle complete
--- the parser's result (studies: the words that name a study or its cells; study: the first of these; target; for sweep
--- arch, device, action: run, dry_run, or in ACTIONS) and return a message if words exclude each other, or nil or false.
+-- the parser's result (studies: the words that name a study or its cells; study: the first of these; grid_flag; target;
+-- for sweep arch, device, action: run, dry_run, or in ACTIONS) and return a message if words exclude each other, or nil
+-- or false.
 
 local converters = require("cli.converters")
 local lists = require("base.lists")
@@ -28,13 +29,13 @@ end
 -- Adds the words that name a study and choose its cells. where: for the help, the folder that gets a grid from flags.
 local function add_study(command, where)
   command:argument("study", "a study file, or the name of a study in spec/studies or in DIR; STUDY:CELL,CELL for some "
-    .. "of its cells; with --axis a spec"):target("words"):args("1+")
+    .. "of its cells; with --axis, --seeds or --learning-rate a spec"):target("words"):args("1+")
   options.add(command, {
     { "--axis FIELD=VALUES", "STUDY is a spec, and the study a grid over it: a field and its values, such as "
       .. "encoding=alibi,rope, model.layers=1:4 (both ends included), train.lengths={1,20},{1,40}; repeat it per axis. "
       .. ("The grid is saved in %s as a study file"):format(where), count = "*", args = 1, target = "axes" },
-    { "--seeds A:B", "with --axis: one run for each seed, A to B, both included; default: 0" },
-    { "--learning-rate X,Y", "with --axis: one run for each rate; default: the spec's rate", target = "rates" },
+    { "--seeds A:B", "STUDY is a spec: one run for each seed, A to B, both included; default: 0" },
+    { "--learning-rate X,Y", "STUDY is a spec: one run for each rate; default: the spec's rate", target = "rates" },
     { "--only AXIS=VALUE", "only cells with this value, or with one of VALUE,VALUE; with several axes, only cells that "
       .. "match all of them", count = "*", args = 1 },
     { "--scale NAME", "one of the study's scales, such as small" },
@@ -52,7 +53,7 @@ function M.add(parser)
     .. "neither finished nor in a queue; cancel cancels the tasks.")
   sweep:usage("Usage: longhand sweep [status|watch|resubmit|cancel] STUDY [--scale NAME] [--set FIELD=VALUE] "
     .. "[--out DIR]\n                      [--only AXIS=VALUE] [--jobs N] [--hours N] [--device cuda] [--slurm SITE] "
-    .. "[--dry-run]\n       longhand sweep SPEC --axis FIELD=VALUES ... [--seeds A:B] [--learning-rate X,Y] ...")
+    .. "[--dry-run]\n       longhand sweep SPEC [--axis FIELD=VALUES ...] [--seeds A:B] [--learning-rate X,Y] ...")
   add_study(sweep, "DIR")
   options.add(sweep, {
     { "--jobs N", "number of cells at a time; default: as many as keep all processors busy",
@@ -80,7 +81,7 @@ function M.add_bundle(parser)
     .. "they were swept here (docs/cluster.md).")
   bundle:usage("Usage: longhand bundle STUDY [--scale NAME] [--set FIELD=VALUE] [--only AXIS=VALUE] [--levels LIST]\n"
     .. "                       [--device cuda [--arch LIST]] [--runs DIR] [--out FILE]\n"
-    .. "       longhand bundle SPEC --axis FIELD=VALUES ... [--seeds A:B] [--learning-rate X,Y] ...")
+    .. "       longhand bundle SPEC [--axis FIELD=VALUES ...] [--seeds A:B] [--learning-rate X,Y] ...")
   add_study(bundle, "the bundle's folder of runs")
   options.add(bundle, {
     { "--levels LIST", "instruction-set levels: as in build", default = "all" },
@@ -94,15 +95,15 @@ function M.add_bundle(parser)
   })
 end
 
--- Returns a message if --axis excludes another word, or a flag for grids lacks --axis; otherwise a false value.
-local function find_grid_conflict(result)
-  local grid_flag = result.seeds and "--seeds" or result.rates and "--learning-rate"
-  if #result.axes == 0 then
-    return grid_flag and grid_flag .. " needs --axis: a study file lists its own seeds and learning rates"
-  elseif #result.studies > 1 then
-    return ("--axis is for one spec: too many arguments: %s"):format(result.studies[2])
+-- Sets grid_flag, the first flag that makes a grid of a spec, or nil. Returns a message if this flag excludes another
+-- word; otherwise a false value.
+local function settle_grid(result)
+  local flag = #result.axes > 0 and "--axis" or result.seeds and "--seeds" or result.rates and "--learning-rate" or nil
+  result.grid_flag = flag
+  if flag and #result.studies > 1 then
+    return ("%s is for one spec: too many arguments: %s"):format(flag, result.studies[2])
   end
-  return result.scale and "--scale cannot be used with --axis: a grid from flags has no scales"
+  return flag and result.scale and ("--scale cannot be used with %s: a grid from flags has no scales"):format(flag)
 end
 
 -- Returns a message if options exclude each other or do not fit the action (nil: a sweep); otherwise a false value.
@@ -142,7 +143,7 @@ local function settle_study(result, first)
       return ("too many arguments: %s"):format(result.studies[i])
     end
   end
-  return find_grid_conflict(result)
+  return settle_grid(result)
 end
 
 function M.settle_bundle(result)

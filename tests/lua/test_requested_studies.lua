@@ -20,7 +20,10 @@ local function make_options(more)
   local spec = support.write("flags/probe.lua", SPEC)
   local options = { project = project, studies = { spec }, study = spec, axes = {}, only = {}, set = {},
     out = spec:gsub("[^/]*$", "runs") }
-  return lists.update(options, more)
+  lists.update(options, more)
+  options.grid_flag = #options.axes > 0 and "--axis" or options.seeds and "--seeds" or options.rates
+    and "--learning-rate"
+  return options
 end
 
 -- Returns the study that these arguments request, the message and the options; or nil and the message.
@@ -89,6 +92,16 @@ function TestFlags.test_names_of_axes()
     { "width", "train.lengths", "eval.lengths", "probe_width_16_1_4_3_6", 1 })
 end
 
+-- Without an axis, the only cell has the spec's name, and thus the runs that a trainer of the spec writes.
+function TestFlags.test_seeds_and_rates_without_an_axis()
+  local study, message, options = settle({ seeds = "0:2", rates = "1e-3,0.01", set = { "train.steps=9" } })
+  lu.assertEquals({ assert(study, message).ids, #study.cells[1].runs, study.title }, { { "probe" }, 6, "probe" })
+  lu.assertEquals(study.cells[1].spec.plan.digest, assert(project:plan(options.studies[1], options.set)).plan.digest)
+  assert(write.file(options.study, options.given.text))
+  lu.assertEquals(assert(grid.expand(project, study.name, { out = options.out })).ids, { "probe" })
+  lu.assertEquals(#assert(settle({ rates = "1e-3,0.01" })).cells[1].runs, 2)
+end
+
 -- Paths of files in flags are relative to the spec, for any folder of runs.
 function TestFlags.test_files_are_those_next_to_the_spec()
   local text = SPEC:gsub("kind = \"alibi\"", "kind = \"rope\"")
@@ -133,6 +146,7 @@ function TestFlags.test_messages_on_wrong_axes()
   refuse({ axes = { "train.learning_rate=1" }, rates = "1" }, "conflicts with an axis of train.learning_rate")
   refuse({ axes = { "model.layers=1" }, study = "ruoss_table1" }, "ruoss_table1 is a study: ./longhand sweep")
   refuse({ axes = { "model.layers=1" }, study = "spec/studies/ruoss_table1.lua" }, "this is a study, a grid of specs")
+  refuse({ seeds = "0:2", study = "spec/studies/ruoss_table1.lua" }, "--seeds is for a spec: a study file lists")
 end
 
 function TestFlags.test_a_changed_study_is_refused_and_kept()

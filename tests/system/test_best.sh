@@ -9,7 +9,7 @@ runs=$work/runs
 write_spec() {
     cat >"$spec" <<END
 return {
-  task = { kind = "parity_check" }, encoding = { use = "sinusoid" },
+  task = { kind = "parity_check" }, encoding = { use = "none" },
   model = { layers = 1, width = 16, heads = 2 },
   train = { steps = $1, batch = 8, lengths = { 1, 6 }, learning_rate = 3e-3, log_every = 50, patience = 3,
     checkpoint = { best = { metric = "loss" } } },
@@ -18,7 +18,7 @@ return {
 END
 }
 
-sweep() { ./longhand sweep "$spec" --axis encoding=none --seeds 0:1 --out "$runs"; }
+sweep() { ./longhand sweep "$spec" --seeds 0:1 --out "$runs"; }
 
 # Prints a fact of the run of seed 0, such as steps.
 print_fact() { ./longhand runs show "$(find_run runs)" | sed -n "s/^$1 *//p"; }
@@ -36,7 +36,7 @@ shows_the_best_checkpoint() {
 }
 
 evaluates_the_best_checkpoint_alone() {
-    build/trainers/early_none-*/trainer eval --checkpoint "$(find_run runs)/checkpoint-best.safetensors" \
+    build/trainers/early-*/trainer eval --checkpoint "$(find_run runs)/checkpoint-best.safetensors" \
         --out "$work/alone" --threads 1 && grep -v '"during"' "$(find_run runs)/eval.jsonl" | grep '"beyond"' |
         grep "\"step\":$(print_fact best_step)," >"$work/of_run" && cmp "$work/of_run" "$work/alone/eval.jsonl"
 }

@@ -1,9 +1,10 @@
--- Arguments of `sweep` and `bundle`: a study at a scale, some cells, or a grid from flags, --axis FIELD=VALUES.
+-- Arguments of `sweep` and `bundle`: a study at a scale, some cells, or a grid from flags, such as --axis FIELD=VALUES.
 --
--- Input: the options of the verb, with project and `out`, the folder of all runs. Output: none; errors end the command.
--- Sets options.study, scale and choice. A grid from flags becomes a study file in the folder of runs: options.study is
--- the file's path; options.given, { text, origin (make_origin) } for grid.expand; options.set, the words of --set with
--- paths relative to the folder of runs. Equal flags give equal texts; the text's digest is part of the file's name.
+-- Input: the options of the verb, with project, grid_flag (lab/cli/sweeps.lua) and `out`, the folder of all runs.
+-- Output: none; errors end the command. Sets options.study, scale and choice. A grid from flags becomes a study file in
+-- the folder of runs: options.study is the file's path; options.given, { text, origin (make_origin) } for grid.expand;
+-- options.set, the words of --set with paths relative to the folder of runs. Equal flags give equal texts; the text's
+-- digest is part of the file's name.
 -- Reads files, writes none: overview.lua writes the text.
 
 local canonical = require("base.canonical")
@@ -220,6 +221,11 @@ local function name_axes(axes)
   return lists.get_names(axes)
 end
 
+-- Returns the axis of a grid without axes. Its only value leaves the spec unchanged and gives the cell the spec's name.
+local function make_single_axis(id)
+  return { name = "spec", lines = { ("      { name = %q, spec = {} },"):format(id) } }
+end
+
 -- Returns the first part of the cells' names: the spec's name, or only its task if an axis replaces the encoding.
 local function choose_prefix(work, loaded)
   local task = lists.get(loaded, "tree.fields.task.fields.kind.value")
@@ -229,11 +235,13 @@ end
 
 local function write_study(work, id, spec, prefix)
   local fields = lists.map(work.axes, function(axis) return axis.field end)
+  local has_axes = #fields > 0
   local lines = { "-- A grid from flags: ./longhand sweep SPEC --axis FIELD=VALUES. To change it, copy it to another",
     "-- file: this file's name belongs to these flags.", "return {",
-    ("  title = %q,"):format(("%s: %s"):format(id, table.concat(fields, ", "))), ("  prefix = %q,"):format(prefix),
-    ("  base = { use = %q },"):format(paths.make_relative(spec, work.folder)), "  axes = {" }
-  lists.append(lines, lists.collect(work.axes, function(axis)
+    ("  title = %q,"):format(has_axes and ("%s: %s"):format(id, table.concat(fields, ", ")) or id) }
+  lines[#lines + 1] = has_axes and ("  prefix = %q,"):format(prefix) or nil
+  lists.append(lines, { ("  base = { use = %q },"):format(paths.make_relative(spec, work.folder)), "  axes = {" })
+  lists.append(lines, lists.collect(has_axes and work.axes or { make_single_axis(id) }, function(axis)
     return lists.collect({ { ("    { name = %q, values = {"):format(axis.name) }, axis.lines, { "    } }," } },
       function(part) return part end)
   end))
@@ -259,7 +267,10 @@ end
 local function read_flags(options)
   local d, root = diagnostics.new(), options.project.root
   local spec = must(INPUT, options.project:find_spec(options.study))
+  d:set_note(options.grid_flag ~= "--axis" and ("%s is for a spec: a study file lists its own seeds and learning "
+    .. "rates"):format(options.grid_flag) or nil)
   local loaded = load_module.load(spec, { root = root, diagnostics = d })
+  d:set_note(nil)
   local work = { axes = {}, folder = paths.resolve(options.out), spec_folder = paths.get_folder(paths.resolve(spec)),
     root = root, seeds = options.seeds and "--seeds " .. options.seeds,
     rates = options.rates and "--learning-rate " .. options.rates }
@@ -291,7 +302,7 @@ end
 function M.settle(options)
   local only = must(INPUT, choice.parse_only(options.only))
   options.choice = { only = only[1] and only };
-  (#options.axes > 0 and read_flags or read_words)(options)
+  (options.grid_flag and read_flags or read_words)(options)
 end
 
 return M
