@@ -28,6 +28,27 @@ static void test_train_metrics_keys_in_order(void **state) {
     free(text);
 }
 
+/* Makes step 6 fail unless the whole line of step 5, the only one so far, is in the file. */
+static void train_block_after_a_line(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace,
+                                     void *gradient, lh_sums *sums) {
+    char line[1024] = "";
+    toy_float.train_block(step, block, workspace, gradient, sums);
+    if (step->step != 5) return;
+    FILE *file = fopen(FOLDER "/metrics.jsonl", "r");
+    if (file == NULL || fgets(line, sizeof line, file) == NULL || strncmp(line, "{\"step\":5,", 10) != 0 ||
+        strchr(line, '\n') == NULL || fgetc(file) != EOF)
+        sums->loss = NAN;
+    if (file != NULL) fclose(file);
+}
+
+static void test_train_line_is_in_the_file_before_the_next_step(void **state) {
+    lh_cpu_program program = toy_float;
+    const lh_cpu_program *list[] = {&program, NULL};
+    program.train_block = train_block_after_a_line;
+    toy.cpu = list;
+    run_toy(state, 0, "train --out . --threads 1 --no-eval");
+}
+
 /* A generative model reads its target before it answers; the key of its accuracy records this. */
 static void test_train_metrics_of_generative_models(void **state) {
     toy = lh_toy_make_pair(toy_float_list);
@@ -174,6 +195,7 @@ static void test_train_overfits_fixed_examples_or_explains_why_not(void **state)
 int main(void) {
     const struct CMUnitTest tests[] = {
         RUN_TEST(test_train_metrics_keys_in_order),
+        RUN_TEST(test_train_line_is_in_the_file_before_the_next_step),
         RUN_TEST(test_train_metrics_of_generative_models),
         RUN_TEST(test_train_eval_lines_complete),
         RUN_TEST(test_train_run_json_complete),
