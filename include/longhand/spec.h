@@ -66,6 +66,9 @@ typedef struct lh_format {
      * determine this token. NULL: the labels belong to the last tokens of the stream. */
     bool (*locate)(const lh_example *example, uint16_t *place);
     const char *located; /* the input that `locate` needs, for messages: "one ? in the input" */
+    /* Outputs of an input with this many tokens, for files of examples if answers are read at tokens of the input.
+     * NULL: examples of files have any number of outputs, other examples lh_task.output_length. */
+    int (*outputs)(int input);
 } lh_format;
 
 /* The source of a dataset, which takes the place of a sampler; see data/datasets/corpus.h. */

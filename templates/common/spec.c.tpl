@@ -121,6 +121,12 @@ static bool locate(const lh_example *example, uint16_t *place) {
 }
 
 % end
+% local counts_outputs = task.data and not task.data.made and readout ~= "outputs"
+% if counts_outputs then
+/* Outputs of an input with this many tokens. */
+static int count_outputs(int input) { return 1; }
+
+% end
 % local source = ('{"source", %s}'):format(task.data and "NULL" or own_length and "source_length" or "input_length")
 % local target = (', {"target", %s}'):format(task.data and "NULL" or "output_length")
 static const lh_format format = {
@@ -134,6 +140,7 @@ static const lh_format format = {
         %   { "assemble", "assemble" },
         %   { "locate", readout == "probe" and "locate" },
         %   { "located", text = readout == "probe" and ("one %s in the input, and one output"):format(task.probe_symbol) },
+        %   { "outputs", counts_outputs and "count_outputs" },
         % } })
 };
 

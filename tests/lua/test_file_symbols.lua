@@ -8,8 +8,8 @@ local plan_module = require("plan.plan")
 
 TestSymbols = {}
 
-local function read(text)
-  return file_symbols.read(support.write("examples.txt", text))
+local function read(text, has_one_output)
+  return file_symbols.read(support.write("examples.txt", text), has_one_output)
 end
 
 function TestSymbols.test_words_and_characters()
@@ -20,6 +20,11 @@ function TestSymbols.test_words_and_characters()
   lu.assertEquals(read("target\tinput\tsource\n1\ta b\tx y\n"), { input = { "a", "b" }, output = { "1" } })
   lu.assertEquals(read("\nIN: run OUT: RUN\nIN: run twice OUT: RUN RUN\n"), { input = { "run", "twice" },
     output = { "RUN" } })
+end
+
+function TestSymbols.test_a_class_is_one_symbol()
+  lu.assertEquals(read("ab\teven\nb\todd\n", true), { input = { "a", "b" }, output = { "even", "odd" } })
+  lu.assertEquals(read('{"input":"ab","target":"even"}\n', true), { input = { "a", "b" }, output = { "even" } })
 end
 
 function TestSymbols.test_lists_of_json()

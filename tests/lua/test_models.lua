@@ -156,9 +156,21 @@ function TestFields.test_readouts_that_do_not_fit_the_model_are_refused()
   refuse("latin_square_learned", "logits by the rows of a linear embedding", "model.kind=decoder", "model.tied=true",
     "model.embedding=linear")
   local file = support.write("read_out.lua", [[return { model = { readout = "last" },
-    task = { data = "train.jsonl", input_symbols = 3, output_symbols = 2 } }]])
-  support.write("train.jsonl", '{"input":[0],"target":[1]}\n')
-  refuse(file, "examples of files have any number of outputs")
+    task = { data = "train.tsv" } }]])
+  support.write("train.tsv", "abc\tgood\nab\tbad\n")
+  refuse(file, "data declares no probe", "model.readout=probe")
+  refuse(file, "computation tokens stand behind the input", "task.computation=1")
+end
+
+-- A sequence of a file for classification is its input; the answer is one symbol, and the trainer knows that.
+function TestFields.test_files_for_classification_have_no_empty_tokens()
+  local file = support.write("classes.lua", [[return { model = { readout = "last" }, task = { data = "train.tsv" } }]])
+  support.write("train.tsv", "abc\tgood\nab\tbad\n")
+  local plan = assert(project:plan(file)).plan
+  lu.assertEquals({ plan.tokens, plan.classes, plan.empty_token, plan.longest_training }, { 3, 2, false, 511 })
+  local text = support.index_texts(assert(project:render_files(plan)))["spec.c"]
+  lu.assertStrContains(text, "shape->length[0] = input;\n    shape->labels = output;")
+  lu.assertStrContains(text, "static int count_outputs(int input) { return 1; }")
 end
 
 -- Plans every task with a kind of model; calls try(spec, number of tokens of a model with a decoder, facts of the

@@ -124,12 +124,11 @@ end
 -- that prevents it; nil if the answer can be read there.
 local function explain_readout(context, readout)
   local facts, task = context.task, context.resolved.task
-  if task.data then
-    return "examples of files have any number of outputs", "a task of one output", "task.data"
-  elseif not tasks.has_one_output(facts) then
-    return ("%s has %s outputs"):format(facts.kind, facts.output_length), "a task of one output", "task.kind"
+  local choice = task.data and "task.data" or "task.kind"
+  if not task.data and not tasks.has_one_output(facts) then
+    return ("%s has %s outputs"):format(facts.kind, facts.output_length), "a task of one output", choice
   elseif readout == "probe" and not facts.probe then
-    return facts.kind .. " declares no probe", "a task whose header has the line `probe:`", "task.kind"
+    return facts.kind .. " declares no probe", "a task whose header has the line `probe:`", choice
   elseif task.computation then
     return "computation tokens stand behind the input, ahead of answers", "no computation tokens", "task.computation"
   end

@@ -62,7 +62,7 @@ local function read_alphabets(context, given, task)
   if not context.files.data or task.symbols or not missing[1] then
     return
   end
-  local found, problem = file_symbols.read(context.files.data.real)
+  local found, problem = file_symbols.read(context.files.data.real, (context.resolved.model or {}).readout == "last")
   for _, side in ipairs(found and missing or { missing[1] }) do
     local name = side .. "_symbols"
     task[name] = choose_alphabet(context, given, name, found and found[side], problem)

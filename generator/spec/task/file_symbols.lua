@@ -1,8 +1,9 @@
 -- The alphabets of a file of examples, for a spec that does not list them.
 --
--- Input: the path of a file in a format of docs/own-task.md. Output: { input, output }, the symbols of all inputs and
--- of all targets, as sorted lists of texts; or nil and the problem, { found, expected, line }. If tokens are numbers,
--- the symbols are those from 0 to the greatest one. Only form and tokens are read here; the trainer checks the rest.
+-- Input: the path of a file in a format of docs/own-task.md; has_one_output: true if a target without blanks is one
+-- symbol, and not a symbol for each character. Output: { input, output }, the symbols of all inputs and of all targets,
+-- as sorted lists of texts; or nil and the problem, { found, expected, line }. If tokens are numbers, the symbols are
+-- those from 0 to the greatest one. Only form and tokens are read here; the trainer checks the rest.
 
 local input = require("base.input")
 local lists = require("base.lists")
@@ -141,15 +142,15 @@ local function read_lines(file, sides)
   end
 end
 
-function M.read(path)
+function M.read(path, has_one_output)
   local file, problem = input.open(path, LARGEST)
   if not file then
     return nil, problem or { found = "no such file", expected = "a file of examples" }
   end
-  local function make_side()
-    return { names = {}, words = {}, characters = {} } -- names: tokens in lists of JSON
+  local function make_side(by_word)
+    return { names = {}, words = {}, characters = {}, by_word = by_word } -- names: tokens in lists of JSON
   end
-  local sides = { input = make_side(), target = make_side() }
+  local sides = { input = make_side(false), target = make_side(has_one_output or false) }
   problem = read_lines(file, sides)
   file:close()
   if problem then

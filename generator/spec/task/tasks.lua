@@ -86,6 +86,9 @@ function M.count_most(facts)
     return M.count_tokens(facts, 1)
   end
   local longest, times = facts.data.longest, 1 + (facts.computation or 0)
+  if facts.readout then
+    return { longest - 1 }
+  end
   return facts.apart and { times * (longest - 1), longest - 1 } or { longest + (times - 1) * (longest - 1) }
 end
 

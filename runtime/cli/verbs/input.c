@@ -67,10 +67,12 @@ void lh_line_shapes_open(lh_line_shapes *lines, const lh_spec *spec) {
     if (spec->data != NULL) lines->spec.corpus = &lines->corpus;
 }
 
-/* The number of outputs to predict: as requested, or, if a symbol ends answers, as many as may follow the input; else
- * 1. */
+/* The number of outputs to predict: as requested or as the readout requires, or, if a symbol ends answers, as many as
+ * may follow the input; else 1. */
 static int choose_outputs(const lh_input *input, const lh_spec *spec) {
-    if (input->outputs > 0 || spec->task->end == NULL) return input->outputs > 0 ? input->outputs : 1;
+    if (input->outputs > 0) return input->outputs;
+    if (spec->format->outputs != NULL) return spec->format->outputs(input->input_length);
+    if (spec->task->end == NULL) return 1;
     int most = spec->data->longest - input->input_length;
     int allowed = spec->limit.tokens - (spec->format->streams == 1 ? input->input_length : 0);
     if (spec->limit.tokens > 0 && allowed < most) most = allowed;
@@ -93,6 +95,11 @@ static lh_status set_shape(lh_input *input, const lh_spec *spec, int64_t line, l
         return lh_fail(error, LH_ERR_INPUT,
                        "line %lld: %d tokens of input and %d of output\n  expected: at most task.longest = %d together",
                        (long long)line, input->input_length, outputs, spec->data->longest);
+    int wanted = spec->format->outputs != NULL ? spec->format->outputs(input->input_length) : outputs;
+    if (outputs != wanted)
+        return lh_fail(error, LH_ERR_INPUT,
+                       "line %lld: %d outputs\n  expected: %d, as many as model.readout reads from this input",
+                       (long long)line, outputs, wanted);
     put_shape(input, spec);
     return LH_OK;
 }

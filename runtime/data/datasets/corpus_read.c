@@ -204,6 +204,23 @@ static lh_status end_target(const line *l, json_t *object, json_t *target) {
     return LH_OK;
 }
 
+/* Checks the numbers of tokens of an example. */
+static lh_status check_lengths(const line *l, size_t inputs, size_t outputs) {
+    const lh_spec *spec = l->spec;
+    size_t longest = (size_t)spec->data->longest;
+    if (inputs + outputs > longest)
+        return lh_fail(l->error, LH_ERR_INPUT,
+                       "%s:%lld: input and target have %zu and %zu tokens\n  expected: at most task.longest = %zu "
+                       "together",
+                       l->path, l->number, inputs, outputs, longest);
+    size_t wanted = spec->format->outputs != NULL ? (size_t)spec->format->outputs((int)inputs) : outputs;
+    if (outputs == wanted) return LH_OK;
+    return lh_fail(l->error, LH_ERR_INPUT,
+                   "%s:%lld: input and target have %zu and %zu tokens\n  expected: a target of %zu, as many as "
+                   "model.readout reads from this input",
+                   l->path, l->number, inputs, outputs, wanted);
+}
+
 static lh_status take_example(const line *l, lh_reading *r, json_t *object) {
     json_t *input = NULL, *target = NULL;
     list_ignored_keys(l, r, object);
@@ -213,14 +230,10 @@ static lh_status take_example(const line *l, lh_reading *r, json_t *object) {
     if (status == LH_OK) status = check_mask(l, object, target);
     if (status == LH_OK) status = end_target(l, object, target);
     if (status != LH_OK) return status;
-    size_t inputs = json_array_size(input), outputs = json_array_size(target), longest = (size_t)l->spec->data->longest;
-    if (inputs + outputs > longest)
-        return lh_fail(l->error, LH_ERR_INPUT,
-                       "%s:%lld: input and target have %zu and %zu tokens\n  expected: at most task.longest = %zu "
-                       "together",
-                       l->path, l->number, inputs, outputs, longest);
+    size_t inputs = json_array_size(input), outputs = json_array_size(target);
     lh_example_storage storage;
-    status = add_example(l, r, inputs, outputs, &storage);
+    status = check_lengths(l, inputs, outputs);
+    if (status == LH_OK) status = add_example(l, r, inputs, outputs, &storage);
     if (status == LH_OK) r->records[r->count - 1].line = (uint32_t)l->number;
     if (status == LH_OK) status = take_tokens(l, input, "input", l->input, storage.tokens);
     if (status == LH_OK) status = take_tokens(l, target, "target", l->output, storage.tokens + inputs);
