@@ -36,6 +36,8 @@ local function add_study(command, where)
       .. ("The grid is saved in %s as a study file"):format(where), count = "*", args = 1, target = "axes" },
     { "--seeds A:B", "STUDY is a spec: one run for each seed, A to B, both included; default: 0" },
     { "--learning-rate X,Y", "STUDY is a spec: one run for each rate; default: the spec's rate", target = "rates" },
+    { "--label VALUE=TEXT", "with --axis: reports show TEXT instead of this value, as in none=NoPE; repeat it per "
+      .. "value. The same grid without --label keeps its labels", count = "*", args = 1, target = "labels" },
     { "--only AXIS=VALUE", "only cells with this value, or with one of VALUE,VALUE; with several axes, only cells that "
       .. "match all of them", count = "*", args = 1 },
     { "--scale NAME", "one of the study's scales, such as small" },
@@ -102,6 +104,9 @@ local function settle_grid(result)
   result.grid_flag = flag
   if flag and #result.studies > 1 then
     return ("%s is for one spec: too many arguments: %s"):format(flag, result.studies[2])
+  end
+  if not flag and result.labels[1] then
+    return "--label needs --axis: a study file lists its labels in `report`"
   end
   return flag and result.scale and ("--scale cannot be used with %s: a grid from flags has no scales"):format(flag)
 end

@@ -108,6 +108,10 @@ function TestPage.test_labels_and_names_of_files()
   lu.assertStrContains(longer, "\\label{tab:table-task-encoding-max}")
   lu.assertStrContains(longer, "\nRoPE & ")
   lu.assertNil(tex:find("RoPE", 1, true))
+  study.labels = { rope = "Rotary", ["rand-rope"] = "Random" } -- those of an item replace those of the study
+  script = write_report("/labelled", { curves })
+  lu.assertStrContains(script, "title 'RoPE'")
+  lu.assertStrContains(script, "title 'Random'")
 end
 
 function TestPage.test_labels_and_widths_are_checked()

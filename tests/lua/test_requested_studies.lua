@@ -18,7 +18,7 @@ return { task = { kind = "parity_check" }, model = { use = "small_encoder" }, en
 -- The options of a sweep of the probe; out: a folder of runs next to it.
 local function make_options(more)
   local spec = support.write("flags/probe.lua", SPEC)
-  local options = { project = project, studies = { spec }, study = spec, axes = {}, only = {}, set = {},
+  local options = { project = project, studies = { spec }, study = spec, axes = {}, labels = {}, only = {}, set = {},
     out = spec:gsub("[^/]*$", "runs") }
   lists.update(options, more)
   options.grid_flag = #options.axes > 0 and "--axis" or options.seeds and "--seeds" or options.rates
@@ -153,6 +153,25 @@ function TestFlags.test_a_changed_study_is_refused_and_kept()
   local _, _, options = settle({ axes = { "model.layers=1" } })
   assert(write.file(options.study, options.given.text .. "-- changed\n"))
   refuse({ axes = { "model.layers=1" } }, "found a changed study")
+end
+
+-- Labels of values are part of the study, but not of its name: a command without labels keeps those of the file.
+function TestFlags.test_labels_of_values()
+  local study, _, options = settle({ axes = { "encoding=none,rope", "model.layers=1,2" },
+    labels = { "none=NoPE, \\\"plain\"", "2 = two = many" } })
+  lu.assertEquals(study.labels, { none = 'NoPE, \\"plain"', ["2"] = "two = many" })
+  assert(write.file(options.study, options.given.text))
+  local function get_labels(labels)
+    local again, message, others = settle({ axes = { "encoding=none,rope", "model.layers=1,2" }, labels = labels })
+    lu.assertEquals({ assert(again, message).name, again.report }, { study.name, nil })
+    return again.labels, others.given.text
+  end
+  lu.assertEquals({ get_labels({}) }, { study.labels, options.given.text })
+  lu.assertEquals(get_labels({ "rope=RoPE" }), { rope = "RoPE" })
+  refuse({ axes = { "encoding=none,rope" }, labels = { "rop=RoPE" } }, "--label rop=RoPE: error: \"rop\" is no value "
+    .. "of an axis\n  expected: none, rope\n  hint: did you mean")
+  refuse({ axes = { "encoding=none,rope" }, labels = { "none" } }, "--label none: error: not of the form VALUE=TEXT")
+  refuse({ axes = { "encoding=none,rope" }, labels = { "none= " } }, "not of the form VALUE=TEXT")
 end
 
 function TestFlags.test_paths_as_seen_from_a_folder()

@@ -142,6 +142,8 @@ function TestGrid.test_scored_sets_of_a_report()
   lu.assertEquals(study.scored, { split = "test", select = "train" })
   lu.assertEquals(study.report, { { kind = "curves", lines = "encoding" } })
   lu.assertEquals(expand_with('{ metric = "exact_match" }').scored, { split = "test", metric = "exact_match" })
+  study = expand_with('{ labels = { tilted = "T" } }')
+  lu.assertEquals({ study.labels, study.report }, { { tilted = "T" } })
   study = expand_with('{ generalises = { metric = "accuracy", above = 95.5 } }')
   lu.assertEquals(study.scored.generalises, { metric = "accuracy", above = 95.5 })
   for report, expected in pairs({
@@ -155,6 +157,8 @@ function TestGrid.test_scored_sets_of_a_report()
     ['{ split = "tests" }'] = 'report.split: "tests" is no set',
     ['{ select = 3 }'] = "report.select: 3 is no set",
     ['{ metric = "exact" }'] = 'report.metric: "exact" is no metric',
+    ['{ labels = { rop = "RoPE" } }'] = 'report.labels.rop: no such field',
+    ['{ labels = { tilted = 1 } }'] = 'report.labels.tilted: 1 is no text',
     ['{ slect = "train" }'] = 'report.slect: no such field',
   }) do
     refuse(make_text(report), expected)

@@ -3,8 +3,8 @@
 -- Input: a project, the name of a file in spec/studies or a path, { scale, set, out, reading, choice, given }. out: the
 -- folder of all runs; choice: the selected cells (chosen_cells.lua), nil: all; given: { text, origin } of a study from
 -- flags (requested_study.lua); reading: only existing runs matter. Output: nil and the errors as text; or { name,
--- title, path, scale, set, report, scored, axes = { { name, values = { names } } }, warnings, ids (of all cells), cells
--- (the selected ones) }. A cell:
+-- title, path, scale, set, report, scored, labels, axes = { { name, values = { names } } }, warnings, ids (of all
+-- cells), cells (the selected ones) }. A cell:
 --   key, id         { <axis> = <value> }, and the cell's name
 --   spec            the planned spec, as from project:plan; nil while the cell waits
 --   seeds, learning_rates   lists; the latter is { false } if the rate is that of a spec for which the cell waits
@@ -317,7 +317,7 @@ function M.expand(project, argument, options)
   end)
   return { name = path:match("([^/]*)%.lua$") or path:match("([^/]*)$"), title = study.title, path = path,
     scale = options.scale, set = options.set or {}, report = study.report, scored = study.scored,
-    axes = axes, cells = cells, ids = work.all, warnings = lists.drop_repeats(work.warnings) }
+    labels = study.labels, axes = axes, cells = cells, ids = work.all, warnings = lists.drop_repeats(work.warnings) }
 end
 
 -- Returns the spec of STUDY:CELL or STUDY:SCALE:CELL, as project:plan does; or nil and errors. out: the folder of runs.

@@ -3,8 +3,8 @@
 -- Input: the options of the verb, with project, grid_flag (lab/cli/sweeps.lua) and `out`, the folder of all runs.
 -- Output: none; errors end the command. Sets options.study, scale and choice. A grid from flags becomes a study file in
 -- the folder of runs: options.study is the file's path; options.given, { text, origin (make_origin) } for grid.expand;
--- options.set, the words of --set with paths relative to the folder of runs. Equal flags give equal texts; the text's
--- digest is part of the file's name.
+-- options.set, the words of --set with paths relative to the folder of runs. Equal flags give equal texts; the digest
+-- of the text without labels is part of the file's name, so a command with other labels only changes these.
 -- Reads files, writes none: overview.lua writes the text.
 
 local canonical = require("base.canonical")
@@ -13,6 +13,8 @@ local diagnostics = require("base.diagnostics")
 local lfs = require("lfs")
 local lists = require("base.lists")
 local load_module = require("spec.reading.load")
+local nearest = require("base.nearest")
+local nodes = require("lab.study.grid.nodes")
 local overrides = require("spec.reading.overrides")
 local paths = require("base.paths")
 local schema = require("spec.schema")
@@ -27,12 +29,13 @@ local M = {}
 
 -- The functions that write a study share `work`: { axes, folder (of runs), spec_folder, root (of the repository), seeds
 -- and rates (the flags as texts, or nil), refuse(flag, what, expected, hint), last_lines (of the study) }. An axis:
--- { field, flag, names (the set of its values' names), lines (of the study, one for each value), name }.
+-- { field, flag, names (the set of its values' names, as texts), lines (of the study, one for each value), name }.
 
 local INPUT = 1
 local MOST_VALUES = 4096 -- of a range
 local LONGEST_NAME = 120 -- bytes of the name of a study's file, without its digest
 local FILES = { source = true, network = true, file = true, checkpoint = true }
+local LABELS = "  report = { labels = [^\n]*\n" -- the line that write_labels writes
 local VALUES = "values such as 64,128 or alibi,rope, a range 1:4 (both included), or tables: {1,40},{1,80}"
 
 -- Splits a text at commas, except within brackets and quotes; returns nil if a bracket or a quote is not closed.
@@ -121,11 +124,11 @@ local function write_value(work, axis, text)
   elseif name == "" or type(name) == "string" and #name > load_module.ID_LONGEST then
     work.refuse(axis.flag, ("%s: its letters and digits give no valid name for this value"):format(
       diagnostics.show(text)), "a shorter value, or a study file, which names its values")
-  elseif axis.names[name] then
+  elseif axis.names[nodes.get_name(name)] then
     work.refuse(axis.flag, ("%s occurs twice"):format(diagnostics.show(name)),
       "values that differ in their letters and digits")
   else
-    axis.names[name] = true
+    axis.names[nodes.get_name(name)] = true
     return ("      { name = %s, spec = %s },"):format(type(name) == "string" and ("%q"):format(name)
       or diagnostics.show(name), write_fragment(work, axis.field, value, text))
   end
@@ -221,6 +224,24 @@ local function name_axes(axes)
   return lists.get_names(axes)
 end
 
+-- Returns the line of the study with the labels of values that --label gives; nil without labels.
+local function write_labels(work, texts)
+  local names = canonical.sort_keys(lists.merge(table.unpack(lists.map(work.axes, function(axis)
+    return axis.names
+  end))))
+  local labels = lists.map(texts, function(text)
+    local name, label = text:match("^%s*([^=]-)%s*=%s*(%S[^%c]*)$")
+    if not name then
+      return work.refuse("--label " .. text, "not of the form VALUE=TEXT", "as in --label none=NoPE")
+    elseif not lists.has(names, name) then
+      return work.refuse("--label " .. text, ("%s is no value of an axis"):format(diagnostics.show(name)),
+        table.concat(names, ", "), nearest.make_hint(name, names))
+    end
+    return ("[%q] = %q"):format(name, label)
+  end)
+  return labels[1] and ("  report = { labels = { %s } },"):format(table.concat(labels, ", "))
+end
+
 -- Returns the axis of a grid without axes. Its only value leaves the spec unchanged and gives the cell the spec's name.
 local function make_single_axis(id)
   return { name = "spec", lines = { ("      { name = %q, spec = {} },"):format(id) } }
@@ -284,11 +305,14 @@ local function read_flags(options)
     { options.rates and read_rates(work, options.rates) or nil })
   local study = loaded and make_file(work, options.out, loaded, paths.resolve(spec)) or {}
   local set = lists.map(options.set, function(one) return read_set(work, one) end)
+  local labels = write_labels(work, options.labels)
   must(INPUT, d:count() == 0, d:text())
   local existing = write.read(study.path)
-  must(INPUT, not existing or existing == study.text, ("%s: found a changed study; expected the study of these flags\n"
-    .. "  hint: rename the file to sweep the changed study; remove it to continue with the flags"):format(study.path))
-  options.given = { text = study.text, origin = make_origin(work, escape.plain(options.study)) }
+  must(INPUT, not existing or existing:gsub(LABELS, "", 1) == study.text, ("%s: found a changed study; expected the "
+    .. "study of these flags\n  hint: rename the file to sweep the changed study; remove it to continue with the flags")
+    :format(study.path))
+  local text = labels and study.text:gsub("}\n$", function(last) return labels .. "\n" .. last end) or existing
+  options.given = { text = text or study.text, origin = make_origin(work, escape.plain(options.study)) }
   options.study, options.set = study.path, set
 end
 

@@ -11,6 +11,7 @@
 --   report           the items of the report as plain data; nil: the default items
 --   scored           { split, select, metric, generalises }, each but split nil unless the file sets it; nil without
 --                    a report in the file
+--   labels           texts that a report shows instead of names of axis values, by name; nil without a report
 -- Invariants: reads files, writes none; reports all errors that it finds in one run; fragments { source, tree } of
 -- specs are checked when a cell is resolved.
 
@@ -45,6 +46,7 @@ local REPORT_FIELDS = {
   select = { M.SPLITS, "set" },
   metric = { measures.NAMES, "metric" },
   generalises = false, -- read_criterion
+  labels = false, -- read_labels
 }
 
 M.CRITERION = "{ metric, above }, as in { metric = \"exact_match\", above = 99 }: above in percent"
@@ -300,6 +302,20 @@ local function read_criterion(context, node, path)
     above = percent }
 end
 
+local function read_labels(context, node, axes)
+  local path, labels = "report.labels", {}
+  local names = lists.collect(axes, function(axis) return lists.get_names(axis.values) end)
+  if nodes.is_table(context, node, path, '{ VALUE = "TEXT" }, as in { none = "NoPE" }', names) then
+    for name, inner in tree.iterate(node) do
+      if type(inner.value) ~= "string" or not inner.value:find("%S") then
+        nodes.report(context, inner, locate.join(path, name), nodes.show(inner) .. " is no text", "a text to show")
+      end
+      labels[name] = inner.value
+    end
+  end
+  return next(labels) and labels or nil
+end
+
 -- Reads { split, select, metric, generalises }: split and metric of scores; select, the set by which learning rates are
 -- chosen; generalises, the criterion.
 local function read_scored(context, node)
@@ -307,11 +323,11 @@ local function read_scored(context, node)
   for name, inner in tree.iterate(node) do
     local path = locate.join("report", name)
     if REPORT_FIELDS[name] == nil then
-      nodes.report(context, inner, path, "no such field", "split, select, metric, generalises, and a list of items",
-        nearest.make_hint(name, canonical.sort_keys(REPORT_FIELDS)))
+      nodes.report(context, inner, path, "no such field",
+        "split, select, metric, generalises, labels, and a list of items", nearest.make_hint(name, canonical.sort_keys(REPORT_FIELDS)))
     elseif name == "generalises" then
       scored.generalises = read_criterion(context, inner, path)
-    else
+    elseif name ~= "labels" then
       scored[name] = nodes.read_word(context, inner, path, table.unpack(REPORT_FIELDS[name]))
     end
   end
@@ -341,6 +357,8 @@ local function read_fields(context)
   if fields.report and nodes.is_table(context, fields.report, "report", "what the report shows") then
     local items = lists.map(fields.report.items, nodes.to_plain)
     study.scored = read_scored(context, fields.report)
+    local labels = fields.report.fields.labels
+    study.labels = labels and read_labels(context, labels, study.axes)
     study.report = (#items > 0 or not next(fields.report.fields)) and items or nil -- nil: the default items
   end
   study.stages = fields.stages and stages.read(context, study.axes, fields.stages) or {}

@@ -309,8 +309,8 @@ function M.read_study(study, root, metric)
       wording.count(with_other_axes, "cell"), root, snapshots.get_path(study.name, study.scale))
   end
   return complete_study({ name = study.name, title = study.title, path = study.path, scale = study.scale,
-    axes = earlier_results.extend_axes(study, lost), report = study.report, scored = study.scored or DEFAULT_SCORED,
-    cells = cells, left_out = left_out }, metric)
+    axes = earlier_results.extend_axes(study, lost), report = study.report, labels = study.labels,
+    scored = study.scored or DEFAULT_SCORED, cells = cells, left_out = left_out }, metric)
 end
 
 -- Returns the name of a run's task: its kind; for dataset files the task's name, by default `id`, the spec's name; nil

@@ -93,7 +93,7 @@ end
 function M.restore(snapshot, name)
   return { name = name, title = snapshot.title, path = snapshot.path, scale = snapshot.scale,
     axes = lists.copy(snapshot.axes), cells = {}, ids = {}, set = {}, warnings = {}, is_restored = true,
-    scored = read_scored(snapshot.scored), snapshot = snapshot }
+    scored = read_scored(snapshot.scored), labels = snapshot.labels, snapshot = snapshot }
 end
 
 return M

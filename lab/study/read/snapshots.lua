@@ -4,10 +4,10 @@
 --     RUNS/.studies/sources/<digest>.c   samplers, and networks (.lua), of users' own, by the digest of their bytes
 --
 -- Input: the folder of all runs, a study's name and scale. Output: M.read returns { study, path, scale, title, axes,
--- scored, cells = { { id, key, digest, swept, spec, files } } }. A cell is listed once for each of its plans. digest:
--- of the plan; spec: the resolved spec; swept: the time of the sweep; files: { [field that names the file] = { name,
--- digest } }, from M.list_files. If M.read returns nil, the snapshot is missing, or the second result describes its
--- damage. Reads files, writes none.
+-- scored, labels, cells = { { id, key, digest, swept, spec, files } } }. A cell is listed once for each of its plans.
+-- digest: of the plan; spec: the resolved spec; swept: the time of the sweep; files: { [field that names the file] = {
+-- name, digest } }, from M.list_files. If M.read returns nil, the snapshot is missing, or the second result describes
+-- its damage. Reads files, writes none.
 
 local run_files = require("lab.study.read.run_files")
 local run_shapes = require("lab.study.read.run_shapes")
@@ -31,7 +31,8 @@ local CELL = shapes.object({ id = run_shapes.id, digest = run_shapes.digest, swe
 local SHAPE = shapes.object({ study = TEXT, path = TEXT, scale = TEXT, title = TEXT,
   axes = shapes.list(shapes.object({ name = TEXT, values = shapes.list(TEXT, MOST_VALUES) },
     { required = { "name", "values" } }), 64),
-  scored = shapes.object({}, { others = shapes.any }), cells = shapes.list(CELL, MOST_CELLS),
+  scored = shapes.object({}, { others = shapes.any }), labels = shapes.object({}, { others = TEXT }),
+  cells = shapes.list(CELL, MOST_CELLS),
 }, { required = { "study", "path", "title", "axes", "cells" }, others = shapes.any })
 
 -- Returns the path of a study's snapshot, below the folder of all runs.

@@ -98,7 +98,7 @@ local function select_cells(study, item)
   local shown = study.found and study or cells.select(study, nil, item.only)
   shown = item.over and cells.merge_axis(shown, item.over) or shown
   shown = study.found and shown or cells.select(shown, item.where)
-  return setmetatable({ labels = item.labels }, { __index = shown })
+  return setmetatable({ labels = lists.merge(study.labels or {}, item.labels) }, { __index = shown })
 end
 
 -- Fields of an item that are not in the names of its files.

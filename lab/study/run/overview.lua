@@ -139,7 +139,7 @@ end
 
 local function format_snapshot(study, entries)
   local head = canonical.format({ study = study.name, path = study.path, scale = study.scale, title = study.title,
-    axes = study.axes, scored = study.scored })
+    axes = study.axes, scored = study.scored, labels = study.labels })
   return ('%s,"cells":[\n%s\n]}\n'):format(head:sub(1, -2), table.concat(lists.map(entries, canonical.format), ",\n"))
 end
 
