@@ -3,7 +3,9 @@
 -- M.of: by name { title, unit, factor, form, higher, guessed }: title, as in the middle of a sentence; unit of a score,
 -- which is the mean of the metric over lines, times factor; form: format of a score for string.format; higher: more is
 -- better; guessed: a task's chance and baseline are values of this metric. M.NAMES has all names, first that of the
--- metric by which generative models are scored.
+-- metric by which generative models are scored; M.SHARES those of metrics in percent.
+
+local lists = require("base.lists")
 
 local M = {}
 
@@ -17,6 +19,8 @@ M.of = {
     higher = true, guessed = true },
   loss = { title = "loss", unit = "nats", factor = 1, form = "%.3f", higher = false, guessed = false },
 }
+
+M.SHARES = lists.filter(M.NAMES, function(name) return M.of[name].unit == "percent" end)
 
 -- Whether a model of this resolved spec answers token by token, because its stream holds the target.
 function M.is_generative(spec)

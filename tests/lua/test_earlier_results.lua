@@ -247,6 +247,23 @@ function TestOpen.test_snapshot_keeps_the_scored_set()
   end
 end
 
+-- The criterion of a study's file, or the study's default, is that of its snapshot; invalid ones are dropped.
+function TestOpen.test_snapshot_keeps_the_criterion()
+  local study, root = expand()
+  local function restore(scored, report)
+    study.scored, study.report = scored, report
+    assert(overview.write_snapshot(root, study))
+    return earlier_results.restore(snapshots.read(root, "study"), "study").scored.generalises
+  end
+  local own = { metric = "accuracy_teacher_forced", above = 42.5 }
+  lu.assertEquals(restore({ split = "test", generalises = own }), own)
+  lu.assertEquals(restore(nil, { { kind = "table", published = "p" } }), { metric = "accuracy", above = 90 })
+  for _, other in ipairs({ 3, { above = 90 }, { metric = "loss", above = 90 }, { metric = "accuracy", above = "9" },
+    { metric = "accuracy", above = 0.9 } }) do
+    lu.assertNil(restore({ split = "test", generalises = other }))
+  end
+end
+
 -- Runs of one plan on two training files are two cells.
 function TestOpen.test_folders_by_data()
   for i, digits in ipairs({ "0123abcd", "89abcdef" }) do

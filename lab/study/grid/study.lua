@@ -279,9 +279,6 @@ local function read_scales(context, study, node)
   end
 end
 
--- Metrics that are shares, so that a percentage can be the criterion of generalisation.
-local SHARES = lists.filter(measures.NAMES, function(name) return measures.of[name].unit == "percent" end)
-
 -- Reads { metric, above }: a seed generalises if its score, in percent, exceeds `above`.
 local function read_criterion(context, node, path)
   if not nodes.is_table(context, node, path, M.CRITERION, { "metric", "above" }) then
@@ -298,7 +295,7 @@ local function read_criterion(context, node, path)
       .. " is no number of percent that a score can pass", "a number above 1 and below 100", percent
       and percent > 0 and percent <= 1 and "percent, not a share" or nil)
   end
-  return { metric = nodes.read_word(context, metric, locate.join(path, "metric"), SHARES, "metric of shares"),
+  return { metric = nodes.read_word(context, metric, locate.join(path, "metric"), measures.SHARES, "metric of shares"),
     above = percent }
 end
 
@@ -324,7 +321,8 @@ local function read_scored(context, node)
     local path = locate.join("report", name)
     if REPORT_FIELDS[name] == nil then
       nodes.report(context, inner, path, "no such field",
-        "split, select, metric, generalises, labels, and a list of items", nearest.make_hint(name, canonical.sort_keys(REPORT_FIELDS)))
+        "split, select, metric, generalises, labels, and a list of items",
+        nearest.make_hint(name, canonical.sort_keys(REPORT_FIELDS)))
     elseif name == "generalises" then
       scored.generalises = read_criterion(context, inner, path)
     elseif name ~= "labels" then

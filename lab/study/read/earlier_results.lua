@@ -80,13 +80,14 @@ function M.extend_axes(study, cells)
   end)
 end
 
--- Returns a snapshot's `scored` without its criterion and without values unknown here; nil without a known split.
+-- Returns a snapshot's `scored` without values unknown here; nil without a known split.
 local function read_scored(noted)
   local function known(names, name)
     return lists.has(names, noted[name]) and noted[name] or nil
   end
   return noted and known(evaluations.SPLITS, "split") and { split = noted.split, select = known(evaluations.SPLITS,
-    "select"), metric = known(metrics.NAMES, "metric") }
+    "select"), metric = known(metrics.NAMES, "metric"), generalises = metrics.is_criterion(noted.generalises)
+    and noted.generalises or nil }
 end
 
 -- Returns the study that a snapshot records, with its axes but without cells, for a study whose file cannot be read.

@@ -3,12 +3,12 @@
 -- Input: a study from grid.expand, or of runs found in a folder, with its cells read; scores. Output: the study's
 -- `scored` = { split, select, metric, generalises }: split: the set whose scores are reported; select: the set that
 -- decides the learning rate, nil if the study names none; metric: of scores; generalises = { metric, above }: the
--- criterion, a score above which a seed generalises. M.of and M.NAMES are those of spec/measures.lua.
+-- criterion, a score above which a seed generalises. M.of, M.NAMES and M.SHARES are those of spec/measures.lua.
 
 local lists = require("base.lists")
 local measures = require("spec.measures")
 
-local M = { of = measures.of, NAMES = measures.NAMES }
+local M = { of = measures.of, NAMES = measures.NAMES, SHARES = measures.SHARES }
 
 -- Decodings of generative models, as words that precede "evaluations" and "accuracy".
 M.decodings = { greedy = "greedy", teacher_forced = "teacher-forced" }
@@ -21,7 +21,7 @@ local function is_generative(cell)
   if cell.spec and cell.spec.resolved then
     return measures.is_generative(cell.spec.resolved)
   end
-  return lists.find(cell.runs, function(run) return measures.is_generative(run.facts.spec) end) ~= nil
+  return lists.find(cell.runs, function(run) return measures.is_generative(lists.get(run, "facts.spec")) end) ~= nil
 end
 
 -- Whether a study shows a paper's numbers or compares its settings with a paper's.
@@ -48,6 +48,12 @@ function M.complete_scored(study, given, requested)
   scored.generalises = given.generalises or choose_criterion(study, scored.metric)
   scored.metric = requested or scored.metric
   return scored
+end
+
+-- Whether a value is a criterion, as a study file may set it.
+function M.is_criterion(value)
+  return type(value) == "table" and lists.has(M.SHARES, value.metric) and type(value.above) == "number"
+    and value.above > 1 and value.above < 100
 end
 
 -- A criterion as text: "exact match above 99%".

@@ -6,6 +6,7 @@ local grid = require("lab.study.grid.grid")
 local json = require("dkjson")
 local ledger = require("lab.study.run.ledger")
 local lists = require("base.lists")
+local metrics = require("lab.study.read.metrics")
 local paths = require("base.paths")
 local snapshots = require("lab.study.read.snapshots")
 local escape = require("base.escape")
@@ -139,7 +140,7 @@ end
 
 local function format_snapshot(study, entries)
   local head = canonical.format({ study = study.name, path = study.path, scale = study.scale, title = study.title,
-    axes = study.axes, scored = study.scored, labels = study.labels })
+    axes = study.axes, scored = metrics.complete_scored(study, study.scored or {}), labels = study.labels })
   return ('%s,"cells":[\n%s\n]}\n'):format(head:sub(1, -2), table.concat(lists.map(entries, canonical.format), ",\n"))
 end
 
