@@ -56,6 +56,26 @@ local function compute_bucket(n)
   return bucket
 end
 
+-- Nakanishi 2025 with s = 0.43 at query 3, which sees 4 keys: the logits 2, 0, -1, 0 have the weights of the softmax of
+-- 0.5961 times these logits.
+function TestOneSided.test_ssmax_counts_the_keys_up_to_the_query()
+  local function get_formula(kind)
+    return make_plan("use = 'ssmax'", kind).attentions[1].score.formula
+  end
+  local decoder = get_formula("decoder")
+  lu.assertEquals(decoder, "x.score * (x.s * log(x.query_index + 1))")
+  lu.assertEquals(get_formula("encoder"), "x.score * (x.s * log(x.query_length))")
+  local weights, total = {}, 0
+  for i, logit in ipairs({ 2, 0, -1, 0 }) do
+    local score = load("local x, log = ... return " .. decoder)({ score = logit, s = 0.43, query_index = 3 }, math.log)
+    weights[i] = math.exp(score)
+    total = total + weights[i]
+  end
+  for i, expected in ipairs({ 0.5636, 0.1711, 0.0943, 0.1711 }) do
+    lu.assertAlmostEquals(weights[i] / total, expected, 5e-5)
+  end
+end
+
 function TestOneSided.test_t5_has_its_decoder_s_buckets()
   local edges = {}
   for n = 1, 200 do

@@ -151,27 +151,36 @@ static double pair_table(const place *at) {
     return find(at->w, "bias", at->layer)[4096 * at->pair.head + 64 * row + column];
 }
 
+static double log_length(const place *at) {
+    (void)at;
+    return log(TOKENS) / log(80);
+}
+
+/* Every query of an encoder sees all keys. */
+static double ssmax(const place *at) { return find(at->w, "s", at->layer)[at->pair.head] * log(TOKENS); }
+
 typedef struct formula {
     const char *name;
-    double (*bias)(const place *at); /* added to the logit; NULL: no bias */
-    double factor;                   /* factor of the logit; 0: log(T) / log(80) */
+    double (*bias)(const place *at);   /* added to the logit; NULL: no bias */
+    double (*factor)(const place *at); /* factor of the logit; NULL: 1 */
 } formula;
 
 static const formula FORMULAS[] = {
-    {"alibi", alibi, 1},
-    {"alibi_causal", alibi_causal, 1},
-    {"alibi_learned", alibi_learned, 1},
-    {"window", window, 1},
-    {"t5", t5, 1},
-    {"kerple_log", kerple_log, 1},
-    {"kerple_power", kerple_power, 1},
-    {"fire", fire, 1},
-    {"fire_causal", fire_causal, 1},
-    {"sandwich", sandwich, 1},
-    {"cyclic", cyclic, 1},
-    {"distance_table", distance_table, 1},
-    {"pair_table", pair_table, 1},
-    {"log_length", NULL, 0},
+    {"alibi", alibi, NULL},
+    {"alibi_causal", alibi_causal, NULL},
+    {"alibi_learned", alibi_learned, NULL},
+    {"window", window, NULL},
+    {"t5", t5, NULL},
+    {"kerple_log", kerple_log, NULL},
+    {"kerple_power", kerple_power, NULL},
+    {"fire", fire, NULL},
+    {"fire_causal", fire_causal, NULL},
+    {"sandwich", sandwich, NULL},
+    {"cyclic", cyclic, NULL},
+    {"distance_table", distance_table, NULL},
+    {"pair_table", pair_table, NULL},
+    {"log_length", NULL, log_length},
+    {"ssmax", NULL, ssmax},
 };
 enum { FORMULA_COUNT = sizeof FORMULAS / sizeof *FORMULAS };
 
@@ -181,8 +190,6 @@ static const formula *find_formula(const library_entry *entry) {
     fail_msg("%s has no closed form here", entry->name);
     return NULL;
 }
-
-static double get_factor(const formula *f) { return f->factor > 0 ? f->factor : log(TOKENS) / log(80); }
 
 /* The pair of element e of the arrays. */
 static place find_pair(const workplace *w, int e) {
@@ -200,15 +207,16 @@ static place find_pair(const workplace *w, int e) {
 static void check_scores(const library_entry *entry) {
     const formula *f = find_formula(entry);
     workplace *w = open_workplace(entry);
-    double *expected = calloc(PAIRS, sizeof *expected);
+    double *expected = calloc(2 * PAIRS, sizeof *expected), *factors = expected + PAIRS;
     assert_non_null(expected);
     run(w);
     for (int e = 0; e < PAIRS; e++) {
         place at = find_pair(w, e);
-        expected[e] = get_factor(f) * w->logits[e] + (f->bias ? f->bias(&at) : 0);
+        factors[e] = f->factor ? f->factor(&at) : 1;
+        expected[e] = factors[e] * w->logits[e] + (f->bias ? f->bias(&at) : 0);
     }
     lh_assert_close(w->scores, expected, PAIRS, 1e-12, 1e-11); /* sums of 64 cosines of angles up to a thousand */
-    for (int e = 0; e < PAIRS; e++) expected[e] = get_factor(f) * w->weights[e];
+    for (int e = 0; e < PAIRS; e++) expected[e] = factors[e] * w->weights[e];
     lh_assert_close(w->slopes, expected, PAIRS, 1e-14, 0);
     free(expected);
     free(w);
@@ -264,8 +272,8 @@ static void test_gradients_every_parameter_matches_differences(void **state) {
         }
         free(w);
     }
-    /* alibi_learned, t5, both of kerple, both of fire, cyclic, distance_table, pair_table */
-    assert_int_equal(count, 2 * (1 + 1 + 2 + 2 + 6 + 6 + 1 + 1 + 1));
+    /* alibi_learned, t5, both of kerple, both of fire, cyclic, distance_table, pair_table, ssmax */
+    assert_int_equal(count, 2 * (1 + 1 + 2 + 2 + 6 + 6 + 1 + 1 + 1 + 1));
 }
 
 /* Initial values of a parameter: `number`, or random values around it with this deviation or bound. */
@@ -277,13 +285,21 @@ typedef struct beginning {
 
 /* T5: width^-1/2 at width 64. FIRE: PyTorch's linear layers have uniform weights and biases within fan_in^-1/2. */
 static const beginning BEGINNINGS[] = {
-    {"t5", "bias", 1, 0, 0.125},           {"kerple_log", "log_p", 1, 0, 0.5},
-    {"kerple_log", "log_a", 1, 0, 0.5},    {"kerple_power", "log_p", 1, 0, 0.5},
-    {"kerple_power", "raw_a", 1, 0, 0.5},  {"fire", "scale", LAYERS, 0.1, 0},
-    {"fire", "threshold", LAYERS, 1, 0},   {"fire", "weight", LAYERS, 0, 0.577},
-    {"fire", "bias", LAYERS, 0, 0.577},    {"fire", "output_weight", LAYERS, 0, 0.102},
-    {"fire", "output_bias", LAYERS, 0, 0}, {"cyclic", "bias", 1, 0, 0},
-    {"distance_table", "bias", 1, 0, 0},   {"pair_table", "bias", 1, 0, 0},
+    {"t5", "bias", 1, 0, 0.125},
+    {"kerple_log", "log_p", 1, 0, 0.5},
+    {"kerple_log", "log_a", 1, 0, 0.5},
+    {"kerple_power", "log_p", 1, 0, 0.5},
+    {"kerple_power", "raw_a", 1, 0, 0.5},
+    {"fire", "scale", LAYERS, 0.1, 0},
+    {"fire", "threshold", LAYERS, 1, 0},
+    {"fire", "weight", LAYERS, 0, 0.577},
+    {"fire", "bias", LAYERS, 0, 0.577},
+    {"fire", "output_weight", LAYERS, 0, 0.102},
+    {"fire", "output_bias", LAYERS, 0, 0},
+    {"cyclic", "bias", 1, 0, 0},
+    {"distance_table", "bias", 1, 0, 0},
+    {"pair_table", "bias", 1, 0, 0},
+    {"ssmax", "s", LAYERS, 0.4342944819032518, 0},
 };
 
 static void check_beginning(const library_entry *entry, const library_parameter *p) {
