@@ -174,6 +174,7 @@ typedef struct lh_eval_defaults {
     int draws;           /* random draws per condition; 1 if a pass draws nothing */
     bool teacher_forced; /* generative model: each answer is predicted from the target's tokens, not from the model's
                           * own answers */
+    bool places;         /* lines of the final evaluation have accuracies by place (eval/by_place.h) */
     lh_by by;            /* dataset: axes of the conditions */
     lh_noise noise;      /* noise of the final evaluation; none unless the generated code supports noise */
     unsigned sets;       /* sets of the final evaluation, 1 << lh_set for each; 0: held-out sets, if any, else train */

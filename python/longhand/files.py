@@ -12,7 +12,7 @@ from .errors import LonghandError
 
 # Largest sizes in bytes, equal to those of lab/study/read/run_shapes.lua.
 LARGEST = {"run.json": 4 << 20, "eval.jsonl": 256 << 20, "metrics.jsonl": 256 << 20}
-LONGEST_LINE = 65536
+LONGEST_LINE = 1 << 20
 
 
 def open_file(path, largest=None):

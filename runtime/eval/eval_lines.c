@@ -85,7 +85,8 @@ static void write_answers(lh_json *line, const lh_eval_result *result) {
     lh_json_number(line, "not_ended", result->not_ended);
 }
 
-lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh_eval_result *result, lh_error *error) {
+lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh_eval_result *result,
+                         const lh_by_place *places, lh_error *error) {
     lh_text text;
     lh_status status = lh_text_open(&text, error);
     if (status != LH_OK) return status;
@@ -110,6 +111,7 @@ lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh
     if (result->groups != NULL) write_training(&line, text.out, result);
     if (result->data != NULL) write_data(&line, result->data);
     if (seed != LH_EVAL_SEED) lh_json_integer(&line, "seed", (int64_t)seed);
+    if (places != NULL) lh_by_place_write(places, &line); /* last: readers cut it off */
     lh_json_end(&line);
     status = lh_text_close(&text, error);
     if (status == LH_OK) status = lh_append_line(path, text.text, error);
@@ -171,6 +173,8 @@ static bool has_same_examples(const json_t *line, const lh_eval_result *result) 
 
 static bool is_result(const json_t *line, int64_t step, uint64_t seed, const lh_eval_result *result) {
     bool novel = result->groups != NULL && result->groups->novel;
+    if (result->has_places && json_object_get(line, "places") == NULL && json_object_get(line, "counted") == NULL)
+        return false; /* a line without counted labels has no places */
     return are_equal(json_string_value(json_object_get(line, "split")), result->split) &&
            are_equal(json_string_value(json_object_get(line, "set")),
                      names_set(result) ? lh_set_name[result->group->set] : NULL) &&

@@ -3,18 +3,21 @@
 #define LONGHAND_EVAL_LINES_H
 
 #include "base/json_text.h"
+#include "eval/by_place.h"
 #include "eval/results.h"
 
 /* Begins the line of one example in a file other than eval.jsonl: condition, example, draw and decoding. The caller
  * ends the line. */
 void lh_eval_begin_example(lh_json *line, FILE *out, const lh_eval_result *result, int example, int draw);
 
-/* Appends a result to path. Writes the seed if it is not LH_EVAL_SEED. */
-lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh_eval_result *result, lh_error *error);
+/* Appends a result to path. Writes the seed if it is not LH_EVAL_SEED. places: of the condition; NULL: none. */
+lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh_eval_result *result,
+                         const lh_by_place *places, lh_error *error);
 
 /* Looks in path for results of this step and seed with the same split, set, condition, decoding, examples, batch and
- * draws as results[i] (i < count). For each match sets found[i] and the values of results[i]. With data files, the file
- * and the choice of examples must match too. A missing file has no lines; a torn line is skipped. */
+ * draws as results[i] (i < count), and with accuracies by place if results[i].has_places. For each match sets found[i]
+ * and the values of results[i]. With data files, the file and the choice of examples must match too. A missing file has
+ * no lines; a torn line is skipped. */
 lh_status lh_eval_find(const char *path, int64_t step, uint64_t seed, lh_eval_result *results, bool *found, int count,
                        lh_error *error);
 

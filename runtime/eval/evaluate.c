@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/json_text.h"
+#include "eval/by_place.h"
 #include "eval/by_sequence.h"
 #include "eval/eval_lines.h"
 #include "eval/greedy.h"
@@ -62,6 +63,7 @@ typedef struct per_example {
     lh_by_sequence shares; /* of the condition, over all draws */
     uint16_t *answers;     /* [examples][labels] of a batch */
     int *lengths;          /* [examples] number of answers */
+    lh_by_place *places;   /* of the condition, over all draws */
 } per_example;
 
 static int get_batch_size(const lh_eval_result *result) { return result->batch > 0 ? result->batch : result->examples; }
@@ -107,6 +109,9 @@ static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *reques
     condition->decoded = lh_decodes_condition(engine, condition->noise) ? greedy : 0;
     lh_status status = engine->ops->evaluate(engine, condition, &part, rows->sums, error);
     if (status == LH_OK) status = answer_batch(engine, condition, greedy, rows, sums, error);
+    if (status == LH_OK && rows->places != NULL)
+        status = lh_by_place_add(rows->places, engine, condition, result->decoding,
+                                 result->decoding == lh_greedy ? greedy : condition->examples, rows->lengths, error);
     if (status != LH_OK) return status;
     lh_by_sequence_add(&rows->shares, rows->sums, first_example, condition->examples);
     if (request->per_example != NULL)
@@ -224,6 +229,7 @@ static lh_status evaluate_condition(lh_engine *engine, const lh_eval_request *re
     if (indices > LH_MOST_DRAWS)
         return lh_fail(error, LH_ERR_INPUT, "%s: %d draws in each of %d batches\n  expected: at most %d draws in total",
                        lh_eval_write_name(result, name), result->draws, (int)(indices / result->draws), LH_MOST_DRAWS);
+    if (rows->places != NULL) lh_by_place_clear(rows->places);
     lh_by_sequence_begin(&rows->shares, result->decoding == lh_greedy ? result->greedy_examples : result->examples);
     for (int draw = 0; draw < result->draws; draw++) {
         draw_sums sums = {0};
@@ -262,7 +268,7 @@ static lh_status evaluate_to_files(lh_engine *engine, const lh_eval_request *req
     if (status == LH_OK) status = flush(request->per_example, request->per_example_path, error);
     if (status == LH_OK) status = flush(request->wrong, request->wrong_path, error);
     if (status == LH_OK && request->path != NULL)
-        status = lh_eval_append(request->path, request->step, request->seed, result, error);
+        status = lh_eval_append(request->path, request->step, request->seed, result, rows->places, error);
     if (status == LH_OK) return LH_OK;
     remove_lines_from(request->per_example, examples_start);
     remove_lines_from(request->wrong, wrong_start);
@@ -338,11 +344,13 @@ static void set_conditions(const lh_spec *spec, const lh_eval_request *request, 
         result->noise = result->noisy ? request->noise.deviation[i / quiet] : 0;
         result->draws = result->noise > 0 || lh_draws_anything(spec) ? request->draws : 1;
         result->batch = request->batch;
+        result->has_places = request->places;
         set_decoding(spec, request, result);
     }
 }
 
-/* Allocates results by example for a batch of any of `lengths`; the caller closes them also after an error. */
+/* Allocates results by example for a batch of any of `lengths`; rows->places is NULL if places are not requested. The
+ * caller closes them also after an error. */
 static lh_status open_rows(const lh_spec *spec, const lh_eval_request *request, const lh_lengths *lengths,
                            per_example *rows, lh_error *error) {
     size_t examples = (size_t)find_most_examples(request), labels = 0;
@@ -355,7 +363,11 @@ static lh_status open_rows(const lh_spec *spec, const lh_eval_request *request, 
     if (rows->sums == NULL) return LH_ERR_ENVIRONMENT;
     rows->shares.share = lh_engine_allocate(examples * sizeof *rows->shares.share, "the evaluation", error);
     if (rows->shares.share == NULL) return LH_ERR_ENVIRONMENT;
-    if (!wrong && !greedy) return LH_OK;
+    if (rows->places != NULL) {
+        lh_status status = lh_by_place_open(rows->places, examples, labels, error);
+        if (status != LH_OK) return status;
+    }
+    if (!wrong && !greedy && rows->places == NULL) return LH_OK;
     rows->answers = lh_engine_allocate(examples * labels * sizeof *rows->answers, "answers", error);
     rows->lengths = lh_engine_allocate(examples * sizeof *rows->lengths, "answers", error);
     return rows->answers != NULL && rows->lengths != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
@@ -366,6 +378,7 @@ static void close_rows(per_example *rows) {
     free(rows->shares.share);
     free(rows->answers);
     free(rows->lengths);
+    if (rows->places != NULL) lh_by_place_close(rows->places);
 }
 
 lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results, lh_error *error) {
@@ -374,7 +387,8 @@ lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval
     const lh_lengths *lengths = request->groups != NULL ? &shapes : &request->lengths;
     lh_status status = engine->ops->reserve(engine, lengths, find_most_examples(request), error);
     if (status != LH_OK) return status;
-    per_example rows = {.sums = NULL};
+    lh_by_place places = {0};
+    per_example rows = {.places = request->places ? &places : NULL};
     bool *found = lh_engine_allocate((size_t)count * sizeof *found, "the evaluation", error);
     status = found != NULL ? open_rows(engine->spec, request, lengths, &rows, error) : LH_ERR_ENVIRONMENT;
     if (status == LH_OK) set_conditions(engine->spec, request, results, count);

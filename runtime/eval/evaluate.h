@@ -18,6 +18,7 @@ typedef struct lh_eval_request {
     int greedy_examples;     /* most decoded examples per condition; 0: all */
     uint64_t seed;
     bool validation;   /* sampled task: use the validation stream */
+    bool places;       /* lines also have accuracies by place (by_place.h) */
     const char *split; /* split of all results; NULL: the set, or for sampled tasks "validation" or lh_find_split's */
     int64_t step;      /* step of the parameters, for the lines */
     const char *path;  /* JSON lines are appended here; NULL: none */
@@ -37,7 +38,8 @@ int lh_count_eval_conditions(const lh_eval_request *request);
 /* Evaluates every condition in order; results: [lh_count_eval_conditions]. Reserves the engine's memory. LH_STOPPED if
  * engine->stop is set, which is checked also within a condition. After LH_STOPPED or an error the files keep the lines
  * of completed conditions and have none of an incomplete condition. LH_ERR_INPUT if a condition has more than
- * LH_MOST_DRAWS draws (draws times batches, if each batch has its own). */
+ * LH_MOST_DRAWS draws (draws times batches, if each batch has its own), or, with request->places, more than
+ * LH_MOST_PLACES labels. */
 lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results, lh_error *error);
 
 /* *complete: whether request->path already has a line for every condition. */

@@ -44,6 +44,7 @@ static const struct {
     {"eval.batch", INTEGER, offsetof(lh_spec, eval.batch)},
     {"eval.draws", INTEGER, offsetof(lh_spec, eval.draws)},
     {"eval.teacher_forced", SWITCH, offsetof(lh_spec, eval.teacher_forced)},
+    {"eval.places", SWITCH, offsetof(lh_spec, eval.places)},
     {"eval.validation_lengths", LENGTHS, offsetof(lh_spec, eval.validation_lengths)},
     {"eval.validation_examples", INTEGER, offsetof(lh_spec, eval.validation_examples)},
     {"eval.during_every", LONG, offsetof(lh_spec, eval.during_every)},

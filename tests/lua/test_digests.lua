@@ -120,6 +120,7 @@ local FIELDS = {
   { "eval.validation.lengths", { first = 1, last = 4, step = 1 }, false, false },
   { "eval.validation.examples", 7, false, false },
   { "eval.draws", 5, false, false },
+  { "eval.places", false, false, false, { ["eval.places"] = "true" } },
   { "eval.dropout", false, true, false },
   { "eval.noise", "absolute", true, false, { ["eval.by"] = "{ noise = { list = { 0.5 } } }",
     ["eval.noise"] = "relative" } },

@@ -185,6 +185,7 @@ local CASES = {
   { "eval.batch", "64", "0", "0 is below 1" },
   { "eval.draws", "4", "0", "0 is below 1" },
   { "eval.decoding", "teacher_forced", "beam", "expected: greedy, teacher_forced", { "model.kind=decoder" } },
+  { "eval.places", "true", "1", "expected: true or false" },
   { "eval.dropout", "true", "1", "expected: true or false" },
   { "eval.noise", "relative", "loud", "expected: absolute, relative" },
   { "eval.validation", "{ examples = 5 }", "5", "5 does not fit here" },

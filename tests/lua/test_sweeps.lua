@@ -102,6 +102,25 @@ function TestRunProgress.test_a_decoder_without_lengths()
   end
 end
 
+-- If the spec requests accuracies by place, a run without them is evaluated again.
+function TestRunProgress.test_places_are_required_if_the_spec_requests_them()
+  local cell, run = expand_cell({ places = true })
+  local front = "run_progress/places/" .. run.dir
+  local dir = support.write(front .. "/run.json", make_facts(cell, run, reports.make_spec("parity_check"), 70))
+    :match("^(.*)/")
+  local places = '"accuracy":0.5,"places":{"sequences":8,"start":{"counted":[8],"correct":[4]},"end":{"counted":[8],'
+    .. '"correct":[4]},"first_error":[4]}}'
+  local without = EVALUATED:format(3) .. EVALUATED:format(4)
+  for text, expected in pairs({ [without] = "to evaluate", [without:gsub('"accuracy":0.5}', places)] = "done",
+    [EVALUATED:format(3) .. EVALUATED:format(4):gsub('"accuracy":0.5}', places)] = "to evaluate" }) do
+    support.write(front .. "/eval.jsonl", text)
+    support.write(front .. "/checkpoint.safetensors", "")
+    run.seen = nil
+    run_progress.read(cell, run, dir, {}, os.time())
+    lu.assertEquals(run.state, expected, text)
+  end
+end
+
 -- The number of steps in an epoch is unknown before a run begins.
 function TestRunProgress.test_work_of_a_run_in_epochs()
   local cell = expand_cell()

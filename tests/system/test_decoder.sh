@@ -29,10 +29,13 @@ predicts() {
         echo "$right of 16" && [ "$right" -ge 14 ]
 }
 
-# --wrong writes twenty wrong answers for strings of an untrained length; predict gives the same answers.
+# --wrong writes twenty wrong answers for strings of an untrained length; predict gives the same answers. --places
+# counts the answers at each place.
 prints_wrong_answers() {
     "$work/trainer/trainer" eval --checkpoint "$run/checkpoint.safetensors" --lengths 4,9 --examples 100 --batch 30 \
-        --out "$work/eval" --wrong "$work/wrong" >/dev/null || return
+        --out "$work/eval" --wrong "$work/wrong" --places >/dev/null || return
+    [ "$(grep -c '"places":{"sequences":100,"start":{"counted":\[100,.*"first_error":\[' "$work/eval/eval.jsonl")" -eq 2 ] ||
+        return
     sed 's/.*"input":"\([01]*\)","target":"\([01]*\)","answer":"\([01]*\)"}/\1 \2 \3/' "$work/wrong" >"$work/fields"
     [ "$(grep -c '"length":9,"example":[0-9]*,"draw":0,' "$work/wrong")" -eq 20 ] || return
     while read -r text target answer; do

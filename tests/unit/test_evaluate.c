@@ -278,6 +278,10 @@ static void test_evaluate_lines_read_back(void **state) {
         assert_true(back[i].accuracy == results[i].accuracy && back[i].loss == results[i].loss);
     }
     assert_false(found[2] || found[3]);
+    found[1] = false;
+    back[1].has_places = true; /* the line has none */
+    lh_assert_ok(lh_eval_find(path, 12, LH_EVAL_SEED, back, found, 2, &error), &error);
+    assert_false(found[1]);
     found[0] = false;
     lh_assert_ok(lh_eval_find(path, 13, LH_EVAL_SEED, back, found, 1, &error), &error);
     assert_false(found[0]);
@@ -305,6 +309,7 @@ static void test_evaluate_condition_without_counted_labels_has_no_accuracy(void 
     size_t bytes;
     bool found[2] = {false};
     request.path = path;
+    request.places = true;
     request.split = "beyond";
     request.wrong_path = lh_test_path(*state, "wrong.jsonl");
     request.wrong = fopen(request.wrong_path, "w");
@@ -320,6 +325,12 @@ static void test_evaluate_condition_without_counted_labels_has_no_accuracy(void 
     assert_non_null(strstr(second, "\"draws\":1,\"counted\":0,\"loss\":"));
     assert_null(strstr(second, "accuracy"));
     assert_null(strstr(second, "exact_match"));
+    assert_null(strstr(second, "places"));
+    const char *places =
+        strstr(text, ",\"places\":{\"sequences\":20,\"start\":{\"counted\":[20,20,20,20,20],\"correct\":[");
+    assert_true(places != NULL && places < second);
+    assert_memory_equal(second - 3, "]}}", 3); /* the key is the last one */
+    assert_null(strstr(text, "correct_teacher_forced"));
     assert_true(strstr(text, "\"accuracy\":") != NULL && strstr(text, "\"accuracy\":") < second);
     free(text);
     fclose(request.wrong);

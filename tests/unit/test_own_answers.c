@@ -2,7 +2,9 @@
  * masked labels, padding after the end, several draws, dropout, with cached decoding and without. */
 #include "lh_test.h"
 
+#include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "eval/decode.h"
@@ -35,6 +37,9 @@ static void forward_with_dropout(const lh_cpu_step *step, const lh_cpu_block *bl
 typedef struct sums {
     int counted, right, forced;        /* forced: right in the pass over the target */
     int exact, early, open, sequences; /* early: an answer is the end symbol where the target is not */
+    /* Labels, right answers, and right answers of the pass, by place from the start and from the last counted label;
+     * first: sequences by the place of their first wrong answer. */
+    int start[3][N], end[3][N], first[N];
 } sums;
 
 static uint16_t find_best(lh_engine *engine, const lh_query *query, int label) {
@@ -43,27 +48,39 @@ static uint16_t find_best(lh_engine *engine, const lh_query *query, int label) {
     return (uint16_t)lh_find_best_class(logits + label * TOY_CLASSES, TOY_CLASSES);
 }
 
+static void add_place(int counts[3][N], int place, bool counted, bool right, bool forced) {
+    counts[0][place] += counted;
+    counts[1][place] += right;
+    counts[2][place] += forced;
+}
+
 /* Answers one example by passes of this test, one per label, and adds the counts to *all. */
 static void answer_one(lh_engine *engine, const lh_batch *batch, const lh_query *seen, sums *all) {
     const uint16_t *target = batch->labels;
     const uint8_t *mask = batch->mask;
     uint16_t answers[N] = {0};
-    int last = N, right = 0, counted = 0, early = 0, ended = 0, over = 0, forced = 0;
+    int last = N, right = 0, counted = 0, early = 0, ended = 0, over = 0, forced = 0, wrong = N;
     lh_query query = *seen;
     while (last > 0 && !mask[last - 1]) last--;
     for (int i = 0; i < last; i++) {
         query.target = target;
-        forced += mask[i] && find_best(engine, &query, i) == target[i];
+        bool is_forced = mask[i] && find_best(engine, &query, i) == target[i], is_right = false;
+        forced += is_forced;
         counted += mask[i];
-        if (over) continue;
         query.target = answers;
-        answers[i] = mask[i] ? find_best(engine, &query, i) : target[i];
-        right += mask[i] && answers[i] == target[i];
+        if (!over) answers[i] = mask[i] ? find_best(engine, &query, i) : target[i];
+        is_right = !over && mask[i] && answers[i] == target[i];
+        right += is_right;
+        if (mask[i] && !is_right && wrong == N) wrong = i;
+        add_place(all->start, i, mask[i], is_right, is_forced);
+        add_place(all->end, last - 1 - i, mask[i], is_right, is_forced);
+        if (over) continue;
         ended |= answers[i] == END;
         early |= answers[i] == END && target[i] != END;
         over = answers[i] == END && target[i] != END;
     }
     int has_end = mask[last - 1] && target[last - 1] == END;
+    if (wrong < N) all->first[wrong]++;
     all->counted += counted;
     all->right += right;
     all->forced += forced;
@@ -93,7 +110,31 @@ static sums answer_by_hand(lh_engine *engine, int draws) {
 
 static void check_close(double actual, double part, double whole) { assert_true(fabs(actual - part / whole) < 1e-12); }
 
-static lh_eval_result evaluate(lh_engine *engine, bool teacher_forced, int greedy_examples) {
+static void check_list(const json_t *object, const char *key, const int *expected) {
+    const json_t *list = json_object_get(object, key);
+    assert_int_equal(json_array_size(list), N);
+    for (size_t i = 0; i < N; i++) assert_int_equal(json_integer_value(json_array_get(list, i)), expected[i]);
+}
+
+static void check_side(const json_t *side, const int expected[3][N], bool decoded) {
+    check_list(side, "counted", expected[0]);
+    check_list(side, "correct_teacher_forced", expected[2]);
+    if (decoded) check_list(side, "correct", expected[1]);
+    else assert_null(json_object_get(side, "correct"));
+}
+
+/* Checks the places in the line that an evaluation has written, and removes the file. */
+static void check_places(const char *path, const sums *expected, bool decoded) {
+    json_t *line = json_load_file(path, 0, NULL), *places = json_object_get(line, "places");
+    assert_int_equal(json_integer_value(json_object_get(places, "sequences")), expected->sequences);
+    check_side(json_object_get(places, "start"), expected->start, decoded);
+    check_side(json_object_get(places, "end"), expected->end, decoded);
+    check_list(places, "first_error", expected->first);
+    json_decref(line);
+    remove(path);
+}
+
+static lh_eval_result evaluate(lh_engine *engine, const char *path, bool teacher_forced, int greedy_examples) {
     lh_error error;
     lh_eval_result result;
     lh_eval_request request = {.lengths = {NULL, 0, N, N, 1},
@@ -101,13 +142,16 @@ static lh_eval_result evaluate(lh_engine *engine, bool teacher_forced, int greed
                                .draws = DRAWS,
                                .teacher_forced = teacher_forced,
                                .greedy_examples = greedy_examples,
+                               .places = true,
+                               .path = path,
                                .seed = LH_EVAL_SEED};
     lh_assert_ok(lh_evaluate(engine, &request, &result, &error), &error);
     return result;
 }
 
 /* drawn: whether positions are random; then the model hardly learns the end of a target. */
-static void check(const lh_cpu_program *program, bool drawn, bool dropout) {
+static void check(void **state, const lh_cpu_program *program, bool drawn, bool dropout) {
+    const char *path = lh_test_path(*state, "eval.jsonl");
     const lh_cpu_program *const list[] = {program, NULL};
     static const uint16_t end = END;
     lh_spec spec = lh_toy_make_pair(list);
@@ -123,7 +167,7 @@ static void check(const lh_cpu_program *program, bool drawn, bool dropout) {
         .spec = &spec, .seed = 5, .learning_rate = 0.02, .threads = 2, .trains = true, .fixed_length = N};
     lh_engine *engine = lh_test_open_engine(config, program);
     lh_test_step(engine, STEPS, metrics);
-    lh_eval_result actual = evaluate(engine, false, 0);
+    lh_eval_result actual = evaluate(engine, path, false, 0);
     sums expected = answer_by_hand(engine, actual.draws);
     assert_int_equal(actual.draws, drawn || dropout ? DRAWS : 1);
     assert_ptr_equal(actual.decoding, lh_greedy);
@@ -134,7 +178,11 @@ static void check(const lh_cpu_program *program, bool drawn, bool dropout) {
     check_close(actual.not_ended, expected.open, expected.sequences);
     assert_true(expected.right != expected.forced && expected.exact < expected.sequences && expected.open > 0);
     assert_true(drawn || expected.early > 0);
-    lh_eval_result forced = evaluate(engine, true, 0), some = evaluate(engine, false, EXAMPLES / 2);
+    check_places(path, &expected, true);
+    lh_eval_result forced = evaluate(engine, path, true, 0);
+    check_places(path, &expected, false);
+    lh_eval_result some = evaluate(engine, path, false, EXAMPLES / 2);
+    remove(path);
     assert_ptr_equal(forced.decoding, lh_teacher_forced);
     assert_true(forced.accuracy == actual.teacher_forced && forced.exact_match == actual.exact_match);
     assert_true(some.exact_match == actual.exact_match && some.loss == actual.loss && some.accuracy != actual.accuracy);
@@ -143,15 +191,15 @@ static void check(const lh_cpu_program *program, bool drawn, bool dropout) {
 }
 
 static void test_own_answers_are_decoded_from_the_cache(void **state) {
-    check(&toy_float, false, false);
-    check(&toy_drawn, true, false);
+    check(state, &toy_float, false, false);
+    check(state, &toy_drawn, true, false);
 }
 
 static void test_own_answers_are_decoded_by_passes(void **state) {
     lh_cpu_program passes = toy_float, drawn = toy_drawn;
     passes.decode_step = drawn.decode_step = NULL;
-    check(&passes, false, false);
-    check(&drawn, true, false);
+    check(state, &passes, false, false);
+    check(state, &drawn, true, false);
 }
 
 /* Dropout depends on an example's index in its batch, so ended examples stay in the passes of decoding. */
@@ -159,14 +207,14 @@ static void test_own_answers_under_dropout_have_all_examples_in_every_pass(void 
     lh_cpu_program drops = toy_drawn;
     drops.decode_step = NULL;
     drops.forward_block = forward_with_dropout;
-    check(&drops, true, true);
+    check(state, &drops, true, true);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_own_answers_are_decoded_from_the_cache),
-        cmocka_unit_test(test_own_answers_are_decoded_by_passes),
-        cmocka_unit_test(test_own_answers_under_dropout_have_all_examples_in_every_pass),
+        lh_test_in_directory(test_own_answers_are_decoded_from_the_cache),
+        lh_test_in_directory(test_own_answers_are_decoded_by_passes),
+        lh_test_in_directory(test_own_answers_under_dropout_have_all_examples_in_every_pass),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,6 +72,7 @@ local function list_values(resolved, init)
     { "eval.batch", eval.batch },
     { "eval.draws", eval.draws },
     { "eval.teacher_forced", eval.decoding == "teacher_forced" },
+    { "eval.places", eval.places },
     { "eval.validation_lengths", stream and format_list(stream.lengths) },
     { "eval.validation_examples", stream and stream.examples },
     { "eval.during_every", during and during.every },

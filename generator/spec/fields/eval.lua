@@ -40,6 +40,8 @@ return {
     choices = {
       { "greedy", "its own answers" },
       { "teacher_forced", "the tokens of the target (cheaper)" } } },
+  { path = "eval.places", seldom = true, type = "boolean", default = false, left_out = false,
+    doc = "whether the final evaluation also counts right answers by their place in the target, and first errors" },
   { path = "eval.dropout", seldom = true, type = "boolean", default = false,
     left_out = false, fingerprints = { "EVAL_DROPOUT" }, used = features.drops,
     doc = "whether dropout is also active in evaluation; the trainer has no flag for it" },

@@ -24,7 +24,7 @@ local IN_FRAME = { digits = true, carry = true } -- axes whose values a frame li
 M.IS_KEY = lists.split_set([[input target mask length step split set by examples batch draws accuracy exact_match loss
   sd_over_draws id digest task encoding seed learning_rate beyond novel noise of order decoding greedy_examples counted
   accuracy_teacher_forced exact_match_low exact_match_high ended_early not_ended sd_over_sequences
-  data]])
+  data places]])
 
 -- Axes of a user's own file, which the spec names; node: the node of the list of names.
 function M.read_named(context, names, node)

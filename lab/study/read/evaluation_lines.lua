@@ -4,6 +4,7 @@
 
 local diagnostics = require("base.diagnostics")
 local input = require("base.input")
+local lists = require("base.lists")
 local run_shapes = require("lab.study.read.run_shapes")
 local shapes = require("lab.study.read.shapes")
 
@@ -83,12 +84,29 @@ end
 --   beyond: the axes on which the condition exceeds all training examples
 --   of: the number of existing examples, if fewer were evaluated; order: "file" if the first ones of the file were
 --   data: the first digits of the SHA-256 of the file of examples
+--   places: accuracies by place, for M.decode_places; nil if the line lacks them
 function M.read(line)
-  local row = take_plain(line)
+  local front, places = line:match('^(.-),"places":(%b{})}$')
+  local row = take_plain(front and front .. "}" or line)
   if row then
+    row.places = places
     return row
   end
   return take_any(line)
+end
+
+-- Returns the accuracies by place of a row (run_shapes.lua), or nil and a problem. M.read does not decode them, since a
+-- line may have thousands of numbers, which few readers use.
+function M.decode_places(row)
+  if type(row.places) == "table" then
+    return row.places
+  end
+  local places, problem = input.decode(row.places)
+  problem = problem or shapes.find_problem(places, run_shapes.places)
+  if problem then
+    return nil, lists.merge(problem, { field = problem.field == "" and "places" or "places." .. problem.field })
+  end
+  return places
 end
 
 return M

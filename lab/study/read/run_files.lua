@@ -20,7 +20,7 @@ local M = { DATA_DIGITS = 8 } -- digits of a training file's SHA-256 in the name
 
 local STOPPED = 75 -- the exit code after a signal
 local BLOCK = 1 << 16 -- bytes of one read
-local TAIL = 4096 -- bytes that hold the last line of metrics.jsonl, and of eval.jsonl
+local TAIL = 4096 -- bytes that hold the last line of metrics.jsonl, and most lines of eval.jsonl
 
 -- Returns a problem { field (or ""), found, expected } of a file as a text of one line. name: the file; number: that of
 -- the file's line with the problem, or nil.
@@ -173,12 +173,17 @@ function M.read_metrics(dir, notes, take)
 end
 
 -- Returns the last complete line of metrics.jsonl or eval.jsonl, decoded; nil if it is not valid. The text is searched
--- backwards, since a pattern that is anchored at the end would be tried at every earlier byte.
-function M.read_last_line(dir, name)
+-- backwards, since a pattern that is anchored at the end would be tried at every earlier byte. bytes: read at the end
+-- of the file; nil: TAIL bytes, or for a longer line as many as a line may have.
+function M.read_last_line(dir, name, bytes)
   local shape = name == "eval.jsonl" and run_shapes.evaluation or run_shapes.metrics
-  local text = (input.read_end(dir .. "/" .. name, TAIL) or ""):reverse()
+  local text = (input.read_end(dir .. "/" .. name, bytes or TAIL) or ""):reverse()
   local close = text:find("\n", 1, true)
-  local line = close and text:sub(close + 1, (text:find("\n", close + 1, true) or #text + 1) - 1):reverse()
+  local open = close and text:find("\n", close + 1, true)
+  if not bytes and not open and #text >= TAIL then
+    return M.read_last_line(dir, name, run_shapes.LONGEST_LINE)
+  end
+  local line = close and text:sub(close + 1, (open or #text + 1) - 1):reverse()
   return line and (decode(line, shape)) or nil
 end
 

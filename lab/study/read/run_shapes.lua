@@ -16,7 +16,7 @@ local M = {}
 
 -- Limits in bytes, far above usual sizes. Files of lines are read in pieces, other files at once.
 M.LARGEST = { ["run.json"] = 4 << 20, ["eval.jsonl"] = 256 << 20, ["metrics.jsonl"] = 256 << 20, record = 1 << 20 }
-M.LONGEST_LINE = 65536
+M.LONGEST_LINE = 1 << 20 -- accuracies by place of a target with LH_MOST_PLACES labels (runtime/eval/by_place.h)
 M.MOST_LINES = 1 << 20
 M.LONGEST_EVALUATED = 1000000 -- longest task length that `trainer eval` takes: runtime/cli/options.h
 
@@ -135,6 +135,32 @@ function M.find_missing_accuracy(line)
   return "accuracy"
 end
 
+local COUNTS = shapes.list(COUNT, 16384)
+local SIDE = shapes.object({ counted = COUNTS, correct = COUNTS, correct_teacher_forced = COUNTS },
+  { required = { "counted" } })
+
+-- Checks that all lists have a number for each place, and that no more answers are right than labels are counted.
+local function check_places(value, path)
+  for _, name in ipairs({ "start", "end" }) do
+    local counted = value[name].counted
+    for _, key in ipairs({ "correct", "correct_teacher_forced" }) do
+      for i, count in ipairs(value[name][key] or {}) do
+        if count > (counted[i] or -1) then
+          return { field = ("%s.%s.%s[%d]"):format(path, name, key, i), found = ("%d"):format(count),
+            expected = counted[i] and ("at most %d, the counted labels"):format(counted[i]) or "no such place" }
+        end
+      end
+    end
+    if #counted ~= #value.first_error or value[name].correct and #value[name].correct ~= #counted
+      or value[name].correct_teacher_forced and #value[name].correct_teacher_forced ~= #counted then
+      return { field = path .. "." .. name, found = "lists of different lengths", expected = "a number for each place" }
+    end
+  end
+end
+
+M.places = shapes.object({ sequences = COUNT, start = SIDE, ["end"] = SIDE, first_error = COUNTS },
+  { required = { "sequences", "start", "end", "first_error" }, check = check_places })
+
 M.evaluation = shapes.object({
   step = COUNT, split = shapes.text(15, "^[a-z_]+$",
     "during, validation, in_distribution, between, beyond, test or train"),
@@ -147,7 +173,7 @@ M.evaluation = shapes.object({
   accuracy = SHARE, accuracy_teacher_forced = SHARE, exact_match = SHARE, exact_match_low = SHARE,
   exact_match_high = SHARE, ended_early = SHARE, not_ended = SHARE, loss = NUMBER, sd_over_draws = NUMBER,
   sd_over_sequences = NUMBER, beyond = shapes.list(WORD, axes.MOST), trained = SHARE, novel = shapes.boolean,
-  data = DIGEST, seed = shapes.integer(math.mininteger, math.maxinteger),
+  data = DIGEST, places = M.places, seed = shapes.integer(math.mininteger, math.maxinteger),
 }, { required = { "step", "split", "by", "examples", "draws" }, others = shapes.any, check = function(value, path)
   local name = M.find_missing_accuracy(value)
   return name and { field = path == "" and name or path .. "." .. name, found = "nothing", expected = SHARE.expected }

@@ -37,8 +37,8 @@ function M.list_evaluated_sets(splits, files)
 end
 
 -- Returns the requirements on the evaluation of dataset files: { sets = list of { split, key, shown, digest }, most
--- (examples of each condition), order, draws, axes = { [name] = true }, decoding }; nil for other tasks. shown: the
--- path of the set's file; digest: the file's SHA-256, nil if the file is missing. The conditions in a file are not
+-- (examples of each condition), order, draws, axes = { [name] = true }, decoding, places }; nil for other tasks. shown:
+-- the path of the set's file; digest: the file's SHA-256, nil if the file is missing. The conditions in a file are not
 -- listed: only the trainer knows them, and it evaluates all of them before a run ends successfully.
 local function request_files(cell, decoding)
   local eval, files = cell.spec.resolved.eval, cell.spec.data_files
@@ -47,7 +47,7 @@ local function request_files(cell, decoding)
   end
   local wanted = { most = eval.examples == "all" and math.huge or eval.examples,
     order = eval.order or "hash", draws = cell.spec.plan.any_draws and eval.draws or 1,
-    decoding = decoding }
+    decoding = decoding, places = eval.places }
   wanted.sets = lists.map(M.list_evaluated_sets(eval.splits, files), function(set)
     local file = files[set.field]
     return file and lists.merge(set, { shown = file.shown, digest = file_digest.compute(file.real) }) or nil
@@ -68,6 +68,13 @@ local function belongs_to(line, set)
   return not set.digest or line.data == set.digest:sub(1, DIGITS)
 end
 
+-- Whether a row of eval.jsonl has the requested decoding and, if requested, accuracies by place, which only a row with
+-- counted labels has.
+local function is_complete(row, wanted)
+  return (not wanted.decoding or row.decoding == wanted.decoding)
+    and (not wanted.places or row.places ~= nil or row.counted == 0)
+end
+
 -- Reads the lines of a step with the requested draws, axes and decoding: { [split] = { [condition] = line } }; or nil
 -- and a text on damage. Of a condition's lines, the last that fits the request counts, or else the last one.
 local function read_lines(dir, wanted, step)
@@ -76,7 +83,7 @@ local function read_lines(dir, wanted, step)
     local by = row.by or { length = row.length }
     local other = lists.find(canonical.sort_keys(by), function(name) return not wanted.axes[name] end)
     if row.step == step and not row.seed and row.draws == wanted.draws and not other
-      and (not wanted.decoding or row.decoding == wanted.decoding) then
+      and is_complete(row, wanted) then
       local set, key = sets[row.split], canonical.format(by)
       local line = { examples = row.examples, of = row.of, order = row.order or "hash", data = row.data }
       line.is_wanted = set and belongs_to(line, set) and is_requested(line, wanted)
@@ -138,14 +145,16 @@ end
 
 -- Returns the requirements on a complete run of a cell: { steps (nil for epochs), total (steps; nil while the length of
 -- an epoch is unknown), conditions = { [text] = true }, lengths, log_every (in steps; an upper bound if the spec sets
--- it in epochs), train_work, eval_work, work, epochs, files (request_files), decoding (of a generative model) }. Work
--- is counted in operations; eval_work lists the cumulative sums up to each length.
+-- it in epochs), train_work, eval_work, work, epochs, files (request_files), decoding (of a generative model), places
+-- (whether accuracies by place are requested) }. Work is counted in operations; eval_work lists the cumulative sums up
+-- to each length.
 function M.derive_wanted(cell)
   local plan, resolved, task = cell.spec.plan, cell.spec.resolved, cell.spec.task
   local eval, find_split, sum = resolved.eval, make_splitter(tasks.list_lengths(resolved.train.lengths)), 0
   local wanted = { steps = resolved.train.steps, conditions = {}, lengths = tasks.list_lengths(eval.lengths),
     eval_work = {}, epochs = resolved.train.epochs,
-    decoding = measures.is_generative(resolved) and (eval.decoding or "greedy") or nil }
+    decoding = measures.is_generative(resolved) and (eval.decoding or "greedy") or nil,
+    places = eval.places }
   wanted.files = request_files(cell, wanted.decoding)
   local draws = plan.any_draws and eval.draws or 1
   local function count_work(n, examples)
@@ -196,7 +205,7 @@ local function count_missing(dir, wanted, facts)
     local text = row.length and format_condition(row.split, row.length, row.examples, row.draws)
     local fits = not wanted.decoding or row.decoding == wanted.decoding
     has_lines, has_decoding = true, has_decoding or fits
-    if text and missing[text] and fits then
+    if text and missing[text] and is_complete(row, wanted) then
       missing[text] = nil
     elseif text then
       others[text] = true

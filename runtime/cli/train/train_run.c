@@ -156,6 +156,7 @@ static lh_eval_request make_evaluation_request(const lh_train_run *train_run, in
         .batch = eval->batch,
         .draws = eval->draws,
         .teacher_forced = eval->teacher_forced,
+        .places = eval->places,
         .seed = LH_EVAL_SEED,
         .step = step,
         .path = train_run->run.evaluations,

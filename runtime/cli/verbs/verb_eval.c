@@ -13,7 +13,7 @@
 typedef struct flags {
     const char *checkpoint, *per_example, *wrong, *out, *device, *splits, *order, *decoding, *metric;
     lh_option_lengths lengths;
-    bool lengths_given, examples_given, validation, resume, finds_reach;
+    bool lengths_given, examples_given, validation, places, resume, finds_reach;
     double level; /* of --reach */
     int64_t examples, batch, draws, seed, threads;
 } flags;
@@ -53,8 +53,12 @@ static lh_status set_validation(const lh_spec *spec, flags *f, lh_error *error) 
 
 static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *error) {
     const lh_eval_defaults *eval = &cli->spec->eval;
-    *f = (flags){
-        .examples = eval->examples, .batch = eval->batch, .draws = eval->draws, .seed = LH_EVAL_SEED, .device = "cpu"};
+    *f = (flags){.examples = eval->examples,
+                 .batch = eval->batch,
+                 .draws = eval->draws,
+                 .seed = LH_EVAL_SEED,
+                 .device = "cpu",
+                 .places = eval->places};
     f->lengths.lengths = eval->lengths;
     const lh_option options[] = {
         {"--checkpoint", LH_OPTION_TEXT, &f->checkpoint, 0, 0, NULL, "FILE", "checkpoint (required)"},
@@ -69,6 +73,8 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
         {"--draws", LH_OPTION_INTEGER, &f->draws, 1, LH_MOST_DRAWS, NULL, "K", "draws per length (the spec's)"},
         {"--decoding", LH_OPTION_TEXT, &f->decoding, 0, 0, NULL, "NAME",
          "greedy or teacher_forced, for generative models (the spec's)"},
+        {"--places", LH_OPTION_SWITCH, &f->places, 0, 0, NULL, NULL,
+         "also count right answers by place in the target, and first errors (the spec's)"},
         {"--reach", LH_OPTION_NUMBER, &f->level, 0, 1, &f->finds_reach, "LEVEL",
          "find the length above which the exact match stays below this level, such as 0.9"},
         {"--metric", LH_OPTION_TEXT, &f->metric, 0, 0, NULL, "NAME",
@@ -172,6 +178,7 @@ static lh_status evaluate(const flags *f, const lh_groups *groups, lh_engine *en
             f->decoding != NULL ? strcmp(f->decoding, lh_teacher_forced) == 0 : engine->spec->eval.teacher_forced,
         .seed = (uint64_t)f->seed,
         .validation = f->validation,
+        .places = f->places,
         .step = engine->step,
         .path = path,
         .only_missing = f->resume,

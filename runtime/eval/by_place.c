@@ -1,0 +1,114 @@
+/* See by_place.h. */
+#include "eval/by_place.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/decode_passes.h"
+#include "eval/results.h"
+
+/* Answers to examples, [count][labels]. */
+typedef struct placed_answers {
+    const uint16_t *given;  /* NULL: the model is generative, and not decoded */
+    const int *lengths;     /* [count] numbers of given answers */
+    const uint16_t *forced; /* of a generative model's teacher-forced pass; NULL: none */
+} placed_answers;
+
+static size_t count_integers(const lh_by_place *places) { return (size_t)places->most * (2 * LH_PLACE_LISTS + 1); }
+
+lh_status lh_by_place_open(lh_by_place *places, size_t examples, size_t labels, lh_error *error) {
+    *places = (lh_by_place){.most = (int)labels};
+    if (labels > LH_MOST_PLACES)
+        return lh_fail(error, LH_ERR_INPUT,
+                       "accuracy by place: found targets of %zu labels\n  expected: at most %d; evaluate shorter "
+                       "lengths, or without eval.places and --places",
+                       labels, LH_MOST_PLACES);
+    places->start = lh_engine_allocate(count_integers(places) * sizeof *places->start, "accuracy by place", error);
+    places->pass = lh_engine_allocate(examples * labels * sizeof *places->pass, "answers", error);
+    if (places->start == NULL || places->pass == NULL) return LH_ERR_ENVIRONMENT;
+    places->end = places->start + LH_PLACE_LISTS * places->most;
+    places->first = places->end + LH_PLACE_LISTS * places->most;
+    return LH_OK;
+}
+
+void lh_by_place_close(lh_by_place *places) {
+    free(places->start);
+    free(places->pass);
+}
+
+void lh_by_place_clear(lh_by_place *places) {
+    memset(places->start, 0, count_integers(places) * sizeof *places->start);
+    places->places = 0;
+    places->sequences = 0;
+    places->given = places->forced = false;
+}
+
+static void add_sequence(lh_by_place *places, const lh_examples *e, const placed_answers *a, int i) {
+    size_t row = (size_t)i * e->labels;
+    int limit = e->limits[i], first = -1;
+    for (int label = 0; label < limit; label++) {
+        size_t at = row + (size_t)label;
+        if (!e->mask[at]) continue;
+        bool forced = a->forced != NULL && a->forced[at] == e->target[at];
+        bool right = a->given != NULL ? label < a->lengths[i] && a->given[at] == e->target[at] : forced;
+        const int counts[LH_PLACE_LISTS] = {1, a->given != NULL && right, forced};
+        for (int list = 0; list < LH_PLACE_LISTS; list++) {
+            places->start[list * places->most + label] += counts[list];
+            places->end[list * places->most + limit - 1 - label] += counts[list];
+        }
+        if (!right && first < 0) first = label;
+    }
+    if (limit > places->places) places->places = limit;
+    if (first >= 0) places->first[first]++;
+    places->sequences += limit > 0;
+}
+
+lh_status lh_by_place_add(lh_by_place *places, lh_engine *engine, const lh_condition *condition, const char *decoding,
+                          int count, const int *lengths, lh_error *error) {
+    placed_answers answers = {.given = condition->answers, .lengths = lengths};
+    lh_condition pass = *condition;
+    lh_examples examples;
+    lh_sums ignored;
+    if (count == 0) return LH_OK;
+    pass.answers = places->pass;
+    pass.decoded = 0;
+    if (decoding == lh_greedy) answers.forced = places->pass;
+    if (decoding == lh_teacher_forced) answers = (placed_answers){.forced = condition->answers};
+    places->given = answers.given != NULL;
+    places->forced = answers.forced != NULL;
+    lh_status status = lh_examples_open(&examples, engine->spec, condition->n, count, error);
+    if (status == LH_OK) status = lh_make_examples(&examples, engine->spec, condition, error);
+    if (status == LH_OK && decoding == lh_greedy) status = engine->ops->evaluate(engine, &pass, &ignored, NULL, error);
+    for (int i = 0; status == LH_OK && i < count; i++) add_sequence(places, &examples, &answers, i);
+    lh_examples_close(&examples);
+    return status;
+}
+
+static void write_list(lh_json *json, const char *key, const int64_t *counts, int count) {
+    lh_json_raw(json, key, "");
+    for (int i = 0; i < count; i++) fprintf(json->out, "%c%lld", i > 0 ? ',' : '[', (long long)counts[i]);
+    putc(']', json->out);
+}
+
+static void write_side(const lh_by_place *places, lh_json *json, const char *key, const int64_t *counts) {
+    lh_json side;
+    lh_json_raw(json, key, "");
+    lh_json_begin(&side, json->out);
+    write_list(&side, "counted", counts, places->places);
+    if (places->given) write_list(&side, "correct", counts + LH_PLACE_CORRECT * places->most, places->places);
+    if (places->forced)
+        write_list(&side, "correct_teacher_forced", counts + LH_PLACE_FORCED * places->most, places->places);
+    lh_json_end(&side);
+}
+
+void lh_by_place_write(const lh_by_place *places, lh_json *line) {
+    lh_json json;
+    if (places->sequences == 0) return;
+    lh_json_raw(line, "places", "");
+    lh_json_begin(&json, line->out);
+    lh_json_integer(&json, "sequences", places->sequences);
+    write_side(places, &json, "start", places->start);
+    write_side(places, &json, "end", places->end);
+    write_list(&json, "first_error", places->first, places->places);
+    lh_json_end(&json);
+}

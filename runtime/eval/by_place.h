@@ -1,0 +1,45 @@
+/* Counts of right answers by the place of a label in its target, over all sequences and draws of a condition.
+ *
+ * Places are numbered from 1: from the start of the target, and from its end, the last counted label (mask 1). Only
+ * counted labels count. A missing answer is wrong. */
+#ifndef LONGHAND_BY_PLACE_H
+#define LONGHAND_BY_PLACE_H
+
+#include "base/json_text.h"
+#include "engine/engine.h"
+
+enum { LH_MOST_PLACES = 16384 }; /* labels of a sequence; keeps a line of eval.jsonl below the readers' limit */
+
+/* Lists of counts: labels; right answers; right answers of the teacher-forced pass. */
+enum { LH_PLACE_COUNTED, LH_PLACE_CORRECT, LH_PLACE_FORCED, LH_PLACE_LISTS };
+
+typedef struct lh_by_place {
+    int most;           /* places in each list */
+    int places;         /* the greatest place with a counted label so far */
+    int64_t sequences;  /* sequences with a counted label */
+    int64_t *start;     /* [LH_PLACE_LISTS][most] by place from the start */
+    int64_t *end;       /* [LH_PLACE_LISTS][most] by place from the end */
+    int64_t *first;     /* [most] sequences whose first wrong answer is at this place from the start */
+    bool given, forced; /* LH_PLACE_CORRECT, or LH_PLACE_FORCED, has counts */
+    uint16_t *pass;     /* [examples][labels] answers of the pass over a batch that is also decoded */
+} lh_by_place;
+
+/* Allocates lists for batches of up to `examples` targets of up to `labels` labels. LH_ERR_INPUT: more labels than
+ * LH_MOST_PLACES; LH_ERR_ENVIRONMENT: out of memory. Call close also after an error. */
+lh_status lh_by_place_open(lh_by_place *places, size_t examples, size_t labels, lh_error *error);
+void lh_by_place_close(lh_by_place *places);
+
+/* Sets all counts to 0. */
+void lh_by_place_clear(lh_by_place *places);
+
+/* Adds the first `count` examples of an evaluated condition. decoding: lh_greedy or lh_teacher_forced; NULL for an
+ * encoder. condition->answers: the evaluated answers; lengths: [count] their numbers. With lh_greedy, the answers of
+ * the teacher-forced pass are computed again, since an engine that decodes while it evaluates does not return them.
+ * Errors: those of lh_engine_ops.evaluate and lh_batch_fill; LH_ERR_ENVIRONMENT: out of memory. */
+lh_status lh_by_place_add(lh_by_place *places, lh_engine *engine, const lh_condition *condition, const char *decoding,
+                          int count, const int *lengths, lh_error *error);
+
+/* Writes the key `places` with all counts up to the greatest place. Without a counted label nothing is written. */
+void lh_by_place_write(const lh_by_place *places, lh_json *line);
+
+#endif
