@@ -3,7 +3,7 @@
 A keyword argument is a flag of the command: steps=600 is --steps 600, no_eval=True is --no-eval, a list is joined by
 commas, and range(0, 10) is 0:9. All flags of a command can be given, and the command refuses unknown flags. `set`
 changes fields of a spec for this call only: {"train.steps": 5}. `progress` is called with each line of progress that a
-command writes; by default, lines are printed to stderr.
+command writes; by default, lines are printed to stderr. `metrics` is called with each new line of metrics of the runs.
 """
 
 import json
@@ -13,6 +13,7 @@ import warnings
 
 from . import launcher, specs
 from .errors import InputError, LonghandError, LonghandWarning, MachineError
+from .following import Metrics
 from .reading import Runs, runs
 
 
@@ -77,10 +78,26 @@ def _read_states(folder):
     return {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in pathlib.Path(folder).glob("*/run.json")}
 
 
-def train(spec, *, set=None, target=None, arch=None, jit=False, cuda_root=None, progress=None, **flags):
+def _make_watch(root, pattern, metrics):
+    """A function that passes each new line of metrics to `metrics`; None if `metrics` is None."""
+    if metrics is None:
+        return None
+    new_lines = Metrics(root, pattern)
+
+    def watch():
+        for line in new_lines.read():
+            metrics(line)
+
+    return watch
+
+
+def train(spec, *, set=None, target=None, arch=None, jit=False, cuda_root=None, progress=None, metrics=None, **flags):
     """Builds a trainer if it is out of date, trains and evaluates. Returns the Runs that the trainer has worked on, one
     for each seed and learning rate. Flags: those of `trainer train`: steps, seed, seeds, learning_rate, out,
     resume, overwrite, threads, device, ...
+
+    While the runs train, metrics is called with a dict for each new line of their metrics.jsonl: the fields of the line
+    and, as id, digest and run, the last three parts of the path of its run.
 
     After Ctrl-C the trainer writes a checkpoint, then KeyboardInterrupt is raised. The same call with resume=True
     continues; the results are bit for bit those of an uninterrupted run."""
@@ -89,7 +106,7 @@ def train(spec, *, set=None, target=None, arch=None, jit=False, cuda_root=None, 
     before = _read_states(folder)
     building = _make_flags({"target": target, "arch": arch, "jit": jit, "cuda_root": cuda_root})
     launcher.call(["train", specs.get_argument(spec), *specs.make_sets(set), *building, "--", *_make_flags(flags)],
-                  progress)
+                  progress, _make_watch(folder, "*", metrics))
     if not os.path.isdir(folder):
         return Runs()
     after, found = _read_states(folder), runs(folder)
@@ -97,13 +114,14 @@ def train(spec, *, set=None, target=None, arch=None, jit=False, cuda_root=None, 
     return Runs((run for run in found if pathlib.Path(run.path, "run.json") in changed), found.skipped)
 
 
-def sweep(study, *, scale=None, out="runs", set=None, progress=None, **flags):
+def sweep(study, *, scale=None, out="runs", set=None, progress=None, metrics=None, **flags):
     """Trains and evaluates the missing runs of a study: a Study, a path, a name, or STUDY:CELL,CELL. Returns the Runs
     of the study; run.axes has a run's values on the axes of the grid. Flags: only ("width=32"), jobs, hours, device,
-    arch, jit, cuda_root. After an interruption the same call continues."""
+    arch, jit, cuda_root. After an interruption the same call continues. metrics is called as in train(), for all runs
+    in the folder `out`."""
     study = os.fspath(specs.get_argument(study))
     words = _make_flags({"scale": scale, "out": out} | flags)
-    launcher.call(["sweep", study, *words, *specs.make_sets(set)], progress)
+    launcher.call(["sweep", study, *words, *specs.make_sets(set)], progress, _make_watch(out, "*/*/*", metrics))
     if ":" in study and not os.path.exists(study):
         study, *more = study.split(":")  # STUDY:CELLS or STUDY:SCALE:CELLS
         scale = more[0] if len(more) == 2 else scale

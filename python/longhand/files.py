@@ -108,6 +108,14 @@ def read_run_lines(folder, name):
     return read_lines(path, LARGEST[name], LONGEST_LINE, _find_problem) if os.path.lexists(path) else []
 
 
+def parse_run_line(path, text):
+    """The object in a line of a run's file; a wrong one raises a LonghandError."""
+    value, problem = _parse_line(text, _find_problem)
+    if problem:
+        raise LonghandError(f"{path}: a line{problem}")
+    return value
+
+
 def read_json(path):
     with open_file(path, LARGEST.get(os.path.basename(path))) as file:
         text = file.read()

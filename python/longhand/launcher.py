@@ -10,15 +10,19 @@ import importlib.metadata
 import json
 import os
 import pathlib
+import queue
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import urllib.parse
 
 from .errors import BY_CODE, CommandError, LonghandError, MachineError
 
 LAST_LINES = 200  # most lines of stderr that an exception shows
+WATCH_SECONDS = 0.25  # between two calls of `watch`
 
 
 def _find_install_source():
@@ -52,15 +56,46 @@ def ignore_line(_):
     """Ignores a line of progress."""
 
 
-def _forward_lines(process, progress, last):
+class _Lines:
+    """The lines of a command's stderr, as an iterator that calls `watch` while it waits, and at the end."""
+
+    def __init__(self, stream, watch):
+        self.watch, self._queue, self._due = watch, queue.SimpleQueue(), time.monotonic()
+        threading.Thread(target=self._read, args=(stream,), daemon=True).start()
+
+    def _read(self, stream):
+        for line in stream:
+            self._queue.put(line.rstrip("\n"))
+        self._queue.put(None)
+
+    def _wait(self):
+        """The next line, None at the end; calls `watch` whenever it is due, but not for most of the time."""
+        while self.watch is not None:
+            try:
+                return self._queue.get(timeout=max(0, self._due - time.monotonic()))
+            except queue.Empty:
+                start = time.monotonic()
+                self.watch()
+                end = time.monotonic()
+                self._due = end + max(WATCH_SECONDS, 3 * (end - start))
+        return self._queue.get()
+
+    def __iter__(self):
+        while (line := self._wait()) is not None:
+            yield line
+        self._queue.put(None)  # for another iteration, after Ctrl-C
+        if self.watch is not None:
+            self.watch()
+
+
+def _forward_lines(lines, progress, last):
     """Passes each line of the command's stderr to progress, and appends it to `last`."""
-    for line in process.stderr:
-        line = line.rstrip("\n")
+    for line in lines:
         last.append(line)
         progress(line)
 
 
-def _end_command(process, progress, last):
+def _end_command(process, lines, progress, last):
     """Sends SIGINT to a command, as Ctrl-C on a terminal would, and waits until the command ends, so that a trainer can
     write its checkpoint. A second Ctrl-C ends a trainer at once. If this process ignores SIGINT, as background jobs of
     a shell do, the command gets SIGTERM, which has the same effect."""
@@ -71,7 +106,7 @@ def _end_command(process, progress, last):
         except ProcessLookupError:
             pass
         try:
-            _forward_lines(process, progress, last)
+            _forward_lines(lines, progress, last)
             return process.wait()
         except KeyboardInterrupt:
             continue
@@ -86,28 +121,32 @@ def _start_command(command, output):
         raise MachineError(f"{command[0]}: {error.strerror}", command) from None
 
 
-def call(words, progress=None):
+def call(words, progress=None, watch=None):
     """Runs ./longhand with a list of arguments and returns its standard output: call(["list", "tasks"]). progress
-    receives each line of its standard error; by default, lines are printed to stderr. A command that fails raises a
-    CommandError."""
+    receives each line of its standard error; by default, lines are printed to stderr. watch: see run(). A command that
+    fails raises a CommandError."""
     if isinstance(words, str):
         raise TypeError(f"{words!r} is a text; expected a list of words, {words.split()!r}")
-    return run([find_root() / "longhand", *words], progress)
+    return run([find_root() / "longhand", *words], progress, watch)
 
 
-def run(words, progress=None):
+def run(words, progress=None, watch=None):
     """Runs a command and returns its standard output. progress is called with each line that the command writes to
-    stderr; by default, lines are printed to this process's stderr. After Ctrl-C or an exception in progress, run() ends
-    the command, waits for it and raises the exception again. A command that fails raises a CommandError."""
+    stderr; by default, lines are printed to this process's stderr. watch is called without arguments, several times a
+    second until the command has ended. After Ctrl-C or an exception in progress or watch, run() ends the command, waits
+    for it and raises the exception again. A command that fails raises a CommandError."""
     command = [os.fspath(word) if isinstance(word, os.PathLike) else str(word) for word in words]
     last = collections.deque(maxlen=LAST_LINES)
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output, \
             _start_command(command, output) as process:
+        lines = _Lines(process.stderr, watch)
         try:
-            _forward_lines(process, progress or print_line, last)
+            _forward_lines(lines, progress or print_line, last)
             code = process.wait()
         except BaseException as error:
-            _end_command(process, progress or print_line if isinstance(error, KeyboardInterrupt) else ignore_line, last)
+            if not isinstance(error, KeyboardInterrupt):
+                progress, lines.watch = ignore_line, None
+            _end_command(process, lines, progress or print_line, last)
             raise
         output.seek(0)
         text = output.read()

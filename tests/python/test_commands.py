@@ -50,6 +50,31 @@ class TestCommands(unittest.TestCase):
         self.assertEqual([(run.seed, run.info["step"]) for run in runs], [(1, 30)])
         self.assertEqual([row["length"] for row in runs.evaluations()], [4, 8])
 
+    def test_metrics_are_passed_on_while_runs_train(self):
+        lines, flags = [], {"seeds": range(0, 2), "log_every": 3, "no_eval": True}
+
+        def stop(line):
+            lines.append(line)
+            if {line["run"] for line in lines} == {"lr0.001-seed0", "lr0.001-seed1"}:
+                raise ArithmeticError  # the runs have not ended
+
+        with self.assertRaises(ArithmeticError):
+            self.train("live", steps=10**8, metrics=stop, **flags)
+        steps = {}
+        for run in longhand.runs(self.folder / "live"):
+            self.assertEqual(run.info["exit"], 75)
+            own = [line for line in lines if line["run"] == pathlib.Path(run.path).name]
+            self.assertEqual(own, [{"id": "plain", "digest": run.digest, "run": own[0]["run"], **line}
+                                   for line in run.metrics()[:len(own)]])
+            steps[own[0]["run"]] = run.info["step"]
+        lines.clear()
+        # Lines of the first call are not new.
+        self.train("live", steps=max(steps.values()) + 4, resume=True, metrics=lines.append, **flags)
+        for name, step in steps.items():
+            run = longhand.Run(self.folder / "live" / "plain" / lines[0]["digest"] / name)
+            self.assertEqual([line["step"] for line in lines if line["run"] == name],
+                             [line["step"] for line in run.metrics() if line["step"] > step])
+
     def test_ctrl_c_leaves_a_checkpoint(self):
         def interrupt(line):
             if "threads 1" in line:

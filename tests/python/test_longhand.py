@@ -20,7 +20,7 @@ import warnings
 
 from support import ROOT, FolderCase, is_installed
 import longhand
-from longhand import events, files
+from longhand import events, files, following
 
 RUNS, TRACE = (pathlib.Path(path) for path in sys.argv[1:3])
 
@@ -144,6 +144,18 @@ class TestRuns(Files):
         self.expect_refusal("line 2: ", longhand.read_lines, path)
         path.write_text('{"step":1}\n[2]\n')
         self.expect_refusal("line 2 is no JSON object", longhand.read_lines, path)
+
+    def test_a_tail_reads_whole_new_lines(self):
+        path = self.folder / "metrics.jsonl"
+        tail = following.Tail(path)
+        self.assertEqual(tail.read(), (0, []))
+        for text, expected in (("a\nb\nc", (0, [b"a\n", b"b\n"])), ("a\nb\ncc\nd\n", (2, [b"cc\n", b"d\n"])),
+                               ("a\nb\ncc\nd\n", (4, [])), ("a\nb\n", (2, [])), ("a\nb\ne\nf\n", (2, [b"e\n", b"f\n"])),
+                               ("a\nb\ne\ng\nh\n", (3, [b"g\n", b"h\n"])), ("", (0, [])), ("e\n", (0, [b"e\n"]))):
+            path.write_text(text)
+            self.assertEqual(tail.read(), expected)
+        path.unlink()
+        self.assertEqual(tail.read(), (1, []))
 
     def test_folders_without_a_complete_run_are_refused(self):
         self.expect_refusal("No such file", longhand.Run, self.folder)

@@ -28,6 +28,16 @@ class TestStudies(FolderCase):
         self.assertEqual([(run.axes["task"], run.seed) for run in runs], CELLS)
         self.assertEqual(runs[0].axes["study"], "sweep")
         self.assertIn("4 done, 0 to do", said[0])
+
+    def test_a_sweep_passes_on_metrics_of_its_runs(self):
+        shutil.copytree(RUNS, self.folder / "runs")
+        lost, lines = longhand.runs(self.folder / "runs")[1], []
+        shutil.rmtree(lost.path)
+        longhand.sweep(STUDY, out=self.folder / "runs", progress=launcher.ignore_line, metrics=lines.append)
+        name = pathlib.Path(lost.path).name
+        self.assertEqual(lines, [{"id": "parity", "digest": lost.digest, "run": name, **line}
+                                 for line in lost.metrics()])
+        self.assertTrue(lines)
         rows = longhand.evaluations(RUNS, study=STUDY).where(task="sort", seed=1)
         self.assertEqual([row["length"] for row in rows], [3, 4, 5, 6])
         self.assertIn("4 of", longhand.call(["sweep", "status", STUDY, "--out", RUNS], launcher.ignore_line))

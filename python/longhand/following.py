@@ -1,0 +1,58 @@
+"""Follows files of JSON lines, to which trainers append while they train."""
+
+import os
+import pathlib
+import zlib
+
+from .errors import LonghandError
+from .files import LARGEST, open_file, parse_run_line
+
+
+class Tail:
+    """The complete lines of a run's file, which may grow, or lose lines: --resume removes those of lost steps."""
+
+    def __init__(self, path):
+        self.path = path
+        self._sums = []  # checksums of the lines that were read, in the order of the file
+        self._place, self._last = 0, b""  # end of the last of these lines, and its text
+
+    def read(self):
+        """Returns how many of the lines that were read before are still the first lines of the file, and a list of the
+        lines after them, as bytes. A missing file counts as unchanged."""
+        try:
+            file = open_file(self.path, LARGEST[os.path.basename(self.path)])
+        except LonghandError:
+            return len(self._sums), []
+        before = self._sums
+        with file:
+            file.seek(self._place - len(self._last))
+            if file.read(len(self._last)) != self._last:
+                file.seek(0)
+                self._sums, self._place, self._last = [], 0, b""
+            text = file.read()
+        lines = text[:text.rfind(b"\n") + 1].splitlines(keepends=True)
+        self._sums = self._sums + [zlib.crc32(line) for line in lines]
+        self._place += sum(map(len, lines))
+        self._last = lines[-1] if lines else self._last
+        kept = len(os.path.commonprefix([before, self._sums]))
+        return kept, lines[kept + len(lines) - len(self._sums):]
+
+
+class Metrics:
+    """New lines of metrics.jsonl of the runs in a folder. The lines that exist at first are not new."""
+
+    def __init__(self, root, pattern):
+        """pattern: a glob pattern of the folders of runs below `root`."""
+        self._root, self._pattern, self._tails = pathlib.Path(root).absolute(), f"{pattern}/metrics.jsonl", {}
+        self._read_tails()
+
+    def _read_tails(self):
+        return [(path, self._tails.setdefault(path, Tail(path)).read()[1])
+                for path in sorted(self._root.glob(self._pattern))]
+
+    def read(self):
+        """Yields a dict for each new line: id, digest and name of its run, and the fields of the line."""
+        for path, lines in self._read_tails():
+            identity, digest, run = path.parts[-4:-1]
+            for line in lines:
+                yield {"id": identity, "digest": digest, "run": run, **parse_run_line(path, line)}
