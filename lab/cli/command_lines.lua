@@ -111,8 +111,8 @@ local function add_export(parser)
       .. "was swept into RUNS, or else task and encoding" },
     { "--scale NAME", "scale of the study; default: the scale of its sweep" },
   })
-  local tensorboard = export:command("tensorboard"):summary("write metrics and evaluations of runs as event files, "
-    .. "with Python's tensorboardX, or torch and tensorboard")
+  local tensorboard = export:command("tensorboard"):summary("write metrics and evaluations of runs as event files")
+  options.add(tensorboard, { { "--follow", "go on while the runs train; ends with them or by Ctrl-C" } })
   for _, command in ipairs({ csv, tensorboard }) do
     command:argument("runs", "a folder of runs"):argname("RUNS")
     options.add(command, { { "--out DIR", ("output folder; default: %s in RUNS"):format(command._name) } })

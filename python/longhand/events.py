@@ -1,35 +1,105 @@
-"""Exports runs as event files of TensorBoard. Needs the package tensorboardX, or torch and tensorboard.
+"""Writes event files of TensorBoard from the files of runs, on request while they train. Needs Python alone.
 
-`./longhand export tensorboard` calls `python3 -m longhand.events RUNS OUT`. Exit codes: 0, success; 1, a run is damaged
-and was left out, or RUNS cannot be read; 2, wrong arguments; 4, neither package is installed, or OUT cannot be written.
+`./longhand export tensorboard` calls `python3 -m longhand.events RUNS OUT [--follow]`. Exit codes: 0, success; 1, a run
+is damaged and was left out, or RUNS cannot be read; 2, wrong arguments; 4, OUT cannot be written.
+
+The bytes of an event file depend only on the lines of its run and on the time of the file's first event. So an export
+appends the events that a file lacks, even to one that was cut short by a kill. If lines of a run have changed, as
+--resume changes those of lost steps, a new file replaces the old one.
 """
 
 import datetime
-import importlib
 import math
+import os
 import statistics
+import struct
 import sys
+import time
 import warnings
 
-from .errors import LonghandError, LonghandWarning, MachineError
-from .files import make_folder
-from .reading import get_key, runs
+from .errors import LonghandError, LonghandWarning
+from .files import make_folder, open_file
+from .reading import Run, get_key
 
-WRITERS = ("tensorboardX", "torch.utils.tensorboard")
 # Numeric fields of a line that are no measurements.
 NO_MEASURES = ("step", "by", "examples", "of", "batch", "draws", "counted", "seconds", "epoch")
 PLAIN = dict.fromkeys([*range(32), *range(127, 160)], " ")  # control characters, which a terminal would execute
+STOPPED = 75  # exit code of a run that continues later
+PAUSE, QUIET = 1, 60  # seconds between two looks at the files, and without a run in training until following ends
 
 
-def _import_writer():
-    for name in WRITERS:
-        try:
-            return importlib.import_module(name).SummaryWriter
-        except ImportError:
-            continue
-    raise MachineError("event files are written by Python's tensorboardX, or by torch with tensorboard; neither is "
-                       f"installed for {sys.executable}\n  expected: {sys.executable} -m pip install tensorboardX")
+# ---- the format: records of TensorFlow with protocol buffers (tensorflow.Event, tensorflow.Summary) ----
 
+def _make_checksum_table():
+    table = list(range(256))
+    for _ in range(8):
+        table = [value >> 1 ^ (0x82F63B78 if value & 1 else 0) for value in table]
+    return table
+
+
+CHECKSUM_TABLE = _make_checksum_table()
+
+
+def compute_checksum(data):
+    """The CRC-32C of bytes."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = CHECKSUM_TABLE[(crc ^ byte) & 255] ^ crc >> 8
+    return crc ^ 0xFFFFFFFF
+
+
+def _encode_checksum(data):
+    """The masked checksum of record files: rotated by 15 bits, plus a constant."""
+    crc = compute_checksum(data)
+    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
+
+
+def _encode_integer(value):
+    value, out = value & (1 << 64) - 1, bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*out, value])
+
+
+def _encode_field(number, data):
+    return bytes([number << 3 | 2]) + _encode_integer(len(data)) + data
+
+
+def _encode_float(value):
+    try:
+        return struct.pack("<f", value)
+    except OverflowError:
+        return struct.pack("<f", math.copysign(math.inf, value))
+
+
+def _encode_record(seconds, fields):
+    """The record of an event: its time, and its other fields."""
+    data = b"\x09" + struct.pack("<d", seconds) + fields
+    length = struct.pack("<Q", len(data))
+    return length + _encode_checksum(length) + data + _encode_checksum(data)
+
+
+def _encode_event(event):
+    seconds, step, values = event
+    summary = b"".join(_encode_field(1, _encode_field(1, name.encode("utf-8", "replace")) + b"\x15" + value)
+                       for name, value in values.items())
+    return _encode_record(seconds, b"\x10" + _encode_integer(step) + _encode_field(5, summary))
+
+
+def _encode_head(seconds):
+    """The first records: the version of the format, and the start of a session at step 0, with which TensorBoard drops
+    the events of the file that this one replaces."""
+    return _encode_record(seconds, _encode_field(3, b"brain.Event:2")) + \
+        _encode_record(seconds, _encode_field(7, b"\x08\x01"))
+
+
+def _decode_time(head):
+    """The time of the first record in the first bytes of a file; None if they hold none."""
+    return struct.unpack("<d", head[13:21])[0] if len(head) >= 21 and head[12] == 9 else None
+
+
+# ---- events of a run: (time, step, {name: encoded value}) ----
 
 def _list_measures(line):
     for name, value in line.items():
@@ -37,78 +107,258 @@ def _list_measures(line):
             yield name, value
 
 
-def _make_clock(run):
-    """A function from a line to its time: the start of the run plus the line's seconds of training. The time is None if
-    run.json has no start or the line has no seconds."""
-    try:
-        text = str(run.info["started"]).replace("Z", "+00:00")
-        started = datetime.datetime.fromisoformat(text).timestamp()
-    except (KeyError, ValueError, OverflowError):
-        return lambda line: None
-    return lambda line: started + line["seconds"] if line.get("seconds") is not None else None
+def _encode_values(prefix, measures):
+    return {f"{prefix}/{name}": _encode_float(value) for name, value in measures}
 
 
-def _write_run(run, metrics, evaluations, writer):
-    get_time, during = _make_clock(run), {}  # during: values by (name, step)
-    for line in metrics:
-        for name, value in _list_measures(line):
-            writer.add_scalar(f"training/{name}", value, line["step"], walltime=get_time(line))
+def _average_during(evaluations):
+    """The values of evaluations during training, means over their conditions, by step in ascending order."""
+    by_step = {}
     for line in evaluations:
-        by = line.get("by") or {}
         for name, value in _list_measures(line):
             if line.get("split") == "during":
-                key = (f"during/{line.get('set', 'all')}/{name}", line["step"])
-                during.setdefault(key, []).append(value)
-            elif len(by) == 1 and name != "seed" and "seed" not in line:
-                (axis, at), = by.items()
-                if math.floor(at) == at:  # TensorBoard needs whole steps
-                    writer.add_scalar(f"{line['split']}_by_{axis}/{name}", value, int(at))
-    for (name, step), values in during.items():
-        writer.add_scalar(name, statistics.fmean(values), step)
+                values = by_step.setdefault(line["step"], {})
+                values.setdefault(f"{line.get('set', 'all')}/{name}", []).append(value)
+    return [(step, _encode_values("during", ((name, statistics.fmean(found)) for name, found in values.items())))
+            for step, values in sorted(by_step.items())]
 
 
-def export(runs_or_folder, out):
-    """Writes the events of each run to OUT/<id>/<digest>/<run> and returns the number of exported runs. Events of
-    an earlier export of a run are replaced; a damaged run is left out with a warning.
+def _list_final_events(evaluations, seconds):
+    """Events of evaluations by one axis, whose steps are the values on this axis."""
+    for line in evaluations:
+        by = line.get("by") or {}
+        if line.get("split") not in (None, "during") and len(by) == 1 and "seed" not in line:
+            (axis, value), = by.items()
+            if math.floor(value) == value:  # TensorBoard needs whole steps
+                yield seconds, int(value), _encode_values(f"{line['split']}_by_{axis}", _list_measures(line))
+
+
+def _list_events(run, start, ended):
+    """All events of a run. start: time of its first step. Of a run that has not ended, an evaluation is left out until
+    a later line of metrics shows that the evaluation is complete."""
+    seconds, events, evaluations = start, [], run.evaluations()
+    during = _average_during(evaluations)
+    for line in run.metrics():
+        while during and during[0][0] < line["step"]:
+            events.append((seconds, *during.pop(0)))
+        seconds = start + (line.get("seconds") or 0)
+        events.append((seconds, line["step"], _encode_values("training", _list_measures(line))))
+    if ended:
+        events += [(seconds, *event) for event in during]
+        events += _list_final_events(evaluations, seconds)
+    return events
+
+
+def _read_start(run):
+    """The time of a run's start in seconds; the present if run.json has none."""
+    try:
+        return datetime.datetime.fromisoformat(str(run.info["started"]).replace("Z", "+00:00")).timestamp()
+    except (KeyError, ValueError, OverflowError):
+        return time.time()
+
+
+# ---- files ----
+
+def _write(path, data, flags):
+    """Appends bytes to a file, all of them or none."""
+    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC | flags, 0o666)
+    try:
+        size, rest = os.fstat(handle).st_size, memoryview(data)
+        try:
+            while rest:
+                rest = rest[os.write(handle, rest):]
+        except BaseException as error:
+            os.ftruncate(handle, size)
+            if isinstance(error, OSError):
+                error.filename = os.fspath(path)
+            raise
+    finally:
+        os.close(handle)
+
+
+class _EventFile:
+    """The event file of a run, in a folder of its own."""
+
+    def __init__(self, folder):
+        self._folder, self._path = folder, None
+        self._events, self._size = [], -1  # of the file, as far as known; size -1: unknown
+        for path in sorted(folder.glob("events.out.tfevents.*.longhand")):
+            if path.is_file() and not path.is_symlink():
+                self._path = path
+        self._start = _decode_time(self._read())
+
+    def _read(self):
+        if self._path is None or not self._path.is_file():
+            return b""
+        with open_file(self._path) as file:
+            return file.read()
+
+    def _is_unchanged(self):
+        """Whether the file has only what was written here: no other export has appended to it."""
+        return self._path is not None and self._path.is_file() and self._path.stat().st_size == self._size
+
+    def _replace(self, data):
+        """Writes a new file, whose name sorts after those of older ones, and removes these."""
+        old = sorted(self._folder.glob("events.out.tfevents.*"))
+        number = int(self._path.name.split(".")[3]) + 1 if self._path else 1
+        self._path = self._folder / f"events.out.tfevents.{number:08d}.longhand"
+        _write(self._path, data, os.O_CREAT | os.O_EXCL)
+        for path in old:
+            path.unlink()
+
+    def update(self, run, ended):
+        """Writes the events of a run that the file lacks."""
+        if self._start is None:
+            self._start = _read_start(run)
+        events, known = _list_events(run, self._start, ended), len(self._events)
+        if self._is_unchanged() and events[:known] == self._events:
+            data = b"".join(map(_encode_event, events[known:]))
+            _write(self._path, data, 0)
+            self._size += len(data)
+        else:
+            data, old = _encode_head(self._start) + b"".join(map(_encode_event, events)), self._read()
+            if old and data.startswith(old):
+                _write(self._path, data[len(old):], 0)
+            else:
+                self._replace(data)
+            self._size = len(data)
+        self._events = events
+
+
+# ---- runs ----
+
+def _find_folders(root, warn):
+    """The folders of each run in a folder, by the run's key: its own and those of attempts by tasks of a cluster."""
+    found = {}
+    for folder, folders, names in os.walk(root, onerror=lambda error: warn(error.filename, error)):
+        folders[:] = sorted(name for name in folders if name == ".attempts" or not name.startswith("."))
+        if os.path.basename(os.path.dirname(folder)) == ".attempts":
+            folders[:] = [name for name in folders if name != "replaced"]  # former folders of runs
+        if "run.json" in names:
+            found.setdefault(get_key(folder), []).append(folder)
+    return found
+
+
+def _read_states(folder):
+    """The states of a run's files, which change when the files do."""
+    states = []
+    for name in ("run.json", "eval.jsonl", "metrics.jsonl"):
+        try:
+            found = os.stat(os.path.join(folder, name))
+            states.append((found.st_size, found.st_mtime_ns, found.st_ino))
+        except OSError:
+            states.append((0, 0, 0))
+    return states
+
+
+def _choose_folder(folders):
+    """The folder with the run's most lines of metrics, and the states of its files; the run's own folder before all."""
+    own = [folder for folder in folders if f"{os.sep}.attempts{os.sep}" not in folder]
+    return max(((folder, _read_states(folder)) for folder in own or folders), key=lambda one: one[1][-1][0])
+
+
+class _Export:
+    """The event files of all runs in a folder."""
+
+    def __init__(self, root, out, follow):
+        self._root, self._out, self._follow = root, out, follow
+        self._files, self._states = {}, {}  # by the key of a run
+        self._running, self._warned = set(), set()
+
+    @property
+    def count(self):
+        """Number of the runs with an event file."""
+        return len(self._files)
+
+    @property
+    def is_training(self):
+        """Whether no run is known or a run has not ended."""
+        return bool(self._running) or not self._states
+
+    def _warn(self, key, error):
+        """Warns once of a run, or of a folder that cannot be read."""
+        if key not in self._warned:
+            warnings.warn(f"{error}; left out", LonghandWarning, stacklevel=4)
+        self._warned.add(key)
+
+    def _update_run(self, key, folder):
+        run = Run(folder)
+        ended = run.info.get("exit") not in (None, STOPPED)
+        (self._running.discard if ended else self._running.add)(key)
+        if key not in self._files:
+            self._files[key] = _EventFile(make_folder(self._out, *key))
+        self._files[key].update(run, ended or not self._follow)
+
+    def update(self):
+        """Writes new events of all runs; returns whether files of a run had changed."""
+        changed = False
+        for key, folders in sorted(_find_folders(self._root, self._warn).items()):
+            chosen = _choose_folder(folders)
+            if chosen == self._states.get(key):
+                continue
+            changed, self._states[key] = True, chosen
+            try:
+                self._update_run(key, chosen[0])
+            except LonghandError as error:
+                self._running.discard(key)
+                self._warn(key, error)
+        return changed
+
+
+def export(root, out, follow=False):
+    """Writes the events of each run in a folder to OUT/<id>/<digest>/<run> and returns the number of exported runs. A
+    damaged run is left out with a warning. With follow, new events are written while runs train, until no run has been
+    in training for a minute, or Ctrl-C.
 
     Metrics and the means of evaluations during training, over all conditions, have the training step as their step.
     Evaluations of the trained model by one axis have the value on this axis, such as the length, as their step. Those
     by several axes, at fractions or with a seed of their own are left out."""
-    make_writer, count = _import_writer(), 0
-    for run in runs_or_folder if isinstance(runs_or_folder, list) else runs(runs_or_folder):
+    if not os.path.isdir(root):
+        raise LonghandError(f"{root}: no such folder")
+    files, last = _Export(root, out, follow), time.monotonic()
+    while True:
+        start = time.monotonic()
         try:
-            lines = run.metrics(), run.evaluations()
-            folder = make_folder(out, *get_key(run.path))
-        except LonghandError as error:
-            warnings.warn(f"{error}; left out", LonghandWarning, stacklevel=2)
-            continue
-        for old in folder.glob("events.out.tfevents.*"):
-            old.unlink()
-        with make_writer(str(folder)) as writer:
-            _write_run(run, *lines, writer)
-        count += 1
-    return count
+            changed = files.update()
+            end = time.monotonic()
+            last = end if changed or files.is_training else last
+            if not follow or end - last >= QUIET:
+                return files.count
+            time.sleep(max(PAUSE, 3 * (end - start)))
+        except KeyboardInterrupt:
+            if not follow:
+                raise
+            return files.count
 
 
 def main(words):
-    if len(words) != 2:
-        print("usage: python3 -m longhand.events RUNS OUT", file=sys.stderr)
+    follow = words[2:] == ["--follow"]
+    if len(words) != (3 if follow else 2):
+        print("usage: python3 -m longhand.events RUNS OUT [--follow]", file=sys.stderr)
         return 2
-    with warnings.catch_warnings(record=True) as caught:
+    runs, out, left_out = *words[:2], []
+
+    def show(message, category, *_):
+        if category is LonghandWarning:
+            left_out.append(message)
+        elif category is not UserWarning or follow:  # a line that is torn now may be a line that is being written
+            return
+        print(f"longhand export tensorboard: {message}".translate(PLAIN), file=sys.stderr)
+
+    with warnings.catch_warnings():
         warnings.simplefilter("always")
+        warnings.showwarning = show
+        if follow:
+            print(f"{out}: follows {runs} until Ctrl-C or the runs' end; tensorboard --logdir {out}", flush=True)
         try:
-            count = export(*words)
+            count = export(runs, out, follow)
         except LonghandError as error:
             print(f"longhand export tensorboard: {error}", file=sys.stderr)
-            return 4 if isinstance(error, MachineError) else 1
+            return 1
         except OSError as error:
-            print(f"longhand export tensorboard: {error.filename or words[1]}: {error.strerror}", file=sys.stderr)
+            print(f"longhand export tensorboard: {error.filename or out}: {error.strerror}", file=sys.stderr)
             return 4
-    left_out = [warning for warning in caught if issubclass(warning.category, LonghandWarning)]
-    for warning in caught:
-        if warning.category is UserWarning or warning in left_out:  # this package's warnings
-            print(f"longhand export tensorboard: {warning.message}".translate(PLAIN), file=sys.stderr)
-    print(f"{words[1]}: events of {count} {'run' if count == 1 else 'runs'}; tensorboard --logdir {words[1]}")
+    print(f"{out}: events of {count} {'run' if count == 1 else 'runs'}; tensorboard --logdir {out}")
     return 1 if left_out else 0
 
 

@@ -30,7 +30,6 @@ local LONGER = { -- files that hold several ideas; they may only become shorter
   ["tests/emulation/test_cuda_cli.c"] = 498,
   ["tests/lua/test_export_network.lua"] = 466,
   ["tests/lua/test_load.lua"] = 455,
-  ["tests/python/test_longhand.py"] = 467,
   ["tests/unit/test_cuda_jit.c"] = 456,
   ["tests/unit/test_functions.c"] = 470,
 }

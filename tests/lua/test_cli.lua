@@ -65,8 +65,9 @@ function TestParse.test_arguments_of_analyses_and_exports_are_read()
     { "export", "pytorch", "a", "b", "c", "d" })
   args = parse("export csv a --study s --scale small --out b")
   lu.assertEquals({ args.what, args.runs, args.study, args.scale, args.out }, { "csv", "a", "s", "small", "b" })
-  args = parse("export tensorboard a --out b")
-  lu.assertEquals({ args.what, args.runs, args.out }, { "tensorboard", "a", "b" })
+  args = parse("export tensorboard a --out b --follow")
+  lu.assertEquals({ args.what, args.runs, args.out, args.follow }, { "tensorboard", "a", "b", true })
+  lu.assertNil(parse("export tensorboard a").follow)
 end
 
 function TestParse.test_arguments_of_runs_are_read()

@@ -9,13 +9,16 @@ import os
 import pathlib
 import re
 import shutil
+import signal
+import subprocess
 import sys
+import time
 import unittest
 import warnings
 
-from support import FolderCase, is_installed
+from support import ROOT, FolderCase, is_installed
 import longhand
-from longhand import functions as f, launcher
+from longhand import events, functions as f, launcher
 
 STUDY, RUNS = (pathlib.Path(path) for path in sys.argv[1:3])
 CELLS = [("parity", 0), ("parity", 1), ("sort", 0), ("sort", 1)]
@@ -113,20 +116,33 @@ class TestStudies(FolderCase):
             runs = longhand.runs(damaged, study=STUDY)
         self.assertEqual([(run.axes["task"], run.seed) for run in runs], CELLS[1:])
 
-    def test_events_are_written_by_a_package(self):
-        words = ["export", "tensorboard", RUNS, "--out", self.folder / "events"]
+    def test_events_are_exported_until_ctrl_c(self):
+        out = self.folder / "events"
+        words = ["export", "tensorboard", RUNS, "--out", out]
         os.environ["LONGHAND_PYTHON"] = sys.executable
         self.addCleanup(os.environ.pop, "LONGHAND_PYTHON")
-        if is_installed("tensorboardX"):
-            for _ in range(2):  # the second export replaces the first
-                longhand.call(words, launcher.ignore_line)
-                self.assertEqual(len(list((self.folder / "events").glob("*/*/lr0.001-seed*/events.out.*"))), 4)
-        elif not is_installed("torch"):
-            with self.assertRaisesRegex(longhand.MachineError, "-m pip install tensorboardX"):
-                longhand.call(words, launcher.ignore_line)
+        command = [ROOT / "longhand", *words, "--follow"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
+            self.assertIn("follows", process.stdout.readline())
+            while len(list(out.glob("*/*/*/events.out.*"))) < 4 and process.poll() is None:
+                time.sleep(0.02)
+            os.killpg(process.pid, signal.SIGINT)
+            self.assertIn("events of 4 runs", process.stdout.read())
+        self.assertIn(process.returncode, (0, -signal.SIGINT))  # the shell of ./longhand may end by the signal
+        self.assertIn("events of 4 runs", longhand.call(words, launcher.ignore_line))
         os.environ["LONGHAND_PYTHON"] = "no-such-python"
         with self.assertRaisesRegex(longhand.MachineError, "there is no no-such-python"):
             longhand.call(words, launcher.ignore_line)
+
+    def test_tensorboard_reads_the_events(self):
+        if not is_installed("tensorboard"):
+            self.skipTest("no tensorboard")
+        from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+        run = longhand.runs(RUNS)[0]
+        events.export(RUNS, self.folder)
+        found = EventAccumulator(str(self.folder.joinpath(*pathlib.Path(run.path).parts[-3:]))).Reload()
+        self.assertEqual([event.step for event in found.Scalars("training/loss")],
+                         [line["step"] for line in run.metrics()])
 
 
 if __name__ == "__main__":

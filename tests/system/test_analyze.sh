@@ -247,6 +247,7 @@ expect export_of_a_score_is_the_golden exports "$plain" plain "$(locate_trainer 
 expect_each analyze_ refuses_weights_that_are_not_finite
 expect_python python_reads_runs_and_tensors "$PYTHON" tests/python/test_longhand.py "$work/runs" \
     "$work/trace.safetensors"
+expect_python python_writes_event_files "$PYTHON" tests/python/test_events.py "$work/runs"
 expect_python python_builds_and_trains "$PYTHON" tests/python/test_commands.py "$work/plain.lua"
 expect_python export_compiles "$PYTHON" -m py_compile "$work/torch_plain/model.py" "$work/torch_drawn/model.py"
 expect_torch export_of_drawn_distances_agrees_in_torch agrees_in_torch drawn
