@@ -5,6 +5,7 @@
 
 local json = require("dkjson")
 local lfs = require("lfs")
+local shell = require("base.shell")
 
 local M = {}
 
@@ -26,6 +27,53 @@ function M.open(path, largest)
     return nil, { found = message:gsub("^.*: ", ""), expected = "a file that can be read" }
   end
   return file, attributes.size
+end
+
+local BLOCK = 1 << 16 -- bytes
+local PROBLEMS = { [127] = { found = "a compressed file, and no program gzip on this machine",
+  expected = "the package gzip, or an unpacked file" } }
+local TORN = { found = "a torn or damaged file of gzip", expected = "a complete file" }
+
+-- The output of gzip in a pipe, as an object with the methods of M.open_lines.
+local function read_pipe(pipe, largest)
+  local text, from, total, problem = "", 1, 0, nil
+  local function close()
+    if pipe then
+      local ok, how, code = pipe:close()
+      pipe, problem = nil, problem or not ok and (how == "exit" and PROBLEMS[code] or TORN) or nil
+    end
+    return problem == nil or nil, problem
+  end
+  -- Appends as many bytes to a line as it has, at least a block, so that long lines take linear time. Returns false at
+  -- the end.
+  local function read_more()
+    local block = pipe and pipe:read(math.max(BLOCK, #text - from)) or ""
+    text, from, total = text:sub(from) .. block, 1, total + #block
+    problem = total > largest and { found = "more unpacked bytes", expected = ("at most %d"):format(largest) } or nil
+    return problem == nil and block ~= ""
+  end
+  local function read_line()
+    local last = text:find("\n", from, true)
+    while not last and read_more() do
+      last = text:find("\n", from, true)
+    end
+    local line = last and text:sub(from, last - 1) or close() and text:match("^.+$") or nil
+    from = (last or #text) + 1
+    return line
+  end
+  return { lines = function() return read_line end, close = close }
+end
+
+-- Opens a file of lines, plain or compressed by gzip, as M.open does. Returns an object with the methods `lines` and
+-- `close` of files; if a compressed file is damaged, or its unpacked form larger than `largest`, the lines end early
+-- and `close` returns nil and the problem.
+function M.open_lines(path, largest)
+  local file, problem = M.open(path, largest)
+  if not file or file:read(2) ~= "\x1f\x8b" then
+    return file and file:seek("set") and file, problem
+  end
+  file:close()
+  return read_pipe(shell.open({ "sh", "-c", 'exec gzip -dc <"$1" 2>/dev/null', "sh", path }), largest)
 end
 
 function M.read(path, largest)

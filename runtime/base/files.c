@@ -287,8 +287,7 @@ static lh_status fail_length(const char *path, size_t most, lh_error *error) {
     return lh_fail(error, LH_ERR_INPUT, "%s: is longer than %zu bytes, the limit for files of this kind", path, most);
 }
 
-/* Reads a whole open file, of at most `most` bytes. */
-static lh_status read_open_file(int file, const char *path, size_t most, char **data, size_t *bytes, lh_error *error) {
+lh_status lh_read_open_file(int file, const char *path, size_t most, char **data, size_t *bytes, lh_error *error) {
     struct stat found;
     if (fstat(file, &found) != 0) return lh_fail(error, LH_ERR_INPUT, "%s: cannot read: %s", path, strerror(errno));
     if ((uintmax_t)found.st_size > most) return fail_length(path, most, error);
@@ -330,7 +329,7 @@ lh_status lh_read_text(const char *path, size_t most, char **data, size_t *bytes
     int file;
     lh_status status = lh_open_file(path, O_RDONLY, &file, error);
     if (status != LH_OK) return status;
-    status = read_open_file(file, path, most, data, bytes, error);
+    status = lh_read_open_file(file, path, most, data, bytes, error);
     close(file);
     return status;
 }

@@ -55,6 +55,9 @@ lh_status lh_open_file(const char *path, int flags, int *file, lh_error *error);
 lh_status lh_read_file(const char *path, char **data, size_t *bytes, lh_error *error);
 lh_status lh_read_text(const char *path, size_t most, char **data, size_t *bytes, lh_error *error);
 
+/* Reads the rest of an open file or pipe as lh_read_text does; path: its name for messages. */
+lh_status lh_read_open_file(int file, const char *path, size_t most, char **data, size_t *bytes, lh_error *error);
+
 /* Syncs the content of a file to disk, but not its directory entry. A missing file is no error. */
 lh_status lh_sync_file(const char *path, lh_error *error);
 

@@ -2,9 +2,12 @@
 
 local support = dofile("tests/lua/support.lua")
 
+local data_shapes = require("lab.study.read.data_shapes")
 local file_symbols = require("spec.task.file_symbols")
+local input = require("base.input")
 local lu = require("luaunit")
 local plan_module = require("plan.plan")
+local write = require("base.write")
 
 TestSymbols = {}
 
@@ -48,6 +51,37 @@ function TestSymbols.test_problems_name_the_line()
     lu.assertTrue(not case[2] or problem.found == case[2], i)
   end
   lu.assertEquals(select(2, file_symbols.read("/nowhere")).found, "no such file")
+end
+
+-- The lines of a file; nil and the problem if it is damaged.
+local function list_lines(path, largest)
+  local file, lines = assert(input.open_lines(path, largest)), {}
+  for line in file:lines() do
+    lines[#lines + 1] = line
+  end
+  local is_whole, problem = file:close()
+  return is_whole and lines, problem
+end
+
+-- A compressed file has the lines of its unpacked form; a torn one, or one that nothing can unpack, is an error.
+function TestSymbols.test_compressed_files()
+  local text = '{"input":["1","0"],"target":["1"]}\n{"input":["+"],"target":["x"]}\n'
+  local path = support.write("examples.txt", text)
+  local function pack() os.execute(("gzip -nf <%s >%s.gz"):format(path, path)) end
+  pack()
+  lu.assertEquals(file_symbols.read(path .. ".gz"), { input = { "0", "1", "+" }, output = { "1", "x" } })
+  lu.assertEquals(data_shapes.read(path .. ".gz", {}).count, 2)
+  local packed = write.read(path .. ".gz")
+  for _, damaged in ipairs({ packed:sub(1, -2), packed:sub(1, 12), packed .. "x" }) do
+    lu.assertEquals(select(2, read(damaged)).found, "a torn or damaged file of gzip")
+    lu.assertNil(data_shapes.read(path, {}))
+  end
+  support.write("examples.txt", ("a\n\n"):rep(50000) .. ("long"):rep(200000) .. "\nlast") -- more than a block
+  pack()
+  local lines = list_lines(path, 1 << 20)
+  lu.assertEquals({ #lines, list_lines(path .. ".gz", 950005) }, { 100002, lines })
+  lu.assertEquals({ list_lines(path .. ".gz", 950004) }, { nil, { found = "more unpacked bytes",
+    expected = "at most 950004" } })
 end
 
 local SPEC = [[return { task = { data = "examples.txt", %s }, encoding = { kind = "none" },

@@ -80,18 +80,22 @@ reads_names_as_ids() {
         ends_with 1 'the standard input cannot be read: ' "$trainer" predict --checkpoint "$file" </
 }
 
-# Files with these examples as columns with tabs and in the form of SCAN train to the same bits.
+# Files with these examples as columns with tabs, compressed or not, and in the form of SCAN train to the same bits.
 reads_other_formats() {
     sed 's/{"input":\[//; s/\],"target":\[/\t/; s/\]}$//; s/10/+/g; s/,/ /g' examples/dataset/train.jsonl >"$work/columns.tsv"
     sed 's/^/IN: /; s/\t/ OUT: /' "$work/columns.tsv" >"$work/scan.txt"
     sed 's/ //g; s/$/\tweb/; 1i input\ttarget\tsource' "$work/columns.tsv" >"$work/header.tsv"
     "$trainer" train --out "$work/json" --steps 30 $FLAGS || return
     drop_times "$(find_run json)/metrics.jsonl" >"$work/expected"
-    for file in columns.tsv scan.txt header.tsv; do
+    gzip <"$work/columns.tsv" >"$work/packed.tsv" && head -c 300 "$work/packed.tsv" >"$work/torn.tsv" || return
+    for file in columns.tsv packed.tsv scan.txt header.tsv; do
         ends_with 0 '' "$trainer" train --out "$work/of_$file" --steps 30 --data "$work/$file" $FLAGS &&
             drop_times "$(find_run "of_$file")/metrics.jsonl" | cmp "$work/expected" - || return
     done
-    grep -q 'header.tsv: ignores "source", which are neither input, target, mask nor in task.axes' "$work/.out"
+    grep -q 'header.tsv: ignores "source", which are neither input, target, mask nor in task.axes' "$work/.out" &&
+        grep -q "$(sha256sum <"$work/packed.tsv" | cut -c 1-64)" "$(find_run of_packed.tsv)/run.json" &&
+        ends_with 1 'torn.tsv: is torn or damaged: gzip -dc has exit code 1' \
+            "$trainer" train --out "$work/of_torn" --data "$work/torn.tsv" $FLAGS
 }
 
 # An evaluation has as many examples of a length as requested, or all examples of the file; the split names the file.

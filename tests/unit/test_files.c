@@ -11,6 +11,7 @@
 
 #include "base/files.h"
 #include "base/json_lines.h"
+#include "data/datasets/unpack.h"
 #include "lh_disk.h"
 
 static void check_content(const char *path, const char *text) {
@@ -252,6 +253,63 @@ static void test_open_file_pipe_or_link_refused_at_once(void **state) {
     alarm(0);
 }
 
+/* ---- unpacking ---- */
+
+/* The output of `gzip -n` for "a\tb\n" and for "c\td". */
+static const unsigned char PACKED[] = {
+    0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x4b, 0xe4, 0x4c, 0xe2, 2, 0,    0xce, 0x94, 0x11, 0x1a, 4, 0, 0, 0,
+    0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x4b, 0xe6, 0x4c, 1,    0, 0x63, 0xb2, 0xcd, 0x2e, 3,    0, 0, 0};
+
+/* Unpacks these bytes as the content of in.gz; after an error, the content must be unchanged. */
+static lh_status unpack(const void *bytes, size_t count, size_t most, char **data, size_t *found, lh_error *error) {
+    char *copy = malloc(count);
+    assert_non_null(copy);
+    memcpy(copy, bytes, count);
+    *data = copy;
+    *found = count;
+    lh_status status = lh_unpack("in.gz", most, data, found, error);
+    if (status == LH_OK) return status;
+    assert_ptr_equal(*data, copy);
+    assert_int_equal(*found, count);
+    free(copy);
+    return status;
+}
+
+static void test_unpack_reads_all_parts_of_a_file_of_gzip(void **state) {
+    (void)state;
+    lh_error error;
+    char *data;
+    size_t bytes;
+    lh_assert_ok(unpack(PACKED, sizeof PACKED, 7, &data, &bytes, &error), &error);
+    assert_int_equal(bytes, 7);
+    assert_string_equal(data, "a\tb\nc\td");
+    free(data);
+    lh_assert_ok(unpack("\x1f", 1, 0, &data, &bytes, &error), &error); /* no file of gzip */
+    assert_int_equal(bytes, 1);
+    free(data);
+}
+
+static void test_unpack_refuses_torn_long_and_unreadable_content(void **state) {
+    lh_error error;
+    char *data, *path = strdup(getenv("PATH"));
+    size_t bytes;
+    unsigned char damaged[sizeof PACKED];
+    memcpy(damaged, PACKED, sizeof PACKED);
+    damaged[17] ^= 1; /* in the checksum of the first part */
+    for (size_t count = 2; count < sizeof PACKED; count += 5)
+        lh_assert_error(unpack(PACKED, count, 99, &data, &bytes, &error), LH_ERR_INPUT, &error,
+                        "in.gz: is torn or damaged: gzip -dc has exit code 1");
+    lh_assert_error(unpack(damaged, sizeof damaged, 99, &data, &bytes, &error), LH_ERR_INPUT, &error,
+                    "in.gz: is torn or damaged");
+    lh_assert_error(unpack(PACKED, sizeof PACKED, 6, &data, &bytes, &error), LH_ERR_INPUT, &error,
+                    "in.gz: is longer than 6 bytes");
+    assert_int_equal(setenv("PATH", *state, 1), 0);
+    lh_assert_error(unpack(PACKED, sizeof PACKED, 99, &data, &bytes, &error), LH_ERR_ENVIRONMENT, &error,
+                    "in.gz: is compressed, and this machine has no program gzip\n  hint: install the package gzip");
+    assert_int_equal(setenv("PATH", path, 1), 0);
+    free(path);
+}
+
 /* ---- lines ---- */
 
 static void test_append_line_new_file_lines_in_order(void **state) {
@@ -369,6 +427,8 @@ int main(void) {
         cmocka_unit_test(test_read_file_unknown_size_read),
         lh_test_in_directory(test_open_file_pipe_or_link_refused_at_once),
         lh_test_in_directory(test_read_file_missing_or_directory_refused),
+        cmocka_unit_test(test_unpack_reads_all_parts_of_a_file_of_gzip),
+        lh_test_in_directory(test_unpack_refuses_torn_long_and_unreadable_content),
         lh_test_in_directory(test_append_line_new_file_lines_in_order),
         lh_test_in_directory(test_append_line_torn_line_removed),
         lh_test_in_directory(test_append_line_long_torn_line_removed),

@@ -143,7 +143,7 @@ local function read_lines(file, sides)
 end
 
 function M.read(path, has_one_output)
-  local file, problem = input.open(path, LARGEST)
+  local file, problem = input.open_lines(path, LARGEST)
   if not file then
     return nil, problem or { found = "no such file", expected = "a file of examples" }
   end
@@ -152,9 +152,9 @@ function M.read(path, has_one_output)
   end
   local sides = { input = make_side(false), target = make_side(has_one_output or false) }
   problem = read_lines(file, sides)
-  file:close()
-  if problem then
-    return nil, problem
+  local is_whole, damage = file:close()
+  if problem or not is_whole then
+    return nil, problem or damage
   end
   local made = { input = make_alphabet(sides.input), output = make_alphabet(sides.target) }
   if not made.input or not made.output then

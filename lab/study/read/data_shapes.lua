@@ -1,10 +1,10 @@
 -- Lengths of a file's examples, for estimates; only the trainer checks that the examples are valid.
 --
 -- Input: the path of a file of examples (docs/own-task.md), names of axes. Output: { count, shapes, groups }, or nil if
--- the file does not exist. count: the number of examples. shapes: a list of { input, output, count }: numbers of input
--- and output tokens, and the number of examples with them. groups: a list of { input, output, group, count }, where
--- group is a text of the examples' values on the axes. Both lists also map keys to their entries. Lines that are no
--- examples do not count. A file is read again only after its size or times change.
+-- the file does not exist or is torn. count: the number of examples. shapes: a list of { input, output, count }: the
+-- numbers of input and output tokens, and the number of examples with them. groups: a list of { input, output, group,
+-- count }, where group is a text of the examples' values on the axes. Both lists also map keys to their entries. Lines
+-- that are no examples do not count. A file is read again only after its size or times change.
 
 local canonical = require("base.canonical")
 local input = require("base.input")
@@ -53,7 +53,7 @@ local function count_example(entries, key, inputs, outputs, group)
 end
 
 local function read_file(path, axes)
-  local file = io.open(path, "rb")
+  local file = input.open_lines(path, math.maxinteger)
   if not file then
     return nil
   end
@@ -67,8 +67,7 @@ local function read_file(path, axes)
       count_example(found.groups, shape .. " " .. group, inputs, outputs, group)
     end
   end
-  file:close()
-  return found
+  return file:close() and found or nil
 end
 
 function M.read(path, axes)

@@ -9,9 +9,11 @@
 
 #include "base/files.h"
 #include "data/datasets/line_formats.h"
+#include "data/datasets/unpack.h"
 #include "data/symbols/token.h"
 
 enum { MOST_EXAMPLES = INT32_MAX };
+static const size_t MOST_UNPACKED = (size_t)16 << 30; /* most bytes of a compressed file's unpacked form */
 
 /* One line and its position for messages. */
 typedef struct line {
@@ -331,7 +333,8 @@ lh_status lh_reading_open(lh_reading *reading, const lh_spec *spec, const char *
         return lh_fail(error, status, "%.1500s\n  hint: %s FILE; a path of the spec is relative to the spec's folder",
                        problem.text, flag);
     lh_sha256(text, bytes, reading->digest);
-    status = read_text(reading, spec, path, text, bytes, error);
+    status = lh_unpack(path, MOST_UNPACKED, &text, &bytes, error);
+    if (status == LH_OK) status = read_text(reading, spec, path, text, bytes, error);
     free(text);
     return status;
 }
