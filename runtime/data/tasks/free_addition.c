@@ -1,0 +1,275 @@
+/* Addition without a frame: a + b, where the digit counts of the two numbers vary independently.
+ *
+ * symbols:        0 1 2 3 4 5 6 7 8 9 + = &
+ * start symbol:   =
+ * end symbol:     &
+ * input length:   2 * longest + 1
+ * output length:  longest + 2
+ * chance:         0.1
+ * literal:        12+345
+ * sets:           train test validation
+ * axis digits:    1 to 4096; digits of the longer number
+ * axis first:     1 to 4096; digits of the first number
+ * axis second:    1 to 4096; digits of the second number
+ * axis trained:   0 to 1; 1 if the pair is a training example, else 0
+ * option order:   reversed plain; reversed: numbers and sum begin with the lowest digit
+ * option padding: none longer; longer: zeros fill the shorter number to the longer one's length, the sum to one more
+ * option longest: 1..4096 = 20; most digits of a number in training; each pair of digit counts is equally likely
+ * option pairs:   64..16777216 = 1048576; number of training and validation pairs
+ * option parts:   2..1000 = 64; parts of these pairs; the last part is the validation set
+ * option tests:   1..10000 = 100; test pairs for each pair of digit counts
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "longhand/task.h"
+
+lh_task_collect lh_task_free_addition;
+lh_task_solve lh_solve_free_addition;
+
+static const char kind[] = "free_addition";
+
+enum { ORDER, PADDING, LONGEST, PAIRS, PARTS, TESTS }; /* options */
+enum { PLAIN = 1, LONGER = 1 };                        /* choices */
+enum { DIGITS, FIRST, SECOND, TRAINED, AXES };         /* axes */
+enum { PLUS = 10, EQUALS, END };                       /* tokens after the digits */
+enum { MOST = 4096, EXACT = 19 /* digits of a number that fits in 64 bits */, PROGRESS = 1 << 14 };
+
+/* Two numbers, lowest digit first. */
+typedef struct pair {
+    int digits[2];
+    uint8_t digit[2][MOST];
+} pair;
+
+/* Words of an item: the digit counts of a test pair, or 0 and 0, then the index of the pair in two words. */
+enum { WORDS = 4 };
+
+static void draw_pair(uint64_t seed, int longest, const uint16_t *word, pair *p) {
+    const uint32_t index = (uint32_t)word[2] | (uint32_t)word[3] << 16;
+    const uint32_t step = word[0] == 0 ? 0 : 1 + (uint32_t)word[0] * (MOST + 1) + word[1];
+    lh_rng rng = lh_rng_at(lh_key_of_seed(seed), step, index, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
+    for (int i = 0; i < 2; i++) p->digits[i] = word[0] > 0 ? word[i] : 1 + (int)lh_rng_below(&rng, (uint32_t)longest);
+    for (int i = 0; i < 2; i++) {
+        const int top = p->digits[i] - 1;
+        for (int d = 0; d < top; d++) p->digit[i][d] = (uint8_t)lh_rng_below(&rng, 10);
+        p->digit[i][top] = (uint8_t)(1 + lh_rng_below(&rng, 9));
+    }
+}
+
+static int get_longer(const pair *p) { return p->digits[0] > p->digits[1] ? p->digits[0] : p->digits[1]; }
+
+static int get_digit(const pair *p, int i, int place) { return place < p->digits[i] ? p->digit[i][place] : 0; }
+
+/* Computes the sum, lowest digit first, one digit longer than the longer number: its last digit may be 0. */
+static void add(const pair *p, uint8_t *sum) {
+    const int longer = get_longer(p);
+    int carry = 0;
+    for (int d = 0; d < longer; d++) {
+        carry += get_digit(p, 0, d) + get_digit(p, 1, d);
+        sum[d] = (uint8_t)(carry % 10);
+        carry /= 10;
+    }
+    sum[longer] = (uint8_t)carry;
+}
+
+static int count_written(const pair *p, const int *options, int i) {
+    return options[PADDING] == LONGER ? get_longer(p) : p->digits[i];
+}
+
+static int count_sum(const pair *p, const int *options, const uint8_t *sum) {
+    const int longer = get_longer(p);
+    return longer + (options[PADDING] == LONGER || sum[longer] > 0);
+}
+
+static int place_of_token(const int *options, int token, int count) {
+    return options[ORDER] == PLAIN ? count - 1 - token : token;
+}
+
+/* Sets the lengths of the example of a pair and, if example->input is not NULL, writes it. */
+static void write_example(const pair *p, const int *options, lh_example *example) {
+    uint8_t sum[MOST + 1];
+    add(p, sum);
+    const int count[2] = {count_written(p, options, 0), count_written(p, options, 1)};
+    const int digits = count_sum(p, options, sum);
+    example->input_length = count[0] + 1 + count[1];
+    example->output_length = digits + 1;
+    if (example->input == NULL) return;
+    uint16_t *cursor = example->input;
+    for (int i = 0; i < 2; i++) {
+        for (int t = 0; t < count[i]; t++) *cursor++ = (uint16_t)get_digit(p, i, place_of_token(options, t, count[i]));
+        if (i == 0) *cursor++ = PLUS;
+    }
+    for (int t = 0; t < digits; t++) example->target[t] = sum[place_of_token(options, t, digits)];
+    example->target[digits] = END;
+}
+
+static void expand(uint64_t seed, const uint16_t *word, lh_example *example) {
+    pair p;
+    draw_pair(seed, example->options[LONGEST], word, &p);
+    write_example(&p, example->options, example);
+}
+
+/* ---- pairs of the training set ---- */
+
+typedef struct numbers {
+    uint64_t first, second;
+} numbers;
+
+/* A hash set of pairs with open addressing; its capacity is a power of 2. No number is 0, so 0 marks a free slot. */
+typedef struct trained_pairs {
+    numbers *slot; /* [capacity] */
+    uint64_t capacity;
+} trained_pairs;
+
+static bool is_exact(const pair *p) { return get_longer(p) <= EXACT; }
+
+static uint64_t compute_number(const pair *p, int i) {
+    uint64_t number = 0;
+    for (int d = p->digits[i] - 1; d >= 0; d--) number = number * 10 + p->digit[i][d];
+    return number;
+}
+
+/* The slot of a pair of at most EXACT digits each, which is free if the set lacks the pair. */
+static numbers *find_slot(const trained_pairs *t, numbers n) {
+    uint64_t slot = ((n.first ^ n.second << 32 ^ n.second >> 32) * 0x9e3779b97f4a7c15u) >> 20;
+    while (t->slot[slot &= t->capacity - 1].first != 0 &&
+           (t->slot[slot].first != n.first || t->slot[slot].second != n.second))
+        slot++;
+    return &t->slot[slot];
+}
+
+/* ---- collection ---- */
+
+typedef struct collection_state {
+    lh_collection *c;
+    lh_error *error;
+    trained_pairs trained;
+    int64_t done;
+    pair p; /* scratch */
+} collection_state;
+
+/* Adds the pair of an item. A pair with more than EXACT digits counts as new: it is one of more than 10^19. */
+static lh_status add_pair(collection_state *s, lh_set set, const uint16_t *word) {
+    const int *options = s->c->options;
+    lh_example sizes = {.input = NULL};
+    draw_pair(s->c->seed, options[LONGEST], word, &s->p);
+    write_example(&s->p, options, &sizes);
+    int32_t axes[AXES] = {get_longer(&s->p), s->p.digits[0], s->p.digits[1], set == LH_SET_TRAIN ? LH_NO_VALUE : 0};
+    if (is_exact(&s->p)) {
+        const numbers n = {compute_number(&s->p, 0), compute_number(&s->p, 1)};
+        numbers *slot = find_slot(&s->trained, n);
+        if (set == LH_SET_TRAIN) *slot = n;
+        else axes[TRAINED] = slot->first != 0;
+    }
+    if (s->done++ % PROGRESS == 0)
+        s->c->progress(s->c, s->done < options[PAIRS] ? (double)s->done / options[PAIRS] : 1);
+    const lh_item item = {word, WORDS, sizes.input_length, sizes.output_length};
+    return s->c->add_item(s->c, set, &item, axes, s->error);
+}
+
+static lh_status add_split(collection_state *s) {
+    const int count = s->c->options[PAIRS], trained = count - count / s->c->options[PARTS];
+    lh_status status = LH_OK;
+    for (int i = 0; status == LH_OK && i < count; i++) {
+        const uint16_t word[WORDS] = {0, 0, (uint16_t)i, (uint16_t)(i >> 16)};
+        status = add_pair(s, i < trained ? LH_SET_TRAIN : LH_SET_VALIDATION, word);
+    }
+    return status;
+}
+
+/* Whether evaluations choose values of an axis: they group by it, and not by all its values. */
+static bool chooses(const lh_collection *c, int axis) {
+    return c->groups_by(c, axis) && !(c->requests(c, axis, 1) && c->requests(c, axis, MOST));
+}
+
+/* The greatest digit count that evaluations choose on any axis; the longest one of training if they choose none. */
+static int find_greatest(const lh_collection *c) {
+    int greatest = 0;
+    for (int axis = DIGITS; axis <= SECOND; axis++)
+        for (int v = MOST; v > greatest && chooses(c, axis); v--)
+            if (c->requests(c, axis, v)) greatest = v;
+    return greatest > 0 ? greatest : c->options[LONGEST];
+}
+
+static lh_status add_cell(collection_state *s, int first, int second) {
+    lh_status status = LH_OK;
+    for (int i = 0; status == LH_OK && i < s->c->options[TESTS]; i++) {
+        const uint16_t word[WORDS] = {(uint16_t)first, (uint16_t)second, (uint16_t)i, 0};
+        status = add_pair(s, LH_SET_TEST, word);
+    }
+    return status;
+}
+
+/* Adds test pairs of all requested pairs of digit counts. */
+static lh_status add_test_set(collection_state *s) {
+    static const int axes[] = {DIGITS, FIRST, SECOND};
+    const lh_collection *c = s->c;
+    const int greatest = find_greatest(c);
+    bool requested[3][MOST + 1];
+    lh_status status = LH_OK;
+    for (int a = 0; a < 3; a++)
+        for (int v = 1; v <= greatest; v++) requested[a][v] = !chooses(c, axes[a]) || c->requests(c, axes[a], v);
+    for (int first = 1; status == LH_OK && first <= greatest; first++)
+        for (int second = 1; status == LH_OK && second <= greatest; second++)
+            if (requested[0][first > second ? first : second] && requested[1][first] && requested[2][second])
+                status = add_cell(s, first, second);
+    return status;
+}
+
+lh_status lh_task_free_addition(lh_collection *collection, lh_error *error) {
+    collection_state *s = calloc(1, sizeof *s);
+    if (s == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: no memory for its pairs", kind);
+    s->c = collection;
+    s->error = error;
+    for (s->trained.capacity = 64; s->trained.capacity < 2 * (uint64_t)collection->options[PAIRS];)
+        s->trained.capacity *= 2;
+    s->trained.slot = calloc(s->trained.capacity, sizeof *s->trained.slot);
+    collection->expand = expand;
+    lh_status status = s->trained.slot != NULL
+                           ? add_split(s)
+                           : lh_fail(error, LH_ERR_ENVIRONMENT, "%s: no memory for its pairs", kind);
+    if (status == LH_OK) status = add_test_set(s);
+    free(s->trained.slot);
+    free(s);
+    return status;
+}
+
+/* ---- literals ---- */
+
+static lh_status fail_symbol(const lh_literal *l, int index, lh_error *error) {
+    if (index == l->count)
+        return lh_fail(error, LH_ERR_INPUT,
+                       "%s: there is a number missing\n  expected: two numbers with + between them", kind);
+    return lh_fail(error, LH_ERR_INPUT,
+                   "%s: symbol %d is '%s'\n  expected: two numbers with + between them, such as 12+345", kind,
+                   index + 1, l->symbol[l->token[index]]);
+}
+
+/* Reads a number, highest digit first, from *index on, and moves *index behind it. Leading zeros are ignored. */
+static lh_status read_number(const lh_literal *l, int *index, pair *p, int i, lh_error *error) {
+    int first = *index, end = first;
+    while (end < l->count && l->token[end] < PLUS) end++;
+    if (end == first) return fail_symbol(l, end, error);
+    while (first + 1 < end && l->token[first] == 0) first++;
+    *index = end;
+    p->digits[i] = end - first;
+    if (p->digits[i] > MOST)
+        return lh_fail(error, LH_ERR_INPUT, "%s: a number of %d digits\n  expected: at most %d", kind, p->digits[i],
+                       MOST);
+    for (int d = 0; d < p->digits[i]; d++) p->digit[i][d] = (uint8_t)l->token[end - 1 - d];
+    return LH_OK;
+}
+
+lh_status lh_solve_free_addition(const lh_literal *literal, lh_example *example, lh_error *error) {
+    lh_literal l = *literal;
+    pair p;
+    int index = 0;
+    if (l.count > 0 && l.token[l.count - 1] == EQUALS) l.count--;
+    lh_status status = read_number(&l, &index, &p, 0, error);
+    if (status == LH_OK && (index == l.count || l.token[index] != PLUS)) return fail_symbol(&l, index, error);
+    index++;
+    if (status == LH_OK) status = read_number(&l, &index, &p, 1, error);
+    if (status == LH_OK && index < l.count) return fail_symbol(&l, index, error);
+    if (status == LH_OK) write_example(&p, l.options, example);
+    return status;
+}

@@ -1,0 +1,171 @@
+/* runtime/data/tasks/free_addition.c: sums compared with plain addition, the sets of pairs, and literals. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lh_arithmetic.h"
+#include "lh_test.h"
+
+lh_task_collect lh_task_free_addition;
+lh_task_solve lh_solve_free_addition;
+
+enum { REVERSED, PLAIN };
+enum { NONE, LONGER };
+enum { FIRST = CARRY, SECOND = TRAINED, IS_TRAINED = FRAME }; /* the task's axes in lh_kept.axes */
+enum { LONGEST = 3, PAIRS = 6400, PARTS = 10, TESTS = 20, GREATEST = 5 };
+
+static uint64_t read_number(const char *text, int count, bool reversed) {
+    uint64_t number = 0;
+    for (int i = 0; i < count; i++) number = number * 10 + (uint64_t)(text[reversed ? count - 1 - i : i] - '0');
+    return number;
+}
+
+/* The numbers of an example, and its sum, which the test compares with theirs. The symbol $ stands for the end. */
+static void check_example(const lh_collected *s, const lh_kept *k, uint64_t number[2]) {
+    const bool reversed = s->c.options[0] == REVERSED, padded = s->c.options[1] == LONGER;
+    const lh_text text = lh_write_kept(s, k);
+    const int first = (int)strcspn(text.input, "+"), second = (int)strlen(text.input) - first - 1;
+    const int longer = first > second ? first : second, digits = (int)strlen(text.target) - 1;
+    number[0] = read_number(text.input, first, reversed);
+    number[1] = read_number(text.input + first + 1, second, reversed);
+    assert_int_equal(text.target[digits], '$');
+    assert_int_equal(read_number(text.target, digits, reversed), number[0] + number[1]);
+    assert_int_equal(digits, padded ? longer + 1 : lh_count_digits(10, number[0] + number[1]));
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(k->axes[FIRST + i], lh_count_digits(10, number[i]));
+        assert_int_equal(i == 0 ? first : second, padded ? longer : k->axes[FIRST + i]);
+    }
+    assert_int_equal(k->axes[DIGITS], longer);
+}
+
+static bool was_trained(const lh_collected *s, uint64_t (*numbers)[2], int i) {
+    for (int j = 0; j < s->count && s->item[j].set == LH_SET_TRAIN; j++)
+        if (numbers[j][0] == numbers[i][0] && numbers[j][1] == numbers[i][1]) return true;
+    return false;
+}
+
+/* Counts the pairs of a set for each pair of digit counts, up to GREATEST. */
+static void count_cells(const lh_collected *s, lh_set set, int count[GREATEST][GREATEST]) {
+    memset(count, 0, GREATEST * sizeof *count);
+    for (int i = 0; i < s->count; i++)
+        if (s->item[i].set == set) count[s->item[i].axes[FIRST] - 1][s->item[i].axes[SECOND] - 1]++;
+}
+
+static lh_collected collect(int order, int padding, int options[6]) {
+    const int values[6] = {order, padding, LONGEST, PAIRS, PARTS, TESTS};
+    memcpy(options, values, sizeof values);
+    lh_collected s = lh_make_collected(options, 7, GREATEST, false);
+    s.frame_axis = IS_TRAINED; /* it keeps the value on the axis `trained` */
+    lh_collect_all(&s, lh_task_free_addition);
+    return s;
+}
+
+static void test_every_sum_is_right(void **state) {
+    for (int choice = 0; choice < 4; choice++) {
+        int options[6];
+        lh_collected s = collect(choice % 2, choice / 2, options);
+        uint64_t(*numbers)[2] = calloc((size_t)s.count, sizeof *numbers);
+        assert_non_null(numbers);
+        int trained = 0;
+        for (int i = 0; i < s.count; i++) check_example(&s, &s.item[i], numbers[i]);
+        for (int i = 0; i < s.count; i++) {
+            if (s.item[i].set == LH_SET_TRAIN) assert_int_equal(s.item[i].axes[IS_TRAINED], LH_NO_VALUE);
+            else assert_int_equal(s.item[i].axes[IS_TRAINED], was_trained(&s, numbers, i));
+            trained += s.item[i].axes[IS_TRAINED] == 1;
+        }
+        assert_in_range(trained, 1, s.count - 1);
+        free(numbers);
+        free(s.item);
+    }
+}
+
+/* Chi-squared with 8 degrees of freedom exceeds 26.1 with a probability of 0.1%. */
+static void test_pairs_of_digit_counts_are_equally_likely(void **state) {
+    int options[6], train[GREATEST][GREATEST], test[GREATEST][GREATEST], validation[GREATEST][GREATEST];
+    lh_collected s = collect(REVERSED, NONE, options);
+    const int trained = PAIRS - PAIRS / PARTS, cells = LONGEST * LONGEST;
+    double chi = 0;
+    int sum = 0;
+    count_cells(&s, LH_SET_TRAIN, train);
+    count_cells(&s, LH_SET_VALIDATION, validation);
+    count_cells(&s, LH_SET_TEST, test);
+    for (int i = 0; i < GREATEST; i++)
+        for (int j = 0; j < GREATEST; j++) {
+            const bool trains = i < LONGEST && j < LONGEST;
+            const double expected = (double)trained / cells, difference = train[i][j] - expected;
+            if (trains) chi += difference * difference / expected;
+            else assert_int_equal(train[i][j] + validation[i][j], 0);
+            assert_int_equal(test[i][j], TESTS);
+            sum += train[i][j];
+        }
+    assert_int_equal(sum, trained);
+    assert_true(chi < 26.1);
+    free(s.item);
+}
+
+static lh_status solve(const int *options, const char *text, lh_text *out, lh_error *error) {
+    static const char *const names[] = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "+", "=", "&"};
+    static const char symbols[] = "0123456789+=&";
+    uint16_t token[64], input[64], target[64];
+    for (size_t i = 0; i < strlen(text); i++) token[i] = (uint16_t)(strchr(symbols, text[i]) - symbols);
+    lh_literal literal = {token, (int)strlen(text), names, options, LH_NO_VALUE};
+    lh_example example = {.options = options};
+    lh_status status = lh_solve_free_addition(&literal, &example, error);
+    if (status != LH_OK) return status;
+    example.input = input;
+    example.target = target;
+    lh_assert_ok(lh_solve_free_addition(&literal, &example, error), error);
+    lh_write_symbols(out->input, input, example.input_length);
+    lh_write_symbols(out->target, target, example.output_length);
+    return LH_OK;
+}
+
+static void test_literals_are_solved(void **state) {
+    static const struct {
+        int options[6];
+        const char *text, *input, *target;
+    } cases[] = {
+        {{REVERSED, NONE, 20}, "653+49", "356+94", "207$"},
+        {{REVERSED, LONGER, 20}, "653+49=", "356+940", "2070$"},
+        {{PLAIN, NONE, 20}, "653+049", "653+49", "702$"},
+        {{PLAIN, LONGER, 20}, "7+95", "07+95", "102$"},
+        {{REVERSED, NONE, 20}, "0+000", "0+0", "0$"},
+        {{PLAIN, NONE, 20}, "99999999999999999999+1", "99999999999999999999+1", "100000000000000000000$"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lh_error error;
+        lh_text actual;
+        lh_assert_ok(solve(cases[i].options, cases[i].text, &actual, &error), &error);
+        assert_string_equal(actual.input, cases[i].input);
+        assert_string_equal(actual.target, cases[i].target);
+    }
+}
+
+static void test_other_literals_are_refused(void **state) {
+    static const int options[6] = {REVERSED, NONE, 20};
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"", "there is a number missing"},
+        {"12", "there is a number missing"},
+        {"12+", "there is a number missing"},
+        {"+12", "symbol 1 is '+'"},
+        {"1=2", "symbol 2 is '='"},
+        {"1+2+3", "symbol 4 is '+'"},
+        {"1+2&", "symbol 4 is '&'\n  expected: two numbers with + between them, such as 12+345"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lh_error error;
+        lh_text text;
+        lh_assert_error(solve(options, cases[i].text, &text, &error), LH_ERR_INPUT, &error, cases[i].message);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_sum_is_right),
+        cmocka_unit_test(test_pairs_of_digit_counts_are_equally_likely),
+        cmocka_unit_test(test_literals_are_solved),
+        cmocka_unit_test(test_other_literals_are_refused),
+    };
+    return cmocka_run_group_tests_name("free_addition", tests, NULL, NULL);
+}
