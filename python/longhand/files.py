@@ -55,11 +55,18 @@ def _is_number_dict(value):
     return isinstance(value, dict) and all(map(_is_number, value.values()))
 
 
+# Fields of lines and of run.json with measured numbers. JSON has 1 for 1.0, and null for a number that is not finite.
+MEASURES = frozenset("accuracy accuracy_teacher_forced clipped_share ended_early epoch_accuracy exact_match "
+                     "exact_match_high exact_match_low grad_norm learning_rate loss not_ended parameter_norm "
+                     "sd_over_draws sd_over_sequences seconds steps_per_second train_seconds trained "
+                     "update_norm".split())
+
 # The type of each field that this package uses, as a check and its name. Other fields may have any type.
 WHOLE_NUMBER, TEXT = (_make_type_check(int), "a whole number"), (_make_type_check(str), "a text")
 FIELDS = {"step": WHOLE_NUMBER, "split": TEXT, "set": TEXT, "decoding": TEXT,
           "by": (_is_number_dict, "numbers by name"), "beyond": (_is_text_list, "a list of texts"),
-          "novel": (_make_type_check(bool), "true or false"), "seed": WHOLE_NUMBER, "seconds": (_is_number, "a number")}
+          "novel": (_make_type_check(bool), "true or false"), "seed": WHOLE_NUMBER,
+          **dict.fromkeys(sorted(MEASURES), (_is_number, "a number"))}
 
 
 def _find_problem(value):
@@ -70,6 +77,14 @@ def _find_problem(value):
         if value.get(name) is not None and not fits(value[name]):
             return f": {name}: found {str(value[name])[:40]!r}; expected {expected}"
     return None
+
+
+def make_floats(fields):
+    """A copy of a dict whose measured numbers are floats."""
+    def convert(value):
+        return float("nan") if value is None else float(value) if _is_number(value) else value
+
+    return {name: convert(value) if name in MEASURES else value for name, value in fields.items()}
 
 
 def _parse_line(text, find_problem):
@@ -105,7 +120,9 @@ def read_lines(path, largest=None, longest=-1, find_problem=lambda value: None):
 def read_run_lines(folder, name):
     """Reads the lines of the file `name` in a run's folder; an empty list if the file is missing."""
     path = os.path.join(folder, name)
-    return read_lines(path, LARGEST[name], LONGEST_LINE, _find_problem) if os.path.lexists(path) else []
+    if not os.path.lexists(path):
+        return []
+    return [make_floats(line) for line in read_lines(path, LARGEST[name], LONGEST_LINE, _find_problem)]
 
 
 def parse_run_line(path, text):
@@ -113,7 +130,7 @@ def parse_run_line(path, text):
     value, problem = _parse_line(text, _find_problem)
     if problem:
         raise LonghandError(f"{path}: a line{problem}")
-    return value
+    return make_floats(value)
 
 
 def read_json(path):

@@ -14,7 +14,7 @@ import warnings
 
 from . import launcher, specs
 from .errors import InputError, LonghandError, LonghandWarning
-from .files import read_json, read_run_lines
+from .files import make_floats, read_json, read_run_lines
 from .tensors import Tensors
 
 
@@ -40,7 +40,8 @@ class Run:
         if not isinstance(self.info, dict):
             raise LonghandError(f"{self.path}/run.json: no JSON object; this is no run of Longhand")
         self.id, self.digest = self._read_field("id", str), self._read_field("digest", str)
-        self.seed, self.learning_rate = self._read_field("seed", int), self._read_field("learning_rate", (int, float))
+        self.seed = self._read_field("seed", int)
+        self.learning_rate = float(self._read_field("learning_rate", (int, float)))
         self.spec = self._read_field("spec", dict)
         for name in ("task", "model", "train", "eval"):
             if not isinstance(self.spec.get(name), (dict, type(None))):
@@ -199,7 +200,8 @@ class Runs(list):
         level, compiler, machine, step, train_seconds, exit, ..."""
         plain = (str, int, float, bool)
         return Rows({**_get_first_columns(run), **_get_model_size(run),
-                     **{key: value for key, value in run.info.items() if isinstance(value, plain)}, "path": run.path}
+                     **{key: value for key, value in make_floats(run.info).items() if isinstance(value, plain)},
+                     "path": run.path}
                     for run in self)
 
     def evaluations(self):

@@ -56,6 +56,20 @@ class TestRuns(Files):
         self.assertEqual([line["by"] for line in evaluations], [{"length": 4}, {"length": 8}])
         self.assertTrue(all(0 <= line["accuracy"] <= 1 for line in evaluations))
 
+    def test_measured_numbers_are_floats(self):
+        path = self.copy_run()
+        (path / "eval.jsonl").write_text('{"step":30,"split":"beyond","by":{"length":8},"accuracy":1,"loss":null,'
+                                         '"exact_match":0,"examples":5}\n')
+        row, = longhand.Runs([longhand.Run(path)]).evaluations()
+        self.assertEqual([repr(row[name]) for name in ("accuracy", "loss", "exact_match", "examples", "learning_rate")],
+                         ["1.0", "nan", "0.0", "5", "0.001"])
+        (path / "eval.jsonl").write_text('{"step":30,"accuracy":"1"}\n')
+        self.expect_refusal("line 1: accuracy: found '1'; expected a number", longhand.Run(path).evaluations)
+        info = json.loads((path / "run.json").read_text())
+        (path / "run.json").write_text(json.dumps({**info, "learning_rate": 1}))
+        rates = [longhand.Run(path).learning_rate, longhand.runs(self.folder).rows()[0]["learning_rate"]]
+        self.assertEqual(repr(rates), "[1.0, 1.0]")
+
     def test_the_last_evaluation_of_a_condition_counts(self):
         path = self.copy_run()
         again = {**longhand.Run(path).evaluations()[0], "accuracy": 0.125}
