@@ -142,6 +142,25 @@ def read_json(path):
         raise LonghandError(f"{path}: no JSON: {error}") from None
 
 
+def replace_file(path, content):
+    """Makes `content` (bytes) the content of a file, completely or not at all, and makes its folder. A file that has
+    this content already is left as it is."""
+    path = pathlib.Path(path)
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_file() and path.read_bytes() == content:
+            return
+        try:
+            partial.write_bytes(content)
+            os.replace(partial, path)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise LonghandError(f"{error.filename or path}: {error.strerror}") from None
+
+
 def make_folder(root, *below):
     """Creates folders `below`, each in the previous one, in the folder `root`, which the user has named; returns the
     path of the last. Raises a LonghandError if one of them is a link."""

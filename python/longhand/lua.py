@@ -1,6 +1,6 @@
 """Converts Python values to readable Lua text.
 
-    None                        an error; leave the field out instead
+    None                        for a field, no field; in a list an error
     bool, int, float, str       the same value; also numbers of numpy
     list, tuple, numpy arrays   { 1, 2 }
     dict                        { name = value }
@@ -65,6 +65,8 @@ def _format_parts(table, path, indent):
     for name, inner in table.fields.items():
         if not isinstance(name, str):
             raise LonghandError(f"{path}: {name!r} is no name of a field; expected a text")
+        if inner is None:
+            continue
         name_text = name if is_name(name) else f"[{format_literal(name)}]"
         parts.append((name_text, format_value(inner, f"{path}.{name}".lstrip("."), indent, len(name_text) + 3)))
     return parts

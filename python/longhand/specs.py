@@ -7,6 +7,7 @@ import tempfile
 
 from . import launcher, lua
 from .errors import InputError, LonghandError, SpecError
+from .files import replace_file
 from .lua import Table
 
 
@@ -21,27 +22,22 @@ class File:
     @property
     def text(self):
         """The content of the Lua file."""
-        widest = max(map(len, self.fields), default=0)
+        fields = {name: given for name, given in self.fields.items() if given is not None}
+        widest = max(map(len, fields), default=0)
         lines = [f"  {name:{widest}} = {lua.format_value(given, name, 2, widest + 3)},\n"
-                 for name, given in self.fields.items()]
+                 for name, given in fields.items()]
         return "return {\n" + "".join(lines) + "}\n"
 
     def __repr__(self):
         return f"{type(self).__name__}({str(self.path) if self.path else None!r})"
 
     def write(self, path=None):
-        """Writes the file atomically (complete or not at all) and returns its path."""
+        """Writes the file, completely or not at all, unless it has this text already; returns its path."""
         self.path = pathlib.Path(path) if path else self.path
         if self.path is None:
             raise LonghandError(f"the {self.kind} has no file, and the name of its file names its runs\n  expected: "
                                 f'{type(self).__name__}("NAME.lua", ...), or write("NAME.lua")')
-        text, partial = self.text, self.path.with_name(self.path.name + ".partial")
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            partial.write_text(text, encoding="utf-8")
-            os.replace(partial, self.path)
-        except OSError as error:
-            raise LonghandError(f"{self.path}: {error.strerror}") from None
+        replace_file(self.path, self.text.encode())
         return self.path
 
 
@@ -137,7 +133,7 @@ class Study(File):
         if base is not None:
             shown["base"] = base.fields if isinstance(base, Spec) else base
         shown["axes"] = [_make_axis(*axis) for axis in axes.items()] if isinstance(axes, dict) else axes
-        if "seeds" in fields:
+        if fields.get("seeds") is not None:
             fields["seeds"] = _check_seeds(fields["seeds"])
         super().__init__(path, **shown, **fields)
 
@@ -152,7 +148,7 @@ def make_sets(given):
     """The arguments --set of a command, from a dict such as {"train.steps": 5}."""
     if given is not None and not isinstance(given, dict):
         raise LonghandError(f'set: {given!r} is a {type(given).__name__}; expected a dict: {{"train.steps": 5}}')
-    return [word for path, value in (given or {}).items()
+    return [word for path, value in (given or {}).items() if value is not None
             for word in ("--set", f"{path}={lua.format_value(value, path)}")]
 
 

@@ -10,7 +10,7 @@ import unittest
 
 from support import ROOT, FolderCase
 import longhand
-from longhand import functions as f, launcher, lua, tracing
+from longhand import functions as f, launcher, lua, specs, tracing
 
 REST = {"model": {"use": "ruoss_encoder"}, "train": {"use": "quick"}, "eval": {"use": "quick"}}
 
@@ -79,14 +79,21 @@ class TestText(SpecCase):
                             ({"kind": "rope", "end": 1, "2d": 2}, '{ kind = "rope", ["end"] = 1, ["2d"] = 2 }')):
             self.assertEqual(lua.format_value(given), text)
 
+    def test_none_leaves_a_field_out(self):
+        self.assertEqual(lua.format_value({"a": {"b": None}, "c": longhand.Table(1, d=None)}), "{ a = {}, c = { 1 } }")
+        spec = longhand.Spec(task={"kind": "bucket_sort", "seed": None}, encoding=None)
+        self.assertEqual(spec.text, longhand.Spec(task={"kind": "bucket_sort"}).text)
+        self.assertEqual(specs.make_sets({"train.steps": None, "eval.draws": 2}), ["--set", "eval.draws=2"])
+        self.assertEqual(longhand.Study(axes={}, seeds=None).text, longhand.Study(axes={}).text)
+
     def test_long_tables_are_broken(self):
         text = lua.format_value({"values": list(range(100)), "name": "x" * 100})
         self.assertTrue(all(len(line) <= 120 for line in text.split("\n")))
         self.assertEqual(text.split("\n")[1], "  values = {")
 
     def test_values_without_a_form_in_lua_are_refused(self):
-        self.expect_refusal("model.dropout: None is a NoneType",
-                            call=lambda: lua.format_value({"model": {"dropout": None}}))
+        self.expect_refusal("train.lengths[2]: None is a NoneType",
+                            call=lambda: lua.format_value({"train": {"lengths": [1, None]}}))
         self.expect_refusal("nan: expected a finite number", call=lambda: lua.format_value(float("nan")))
         self.expect_refusal("range(3, 1) holds no ascending lengths",
                             call=lambda: lua.format_value(range(3, 1), "train.lengths"))
@@ -224,6 +231,21 @@ class TestSpecs(SpecCase):
                                                                     "train.lengths": range(1, 21)})["digest"])
         self.expect_refusal("'train.steps=5' is a str", "expected a dict",
                             call=lambda: longhand.check("bucket_sort_rope", set="train.steps=5"))
+
+    def test_a_file_is_written_only_when_it_changes(self):
+        spec = longhand.Spec(self.folder / "new" / "plain.lua", task={"kind": "bucket_sort"}, **REST)
+        self.assertEqual((str(spec), spec.text.count("bucket_sort"), os.listdir(self.folder)),
+                         (f"Spec({str(spec.path)!r})", 1, []))
+        spec.write()
+        before = spec.path.stat().st_ino
+        spec.check()
+        self.assertEqual(spec.path.stat().st_ino, before)
+        spec.fields["train"] = {"use": "quick", "steps": 7}
+        spec.write()
+        self.assertEqual((spec.path.read_text(), os.listdir(spec.path.parent)), (spec.text, ["plain.lua"]))
+        (self.folder / "file").touch()
+        self.expect_refusal("/file: File exists",
+                            call=lambda: spec.write(self.folder / "file" / "plain.lua"))
 
     def test_a_spec_without_a_file_is_refused(self):
         self.expect_refusal("the spec has no file", call=lambda: longhand.train(longhand.Spec(**OWN_BIAS)))
