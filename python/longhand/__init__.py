@@ -24,6 +24,7 @@ functions need a clone of Longhand. docs/python.md is the guide.
 from .commands import Report, Trainer, build, compare, estimate, plan, report, sweep, train
 from .errors import (CommandError, InputError, LonghandError, LonghandWarning, MachineError, SpecError, StoppedError,
                      UsageError)
+from .examples import Examples
 from .files import read_lines
 from .launcher import call
 from .lua import Table
@@ -33,7 +34,7 @@ from .tensors import Tensors, Trace
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["CommandError", "InputError", "LonghandError", "LonghandWarning", "MachineError", "Report", "Rows", "Run",
-           "Runs", "Spec", "SpecError", "StoppedError", "Study", "Table", "Tensors", "Trace", "Trainer", "UsageError",
-           "build", "call", "check", "compare", "estimate", "evaluations", "plan", "read_lines", "report", "rows",
-           "runs", "sweep", "train"]
+__all__ = ["CommandError", "Examples", "InputError", "LonghandError", "LonghandWarning", "MachineError", "Report",
+           "Rows", "Run", "Runs", "Spec", "SpecError", "StoppedError", "Study", "Table", "Tensors", "Trace",
+           "Trainer", "UsageError", "build", "call", "check", "compare", "estimate", "evaluations", "plan",
+           "read_lines", "report", "rows", "runs", "sweep", "train"]

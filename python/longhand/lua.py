@@ -6,11 +6,15 @@
     dict                        { name = value }
     Table(1, 40, step=3)        { 1, 40, step = 3 }
     range(1, 41)                { 1, 40 }: the lengths in the range; range(20, 201, 20) is { 20, 200, step = 20 }
+    pathlib.Path, Examples      the text of the path; the name of the file of the examples (examples.py)
     a function                  the formula that the function computes (tracing.py)
 """
 
+import os
+
 from . import tracing
 from .errors import LonghandError
+from .examples import Examples
 from .literals import WIDTH, format_literal, is_name
 
 
@@ -45,6 +49,8 @@ def format_value(given, path="", indent=0, used=0):
     `used` the number of further columns before the value in this line."""
     if hasattr(given, "tolist"):
         given = given.tolist()
+    if isinstance(given, (os.PathLike, Examples)):
+        given = given.name if isinstance(given, Examples) else os.fspath(given)
     written = format_literal(given)
     if written is not None:
         return written

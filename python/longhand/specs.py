@@ -7,8 +7,32 @@ import tempfile
 
 from . import launcher, lua
 from .errors import InputError, LonghandError, SpecError
+from .examples import Examples
 from .files import replace_file
 from .lua import Table
+
+
+def _list_examples(given):
+    """All Examples in the value of a field."""
+    if isinstance(given, Examples):
+        return [given]
+    parts = [*given.items, *given.fields.values()] if isinstance(given, Table) else \
+        given.values() if isinstance(given, dict) else given if isinstance(given, (list, tuple)) else ()
+    return [found for part in parts for found in _list_examples(part)]
+
+
+def _take_examples(fields):
+    """The fields of a spec, with Examples in place of other Python objects as files of examples."""
+    def take(name, given):
+        is_file = given is None or isinstance(given, (str, os.PathLike, Examples))
+        return Examples(given, path=f"task.{name}") if name in ("data", "eval", "validation") and not is_file else given
+
+    task = fields.get("task")
+    if isinstance(task, Table):
+        task = Table(*task.items, **{name: take(name, given) for name, given in task.fields.items()})
+    elif isinstance(task, dict):
+        task = {name: take(name, given) for name, given in task.items()}
+    return {**fields, "task": task} if "task" in fields else fields
 
 
 class File:
@@ -32,11 +56,14 @@ class File:
         return f"{type(self).__name__}({str(self.path) if self.path else None!r})"
 
     def write(self, path=None):
-        """Writes the file, completely or not at all, unless it has this text already; returns its path."""
+        """Writes the file, and next to it those of its Examples, each completely or not at all, and only if it has
+        other content; returns its path."""
         self.path = pathlib.Path(path) if path else self.path
         if self.path is None:
             raise LonghandError(f"the {self.kind} has no file, and the name of its file names its runs\n  expected: "
                                 f'{type(self).__name__}("NAME.lua", ...), or write("NAME.lua")')
+        for examples in _list_examples(self.fields):
+            examples.write(self.path.parent)
         replace_file(self.path, self.text.encode())
         return self.path
 
@@ -49,13 +76,17 @@ class Spec(File):
              model={"use": "ruoss_encoder"}, train={"use": "quick", "steps": 600}, eval={"use": "quick"})
 
     Tables are dicts; a table with items without names is a Table(...). A range gives lengths. A score is a Python
-    function, which may call the functions of longhand.functions. The base name of the file is the id of its runs.
+    function, which may call the functions of longhand.functions. task.data, task.eval and task.validation may be paths,
+    or examples as Python objects (see Examples). The base name of the file is the id of its runs.
 
     path    path of the file, or None
     fields  the sections, as given
     """
 
     kind = "spec"
+
+    def __init__(self, path=None, **fields):
+        super().__init__(path, **_take_examples(fields))
 
     def check(self):
         """Runs `longhand check` on the spec; first writes its file if the spec has a path. Returns a dict with id,
@@ -83,7 +114,8 @@ def _make_fragment(field, given):
 def _make_axis(name, values):
     """An axis, converted to its form in a study's file."""
     if isinstance(values, dict):
-        return {"name": name, "values": [{"name": value, "spec": spec} for value, spec in values.items()]}
+        return {"name": name, "values": [{"name": value, "spec": _take_examples(spec)}
+                                         for value, spec in values.items()]}
     if not isinstance(values, (list, tuple, range)) and not hasattr(values, "tolist"):
         raise LonghandError(f"axes: {name}: {values!r} is a {type(values).__name__}; expected a list of a field's "
                             "values, or a dict from names of values to fragments of a spec")
@@ -131,7 +163,7 @@ class Study(File):
     def __init__(self, path=None, *, axes, title=None, base=None, **fields):
         shown = {"title": title or (pathlib.Path(path).stem if path else "study")}
         if base is not None:
-            shown["base"] = base.fields if isinstance(base, Spec) else base
+            shown["base"] = base.fields if isinstance(base, Spec) else _take_examples(base)
         shown["axes"] = [_make_axis(*axis) for axis in axes.items()] if isinstance(axes, dict) else axes
         if fields.get("seeds") is not None:
             fields["seeds"] = _check_seeds(fields["seeds"])

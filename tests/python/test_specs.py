@@ -8,7 +8,7 @@ import signal
 import time
 import unittest
 
-from support import ROOT, FolderCase
+from support import ROOT, FolderCase, is_installed
 import longhand
 from longhand import functions as f, launcher, lua, specs, tracing
 
@@ -252,6 +252,70 @@ class TestSpecs(SpecCase):
 
     def test_a_plan_has_the_number_of_parameters(self):
         self.assertEqual(longhand.plan("bucket_sort_rope")["parameters"], 249413)
+
+
+class Frame:
+    """A table with the methods of a pandas.DataFrame that the package calls."""
+
+    def __init__(self, columns):
+        self.columns = columns
+
+    def to_dict(self, orient):
+        assert orient == "records"
+        return [dict(zip(self.columns, row)) for row in zip(*self.columns.values())]
+
+
+class TestExamples(SpecCase):
+    def make_spec(self, data, **task):
+        return longhand.Spec(self.folder / "sums.lua", task={"data": data, **task}, model={"use": "ruoss_encoder"},
+                             encoding={"kind": "none"}, train={"batch": 4, "epochs": 5, "log_every": 1})
+
+    def test_objects_become_lines_of_a_file(self):
+        lines = '{"input":"1 0 +","target":["1"]}\n{"input":[0,1],"target":"é","mask":[0],"digits":2}\n'
+        dicts = [{"input": "1 0 +", "target": ("1",), "digits": None, "mask": float("nan")},
+                 {"input": range(2), "target": "é", "mask": [False], "digits": 2.0}]
+        columns = {"a": ["1 0 +", [0, 1]], "b": [["1"], "é"], "mask": [None, [0]], "digits": [float("nan"), 2.0]}
+        frames = [Frame] + ([__import__("pandas").DataFrame] if is_installed("pandas") else [])
+        for examples in (longhand.Examples(dicts), longhand.Examples(example for example in dicts),
+                         longhand.Examples([("1 0 +", ["1"]), dicts[1]]),
+                         *(longhand.Examples(frame(columns), input="a", target="b") for frame in frames)):
+            self.assertEqual(examples.content.decode(), lines)
+        self.assertRegex(repr(longhand.Examples(dicts)), r"<2 Examples: examples-[0-9a-f]{16}\.jsonl>")
+
+    def test_files_are_written_with_the_spec(self):
+        pairs = [("1 0", "1"), ("1 1", "0")]
+        spec = self.make_spec((pair for pair in pairs), eval=[("1 1 1", "1")], validation=None)
+        names = [longhand.Examples(given).name for given in (pairs, [("1 1 1", "1")])]
+        self.assertIn('data = "{}", eval = "{}" }}'.format(*names), spec.text)
+        self.assertEqual(os.listdir(self.folder), [])
+        digest = spec.check()["digest"]
+        self.assertEqual(sorted(os.listdir(self.folder)), sorted([*names, "sums.lua"]))
+        before = [(self.folder / name).stat().st_ino for name in names]
+        self.assertEqual(self.make_spec(pairs, eval=longhand.Examples([("1 1 1", "1")])).check()["digest"], digest)
+        self.assertEqual([(self.folder / name).stat().st_ino for name in names], before)
+        self.assertEqual(longhand.Spec(**spec.fields).check()["digest"], digest)  # in a temporary folder
+        (self.folder / names[0]).write_text("mine")
+        self.expect_refusal(names[0], "found other content", "delete it, or rename it", call=spec.check)
+        study = longhand.Study(self.folder / "grid.lua", base={**spec.fields, "task": {"data": pairs}},
+                               axes={"size": {"one": {"task": longhand.Table(eval=pairs[:1])}}})
+        self.assertEqual(study.text.count("examples-"), 2)
+        self.assertEqual(self.make_spec(self.folder / "a.tsv").text.count(f'data = "{self.folder}/a.tsv"'), 1)
+
+    def test_mistakes_are_named(self):
+        for given, texts in ((5, ["task.data: 5 is an int", "expected pairs"]), ([], ["task.data: found no examples"]),
+                             ({"a": "b"}, ["is a dict", "expected pairs"]),
+                             ([("a", "b"), "cd"], ["task.data[1]: 'cd' is a str; expected a pair (input, target)"]),
+                             ([("a", "b", "c")], ["task.data[0]: ('a', 'b', 'c') is a tuple; expected a pair"]),
+                             ([("a", 5)], ["task.data[0]: target: 5 is an int; expected a text, or a list"]),
+                             ([("", "b")], ["task.data[0]: input: '' is empty"]),
+                             ([("a", [])], ["task.data[0]: target: [] is empty"]),
+                             ([("a", ["x", None])], ["task.data[0]: target[1]: None is a NoneType"]),
+                             ([("a", [-1])], ["task.data[0]: target[0]: -1 is an int; expected", "from 0"]),
+                             ([("a", "\ud800")], ["task.data[0]: found text with half a surrogate pair"]),
+                             ([{"input": "a", "answer": "b"}], ["found 'input', 'answer'; expected 'target'"]),
+                             ([{"input": "a", "target": "b", "digits": 1.5}], ["digits: 1.5 is a float; expected an"]),
+                             ([{"input": "a", "target": "b", "mask": "01"}], ["mask: '01' is no mask"])):
+            self.expect_refusal(*texts, call=lambda: self.make_spec(given))
 
 
 class TestCommands(SpecCase):
