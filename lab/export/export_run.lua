@@ -79,7 +79,8 @@ function M.make_data_inputs(plan)
       symbols[i] = symbols[i] == probe and other or symbols[i]
     end
     symbols[(count + 1) // 2] = probe or symbols[(count + 1) // 2]
-    list[#list + 1] = { input = symbols, outputs = plan.readout == "outputs" and 1 + length // 2 or 1 }
+    local outputs = { outputs = 1 + length // 2, in_place = count }
+    list[#list + 1] = { input = symbols, outputs = outputs[plan.readout] or 1 }
   end
   return list
 end

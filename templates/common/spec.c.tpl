@@ -124,7 +124,8 @@ static bool locate(const lh_example *example, uint16_t *place) {
 % local counts_outputs = task.data and not task.data.made and readout ~= "outputs"
 % if counts_outputs then
 /* Outputs of an input with this many tokens. */
-static int count_outputs(int input) { return 1; }
+static int count_outputs(int input) { return input; } % if readout == "in_place"
+static int count_outputs(int input) { return 1; } % else
 
 % end
 % local source = ('{"source", %s}'):format(task.data and "NULL" or own_length and "source_length" or "input_length")

@@ -3,6 +3,10 @@ def answers(logits, inputs):
     """[B][1][CLASSES]: the logits, of [B][n][CLASSES], at the probe token of inputs [B][n]."""
     place = (torch.as_tensor(inputs, device=logits.device) == PROBE).int().argmax(dim=1)
     return logits[torch.arange(len(logits), device=logits.device), place][:, None]
+% elseif readout == "in_place" then
+def answers(logits, _):
+    """[B][n][CLASSES]: the logits, an answer at each token."""
+    return logits
 % else
 def answers(logits, _):
     """[B][1][CLASSES]: the logits, of [B][n][CLASSES], at the last token."""

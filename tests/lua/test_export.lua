@@ -221,6 +221,13 @@ function TestPytorch.test_a_probe_occurs_once_in_inputs()
   end
 end
 
+function TestPytorch.test_outputs_in_place_are_as_many_as_inputs()
+  local plan = { readout = "in_place", task = { input_count = 3, data = { longest = 64 } } }
+  for _, example in ipairs(export_run.make_data_inputs(plan)) do
+    lu.assertEquals(example.outputs, #example.input)
+  end
+end
+
 function TestPytorch.test_lengths_exceed_those_of_training()
   lu.assertEquals(export_run.choose_lengths({ train = { lengths = { first = 1, last = 40, step = 1 } } }), { 1, 40,
     80 })

@@ -33,6 +33,7 @@ end
 function TestSymbols.test_lists_of_json()
   lu.assertEquals(read('{"input":["b","10","9"],"target":[2,0]}\n'), { input = { "9", "10", "b" },
     output = { "0", "1", "2" } })
+  lu.assertEquals(read('{"input":["a","b"],"target":[null,"x",null]}\n'), { input = { "a", "b" }, output = { "x" } })
   lu.assertEquals(read('{"input":"b a","target":"x"}\n{"input":["c"],"target":"yz"}\n'), { input = { "a", "b", "c" },
     output = { "x", "y", "z" } })
 end
@@ -41,6 +42,7 @@ function TestSymbols.test_problems_name_the_line()
   local cases = { { "no example\n", "a line that is no example", 1 }, { "a\tb\n\n", nil },
     { '{"input":[1],"target":[1]}\n{"input":\n', "no JSON", 2 }, { "IN: a OUT: b\nIN: a\n", nil, 2 },
     { '{"input":[1,"a"],"target":[1]}\n', "both names and numbers as tokens" },
+    { '{"input":[null],"target":[1]}\n', "tokens that are neither texts nor numbers from 0 to 65535", 1 },
     { '{"input":[0.5],"target":[1]}\n', "tokens that are neither texts nor numbers from 0 to 65535", 1 },
     { '{"input":[65536],"target":[1]}\n', "tokens that are neither texts nor numbers from 0 to 65535", 1 },
     { "", "no examples" } }

@@ -149,6 +149,9 @@ function TestFields.test_readouts_that_do_not_fit_the_model_are_refused()
     lu.assertStrContains(message, expected)
   end
   refuse("bucket_sort_none", '"last" cannot be used with this task: bucket_sort has n outputs', "model.readout=last")
+  refuse("even_pairs_none", '"in_place" cannot be used with this task: even_pairs has 1 outputs for n input tokens',
+    "model.readout=in_place")
+  refuse("latin_square_learned", "latin_square has 1 outputs for 16 input tokens", "model.readout=in_place")
   refuse("even_pairs_none", '"probe" cannot be used with this task: even_pairs declares no probe',
     "model.readout=probe")
   refuse("even_pairs_none", "computation tokens stand behind the input", "model.readout=last", "task.computation=1")
@@ -160,6 +163,26 @@ function TestFields.test_readouts_that_do_not_fit_the_model_are_refused()
   support.write("train.tsv", "abc\tgood\nab\tbad\n")
   refuse(file, "data declares no probe", "model.readout=probe")
   refuse(file, "computation tokens stand behind the input", "task.computation=1")
+end
+
+-- A label at each token of the input: a sampler has as many outputs as inputs, and a file may have at most half of
+-- task.longest as input tokens.
+function TestFields.test_labels_in_place_add_no_tokens()
+  local function render(spec, ...)
+    local plan = assert(project:plan(spec, { ... })).plan
+    local text = support.index_texts(assert(project:render_files(plan)))["spec.c"]
+    return plan, text
+  end
+  local plan, text = render("bucket_sort_none", "model.readout=in_place")
+  lu.assertEquals({ plan.tokens, plan.empty_token, plan.longest_training }, { 5, false, 40 })
+  lu.assertStrContains(text, '{"source", input_length}')
+  lu.assertNotStrContains(text, "count_outputs")
+  local file = support.write("labels.lua",
+    [[return { model = { readout = "in_place" }, task = { data = "tags.jsonl" } }]])
+  support.write("tags.jsonl", '{"input":["a","b"],"target":[null,"x"]}\n')
+  plan, text = render(file)
+  lu.assertEquals({ plan.tokens, plan.classes, plan.longest_training }, { 2, 1, 256 })
+  lu.assertStrContains(text, "static int count_outputs(int input) { return input; }")
 end
 
 -- A sequence of a file for classification is its input; the answer is one symbol, and the trainer knows that.

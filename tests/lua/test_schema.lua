@@ -63,7 +63,7 @@ local CASES = {
   { "model.init", "torch", "keras", "expected: haiku, torch, xavier" },
   { "model.branch_activation", "gelu", "swiglu", "expected: none, relu, gelu, gelu_tanh, silu" },
   { "model.embedding", "linear", "onehot", "expected: table, linear" },
-  { "model.readout", "last", "first", "expected: outputs, last, probe", { "task.kind=even_pairs" } },
+  { "model.readout", "last", "first", "expected: outputs, last, in_place, probe", { "task.kind=even_pairs" } },
   { "model.tied", "true", "yes", "expected: true or false", { "model.kind=decoder" } },
   { "model.layers", "64", "65", "65 is above 64" },
   { "model.encoder_layers", "0", "-1", "-1 is below 0", { ENCODER_DECODER } },

@@ -107,6 +107,27 @@ static void test_corpus_takes_names_and_ids(void **state) {
     lh_corpus_close(&f.corpus);
 }
 
+/* A null in a target is a label that does not count, whether the line has a mask or not. */
+static void test_corpus_masks_labels_that_are_null(void **state) {
+    toy_files f;
+    toy_open_files(&f,
+                   lh_test_write_text(*state, "a.jsonl",
+                                      "{\"input\":[1],\"target\":[null,3,null]}\n"
+                                      "{\"input\":[2],\"target\":[1,null,2],\"mask\":[1,1,0]}\n"),
+                   NULL);
+    const uint8_t expected[2][3] = {{0, 1, 0}, {1, 0, 0}};
+    for (int i = 0; i < 2; i++) {
+        uint16_t input[1], target[3];
+        uint8_t mask[3];
+        lh_example example = {1, 3, input, target, mask, NULL};
+        lh_dataset_copy(&f.corpus.train, 1, i, &example);
+        assert_memory_equal(mask, expected[i], sizeof mask);
+        assert_int_equal(target[1], i == 0 ? 3 : 0);
+    }
+    assert_int_equal(f.corpus.train.masked, 4);
+    lh_corpus_close(&f.corpus);
+}
+
 static int count_one(int input) { return input > 0; }
 
 static void test_corpus_errors_name_file_line_and_cause(void **state) {
@@ -384,6 +405,7 @@ int main(void) {
         lh_test_in_directory(test_corpus_groups_by_shape_in_order_of_the_file),
         lh_test_in_directory(test_corpus_numbers_shapes_over_both_files),
         lh_test_in_directory(test_corpus_takes_names_and_ids),
+        lh_test_in_directory(test_corpus_masks_labels_that_are_null),
         lh_test_in_directory(test_corpus_errors_name_file_line_and_cause),
         lh_test_in_directory(test_corpus_mutated_files_are_read_or_refused),
         lh_test_in_directory(test_epoch_has_every_example_once_in_batches_of_one_shape),

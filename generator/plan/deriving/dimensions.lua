@@ -51,7 +51,8 @@ local function plan_computation(times, token)
 end
 
 local READOUTS = { probe = "The encoder reads the input; the answer is read at the probe token.",
-  last = "The encoder reads the input; the answer is read at its last token." }
+  last = "The encoder reads the input; the answer is read at its last token.",
+  in_place = "The encoder reads the input; an answer is read at each of its tokens." }
 local READINGS = { decoder = "The decoder reads the input, %sa separator and the target",
   encoder_decoder = "The encoder reads the input, %sthe decoder a separator and the target" }
 

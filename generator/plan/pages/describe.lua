@@ -40,7 +40,9 @@ local KINDS = { decoder = "a decoder", encoder_decoder = "an encoder-decoder" }
 
 local BIASES = { all = "biases in all products", none = "no biases" }
 
-local READOUTS = { last = "answers at the last token of the input", probe = "answers at the probe token" }
+local READOUTS = { last = "answers at the last token of the input", probe = "answers at the probe token",
+  in_place = "answers at every token of the input" }
+local LABELLED = { probe = "the probe token", in_place = "every token" } -- by readout; others: the last tokens
 
 -- The sizes of a model; for a user's own network the sizes that the network reads.
 function M.describe_sizes(plan)
@@ -142,7 +144,7 @@ function M.make_comments(plan)
       .. "and values.", size, encoding),
     flops = make_flops_comment(plan),
     loss = wrap(("Softmax cross-entropy over %d classes at %s of each sequence%s."):format(plan.classes,
-      plan.readout == "probe" and "the probe token" or "the last tokens",
+      LABELLED[plan.readout] or "the last tokens",
       plan.task.counted and ", without masked labels" or "")),
   }
 end

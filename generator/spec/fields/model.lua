@@ -86,6 +86,7 @@ return {
     choices = {
       { "outputs", "one empty token per output" },
       { "last", "for tasks with one output, the last token of the input" },
+      { "in_place", "for tasks with an output for each input token, this token" },
       { "probe", "for tasks with one output, the token that the task declares as its probe" } } },
   { path = "model.tied", seldom = true, type = "boolean", default = false, left_out = false,
     only = { "decoder", "encoder_decoder" },

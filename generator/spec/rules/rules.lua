@@ -125,7 +125,10 @@ end
 local function explain_readout(context, readout)
   local facts, task = context.task, context.resolved.task
   local choice = task.data and "task.data" or "task.kind"
-  if not task.data and not tasks.has_one_output(facts) then
+  if readout == "in_place" and not task.data and not tasks.has_outputs_in_place(facts) then
+    return ("%s has %s outputs for %s input tokens"):format(facts.kind, facts.output_length, facts.input_length),
+      "a sampler with an output for each input token", choice
+  elseif readout ~= "in_place" and not task.data and not tasks.has_one_output(facts) then
     return ("%s has %s outputs"):format(facts.kind, facts.output_length), "a task of one output", choice
   elseif readout == "probe" and not facts.probe then
     return facts.kind .. " declares no probe", "a task whose header has the line `probe:`", choice

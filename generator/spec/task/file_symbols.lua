@@ -37,7 +37,7 @@ local function take_tokens(side, value)
         side.greatest = math.max(side.greatest or 0, token)
       elseif type(token) == "string" then
         side.names[token] = true
-      else
+      elseif not (side.may_be_null and token == input.NULL) then
         return false
       end
     end
@@ -147,10 +147,10 @@ function M.read(path, has_one_output)
   if not file then
     return nil, problem or { found = "no such file", expected = "a file of examples" }
   end
-  local function make_side(by_word)
-    return { names = {}, words = {}, characters = {}, by_word = by_word } -- names: tokens in lists of JSON
+  local function make_side(is_target) -- names: tokens in lists of JSON
+    return { names = {}, words = {}, characters = {}, by_word = is_target and has_one_output, may_be_null = is_target }
   end
-  local sides = { input = make_side(false), target = make_side(has_one_output or false) }
+  local sides = { input = make_side(false), target = make_side(true) }
   problem = read_lines(file, sides)
   local is_whole, damage = file:close()
   if problem or not is_whole then

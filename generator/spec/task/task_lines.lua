@@ -362,11 +362,20 @@ function M.finish(facts, report)
   end
 end
 
--- Whether every example has one output, for facts with lengths in n alone.
-function M.has_one_output(facts)
+-- Whether the outputs of every example are as many as a formula says, for facts with lengths in n alone.
+local function has_outputs(facts, formula)
   return facts.output_length ~= nil and not lists.any(LENGTHS_TRIED, function(n)
-    return formulas.compute(facts.output_length, n) ~= 1
+    return formulas.compute(facts.output_length, n) ~= formulas.compute(formula, n)
   end)
+end
+
+function M.has_one_output(facts)
+  return has_outputs(facts, "1")
+end
+
+-- Whether every example has as many outputs as input tokens. Tasks with sets state only the greatest lengths.
+function M.has_outputs_in_place(facts)
+  return not facts.sets and has_outputs(facts, facts.input_length)
 end
 
 -- The first `count` symbols; nil if the list is shorter or `count` is invalid.

@@ -45,7 +45,8 @@ local KEYS = task_lines.KEYS
 local TAKEN = { sample = true, collect = true, expand = true, solve = true }
 
 -- For callers that handle one task: functions of task_lines.lua and formulas.lua.
-M.length, M.settle, M.has_one_output = formulas.compute, task_lines.settle, task_lines.has_one_output
+M.length, M.settle = formulas.compute, task_lines.settle
+M.has_one_output, M.has_outputs_in_place = task_lines.has_one_output, task_lines.has_outputs_in_place
 
 -- The task lengths of a field, { first, last, step } or { list }, as a list; empty if dataset files determine lengths.
 function M.list_lengths(field)
@@ -87,7 +88,7 @@ function M.count_most(facts)
   end
   local longest, times = facts.data.longest, 1 + (facts.computation or 0)
   if facts.readout then
-    return { longest - 1 }
+    return { facts.readout == "in_place" and longest // 2 or longest - 1 }
   end
   return facts.apart and { times * (longest - 1), longest - 1 } or { longest + (times - 1) * (longest - 1) }
 end

@@ -68,8 +68,7 @@ local function read_streams(source, trace, front)
     return { make_stream(read_integers("tokens.source"), inputs),
       make_stream(read_integers("tokens.target"), outputs, 1, answer, true) }, answer
   end
-  local outside = model.source or model.readout == "last" or model.readout == "probe"
-  local first = not outside and #single - #read_integers("answers") + 1 or nil
+  local first = not model.source and not model.readout and #single - #read_integers("answers") + 1 or nil
   return { make_stream(single, inputs, first, answer, model.kind == "decoder") }, answer
 end
 

@@ -41,7 +41,8 @@ end
 -- the number of input tokens.
 function Source:count_parts(length, tokens)
   if self.run.info.data then
-    return length, tokens - length
+    local readout = self.run.info.spec.model.readout
+    return length, readout == "in_place" and length or readout == "last" and 1 or tokens - length
   end
   local example = input.decode(self:call("sample", { "--length", length, "--count", 1, "--seed", self.seed }))
   return #example.input, #example.target

@@ -253,8 +253,7 @@ static lh_status check_distances(const lh_input_list *list, const char *name, in
 /* ---- right answers ---- */
 
 /* Reads "target" and "mask" of the line; their lengths are checked later. */
-static lh_status read_target(lh_input *input, const lh_spec *spec, int64_t line, const json_t *object,
-                             lh_error *error) {
+static lh_status read_target(lh_input *input, const lh_spec *spec, int64_t line, json_t *object, lh_error *error) {
     const json_t *list = json_object_get(object, "target"), *mask = json_object_get(object, "mask");
     if (list == NULL && mask != NULL) return fail_line(line, error, "\"mask\" is given without \"target\"");
     if (list == NULL) return LH_OK;
@@ -262,6 +261,8 @@ static lh_status read_target(lh_input *input, const lh_spec *spec, int64_t line,
     size_t count = json_array_size(list);
     if (mask != NULL && json_array_size(mask) != count)
         return fail_line(line, error, "\"mask\" is not as long as \"target\"");
+    if (!lh_mask_nulls(object)) return fail_no_memory(line, error);
+    mask = json_object_get(object, "mask");
     input->target_length = (int)count;
     input->target = calloc(count, sizeof *input->target);
     input->mask = calloc(count, sizeof *input->mask);
@@ -334,7 +335,7 @@ static void solve_as_it_stands(lh_input *input, const lh_spec *spec) {
 }
 
 /* Finds the right answer if it is known; with a dataset it determines the number of outputs. */
-static lh_status find_right(lh_input *input, const lh_spec *spec, int64_t line, const json_t *object, lh_right right,
+static lh_status find_right(lh_input *input, const lh_spec *spec, int64_t line, json_t *object, lh_right right,
                             lh_error *error) {
     lh_status status = read_target(input, spec, line, object, error);
     if (status != LH_OK) return status;

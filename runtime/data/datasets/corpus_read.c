@@ -231,6 +231,7 @@ static lh_status take_example(const line *l, lh_reading *r, json_t *object) {
     if (status == LH_OK) status = find_list(l, object, "target", &target);
     if (status == LH_OK) status = check_mask(l, object, target);
     if (status == LH_OK) status = end_target(l, object, target);
+    if (status == LH_OK && !lh_mask_nulls(object)) status = lh_fail_examples(l->error);
     if (status != LH_OK) return status;
     size_t inputs = json_array_size(input), outputs = json_array_size(target);
     lh_example_storage storage;

@@ -67,6 +67,27 @@ static lh_status fail_token(const lh_alphabet *alphabet, const json_t *item, con
     return LH_ERR_INPUT;
 }
 
+/* A list of `count` ones; NULL: no memory. */
+static json_t *make_ones(size_t count) {
+    json_t *list = json_array();
+    for (size_t i = 0; list != NULL && i < count; i++) json_array_append_new(list, json_integer(1));
+    if (list == NULL || json_array_size(list) == count) return list;
+    json_decref(list);
+    return NULL;
+}
+
+bool lh_mask_nulls(json_t *object) {
+    json_t *target = json_object_get(object, "target"), *mask = json_object_get(object, "mask");
+    bool good = true;
+    for (size_t i = 0; good && i < json_array_size(target); i++) {
+        if (!json_is_null(json_array_get(target, i))) continue;
+        if (mask == NULL) good = json_object_set_new(object, "mask", mask = make_ones(json_array_size(target))) == 0;
+        good = good && json_array_set_new(target, i, json_integer(0)) == 0 &&
+               json_array_set_new(mask, i, json_integer(0)) == 0;
+    }
+    return good;
+}
+
 lh_status lh_tokens_read(const lh_alphabet *alphabet, const json_t *list, const char *where, const char *key,
                          uint16_t *tokens, lh_error *error) {
     for (size_t i = 0; i < json_array_size(list); i++) {

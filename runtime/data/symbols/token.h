@@ -21,6 +21,10 @@ void lh_alphabet_close(lh_alphabet *alphabet);
 /* Whether the text, which need not end with 0, is a name in the alphabet. */
 bool lh_alphabet_has(const lh_alphabet *alphabet, const char *text, size_t bytes);
 
+/* Replaces every null in the list "target" of an object by token 0 with mask 0. The list "mask" is as long as the
+ * target; a missing list is made where it is needed. false: no memory. */
+bool lh_mask_nulls(json_t *object);
+
 /* Reads the tokens of a JSON list; tokens must hold all. LH_ERR_INPUT: an element is not in the alphabet; the message
  * has `where` (file and line), the list's key and the element's index. */
 lh_status lh_tokens_read(const lh_alphabet *alphabet, const json_t *list, const char *where, const char *key,
