@@ -3,7 +3,8 @@
  * Every random number is a pure function of (key, counter); nothing is carried from draw to draw, so the bits do not
  * depend on threads, replicas, or on where a run was interrupted.
  *
- *   key      the run's seed (evaluation: the evaluation seed; a set that the task makes: task.seed), low word first
+ *   key      the run's seed, or the seed of one of its parts (data/seeds.h); in evaluation the evaluation seed; for a
+ *            set that the task makes task.seed; low word first
  *   counter  word 0: block within the site, word 1: site, word 2: example, word 3: step
  *   site     domain << 24 | layer << 8 | place
  *   example  index in the batch; LH_SHARED for numbers that the whole batch shares

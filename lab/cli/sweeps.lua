@@ -35,6 +35,9 @@ local function add_study(command, where)
       .. "encoding=alibi,rope, model.layers=1:4 (both ends included), train.lengths={1,20},{1,40}; repeat it per axis. "
       .. ("The grid is saved in %s as a study file"):format(where), count = "*", args = 1, target = "axes" },
     { "--seeds A:B", "STUDY is a spec: one run for each seed, A to B, both included; default: 0" },
+    { "--seeds-init A:B", "STUDY is a spec: seeds of initial values alone; one run for each combination of seeds" },
+    { "--seeds-data A:B", "STUDY is a spec: seeds of training examples alone" },
+    { "--seeds-draws A:B", "STUDY is a spec: seeds of random positions and dropout alone" },
     { "--learning-rate X,Y", "STUDY is a spec: one run for each rate; default: the spec's rate", target = "rates" },
     { "--label VALUE=TEXT", "with --axis: reports show TEXT instead of this value, as in none=NoPE; repeat it per "
       .. "value. The same grid without --label keeps its labels", count = "*", args = 1, target = "labels" },
@@ -100,7 +103,9 @@ end
 -- Sets grid_flag, the first flag that makes a grid of a spec, or nil. Returns a message if this flag excludes another
 -- word; otherwise a false value.
 local function settle_grid(result)
-  local flag = #result.axes > 0 and "--axis" or result.seeds and "--seeds" or result.rates and "--learning-rate" or nil
+  local flag = #result.axes > 0 and "--axis" or result.seeds and "--seeds" or result.seeds_init and "--seeds-init"
+    or result.seeds_data and "--seeds-data" or result.seeds_draws and "--seeds-draws"
+    or result.rates and "--learning-rate" or nil
   result.grid_flag = flag
   if flag and #result.studies > 1 then
     return ("%s is for one spec: too many arguments: %s"):format(flag, result.studies[2])

@@ -11,6 +11,7 @@ local lists = require("base.lists")
 local paths = require("base.paths")
 local run_files = require("lab.study.read.run_files")
 local runs = require("lab.study.read.runs")
+local seeds = require("lab.study.read.seeds")
 local snapshots = require("lab.study.read.snapshots")
 local write = require("base.write")
 
@@ -21,8 +22,8 @@ local M = {}
 -- checkpoint, if the run keeps it. All five are nil without a score. exit: the trainer's exit code. started and
 -- ended: UTC, as in 2026-11-27T08:00:00Z. bytes: of the entries of the run's folder, without files in folders there.
 M.FIELDS = { "path", "id", "digest", "task", "encoding", "model", "layers", "width", "heads", "parameters", "seed",
-  "learning_rate", "steps", "metric", "split", "score", "best_step", "best_score", "state", "exit", "device",
-  "machine", "started", "ended", "bytes" }
+  "seed_init", "seed_data", "seed_draws", "learning_rate", "steps", "metric", "split", "score", "best_step",
+  "best_score", "state", "exit", "device", "machine", "started", "ended", "bytes" }
 
 local function count_bytes(dir)
   return lists.sum(write.list_names(dir), function(name)
@@ -51,7 +52,7 @@ local function make_row(study, cell, run, locks, encodings)
     encoding = encodings[id .. "/" .. digest] or cell.key.encoding, parameters = facts.parameters, seed = run.seed,
     learning_rate = run.learning_rate, steps = facts.step, state = is_held and "running" or run.state, exit = run.exit,
     device = facts.variant, machine = facts.machine, started = facts.started, ended = facts.ended,
-    bytes = count_bytes(run.dir), run = run }, runs.get_size(run))
+    bytes = count_bytes(run.dir), run = run }, runs.get_size(run), seeds.list_columns(run))
   if run.score then
     row.metric, row.score = study.scored.metric, run.score
     row.split = run.test and run.test.split

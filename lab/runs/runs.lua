@@ -12,6 +12,7 @@ local metrics = require("lab.study.read.metrics")
 local paths = require("base.paths")
 local rows = require("lab.runs.rows")
 local runs = require("lab.study.read.runs")
+local seeds = require("lab.study.read.seeds")
 local shell = require("base.shell")
 local where = require("lab.runs.where")
 local wording = require("base.wording")
@@ -41,7 +42,7 @@ local COLUMNS = {
   { "layers x width", function(row)
     return row.layers and row.width and ("%d x %d"):format(row.layers, row.width)
   end, right = true },
-  { "seed", function(row) return row.seed end, right = true },
+  { "seed", function(row) return row.seed and seeds.format(row.run) end, right = true },
   { "steps", function(row) return row.steps end, right = true },
   { "score", function(row) return row.score and format_score(row.metric, row.score) end },
   { "state", function(row) return row.state end },

@@ -23,9 +23,11 @@ class Run:
 
     path           path of the folder, as given
     info           content of run.json: spec (all fields, resolved), flags, level, compiler, machine, started, ...
-    id, digest     id of the spec, and digest of its plan; runs with the same digest differ only in seed, learning rate,
+    id, digest     id of the spec, and digest of its plan; runs with the same digest differ only in seeds, learning rate,
                    steps, evaluation, and intervals of logs and checkpoints
-    seed           seed of initial values, data and dropout
+    seed           seed of the run
+    seeds          seeds of the run's parts, which are its seed unless they were set apart: {"init": 0, "data": 0, "draws":
+                   0}, of initial values, of training examples, of random positions and dropout
     learning_rate  learning rate of the run
     spec           resolved spec of the run, a dict
     task           kind of the task; for examples from a file task.name of the spec, by default the id
@@ -42,6 +44,8 @@ class Run:
         self.id, self.digest = self._read_field("id", str), self._read_field("digest", str)
         self.seed = self._read_field("seed", int)
         self.learning_rate = float(self._read_field("learning_rate", (int, float)))
+        apart = self._read_field("seeds_apart", dict) if "seeds_apart" in self.info else {}
+        self.seeds = {part: apart.get(part, self.seed) for part in ("init", "data", "draws")}
         self.spec = self._read_field("spec", dict)
         for name in ("task", "model", "train", "eval"):
             if not isinstance(self.spec.get(name), (dict, type(None))):
@@ -195,8 +199,8 @@ class Runs(list):
         self.skipped = list(skipped)
 
     def rows(self):
-        """A row per run: id, digest, task, encoding, axes of the study, seed, the size of the model (layers over all
-        stacks, width, heads), path, and all other texts, numbers and booleans of run.json: parameters, learning_rate,
+        """A row per run: id, digest, task, encoding, axes of the study, seed, seeds of its parts (seed_init,
+        seed_data, seed_draws), the size of the model (layers over all stacks, width, heads), path, and all other texts, numbers and booleans of run.json: parameters, learning_rate,
         level, compiler, machine, step, train_seconds, exit, ..."""
         plain = (str, int, float, bool)
         return Rows({**_get_first_columns(run), **_get_model_size(run),
@@ -280,9 +284,13 @@ def get_key(path):
     return tuple(os.path.abspath(path).split(os.sep)[-3:])
 
 
+def _get_part_seeds(run):
+    return {f"seed_{part}": seed for part, seed in run.seeds.items()}
+
+
 def _get_first_columns(run):
     return {"id": run.id, "digest": run.digest, "task": run.task, "encoding": run.encoding, **run.axes,
-            "seed": run.seed}
+            "seed": run.seed, **_get_part_seeds(run)}
 
 
 def _get_model_size(run):
@@ -295,8 +303,8 @@ def _get_model_size(run):
 
 def rows(of_runs, what="evaluations"):
     """Rows of a table, flat dicts: one for each line of each run's evaluations, or of its metrics with what="metrics".
-    A row has id, digest, task, encoding, axes of the study and seed of the run, the fields of the line, and the run's
-    learning_rate. `by` is replaced by one field for each axis ("length": 41), the list `beyond` by a text; the seed of
+    A row has id, digest, task, encoding, axes of the study, seed and seeds of the parts of the run (seed_init,
+    seed_data, seed_draws), the fields of the line, and the run's learning_rate. `by` is replaced by one field for each axis ("length": 41), the list `beyond` by a text; the seed of
     an evaluation is evaluation_seed. A run without lines has no row; damaged lines leave a run out with a warning."""
     if what not in ("evaluations", "metrics"):
         raise ValueError(f"{what!r}: expected 'evaluations' or 'metrics'")

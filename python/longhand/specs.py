@@ -130,6 +130,8 @@ def _make_axis(name, values):
 
 def _check_seeds(given):
     """Checks that seeds are consecutive: a study's file has a first and a last seed, but no list of single seeds."""
+    if isinstance(given, dict):
+        return {part: _check_seeds(seeds) for part, seeds in given.items()}
     if hasattr(given, "tolist"):
         given = given.tolist()
     if isinstance(given, (list, tuple)) and given and all(isinstance(seed, int) for seed in given):
@@ -155,7 +157,8 @@ class Study(File):
     axes   a dict with an entry for each axis, either a field with a list of its values (for a section names of presets,
            or kinds of tasks), or a free name with a dict from names of values to fragments of a spec; or a list of axes
            in the form of the file
-    seeds  consecutive seeds: range(5), [0, 1, 2, 3, 4] and Table(0, 4) are all 0 to 4
+    seeds  consecutive seeds: range(5), [0, 1, 2, 3, 4] and Table(0, 4) are all 0 to 4; or a dict of such seeds for the
+           parts "init", "data" and "draws", which are set apart and crossed
     """
 
     kind = "study"

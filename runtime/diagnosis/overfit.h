@@ -9,6 +9,7 @@ typedef struct lh_overfit_run {
     int examples; /* K */
     int length;   /* task length of the examples */
     uint64_t seed;
+    lh_seeds_apart apart;
     double learning_rate;
     const char *metrics; /* path of the run's metrics.jsonl */
     const char *init;    /* path of the checkpoint with the initial parameters; NULL: random parameters */

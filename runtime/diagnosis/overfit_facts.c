@@ -212,18 +212,26 @@ static double compute_attainable(const points *p) {
     return p->count > 0 ? (double)best / (double)p->count : 1.0;
 }
 
+static lh_source make_source(const lh_overfit_run *run) {
+    lh_key key = lh_get_part_key(run->seed, &run->apart, LH_SEED_DATA);
+    return (lh_source){key, 0, LH_DOMAIN_DATA, (uint32_t)run->examples, NULL, NULL};
+}
+
+/* The draw of fixed positions. */
+static lh_draw make_draw(const lh_overfit_run *run) {
+    return (lh_draw){lh_get_part_key(run->seed, &run->apart, LH_SEED_DRAWS), 0, 0, LH_DOMAIN_EVAL, 0};
+}
+
 /* Computes the logits of counted positions of the first examples. batch, logits: buffers for one example or more. */
 static lh_status compute_outputs(const lh_overfit_run *run, lh_engine *engine, lh_batch *batch, double *logits,
                                  points *p, lh_error *error) {
-    lh_key key = lh_key_of_seed(run->seed);
-    lh_source source = {key, 0, LH_DOMAIN_DATA, (uint32_t)run->examples, NULL, NULL};
+    lh_source source = make_source(run);
     p->count = 0;
     p->largest = 0;
     for (int i = 0; i < run->examples && p->count < MOST_POINTS; i++) {
         lh_status status = lh_batch_fill(batch, engine->spec, &source, run->length, (uint32_t)i, 1, error);
         if (status != LH_OK) return status;
-        lh_query query = {
-            .n = run->length, .input = batch->input, .target = batch->labels, .draw = {key, 0, 0, LH_DOMAIN_EVAL, 0}};
+        lh_query query = {.n = run->length, .input = batch->input, .target = batch->labels, .draw = make_draw(run)};
         status = engine->ops->predict(engine, &query, logits, error);
         if (status != LH_OK) return status;
         for (int j = 0; j < batch->shape.labels && p->count < MOST_POINTS; j++) {
@@ -249,7 +257,7 @@ static double compute_norm(const lh_spec *spec, int real_bytes, const void *para
 /* Reads the initial parameters of the run. */
 static lh_status read_start(const lh_overfit_run *run, const lh_spec *spec, lh_state *start, lh_error *error) {
     if (run->init != NULL) return lh_checkpoint_read_init(run->init, spec, start->real_bytes, start->parameters, error);
-    lh_initialise(spec, run->seed, start->real_bytes, start->parameters);
+    lh_initialise(spec, lh_get_part_seed(run->seed, &run->apart, LH_SEED_INIT), start->real_bytes, start->parameters);
     return LH_OK;
 }
 
@@ -288,13 +296,8 @@ static lh_status measure_outputs(const lh_overfit_run *run, lh_engine *engine, l
 int lh_overfit_get_length(const lh_spec *spec) { return lh_lengths_find_longest(&spec->train.lengths); }
 
 lh_status lh_overfit_evaluate(const lh_overfit_run *run, lh_engine *engine, lh_sums *sums, lh_error *error) {
-    lh_key key = lh_key_of_seed(run->seed);
     lh_condition condition = {
-        .n = run->length,
-        .examples = run->examples,
-        .source = {key, 0, LH_DOMAIN_DATA, (uint32_t)run->examples, NULL, NULL},
-        .draw = {key, 0, 0, LH_DOMAIN_EVAL, 0},
-    };
+        .n = run->length, .examples = run->examples, .source = make_source(run), .draw = make_draw(run)};
     return engine->ops->evaluate(engine, &condition, sums, NULL, error);
 }
 
@@ -312,7 +315,7 @@ static lh_status measure_accuracy(const lh_overfit_run *run, lh_engine *engine, 
 
 lh_status lh_overfit_measure(const lh_overfit_run *run, lh_engine *engine, lh_overfit_facts *facts, lh_error *error) {
     const lh_spec *spec = engine->spec;
-    lh_source source = {lh_key_of_seed(run->seed), 0, LH_DOMAIN_DATA, (uint32_t)run->examples, NULL, NULL};
+    lh_source source = make_source(run);
     int count = run->examples < LH_OVERFIT_EXAMPLES ? run->examples : LH_OVERFIT_EXAMPLES;
     lh_batch batch;
     memset(facts, 0, sizeof *facts);

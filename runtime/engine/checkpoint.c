@@ -250,11 +250,12 @@ static lh_status check_origin(const char *path, const lh_st_file *file, const lh
 static lh_status read_counters(const char *path, const lh_st_file *file, lh_run_facts *facts, lh_error *error) {
     uint64_t step;
     char *end;
-    const char *rate = lh_st_find_metadata(file, "learning_rate");
+    const char *rate = lh_st_find_metadata(file, "learning_rate"), *apart = lh_st_find_metadata(file, LH_SEEDS_KEY);
     if (!parse_count(lh_st_find_metadata(file, "step"), &step) || step > INT64_MAX ||
         !parse_count(lh_st_find_metadata(file, "seed"), &facts->seed))
         return lh_fail(error, LH_ERR_INPUT, "%s: step and seed: expected whole numbers", path);
     facts->step = (int64_t)step;
+    snprintf(facts->apart, sizeof facts->apart, "%s", apart != NULL ? apart : "");
     facts->learning_rate = rate ? strtod(rate, &end) : 0;
     if (!rate || end == rate || *end || !isfinite(facts->learning_rate))
         return lh_fail(error, LH_ERR_INPUT, "%s: learning_rate: expected a number", path);

@@ -2,7 +2,8 @@
  *
  * Tensors: each lh_tensor under its name; optimiser state under optimizer.<state name>.<tensor name>. Metadata: format,
  * id, plan_digest, model_digest, source_digest, level, compiler, precision, step, seed, learning_rate, optimizer,
- * data_sha256 (with a dataset), checksum (of everything else in the file). If a file has a checksum, it must match.
+ * data_sha256 (with a dataset), seeds_apart (if a part has a seed of its own, as in lh_write_seeds_apart), checksum (of
+ * everything else in the file). If a file has a checksum, it must match.
  * Functions that read only parameters also accept a file whose metadata has neither a checksum nor the format of
  * checkpoints, such as parameters that a user has edited. Rotation: the new file replaces checkpoint.safetensors only
  * after it was written, fsynced and read back; the old file is kept as checkpoint.previous.safetensors.
@@ -11,6 +12,7 @@
 #define LONGHAND_CHECKPOINT_H
 
 #include "base/safetensors.h"
+#include "data/seeds.h"
 #include "longhand/spec.h"
 
 /* Parameters and optimiser state in engine layout: vectors of [parameter_storage] real. */
@@ -27,6 +29,7 @@ typedef struct lh_run_facts {
     int64_t step;
     uint64_t seed;
     double learning_rate;
+    char apart[LH_SEEDS_TEXT]; /* of lh_write_seeds_apart */
 } lh_run_facts;
 
 /* Number of metadata entries that identify the writing program: id, digests, level, compiler, precision. */
@@ -58,7 +61,7 @@ lh_status lh_checkpoint_read_init(const char *path, const lh_spec *spec, int rea
  * missing, reads checkpoint.previous.safetensors and reports this in note (otherwise empty). LH_ERR_INPUT: a file is
  * refused, or neither file can be used; LH_ERR_ENVIRONMENT: a possibly valid file could not be read because of memory
  * or disk. Without any file, *found is 0 and the status LH_OK. facts: on entry level and compiler are those of this
- * process; on return step, seed and learning_rate are set. */
+ * process; on return step, seeds and learning_rate are set. */
 lh_status lh_checkpoint_resume(const char *directory, const lh_spec *spec, lh_state *state, lh_run_facts *facts,
                                int *found, lh_error *note, lh_error *error);
 

@@ -16,6 +16,7 @@ enum { LH_LONGEST_NAME = 256 };
 #define LH_CHECKSUM_KEY "checksum"
 #define LH_OPTIMIZER_KEY "optimizer" /* kind of optimiser */
 #define LH_DATA_KEY "data_sha256"    /* digest of the training set (lh_dataset); only with a dataset */
+#define LH_SEEDS_KEY "seeds_apart"   /* only if a part of the run has a seed of its own */
 
 /* Writes the name of a state tensor, optimizer.<state name>.<tensor name>. */
 void lh_checkpoint_name_state(char name[LH_LONGEST_NAME], const lh_spec *spec, int state, const lh_tensor *tensor);

@@ -21,7 +21,7 @@
 #include "engine/checkpoint.h"
 #include "engine/checkpoint_parts.h"
 
-enum { META_COUNT = LH_IDENTITY_COUNT + 7 }; /* the last entry exists only with a dataset */
+enum { META_COUNT = LH_IDENTITY_COUNT + 6, META_MOST = META_COUNT + 2 }; /* two entries are not in every file */
 
 /* The content of one file: the list of tensors and their names. Data is not copied from the state. */
 typedef struct content {
@@ -97,16 +97,17 @@ static lh_status write_content(const char *path, const content *c, const lh_spec
     snprintf(step, sizeof step, "%" PRId64, facts->step);
     snprintf(seed, sizeof seed, "%" PRIu64, facts->seed);
 
-    lh_st_meta meta[META_COUNT] = {
+    lh_st_meta meta[META_MOST] = {
         {"format", LH_CHECKPOINT_FORMAT},
         [1 + LH_IDENTITY_COUNT] = {"step", step},
         {"seed", seed},
         {"learning_rate", lh_write_shortest(facts->learning_rate, rate)},
         {LH_OPTIMIZER_KEY, spec->optimizer.kind},
         {LH_CHECKSUM_KEY, sum},
-        {LH_DATA_KEY, spec->corpus != NULL ? spec->corpus->train.digest : NULL},
     };
-    int count = spec->corpus != NULL ? META_COUNT : META_COUNT - 1;
+    int count = META_COUNT;
+    if (spec->corpus != NULL) meta[count++] = (lh_st_meta){LH_DATA_KEY, spec->corpus->train.digest};
+    if (facts->apart[0] != 0) meta[count++] = (lh_st_meta){LH_SEEDS_KEY, facts->apart};
     lh_write_identity(spec, facts->level, facts->compiler, meta + 1);
     snprintf(sum, sizeof sum, "%016" PRIx64, compute_checksum(c, meta, count));
     return lh_st_write(path, c->tensors, c->count, meta, count, error);

@@ -75,7 +75,8 @@ static lh_status open_vectors(lh_cpu_engine *cpu, lh_error *error) {
                                        "parameters and their optimiser's state", error);
     if (vectors == NULL) return LH_ERR_ENVIRONMENT;
     cpu->parameters = vectors;
-    lh_initialise(spec, cpu->config.seed, cpu->engine.real_bytes, cpu->parameters);
+    lh_initialise(spec, lh_get_part_seed(cpu->config.seed, &cpu->config.apart, LH_SEED_INIT), cpu->engine.real_bytes,
+                  cpu->parameters);
     if (!cpu->config.trains) return LH_OK;
     cpu->total = vectors + bytes;
     for (size_t i = 0; i < states; i++) cpu->state[i] = vectors + (2 + i) * bytes;
@@ -207,7 +208,8 @@ static lh_status open_engine(const lh_engine_config *config, const lh_cpu_progra
     };
     cpu->config = *config;
     cpu->program = program;
-    cpu->key = lh_key_of_seed(config->seed);
+    cpu->data_key = lh_get_part_key(config->seed, &config->apart, LH_SEED_DATA);
+    cpu->draws_key = lh_get_part_key(config->seed, &config->apart, LH_SEED_DRAWS);
     if (config->trains && cpu->engine.threads > config->spec->train.shards)
         cpu->engine.threads = config->spec->train.shards; /* a thread without a shard would be idle */
     lh_cpu_train_needs needs = {0};

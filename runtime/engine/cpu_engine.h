@@ -15,7 +15,7 @@ typedef struct lh_cpu_engine {
     lh_engine engine;
     lh_engine_config config;
     const lh_cpu_program *program;
-    lh_key key; /* of the seed */
+    lh_key data_key, draws_key; /* of the seeds of LH_SEED_DATA and LH_SEED_DRAWS */
 
     lh_state host_state; /* the vectors below, if the engine trains */
     /* Vectors of [parameter_storage] real, all in one allocation that begins with the parameters. total: sum of the

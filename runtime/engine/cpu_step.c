@@ -59,7 +59,7 @@ static int get_shard_start(const lh_cpu_engine *cpu, int shard) {
 }
 
 static lh_source make_source(const lh_cpu_engine *cpu) {
-    lh_source source = {cpu->key, cpu->job.step, LH_DOMAIN_DATA, (uint32_t)cpu->config.distinct, cpu->pick, NULL};
+    lh_source source = {cpu->data_key, cpu->job.step, LH_DOMAIN_DATA, (uint32_t)cpu->config.distinct, cpu->pick, NULL};
     if (cpu->config.distinct > 0) source.step = 0;
     return source;
 }
@@ -202,10 +202,10 @@ static int choose_batch(lh_cpu_engine *cpu, uint32_t step) {
     const lh_spec *spec = cpu->engine.spec;
     if (cpu->config.fixed_length > 0 || spec->corpus == NULL) {
         cpu->length =
-            cpu->config.fixed_length > 0 ? cpu->config.fixed_length : lh_draw_train_length(spec, cpu->key, step);
+            cpu->config.fixed_length > 0 ? cpu->config.fixed_length : lh_draw_train_length(spec, cpu->data_key, step);
         return spec->train.batch;
     }
-    const lh_epoch_batch *batch = lh_epoch_find_batch(&cpu->epoch, cpu->key, step);
+    const lh_epoch_batch *batch = lh_epoch_find_batch(&cpu->epoch, cpu->data_key, step);
     cpu->length = batch->n;
     cpu->pick = cpu->epoch.pick + batch->first;
     return batch->sequences;
@@ -218,9 +218,9 @@ static void start_step(lh_cpu_engine *cpu) {
     cpu->job = (lh_cpu_step){
         .mode = LH_MODE_TRAIN,
         .shape = lh_make_shape(spec, cpu->length, sequences),
-        .key = cpu->key,
+        .key = cpu->draws_key,
         .step = step,
-        .draw = {cpu->key, step, LH_SHARED, LH_DOMAIN_POSITIONS, 0},
+        .draw = {cpu->draws_key, step, LH_SHARED, LH_DOMAIN_POSITIONS, 0},
         .parameters = cpu->parameters,
         .tables = cpu->tables,
         .shared = cpu->workspace->shared,

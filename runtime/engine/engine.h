@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "data/batch.h"
+#include "data/seeds.h"
 #include "engine/checkpoint.h"
 #include "longhand/spec.h"
 #include "longhand/status.h"
@@ -17,6 +18,7 @@
 typedef struct lh_engine_config {
     const lh_spec *spec;
     uint64_t seed;
+    lh_seeds_apart apart; /* of parts of the random numbers that have other seeds */
     double learning_rate;
     int threads;         /* at least 1 */
     bool trains;         /* false: no optimiser state and no gradients; step must not be called */
@@ -149,11 +151,11 @@ struct lh_engine {
 /* The compiler of this program: its kind and version. */
 const char *lh_get_compiler(void);
 
-/* Opens an engine for one CPU program; initial parameters are lh_initialise(seed). */
+/* Opens an engine for one CPU program; initial parameters are lh_initialise(seed of LH_SEED_INIT). */
 lh_status lh_cpu_engine_open(const lh_engine_config *config, const lh_cpu_program *program, lh_engine **engine,
                              lh_error *error);
 
-/* Opens engines that differ in seed and learning rate only and share workspaces. Different threads may call different
+/* Opens engines that differ in seeds and learning rate only and share workspaces. Different threads may call different
  * engines at the same time. After an error none is open. */
 lh_status lh_cpu_engines_open(const lh_engine_config *configs, int count, const lh_cpu_program *program,
                               lh_engine **engines, lh_error *error);

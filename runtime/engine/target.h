@@ -16,7 +16,7 @@ typedef struct lh_target {
 lh_status lh_target_open(lh_target *target, const lh_spec *spec, const char *device, lh_error *error);
 void lh_target_close(lh_target *target);
 
-/* Opens engines that differ in seed and learning rate only. On the CPU they share only workspaces
+/* Opens engines that differ in seeds and learning rate only. On the CPU they share only workspaces
  * (engine/cpu_workspace.h); on a device they are a fleet (cuda/fleet/fleet.h). replicas: use the variant "replicas"
  * even for one engine. The spec in configs must be target->spec, and the target must outlive the engines. After an
  * error none is open. */

@@ -110,6 +110,18 @@ static void put_best(const lh_run *run, const lh_run_end *end, lh_json *json, FI
         lh_json_integer(json, "patience_of_steps", run->steps);
 }
 
+/* Writes the seeds of parts that are set apart, if there are any. */
+static void put_seeds_apart(const lh_seeds_apart *apart, lh_json *json, FILE *out) {
+    char text[LH_SEEDS_TEXT];
+    lh_json fields;
+    if (lh_write_seeds_apart(apart, text)[0] == 0) return;
+    lh_json_raw(json, "seeds_apart", "");
+    lh_json_begin(&fields, out);
+    for (int part = 0; part < LH_SEED_PARTS; part++)
+        if (apart->is_apart[part]) lh_json_integer(&fields, lh_seed_part_name[part], (int64_t)apart->seed[part]);
+    lh_json_end(&fields);
+}
+
 /* Writes the content of run.json. */
 static void put_facts(const lh_run *run, FILE *out, const lh_run_end *end) {
     const lh_spec *spec = run->spec;
@@ -133,6 +145,7 @@ static void put_facts(const lh_run *run, FILE *out, const lh_run_end *end) {
     if (spec->task->loss != LH_LOSS_UNMASKED)
         lh_json_string(&json, "loss", spec->task->loss == LH_LOSS_COUNTED ? "counted" : "all");
     lh_json_integer(&json, "seed", (int64_t)run->seed);
+    put_seeds_apart(&run->apart, &json, out);
     lh_json_number(&json, "learning_rate", run->learning_rate);
     lh_json_string(&json, "level", engine->level);
     lh_json_string(&json, "compiler", engine->compiler);

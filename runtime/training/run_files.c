@@ -65,13 +65,13 @@ static const char *find_training_digest(const lh_run *run) {
 
 static lh_status name_directory(lh_run *run, lh_error *error) {
     const char *digest = find_training_digest(run);
-    char rate[LH_NUMBER_TEXT], data[32] = "", overfit[32] = "";
+    char rate[LH_NUMBER_TEXT], apart[LH_SEEDS_TEXT], data[32] = "", overfit[32] = "";
     size_t size = sizeof run->directory;
     if (digest != NULL) snprintf(data, sizeof data, "-data%.*s", DATA_DIGITS, digest);
     if (run->overfit > 0) snprintf(overfit, sizeof overfit, "-overfit%d", run->overfit);
-    int used =
-        snprintf(run->directory, size, "%s/%s/%s/lr%s-seed%llu%s%s", run->root, run->spec->id, run->spec->plan_digest,
-                 lh_write_shortest(run->learning_rate, rate), (unsigned long long)run->seed, data, overfit);
+    int used = snprintf(run->directory, size, "%s/%s/%s/lr%s-seed%llu%s%s%s", run->root, run->spec->id,
+                        run->spec->plan_digest, lh_write_shortest(run->learning_rate, rate),
+                        (unsigned long long)run->seed, lh_write_seeds_apart(&run->apart, apart), data, overfit);
     if (used < 0 || (size_t)used >= size)
         return lh_fail(error, LH_ERR_INPUT, "--out: the path is too long (%d bytes, at most %zu)", used, size - 1);
     return LH_OK;
@@ -202,10 +202,11 @@ static lh_status load_window(const lh_run *run, lh_window *window, int64_t step,
 
 /* Checks that the checkpoint is of this run, and of an allowed step. */
 static lh_status check_facts(const lh_run *run, const lh_run_facts *facts, lh_error *error) {
-    char found[LH_NUMBER_TEXT], expected[LH_NUMBER_TEXT];
-    if (facts->seed != run->seed)
-        return lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of seed %llu, this run has seed %llu",
-                       run->directory, (unsigned long long)facts->seed, (unsigned long long)run->seed);
+    char found[LH_NUMBER_TEXT], expected[LH_NUMBER_TEXT], apart[LH_SEEDS_TEXT];
+    if (facts->seed != run->seed || strcmp(facts->apart, lh_write_seeds_apart(&run->apart, apart)) != 0)
+        return lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of seed %llu%.90s, this run has seed %llu%s",
+                       run->directory, (unsigned long long)facts->seed, facts->apart, (unsigned long long)run->seed,
+                       apart);
     if (facts->learning_rate != run->learning_rate)
         return lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of learning rate %s, this run has %s",
                        run->directory, lh_write_shortest(facts->learning_rate, found),
@@ -256,7 +257,8 @@ static lh_status write_copy(const lh_run *run, const char *name, const lh_state 
 
 lh_status lh_run_checkpoint(lh_run *run, lh_engine *engine, const lh_window *window, unsigned copies, lh_error *error) {
     lh_state copy, *state;
-    lh_run_facts facts = {engine->level, engine->compiler, engine->step, run->seed, run->learning_rate};
+    lh_run_facts facts = {engine->level, engine->compiler, engine->step, run->seed, run->learning_rate, ""};
+    lh_write_seeds_apart(&run->apart, facts.apart);
     lh_status status = lh_state_prepare(engine, &copy, &state, error);
     if (status == LH_OK) status = engine->ops->read_state(engine, state, error);
     if (status == LH_OK) status = lh_window_save(window, run->windows, engine->step, error);

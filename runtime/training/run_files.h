@@ -1,5 +1,6 @@
-/* Manages the folder of one run: RUNS/<id>/<plan digest>/lr<rate>-seed<seed>/, followed by -data<8 digits of the
- * SHA-256> if training examples are in a file, and by -overfit<K> for --overfit K.
+/* Manages the folder of one run: RUNS/<id>/<plan digest>/lr<rate>-seed<seed>/, followed by .<part><seed> for each part
+ * with a seed of its own (data/seeds.h), by -data<8 digits of the SHA-256> if training examples are in a file, and by
+ * -overfit<K> for --overfit K.
  *
  *     run.json                          what ran, where, and how it ended
  *     metrics.jsonl  eval.jsonl         one line per window, one per evaluated condition
@@ -29,6 +30,7 @@ typedef struct lh_run {
     const char *root;  /* the folder RUNS */
     const char *flags; /* the flags of train, without data flags (cli/data_files.h), as a JSON list */
     uint64_t seed;
+    lh_seeds_apart apart;
     double learning_rate;
     int overfit;             /* number of training examples of --overfit; 0: an ordinary run */
     int64_t steps;           /* last step of the training; a checkpoint of a later step is refused */

@@ -31,6 +31,13 @@ static void test_step_fixed_length_and_distinct_examples_are_those_of_the_cpu(vo
     lh_toy_check_steps(&spec, config);
 }
 
+static void test_step_seeds_apart_are_those_of_the_cpu(void **state) {
+    lh_spec spec = lh_toy_fleet_spec();
+    lh_engine_config config = lh_toy_config(&spec, 5);
+    config.apart = (lh_seeds_apart){{true, true, true}, {11, 12, 13}};
+    lh_toy_check_steps(&spec, config);
+}
+
 static void test_engine_names_itself(void **state) {
     lh_spec spec = lh_toy_fleet_spec();
     lh_engine *engines[3];
@@ -207,6 +214,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_step_numbers_are_those_of_the_cpu),
         cmocka_unit_test(test_step_fixed_length_and_distinct_examples_are_those_of_the_cpu),
+        cmocka_unit_test(test_step_seeds_apart_are_those_of_the_cpu),
         cmocka_unit_test(test_step_with_masks_counts_labels_and_sequences),
         cmocka_unit_test(test_engine_names_itself),
         cmocka_unit_test(test_step_infinite_update_stops),

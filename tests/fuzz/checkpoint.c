@@ -10,7 +10,7 @@
 #include "engine/checkpoint.h"
 #include "engine/checkpoint_parts.h"
 
-static const lh_run_facts facts = {"x86-64-v3", "gcc 12.2.0", 10, UINT64_MAX, 3e-4};
+static const lh_run_facts facts = {"x86-64-v3", "gcc 12.2.0", 10, UINT64_MAX, 3e-4, ""};
 
 static float values[3][TOY_STORAGE];
 

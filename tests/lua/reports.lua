@@ -6,6 +6,7 @@ local cells = require("lab.study.read.cells")
 local json = require("dkjson")
 local lists = require("base.lists")
 local published = require("lab.study.read.published")
+local run_seeds = require("lab.study.read.seeds")
 
 local M = {}
 
@@ -34,7 +35,8 @@ end
 -- plan.
 function M.write_run(root, id, seed, rate, options)
   local digest = options.digest or M.DIGEST
-  local dir = ("%s/%s/%s/lr%g-seed%d"):format(root, id, digest, rate, seed)
+  local name = run_seeds.format({ seed = seed, apart = (options.facts or {}).seeds_apart })
+  local dir = ("%s/%s/%s/lr%g-seed%s"):format(root, id, digest, rate, name)
   local facts = { id = id, digest = digest, seed = seed, learning_rate = rate, exit = options.exit,
     spec = M.make_spec("bucket_sort"), flags = { "--seed", tostring(seed) }, compiler = "gcc 12", level = "x86-64",
     variant = "cpu", precision = "float32", source_digest = "aa" }

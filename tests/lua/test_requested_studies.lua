@@ -48,6 +48,14 @@ end
 
 TestFlags = { tearDown = support.clean }
 
+function TestFlags.test_seeds_of_parts()
+  local study = assert(settle({ axes = { "encoding=rope" }, seeds_init = "0:1", seeds_data = "0:1" }))
+  lu.assertEquals(lists.map(study.cells[1].runs, function(run) return (run.dir:match("seed.*$")) end),
+    { "seed0", "seed0.data1", "seed0.init1", "seed0.init1.data1" })
+  refuse({ axes = { "encoding=rope" }, seeds_draws = "2:1" }, "--seeds-draws 2:1: error: ends before it starts")
+  refuse({ axes = { "encoding=rope" }, seeds = "0:99", seeds_init = "0:99" }, "are 10000 combinations of seeds")
+end
+
 -- The flags give the study of a file with the same grid.
 function TestFlags.test_flags_make_the_same_study_as_a_file()
   local study, _, options = settle({ axes = { "encoding=rope,none", "train.lengths={1,4}, {1, 8}" }, seeds = "2:3",

@@ -12,6 +12,7 @@ local project = require("project").new(".")
 local queue = require("lab.study.slurm.queue")
 local records = require("lab.study.slurm.records")
 local script = require("lab.study.slurm.job_script")
+local run_seeds = require("lab.study.read.seeds")
 local shell = require("base.shell")
 local site_module = require("lab.study.slurm.site")
 
@@ -114,6 +115,28 @@ function TestPacking.test_groups_are_rectangles_of_missing_runs()
   lu.assertEquals(format_groups(packing.make_groups({ make_cell("a", { 1, 2, 3 }, { 7, 8 }) }, 2)),
     { "a 1,2 7:7 2", "a 1,2 8:8 2", "a 3 7:7 1", "a 3 8:8 1" })
   lu.assertEquals(#packing.make_groups({ make_cell("a", { 1 }, { 0, 9 }), make_cell("b", { 1 }, { 0, 9 }) }, 1), 20)
+end
+
+-- The seeds of a part that is set apart are in one group if all their runs are missing, otherwise alone.
+function TestPacking.test_groups_of_seeds_that_are_set_apart()
+  local function make_crossed(without)
+    local cell = { id = "a", seeds = { 0, 1, apart = { init = { 0, 1, 2 } } } }
+    cell.missing = lists.filter(run_seeds.list_runs(cell.seeds), function(run)
+      run.learning_rate = 1
+      return run_seeds.format(run) ~= without
+    end)
+    return cell
+  end
+  local function list_groups(cell, replicas)
+    return lists.map(packing.make_groups({ cell }, replicas), function(group)
+      return ("%d:%d init %d:%d %d"):format(group.seeds[1], group.seeds[2], group.apart.init[1], group.apart.init[2],
+        #group.runs)
+    end)
+  end
+  lu.assertEquals(list_groups(make_crossed(), 6), { "0:1 init 0:2 6" })
+  lu.assertEquals(list_groups(make_crossed(), 5), { "0:0 init 0:2 3", "1:1 init 0:2 3" })
+  lu.assertEquals(list_groups(make_crossed(), 2), { "0:1 init 0:0 2", "0:1 init 1:1 2", "0:1 init 2:2 2" })
+  lu.assertEquals(list_groups(make_crossed("1.init0"), 6), { "0:0 init 0:0 1", "0:1 init 1:1 2", "0:1 init 2:2 2" })
 end
 
 function TestPacking.test_runs_that_continue_are_in_groups_of_their_own()

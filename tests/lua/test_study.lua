@@ -52,6 +52,30 @@ function TestGrid.test_fragments_are_merged_in_order()
   lu.assertEquals(rope.source, "probe.lua:reverse_string_rand_rope")
 end
 
+-- Seeds of parts are crossed; a part whose seed equals the run's seed is not set apart.
+function TestGrid.test_seeds_that_are_set_apart_are_crossed()
+  local text = SMALL:gsub("seeds = {[^}]*}", "seeds = { 2, 3, init = { 3, 4 }, data = { 2, 2 } }", 1)
+  local cell = expand(support.write("seeds.lua", text)).cells[1]
+  local names = lists.map(lists.filter(cell.runs, function(run) return run.learning_rate == cell.learning_rates[1] end),
+    function(run) return (run.dir:match("seed[^/]*$")) end)
+  lu.assertEquals(names, { "seed2.init3", "seed2.init4", "seed3.data2", "seed3.init4.data2" })
+  lu.assertEquals(grid.make_flags({ seeds = { 2, 3 }, apart = { data = { 2, 2 }, init = { 3, 4 } },
+    learning_rates = { 0.1 } }, "cpu"), { "--seeds", "2:3", "--seeds-init", "3:4", "--seeds-data", "2:2",
+    "--learning-rate", "0.1", "--device", "cpu" })
+  text = SMALL:gsub("seeds = {[^}]*}", "seeds = { draws = { 0, 1 } }", 1)
+  local alone = expand(support.write("seeds.lua", text)).cells[1]
+  lu.assertEquals({ #alone.runs, alone.runs[1].apart, alone.runs[2].apart }, { 2, nil, { draws = 1 } })
+end
+
+function TestGrid.test_messages_on_seeds_of_parts()
+  local function refuse_seeds(seeds, expected)
+    refuse((SMALL:gsub("seeds = {[^}]*}", "seeds = " .. seeds, 1)), expected)
+  end
+  refuse_seeds("{ 0, 1, order = { 0, 1 } }", '"order" is no part of the random numbers')
+  refuse_seeds("{ init = { 3 } }", "seeds.init: is a list of length 1")
+  refuse_seeds("{ 0, 99, init = { 0, 99 } }", "seeds: are 10000 combinations of seeds")
+end
+
 function TestGrid.test_runs_have_the_folders_of_the_trainer()
   local cell = expand(write_small(), { scale = "short" }).cells[2]
   local digest = cell.spec.plan.digest

@@ -227,7 +227,8 @@ class TestRuns(Files):
                              ("novel", "yes")):
             (path / "eval.jsonl").write_text(json.dumps({"step": 1, field: value}) + "\n")
             self.expect_refusal(f"line 1: {field}: found", run.evaluations)
-        for field, value in (("id", 3), ("digest", None), ("seed", True), ("learning_rate", []), ("spec", [])):
+        for field, value in (("id", 3), ("digest", None), ("seed", True), ("learning_rate", []), ("spec", []),
+                             ("seeds_apart", 3)):
             (path / "run.json").write_text(json.dumps({**info, field: value}))
             self.expect_refusal(f"run.json: {field}: found", longhand.Run, path)
         (path / "run.json").write_text(json.dumps({**info, "spec": {"model": []}}))
@@ -237,6 +238,15 @@ class TestRuns(Files):
             self.expect_refusal("no", longhand.Run, path)
             (path / "eval.jsonl").write_text(text[:60000] + "\n")
             self.expect_refusal("line 1", run.evaluations)
+
+    def test_seeds_that_are_set_apart(self):
+        path = self.copy_run()
+        info = json.loads((path / "run.json").read_text())
+        (path / "run.json").write_text(json.dumps({**info, "seeds_apart": {"init": 5}}))
+        run = longhand.Run(path)
+        self.assertEqual(run.seeds, {"init": 5, "data": 0, "draws": 0})
+        self.assertEqual([(row["seed"], row["seed_init"], row["seed_data"]) for row in longhand.Runs([run]).rows()],
+                         [(0, 5, 0)])
 
     def test_runs_are_rows(self):
         row = longhand.runs(RUNS).rows()[0]
@@ -248,7 +258,8 @@ class TestRuns(Files):
         table = longhand.evaluations(RUNS)
         self.assertEqual(table, longhand.rows(longhand.runs(RUNS)))
         self.assertEqual([row["length"] for row in table.where(id="plain")], [4, 8])
-        self.assertEqual(table.columns()[:5], ["id", "digest", "task", "encoding", "seed"])
+        self.assertEqual(table.columns()[:8], ["id", "digest", "task", "encoding", "seed", "seed_init", "seed_data",
+                                               "seed_draws"])
         self.assertEqual(table.where(id="other"), [])
         self.assertEqual(longhand.Rows().where(splt="test"), [])
         with self.assertRaisesRegex(ValueError, "no row has 'splt'; the rows have id, digest, task, "):

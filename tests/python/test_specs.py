@@ -63,6 +63,8 @@ class TestStudies(SpecCase):
         for seeds in (5, [0, 4], range(0, 10, 2), [], ["a"]):
             self.expect_refusal("seeds: ", "expected range(5)", call=lambda: longhand.Study(axes={}, seeds=seeds))
         self.assertEqual(longhand.Study(axes={}, seeds=[2, 3, 4]).text, longhand.Study(axes={}, seeds=range(2, 5)).text)
+        self.assertIn("seeds = { init = { 0, 3 }, data = { 2, 2 } }",
+                      longhand.Study(axes={}, seeds={"init": range(4), "data": [2]}).text.replace("  ", ""))
         self.expect_refusal("the study has no file", 'Study("NAME.lua"', call=longhand.Study(axes={}).write)
         study = longhand.Study(self.folder / "bad.lua", base=REST, axes={"model.widht": [1]})
         self.expect_refusal("bad.lua", "widht", call=lambda: longhand.estimate(study, out=self.folder / "runs",

@@ -7,7 +7,7 @@
 
 #include "base/safetensors.h"
 
-const lh_run_facts toy_facts = {"x86-64-v3", "gcc 12.2.0", 10, UINT64_MAX, 3e-4};
+const lh_run_facts toy_facts = {"x86-64-v3", "gcc 12.2.0", 10, UINT64_MAX, 3e-4, ""};
 
 static bool covers(const lh_tensor *tensor, int64_t index) {
     int64_t rows = tensor->rank == 2 ? tensor->shape[0] : 1, columns = tensor->shape[tensor->rank - 1];

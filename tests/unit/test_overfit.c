@@ -138,7 +138,12 @@ static lh_overfit_facts measure_from(void **state, int steps, const char *init) 
     lh_assert_ok(engine->ops->reserve(engine, &lengths, 6, &error), &error);
     lh_test_step(engine, steps, metrics);
     lh_state before = lh_test_copy_state(engine);
-    lh_overfit_run run = {6, 4, 3, 0.01, lh_test_path(*state, "none"), init};
+    lh_overfit_run run = {.examples = 6,
+                          .length = 4,
+                          .seed = 3,
+                          .learning_rate = 0.01,
+                          .metrics = lh_test_path(*state, "none"),
+                          .init = init};
     lh_assert_ok(lh_overfit_measure(&run, engine, &facts, &error), &error);
     lh_state after = lh_test_copy_state(engine);
     assert_memory_equal(before.parameters, after.parameters, TOY_STORAGE * sizeof(float));

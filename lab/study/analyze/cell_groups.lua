@@ -14,6 +14,7 @@ local nearest = require("base.nearest")
 local runs = require("lab.study.read.runs")
 local escape = require("base.escape")
 local score_tables = require("lab.study.report.tables.score_tables")
+local seeds = require("lab.study.read.seeds")
 local stop = require("lab.stop")
 local wording = require("base.wording")
 
@@ -45,7 +46,7 @@ local function make_group(study, set, cell, axis, split, metric)
     name = name ~= "" and name or score_tables.label(study, axis, cell.key[axis]) }
   group.rates = lists.count(cell.summary.rates, function(rate) return rate.mean end)
   group.runs = lists.filter(best.runs, function(run) return runs.get_score(run, split, metric) end)
-  table.sort(group.runs, function(a, b) return a.seed < b.seed end)
+  table.sort(group.runs, seeds.is_before)
   group.scores = lists.map(group.runs, function(run) return runs.get_score(run, split, metric) end)
   return group
 end

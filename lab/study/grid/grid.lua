@@ -7,9 +7,10 @@
 -- cells), cells (the selected ones) }. A cell:
 --   key, id         { <axis> = <value> }, and the cell's name
 --   spec            the planned spec, as from project:plan; nil while the cell waits
---   seeds, learning_rates   lists; the latter is { false } if the rate is that of a spec for which the cell waits
---   runs            { seed, learning_rate, dir, others }: dir, the run's folder below the folder of all runs, nil while
---                   the cell waits; others, runs that were trained on other files (run_folders.lua)
+--   seeds, learning_rates   lists; the latter is { false } if the rate is that of a spec for which the cell waits;
+--                   seeds.apart: nil, or a list for each part whose seeds are set apart (seeds.lua)
+--   runs            { seed, apart, learning_rate, dir, others }: dir, the run's folder below the folder of all runs,
+--                   nil while the cell waits; others, runs that were trained on other files (run_folders.lua)
 --   data            the file that the cell is trained on, { shown, digest } (run_folders.lua), or nil
 --   stage           the name of the cell's stage, or nil
 --   source          nil, or { id, cell, run, verb, options, file }: the cell waits until the spec `file` exists, which
@@ -30,6 +31,7 @@ local nodes = require("lab.study.grid.nodes")
 local paths = require("base.paths")
 local project_module = require("project")
 local run_folders = require("lab.study.read.run_folders")
+local seeds = require("lab.study.read.seeds")
 local sha256 = require("base.sha256")
 local stages = require("lab.study.grid.stages")
 local study_module = require("lab.study.grid.study")
@@ -49,10 +51,21 @@ function M.format_shortest(x)
   end
 end
 
--- Returns a trainer's flags for a part of a cell's runs, { learning_rates, seeds = { first, last } }, and a device.
+-- Returns the name of a run's folder, without the digits of a training file.
+function M.name_run(run)
+  return ("lr%s-seed%s"):format(M.format_shortest(run.learning_rate), seeds.format(run))
+end
+
+-- Returns a trainer's flags for a part of a cell's runs, { learning_rates, seeds, apart }, and a device. seeds:
+-- { first, last }; apart: such a range for each part of the random numbers whose seeds are set apart.
 function M.make_flags(part, device)
-  return { "--seeds", ("%d:%d"):format(table.unpack(part.seeds)), "--learning-rate",
-    table.concat(lists.map(part.learning_rates, M.format_shortest), ","), "--device", device }
+  local words = { "--seeds", ("%d:%d"):format(table.unpack(part.seeds)) }
+  for _, name in ipairs(seeds.PARTS) do
+    local range = part.apart[name]
+    lists.append(words, range and { "--seeds-" .. name, ("%d:%d"):format(table.unpack(range)) } or {})
+  end
+  return lists.append(words, { "--learning-rate",
+    table.concat(lists.map(part.learning_rates, M.format_shortest), ","), "--device", device })
 end
 
 local function is_file(path)
@@ -123,10 +136,10 @@ end
 local function make_runs(work, cell)
   local runs, plan = {}, cell.spec and cell.id .. "/" .. cell.spec.plan.digest
   for _, rate in ipairs(cell.learning_rates) do
-    for _, seed in ipairs(cell.seeds) do
-      local run = { seed = seed, learning_rate = rate or nil }
+    for _, run in ipairs(seeds.list_runs(cell.seeds)) do
+      run.learning_rate = rate or nil
       if plan then
-        local name = ("lr%s-seed%d"):format(M.format_shortest(rate), seed)
+        local name = M.name_run(run)
         run.dir, run.others = run_folders.find(work.out, plan, name, cell.data, work.listed)
       end
       runs[#runs + 1] = run

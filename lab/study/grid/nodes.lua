@@ -9,6 +9,7 @@ local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
 local locate = require("spec.reading.locate")
 local nearest = require("base.nearest")
+local part_seeds = require("lab.study.read.seeds")
 local tree = require("spec.reading.tree")
 
 local M = {}
@@ -106,7 +107,7 @@ function M.read_cells(context, axes, node, path, owner)
 end
 
 -- Returns the seeds from `first` to `last` of a node { first, last } as a list; an empty list after an error.
-function M.read_seeds(context, node, path)
+local function read_range(context, node, path)
   local expected = ("{ first, last }, both included, integers from 0 to %d, at most %d seeds"):format(LARGEST_SEED,
     MOST_RUNS)
   local items, ends, seeds = M.read_items(context, node, path, expected), {}, {}
@@ -132,6 +133,29 @@ function M.read_seeds(context, node, path)
     seeds[#seeds + 1] = seed
   end
   return seeds
+end
+
+-- Returns the seeds of a node { first, last, <part> = { first, last } } as a list with a field apart for the parts, a
+-- table of lists; without `first` and `last` the list is { 0 }. The lists are empty after an error.
+function M.read_seeds(context, node, path)
+  if not tree.is_table(node) or not next(node.fields) then
+    return read_range(context, node, path)
+  end
+  local own = { origin = node.origin, fields = {}, items = node.items }
+  local list = #node.items > 0 and read_range(context, own, path) or { 0 }
+  local count = #list
+  list.apart = {}
+  for name, inner in tree.iterate(node) do
+    local word = { value = name, origin = inner.origin }
+    if M.read_word(context, word, path, part_seeds.PARTS, "part of the random numbers") then
+      list.apart[name] = read_range(context, inner, locate.join(path, name))
+      count = count * #list.apart[name]
+    end
+  end
+  if count > MOST_RUNS then
+    M.report(context, node, path, ("are %d combinations of seeds"):format(count), ("at most %d"):format(MOST_RUNS))
+  end
+  return list
 end
 
 -- Whether a point of a grid has, on each of these axes, one of the values { <axis> = { <value> = true } }.

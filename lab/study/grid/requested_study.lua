@@ -18,6 +18,7 @@ local nodes = require("lab.study.grid.nodes")
 local overrides = require("spec.reading.overrides")
 local paths = require("base.paths")
 local schema = require("spec.schema")
+local seeds = require("lab.study.read.seeds")
 local sha256 = require("base.sha256")
 local study_module = require("lab.study.grid.study")
 local escape = require("base.escape")
@@ -203,15 +204,26 @@ local function read_rates(work, text)
   return ("  learning_rates = { %s },"):format(table.concat(rates, ", "))
 end
 
-local function read_seeds(work, text)
+-- Returns the text "first, last" of a flag A:B or A.
+local function read_range(work, flag, text)
   local first, last = text:match("^(%d+):(%d+)$")
   first = first or text:match("^%d+$")
   if first and last and tonumber(last) < tonumber(first) then
-    work.refuse(work.seeds, "ends before it starts", "A:B, both included")
+    work.refuse(flag, "ends before it starts", "A:B, both included")
   elseif not first then
-    work.refuse(work.seeds, "is no range of seeds", "A:B, both included, as in 0:4, or one seed")
+    work.refuse(flag, "is no range of seeds", "A:B, both included, as in 0:4, or one seed")
   end
-  return ("  seeds = { %s, %s },"):format(first, last or first)
+  return ("%s, %s"):format(first, last or first)
+end
+
+-- Returns the line of the seeds; nil if no flag gives seeds.
+local function read_seeds(work, options)
+  local ranges = { options.seeds and read_range(work, work.seeds.run, options.seeds) or nil }
+  for _, part in ipairs(seeds.PARTS) do
+    local text, flag = options["seeds_" .. part], work.seeds[part]
+    ranges[#ranges + 1] = text and ("%s = { %s }"):format(part, read_range(work, flag, text)) or nil
+  end
+  return ranges[1] and ("  seeds = { %s },"):format(table.concat(ranges, ", "))
 end
 
 -- Names axes after the last part of their fields, such as width; after the whole field if two last parts are equal.
@@ -273,7 +285,8 @@ end
 local function make_origin(work, spec)
   return function(path)
     local axis = work.axes[tonumber(path:match("^axes%[(%d+)%]"))]
-    local flag = axis and axis.flag or path:find("^seeds") and work.seeds or path:find("^learning_rates") and work.rates
+    local flag = axis and axis.flag or path:find("^seeds") and work.seeds[path:match("^seeds%.(%a+)") or "run"]
+      or path:find("^learning_rates") and work.rates
     return { set = flag or spec }
   end
 end
@@ -293,7 +306,7 @@ local function read_flags(options)
   local loaded = load_module.load(spec, { root = root, diagnostics = d })
   d:set_note(nil)
   local work = { axes = {}, folder = paths.resolve(options.out), spec_folder = paths.get_folder(paths.resolve(spec)),
-    root = root, seeds = options.seeds and "--seeds " .. options.seeds,
+    root = root, seeds = { run = options.seeds and "--seeds " .. options.seeds },
     rates = options.rates and "--learning-rate " .. options.rates }
   function work.refuse(flag, what, expected, hint)
     d:add({ at = { set = flag }, what = what, expected = expected, hint = hint })
@@ -301,7 +314,10 @@ local function read_flags(options)
   for _, text in ipairs(loaded and options.axes or {}) do
     work.axes[#work.axes + 1] = read_axis(work, text)
   end
-  work.last_lines = lists.join({ options.seeds and read_seeds(work, options.seeds) or nil },
+  for _, part in ipairs(seeds.PARTS) do
+    work.seeds[part] = ("--seeds-%s %s"):format(part, options["seeds_" .. part])
+  end
+  work.last_lines = lists.join({ read_seeds(work, options) },
     { options.rates and read_rates(work, options.rates) or nil })
   local study = loaded and make_file(work, options.out, loaded, paths.resolve(spec)) or {}
   local set = lists.map(options.set, function(one) return read_set(work, one) end)

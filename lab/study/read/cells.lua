@@ -288,7 +288,7 @@ local function read_runs(cell, root)
     local dir = wanted.dir and root .. "/" .. wanted.dir
     list[i] = dir and runs.read(dir, run_files.split_path(dir))
       or { dir = dir or cell.id, facts = {}, notes = {}, during = {}, state = dir and "missing" or "waiting" }
-    list[i].seed, list[i].learning_rate = wanted.seed, wanted.learning_rate
+    list[i].seed, list[i].apart, list[i].learning_rate = wanted.seed, wanted.apart, wanted.learning_rate
   end
   return list
 end

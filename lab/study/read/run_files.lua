@@ -12,6 +12,7 @@ local lfs = require("lfs")
 local lists = require("base.lists")
 local paths = require("base.paths")
 local run_shapes = require("lab.study.read.run_shapes")
+local seeds = require("lab.study.read.seeds")
 local shapes = require("lab.study.read.shapes")
 local escape = require("base.escape")
 local write = require("base.write")
@@ -55,11 +56,12 @@ function M.split_path(dir)
   return { id = id, digest = digest, name = name }
 end
 
--- Returns the parts of a run folder's name, as texts: { rate, seed, data }, {} for a name in another form. data: the
--- first digits of the training file's SHA-256, or nil.
+-- Returns the parts of a run folder's name, as texts: { rate, seed, seeds, data }, {} for a name in another form. seeds
+-- as in seeds.format; data: the first digits of the training file's SHA-256, or nil.
 function M.parse_name(name)
-  local rate, seed, rest = name:match("^lr(.-)%-seed(%d+)(.*)$")
-  return { rate = rate, seed = seed, data = rest and rest:match("^%-data(" .. ("[0-9a-f]"):rep(M.DATA_DIGITS) .. ")") }
+  local rate, seed, apart, rest = name:match("^lr(.-)%-seed(%d+)([.%w]*)(.*)$")
+  return { rate = rate, seed = seed, seeds = seed and seed .. apart,
+    data = rest and rest:match("^%-data(" .. ("[0-9a-f]"):rep(M.DATA_DIGITS) .. ")") }
 end
 
 -- Returns a fact of run.json that differs from its folders' names, as a problem; or nil. place: from M.split_path.
@@ -77,6 +79,10 @@ local function find_misplacement(facts, place)
     if tonumber(text) ~= facts[key] then
       return problem(key, facts[key], text .. ", as its folder is called")
     end
+  end
+  local found = seeds.format({ seed = facts.seed, apart = facts.seeds_apart })
+  if named.seeds and named.seeds ~= found then
+    return problem("seeds_apart", found, named.seeds .. ", as its folder is called")
   end
   local digest = named.data and (facts.data or {}).train_sha256 or ""
   return named.data and digest:sub(1, #named.data) ~= named.data

@@ -2,10 +2,10 @@
 -- first digits of the file's SHA-256: "lr0.001-seed0-data1a2b3c4d".
 --
 -- Input: the folder of all runs; the folder of a plan below it ("<id>/<digest>"); the start of a run's name
--- ("lr0.001-seed0"); and data: nil for a run without a file, else { digest }, whose digest is nil if the file does not
--- exist. Output: the folder that the trainer uses, relative to the folder of all runs; if the file does not exist, that
--- of the newest existing run, or else the start alone. Second output: a list of { dir, digest } of runs of that name
--- that were trained on other files, or nil if there are none. Writes nothing.
+-- ("lr0.001-seed0", with seeds as in seeds.format); and data: nil for a run without a file, else { digest }, whose
+-- digest is nil if the file does not exist. Output: the folder that the trainer uses, relative to the folder of all
+-- runs; if the file does not exist, that of the newest existing run, or else the start alone. Second output: a list of
+-- { dir, digest } of runs of that name that were trained on other files, or nil if there are none. Writes nothing.
 
 local lists = require("base.lists")
 local run_files = require("lab.study.read.run_files")

@@ -11,6 +11,7 @@ local lfs = require("lfs")
 local lists = require("base.lists")
 local respec = require("lab.study.read.respec")
 local run_files = require("lab.study.read.run_files")
+local seeds = require("lab.study.read.seeds")
 local shell = require("base.shell")
 local stop = require("lab.stop")
 local escape = require("base.escape")
@@ -42,7 +43,8 @@ function M.make_labels(runs)
   return lists.map(runs, function(run)
     local info = run.info
     local is_alone = lists.count(runs, function(other) return other.info.id == info.id end) == 1
-    return is_alone and info.id or ("%s seed %s rate %s"):format(info.id, info.seed, info.learning_rate)
+    return is_alone and info.id or ("%s seed %s rate %s"):format(info.id,
+      seeds.format({ seed = info.seed, apart = info.seeds_apart }), info.learning_rate)
   end)
 end
 

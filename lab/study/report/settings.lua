@@ -9,6 +9,7 @@ local cells = require("lab.study.read.cells")
 local lists = require("base.lists")
 local readings = require("lab.study.read.readings")
 local runs = require("lab.study.read.runs")
+local seeds = require("lab.study.read.seeds")
 local wording = require("base.wording")
 
 local M = {}
@@ -129,9 +130,9 @@ function M.list(study, published)
       add(what, shown, paper[what])
     end
     if what == "training lengths" then
-      local seeds = list_texts(function(run) return run.seed and ("%d"):format(run.seed) or "?" end)
+      local found = list_texts(function(run) return run.seed and seeds.format(run) or "?" end)
       local rates = list_texts(function(run) return run.learning_rate and ("%g"):format(run.learning_rate) or "?" end)
-      add("seeds", #seeds > 0 and ("%d"):format(#seeds) or nil, paper.seeds)
+      add("seeds", #found > 0 and ("%d"):format(#found) or nil, paper.seeds)
       add("learning rates", rates[1] and table.concat(rates, ", "), format_rates(paper["learning rates"]))
     end
   end

@@ -6,6 +6,7 @@ local input = require("base.input")
 local lists = require("base.lists")
 local escape = require("base.escape")
 local lfs = require("lfs")
+local seeds = require("lab.study.read.seeds")
 
 local M = {}
 
@@ -16,27 +17,28 @@ local function is_message(line)
   return not line:find("^%[[#.]+%] ")
 end
 
--- Returns the learning rate, the seed and the message in a line on a run's error; nil for other lines.
+-- Returns the learning rate, the seeds (as in seeds.format) and the message in a line on a run's error; nil for other
+-- lines.
 local function parse_error(line)
-  local rate, seed, words = line:match("^learning rate (%S+), seed (%d+): error: (.*)$")
-  return tonumber(rate), tonumber(seed), words
+  local rate, found, words = line:match("^learning rate (%S+), seed (%d[.%w]*): error: (.*)$")
+  return tonumber(rate), found, words
 end
 
 -- Returns the numbers of the lines with errors of these runs (nil: of any run), in the order of rates and seeds.
 -- Threads, and other processes of the cell, write to the same log in any order.
 local function find_errors(lines, runs)
   local errors = lists.map(lines, function(line, i)
-    local rate, seed = parse_error(line)
+    local rate, found = parse_error(line)
     local is_one = rate and (not runs or lists.find(runs, function(run)
-      return run.learning_rate == rate and run.seed == seed
+      return run.learning_rate == rate and seeds.format(run) == found
     end))
-    return is_one and { rate, seed, i } or nil
+    return is_one and { rate, tonumber(found:match("^%d+")), found, i } or nil
   end)
   table.sort(errors, function(a, b)
-    local at = a[1] ~= b[1] and 1 or a[2] ~= b[2] and 2 or 3
+    local at = a[1] ~= b[1] and 1 or a[2] ~= b[2] and 2 or a[3] ~= b[3] and 3 or 4
     return a[at] < b[at]
   end)
-  return lists.map(errors, function(one) return one[3] end)
+  return lists.map(errors, function(one) return one[4] end)
 end
 
 -- Returns the number of the last line of a message that starts at line `first`; its further lines are indented.
@@ -74,8 +76,8 @@ end
 -- Returns the last message on an error of a run in the lines of a log; nil if there is none.
 function M.find_error(lines, run)
   for i = #lines, 1, -1 do
-    local rate, seed, words = parse_error(lines[i])
-    if rate == run.learning_rate and seed == run.seed then
+    local rate, found, words = parse_error(lines[i])
+    if rate == run.learning_rate and found == seeds.format(run) then
       return escape.plain(words)
     end
   end

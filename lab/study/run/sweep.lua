@@ -20,6 +20,7 @@ local ledger = require("lab.study.run.ledger")
 local lfs = require("lfs")
 local lists = require("base.lists")
 local overview = require("lab.study.run.overview")
+local seeds = require("lab.study.read.seeds")
 local set_aside = require("lab.study.run.set_aside")
 local shell = require("base.shell")
 local escape = require("base.escape")
@@ -58,24 +59,47 @@ local function make_words(item, ...)
   return { "env", defaults.make_environment(item.job.defaults), item.dir .. "/trainer", ... }
 end
 
--- Splits a cell's missing runs into parts of at most `most` runs, one for each process: { seeds = { first, last },
--- learning_rates, runs }.
+-- Whether a part of a cell (grid.make_flags) contains a run.
+local function has_run(part, run)
+  local function is_within(range, seed)
+    return seed >= range[1] and seed <= range[2]
+  end
+  return lists.has(part.learning_rates, run.learning_rate) and is_within(part.seeds, run.seed)
+    and not lists.any(seeds.PARTS, function(name)
+      return part.apart[name] and not is_within(part.apart[name], seeds.get(run, name))
+    end)
+end
+
+-- Splits a cell's missing runs into parts of at most `most` runs, one for each process: { learning_rates, seeds, apart,
+-- runs }, the first three as in grid.make_flags.
 local function split_cell(cell, most)
-  local list, rates, seeds = {}, cell.learning_rates, cell.seeds
-  local across = math.min(most, #rates)
-  local along = math.max(1, most // across)
-  for i = 1, #rates, across do
-    for j = 1, #seeds, along do
-      local part = { learning_rates = table.move(rates, i, math.min(i + across - 1, #rates), 1, {}),
-        seeds = { seeds[j], seeds[math.min(j + along - 1, #seeds)] } }
-      part.runs = lists.filter(cell.missing, function(run)
-        return run.seed >= part.seeds[1] and run.seed <= part.seeds[2]
-          and lists.has(part.learning_rates, run.learning_rate)
+  local parts = { { apart = {} } }
+  local function cut(values, add)
+    local size = math.min(most, #values)
+    most = most // size
+    parts = lists.collect(parts, function(part)
+      local pieces = {}
+      for i = 1, #values, size do
+        local piece = table.move(values, i, math.min(i + size - 1, #values), 1, {})
+        pieces[#pieces + 1] = lists.merge(part, add(part, piece))
+      end
+      return pieces
+    end)
+  end
+  cut(cell.learning_rates, function(_, list) return { learning_rates = list } end)
+  cut(cell.seeds, function(_, list) return { seeds = { list[1], list[#list] } } end)
+  for _, name in ipairs(seeds.PARTS) do
+    local values = lists.get(cell.seeds, "apart." .. name)
+    if values then
+      cut(values, function(part, list)
+        return { apart = lists.merge(part.apart, { [name] = { list[1], list[#list] } }) }
       end)
-      list[#list + 1] = part.runs[1] and part or nil
     end
   end
-  return list
+  return lists.filter(parts, function(part)
+    part.runs = lists.filter(cell.missing, function(run) return has_run(part, run) end)
+    return #part.runs > 0
+  end)
 end
 
 -- Makes a job { cell, runs, log, log_from (byte), line (the command) } for a part of a cell; or nil and a message.

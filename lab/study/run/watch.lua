@@ -86,8 +86,8 @@ local function list_failed(options, study, hooks)
   local logs = {}
   return lists.collect(study.cells, function(cell)
     return lists.map(cell.runs, function(run)
-      return run.state == "failed" and { name = ("%s lr%s-seed%d"):format(cell.id,
-        grid.format_shortest(run.learning_rate), run.seed), why = find_reason(options, run, hooks, logs) } or nil
+      return run.state == "failed" and { name = ("%s %s"):format(cell.id, grid.name_run(run)),
+        why = find_reason(options, run, hooks, logs) } or nil
     end)
   end)
 end

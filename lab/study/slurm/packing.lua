@@ -1,22 +1,52 @@
 -- Packs the missing runs of a study into tasks of a job array.
 --
--- Input: cells with their missing runs, limits. Output: groups { cell, learning_rates, seeds = { first, last }, runs,
--- again, seconds }, each of which is one process whose runs train side by side; and tasks, which are lists of groups.
+-- Input: cells with their missing runs, limits. Output: groups { cell, learning_rates, seeds, apart, runs, again,
+-- seconds }, each of which is one process whose runs train side by side; and tasks, which are lists of groups.
+-- learning_rates, seeds, apart: as in grid.make_flags.
 -- again: all runs of the group replace earlier folders; seconds: an estimate (submit.lua), or nil. Invariants: pure;
 -- every run is in one group and every group in one task; equal input gives equal tasks.
 
+local canonical = require("base.canonical")
 local lists = require("base.lists")
+local seeds = require("lab.study.read.seeds")
 
 local M = {}
 
--- Groups the cell's missing runs with this `again` into rectangles { seeds (ascending), rates (the learning rates whose
--- missing runs have exactly these seeds), runs = { [rate] = runs in the order of seeds } }.
-local function make_rectangles(cell, again)
-  local missing = lists.filter(cell.missing, function(run) return (run.again or false) == again end)
-  local by_rate = lists.group(missing, function(run) return run.learning_rate end)
+-- Divides a cell's missing runs into sets { runs, apart (as in grid.make_flags), wide }, in which each seed has `wide`
+-- runs for each of its rates, with all seeds in `apart`: one set if all runs of each seed are missing, at most
+-- `replicas`; else a set for each combination of seeds that are set apart.
+local function divide(cell, missing, replicas)
+  local lists_apart, wide = lists.get(cell, "seeds.apart") or {}, 1
+  for _, values in pairs(lists_apart) do
+    wide = wide * #values
+  end
+  local by_seed = lists.group(missing, function(run) return ("%s %d"):format(run.learning_rate, run.seed) end)
+  if wide <= replicas and not lists.any(by_seed, function(runs) return #runs < wide end) then
+    local apart = {}
+    for name, values in pairs(lists_apart) do
+      apart[name] = { values[1], values[#values] }
+    end
+    return { { runs = missing, apart = apart, wide = wide } }
+  end
+  local function get_apart(run)
+    local apart = {}
+    for name in pairs(lists_apart) do
+      apart[name] = { seeds.get(run, name), seeds.get(run, name) }
+    end
+    return apart
+  end
+  return lists.map(lists.group(missing, function(run) return canonical.format(get_apart(run)) end), function(runs)
+    return { runs = runs, apart = get_apart(runs[1]), wide = 1 }
+  end)
+end
+
+-- Groups a set's runs into rectangles { seeds (ascending), rates (the learning rates whose runs have exactly these
+-- seeds), runs = { [rate] = runs in the order of seeds } }.
+local function make_rectangles(set)
+  local by_rate = lists.group(set.runs, function(run) return run.learning_rate end)
   for _, runs in ipairs(by_rate) do
-    table.sort(runs, function(a, b) return a.seed < b.seed end)
-    runs.seeds = lists.map(runs, function(run) return run.seed end)
+    table.sort(runs, seeds.is_before)
+    runs.seeds = lists.drop_repeats(lists.map(runs, function(run) return run.seed end))
   end
   local by_seeds = lists.group(by_rate, function(runs) return table.concat(runs.seeds, " ") end)
   return lists.map(by_seeds, function(rates)
@@ -40,19 +70,21 @@ local function cut_range(count, most, breaks)
   return list
 end
 
--- Cuts a rectangle into groups of at most `replicas` runs with consecutive seeds, and appends these groups to the list.
-local function add_groups(groups, cell, rectangle, again, replicas)
-  local seeds, rates = rectangle.seeds, rectangle.rates
-  local wide = math.min(#rates, replicas)
-  local by_seed = cut_range(#seeds, math.max(1, replicas // wide), function(i)
-    return seeds[i + 1] ~= seeds[i] + 1
+-- Cuts a rectangle of a set into groups of at most `replicas` runs with consecutive seeds, and appends these groups to
+-- the list. common: the fields that all groups share.
+local function add_groups(groups, common, rectangle, set, replicas)
+  local own, rates = rectangle.seeds, rectangle.rates
+  local wide = math.min(#rates, math.max(1, replicas // set.wide))
+  local by_seed = cut_range(#own, math.max(1, replicas // (wide * set.wide)), function(i)
+    return own[i + 1] ~= own[i] + 1
   end)
   for _, across in ipairs(cut_range(#rates, wide, function() return false end)) do
     for _, along in ipairs(by_seed) do
-      local group = { cell = cell, learning_rates = table.move(rates, across[1], across[2], 1, {}),
-        seeds = { seeds[along[1]], seeds[along[2]] }, runs = {}, again = again }
+      local group = lists.merge(common, { learning_rates = table.move(rates, across[1], across[2], 1, {}),
+        seeds = { own[along[1]], own[along[2]] }, apart = set.apart, runs = {} })
       for _, rate in ipairs(group.learning_rates) do
-        table.move(rectangle.runs[rate], along[1], along[2], #group.runs + 1, group.runs)
+        table.move(rectangle.runs[rate], (along[1] - 1) * set.wide + 1, along[2] * set.wide, #group.runs + 1,
+          group.runs)
       end
       groups[#groups + 1] = group
     end
@@ -64,8 +96,11 @@ function M.make_groups(cells, replicas)
   local groups = {}
   for _, cell in ipairs(cells) do
     for _, again in ipairs({ false, true }) do
-      for _, rectangle in ipairs(make_rectangles(cell, again)) do
-        add_groups(groups, cell, rectangle, again, replicas)
+      local missing = lists.filter(cell.missing, function(run) return (run.again or false) == again end)
+      for _, set in ipairs(divide(cell, missing, replicas)) do
+        for _, rectangle in ipairs(make_rectangles(set)) do
+          add_groups(groups, { cell = cell, again = again }, rectangle, set, replicas)
+        end
       end
     end
   end

@@ -206,14 +206,15 @@ static const char *write_shown(const json_t *data, const char *key, char text[LO
     return text;
 }
 
-/* Prints a run with the same rate and seed that was trained on another file; returns whether there is one. */
+/* Prints a run with the same rate and seeds that was trained on another file; returns whether there is one. */
 static bool print_data(const lh_run *run, const char *path, const folder *runs, int count) {
-    char start[64], name[LH_PATH_MAX], rate[LH_NUMBER_TEXT], file[LONGEST_FIELD], digest[LONGEST_FIELD];
+    char start[64 + LH_SEEDS_TEXT], apart[LH_SEEDS_TEXT], name[LH_PATH_MAX], rate[LH_NUMBER_TEXT];
+    char file[LONGEST_FIELD], digest[LONGEST_FIELD];
     const lh_dataset *train = run->spec->data != NULL ? &run->spec->corpus->train : NULL;
     json_t *facts;
     lh_error ignored;
-    snprintf(start, sizeof start, "lr%s-seed%llu", lh_write_shortest(run->learning_rate, rate),
-             (unsigned long long)run->seed);
+    snprintf(start, sizeof start, "lr%s-seed%llu%s", lh_write_shortest(run->learning_rate, rate),
+             (unsigned long long)run->seed, lh_write_seeds_apart(&run->apart, apart));
     for (int i = 0; train != NULL && i < count; i++) {
         const char *suffix = runs[i].name + strlen(start);
         if (strncmp(runs[i].name, start, strlen(start)) != 0 || (*suffix != 0 && strncmp(suffix, "-data", 5) != 0))

@@ -21,6 +21,7 @@ lh_engine_config lh_train_run_make_config(const lh_train_run *train_run) {
     return (lh_engine_config){
         .spec = train_run->spec,
         .seed = train_run->run.seed,
+        .apart = train_run->run.apart,
         .learning_rate = train_run->run.learning_rate,
         .trains = true,
         .fixed_length = train_run->flags->overfit > 0 ? lh_overfit_get_length(train_run->spec) : 0,
@@ -53,6 +54,7 @@ static lh_overfit_run make_overfit_run(const lh_train_run *train_run) {
         .examples = (int)train_run->flags->overfit,
         .length = lh_overfit_get_length(train_run->spec),
         .seed = train_run->run.seed,
+        .apart = train_run->run.apart,
         .learning_rate = train_run->run.learning_rate,
         .metrics = train_run->run.metrics,
         .init = train_run->flags->init,

@@ -1,5 +1,5 @@
 /* Trains one run of `train`, with its folder, its engine and its progress. A command trains one run, or a group of runs
- * that differ in seed and learning rate. */
+ * that differ in seeds and learning rate. */
 #ifndef LONGHAND_TRAIN_RUN_H
 #define LONGHAND_TRAIN_RUN_H
 
@@ -10,6 +10,8 @@
 typedef struct lh_train_flags {
     int64_t steps, threads, log_every, checkpoint_every, overfit;
     lh_option_range seeds;
+    lh_option_range apart[LH_SEED_PARTS]; /* --seeds-<part>: seeds of a part */
+    bool is_apart[LH_SEED_PARTS];
     lh_option_numbers rates;
     const char *out, *init, *device;
     bool resume, overwrite, no_eval, missing;
@@ -21,7 +23,7 @@ typedef struct lh_train_run {
     const lh_train_flags *flags;
     struct lh_train_screen *screen;
     const volatile sig_atomic_t *stop; /* the flag of lh_catch_signals */
-    lh_run run;                        /* spec, root, flags, seed, learning rate and overfit are set by the caller */
+    lh_run run;                        /* spec, root, flags, seeds, learning rate and overfit are set by the caller */
     bool claimed, begun;               /* the folder is claimed; run.json is written */
     lh_engine *engine;                 /* set by the caller */
     lh_window window;

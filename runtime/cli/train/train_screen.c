@@ -30,13 +30,13 @@ static lh_shown *get_display(lh_train_screen *screen, const lh_train_run *train_
 }
 
 void lh_screen_print_note(lh_train_screen *screen, const lh_train_run *train_run, const char *format, ...) {
-    char rate[LH_NUMBER_TEXT];
+    char rate[LH_NUMBER_TEXT], apart[LH_SEEDS_TEXT];
     va_list arguments;
     pthread_mutex_lock(&screen->mutex);
     lh_progress_wipe(&screen->progress);
     if (screen->count > 1)
-        fprintf(stderr, "learning rate %s, seed %llu: ", lh_write_shortest(train_run->run.learning_rate, rate),
-                (unsigned long long)train_run->run.seed);
+        fprintf(stderr, "learning rate %s, seed %llu%s: ", lh_write_shortest(train_run->run.learning_rate, rate),
+                (unsigned long long)train_run->run.seed, lh_write_seeds_apart(&train_run->run.apart, apart));
     va_start(arguments, format);
     vfprintf(stderr, format, arguments);
     va_end(arguments);
@@ -267,16 +267,34 @@ static void print_score(const lh_train_run *train_run, const char *split, int wi
     else printf(" %*s", width, "-");
 }
 
+/* Writes the run's seed and the seeds that are set apart. */
+static const char *write_seeds(const lh_run *run, char text[24 + LH_SEEDS_TEXT]) {
+    char apart[LH_SEEDS_TEXT];
+    snprintf(text, 24 + LH_SEEDS_TEXT, "%llu%s", (unsigned long long)run->seed,
+             lh_write_seeds_apart(&run->apart, apart));
+    return text;
+}
+
+static int get_seed_width(const lh_train_screen *screen) {
+    char text[24 + LH_SEEDS_TEXT];
+    int widest = 8;
+    for (int i = 0; i < screen->count; i++) {
+        int width = (int)strlen(write_seeds(&screen->train_runs[i].run, text));
+        widest = width > widest ? width : widest;
+    }
+    return widest;
+}
+
 void lh_screen_print_summary(lh_train_screen *screen) {
     int64_t steps = 0;
-    char time[32], memory[64], rate[LH_NUMBER_TEXT];
+    char time[32], memory[64], rate[LH_NUMBER_TEXT], seed[24 + LH_SEEDS_TEXT];
     for (int i = 0; i < screen->count; i++) steps += screen->train_runs[i].last_step - screen->train_runs[i].first_step;
     const lh_spec *spec = screen->train_runs[0].spec;
     printf("%s: %d runs, %lld steps in %s%s, %s/%s/%s\n", spec->id, screen->count, (long long)steps,
            lh_write_duration(lh_progress_get_seconds(&screen->progress), time), write_memory(memory),
            screen->train_runs[0].run.root, spec->id, spec->plan_digest);
-    int width[LH_SPLITS];
-    printf("%-13s %8s %10s %10s %10s", "learning rate", "seed", "step", "loss",
+    int width[LH_SPLITS], seed_width = get_seed_width(screen);
+    printf("%-13s %*s %10s %10s %10s", "learning rate", seed_width, "seed", "step", "loss",
            spec->format->teacher_forced ? "teach.-f." : "accuracy");
     for (int split = 0; split < LH_SPLITS; split++)
         if ((width[split] = get_split_width(screen, lh_split_name[split])) > 0)
@@ -285,8 +303,8 @@ void lh_screen_print_summary(lh_train_screen *screen) {
     for (int i = 0; i < screen->count; i++) {
         const lh_train_run *train_run = &screen->train_runs[i];
         const lh_training_view *view = &screen->shown[i].view;
-        printf("%-13s %8llu %10lld", lh_write_shortest(train_run->run.learning_rate, rate),
-               (unsigned long long)train_run->run.seed, (long long)train_run->last_step);
+        printf("%-13s %*s %10lld", lh_write_shortest(train_run->run.learning_rate, rate), seed_width,
+               write_seeds(&train_run->run, seed), (long long)train_run->last_step);
         if (!isnan(view->loss)) printf(" %10.4g %10.4f", view->loss, view->accuracy);
         else printf(" %10s %10s", "-", "-");
         for (int split = 0; split < LH_SPLITS; split++)

@@ -26,7 +26,7 @@ typedef struct lh_train_screen {
 lh_status lh_screen_open(lh_train_screen *screen, lh_train_run *train_runs, int count, lh_error *error);
 void lh_screen_close(lh_train_screen *screen);
 
-/* Prints a line on stderr; in a group the run's learning rate and seed precede it. */
+/* Prints a line on stderr; in a group the run's learning rate and seeds precede it. */
 void lh_screen_print_note(lh_train_screen *screen, const lh_train_run *train_run, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

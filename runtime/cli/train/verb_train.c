@@ -21,7 +21,9 @@ enum { MOST_RUNS = 4096 };
 static const lh_verb verb = {
     "train", "Trains and evaluates. Files are written to OUT/<id>/<plan digest>/lr<rate>-seed<seed>/.",
     "For a file of examples, the name of a run's folder ends with -data and 8 digits of the file's SHA-256.\n"
-    "Several seeds or learning rates train side by side, each run on one thread, with the same bits as alone. If a "
+    "Several seeds or learning rates train side by side, each run on one thread, with the same bits as alone. "
+    "--seeds-init,\n"
+    "--seeds-data and --seeds-draws set parts of the random numbers apart: one run for each combination of seeds. If a "
     "run\n"
     "fails (a loss that is not a number), the others continue, and the exit code is 1.\n"
     "On a CUDA device all runs step together, by the code for many models; --seeds S:S trains one run by this code.\n"
@@ -30,12 +32,31 @@ static const lh_verb verb = {
     "--overfit K repeats K examples of the longest training length, in a separate folder, until the model without\n"
     "dropout answers every counted position correctly; it is an error if the steps run out first."};
 
+static int64_t count_range(const lh_option_range *range) { return range->last - range->first + 1; }
+
+/* The number of runs; a number above MOST_RUNS may be too small. */
+static int64_t count_runs(const lh_train_flags *f) {
+    int64_t count = f->rates.count, seeds = count_range(&f->seeds);
+    for (int part = 0; part <= LH_SEED_PARTS; part++) {
+        if (seeds > MOST_RUNS || count > MOST_RUNS) return seeds > count ? seeds : count;
+        count *= seeds;
+        seeds = part < LH_SEED_PARTS && f->is_apart[part] ? count_range(&f->apart[part]) : 1;
+    }
+    return count;
+}
+
 static lh_status check_flags(const lh_train_flags *f, bool seed_given, bool seeds_given, lh_error *error) {
-    int64_t count = f->seeds.last - f->seeds.first + 1;
+    int64_t count = count_runs(f);
     if (seed_given && seeds_given) return lh_fail(error, LH_ERR_USAGE, "--seed and --seeds exclude each other");
-    if (count > MOST_RUNS || count * f->rates.count > MOST_RUNS)
-        return lh_fail(error, LH_ERR_USAGE, "--seeds, --learning-rate: %lld runs\n  expected: at most %d at once",
-                       (long long)count * f->rates.count, MOST_RUNS);
+    if (count > MOST_RUNS)
+        return lh_fail(error, LH_ERR_USAGE,
+                       "--seeds, --seeds-..., --learning-rate: %lld runs\n  expected: at most %d at once",
+                       (long long)count, MOST_RUNS);
+    if (f->is_apart[LH_SEED_INIT] && f->init != NULL)
+        return lh_fail(error, LH_ERR_USAGE,
+                       "--seeds-init: the initial values are those of the file %s\n"
+                       "  expected: --seeds-init without --init, and a spec without init",
+                       f->init);
     if (f->resume && f->overwrite) return lh_fail(error, LH_ERR_USAGE, "--resume and --overwrite exclude each other");
     if (f->missing && (f->overwrite || f->overfit > 0))
         return lh_fail(error, LH_ERR_USAGE, "--missing cannot be used together with --overwrite or --overfit");
@@ -61,6 +82,12 @@ static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *done, lh
          "seed of initial values, data, dropout (0)"},
         {"--seeds", LH_OPTION_RANGE, &f->seeds, 0, LH_LARGEST_SEED, &seeds_given, "A:B",
          "one run for each seed from A to B"},
+        {"--seeds-init", LH_OPTION_RANGE, &f->apart[LH_SEED_INIT], 0, LH_LARGEST_SEED, &f->is_apart[LH_SEED_INIT],
+         "A:B", "seeds of initial values alone (each run's seed)"},
+        {"--seeds-data", LH_OPTION_RANGE, &f->apart[LH_SEED_DATA], 0, LH_LARGEST_SEED, &f->is_apart[LH_SEED_DATA],
+         "A:B", "seeds of training examples alone"},
+        {"--seeds-draws", LH_OPTION_RANGE, &f->apart[LH_SEED_DRAWS], 0, LH_LARGEST_SEED, &f->is_apart[LH_SEED_DRAWS],
+         "A:B", "seeds of random positions and dropout alone"},
         {"--learning-rate", LH_OPTION_NUMBERS, &f->rates, 0, 1e6, NULL, "X,...",
          "rates, one run for each (the spec's)"},
         {"--out", LH_OPTION_TEXT, &f->out, 0, 0, NULL, "DIR", "folder of the runs (runs)"},
@@ -79,9 +106,10 @@ static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *done, lh
     lh_status status = lh_cli_read_options(cli, &verb, options, sizeof options / sizeof *options, done, error);
     if (status != LH_OK || *done) return status;
     if (!seeds_given) f->seeds = (lh_option_range){seed, seed};
-    f->group = seeds_given || f->rates.count > 1;
     f->resume = f->resume || f->missing;
-    return check_flags(f, seed_given, seeds_given, error);
+    status = check_flags(f, seed_given, seeds_given, error);
+    f->group = seeds_given || (status == LH_OK && count_runs(f) > 1);
+    return status;
 }
 
 /* The arguments after the verb, without data flags (data_files.h), as a JSON list, for free(); NULL: out of memory. */
@@ -123,16 +151,35 @@ static lh_status check_lengths(const lh_spec *spec, const lh_train_flags *flags,
     return status == LH_OK ? try_task(spec, flags, error) : status;
 }
 
-/* Makes a run for every rate and seed. */
+/* Sets the seeds of run number `index` among the runs of one learning rate; the seeds of the last part vary fastest. A
+ * part whose seed equals the run's seed is not set apart. */
+static void set_seeds(lh_run *run, const lh_train_flags *flags, int64_t index) {
+    int64_t apart[LH_SEED_PARTS];
+    for (int part = LH_SEED_PARTS; part-- > 0;) {
+        if (!flags->is_apart[part]) continue;
+        int64_t count = count_range(&flags->apart[part]);
+        apart[part] = flags->apart[part].first + index % count;
+        index /= count;
+    }
+    run->seed = (uint64_t)(flags->seeds.first + index);
+    for (int part = 0; part < LH_SEED_PARTS; part++) {
+        if (!flags->is_apart[part] || (uint64_t)apart[part] == run->seed) continue;
+        run->apart.is_apart[part] = true;
+        run->apart.seed[part] = (uint64_t)apart[part];
+    }
+}
+
+/* Makes a run for every rate and all combinations of seeds. */
 static void list_runs(lh_train_run *train_runs, lh_train_screen *screen, const lh_train_run *common) {
     const lh_train_flags *flags = common->flags;
+    int64_t count = count_runs(flags) / flags->rates.count;
     for (int rate = 0; rate < flags->rates.count; rate++)
-        for (int64_t seed = flags->seeds.first; seed <= flags->seeds.last; seed++) {
+        for (int64_t index = 0; index < count; index++) {
             lh_train_run *train_run = train_runs++;
             *train_run = *common;
             train_run->screen = screen;
-            train_run->run.seed = (uint64_t)seed;
             train_run->run.learning_rate = flags->rates.list[rate];
+            set_seeds(&train_run->run, flags, index);
         }
 }
 
@@ -316,8 +363,7 @@ static lh_status train(const lh_cli *cli, const lh_target *target, const lh_trai
         .stop = lh_catch_signals(),
         .run = {.spec = &target->spec, .root = flags->out, .flags = words, .overfit = (int)flags->overfit},
     };
-    int count = (int)(flags->seeds.last - flags->seeds.first + 1) * flags->rates.count;
-    status = train_all(target, &common, count, lh_cli_count_threads(flags->threads), error);
+    status = train_all(target, &common, (int)count_runs(flags), lh_cli_count_threads(flags->threads), error);
     free(words);
     return status;
 }

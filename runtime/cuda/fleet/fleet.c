@@ -184,7 +184,8 @@ static lh_status open_vectors(lh_cuda_engine *engine, void *host, lh_error *erro
     lh_status status =
         lh_cuda_allocate_zeroed(fleet, (size_t)count_vectors(fleet) * vector, purpose, &engine->vectors, error);
     if (status != LH_OK) return status;
-    lh_initialise(fleet->spec, engine->seed, fleet->program->real_bytes, host);
+    lh_initialise(fleet->spec, lh_get_part_seed(engine->seed, &engine->apart, LH_SEED_INIT), fleet->program->real_bytes,
+                  host);
     return lh_cuda_copy_in(fleet, engine->vectors, host, vector, error);
 }
 
@@ -290,8 +291,10 @@ static void initialise_engine(lh_cuda_fleet *fleet, const lh_engine_config *conf
     };
     engine->fleet = fleet;
     engine->seed = config->seed;
+    engine->apart = config->apart;
     engine->learning_rate = config->learning_rate;
-    engine->key = lh_key_of_seed(config->seed);
+    engine->data_key = lh_get_part_key(config->seed, &config->apart, LH_SEED_DATA);
+    engine->draws_key = lh_get_part_key(config->seed, &config->apart, LH_SEED_DRAWS);
     engine->active = config->trains;
 }
 

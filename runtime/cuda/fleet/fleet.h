@@ -1,4 +1,4 @@
-/* Engines on a CUDA device. A fleet is a set of replicas of one model, each with its own seed and learning rate, that
+/* Engines on a CUDA device. A fleet is a set of replicas of one model, each with its own seeds and learning rate, that
  * train at the same time. Each replica is an engine (engine/engine.h).
  *
  * The replicas of a fleet step together: a launch makes the same number of steps for each replica, from its own step
@@ -18,11 +18,11 @@
 #include "engine/engine.h"
 #include "runtime/cuda/device.h"
 
-/* Opens engines[0 .. count - 1], which differ in seed and learning rate alone; parameters start as lh_initialise(seed).
- * variant: of device->program; NULL: "chip" for one engine, "replicas" for several. The device is the caller's and must
- * outlive the engines. Each engine is closed by its own close; the last one frees what all share. LH_ERR_INPUT: as
- * lh_check_limit for a training length; LH_ERR_ENVIRONMENT: out of memory, the device failed, or a wide model
- * finds no cuBLASLt. After an error no engine is open. */
+/* Opens engines[0 .. count - 1], which differ in seeds and learning rate alone; parameters start as lh_initialise(seed
+ * of LH_SEED_INIT). variant: of device->program; NULL: "chip" for one engine, "replicas" for several. The device is the
+ * caller's and must outlive the engines. Each engine is closed by its own close; the last one frees what all share.
+ * LH_ERR_INPUT: as lh_check_limit for a training length; LH_ERR_ENVIRONMENT: out of memory, the device failed, or a
+ * wide model finds no cuBLASLt. After an error no engine is open. */
 lh_status lh_cuda_fleet_open(const lh_cuda_device *device, const lh_cuda_variant *variant,
                              const lh_engine_config *configs, int count, lh_engine **engines, lh_error *error);
 

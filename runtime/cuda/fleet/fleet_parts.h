@@ -39,6 +39,7 @@ typedef struct lh_cuda_lanes {
 typedef struct lh_cuda_prepared {
     lh_cuda_step step;     /* pointers are device addresses */
     const uint32_t *pick;  /* dataset: examples of the batch; NULL: sampled, or in the order of the file */
+    lh_key data_key;       /* key of the examples */
     int n;                 /* task length */
     int counted_sequences; /* sequences with a counted label */
     lh_status status;      /* status of making the batch; if not LH_OK, lh_cuda_ring_get_failure has the message */
@@ -118,11 +119,12 @@ typedef struct lh_cuda_engine {
     lh_engine engine;
     struct lh_cuda_fleet *fleet;
     uint64_t seed;
+    lh_seeds_apart apart;
     double learning_rate;
-    lh_key key;
-    CUdeviceptr vectors; /* parameter_storage real each, see lh_cuda_get_vector */
-    lh_epoch epoch;      /* dataset */
-    bool active;         /* the engine takes part in training launches */
+    lh_key data_key, draws_key; /* of the seeds of LH_SEED_DATA and LH_SEED_DRAWS */
+    CUdeviceptr vectors;        /* parameter_storage real each, see lh_cuda_get_vector */
+    lh_epoch epoch;             /* dataset */
+    bool active;                /* the engine takes part in training launches */
     bool closed;
     lh_cuda_early_answers *early_answers;        /* in the expected order of requests */
     int unused_in_a_row;                         /* requests that dropped stored answers since the last use of some */
@@ -143,7 +145,7 @@ typedef struct lh_cuda_fleet {
     const lh_cuda_program *program;
     const lh_cuda_variant *variant;
     const lh_spec *spec;
-    lh_engine_config config; /* configuration of all engines; seed and learning_rate are in the engines */
+    lh_engine_config config; /* configuration of all engines; seeds and learning_rate are in the engines */
     char level[64];
     char compiler[160];      /* compiler of the device code, and the library's version */
     lh_cuda_engine *engines; /* [count] */

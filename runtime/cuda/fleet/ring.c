@@ -1,4 +1,4 @@
-/* Batches of future steps, made by host threads while a launch runs. A batch is a pure function of seed and step, so
+/* Batches of future steps, made by host threads while a launch runs. A batch is a pure function of seeds and step, so
  * unused batches can be dropped without effect on results. Layouts, lanes and draws also serve forward passes. */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -179,10 +179,11 @@ static void choose_batch(lh_cuda_fleet *fleet, int64_t slot, int column) {
     lh_cuda_prepared *prepared = &ring->prepared[index];
     int64_t step = engine->engine.step + engine->engine.unreported_steps + (slot - ring->first);
     int sequences = spec->train.batch;
-    *prepared = (lh_cuda_prepared){.n = fleet->config.fixed_length};
-    if (prepared->n == 0 && spec->corpus == NULL) prepared->n = lh_draw_train_length(spec, engine->key, (uint32_t)step);
+    *prepared = (lh_cuda_prepared){.n = fleet->config.fixed_length, .data_key = engine->data_key};
+    if (prepared->n == 0 && spec->corpus == NULL)
+        prepared->n = lh_draw_train_length(spec, engine->data_key, (uint32_t)step);
     if (prepared->n == 0) {
-        const lh_epoch_batch *batch = lh_epoch_find_batch(&engine->epoch, engine->key, (uint32_t)step);
+        const lh_epoch_batch *batch = lh_epoch_find_batch(&engine->epoch, engine->data_key, (uint32_t)step);
         uint32_t *pick = ring->picks + index * (size_t)spec->train.batch;
         memcpy(pick, engine->epoch.pick + batch->first, (size_t)batch->sequences * sizeof *pick);
         prepared->pick = pick;
@@ -191,7 +192,7 @@ static void choose_batch(lh_cuda_fleet *fleet, int64_t slot, int column) {
     }
     lh_shape shape = lh_make_shape(spec, prepared->n, sequences);
     lh_cuda_layout layout = lh_cuda_make_layout(fleet, &shape);
-    lh_draw draw = {engine->key, (uint32_t)step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
+    lh_draw draw = {engine->draws_key, (uint32_t)step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
     prepared->step = lh_cuda_make_step(&layout, &shape, ring->device + index * ring->piece, &draw);
     double rate = lh_compute_learning_rate(&spec->train, engine->learning_rate, step + 1);
     prepared->step.rate = rate / (1 - lh_power(fleet->program->beta1, step + 1));
@@ -204,8 +205,7 @@ static lh_status make_examples(const lh_cuda_fleet *fleet, const lh_cuda_prepare
                                lh_error *error) {
     const lh_cuda_step *step = &prepared->step;
     uint64_t distinct = (uint64_t)fleet->config.distinct, first = 0;
-    lh_source source = {
-        {{step->key[0], step->key[1]}}, step->step, LH_DOMAIN_DATA, (uint32_t)distinct, prepared->pick, NULL};
+    lh_source source = {prepared->data_key, step->step, LH_DOMAIN_DATA, (uint32_t)distinct, prepared->pick, NULL};
     if (distinct > 0) {
         source.step = 0;
         first = (uint64_t)step->step * (uint64_t)fleet->spec->train.batch % distinct;

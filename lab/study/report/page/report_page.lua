@@ -2,6 +2,7 @@
 --
 -- Input: a report (make_report of report.lua); pictures' SVG by name. Output: the page, whose numbers link to runs.
 
+local seeds = require("lab.study.read.seeds")
 local study_analyses = require("lab.study.report.page.study_analyses")
 local figure = require("lab.study.report.page.figure")
 local html = require("lab.study.report.page.html")
@@ -53,7 +54,7 @@ end
 
 local function make_run_row(run, form)
   local notes = #run.notes > 0 and (" <small>%s</small>"):format(escape(table.concat(run.notes, "; "))) or ""
-  return { run.seed and ("%d"):format(run.seed) or "?", run.learning_rate and ("%g"):format(run.learning_rate) or "?",
+  return { run.seed and seeds.format(run) or "?", run.learning_rate and ("%g"):format(run.learning_rate) or "?",
     escape(run.state) .. notes, run.score and form:format(run.score) or "",
     run.test and ("%d"):format(run.test.step) or "", ('<td class="facts"><code>%s</code></td>'):format(escape(run.dir)),
     ("<code>%s</code>"):format(escape(table.concat(run.facts.flags or {}, " "))) }

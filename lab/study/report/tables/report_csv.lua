@@ -9,6 +9,7 @@ local csv = require("lab.study.report.tables.csv")
 local evaluations = require("lab.study.read.evaluations")
 local lists = require("base.lists")
 local runs = require("lab.study.read.runs")
+local seeds = require("lab.study.read.seeds")
 
 local M = {}
 
@@ -17,16 +18,18 @@ local RUN_COLUMNS = lists.append({ "state", "step", "metric", "split", "score", 
 local LENGTH_COLUMNS = lists.append(lists.join({ "step", "split", "length", "examples", "draws", "decoding" },
   evaluations.MEASURES), { "axis" })
 
--- Makes a line: the study, the values on its axes, seed and learning rate of the run, and the text of further fields.
+local FRONT = lists.append(lists.join({ "seed" }, seeds.COLUMNS), { "learning_rate" })
+
+-- Makes a line: the study, the values on its axes, seeds and learning rate of the run, and the text of further fields.
 function M.make_line(study, cell, run, fields)
   local front = lists.map(study.axes, function(axis) return csv.format_field(cell.key[axis.name]) end)
   return table.concat(lists.append(lists.join({ csv.format_field(study.name) }, front), {
-    csv.format_line(run, { "seed", "learning_rate" }), fields }), ",") .. "\n"
+    csv.format_line(lists.merge(run, seeds.list_columns(run)), FRONT), fields }), ",") .. "\n"
 end
 
 function M.make_head(study, columns)
   local axes = lists.map(study.axes, function(axis) return csv.format_field(axis.name) end)
-  local front = lists.append(lists.join({ "study" }, axes), { "seed", "learning_rate" })
+  local front = lists.append(lists.join({ "study" }, axes), FRONT)
   return table.concat(lists.join(front, columns), ",") .. "\n"
 end
 

@@ -1,0 +1,64 @@
+-- Seeds of a run: the run's seed, and seeds of parts of its random numbers that are set apart (runtime/data/seeds.h).
+--
+-- Input: { seed, apart } of a run; apart: { <part> = seed }, nil if no part has a seed of its own. Output: texts,
+-- numbers, lists. Pure.
+
+local lists = require("base.lists")
+
+local M = {}
+
+M.PARTS = { "init", "data", "draws" } -- initial values; training examples; random positions and dropout
+
+-- Returns the seeds as in names of folders and in messages of trainers: "0", or "0.init1.data2".
+function M.format(run)
+  return table.concat(lists.append({ ("%d"):format(run.seed) }, lists.map(M.PARTS, function(part)
+    return run.apart and run.apart[part] and (".%s%d"):format(part, run.apart[part]) or nil
+  end)))
+end
+
+-- Returns the seed of a part; nil for a run without a seed.
+function M.get(run, part)
+  return run.apart and run.apart[part] or run.seed
+end
+
+-- Returns { seed_<part> = seed } for all parts.
+function M.list_columns(run)
+  local columns = {}
+  for _, part in ipairs(M.PARTS) do
+    columns["seed_" .. part] = M.get(run, part)
+  end
+  return columns
+end
+
+M.COLUMNS = lists.map(M.PARTS, function(part) return "seed_" .. part end)
+
+-- Whether run a precedes run b in the order of seeds.
+function M.is_before(a, b)
+  if a.seed ~= b.seed then
+    return a.seed < b.seed
+  end
+  for _, part in ipairs(M.PARTS) do
+    if M.get(a, part) ~= M.get(b, part) then
+      return M.get(a, part) < M.get(b, part)
+    end
+  end
+  return false
+end
+
+-- Returns all runs { seed, apart } of seeds, a list that may have a field apart, { <part> = a list }; seeds of the last
+-- part vary fastest. A part whose seed equals the run's seed is not apart.
+function M.list_runs(seeds)
+  local runs = lists.map(seeds, function(seed) return { seed = seed } end)
+  for _, part in ipairs(M.PARTS) do
+    local values = (seeds.apart or {})[part]
+    runs = values and lists.collect(runs, function(run)
+      return lists.map(values, function(value)
+        local apart = value ~= run.seed and lists.merge(run.apart or {}, { [part] = value }) or run.apart
+        return { seed = run.seed, apart = apart }
+      end)
+    end) or runs
+  end
+  return runs
+end
+
+return M

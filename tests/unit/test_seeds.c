@@ -1,0 +1,173 @@
+/* data/seeds, engine, training/run_files: seeds of initial values, data and draws that are set apart. */
+#include "lh_test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/files.h"
+#include "data/seeds.h"
+#include "lh_engines.h"
+#include "toy_program.h"
+#include "toy_runs.h"
+
+enum { STEPS = 20 };
+
+typedef struct trained {
+    lh_state start, end;
+    lh_step_metrics metrics[STEPS];
+} trained;
+
+/* Trains a model with random rows and dropout. start: parameters and optimiser state before the first step; NULL: those
+ * of the seed. */
+static trained train(uint64_t seed, lh_seeds_apart apart, lh_state *start) {
+    static lh_spec spec;
+    lh_error error;
+    trained t;
+    spec = lh_toy_make_spec(toy_drawn_list);
+    lh_engine *engine = lh_test_open_engine(
+        (lh_engine_config){
+            .spec = &spec, .seed = seed, .apart = apart, .learning_rate = 0.01, .threads = 2, .trains = true},
+        &toy_drawn);
+    if (start != NULL) lh_assert_ok(engine->ops->write_state(engine, start, 0, &error), &error);
+    t.start = lh_test_copy_state(engine);
+    lh_test_step(engine, STEPS, t.metrics);
+    t.end = lh_test_copy_state(engine);
+    engine->ops->close(engine);
+    return t;
+}
+
+static void end(trained *t) {
+    lh_state_close(&t->start);
+    lh_state_close(&t->end);
+}
+
+static bool is_same_start(const trained *a, const trained *b) {
+    return memcmp(a->start.parameters, b->start.parameters, TOY_STORAGE * sizeof(float)) == 0;
+}
+
+static bool is_same_run(const trained *a, const trained *b) {
+    return memcmp(a->end.parameters, b->end.parameters, TOY_STORAGE * sizeof(float)) == 0 &&
+           memcmp(a->metrics, b->metrics, sizeof a->metrics) == 0;
+}
+
+static bool has_same_lengths(const trained *a, const trained *b) {
+    for (int i = 0; i < STEPS; i++)
+        if (a->metrics[i].length != b->metrics[i].length) return false;
+    return true;
+}
+
+static lh_seeds_apart set_apart(lh_seed_part part, uint64_t seed) {
+    lh_seeds_apart apart = {{false}, {0}};
+    apart.is_apart[part] = true;
+    apart.seed[part] = seed;
+    return apart;
+}
+
+static void test_equal_seeds_give_the_bits_of_one_seed(void **state) {
+    lh_seeds_apart none = {{false}, {0}}, all = {{true, true, true}, {7, 7, 7}};
+    trained one = train(7, none, NULL), three = train(99, all, NULL);
+    assert_true(is_same_start(&one, &three) && is_same_run(&one, &three));
+    end(&one);
+    end(&three);
+}
+
+/* From the same parameters, runs that differ in LH_SEED_INIT alone have equal batches, positions and dropout. */
+static void test_init_changes_nothing_but_the_start(void **state) {
+    lh_seeds_apart none = {{false}, {0}};
+    trained plain = train(7, none, NULL), other = train(7, set_apart(LH_SEED_INIT, 8), NULL);
+    trained moved = train(7, set_apart(LH_SEED_INIT, 8), &plain.start), eight = train(8, none, NULL);
+    assert_false(is_same_start(&plain, &other));
+    assert_true(is_same_start(&eight, &other));
+    assert_true(has_same_lengths(&plain, &other));
+    assert_false(is_same_run(&plain, &other));
+    assert_true(is_same_run(&plain, &moved));
+    end(&plain);
+    end(&other);
+    end(&moved);
+    end(&eight);
+}
+
+static void test_data_and_draws_change_the_steps_alone(void **state) {
+    lh_seeds_apart none = {{false}, {0}}, both = set_apart(LH_SEED_DATA, 8);
+    both.is_apart[LH_SEED_DRAWS] = true;
+    both.seed[LH_SEED_DRAWS] = 8;
+    trained plain = train(7, none, NULL), data = train(7, set_apart(LH_SEED_DATA, 8), NULL);
+    trained draws = train(7, set_apart(LH_SEED_DRAWS, 8), NULL), two = train(7, both, NULL);
+    trained eight = train(8, set_apart(LH_SEED_INIT, 7), NULL);
+    assert_true(is_same_start(&plain, &data) && is_same_start(&plain, &draws) && is_same_start(&plain, &two));
+    assert_false(has_same_lengths(&plain, &data));
+    assert_true(has_same_lengths(&plain, &draws));
+    assert_false(is_same_run(&plain, &data));
+    assert_false(is_same_run(&plain, &draws));
+    assert_false(is_same_run(&data, &two));
+    assert_true(is_same_run(&eight, &two));
+    end(&plain);
+    end(&data);
+    end(&draws);
+    end(&two);
+    end(&eight);
+}
+
+static void assert_in_file(void **state, const char *name, const char *part) {
+    char *text = read_text(state, name);
+    if (strstr(text, part) == NULL) fail_msg("%s lacks %s:\n%s", name, part, text);
+    free(text);
+}
+
+#define RUNS "toy/0123456789abcdef/lr0.01-"
+
+/* A part whose seed equals the run's seed is not set apart: the run is the one without the flag. */
+static void test_train_crosses_seeds(void **state) {
+    lh_run_result result = run_toy(state, 0, "train --out . --steps 12 --no-eval --seeds-init 0:1 --seeds-data 0:1");
+    assert_non_null(strstr(result.out, "4 runs"));
+    assert_non_null(strstr(result.out, " 0.init1.data1 "));
+    assert_in_file(state, RUNS "seed0.init1.data1/run.json",
+                   "\"seed\":0,\"seeds_apart\":{\"init\":1,\"data\":1},\"learning_rate\"");
+    assert_in_file(state, RUNS "seed0.init1/run.json", "\"seeds_apart\":{\"init\":1}");
+    assert_in_file(state, RUNS "seed0.data1/run.json", "\"seeds_apart\":{\"data\":1}");
+    run_toy(state, 0, "train --out alone --steps 12 --no-eval");
+    lh_assert_same_file(*state, RUNS "seed0/checkpoint.safetensors", "alone/" FOLDER "/checkpoint.safetensors");
+    run_toy(state, 0, "train --out alone --steps 12 --no-eval --seed 3 --seeds-init 1 --seeds-data 1 --seeds-draws 0");
+    lh_assert_same_lines(*state, RUNS "seed0.init1.data1/metrics.jsonl",
+                         "alone/" RUNS "seed3.init1.data1.draws0/metrics.jsonl");
+}
+
+static void test_train_resumes_seeds_apart(void **state) {
+    const char *checkpoint = RUNS "seed0.draws5/checkpoint.safetensors";
+    run_toy(state, 0, "train --out whole --steps 20 --no-eval --seeds-draws 5");
+    run_toy(state, 0, "train --out . --steps 12 --no-eval --seeds-draws 5");
+    run_toy(state, 0, "train --out . --steps 20 --no-eval --seeds-draws 5 --resume");
+    lh_assert_same_file(*state, checkpoint, "whole/" RUNS "seed0.draws5/checkpoint.safetensors");
+    run_toy(state, 0, "train --out . --steps 12 --no-eval");
+    char *bytes = NULL;
+    size_t size = 0;
+    lh_error error;
+    lh_assert_ok(lh_read_file(lh_test_path(*state, checkpoint), &bytes, &size, &error), &error);
+    lh_test_write(lh_test_path(*state, FOLDER "/checkpoint.safetensors"), bytes, size);
+    free(bytes);
+    lh_run_result result = run_toy(state, 1, "train --out . --steps 30 --no-eval --resume");
+    assert_non_null(strstr(result.err, "the checkpoint is of seed 0.draws5, this run has seed 0\n"));
+}
+
+static void test_train_refuses_seeds_of_no_effect(void **state) {
+    run_toy(state, 0, "train --out . --steps 12 --no-eval");
+    lh_run_result result =
+        run_toy(state, 2, "train --out . --seeds-init 1 --init " FOLDER "/checkpoint.safetensors --no-eval");
+    assert_non_null(strstr(result.err, "--seeds-init: the initial values are those of the file"));
+    result = run_toy(state, 2, "train --out . --seeds 0:63 --seeds-init 0:63 --seeds-data 0:1");
+    assert_non_null(strstr(result.err, "8192 runs"));
+    result = run_toy(state, 2, "train --out . --seeds 0:4095 --seeds-init 0:9007199254740992");
+    assert_non_null(strstr(result.err, "expected: at most 4096 at once"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_equal_seeds_give_the_bits_of_one_seed),
+        cmocka_unit_test(test_init_changes_nothing_but_the_start),
+        cmocka_unit_test(test_data_and_draws_change_the_steps_alone),
+        RUN_TEST(test_train_crosses_seeds),
+        RUN_TEST(test_train_resumes_seeds_apart),
+        RUN_TEST(test_train_refuses_seeds_of_no_effect),
+    };
+    return cmocka_run_group_tests_name("seeds", tests, NULL, NULL);
+}
