@@ -24,7 +24,7 @@ end
 function TestItems.test_mistakes_name_the_field()
   local cases = {
     { { kind = "tabel" }, 'report[1].kind: no such kind: "tabel"\n  expected: one of: axis, best, curves, '
-      .. "numbers, progress, reached, splits, spread, table, time\n  hint: did you mean table?" },
+      .. "numbers, places, progress, reached, splits, spread, table, time\n  hint: did you mean table?" },
     { { kind = "curves" }, 'report[1].lines: missing\n  expected: kind "curves" needs it' },
     { { kind = "curves", lines = "encoding", panels = "task", setting = 3 }, "report[1].setting: no name of a file" },
     { { kind = "curves", lines = "encoding", panels = "task", title = {} }, "report[1].title: a table is no text" },

@@ -142,19 +142,20 @@ local SIDE = shapes.object({ counted = COUNTS, correct = COUNTS, correct_teacher
 
 -- Checks that all lists have a number for each place, and that no more answers are right than labels are counted.
 local function check_places(value, path)
+  path = path == "" and "" or path .. "."
   for _, name in ipairs({ "start", "end" }) do
     local counted = value[name].counted
     for _, key in ipairs({ "correct", "correct_teacher_forced" }) do
       for i, count in ipairs(value[name][key] or {}) do
         if count > (counted[i] or -1) then
-          return { field = ("%s.%s.%s[%d]"):format(path, name, key, i), found = ("%d"):format(count),
+          return { field = ("%s%s.%s[%d]"):format(path, name, key, i), found = ("%d"):format(count),
             expected = counted[i] and ("at most %d, the counted labels"):format(counted[i]) or "no such place" }
         end
       end
     end
     if #counted ~= #value.first_error or value[name].correct and #value[name].correct ~= #counted
       or value[name].correct_teacher_forced and #value[name].correct_teacher_forced ~= #counted then
-      return { field = path .. "." .. name, found = "lists of different lengths", expected = "a number for each place" }
+      return { field = path .. name, found = "lists of different lengths", expected = "a number for each place" }
     end
   end
 end

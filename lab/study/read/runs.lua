@@ -107,19 +107,26 @@ local function choose_decoding(run, by_decoding)
   return by_decoding[run.decoding]
 end
 
--- Reads eval.jsonl without these lines: those with another seed than the standard seed; those of files that run.json
--- does not name; those that include trained examples where the spec excludes them, or the reverse. Returns the
--- evaluations, and a text on damage or nil.
-local function read_evaluations(run)
-  local by_decoding, novel = {}, lists.get(run.facts, "spec.eval.novel") ~= false
-  local noises = lists.get(run.facts, "spec.eval.by.noise.list") or {}
-  local damage = run_files.read_evaluations(run.dir, run.notes, function(row)
+-- Calls take(row) for every line of eval.jsonl but these: those with another seed than the standard seed; those of
+-- files that run.json does not name; those that include trained examples where the spec excludes them, or the reverse.
+-- notes: a list that gets a text on a torn line. Returns a text on damage or nil.
+function M.read_rows(run, notes, take)
+  local novel = lists.get(run.facts, "spec.eval.novel") ~= false
+  return run_files.read_evaluations(run.dir, notes, function(row)
     if row.seed == nil and has_own_data(run, row) and (row.trained == nil or (row.novel or false) == novel) then
-      local decoding = row.decoding or ""
-      by_decoding[decoding] = by_decoding[decoding] or { axis = run.axis, during = {} }
-      run.novel = run.novel or row.novel
-      add_row(run, by_decoding[decoding], row, noises[1])
+      take(row)
     end
+  end)
+end
+
+-- Returns the evaluations of a run, and a text on damage or nil.
+local function read_evaluations(run)
+  local by_decoding, noises = {}, lists.get(run.facts, "spec.eval.by.noise.list") or {}
+  local damage = M.read_rows(run, run.notes, function(row)
+    local decoding = row.decoding or ""
+    by_decoding[decoding] = by_decoding[decoding] or { axis = run.axis, during = {} }
+    run.novel = run.novel or row.novel
+    add_row(run, by_decoding[decoding], row, noises[1])
   end)
   return choose_decoding(run, by_decoding) or { axis = run.axis, during = {} }, damage
 end

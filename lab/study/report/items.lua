@@ -30,6 +30,7 @@ local KINDS = {
   time = { lines = "axis", threshold = "percent?", slow = "one", fast = "one", published = "number?" },
   axis = { x = "numbers", lines = "axis?", show = "show?" },
   progress = { panels = "axis?", lines = "axis", splits = "sets?" },
+  places = { lines = "axis", at = "counts" },
   splits = { rows = "axis", splits = "sets", published = "published?", names = "names?" },
   spread = { rows = "axis", of = "axis" },
   reached = { rows = "axis", threshold = "percent", split = "set?" },
@@ -125,8 +126,19 @@ local function has_several(axis)
   return #axis.values > 1
 end
 
+-- Returns the longest training length and the longest evaluated length of a run with accuracies by place; nil without
+-- such a run.
+local function choose_placed_lengths(study)
+  local run = lists.any(study.cells, function(cell)
+    return lists.find(runs.get_chosen(cell), function(one) return one.test and one.test.placed end)
+  end)
+  return run and lists.drop_repeats(lists.map(runs.get_curve(run, study.scored.split), function(evaluation)
+    return evaluation.split ~= "between" and evaluation.lengths[#evaluation.lengths] or nil
+  end)) or nil
+end
+
 -- Returns the default items: medians, and with `max` the best run, in tables over the first two axes with several
--- values, by page for the other axes; then curves by length, during training and along an axis of numbers.
+-- values, by page for the other axes; then curves by length, by place, during training and along an axis of numbers.
 local function make_defaults(study, max)
   local single = lists.filter(study.axes, function(axis) return not has_several(axis) end)
   local order = lists.join(lists.filter(study.axes, has_several), single)
@@ -143,6 +155,9 @@ local function make_defaults(study, max)
     return item("table", { value = value, rows = rows, columns = columns })
   end)
   list[#list + 1] = item("curves", { panels = columns and rows, lines = columns or rows })
+  local placed = choose_placed_lengths(study)
+  list[#list + 1] = placed and item("places", { lines = columns or rows, at = placed,
+    pages = lists.join(columns and has_several(chosen[1]) and { rows } or {}, pages) })
   for _, split in ipairs({ progress.LOSS, runs.EPOCH }) do
     list[#list + 1] = item("progress", { panels = columns and rows, lines = columns or rows, splits = { split } })
   end

@@ -5,6 +5,7 @@
 -- is not 0. Writes only below `out`, by default a folder in `runs`, and into the cache; does not change the runs.
 
 local study_analyses = require("lab.study.report.page.study_analyses")
+local by_place = require("lab.study.report.figures.by_place")
 local canonical = require("base.canonical")
 local captions = require("lab.study.report.tables.captions")
 local cells = require("lab.study.read.cells")
@@ -85,12 +86,13 @@ local function read_published(project, study, list)
   return { by_item = by_item, setting = setting }
 end
 
--- Functions that make the tables and the figures of items, by kind; a figure may come with a table.
+-- Functions that make the tables and the figures of items, by kind; a figure may come with tables, which may have names
+-- of their own and `file`, a further file.
 local TABLES = { table = score_tables.tabulate, best = score_tables.tabulate_best,
   splits = score_tables.tabulate_sets, numbers = numbers.make_table, reached = time_to_threshold.make_table,
   spread = spread.make_table }
 local FIGURES = { curves = figures.make_by_length, time = figures.make_by_time, axis = figures.make_along_axis,
-  progress = figures.make_by_epoch }
+  progress = figures.make_by_epoch, places = by_place.make }
 
 -- Returns the part of a study that an item shows. `only` selects cells before `over` merges an axis, since `only` may
 -- name values of that axis. A study that was found in a folder is shown whole.
@@ -150,14 +152,16 @@ local function make_parts(study, list, papers)
       local name = make_file_name(item)
       taken[name] = (taken[name] or 0) + 1
       name = taken[name] > 1 and ("%s-%d"):format(name, taken[name]) or name
-      local figure, model
+      local figure, models
       if FIGURES[item.kind] then
-        figure, model = FIGURES[item.kind](shown, item)
+        figure, models = FIGURES[item.kind](shown, item, name)
       else
-        model = TABLES[item.kind](shown, item, papers.by_item[item])
+        models = { TABLES[item.kind](shown, item, papers.by_item[item]) }
       end
       parts[#parts + 1] = figure and lists.update(figure, { name = name, width = item.width })
-      parts[#parts + 1] = model and make_part(lists.update(model, { name = name }))
+      lists.append(parts, lists.map(models or {}, function(model)
+        return make_part(lists.update(model, { name = model.name and name .. "-" .. model.name or name }))
+      end))
     end
   end
   return lists.append(parts, lists.map(held_out.make_tables(study), make_part)), describe_unfitted(list, fitted)
@@ -272,7 +276,8 @@ local function make_files(report)
   local latex = lists.join({ "% Needs \\usepackage{booktabs}.\n" },
     lists.map(lists.append(list_tables(report), report.every_cell), table_latex.render))
   return lists.append({ { path = "report.txt", text = format_report(report, true) },
-    { path = "tables.tex", text = table.concat(latex, "\n") } }, report_csv.make_files(report.study))
+    { path = "tables.tex", text = table.concat(latex, "\n") } }, lists.append(report_csv.make_files(report.study),
+    lists.map(list_tables(report), function(model) return model.file end)))
 end
 
 local function describe_damage(report, out)

@@ -1,8 +1,8 @@
 -- Figures of curves as gnuplot scripts: one script draws a figure's files, another the pictures of the HTML page.
 --
--- Input: figure = { name (of files), title, panels, legend, width }. legend = { { title, style }, ... }, drawn next to
--- several panels, not next to one; width: of the files in millimetres, or nil. Output: the script's text, which
--- draw.lua runs. Fields of a panel:
+-- Input: figure = { name (of files), title, panels, legend, width, across }. legend = { { title, style }, ... }, drawn
+-- next to several panels, not next to one; width: of the files in millimetres, or nil; across: panels in a row, or nil.
+-- Output: the script's text, which draw.lua runs. Fields of a panel:
 --   title, xlabel, ylabel; percent: whether y is in percent; x and y: axes as in scales.lua
 --   curves = { { points = { { x, y }, ... }, style, faint, title, line, band }, ... }: style as in colours.lua; title:
 --     in the key, or nil; line: the name of the line to which the curve belongs; band = { { x, low, high }, ... }
@@ -178,7 +178,8 @@ local function format_drawing(figure)
     return lines, wide, wide * 0.6 + LINE * names
   end
   local places = #figure.panels + 1
-  local across = wide and math.max(1, math.floor(wide / LEAST)) or places <= 4 and 2 or places <= 9 and 3 or 4
+  local across = wide and math.max(1, math.floor(wide / LEAST)) or figure.across or places <= 4 and 2
+    or places <= 9 and 3 or 4
   local down = math.ceil(places / across)
   lists.append(lines, { "set key off", ("set multiplot layout %d,%d"):format(down, across) })
   lists.append(lines, lists.map(figure.panels, function(panel) return format_panel(panel) end))

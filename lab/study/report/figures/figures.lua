@@ -1,7 +1,7 @@
 -- Figures of a report, from a study's cells: scores by length, over training time and epochs, and along an axis.
 --
 -- Input: a study with its cells read, an item (items.lua). Output: figure = { title, caption, panels, legend } for
--- curves.lua, nil if nothing was measured; M.make_by_time also returns a table as in score_tables.lua.
+-- curves.lua, nil if nothing was measured; M.make_by_time also returns a list of a table as in score_tables.lua.
 
 local captions = require("lab.study.report.tables.captions")
 local colours = require("lab.study.report.figures.colours")
@@ -21,8 +21,8 @@ local wording = require("base.wording")
 local M = {}
 
 local LEAST_RATIO = 20 -- of the longest to the shortest time: if it is smaller, the axis is linear
-local BOLD = "Bold: mean over the seeds of a cell at its chosen learning rate; "
-local SEEDS = "faint: these seeds; bands: quartiles of the seeds, where there are three or more"
+M.BOLD = "Bold: mean over the seeds of a cell at its chosen learning rate; "
+M.SEEDS = "faint: these seeds; bands: quartiles of the seeds, where there are three or more"
 local SAMPLES = "; of a single seed the 95% Wilson interval of its exact match, over the examples of each length"
 
 -- Returns the last evaluation of a run by length (runs.get_curve): a list of { length, number ... } with a number for
@@ -97,14 +97,14 @@ local function add_cell(panel, cell, title, style, scored)
     or seeds.find_quartiles(found), cell = cell.number })
 end
 
-local function make_legend(study, axis, names, styles)
+function M.make_legend(study, axis, names, styles)
   return lists.map(names, function(name)
     return { title = score_tables.label(study, axis, name), style = styles[name] }
   end)
 end
 
 -- Returns styles of the values of the whole axis, so that a value looks the same in every figure and on every page.
-local function choose_styles(study, axis)
+function M.choose_styles(study, axis)
   return colours.choose_styles_along(score_tables.list_values(study.whole, axis))
 end
 
@@ -116,8 +116,8 @@ end
 -- and a line for each value of the axis `lines`.
 function M.make_by_length(study, item)
   local names = score_tables.list_values(study, item.lines)
-  local styles = choose_styles(study, item.lines)
-  local figure = { panels = {}, legend = make_legend(study, item.lines, names, styles) }
+  local styles = M.choose_styles(study, item.lines)
+  local figure = { panels = {}, legend = M.make_legend(study, item.lines, names, styles) }
   for _, name in ipairs(score_tables.list_panels(study, item)) do
     local panel = { title = name and score_tables.label(study, item.panels, name) or "", xlabel = "length",
       ylabel = study.scored.metric == "accuracy" and "token accuracy" or entries.name_metric(study), x = { 0, 1 },
@@ -140,7 +140,7 @@ function M.make_by_length(study, item)
   end
   local axis = figure.panels[1].xlabel
   figure.title = score_tables.make_title(item, ("%s by %s"):format(entries.name_metric(study), axis))
-  figure.caption = captions.join(BOLD .. SEEDS .. (any("samples") and SAMPLES or ""), captions.name_answers(study),
+  figure.caption = captions.join(M.BOLD .. M.SEEDS .. (any("samples") and SAMPLES or ""), captions.name_answers(study),
     captions.name_rates(study), axis == "length" and "Shaded: lengths of training, up to the longest (dashed)",
     lists.find(figure.panels, function(panel) return #panel.levels > 0 end)
       and "Flat lines: chance, and the majority baseline where it is higher",
@@ -218,7 +218,7 @@ function M.make_by_time(study, item)
   local panel = { xlabel = "seconds of training, evaluation excluded", ylabel = entries.name_metric(study),
     x = { math.huge, 0, log = 10 }, percent = is_percent(study), curves = {},
     levels = { { threshold, ("%g%%"):format(threshold) } } }
-  local times, styles = {}, choose_styles(study, item.lines)
+  local times, styles = {}, M.choose_styles(study, item.lines)
   for _, line in ipairs(score_tables.list_along(study, item, item.lines)) do
     local timed = lists.map(runs.get_chosen(line.cell), function(run)
       local points = list_timed(run, study.scored.metric)
@@ -239,7 +239,7 @@ function M.make_by_time(study, item)
     title = score_tables.make_title(item, entries.name_metric(study) .. " over training time"),
     caption = captions.join("bold: mean over the seeds at the chosen learning rate; faint: these seeds; "
       .. "evaluations during training", captions.name_rates(study)) }
-  return #panel.curves > 0 and figure or nil, tabulate_times(study, item, times, threshold)
+  return #panel.curves > 0 and figure or nil, { tabulate_times(study, item, times, threshold) }
 end
 
 -- Returns the curves of a value of the axis `lines`: the median with a band from the least to the largest score; or, if
@@ -285,7 +285,7 @@ function M.make_along_axis(study, item)
   local ticks = lists.map(score_tables.list_values(study, item.x), score_tables.parse_number)
   local panel = { xlabel = item.x, ylabel = entries.name_metric(study), percent = is_percent(study), curves = {},
     x = choose_range(ticks) }
-  local styles = item.lines and choose_styles(study, item.lines) or { [false] = colours.choose_style("") }
+  local styles = item.lines and M.choose_styles(study, item.lines) or { [false] = colours.choose_style("") }
   for _, line_name in ipairs(item.lines and score_tables.list_values(study, item.lines) or { false }) do
     lists.append(panel.curves, make_curves(study, item, line_name, styles[line_name]))
   end
@@ -298,14 +298,14 @@ end
 
 function M.make_by_epoch(study, item)
   local names = score_tables.list_values(study, item.lines)
-  local styles = choose_styles(study, item.lines)
+  local styles = M.choose_styles(study, item.lines)
   local panels = progress.make_panels(study, item, styles)
   local shown = lists.drop_repeats(lists.map(panels, function(panel)
     return panel.split == progress.LOSS and "loss" or entries.name_metric(study)
   end))
-  return #panels > 0 and { panels = panels, legend = make_legend(study, item.lines, names, styles),
+  return #panels > 0 and { panels = panels, legend = M.make_legend(study, item.lines, names, styles),
     title = score_tables.make_title(item, table.concat(shown, " and ") .. " while training"),
-    caption = captions.join(BOLD .. SEEDS .. ". Training loss and accuracy are of training batches; all "
+    caption = captions.join(M.BOLD .. M.SEEDS .. ". Training loss and accuracy are of training batches; all "
       .. "other curves are of evaluations during training", captions.name_answers(study)
       and "accuracies of batches of training are teacher-forced", captions.name_rates(study)) } or nil
 end

@@ -1,0 +1,102 @@
+-- Accuracies by place of a label in its target (eval.places), read from eval.jsonl only when a report shows them.
+--
+-- Input: a run (runs.lua) with its evaluations read. Output: { [n] = places } by length, or by the number on the first
+-- axis of the run's evaluations. places has the fields of run_shapes.places. Conditions on further axes are left out;
+-- of a condition with several levels of noise, the one with the least counts.
+
+local axes = require("spec.task.axes")
+local evaluation_lines = require("lab.study.read.evaluation_lines")
+local lists = require("base.lists")
+local run_files = require("lab.study.read.run_files")
+local runs = require("lab.study.read.runs")
+
+local M = {}
+
+M.OWN, M.FORCED = "correct", "correct_teacher_forced" -- kinds of answers, which are lists of a side
+M.SIDES = { "start", "end" }
+
+-- Returns the number of a row on the run's first axis; nil if the row has other axes or is not at the least noise.
+local function get_number(run, row, least)
+  local by = row.by or { length = row.length }
+  for name, value in pairs(by) do
+    if name ~= run.axis and (name ~= axes.NOISE or value ~= least) then
+      return nil
+    end
+  end
+  return by[run.axis]
+end
+
+-- Returns the places of the numbers in the list `at`, those of the curve (runs.get_curve) of a set. If a line is
+-- damaged, the result is empty, run.damaged is set, and run.notes gets a message.
+function M.read(run, set, at)
+  local steps, found, damage = {}, {}, nil
+  for _, evaluation in ipairs(runs.get_curve(run, set)) do
+    steps[evaluation.split] = evaluation.step
+  end
+  local least = (lists.get(run.facts, "spec.eval.by.noise.list") or {})[1]
+  runs.read_rows(run, {}, function(row)
+    local n = steps[row.split] == row.step and row.decoding == run.decoding and get_number(run, row, least)
+    if n and lists.has(at, n) and not damage then
+      local problem
+      found[n] = nil
+      if row.places then
+        found[n], problem = evaluation_lines.decode_places(row)
+      end
+      damage = problem and run_files.format_problem(("eval.jsonl: %s %g"):format(run.axis, n), problem)
+    end
+  end)
+  if damage then
+    run.notes[#run.notes + 1], run.damaged = damage, true
+    return {}
+  end
+  return found
+end
+
+-- Returns the kinds of answers that places have, in the order of display.
+function M.list_kinds(places)
+  return lists.filter({ M.OWN, M.FORCED }, function(kind) return places.start[kind] ~= nil end)
+end
+
+-- Returns the sums of several runs' places; nil for an empty list.
+function M.add(list)
+  local function add(get_counts)
+    local sums = {}
+    for _, places in ipairs(list) do
+      for i, count in ipairs(get_counts(places)) do
+        sums[i] = (sums[i] or 0) + count
+      end
+    end
+    return sums
+  end
+  local function add_side(side)
+    local sums = { counted = add(function(places) return places[side].counted end) }
+    for _, kind in ipairs(M.list_kinds(list[1])) do
+      sums[kind] = add(function(places) return places[side][kind] or {} end)
+    end
+    return sums
+  end
+  return list[1] and { sequences = lists.sum(list, function(places) return places.sequences end),
+    start = add_side("start"), ["end"] = add_side("end"),
+    first_error = add(function(places) return places.first_error end) } or nil
+end
+
+-- Returns the quantile of the places of first errors, interpolated linearly; nil if there is no error.
+function M.find_error_quantile(places, share)
+  local total = lists.sum(places.first_error, function(count) return count end)
+  local function find_place(index) -- of the error with this index in ascending order, from 1
+    for place, count in ipairs(places.first_error) do
+      index = index - count
+      if index <= 0 then
+        return place
+      end
+    end
+  end
+  if total == 0 then
+    return nil
+  end
+  local position = 1 + share * (total - 1)
+  local low, high = find_place(math.floor(position)), find_place(math.ceil(position))
+  return low + (position - math.floor(position)) * (high - low)
+end
+
+return M

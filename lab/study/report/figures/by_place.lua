@@ -1,0 +1,194 @@
+-- Accuracy by place of a label in its target, and first errors: a figure, tables and a CSV file of a report.
+--
+-- Input: a study with its cells read, an item { lines, at }, the name of its files. Output: a figure for curves.lua, or
+-- nil if no run has counts by place; and tables as in score_tables.lua, of which the last has `file`, a CSV file. All
+-- numbers are of the runs at chosen learning rates.
+
+local captions = require("lab.study.report.tables.captions")
+local csv = require("lab.study.report.tables.csv")
+local entries = require("lab.study.report.tables.table_entries")
+local figures = require("lab.study.report.figures.figures")
+local lists = require("base.lists")
+local places_module = require("lab.study.read.places")
+local report_csv = require("lab.study.report.tables.report_csv")
+local runs = require("lab.study.read.runs")
+local score_tables = require("lab.study.report.tables.score_tables")
+local seeds = require("lab.study.report.figures.seeds")
+
+local M = {}
+
+local SHOWN = { 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000 } -- places in tables, from either side
+local ANSWERS = { [places_module.OWN] = "own answers", [places_module.FORCED] = "teacher-forced" }
+local SIDES = { start = "from the start", ["end"] = "from the end" }
+local COLUMNS = { "step", "axis", "number", "from", "place", "counted", places_module.OWN, places_module.FORCED,
+  "first_errors" }
+local FIRST_ERRORS = { "with an error", "median place", "quartiles", "sequences" }
+
+-- Returns { line (of score_tables.list_along), by_run = { { run, [n] = places } } } for each line, with its runs.
+local function read_lines(study, item)
+  return lists.map(score_tables.list_along(study, item, item.lines), function(line)
+    return { line = line, by_run = lists.map(runs.get_chosen(line.cell), function(run)
+      return lists.merge(places_module.read(run, study.scored.split, item.at), { run = run })
+    end) }
+  end)
+end
+
+-- Returns the places of a line's runs at a number, those of them that have any.
+local function list_places(entry, n)
+  return lists.map(entry.by_run, function(by_number) return by_number[n] end)
+end
+
+local function list_points(places, side, kind)
+  return lists.map(places[side][kind] or {}, function(correct, place)
+    local counted = places[side].counted[place]
+    return counted > 0 and { place, 100 * correct / counted } or nil
+  end)
+end
+
+-- Makes the panel of a number, a side and a kind of answers; nil without points.
+local function make_panel(list, axis, n, side, kind, styles)
+  local words = { ("%s %g"):format(axis, n), SIDES[side], kind and ANSWERS[kind] }
+  local panel = { title = table.concat(words, ", "), xlabel = "place " .. SIDES[side], ylabel = "token accuracy",
+    x = { 1, 2 }, y = { 0, 100 }, percent = true, curves = {}, levels = {}, marks = {} }
+  for _, entry in ipairs(list) do
+    local found = lists.map(list_places(entry, n), function(places)
+      local points = list_points(places, side, kind or places_module.OWN)
+      return #points > 0 and points or nil
+    end)
+    for _, points in ipairs(found) do
+      panel.x[2] = math.max(panel.x[2], points[#points][1])
+      panel.levels = figures.make_levels(entry.line.cell.task, "accuracy")
+    end
+    seeds.add_curves(panel, found, styles[entry.line.name], entry.line.label, { mean = seeds.average(found),
+      band = seeds.find_quartiles(found), cell = entry.line.cell and entry.line.cell.number })
+  end
+  return #panel.curves > 0 and panel or nil
+end
+
+local function make_figure(study, item, list, axis, kinds)
+  local names, styles = score_tables.list_values(study, item.lines), figures.choose_styles(study, item.lines)
+  local panels = lists.collect(item.at, function(n)
+    return lists.collect(places_module.SIDES, function(side)
+      return lists.map(kinds, function(kind) return make_panel(list, axis, n, side, #kinds > 1 and kind or nil, styles)
+        or false end)
+    end)
+  end)
+  panels = lists.filter(panels, function(panel) return panel end)
+  return #panels > 0 and { panels = panels, legend = figures.make_legend(study, item.lines, names, styles),
+    across = 2, title = score_tables.make_title(item, "token accuracy by place in the target"),
+    caption = captions.join(figures.BOLD .. figures.SEEDS, #kinds > 1
+      and "Own answers follow the model's earlier answers; teacher-forced ones follow the target's tokens",
+      captions.name_rates(study)) } or nil
+end
+
+-- Returns the rows' places { side, place }: those of SHOWN from the start, then those from the end, descending.
+local function list_shown(sums)
+  local most = lists.max(sums, function(places) return #places.start.counted end)
+  local shown = lists.filter(SHOWN, function(place) return place <= most end)
+  local list = lists.map(shown, function(place) return { "start", place } end)
+  for i = #shown, 1, -1 do
+    list[#list + 1] = { "end", shown[i] }
+  end
+  return list
+end
+
+local function format_share(places, side, kind, place)
+  local counted = places and places[side].counted[place] or 0
+  local correct = places and places[side][kind]
+  return correct and counted > 0 and ("%.1f"):format(100 * correct[place] / counted) or entries.MISSING, counted
+end
+
+local function tabulate_places(study, item, list, axis, kinds, n)
+  local sums = lists.map(list, function(entry) return places_module.add(list_places(entry, n)) or false end)
+  local rows = lists.map(list_shown(lists.filter(sums, function(places) return places end)), function(at)
+    local side, place = at[1], at[2]
+    return { title = ("%d %s"):format(place, SIDES[side]), cells = lists.map(list, function(entry, i)
+      local counted
+      local texts = lists.map(kinds, function(kind)
+        local text
+        text, counted = format_share(sums[i], side, kind, place)
+        return text
+      end)
+      texts[#texts + 1] = ("%d"):format(counted)
+      return { texts = texts, number = entry.line.cell and entry.line.cell.number, missing = counted == 0 }
+    end) }
+  end)
+  local what = ("Token accuracy in percent by place in the target, %s %g"):format(axis, n)
+  return { name = ("%s%g"):format(axis, n), title = score_tables.make_title(item, what), about = captions.join(
+    item.title and what, "the last of the numbers is that of labels, over all seeds at the chosen learning rate",
+    captions.name_rates(study)), corner = "place", subs = lists.append(lists.map(kinds, function(kind)
+    return #kinds > 1 and (kind == places_module.OWN and "own" or "forced") or "right" end), { "labels" }),
+    columns = lists.map(list, function(entry) return { title = entry.line.label } end), rows = rows, notes = {} }
+end
+
+local function make_error_entry(entry, n)
+  local places = places_module.add(list_places(entry, n))
+  local number = entry.line.cell and entry.line.cell.number
+  if not places then
+    return { texts = { entries.MISSING, "", "", "" }, number = number, missing = true }
+  end
+  local errors = lists.sum(places.first_error, function(count) return count end)
+  local median = places_module.find_error_quantile(places, 0.5)
+  return { number = number, texts = { ("%.1f%%"):format(100 * errors / places.sequences),
+    median and ("%g"):format(median) or "", median and ("%g to %g"):format(
+    places_module.find_error_quantile(places, 0.25), places_module.find_error_quantile(places, 0.75)) or "",
+    ("%d"):format(places.sequences) } }
+end
+
+local function tabulate_errors(study, item, list, axis)
+  local what = "Place of the first error in the target, from the start"
+  return { name = "first_error", title = score_tables.make_title(item, what), about = captions.join(item.title and what,
+    "shares are of all sequences of the seeds at the chosen learning rate; median and quartiles are of the sequences "
+    .. "with an error", "runs without counts by place need eval.places = true, or trainer eval --places",
+    captions.name_rates(study)), corner = item.lines, subs = FIRST_ERRORS,
+    columns = lists.map(item.at, function(n) return { title = ("%s %g"):format(axis, n) } end),
+    rows = lists.map(list, function(entry)
+      return { title = entry.line.label, cells = lists.map(item.at, function(n) return make_error_entry(entry, n) end) }
+    end), notes = {} }
+end
+
+-- Returns the lines of the CSV file of one run and number.
+local function format_places(study, cell, run, n, places)
+  return table.concat(lists.collect(places_module.SIDES, function(side)
+    return lists.map(places[side].counted, function(counted, place)
+      local row = { step = run.test and run.test.step, axis = run.axis, number = n, from = side, place = place,
+        counted = counted, first_errors = side == "start" and places.first_error[place] or nil }
+      for _, kind in ipairs(places_module.list_kinds(places)) do
+        row[kind] = places[side][kind][place]
+      end
+      return report_csv.make_line(study, cell, run, csv.format_line(row, COLUMNS))
+    end)
+  end))
+end
+
+local function make_csv(study, item, list, name)
+  local lines = lists.collect(list, function(entry)
+    return lists.collect(entry.by_run, function(by_number)
+      return lists.map(item.at, function(n)
+        return by_number[n] and format_places(study, entry.line.cell, by_number.run, n, by_number[n])
+      end)
+    end)
+  end)
+  return { path = name .. ".csv", text = report_csv.make_head(study, COLUMNS) .. table.concat(lines) }
+end
+
+-- Makes the figure, the tables and the file of an item of the kind "places".
+function M.make(study, item, name)
+  local list = read_lines(study, item)
+  local found = lists.collect(list, function(entry)
+    return lists.collect(item.at, function(n) return list_places(entry, n) end)
+  end)
+  local first = lists.collect(list, function(entry) return entry.by_run end)[1]
+  local axis = first and runs.format_axis(first.run) or "length"
+  local kinds = lists.filter({ places_module.OWN, places_module.FORCED }, function(kind)
+    return lists.find(found, function(places) return places.start[kind] ~= nil end)
+  end)
+  local tables = lists.map(#kinds > 0 and item.at or {}, function(n)
+    return tabulate_places(study, item, list, axis, kinds, n)
+  end)
+  tables[#tables + 1] = lists.update(tabulate_errors(study, item, list, axis), {
+    file = #found > 0 and make_csv(study, item, list, name) or nil })
+  return make_figure(study, item, list, axis, kinds), tables
+end
+
+return M

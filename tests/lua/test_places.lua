@@ -1,0 +1,135 @@
+-- Accuracy by place in the target: reading of eval.jsonl, the figure, the tables and the CSV file of a report.
+
+local support = dofile("tests/lua/support.lua")
+
+local by_place = require("lab.study.report.figures.by_place")
+local cells = require("lab.study.read.cells")
+local items = require("lab.study.report.items")
+local lists = require("base.lists")
+local lu = require("luaunit")
+local places = require("lab.study.read.places")
+local report = require("lab.study.report.report")
+local reports = require("reports")
+local runs = require("lab.study.read.runs")
+
+local make_eval_line, write_run, get_root = reports.make_eval_line, reports.write_run, reports.get_root
+
+TestPlaces = {}
+
+-- Four sequences: three of three labels, one of two. wrong: sequences that are wrong at all places from the first on.
+local function make_places(wrong, forced)
+  local right = 4 - wrong
+  local function list(a, b, c)
+    return ("[%d,%d,%d]"):format(a, b, c)
+  end
+  local function side(counted, correct, correct_forced)
+    return ('{"counted":%s%s%s}'):format(counted, ',"correct":' .. correct,
+      forced and ',"correct_teacher_forced":' .. correct_forced or "")
+  end
+  return (',"places":{"sequences":4,"start":%s,"end":%s,"first_error":%s}'):format(
+    side(list(4, 4, 3), list(right, right, right), list(right, 4, 3)),
+    side(list(4, 4, 3), list(right, right, right), list(3, 4, 3)), list(wrong, 0, 0))
+end
+
+local DECODED = { ["in_distribution"] = 5, between = 7, beyond = 20 }
+
+-- Writes runs of two encodings with two seeds, of which the second lacks places at length 20. Returns their study.
+local function make_placed_study(name, forced)
+  local dir
+  for i, encoding in ipairs({ "alibi", "rope" }) do
+    for seed = 0, 1 do
+      local lines = {}
+      for _, split in ipairs({ "in_distribution", "beyond" }) do
+        local more = (forced and ',"decoding":"greedy","accuracy_teacher_forced":0.5' or "")
+          .. ((seed == 0 or split ~= "beyond") and make_places(i, forced) or "")
+        lines[#lines + 1] = make_eval_line(100, split, DECODED[split], 0.5, more)
+      end
+      local earlier = lines[1]:gsub('"step":100', '"step":50'):gsub("%[%d,%d,%d%]", "[0,0,0]")
+      table.insert(lines, 1, earlier)
+      dir = write_run(name, "bucket_sort_" .. encoding, seed, 0.1, { exit = 0, eval = table.concat(lines) })
+    end
+  end
+  return cells.read_folder(get_root(dir)), get_root(dir)
+end
+
+function TestPlaces.test_places_of_a_run()
+  local study = make_placed_study("places_read")
+  local run = study.cells[1].runs[1]
+  local found = places.read(run, "test", { 5, 20 })
+  lu.assertEquals({ run.test.placed, found[5].sequences, found[20].start.counted, found[5].first_error },
+    { true, 4, { 4, 4, 3 }, { 1, 0, 0 } })
+  lu.assertNil(places.read(run, "test", { 20 })[5])
+  lu.assertEquals(places.list_kinds(found[5]), { "correct" })
+end
+
+-- Quantiles of places are those of the list with each place as often as it is counted.
+function TestPlaces.test_quantiles_of_first_errors()
+  local function find(counts, share)
+    return places.find_error_quantile({ first_error = counts }, share)
+  end
+  lu.assertEquals({ find({ 1, 0, 0, 1 }, 0.5), find({ 0, 3, 1 }, 0.5), find({ 0, 3, 1 }, 1), find({ 0, 3, 1 }, 0.25) },
+    { 2.5, 2, 3, 2 })
+  lu.assertNil(find({ 0, 0 }, 0.5))
+end
+
+function TestPlaces.test_figure_and_tables()
+  local figure, models = by_place.make(make_placed_study("places_item", true), { kind = "places", lines = "encoding",
+    at = { 5, 20 } }, "places")
+  lu.assertEquals(lists.map(figure.panels, function(panel) return panel.title end), {
+    "length 5, from the start, own answers", "length 5, from the start, teacher-forced",
+    "length 5, from the end, own answers", "length 5, from the end, teacher-forced",
+    "length 20, from the start, own answers", "length 20, from the start, teacher-forced",
+    "length 20, from the end, own answers", "length 20, from the end, teacher-forced" })
+  local bold = lists.filter(figure.panels[2].curves, function(curve) return not curve.faint end)
+  lu.assertEquals(lists.map(bold, function(curve) return curve.points end), {
+    { { 1, 75.0 }, { 2, 100.0 }, { 3, 100.0 } }, { { 1, 50.0 }, { 2, 100.0 }, { 3, 100.0 } } })
+  lu.assertEquals(models[1].subs, { "own", "forced", "labels" })
+  lu.assertEquals(lists.map(models[1].rows, function(row) return { row.title, table.unpack(row.cells[2].texts) } end), {
+    { "1 from the start", "50.0", "50.0", "8" }, { "2 from the start", "50.0", "100.0", "8" },
+    { "2 from the end", "50.0", "100.0", "8" }, { "1 from the end", "50.0", "75.0", "8" } })
+  lu.assertEquals(lists.map(models[3].rows, function(row) return row.cells[2].texts end), {
+    { "25.0%", "1", "1 to 1", "4" }, { "50.0%", "1", "1 to 1", "4" } })
+  lu.assertStrContains(models[3].file.text, ",bucket_sort,rope,0,0.1,100,length,20,end,3,3,2,3,\n")
+  lu.assertStrContains(models[3].file.text, ",bucket_sort,rope,1,0.1,100,length,5,start,1,4,2,2,2\n")
+end
+
+-- An encoder has one kind of answers. By default, the lengths are the longest one of training, and the longest one.
+function TestPlaces.test_report_of_encoders()
+  local study, root = make_placed_study("places_report")
+  local item = lists.find(items.check(study), function(one) return one.kind == "places" end)
+  lu.assertEquals({ item.at, item.lines }, { { 5, 20 }, "encoding" })
+  local code, message, text = reports.run_verb(report.run, { project = reports.project, runs = root, no_cache = true })
+  lu.assertTrue(code == 0 or reports.lacks_gnuplot(code, message), message)
+  lu.assertStrContains(text, "Place of the first error")
+  lu.assertStrContains(text, "right labels")
+  lu.assertStrContains(support.read(root .. "/report/places-5-20-encoding.csv"), "place,counted,correct")
+end
+
+function TestPlaces.test_runs_without_places()
+  local study = reports.make_study("no_places", reports.SCORES)
+  lu.assertNil(lists.find(items.check(study), function(one) return one.kind == "places" end))
+  local figure, models = by_place.make(study, { kind = "places", lines = "encoding", at = { 5 },
+    where = { task = "even_pairs" } }, "places")
+  lu.assertNil(figure)
+  lu.assertEquals({ #models, models[1].rows[1].cells[1].texts[1], models[1].file }, { 1, "missing", nil })
+end
+
+-- Counts that no trainer writes, in a plain line and in one for the JSON decoder.
+function TestPlaces.test_damaged_places()
+  local good = make_eval_line(100, "beyond", 20, 0.5, make_places(1))
+  for wrong, expected in pairs({
+    [good:gsub('"correct":%[3', '"correct":[5', 1)] = "places.start.correct[1]: found 5; expected at most 4",
+    [good:gsub('"first_error":%[1,0', '"first_error":[1')] = "places.start: found lists of different lengths",
+    [good:gsub('"sequences":4', '"sequences":-1')] = "places.sequences: found -1",
+  }) do
+    local run = runs.read(write_run("bad_places", "rr", 1, 0.1, { exit = 0, eval = wrong }))
+    lu.assertEquals(run.state, "evaluated")
+    lu.assertEquals(places.read(run, "test", { 20 }), {})
+    lu.assertTrue(run.damaged)
+    lu.assertStrContains(run.notes[1], expected)
+    local slow = wrong:gsub('"step":100,', ""):gsub("}\n$", ',"step":100}\n')
+    lu.assertStrContains(runs.read(write_run("bad_slow", "rr", 1, 0.1, { exit = 0, eval = slow })).notes[1], expected)
+  end
+end
+
+os.exit(lu.LuaUnit.run())
