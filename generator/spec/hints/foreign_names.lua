@@ -84,9 +84,9 @@ M.FIELDS = {
   { "encoding.score", "bias attention_bias attn_bias score_mod" },
   { "encoding.relative.clip", "max_relative_position clip_distance max_distance" },
   { "task.kind", "task_name" },
-  { "task.data", "dataset data_path train_file data_file" },
-  { "task.eval", "test_file eval_data" },
-  { "task.validation", "validation_file valid_file val_file validation_data" },
+  { "task.data", "dataset data_path train_file train_data data_file" },
+  { "task.eval", "test test_file test_data eval_file eval_data" },
+  { "task.validation", "val valid validation_file valid_file val_file validation_data val_data" },
   { "precision", "dtype torch_dtype fp16 bf16 amp float_type" },
 }
 lists.append(M.FIELDS, lists.map(optimizers.fields, function(field) return { field.path, field.words } end))
