@@ -80,9 +80,14 @@ reads_names_as_ids() {
         ends_with 1 'the standard input cannot be read: ' "$trainer" predict --checkpoint "$file" </
 }
 
+# Prints a file of the examples as columns with tabs: train or test.
+write_columns() {
+    sed 's/{"input":\[//; s/\],"target":\[/\t/; s/\]}$//; s/10/+/g; s/,/ /g' "examples/dataset/$1.jsonl"
+}
+
 # Files with these examples as columns with tabs, compressed or not, and in the form of SCAN train to the same bits.
 reads_other_formats() {
-    sed 's/{"input":\[//; s/\],"target":\[/\t/; s/\]}$//; s/10/+/g; s/,/ /g' examples/dataset/train.jsonl >"$work/columns.tsv"
+    write_columns train >"$work/columns.tsv"
     sed 's/^/IN: /; s/\t/ OUT: /' "$work/columns.tsv" >"$work/scan.txt"
     sed 's/ //g; s/$/\tweb/; 1i input\ttarget\tsource' "$work/columns.tsv" >"$work/header.tsv"
     "$trainer" train --out "$work/json" --steps 30 $FLAGS || return
@@ -285,6 +290,22 @@ trains_from_elsewhere() {
             ./longhand check $SPEC --set task.data="$work/nowhere.jsonl"
 }
 
+# The code of the guides leads from a folder with two files to a curve. Its spec has an existing trainer.
+follows_the_guides() {
+    mkdir "$work/mine" && write_columns train >"$work/mine/train.tsv" && write_columns test >"$work/mine/test.tsv" &&
+        cd "$work/mine" && PYTHONPATH=$root/python MPLBACKEND=Agg "$PYTHON" -c '
+import importlib.util, pathlib, sys
+code = pathlib.Path(sys.argv[1]).read_text().split("## Your own data")[1].split("```python\n")[1].split("```")[0]
+has_plots = importlib.util.find_spec("matplotlib") is not None
+assert len(code.split("\n")) < 10
+exec(code if has_plots else code[:code.index("runs.evaluations()")])
+assert [run.seed for run in runs] == [0, 1] and pathlib.Path("curve.png").is_file() == has_plots
+' "$root/docs/python.md" || return
+    sed -n '/^    return {/,/^    }/s/^    //p' "$root/docs/own-task.md" >$ID.lua &&
+        [ -d "runs/$ID/$("$root/longhand" check $ID.lua --json | sed 's/.*"digest":"\([0-9a-f]*\)".*/\1/')" ] &&
+        ends_with 0 'index.html' "$root/longhand" report runs
+}
+
 has_other_verbs() {
     ends_with 0 '"mask":[1' "$trainer" sample --length 4 --count 3 && [ "$(wc -l <"$work/.out")" -eq 3 ] &&
         ends_with 0 '+' "$trainer" sample --length 3 --count 1 --text &&
@@ -386,6 +407,7 @@ if [ "$failures" -eq 0 ]; then
     expect dataset_empty_target refuses_a_line '{"input":[1,10,1],"target":[]}\n' '3: target is empty'
     expect dataset_too_long refuses_a_line '{"input":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],"target":[3,3]}\n' \
         '3: input and target have 15 and 2 tokens'
+    expect_python dataset_follows_the_guides follows_the_guides
     expect_each dataset_ reports_missing_files trains_from_elsewhere has_other_verbs predicts traces traces_inputs \
         has_right_gradients runs_with_sanitizers
 fi

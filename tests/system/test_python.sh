@@ -12,7 +12,7 @@ installs() {
     cd / && PYTHONPATH=$work/site "$PYTHON" -c '
 import importlib.metadata, pathlib, sys, longhand
 clone = pathlib.Path(sys.argv[1], "clone")
-assert longhand.launcher.root() == clone, longhand.launcher.root()
+assert longhand.launcher.find_root() == clone, longhand.launcher.find_root()
 version = (clone / "VERSION").read_text().strip().replace("-dev", ".dev0")
 assert importlib.metadata.version("longhand") == longhand.__version__ == version
 assert longhand.check("bucket_sort_rope")["id"] == "bucket_sort_rope"
