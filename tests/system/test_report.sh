@@ -38,6 +38,14 @@ has_all_files() {
         [ "$(grep -c 'lr0.01-seed2</code>' "$work/report/index.html")" -eq 1 ]
 }
 
+# Crosses seeds of initial values and of training examples; every run begins with the same draws.
+has_shares_of_crossed_seeds() {
+    "$work/pairs/trainer" train --seeds-init 0:1 --seeds-data 0:1 --out "$work/crossed" >"$work/.out" 2>&1 &&
+        [ -f "$(echo "$work"/crossed/*/*/lr0.0003-seed0.init1.data1)/run.json" ] &&
+        ends_with $status_of_figures "Seeds: shares of the variance" "$LUA" generator/main.lua report "$work/crossed" &&
+        grep -Eq '^pairs +2 x 2 .* one seed ' "$work/crossed/report/report.txt"
+}
+
 has_pictures() {
     are_pictures "$work/report/curves-encoding-task"
 }
@@ -122,7 +130,7 @@ waits_for_no_pipe() {
 
 LUA=${LUA:-lua5.4}
 expect report_trains_four_runs train
-expect_each report_ has_all_files
+expect_each report_ has_all_files has_shares_of_crossed_seeds
 if [ "$status_of_figures" -eq 0 ]; then
     expect report_has_pictures has_pictures
 else

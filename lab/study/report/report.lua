@@ -32,6 +32,7 @@ local report_csv = require("lab.study.report.tables.report_csv")
 local report_page = require("lab.study.report.page.report_page")
 local report_cache = require("lab.study.report.report_cache")
 local runs = require("lab.study.read.runs")
+local seed_shares = require("lab.study.report.tables.seed_shares")
 local settings = require("lab.study.report.settings")
 local sha256 = require("base.sha256")
 local shell = require("base.shell")
@@ -220,7 +221,7 @@ local function make_report(options, study, list, papers)
     study = study,
     title = (study.title or study.name) .. (study.scale and (", scale %s"):format(study.scale) or ""),
     settings = settings.list(study, papers.setting), paper = papers.setting,
-    every_cell = lists.map({ all_metrics, score_tables, reach, checkpoints, cost }, function(module)
+    every_cell = lists.map({ all_metrics, score_tables, seed_shares, reach, checkpoints, cost }, function(module)
       return module.make_cells_table(study)
     end),
     readings = readings.count_answers(cells.list_scored_runs(study)),

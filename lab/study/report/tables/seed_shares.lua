@@ -1,0 +1,187 @@
+-- A table of a report: shares of the variance of scores that come from the seeds of parts that are set apart
+-- (lab/study/read/seeds.lua).
+--
+-- Input: a study with its cells read (cells.lua). Output: a table as in score_tables.lua, with a row for each cell
+-- whose seeds are crossed: every combination of the seeds of two or three parts has a run. nil without such a cell.
+-- Parts whose seeds change together are one factor. The factors are random effects. The variance component of a set of
+-- factors is estimated by the method of moments from the mean squares of an analysis of variance without replication:
+-- with MS_S, the mean square of the set S, the component of T is the sum over all S that contain T of (-1)^(|S| - |T|)
+-- MS_S, divided by the product of the numbers of seeds of the factors outside T.
+
+local captions = require("lab.study.report.tables.captions")
+local entries = require("lab.study.report.tables.table_entries")
+local lists = require("base.lists")
+local metrics = require("lab.study.read.metrics")
+local runs = require("lab.study.read.runs")
+local score_tables = require("lab.study.report.tables.score_tables")
+local seeds = require("lab.study.read.seeds")
+local statistics = require("lab.study.read.statistics")
+
+local M = {}
+
+-- Returns the numbers of a part's seeds in the order of their first run, as text, and the number of different seeds.
+local function number_seeds(list, part)
+  local numbers, count = {}, 0
+  return table.concat(lists.map(list, function(run)
+    local seed = seeds.get(run, part)
+    count = numbers[seed] and count or count + 1
+    numbers[seed] = numbers[seed] or count
+    return numbers[seed]
+  end), " "), count
+end
+
+-- Returns the factors of runs, { parts, levels (number of seeds) }: parts whose seeds change together are one factor,
+-- and parts with a single seed are none.
+local function list_factors(list)
+  local by_pattern = lists.group(seeds.PARTS, function(part) return (number_seeds(list, part)) end)
+  return lists.filter(lists.map(by_pattern, function(parts)
+    return { parts = parts, levels = select(2, number_seeds(list, parts[1])) }
+  end), function(factor) return factor.levels > 1 end)
+end
+
+-- Returns the seeds of a run's factors in the set, a list of numbers of factors, as a key.
+local function make_key(run, factors, set)
+  return table.concat(lists.map(set, function(i) return seeds.get(run, factors[i].parts[1]) end), " ")
+end
+
+-- Returns the factors of a crossed list of runs, nil if it is not crossed; and one run for each combination of seeds,
+-- since equal seeds give equal runs. The seeds of a damaged run are unknown, and it does not count.
+function M.find_factors(list)
+  local known = lists.filter(list, function(run) return run.seed end)
+  local found = lists.map(lists.group(known, function(run)
+    return table.concat(lists.map(seeds.PARTS, function(part) return seeds.get(run, part) end), " ")
+  end), function(same) return same[1] end)
+  local factors, combinations = list_factors(found), 1
+  for _, factor in ipairs(factors) do
+    combinations = combinations * factor.levels
+  end
+  return #factors > 1 and combinations == #found and factors or nil, found
+end
+
+-- Returns all sets of the numbers 1 to count, as ascending lists, smaller sets before larger ones.
+local function list_sets(count)
+  local sets = { {} }
+  for i = 1, count do
+    lists.append(sets, lists.map(sets, function(set) return lists.join(set, { i }) end))
+  end
+  table.sort(sets, function(a, b)
+    return #a < #b or #a == #b and table.concat(a) < table.concat(b)
+  end)
+  return sets
+end
+
+local function contains(set, part)
+  return not lists.any(part, function(i) return not lists.has(set, i) end)
+end
+
+-- Returns the sum over the sets that fits(set) selects of (-1)^(|set| - size) get(set).
+local function alternate(sets, size, fits, get)
+  return lists.sum(lists.filter(sets, fits), function(set)
+    return (#set - size) % 2 == 0 and get(set) or -get(set)
+  end)
+end
+
+-- Returns the mean square of each set of factors but the empty one, by set.
+local function compute_mean_squares(list, factors, sets)
+  local means, squares = {}, {}
+  for _, set in ipairs(sets) do
+    means[set] = {}
+    for _, group in ipairs(lists.group(list, function(run) return make_key(run, factors, set) end)) do
+      means[set][group.key] = statistics.mean(lists.map(group, function(run) return run.score end))
+    end
+  end
+  for _, set in ipairs({ table.unpack(sets, 2) }) do
+    local degrees_of_freedom = 1
+    for _, i in ipairs(set) do
+      degrees_of_freedom = degrees_of_freedom * (factors[i].levels - 1)
+    end
+    squares[set] = lists.sum(list, function(run) -- of the effect of the set's seeds, once for each run
+      return alternate(sets, #set, function(part) return contains(set, part) end, function(part)
+        return means[part][make_key(run, factors, part)]
+      end) ^ 2
+    end) / degrees_of_freedom
+  end
+  return squares
+end
+
+-- Returns the variance components of crossed runs with scores: { factors, sd, rest, rest_is_negative }; each factor
+-- gets share, of the sum of all components, and is_negative: its estimate is negative and counts as 0. rest: the share
+-- of combinations of seeds. Shares are nil if all scores are equal.
+function M.compute(list, factors)
+  local sets = list_sets(#factors)
+  local squares = compute_mean_squares(list, factors, sets)
+  local total, rest, result = 0, 0, { factors = factors }
+  for _, set in ipairs({ table.unpack(sets, 2) }) do
+    local outside = #list
+    for _, i in ipairs(set) do
+      outside = outside // factors[i].levels
+    end
+    local component = alternate(sets, #set, function(other) return contains(other, set) end, function(other)
+      return squares[other]
+    end) / outside
+    total = total + math.max(0, component)
+    if #set == 1 then
+      factors[set[1]].share, factors[set[1]].is_negative = math.max(0, component), component < 0
+    else
+      rest = rest + math.max(0, component)
+      result.rest_is_negative = result.rest_is_negative or component < 0
+    end
+  end
+  result.sd = math.sqrt(total)
+  for _, factor in ipairs(factors) do
+    factor.share = total > 0 and factor.share / total or nil
+  end
+  result.rest = total > 0 and rest / total or nil
+  return result
+end
+
+local function format_share(share, is_negative)
+  return share and ("%.0f%%%s"):format(100 * share, is_negative and "*" or "") or "undefined"
+end
+
+-- Returns the text of a part: its share, "one seed", or that its factor is in the column of another part.
+local function format_part(result, part)
+  local factor = lists.find(result.factors, function(one) return lists.has(one.parts, part) end)
+  if not factor then
+    return "one seed"
+  elseif factor.parts[1] ~= part then
+    return "with " .. factor.parts[1]
+  end
+  return format_share(factor.share, factor.is_negative)
+end
+
+local function make_row(study, cell)
+  local rate = cell.summary.best and cell.summary.best.rate
+  local asked = lists.filter(cell.runs, function(run) return not rate or run.learning_rate == rate end)
+  if not (M.find_factors(asked)) then
+    return nil
+  end
+  local title, scored = score_tables.format_key(study, cell), runs.get_chosen(cell)
+  local factors, list = M.find_factors(scored)
+  if not factors then
+    local text = ("%d of %d runs"):format(#scored, #asked)
+    return { title, text, entries.MISSING, entries.MISSING, entries.MISSING, entries.MISSING, entries.MISSING,
+      cell = cell }
+  end
+  local result = M.compute(list, factors)
+  return lists.append(lists.append({ title, table.concat(lists.map(factors, function(factor)
+    return ("%d"):format(factor.levels)
+  end), " x "), metrics.of[study.scored.metric].form:format(result.sd), cell = cell },
+    lists.map(seeds.PARTS, function(part) return format_part(result, part) end)),
+    { format_share(result.rest, result.rest_is_negative) })
+end
+
+function M.make_cells_table(study)
+  local metric = metrics.of[study.scored.metric]
+  local rows = lists.map(study.cells, function(cell) return make_row(study, cell) end)
+  local about = "random effects without replication, estimated by the method of moments; sd: the root of the sum of "
+    .. "all variance components; a share is a component over this sum; rest: combinations of seeds, beyond the sum of "
+    .. "their effects; *: an estimate is negative and counts as 0"
+  return rows[1] and entries.tabulate({ name = "seeds",
+    title = ("Seeds: shares of the variance of %s at the chosen learning rate"):format(metric.title),
+    about = captions.join(about, captions.describe(study, true)),
+    heads = { "cell", "seeds", ("sd in %s"):format(metric.unit), "init", "data", "draws", "rest" },
+    rows = rows }) or nil
+end
+
+return M

@@ -1,0 +1,106 @@
+-- A report's table of the shares of the variance of scores that come from initial values, data and draws.
+
+local support = dofile("tests/lua/support.lua")
+
+local lists = require("base.lists")
+local lu = require("luaunit")
+local reports = require("reports")
+local seed_shares = require("lab.study.report.tables.seed_shares")
+local cells = require("lab.study.read.cells")
+local seeds = require("lab.study.read.seeds")
+
+TestSeedShares = {}
+
+-- Returns runs of all combinations of the seeds, with scores from get_score(init, data, draws).
+local function make_runs(given, get_score)
+  local list = seeds.list_runs(given)
+  for _, run in ipairs(list) do
+    run.score = get_score(seeds.get(run, "init"), seeds.get(run, "data"), seeds.get(run, "draws"))
+  end
+  return list
+end
+
+local function compute(list)
+  local factors, distinct = seed_shares.find_factors(list)
+  return seed_shares.compute(distinct, factors)
+end
+
+-- Two factors without interaction: mean squares of the rows 3 * var(a) and of the columns 2 * var(b), and no rest.
+function TestSeedShares.test_additive_effects_leave_no_rest()
+  local a, b = { [0] = 0, 6 }, { [0] = 0, 3, 9 }
+  local result = compute(make_runs({ 0, apart = { init = { 0, 1 }, data = { 0, 1, 2 } } }, function(init, data)
+    return 50 + a[init] + b[data]
+  end))
+  lu.assertAlmostEquals(result.sd ^ 2, 18 + 21, 1e-9) -- var(0, 6) = 18, var(0, 3, 9) = 21
+  lu.assertAlmostEquals(result.factors[1].share, 18 / 39, 1e-12)
+  lu.assertAlmostEquals(result.factors[2].share, 21 / 39, 1e-12)
+  lu.assertAlmostEquals(result.rest, 0, 1e-12)
+end
+
+-- The table 1 2 / 4 3: MS of rows 4, of columns 0, of the rest 1; components (4 - 1) / 2, (0 - 1) / 2 and 1.
+function TestSeedShares.test_negative_estimates_count_as_zero()
+  local scores = { [0] = { [0] = 1, 2 }, { [0] = 4, 3 } }
+  local result = compute(make_runs({ 0, apart = { init = { 0, 1 }, draws = { 0, 1 } } }, function(init, _, draws)
+    return scores[init][draws]
+  end))
+  lu.assertAlmostEquals(result.factors[1].share, 1.5 / 2.5, 1e-12)
+  lu.assertEquals({ result.factors[2].share, result.factors[2].is_negative }, { 0.0, true })
+  lu.assertAlmostEquals(result.rest, 1 / 2.5, 1e-12)
+  lu.assertFalse(result.rest_is_negative)
+end
+
+-- Three factors: effects of each, and an interaction of init and data, which is part of the rest. Mean squares by hand:
+-- with x = 1 or -1 for the two seeds, the score x1 + 2 x2 + 3 x3 + 4 x1 x2 has MS 8, 32, 72 and 128 and no others.
+function TestSeedShares.test_three_factors()
+  local function sign(seed)
+    return seed == 0 and -1 or 1
+  end
+  local result = compute(make_runs({ 0, apart = { init = { 0, 1 }, data = { 0, 1 }, draws = { 0, 1 } } },
+    function(init, data, draws)
+      return sign(init) + 2 * sign(data) + 3 * sign(draws) + 4 * sign(init) * sign(data)
+    end))
+  local shares = lists.map(result.factors, function(factor) return factor.share end)
+  -- init: (8 - 128) / 4 < 0; data: (32 - 128) / 4 < 0; draws: 72 / 4 = 18; init with data: 128 / 2 = 64.
+  lu.assertAlmostEquals(result.sd ^ 2, 82, 1e-9)
+  lu.assertEquals({ shares[1], shares[2] }, { 0.0, 0.0 })
+  lu.assertAlmostEquals(shares[3], 18 / 82, 1e-12)
+  lu.assertAlmostEquals(result.rest, 64 / 82, 1e-12)
+end
+
+-- Parts that have the run's seed change together; runs of one seed alone, and incomplete grids, are not crossed.
+function TestSeedShares.test_only_complete_grids_are_crossed()
+  local function find(given, without)
+    local list = make_runs(given, function() return 1 end)
+    if without then
+      table.remove(list, without)
+    end
+    local factors = seed_shares.find_factors(list)
+    return factors and lists.map(factors, function(factor) return table.concat(factor.parts, "+") end)
+  end
+  lu.assertEquals(find({ 0, 1, apart = { init = { 0, 1 } } }), { "init", "data+draws" })
+  lu.assertEquals(find({ 0, apart = { init = { 0, 1 }, data = { 0, 1 } } }), { "init", "data" })
+  lu.assertNil(find({ 0, apart = { init = { 0, 1 }, data = { 0, 1 } } }, 4))
+  lu.assertNil(find({ 0, 1, 2 }))
+  lu.assertNil(seed_shares.find_factors({ { state = "damaged" } }))
+  lu.assertNil(find({ 0, apart = { init = { 0, 1 } } }))
+end
+
+-- The report has the table if a cell's seeds are crossed; a cell with a missing score has no shares.
+function TestSeedShares.test_the_table_of_a_report()
+  local function read(without)
+    local root
+    for _, run in ipairs(seeds.list_runs({ 0, apart = { init = { 0, 1 }, data = { 0, 1 } } })) do
+      local name = seeds.format(run)
+      root = reports.get_root(reports.write_run("shares" .. (without or ""), "sort", run.seed, 0.1, {
+        exit = name == without and 1 or 0, facts = { seeds_apart = run.apart },
+        eval = name ~= without and reports.make_scored_lines(60 + 10 * seeds.get(run, "init")) or nil }))
+    end
+    local model = seed_shares.make_cells_table(cells.read_folder(root))
+    return lists.map(model.rows[1].cells, function(cell) return cell.texts[1] end)
+  end
+  lu.assertEquals(read(), { "2 x 2", "7.1", "100%", "0%", "one seed", "0%" })
+  lu.assertEquals(read("0.init1"), { "3 of 4 runs", "missing", "missing", "missing", "missing", "missing" })
+  lu.assertNil(seed_shares.make_cells_table({ cells = {}, scored = { metric = "accuracy", split = "test" } }))
+end
+
+support.run()
