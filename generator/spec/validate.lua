@@ -101,10 +101,11 @@ local function report_unknown_field(context, node, path, kind, legal)
     table.concat(expected, ", "), make_hint)
 end
 
--- Whether a field applies to the model: all fields do, except encoding.<family> if the model lacks the family.
+-- Whether a field applies to the model: all fields do, except encoding.<family> if a model of a known kind lacks the
+-- family.
 local function applies_to(context, field)
   return field.path ~= "encoding." .. (field.family or "")
-    or lists.has(families.list(context.resolved.model) or {}, field.family)
+    or lists.has(families.list(context.resolved.model) or families.NAMES, field.family)
 end
 
 -- A table's node in which values without a name are moved into the field for them (`items` in schema.lua). The node
@@ -159,7 +160,7 @@ local function read_field(context, field, node, into)
   end
 end
 
--- Reads a table's fields into `into`: its kind first, then the fields of that kind.
+-- Reads a table's fields into `into`: its kind first, then the fields of that kind; if it is unknown, all given fields.
 local function read_children(context, path, node, into)
   local kind
   node = name_items(node, path)
@@ -170,17 +171,20 @@ local function read_children(context, path, node, into)
   if kind_field then
     read_field(context, kind_field, node.fields.kind, into)
     kind = (node.fields.kind or not partial) and into.kind or false -- a missing preset may have set the kind
+    into.kind = kind or nil
   end
   if kind_field and kind_field.of then
     kind = nil -- all kinds of tasks have the same fields
   end
   check_names(context, node, path, kind)
   for _, child in ipairs(schema.children[path]) do
-    local applies = (kind == nil or schema.allows(child, kind)) and applies_to(context, child)
+    local is_given = node.fields[child.name] ~= nil
+    local applies = (kind == nil or schema.allows(child, kind) or kind == false and is_given)
+      and applies_to(context, child)
     if child ~= kind_field and applies then
       read_field(context, child, node.fields[child.name], into)
     end
-    if child.required and applies and not node.fields[child.name] and not partial then
+    if child.required and applies and not is_given and not partial then
       add(context, node, child.path, "is missing", child.type == "kind"
         and table.concat(values.list_kinds(context, child), ", ") or schema.describe_values(child))
     end

@@ -137,18 +137,26 @@ local function open_file(state, real, relative, used, given)
   return state.files[real]
 end
 
-local function report_unknown_preset(state, section, node, field)
-  local where = "spec/" .. M.FOLDERS[section]
-  local names = lists.map(paths.list_base_names(state.root .. "/" .. where, ".lua"), function(name)
-    return M.is_id(name) and name or nil
+-- Reports a name of a preset that does not exist; returns the nearest existing name, or nil. legal: expected values.
+local function report_unknown_preset(state, section, node, field, legal)
+  local where, name = "spec/" .. M.FOLDERS[section], node.value
+  local names = lists.map(paths.list_base_names(state.root .. "/" .. where, ".lua"), function(one)
+    return M.is_id(one) and one or nil
   end)
-  refuse(state, node, field, ("there is no %s.lua in %s"):format(node.value, where),
-    #names > 0 and table.concat(names, ", ") or "a preset; there are none in " .. where,
-    nearest.make_hint(node.value, names))
+  local near = nearest.find(name:lower(), names)
+  local hint = near and ('did you mean "%s"?'):format(near)
+  if M.is_id(name) then
+    refuse(state, node, field, ("there is no %s.lua in %s"):format(name, where),
+      #names > 0 and table.concat(names, ", ") or "a preset; there are none in " .. where, hint)
+  else
+    refuse(state, node, field, diagnostics.show(name) .. " names nothing", legal, hint)
+  end
   state.unknown = state.unknown + 1
+  return near
 end
 
--- The file that a `use` names, and whether it is a whole spec (true) or a preset (false); nil after an error. section:
+-- The file that a `use` names, and whether it is a whole spec (true) or a preset (false); nil after an error. If no
+-- preset has the name, the file is the preset with the nearest name, so that other mistakes in the spec show. section:
 -- nil for the `use` of the top level, which names no presets.
 local function open_use(state, file, section, node, field)
   local name = node.value
@@ -158,15 +166,14 @@ local function open_use(state, file, section, node, field)
   elseif name:find("^%.%.?/") and name:find("%.lua$") then
     return open_file(state, paths.normalise(paths.get_folder(file.real) .. "/" .. name),
       paths.normalise(paths.get_folder(file.relative) .. "/" .. name), node.origin), true
-  elseif not section or not M.is_id(name) then
+  elseif not section then
     return refuse(state, node, field, diagnostics.show(name) .. " names nothing", legal)
   end
-  local relative = ("spec/%s/%s.lua"):format(M.FOLDERS[section], name)
-  local real = state.root .. "/" .. relative
-  if lfs.attributes(real, "mode") ~= "file" then
-    return report_unknown_preset(state, section, node, field)
+  local function get_path(preset) return ("spec/%s/%s.lua"):format(M.FOLDERS[section], preset) end
+  if not M.is_id(name) or lfs.attributes(state.root .. "/" .. get_path(name), "mode") ~= "file" then
+    name = report_unknown_preset(state, section, node, field, legal)
   end
-  return open_file(state, real, relative, node.origin), false
+  return name and open_file(state, state.root .. "/" .. get_path(name), get_path(name), node.origin), false
 end
 
 -- Whether a file is already in the chain of files being resolved; if so, reports the cycle.
