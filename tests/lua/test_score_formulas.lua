@@ -150,6 +150,14 @@ function TestTracing.test_drawn_distances_are_not_the_indices_difference()
   end
 end
 
+function TestTracing.test_scores_have_one_argument()
+  local text = refuse("score = function(score, b, h, q_idx, kv_idx) return score - (q_idx - kv_idx) end",
+    "encoding.score: the function has 5 arguments, score, b, h, q_idx, kv_idx")
+  lu.assertStrContains(text, "hint: for FlexAttention's score, b, h, q_idx, kv_idx write x.score, x.head")
+  text = refuse("score = function(x, y) return x.score + y end", "the function has 2 arguments, x, y")
+  lu.assertNotStrContains(text, "FlexAttention")
+end
+
 function TestTracing.test_other_uses_of_traced_values_are_refused()
   for body, message in pairs({
     ["return x.score .. 1"] = "`..` joins texts", ["return #x.score"] = "`#` of a traced value",

@@ -75,6 +75,9 @@ local function make_builder(resolved, owner)
     first_position = first, max_position = positions.max_position and positions.max_position + first })
 end
 
+local FLEX = "for FlexAttention's score, b, h, q_idx, kv_idx write x.score, x.head, x.query_index, x.key_index; no "
+  .. "x.b: examples of a batch have the same score"
+
 local RETURNS = {
   nothing = "the function returns nothing", truth = "the function returns a truth value",
   table = "the function returns a whole table", x = "the function returns x itself",
@@ -92,6 +95,15 @@ local function find_too_large(root, largest)
   return found
 end
 
+-- Names of a function's parameters.
+local function list_arguments(f)
+  local list = {}
+  for i = 1, debug.getinfo(f, "u").nparams do
+    list[i] = debug.getlocal(f, i)
+  end
+  return list
+end
+
 -- Calls the function with tracing objects; returns the resulting node and the session; nil after an error.
 local function trace(state, entry, list)
   local origin = entry.f.origin
@@ -107,6 +119,11 @@ local function trace(state, entry, list)
       "--set encoding.parameters.<name>=... changes a parameter")
   elseif not begins then
     return fail("this is one of the functions that a score may call", "function(x) return x.score + ... end")
+  end
+  local arguments = list_arguments(entry.f.value)
+  if #arguments > 1 then
+    return fail(("the function has %d arguments, %s"):format(#arguments, table.concat(arguments, ", ")),
+      "one, whose fields have all values: function(x) return x.score + ... end", #arguments == 5 and FLEX or nil)
   end
   local session = { builder = state.builder, heads = state.heads, layers = state.layers,
     causal = state.causal and 1 or 0, score = state.root, parameters = list }
