@@ -283,8 +283,11 @@ print-static-problem:
 print-archives:
 	@echo "$(abspath $(ARCHIVES))"
 
-gen: ## write the sources of the showcase again (RUN=<id>: of one run)
+FIELDS := python/longhand/fields.py
+
+gen: ## write the sources of the showcase (RUN=<id>: of one run) and the fields of the Python package again
 	@for id in $(or $(RUN),$(GENERATED)); do ./longhand gen $$id || exit; done
+	@./longhand dev python >$(FIELDS).new && mv $(FIELDS).new $(FIELDS)
 
 check: ## validate every spec in spec/runs (RUN=<id>: one)
 	@for spec in $(or $(RUN),$(wildcard spec/runs/*.lua)); do ./longhand check $$spec || exit; done

@@ -322,6 +322,10 @@ function dev_verbs.manual()
   return print_result(require("cli.manual").write(cli.outline(), (read_version():gsub("%s+$", ""))))
 end
 
+function dev_verbs.python()
+  return print_result(require("cli.python_fields").write())
+end
+
 function dev_verbs.stale(project)
   local stale, ids = 0, project:list_showcase()
   for _, id in ipairs(ids) do

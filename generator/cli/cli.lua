@@ -99,7 +99,7 @@ local function add_other_verbs(parser)
 end
 
 local function add_dev(parser)
-  local dev = parser:command("dev"):summary("tools for work on Longhand itself: where, stale, manual")
+  local dev = parser:command("dev"):summary("tools for work on Longhand itself: where, stale, manual, python")
     :command_target("what")
   local where = dev:command("where"):summary("print the template line of a generated line")
   where:argument("place", "a line of a generated file"):argname("FILE:LINE")
@@ -107,6 +107,7 @@ local function add_dev(parser)
     options.SET })
   dev:command("stale"):summary("compare generated/ with newly generated files; exit 3 if they differ")
   dev:command("manual"):summary("print the manual page, for man -l")
+  dev:command("python"):summary("print python/longhand/fields.py, the fields of specs as Python's keywords")
 end
 
 -- Completes a parser: verbs without a description get their summary, and all names of folders the same converter.

@@ -25,6 +25,7 @@ from .commands import Report, Trainer, build, compare, estimate, plan, report, s
 from .errors import (CommandError, InputError, LonghandError, LonghandWarning, MachineError, SpecError, StoppedError,
                      UsageError)
 from .examples import Examples
+from .fields import Encoding, Eval, Model, Task, Train
 from .files import read_lines
 from .launcher import call
 from .lua import Table
@@ -34,7 +35,7 @@ from .tensors import Tensors, Trace
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["CommandError", "Examples", "InputError", "LonghandError", "LonghandWarning", "MachineError", "Report",
-           "Rows", "Run", "Runs", "Spec", "SpecError", "StoppedError", "Study", "Table", "Tensors", "Trace",
-           "Trainer", "UsageError", "build", "call", "check", "compare", "estimate", "evaluations", "plan",
-           "read_lines", "report", "rows", "runs", "sweep", "train"]
+__all__ = ["CommandError", "Encoding", "Eval", "Examples", "InputError", "LonghandError", "LonghandWarning",
+           "MachineError", "Model", "Report", "Rows", "Run", "Runs", "Spec", "SpecError", "StoppedError", "Study",
+           "Table", "Task", "Tensors", "Trace", "Train", "Trainer", "UsageError", "build", "call", "check", "compare",
+           "estimate", "evaluations", "plan", "read_lines", "report", "rows", "runs", "sweep", "train"]

@@ -75,7 +75,7 @@ class Spec(File):
         Spec("own_bias.lua", task={"kind": "bucket_sort"}, encoding={"score": my_bias, "parameters": {...}},
              model={"use": "ruoss_encoder"}, train={"use": "quick", "steps": 600}, eval={"use": "quick"})
 
-    Tables are dicts; a table with items without names is a Table(...). A range gives lengths. A score is a Python
+    The functions Task, Encoding, Model, Train and Eval make sections from keywords. Tables are dicts; a table with items without names is a Table(...). A range gives lengths. A score is a Python
     function, which may call the functions of longhand.functions. task.data, task.eval and task.validation may be paths,
     or examples as Python objects (see Examples). The base name of the file is the id of its runs.
 
@@ -85,8 +85,10 @@ class Spec(File):
 
     kind = "spec"
 
-    def __init__(self, path=None, **fields):
-        super().__init__(path, **_take_examples(fields))
+    def __init__(self, path=None, *, task=None, encoding=None, model=None, train=None, eval=None, **fields):
+        sections = {"task": task, "encoding": encoding, "model": model, "train": train, "eval": eval}
+        given = {name: section for name, section in sections.items() if section is not None}
+        super().__init__(path, **_take_examples(given), **fields)
 
     def check(self):
         """Runs `longhand check` on the spec; first writes its file if the spec has a path. Returns a dict with id,

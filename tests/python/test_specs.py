@@ -234,6 +234,19 @@ class TestSpecs(SpecCase):
         self.expect_refusal("'train.steps=5' is a str", "expected a dict",
                             call=lambda: longhand.check("bucket_sort_rope", set="train.steps=5"))
 
+    def test_sections_take_fields_as_keywords(self):
+        task = longhand.Task(kind="bucket_sort", computation=1, loss=None)
+        self.assertEqual(task, {"kind": "bucket_sort", "computation": 1})
+        spec = longhand.Spec(eval=longhand.Eval(use="quick"), train=longhand.Train(use="quick", steps=5),
+                             model=longhand.Model(layers=2), encoding=longhand.Encoding(use="rope"), task=task,
+                             precision="float32")
+        self.assertEqual([line.split()[0] for line in spec.text.splitlines()[1:-1]],
+                         ["task", "encoding", "model", "train", "eval", "precision"])
+        self.assertEqual(len(spec.check()["digest"]), 16)
+        with self.assertRaisesRegex(TypeError, "unexpected keyword argument 'widht'"):
+            longhand.Model(widht=32)
+        self.assertIn("embedding_dropout: share of", longhand.Model.__doc__)
+
     def test_a_file_is_written_only_when_it_changes(self):
         spec = longhand.Spec(self.folder / "new" / "plain.lua", task={"kind": "bucket_sort"}, **REST)
         self.assertEqual((str(spec), spec.text.count("bucket_sort"), os.listdir(self.folder)),

@@ -1,0 +1,106 @@
+-- The module python/longhand/fields.py: a function for each section of a spec, whose keywords are the section's fields.
+--
+-- Input: none. Output: the text of the module.
+
+local escape = require("base.escape")
+local lists = require("base.lists")
+local schema = require("spec.schema")
+
+local M = {}
+
+local WIDTH = 120
+
+local HEAD = [["""The sections of a spec as functions, whose keywords are the fields.
+
+`make gen` writes this file from the fields of specs; do not edit it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+
+def _make_section(given):
+    return {name: value for name, value in given.items() if value is not None}
+]]
+
+-- Python's types of the values of fields, by the type of the field; other types have values of several types.
+local TYPES = { table = "dict", integer = "int", number = "float", boolean = "bool", source = "str", network = "str",
+  symbol = "str", name = "str", names = "list", options = "dict", settings = "dict", by = "dict", parameters = "dict" }
+
+local function format_type(field)
+  local choices = field.type == "choice" and field.choices or field.kinds and lists.get_names(field.kinds)
+    or field.word and { field.word }
+  local literal = choices and ("Literal[%s]"):format(table.concat(lists.map(choices, function(choice)
+    return ('"%s"'):format(choice)
+  end), ", "))
+  local plain = field.type == "kind" and "str" or TYPES[field.type]
+  if field.word then
+    return plain .. " | " .. literal .. " | None"
+  end
+  return (literal or plain) and (literal or plain) .. " | None" or "Any"
+end
+
+-- Adds words to lines of at most WIDTH columns: the first line begins with `first`, the others with `indent`.
+local function fill(lines, first, indent, words)
+  local line, is_empty = first, true
+  for _, word in ipairs(words) do
+    if not is_empty and #line + 1 + #word > WIDTH then
+      lines[#lines + 1] = line
+      line, is_empty = indent, true
+    end
+    line, is_empty = line .. (is_empty and "" or " ") .. word, false
+  end
+  lines[#lines + 1] = line
+end
+
+local function split_words(text)
+  local words = {}
+  for word in text:gmatch("%S+") do
+    words[#words + 1] = word
+  end
+  return words
+end
+
+-- Adds the documentation of a field. name: its path within the section; fact: an entry of schema.list_facts().
+local function document(lines, name, fact)
+  local chooser = schema.at[fact.path].only and "kind" or "model.kind"
+  local kinds = fact.only and (" (%s %s)"):format(chooser, table.concat(fact.only, ", ")) or ""
+  local default = fact.default and fact.default ~= "absent" and "; default: " .. fact.default
+    or fact.required and "; required" or ""
+  local values = fact.type ~= "table" and (" [%s%s]"):format(fact.takes, default) or ""
+  fill(lines, "    ", "        ", split_words(escape.python(name .. kinds .. ": " .. fact.doc .. values)))
+end
+
+local function add_section(lines, section, facts)
+  local name = section.name:gsub("^%l", string.upper)
+  local words = { "*,", "use: str | None = None," }
+  for i, field in ipairs(schema.children[section.path]) do
+    words[i + 2] = ("%s: %s = None,"):format(field.name, format_type(field))
+  end
+  words[#words] = words[#words]:gsub(",$", ") -> dict[str, Any]:")
+  lists.append(lines, { "", "" })
+  local first = ("def %s("):format(name)
+  fill(lines, first, (" "):rep(#first), words)
+  lists.append(lines, { ('    """%s. A field that is None is left out.'):format(escape.python(
+    (section.doc:gsub("^%l", string.upper)))), "", "    use: the name of a preset, or of a spec with this section" })
+  for _, fact in ipairs(facts) do
+    local below = fact.path:match("^" .. section.path .. "%.(.+)$")
+    if below and not (schema.at[fact.path].family and below:find(".", 1, true)) then -- no copies of facets' fields
+      document(lines, below, fact)
+    end
+  end
+  lists.append(lines, { '    """', "    return _make_section(locals())" })
+end
+
+function M.write()
+  local lines, facts = {}, schema.list_facts().fields
+  for _, field in ipairs(schema.children[""]) do
+    if field.type == "table" then
+      add_section(lines, field, facts)
+    end
+  end
+  return HEAD .. table.concat(lines, "\n") .. "\n"
+end
+
+return M

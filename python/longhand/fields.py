@@ -1,0 +1,330 @@
+"""The sections of a spec as functions, whose keywords are the fields.
+
+`make gen` writes this file from the fields of specs; do not edit it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+
+def _make_section(given):
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def Task(*, use: str | None = None, kind: str | None = None, source: str | None = None, data: Any = None,
+         name: str | None = None, eval: Any = None, validation: Any = None, input_symbols: Any = None,
+         output_symbols: Any = None, symbols: Any = None, end_symbol: str | None = None, longest: int | None = None,
+         axes: list | None = None, seed: int | None = None, options: dict | None = None,
+         loss: Literal["all", "counted"] | None = None, computation: int | None = None) -> dict[str, Any]:
+    """The task to learn. A field that is None is left out.
+
+    use: the name of a preset, or of a spec with this section
+    kind: a built-in task, runtime/data/tasks/<kind>.c; a task has exactly one of kind, source and data [the kind of a
+        task]
+    source: the C file of a sampler of your own, relative to the spec file (docs/own-task.md) [a C file named <kind>.c;
+        <kind> is a letter a-z, then 1 to 63 of a-z, 0-9 and _]
+    data: a file of training examples (JSON lines, columns with tabs, or SCAN's form), relative to the spec file
+        (docs/own-task.md) [the path of a file, relative to the spec file]
+    name: the task's name in reports and tables; absent: the spec's name [a name: up to 40 of a-z, 0-9 and _, a letter
+        first]
+    eval: a second file of examples, for evaluation; absent: the training examples are evaluated [the path of a file,
+        relative to the spec file]
+    validation: a third file of examples, for validation; for a task that generates its examples, a file of puzzles
+        (docs/latin-square.md) [the path of a file, relative to the spec file]
+    input_symbols: the alphabet of inputs; tokens in files are symbols, or integers from 0 to its size - 1; absent: the
+        symbols of task.data [a number of symbols from 1 to 4096, or a list of their names]
+    output_symbols: the alphabet of targets, in the form of input_symbols; absent: the symbols of task.data [a number of
+        symbols from 1 to 4096, or a list of their names]
+    symbols: one alphabet for inputs and targets, whose symbols have one vector each; it replaces the other two [a
+        number of symbols from 1 to 4096, or a list of their names]
+    end_symbol: the symbol of targets that ends them; targets of the files get it at their end, and a model that answers
+        token by token stops there [the name of a symbol, in quotes]
+    longest: the highest number of tokens that an input and its target may have together; absent, with data: 512 [an
+        integer from 2 to 100000]
+    axes: names of further numbers in the lines of the files, such as { 'digits' }; eval.by can evaluate by these
+        numbers [a list of names: up to 40 of a-z, 0-9 and _, a letter first]
+    seed: the seed of the examples that the task generates and of their split into sets; all other random numbers depend
+        on the seed of the run [an integer from 0 to 2147483647; default: 0]
+    options: options of the task, by name; ./longhand list tasks shows them [{ name = choice, ... }; default: the first
+        choice of each option, or the number in parentheses after a range]
+    loss: the labels whose mean is the loss (docs/own-task.md) [all, counted; default: counted for data files; for a C
+        file, its line `mask:` decides]
+    computation: tokens without content (pause tokens) between input and outputs, which give the network space for
+        computation [an integer from 0 to 1000; default: 0]
+    """
+    return _make_section(locals())
+
+
+def Model(*, use: str | None = None, kind: Literal["encoder", "decoder", "encoder_decoder"] | None = None,
+          source: str | None = None, options: dict | None = None, layers: int | None = None,
+          encoder_layers: int | None = None, decoder_layers: int | None = None, heads: int | None = None,
+          width: int | None = None, feedforward: int | None = None, dropout: float | None = None,
+          attention_dropout: float | None = None, hidden_dropout: float | None = None,
+          embedding_dropout: float | None = None, norm: dict | None = None,
+          activation: Literal["relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu"] | None = None,
+          branch_activation: Literal["none", "relu", "gelu", "gelu_tanh", "silu"] | None = None,
+          bias: Literal["feedforward", "all", "none"] | None = None,
+          init: Literal["haiku", "torch", "xavier"] | None = None, embedding: Literal["table", "linear"] | None = None,
+          readout: Literal["outputs", "last", "in_place", "probe"] | None = None, tied: bool | None = None,
+          spare_token: bool | None = None) -> dict[str, Any]:
+    """The network. A field that is None is left out.
+
+    use: the name of a preset, or of a spec with this section
+    kind: the kind of network [encoder, decoder, encoder_decoder; default: encoder]
+    source: the Lua file of a network of your own, relative to the spec file (docs/own-network.md); kind then states the
+        streams that it reads [a Lua file named <name>.lua; <name> is a letter a-z, then 1 to 63 of a-z, 0-9 and _]
+    options: options of a network of your own, by name [{ name = value, ... }: names of a-z, 0-9 and _; values are
+        numbers, words, true or false]
+    layers (kind encoder, decoder): number of blocks, each with an attention and a feed-forward part [an integer from 1
+        to 64; default: 5]
+    encoder_layers (kind encoder_decoder): number of encoder blocks; 0: the decoder attends to the embedded input [an
+        integer from 0 to 64; default: 5]
+    decoder_layers (kind encoder_decoder): number of decoder blocks [an integer from 1 to 64; default: 5]
+    heads: number of attention heads of a block; width / heads must be a multiple of 4 [an integer from 1 to 64;
+        default: 8]
+    width: size of a token's vector [a multiple of 16 from 16 to 1024; default: 64]
+    feedforward: size of the hidden layer of a feed-forward part [a multiple of 16 from 16 to 8192; default: 256]
+    dropout: share of the outputs of attention and feed-forward parts that is dropped in training [a number from 0 to
+        0.99; default: 0.1]
+    attention_dropout: share of the attention weights that is dropped after the softmax, in training [a number from 0 to
+        0.99; default: 0]
+    hidden_dropout: share of the hidden values of feed-forward parts that is dropped after the activation, in training
+        [a number from 0 to 0.99; default: 0]
+    embedding_dropout: share of the sum of embedding and encoding that is dropped in training; absent:
+        encoding.additive.dropout, if there is one [a number from 0 to 0.99]
+    norm: the normalisation of the residual stream
+    norm.kind: the kind of norm [layer, rms; default: layer]
+    norm.place: the values that are normalised [post, pre; default: post]
+    activation: the activation of the hidden layer; swiglu, geglu: a gated unit of two halves, with feedforward channels
+        in each half [relu, gelu, gelu_tanh, silu, swiglu, geglu; default: relu]
+    branch_activation: an activation after the second linear map of a feed-forward part [none, relu, gelu, gelu_tanh,
+        silu; default: none]
+    bias: the linear maps of a block that have biases [feedforward, all, none; default: feedforward]
+    init: the distribution of initial weights and biases [haiku, torch, xavier; default: haiku]
+    embedding: the computation of a token's vector [table, linear; default: table]
+    readout (kind encoder): the tokens at which answers are read [outputs, last, in_place, probe; default: outputs]
+    tied (kind decoder, encoder_decoder): whether the output layer has the embeddings of the output symbols as its
+        weights, instead of weights of its own [true or false; default: false]
+    spare_token (kind encoder): whether the token embedding has one more row that no symbol uses, as in Ruoss et al.'s
+        parameter counts; computation tokens use it; no effect with a linear embedding or another readout than outputs
+        [true or false; default: true]
+    """
+    return _make_section(locals())
+
+
+def Encoding(*, use: str | None = None, rotation: dict | None = None, relative: dict | None = None,
+             projections: dict | None = None, mask: dict | None = None, lines: dict | None = None,
+             normaliser: dict | None = None, positions: dict | None = None, additive: dict | None = None,
+             score: Any = None, parameters: dict | None = None, made_for: Literal["encoder", "decoder"] | None = None,
+             encoder: dict | None = None, decoder: dict | None = None, cross: dict | None = None) -> dict[str, Any]:
+    """The positional encoding; absent: none. A field that is None is left out.
+
+    use: the name of a preset, or of a spec with this section
+    rotation: the rotation of queries and keys by their positions
+    rotation.kind: the kind of rotation [none, rope; default: none]
+    rotation.base (kind rope): base of the angles: channel pair m of a head with D channels rotates by base^(-2 m / D)
+        per position [a number above 1, at most 1000000000000; default: 10000]
+    rotation.scaling (kind rope): the change of the rotation for sequences longer than those of training
+    rotation.scaling.kind: the kind of scaling [none, linear, ntk, yarn; default: none]
+    rotation.scaling.factor (kind linear, ntk, yarn): the length to reach, as a multiple of the training length [a
+        number from 1 to 1000000; required]
+    rotation.scaling.original_length (kind yarn): number of positions in training [an integer from 1 to 1048576;
+        default: the tokens of the longest training sequence; for randomized positions max_position]
+    rotation.scaling.beta_slow (kind yarn): channel pairs with fewer turns within original_length rotate slower by
+        factor [a number from 0 to 1000000; default: 1]
+    rotation.scaling.beta_fast (kind yarn): channel pairs with more turns within original_length keep their speed; pairs
+        between beta_slow and beta_fast have a speed in between [a number above 0, at most 1000000; default: 32]
+    rotation.scaling.attention_factor (kind yarn): the factor by which queries and keys are multiplied [a number above
+        0, at most 1000; default: 0.1 ln(factor) + 1]
+    relative: vectors of the signed distance, key - query, that are part of the logit
+    relative.kind: the kind of vectors [none, transformer_xl, shaw; default: none]
+    relative.clip (kind shaw): the longest distance that has a vector of its own; longer distances share this vector [an
+        integer from 1 to 1048576; default: 16]
+    relative.sides (kind shaw): the distances that have a vector [both, left; default: left if no query sees a later
+        key, otherwise both]
+    relative.init_sigma (kind shaw): standard deviation of the table's initial values; absent: sqrt(2 / (rows + D)),
+        with D channels per head [a number above 0]
+    projections: the linear maps of attention: of queries, keys and values, and of its output
+    projections.bias: whether these maps have biases; absent: as model.bias states [true or false]
+    projections.output: whether the output of attention goes through a linear map before it is added to the residual
+        stream [true or false; default: true]
+    projections.init: initial values, if model.init treats attention separately [attention, linear; default: attention]
+    mask: the keys that a query sees, by their indices
+    mask.kind: the shape of the mask [full, causal, window, antidiagonal; default: full]
+    mask.left (kind window): number of visible keys before the query [an integer from 0 to 1048576; required]
+    mask.right (kind window): number of visible keys after the query [an integer from 0 to 1048576; default: left]
+    mask.width (kind antidiagonal): number of visible keys on each side of the line [an integer from 0 to 1048576;
+        required]
+    mask.stride (kind antidiagonal): number of keys by which the line moves left for each query, which is also the
+        line's own width: 2 for pairs of digits [an integer from 1 to 16; default: 1]
+    mask.left_only (kind antidiagonal): whether keys to the right of the line are hidden [true or false; default: false]
+    lines: constants that are added to scores along lines of query-key pairs, a table for each head; pairs on no line
+        are hidden
+    lines.list: the lines, in any order [{ { head = 0, direction = -1, line = 1, value = 2.5 }, ... }, no line twice;
+        required]
+    lines.zero_corner: heads in which the first query of cross-attention also sees the last key, with constant 0 [lines,
+        all, none; default: lines]
+    lines.columns: the side from which lines of direction 0 are counted; absent: right in cross-attention, otherwise
+        left [left, right]
+    normaliser: the function from scores to attention weights
+    normaliser.kind: the kind of function [softmax, geometric; default: softmax]
+    normaliser.temperature (kind softmax): number that divides scores before their exponentials [a number above 0, at
+        most 1000000; default: 1]
+    normaliser.normalised (kind geometric): whether the weights of a query are divided by their sum [true or false;
+        default: true]
+    normaliser.directional (kind geometric): whether a learned map of the layer's input adds one value to the scores of
+        keys on the right, and another to those on the left [true or false; default: true]
+    positions: the position of each token
+    positions.kind: the choice of positions [index, randomized, grid, cyclic; default: index]
+    positions.period (kind cyclic): number of different positions [an integer from 2 to 1048576; required]
+    positions.max_position (kind randomized): size of the range from which positions are sampled [an integer from 2 to
+        1048576; default: 2048]
+    positions.range (kind randomized): the range of samples, with L = max_position [zero_based, one_based; default:
+        zero_based]
+    positions.sorted (kind randomized): whether sampled positions ascend in the order of the tokens [true or false;
+        default: true]
+    positions.draw (kind randomized): the number of samples of positions [pass, layer, sequence; default: layer if there
+        is a rotation, relative or a score that reads positions, otherwise pass]
+    positions.reading (kind randomized): the meaning of the distance between two tokens [drawn, difference, clamped;
+        default: drawn; for cross-attention difference, its only choice]
+    positions.sides (kind randomized): the sampled distances to the left [mirrored, independent; default: mirrored]
+    additive: vectors of positions that are added to the vectors of tokens
+    additive.kind: the kind of vectors [none, sinusoid, learned; default: none]
+    additive.at (kind sinusoid, learned): the place at which the vectors are added [input, block; default: input]
+    additive.channels (kind sinusoid): the order of the channels [halves, interleaved; default: halves]
+    additive.rows (kind learned): number of positions that have a vector; no sequence can be longer [an integer from 1
+        to 1048576; default: 2048; for randomized positions max_position]
+    additive.learned (kind learned): whether training changes the table; false: it keeps its initial values, which do
+        not count as parameters [true or false; default: true]
+    additive.init (kind learned): the distribution of the table's initial values [truncated_normal, normal; default:
+        truncated_normal]
+    additive.init_sigma (kind learned): standard deviation of the table's initial values, before truncation [a number
+        above 0; default: 1]
+    additive.dropout (kind sinusoid, learned): share of the elements of the sum that are set to 0 in training; with at =
+        block in every block, and the residual stream continues with the sum after dropout [a number from 0 to 0.99;
+        default: model.embedding_dropout for at = input, if given; otherwise model.dropout]
+    score: the score of a query-key pair, from its scaled logit, before the mask: one formula, or a list of formulas
+        that are applied in order [function(x) return x.score + ... end, a list of formulas, or { use = preset }]
+    parameters: numbers that the score reads by name; a plain number, name or list gives the values of a constant [{
+        name = { per, shape or index = { first, last }, by_distance, init or values, learned, outside }, or a number or
+        list of values, ... }]
+    made_for: in presets, the only attention of an encoder-decoder to which the facets next to this field apply
+        [encoder, decoder]
+    encoder (model.kind encoder_decoder): facets of the encoder's self-attention; they replace those of encoding field
+        by field
+    decoder (model.kind encoder_decoder): facets of the decoder's self-attention, in the form of encoding.encoder
+    cross (model.kind encoder_decoder): facets of the decoder's attention to the encoder; distance is the key's index
+        minus the query's index
+    """
+    return _make_section(locals())
+
+
+def Train(*, use: str | None = None, batch: int | None = None, shards: int | None = None,
+          block_tokens: int | None = None, keep_probabilities: bool | None = None, steps: int | None = None,
+          epochs: int | None = None, learning_rate: float | None = None, lengths: Any = None,
+          optimizer: dict | None = None, schedule: dict | None = None, clip: dict | None = None,
+          cadence: Literal["steps", "epochs"] | None = None, log_every: int | None = None,
+          checkpoint: dict | None = None, patience: int | None = None) -> dict[str, Any]:
+    """The training. A field that is None is left out.
+
+    use: the name of a preset, or of a spec with this section
+    batch: number of sequences of a step, all of the same length [an integer from 1 to 65536; default: 128]
+    shards: number of parts of a batch, whose gradients are summed in order; a step can use one thread per part; another
+        number gives other bits [an integer from 1 to 256; default: 16, or batch if that is smaller]
+    block_tokens: approximate number of tokens that pass all layers together on the CPU; another number gives other bits
+        [an integer from 1 to 65536; default: 84]
+    keep_probabilities: whether attention weights are stored for the backward pass on the CPU; false: they are
+        recomputed, which takes less memory [true or false]
+    steps: number of optimiser steps [an integer from 1 to 2147483647; default: 2000000]
+    epochs: number of passes over all training examples, in place of steps, for tasks with a finite training set [an
+        integer from 1 to 2147483647]
+    learning_rate: the learning rate; with train.schedule the highest one [a number above 0, at most 1; default: 0.0003]
+    lengths: task lengths; each step samples one of them uniformly [{ first, last }, { first, last, step = 20 } or {
+        list = { 6, 10, 50 } }, lengths from 1 to 100000; default: { 1, 40 }]
+    optimizer: the optimiser
+    optimizer.kind: the kind of optimiser [adam, adamw, sgd; default: adam]
+    optimizer.beta1 (kind adam, adamw): decay of the first moment [a number from 0 to below 1; default: 0.9]
+    optimizer.beta2 (kind adam, adamw): decay of the second moment [a number from 0 to below 1; default: 0.999]
+    optimizer.epsilon (kind adam, adamw): number that is added to the root of the second moment [a number above 0, at
+        most 1; default: 1e-8]
+    optimizer.weight_decay (kind adamw): in each step a parameter loses this share of itself times the learning rate; 0:
+        the same code as adam [a number from 0 to 1; default: 0.01]
+    optimizer.decays (kind adamw): the parameters that decay [all, matrices; default: all]
+    optimizer.momentum (kind sgd): share of the running sum that is kept at each step; 0: no momentum [a number from 0
+        to below 1; default: 0]
+    schedule: the course of the learning rate over the steps
+    schedule.kind: the shape of the schedule after the warm-up [constant, linear, cosine; default: constant]
+    schedule.warmup: number of first steps in which the rate rises: step t has the share t / warmup of the rate [an
+        integer from 0 to 2147483647; default: 0]
+    schedule.final (kind linear, cosine): the final rate as a share of train.learning_rate; a step after the last one
+        would reach it [a number from 0 to below 1; default: 0]
+    clip: the limit of the gradient
+    clip.kind: the kind of clipping [none, global_norm; default: global_norm]
+    clip.max_norm (kind global_norm): largest L2 norm of the whole gradient [a number above 0; default: 1]
+    cadence: the unit of log_every, checkpoint.every, checkpoint.keep and eval.during.every [steps, epochs; default:
+        steps]
+    log_every: interval between two lines of metrics [an integer from 1 to 2147483647; default: 100]
+    checkpoint: the times at which a checkpoint is written; the end of training always writes one
+    checkpoint.every: interval between two checkpoints [an integer from 1 to 2147483647; default: 10000]
+    checkpoint.minutes: time after which a further checkpoint is written; 0: no checkpoints by time [a number from 0 to
+        525600; default: 10]
+    checkpoint.keep: the checkpoints that are kept [last, all, or an ascending list of steps; default: last]
+    checkpoint.best: the best checkpoint by eval.during, which is kept and evaluated after training; absent: none
+    checkpoint.best.metric: the metric of the score; the loss is better if it is lower [accuracy, exact_match, loss;
+        default: exact_match for models that answer token by token, otherwise accuracy]
+    checkpoint.best.tie: the best one of several checkpoints with equal scores [latest, earliest; default: latest]
+    patience: number of evaluations by eval.during without a better score after which training ends early; absent: all
+        steps are made [an integer from 1 to 2147483647]
+    """
+    return _make_section(locals())
+
+
+def Eval(*, use: str | None = None, lengths: Any = None, by: dict | None = None,
+         noise: Literal["absolute", "relative"] | None = None, splits: list | None = None, novel: bool | None = None,
+         examples: int | Literal["all"] | None = None, order: Literal["hash", "file"] | None = None,
+         batch: int | None = None, draws: int | None = None,
+         decoding: Literal["greedy", "teacher_forced"] | None = None, places: bool | None = None,
+         dropout: bool | None = None, validation: dict | None = None, during: dict | None = None) -> dict[str, Any]:
+    """The evaluation. A field that is None is left out.
+
+    use: the name of a preset, or of a spec with this section
+    lengths: task lengths to evaluate; each is one condition [{ first, last }, { first, last, step = 20 } or { list = {
+        6, 10, 50 } }, lengths from 1 to 100000; default: { 41, 500 }]
+    by: axes by which examples of data files are grouped: each combination of values is a condition; absent: by length
+        [{ axis = true, ... }: for each axis true (all values), { first, last } or { list = { 1, 3 } }]
+    noise: the unit of the deviations in eval.by.noise [absolute, relative; default: absolute]
+    splits: sets of examples to evaluate, for tasks that have sets; absent: the held-out sets, or the training examples
+        if there are none [a list of train, test, validation]
+    novel: whether to leave out held-out examples that, by the task's own check, also occur in training [true or false;
+        default: true]
+    examples: number of examples per condition; if a data file has more, eval.order chooses from them [an integer from 1
+        to 1048576 or 'all'; default: 500]
+    order: the examples to evaluate if a data file has more than eval.examples [hash, file; default: hash]
+    batch: number of examples that share random positions; the accuracy is the mean over these batches; absent: one
+        batch of all examples [an integer from 1 to 1048576]
+    draws: number of samples per condition of all random values in a pass: positions, noise (eval.by), and with
+        eval.dropout the dropped elements [an integer from 1 to 65536; default: 1]
+    decoding: the tokens that a generative model reads before each answer [greedy, teacher_forced; default: greedy]
+    places: whether the final evaluation also counts right answers by their place in the target, and first errors [true
+        or false; default: false]
+    dropout: whether dropout is also active in evaluation; the trainer has no flag for it [true or false; default:
+        false]
+    validation: the evaluation of a sampled task after training, at training lengths, with examples and random values of
+        a separate stream
+    validation.lengths: task lengths, each a condition; absent: at most 16 of train.lengths, spread evenly, including
+        the first and the last [{ first, last }, { first, last, step = 20 } or { list = { 6, 10, 50 } }, lengths from 1
+        to 100000]
+    validation.examples: number of examples per condition; 0: no validation [an integer from 0 to 1048576; default: 128]
+    during: evaluations during training; for a sampled task, on the validation stream; absent: none
+    during.every: interval between two evaluations during training [an integer from 1 to 2147483647; required]
+    during.lengths: task lengths to evaluate; each is one condition [{ first, last }, { first, last, step = 20 } or {
+        list = { 6, 10, 50 } }, lengths from 1 to 100000; default: eval.lengths]
+    during.by: axes of these evaluations, in the form of eval.by but without noise [{ axis = true, ... }: for each axis
+        true (all values), { first, last } or { list = { 1, 3 } }; default: eval.by]
+    during.splits: sets of examples for these evaluations, in the form of eval.splits [a list of train, test,
+        validation; default: eval.splits]
+    during.examples: number of examples per condition, in one batch [an integer from 1 to 1048576 or 'all'; default:
+        128]
+    """
+    return _make_section(locals())
