@@ -5,7 +5,7 @@ local support = dofile("tests/lua/support.lua")
 
 local decoding = require("lab.study.analyze.analyze_decoding")
 local lu = require("luaunit")
-local panels = require("lab.study.analyze.pictures.panels")
+local panels = require("lab.study.report.figures.panels")
 local pca = require("lab.study.analyze.mathematics.pca")
 local respec = require("lab.study.read.respec")
 local source = require("lab.study.analyze.source")

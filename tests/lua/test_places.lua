@@ -89,8 +89,8 @@ function TestPlaces.test_figure_and_tables()
     { "2 from the end", "50.0", "100.0", "8" }, { "1 from the end", "50.0", "75.0", "8" } })
   lu.assertEquals(lists.map(models[3].rows, function(row) return row.cells[2].texts end), {
     { "25.0%", "1", "1 to 1", "4" }, { "50.0%", "1", "1 to 1", "4" } })
-  lu.assertStrContains(models[3].file.text, ",bucket_sort,rope,0,0.1,100,length,20,end,3,3,2,3,\n")
-  lu.assertStrContains(models[3].file.text, ",bucket_sort,rope,1,0.1,100,length,5,start,1,4,2,2,2\n")
+  lu.assertStrContains(models[3].file.text, ",0.1,100,length,20,end,3,3,2,3,\n")
+  lu.assertStrContains(models[3].file.text, ",0.1,100,length,5,start,1,4,2,2,2\n")
 end
 
 -- An encoder has one kind of answers. By default, the lengths are the longest one of training, and the longest one.

@@ -24,7 +24,7 @@ end
 function TestItems.test_mistakes_name_the_field()
   local cases = {
     { { kind = "tabel" }, 'report[1].kind: no such kind: "tabel"\n  expected: one of: axis, best, curves, '
-      .. "numbers, places, progress, reached, splits, spread, table, time\n  hint: did you mean table?" },
+      .. "heat, numbers, places, progress, reached, splits, spread, table, time\n  hint: did you mean table?" },
     { { kind = "curves" }, 'report[1].lines: missing\n  expected: kind "curves" needs it' },
     { { kind = "curves", lines = "encoding", panels = "task", setting = 3 }, "report[1].setting: no name of a file" },
     { { kind = "curves", lines = "encoding", panels = "task", title = {} }, "report[1].title: a table is no text" },
@@ -63,6 +63,11 @@ function TestItems.test_mistakes_name_the_field()
       'report[1].only.encoding: not on this axis: "rop"' },
     { { kind = "curves", lines = "encoding", pages = "task", only = { encodng = { "rope" } } },
       'report[1].only.encodng: no axis of the study: "encodng"' },
+    { { kind = "heat", rows = "encoding", columns = "encoding", panels = "task" },
+      "report[1].rows: the axis encoding again, which is `columns`" },
+    { { kind = "heat", rows = "encoding", columns = "length" }, "report[1].where: the axis task has 15 values" },
+    { { kind = "heat", rows = "encoding", columns = "length", panels = "task", width = 85 },
+      "report[1].width: is no field of this kind" },
     { { kind = "curves", lines = "encoding", where = 3 }, "report[1].where: is \"3\"" },
     { { kind = "table", value = "max", rows = "task", columns = "task", pages = "encoding" },
       "report[1].rows: the axis task again, which is `columns`\n  expected: each axis in one place" },

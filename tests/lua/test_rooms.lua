@@ -43,7 +43,7 @@ local ROOMS = {
   { "lab.study.analyze", "base lab.stop lab.pages lab.study.read lab.study.report.tables lab.study.report.figures "
     .. "lab.study.report.page lab.study.report lab.study.analyze.mathematics lab.study.analyze.pictures" },
   { "lab.study.calibrate", "base lab.stop spec lab.study.read lab.study.report.figures lab.study.analyze.mathematics "
-    .. "lab.study.analyze.pictures lab.study.analyze" },
+    .. "lab.study.analyze" },
   { "lab.study.demo", "base lab.stop lab.study.read lab.study.run lab.study.report.figures" },
   { "lab.tune", "base lab.stop spec plan.deriving render.builds" },
   { "lab.export",

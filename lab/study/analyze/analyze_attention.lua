@@ -5,7 +5,7 @@
 -- picture); the picture. A matrix is the element-wise maximum over the heads of one attention, query by key, of one
 -- sequence; attentions are in the order of the trace. Layers are numbered from 0 in files, from 1 in the picture.
 
-local heat = require("lab.study.analyze.pictures.heat")
+local heat = require("lab.study.report.figures.heat")
 local lists = require("base.lists")
 local safetensors = require("base.safetensors")
 local sheets = require("lab.study.analyze.sheets")

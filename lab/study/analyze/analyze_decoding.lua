@@ -4,7 +4,7 @@
 -- nil: all), spec (the runs' spec; nil: the spec in run.json), project, say. Output: the files decoding.csv (a line for
 -- each symbol of an answer), trace-N.safetensors (numbered through the texts of each run in turn); the picture.
 
-local heat = require("lab.study.analyze.pictures.heat")
+local heat = require("lab.study.report.figures.heat")
 local input = require("base.input")
 local lists = require("base.lists")
 local mask_page = require("lab.pages.mask_page")

@@ -6,7 +6,7 @@
 
 local correlation = require("lab.study.analyze.mathematics.correlation")
 local cell_groups = require("lab.study.analyze.cell_groups")
-local heat = require("lab.study.analyze.pictures.heat")
+local heat = require("lab.study.report.figures.heat")
 local lists = require("base.lists")
 local sheets = require("lab.study.analyze.sheets")
 local shell = require("base.shell")
@@ -246,7 +246,8 @@ local function make_panel(groups, step, measure, sign, title, range)
   local values = lists.collect(groups, function(a)
     return lists.map(groups, function(b) return sign * (mean(find_similarities(step, a, b, ALL)[measure]) or 0 / 0) end)
   end)
-  return heat.draw(values, #groups, title, range, lists.map(groups, name_group))
+  local names = lists.map(groups, name_group)
+  return heat.draw(values, #groups, title, range, { rows = names, columns = names })
 end
 
 local function make_picture(groups, steps)

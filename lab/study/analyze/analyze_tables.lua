@@ -6,10 +6,10 @@
 
 local correlation = require("lab.study.analyze.mathematics.correlation")
 local cell_groups = require("lab.study.analyze.cell_groups")
-local heat = require("lab.study.analyze.pictures.heat")
+local heat = require("lab.study.report.figures.heat")
 local lfs = require("lfs")
 local lists = require("base.lists")
-local panels = require("lab.study.analyze.pictures.panels")
+local panels = require("lab.study.report.figures.panels")
 local position_tables = require("lab.study.analyze.position_tables")
 local procrustes = require("lab.study.analyze.procrustes")
 local scatter = require("lab.study.analyze.pictures.scatter")

@@ -55,7 +55,7 @@ function M.add(evaluations, row)
   local place = evaluation.places[key] or #evaluation.lines + 1
   evaluation.places[key], evaluation.data = place, evaluation.data or row.data
   evaluation.mixed = evaluation.mixed or row.examples ~= evaluation.examples or row.draws ~= evaluation.draws
-  evaluation.placed = evaluation.placed or row.places ~= nil or nil
+  evaluation.placed = evaluation.placed or row.placed
   evaluation.lines[place] = { n = n or 0, place = place, by = by, row = row }
 end
 

@@ -126,6 +126,7 @@ local function read_evaluations(run)
     local decoding = row.decoding or ""
     by_decoding[decoding] = by_decoding[decoding] or { axis = run.axis, during = {} }
     run.novel = run.novel or row.novel
+    row.placed, row.places = row.places ~= nil or nil, nil -- places.lua reads them again: memory cannot hold all
     add_row(run, by_decoding[decoding], row, noises[1])
   end)
   return choose_decoding(run, by_decoding) or { axis = run.axis, during = {} }, damage

@@ -5,6 +5,7 @@
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
+local evaluations = require("lab.study.read.evaluations")
 local lists = require("base.lists")
 local nearest = require("base.nearest")
 local progress = require("lab.study.report.figures.progress")
@@ -76,6 +77,33 @@ end
 function checks.axis(study, _, value)
   if not find_axis(study, value) then
     return describe_unknown_axis(study, value)
+  end
+end
+
+function checks.none()
+  return "is no field of this kind", "no such field"
+end
+
+-- Returns the names of the axes of all evaluations of a study's runs.
+local function list_evaluation_axes(study)
+  local names = {}
+  for _, run in lists.iterate_nested(study.cells, "runs") do
+    for _, split in ipairs(run.test and evaluations.SPLITS or {}) do
+      names[#names + 1] = run[split] and run.axis or nil
+      for _, condition in ipairs(run[split] and run[split].conditions or {}) do
+        lists.append(names, keys(condition.by))
+      end
+    end
+  end
+  return lists.drop_repeats(names)
+end
+
+-- Before the first evaluation of a study, the axes of its evaluations are unknown.
+function checks.place(study, _, value)
+  local others = list_evaluation_axes(study)
+  local names = lists.drop_repeats(lists.join(lists.get_names(study.axes), others))
+  if not lists.has(names, value) and (others[1] or type(value) ~= "string") then
+    return describe_unknown("no axis of the study or of its evaluations", value, names)
   end
 end
 

@@ -20,8 +20,8 @@ local checks, describe_unknown, is_named = item_checks.checks, item_checks.descr
 local find_axis = score_tables.find_axis
 
 -- Fields of each kind of item, with the kind of the field, which names a check of item_checks.lua: "axis" is the name
--- of an axis, "numbers" that of an axis of numbers, "values" a list of names on the item's axis. Fields with "?" are
--- optional.
+-- of an axis, "numbers" that of an axis of numbers, "place" that of an axis of the study or of evaluations, "values" a
+-- list of names on the item's axis. Fields with "?" are optional.
 local KINDS = {
   table = { value = "value", rows = "axis", columns = "axis?", published = "published?", names = "names?" },
   best = { value = "value", rows = "axis", axis = "axis", of = "values", against = "values", titles = "titles?",
@@ -31,6 +31,7 @@ local KINDS = {
   axis = { x = "numbers", lines = "axis?", show = "show?" },
   progress = { panels = "axis?", lines = "axis", splits = "sets?" },
   places = { lines = "axis", at = "counts" },
+  heat = { rows = "place", columns = "place", panels = "axis?", width = "none?" },
   splits = { rows = "axis", splits = "sets", published = "published?", names = "names?" },
   spread = { rows = "axis", of = "axis" },
   reached = { rows = "axis", threshold = "percent", split = "set?" },
@@ -39,13 +40,14 @@ local KINDS = {
 -- Fields of items of every kind; `where`, `pages` and `over` are checked together, since they share the axes.
 local COMMON = { kind = "", where = "", pages = "", over = "", title = "title?", setting = "setting?", only = "only?",
   labels = "labels?", width = "width?" }
-local AXES = { axis = true, numbers = true } -- kinds of fields that name an axis
+local AXES = { axis = true, numbers = true, place = true } -- kinds of fields that name an axis
 
 -- Returns { [axis] = the item's field that uses the axis }; or nil and the results of find_problem.
 local function find_uses(study, item)
   local uses, used_by = {}, {}
   for _, field in ipairs(keys(KINDS[item.kind])) do
-    if AXES[KINDS[item.kind][field]:match("^%a+")] and item[field] then
+    local kind = KINDS[item.kind][field]:match("^%a+")
+    if AXES[kind] and item[field] and (kind ~= "place" or find_axis(study, item[field])) then
       uses[#uses + 1] = { field, item[field] }
     end
   end

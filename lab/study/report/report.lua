@@ -16,6 +16,7 @@ local dependencies = require("lab.study.report.dependencies")
 local draw = require("lab.study.report.figures.draw")
 local entries = require("lab.study.report.tables.table_entries")
 local figures = require("lab.study.report.figures.figures")
+local heat_maps = require("lab.study.report.figures.heat_maps")
 local held_out = require("lab.study.report.tables.held_out")
 local items = require("lab.study.report.items")
 local open_study = require("lab.study.report.open_study")
@@ -88,12 +89,12 @@ local function read_published(project, study, list)
 end
 
 -- Functions that make the tables and the figures of items, by kind; a figure may come with tables, which may have names
--- of their own and `file`, a further file.
+-- of their own. A figure has panels for curves.lua, or a script. A figure and a table may have `file`, a further file.
 local TABLES = { table = score_tables.tabulate, best = score_tables.tabulate_best,
   splits = score_tables.tabulate_sets, numbers = numbers.make_table, reached = time_to_threshold.make_table,
   spread = spread.make_table }
 local FIGURES = { curves = figures.make_by_length, time = figures.make_by_time, axis = figures.make_along_axis,
-  progress = figures.make_by_epoch, places = by_place.make }
+  progress = figures.make_by_epoch, places = by_place.make, heat = heat_maps.make }
 
 -- Returns the part of a study that an item shows. `only` selects cells before `over` merges an axis, since `only` may
 -- name values of that axis. A study that was found in a folder is shown whole.
@@ -278,7 +279,7 @@ local function make_files(report)
     lists.map(lists.append(list_tables(report), report.every_cell), table_latex.render))
   return lists.append({ { path = "report.txt", text = format_report(report, true) },
     { path = "tables.tex", text = table.concat(latex, "\n") } }, lists.append(report_csv.make_files(report.study),
-    lists.map(list_tables(report), function(model) return model.file end)))
+    lists.map(report.parts, function(part) return part.file or part.table and part.table.file end)))
 end
 
 local function describe_damage(report, out)

@@ -5,7 +5,7 @@
 
 local colours = require("lab.study.report.figures.colours")
 local escape = require("base.escape")
-local heat = require("lab.study.analyze.pictures.heat")
+local heat = require("lab.study.report.figures.heat")
 local lists = require("base.lists")
 local scales = require("lab.study.report.figures.scales")
 

@@ -74,9 +74,12 @@ end
 -- returns. Adds all to `files`. Returns nil and a message, else changed paths, nil, a message on missing pictures.
 function M.write(out, files, figures, make_page)
   lists.append(files, lists.map(figures, function(figure)
-    return { path = figure.name .. ".gnuplot", text = curves.make_script(figure) }
+    return { path = figure.name .. ".gnuplot", text = figure.script or curves.make_script(figure) }
   end))
-  local problem, pictures = M.add(files, lists.get_names(figures), lists.map(figures, curves.make_page))
+  local problem, pictures = M.add(files, lists.get_names(figures), lists.map(figures, function(figure)
+    return figure.script and { path = figure.name .. ".page", text = "", makes = { figure.name .. ".png" } }
+      or curves.make_page(figure)
+  end))
   files[#files + 1] = { path = "index.html", text = make_page(pictures) }
   local written, message = write.files(out, files)
   return written, message, problem

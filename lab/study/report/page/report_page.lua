@@ -76,10 +76,16 @@ local function make_cell(report, cell)
     table.concat(facts), make_sheet("Runs of " .. name, "Runs of " .. name, heads, rows))
 end
 
--- Makes the text and the picture of an analysis. As an image, an untrusted picture runs no scripts.
+-- Makes a picture from the bytes of a PNG, or nil. As an image, an untrusted picture runs no scripts.
+local function make_image(png, alternative, caption)
+  return png and ('<figure><img src="data:image/png;base64,%s" alt="%s"/>%s</figure>'):format(
+    study_analyses.encode_base64(png), escape(alternative), caption
+    and ("<figcaption>%s</figcaption>"):format(escape(caption)) or "") or make_paragraph("no picture", "flag")
+end
+
+-- Makes the text and the picture of an analysis.
 local function make_analysis(analysis)
-  local picture = analysis.png and ('<figure><img src="data:image/png;base64,%s" alt="%s"/></figure>'):format(
-    study_analyses.encode_base64(analysis.png), escape(analysis.what)) or make_paragraph("no picture", "flag")
+  local picture = make_image(analysis.png, analysis.what)
   local text = analysis.text:gsub("[^\n]+", escape)
   return picture .. html.wrap(analysis.what, ("<pre>%s</pre>"):format(text))
 end
@@ -90,7 +96,9 @@ function M.render(report, pictures)
     sections[#sections + 1] = { title = title, body = body }
   end
   for _, part in ipairs(report.parts) do
-    add(part.title, part.table and html.make_table(part.table, part.title) or figure.make_body(part, pictures))
+    add(part.title, part.table and html.make_table(part.table, part.title)
+      or part.script and make_image(pictures[part.name .. ".png"], part.title, part.caption)
+      or figure.make_body(part, pictures))
   end
   for _, analysis in ipairs(report.analyses or {}) do
     add(("Analysis: %s"):format(analysis.what), make_analysis(analysis))

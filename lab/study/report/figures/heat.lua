@@ -9,6 +9,8 @@ local scales = require("lab.study.report.figures.scales")
 local M = {}
 
 local NAN = 0 / 0
+local MOST_TICS = 40 -- along an axis
+local LIGHT = 0.6 -- share of the palette from which on dark text is readable
 
 local function make_image(values, columns)
   local words, lines = lists.map(values, function(value) return ("%.5g"):format(value) end), {}
@@ -24,24 +26,27 @@ local function make_boxes(values, columns)
   end), "using 1:2:(0.5):(0.5):3 with boxxyerror fillstyle solid noborder lc palette" }
 end
 
--- Returns names as consecutive tics from `first` on; gnuplot reads the label of a tic as a format.
-function M.format_tics(names, first)
+-- Returns names as consecutive tics from `first` on; gnuplot reads the label of a tic as a format. most: of the names,
+-- at most so many get a tic, at equal distances; nil: all.
+function M.format_tics(names, first, most)
+  local step = math.ceil(#names / (most or #names))
   return table.concat(lists.map(names, function(name, i)
-    return ("%s %d"):format(gnuplot.quote((name:gsub("%%", "%%%%"))), first + i - 1)
+    return (i - 1) % step == 0 and ("%s %d"):format(gnuplot.quote((name:gsub("%%", "%%%%"))), first + i - 1) or nil
   end), ", ")
 end
 
 -- Returns a panel of a matrix. rows: their number; range: { from, to } of the colours; nil: from minus to plus the
--- largest absolute value, which is added to the title; names: of the rows, and equally of the columns, or nil.
+-- largest absolute value, which is added to the title; names: of the rows, { rows, columns }, or nil.
 function M.draw(values, rows, title, range, names)
   local columns, low, high = #values // rows, scales.find_range({ values })
-  local peak, tics = math.max(1e-9, -low, high), names and M.format_tics(names, 0)
+  local peak = math.max(1e-9, -low, high)
   local has_gaps = lists.find(values, function(value) return value ~= value end)
   local layer = (has_gaps and make_boxes or make_image)(values, columns) -- an image draws gaps as a colour
   return { title = range and title or ("%s, to %.2g"):format(title, peak), layers = { layer }, lines = {
     ("set xrange [-0.5:%g]\nset yrange [%g:-0.5]\nset cbrange [%.9g:%.9g]"):format(columns - 0.5, rows - 0.5,
       range and range[1] or -peak, range and range[2] or peak),
-    "unset grid", tics and ("set xtics rotate by 90 right (%s)\nset ytics (%s)"):format(tics, tics)
+    "unset grid", names and ("set xtics rotate by 90 right (%s)\nset ytics (%s)"):format(
+      M.format_tics(names.columns, 0, MOST_TICS), M.format_tics(names.rows, 0, MOST_TICS))
       or "set xtics norotate autofreq\nset ytics autofreq",
   } }
 end
@@ -59,6 +64,37 @@ function M.draw_open(title, matrix)
   local from = math.min(least, 0)
   local to = largest > from and largest or from + 1
   return M.draw(values, matrix.rows, ("%s, %.2g to %.2g"):format(title, from, largest), { from, to })
+end
+
+-- Adds the numbers to the squares of a panel from M.draw, in dark or light letters. form: a format of a number.
+function M.add_numbers(panel, values, rows, range, form)
+  local columns = #values // rows
+  table.insert(panel.layers, { lists.map(values, function(value, i)
+    local share = (value - range[1]) / (range[2] - range[1])
+    return value == value and ("%d %d %s %d"):format((i - 1) % columns, (i - 1) // columns, form:format(value),
+      share >= LIGHT and 0 or 0xffffff) or nil
+  end), "using 1:2:3:4 with labels tc rgb variable font ',8'" })
+end
+
+-- Frames the squares of a panel for which is_framed, a list, is true: dark lines within lighter and wider ones, which
+-- are visible on every colour.
+function M.frame(panel, rows, columns, is_framed)
+  local lines = {}
+  local function has(row, column)
+    return row >= 0 and row < rows and column >= 0 and column < columns and is_framed[row * columns + column + 1]
+  end
+  for row = 0, rows - 1 do
+    for column = 0, columns - 1 do
+      for _, side in ipairs(has(row, column) and { { -1, 0 }, { 1, 0 }, { 0, -1 }, { 0, 1 } } or {}) do
+        local dx, dy = side[1], side[2]
+        lines[#lines + 1] = not has(row + dy, column + dx) and ("%g %g %g %g"):format(
+          column + (dx == 0 and -0.5 or dx / 2), row + (dy == 0 and -0.5 or dy / 2), math.abs(dy), math.abs(dx)) or nil
+      end
+    end
+  end
+  for _, style in ipairs({ "lw 4 lc rgb 'white'", "lw 2 lc rgb 'black'" }) do
+    table.insert(panel.layers, { lines, "using 1:2:3:4 with vectors nohead " .. style })
+  end
 end
 
 local PLAIN, WRONG = "#222222", "#c0392b"

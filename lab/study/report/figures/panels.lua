@@ -77,7 +77,8 @@ end
 --   title, note          lines above the panels
 --   panel, wide          height of a panel in pixels, and its width; nil: as the height
 --   settings             lines of the script after SETTINGS, or nil
---   left, across, down   pixels to the left of all panels, between panels of a row, and between rows; nil: as usual
+--   left, bottom         pixels to the left of all panels and below them; nil: as usual
+--   across, down         pixels between panels of a row, and between rows; nil: as usual
 --   rows                 lists of panels, with label, a line above the row
 -- A panel = { title, lines, layers }: lines of the script that set its axes; layers = { data, words }: a list of lines
 -- of numbers, and words of gnuplot's plot command that draw them.
@@ -86,7 +87,8 @@ function M.make_script(picture)
   picture.left, picture.across, picture.down = picture.left or LEFT, picture.across or ACROSS, picture.down or DOWN
   picture.wide = picture.wide or picture.panel
   picture.width = picture.left + RIGHT + columns * (picture.wide + picture.across) - picture.across
-  picture.height, picture.data = TOP + BOTTOM + #picture.rows * (picture.panel + picture.down) - DOWN, {}
+  picture.height = TOP + (picture.bottom or BOTTOM) + #picture.rows * (picture.panel + picture.down) - picture.down
+  picture.data = {}
   local drawing = lists.append(lists.join(SETTINGS, picture.settings or {}), {
     format_label(picture, 1, picture.title, 20, 14), format_label(picture, 2, picture.note, 40, 10), "set multiplot" })
   add_panels(picture, drawing)

@@ -1,0 +1,205 @@
+-- Heat maps of a report: scores over two axes, of the study's grid or of the evaluations.
+--
+-- Input: a study with its cells read, an item { rows, columns, panels (or nil) }, the name of its files. Output: a
+-- picture { title, caption, script, file } for the report's page and files, of which file is a CSV file, nil if no run
+-- has scores along both axes; and a list of at most one table (score_tables.lua). Scores are medians over seeds if both
+-- axes are of the grid, else means, at the chosen learning rate. Squares of training lengths, or of conditions that are
+-- not beyond training, are framed.
+
+local canonical = require("base.canonical")
+local captions = require("lab.study.report.tables.captions")
+local csv = require("lab.study.report.tables.csv")
+local entries = require("lab.study.report.tables.table_entries")
+local heat = require("lab.study.report.figures.heat")
+local lists = require("base.lists")
+local metrics = require("lab.study.read.metrics")
+local panels = require("lab.study.report.figures.panels")
+local runs = require("lab.study.read.runs")
+local scales = require("lab.study.report.figures.scales")
+local score_tables = require("lab.study.report.tables.score_tables")
+local statistics = require("lab.study.read.statistics")
+
+local M = {}
+
+local SQUARE, LEAST, MOST, LETTER = 34, 90, 640, 6 -- pixels: a square; least and most of a panel; a letter
+local ALONE = 420 -- least width of a single panel, for the texts above
+local MOST_COLUMNS = 16 -- of a table, and of squares with numbers
+local NAN = 0 / 0
+
+-- Returns the evaluated conditions of a run on these axes, which are no axes of the grid: { by, value, trained }.
+local function list_conditions(run, study, names)
+  local metric, factor = study.scored.metric, metrics.of[study.scored.metric].factor
+  local function make(by, value, trained)
+    value = tonumber(value)
+    return value and { by = by, value = factor * value, trained = trained } or nil
+  end
+  if #names > 1 then
+    local evaluation = runs.get_evaluation(run, study.scored.split)
+    return lists.map(evaluation and evaluation.conditions or {}, function(condition)
+      local by = condition.by
+      local fits = by[names[1]] and by[names[2]] and #canonical.sort_keys(by) == 2
+      return fits and make(by, condition[metric], not condition.beyond) or nil
+    end)
+  end
+  local within = run.parts and run.parts.in_distribution
+  local trained = lists.to_set(within and within.lengths or {})
+  return run.axis == names[1] and lists.collect(runs.get_curve(run, study.scored.split), function(evaluation)
+    return lists.map(evaluation.lengths, function(n, i)
+      return make({ [run.axis] = n }, (evaluation[metric] or {})[i], evaluation.split == "in_distribution"
+        or trained[n])
+    end)
+  end) or {}
+end
+
+-- Returns the points { row, column, value, trained } of a cell.
+local function list_points(study, item, cell)
+  local names = lists.filter({ item.rows, item.columns }, function(name)
+    return not score_tables.find_axis(study, name)
+  end)
+  local function make(one)
+    return { row = one.by[item.rows] or cell.key[item.rows], column = one.by[item.columns] or cell.key[item.columns],
+      value = one.value, trained = one.trained }
+  end
+  if #names == 0 then
+    local value = entries.get_value(cell, "median").value
+    return value and { make({ by = {}, value = value }) } or {}
+  end
+  return lists.collect(runs.get_chosen(cell), function(run)
+    return lists.map(list_conditions(run, study, names), make)
+  end)
+end
+
+-- Returns the values along an axis, in the order of the grid, or ascending; and their names. key: "row" or "column".
+local function list_along(study, name, points, key)
+  local present = lists.to_set(lists.map(points, function(point) return point[key] end))
+  local values = score_tables.find_axis(study, name)
+    and lists.filter(score_tables.list_values(study, name), function(value) return present[value] end)
+    or canonical.sort_keys(present)
+  return values, lists.map(values, function(value)
+    return study.labels and study.labels[value] or ("%s"):format(math.type(value) == "float" and ("%g"):format(value)
+      or value)
+  end)
+end
+
+-- Returns the map of a panel: { title, values (row-major, NaN for gaps), trained, counts }.
+local function make_map(title, points, rows, columns)
+  local by_row = {}
+  for _, point in ipairs(points) do
+    by_row[point.row] = by_row[point.row] or {}
+    by_row[point.row][point.column] = by_row[point.row][point.column] or {}
+    table.insert(by_row[point.row][point.column], point)
+  end
+  local map = { title = title, values = {}, trained = {}, counts = {} }
+  for _, row in ipairs(rows) do
+    for _, column in ipairs(columns) do
+      local found = by_row[row] and by_row[row][column] or {}
+      local at = #map.values + 1
+      map.values[at] = statistics.mean(lists.map(found, function(point) return point.value end)) or NAN
+      map.trained[at], map.counts[at] = lists.find(found, function(point) return point.trained end) ~= nil, #found
+    end
+  end
+  return map
+end
+
+local function choose_range(maps, metric)
+  if metric.unit == "percent" then
+    return { 0, 100 }
+  end
+  local low, high = scales.find_range(lists.map(maps, function(map)
+    return lists.filter(map.values, function(value) return value == value end)
+  end))
+  return { low, high > low and high or low + 1 }
+end
+
+local function measure_side(count, least)
+  return math.max(least, math.min(SQUARE * count, MOST))
+end
+
+local function measure_longest(names)
+  return lists.max(names, function(name) return utf8.len(name) or #name end)
+end
+
+-- Returns the script of a picture. along: { rows, columns }, names.
+local function make_script(maps, along, item, words)
+  local rows, columns = #along.rows, #along.columns
+  local drawn = lists.map(maps, function(map)
+    local panel = heat.draw(map.values, rows, map.title, words.range, along)
+    if columns <= MOST_COLUMNS then
+      heat.add_numbers(panel, map.values, rows, words.range, words.form)
+    end
+    heat.frame(panel, rows, columns, map.trained)
+    return panel
+  end)
+  table.insert(drawn[#drawn].lines, "set colorbox user origin graph 1.04,graph 0 size graph 0.03,graph 1\n"
+    .. "set cbtics font ',8'")
+  local below, aside = LETTER * measure_longest(along.columns), 28 + LETTER * measure_longest(along.rows)
+  return panels.make_script({ name = words.name, title = words.title, panel = measure_side(rows, LEAST),
+    wide = measure_side(columns, #drawn == 1 and ALONE or 2 * LEAST), left = aside, across = aside,
+    bottom = 24 + below, down = 60 + below, rows = panels.arrange(drawn, 3, ""),
+    note = ("rows: %s; columns: %s; in %s%s"):format(item.rows, item.columns, words.unit, words.framed
+      and "; framed: training" or "") })
+end
+
+local function make_csv(study, item, maps, rows, columns)
+  local heads = { item.panels or "panel", item.rows, item.columns, "metric", "value", "runs", "training" }
+  local lines = lists.collect(maps, function(map)
+    return lists.map(map.values, function(value, i)
+      return map.counts[i] > 0 and table.concat(lists.map({ map.name or "", rows[(i - 1) // #columns + 1],
+        columns[(i - 1) % #columns + 1], study.scored.metric, ("%.9g"):format(value), map.counts[i],
+        map.trained[i] and 1 or 0 }, csv.format_field), ",") .. "\n" or nil
+    end)
+  end)
+  return table.concat(lists.map(heads, csv.format_field), ",") .. "\n" .. table.concat(lines)
+end
+
+-- Returns the table of all maps; nil if it has too many columns.
+local function tabulate(item, maps, along, title, about, form)
+  if #along.columns > MOST_COLUMNS then
+    return nil
+  end
+  local rows = lists.collect(maps, function(map)
+    return lists.map(along.rows, function(name, r)
+      return lists.join({ #maps > 1 and map.title .. ", " .. name or name }, lists.map(along.columns, function(_, c)
+        local value = map.values[(r - 1) * #along.columns + c]
+        return value == value and form:format(value) or ""
+      end))
+    end)
+  end)
+  return entries.tabulate({ title = title, about = about, heads = lists.join({ item.rows }, along.columns),
+    rows = rows })
+end
+
+-- Makes the picture and the table of an item of the kind "heat".
+function M.make(study, item, name)
+  local metric = metrics.of[study.scored.metric]
+  local found = lists.map(score_tables.list_panels(study, item), function(value)
+    local shown = lists.filter(study.cells, function(cell) return not value or cell.key[item.panels] == value end)
+    return { name = value, title = value and score_tables.label(study, item.panels, value) or "",
+      points = lists.collect(shown, function(cell) return list_points(study, item, cell) end) }
+  end)
+  found = lists.filter(found, function(one) return #one.points > 0 end)
+  local points = lists.collect(found, function(one) return one.points end)
+  if #points == 0 then
+    return nil
+  end
+  local rows, row_names = list_along(study, item.rows, points, "row")
+  local columns, column_names = list_along(study, item.columns, points, "column")
+  local maps = lists.map(found, function(one)
+    return lists.update(make_map(one.title, one.points, rows, columns), { name = one.name })
+  end)
+  local along, framed = { rows = row_names, columns = column_names }, lists.find(points, function(point)
+    return point.trained
+  end)
+  local title = score_tables.make_title(item, ("%s in %s by %s and %s"):format(metric.title, metric.unit, item.rows,
+    item.columns))
+  local caption = captions.join("at the chosen learning rate of each cell: the median over seeds if both axes are of "
+    .. "the study, else the mean", framed and "framed: training lengths, or conditions that are not beyond training",
+    captions.name_answers(study), captions.name_rates(study))
+  local table_model = tabulate(item, maps, along, title, caption, metric.form)
+  return { title = title, caption = caption, script = make_script(maps, along, item, { name = name, title = title,
+    range = choose_range(maps, metric), unit = metric.unit, form = metric.unit == "percent" and "%.0f" or "%.2g",
+    framed = framed }), file = { path = name .. ".csv", text = make_csv(study, item, maps, rows, columns) } },
+    { table_model }
+end
+
+return M
