@@ -1,5 +1,5 @@
--- lab/study/slurm: site files and their messages, packing of runs into tasks, the texts of a job array, the output of
--- squeue, and a folder of runs with a submitted job. tests/system/test_slurm.sh submits jobs to a simulated cluster.
+-- lab/study/slurm: packing of runs into tasks, the texts of a job array, the output of squeue, and a folder of runs
+-- with a submitted job. tests/system/test_slurm.sh submits jobs to a simulated cluster.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -16,68 +16,8 @@ local run_seeds = require("lab.study.read.seeds")
 local shell = require("base.shell")
 local site_module = require("lab.study.slurm.site")
 
-TestSites = {}
-
 local function read_site(text)
   return site_module.read(project, support.write("site.lua", text))
-end
-
-function TestSites.test_examples_are_legal()
-  local cpu, gpu = assert(site_module.read(project, "cpu_nodes")), assert(site_module.read(project, "gpu_nodes"))
-  lu.assertEquals({ cpu.partition, cpu.seconds, cpu.cpus, cpu.gpus, cpu.replicas, cpu.levels },
-    { "standard", 4 * 3600, 16, 0, 16, { "x86-64-v3" } })
-  lu.assertEquals({ gpu.seconds, gpu.gpus, gpu.architectures, gpu.replicas, gpu.max_tasks },
-    { 24 * 3600, 1, { "sm_80", "sm_90" }, 32, 1000 })
-end
-
-function TestSites.test_defaults_of_a_site()
-  local site = assert(read_site('return { time = "00:05:00" }'))
-  lu.assertEquals({ site.cpus, site.gpus, site.replicas, site.max_tasks, site.partition }, { 1, 0, 1, 1000, nil })
-  lu.assertEquals(assert(read_site('return { time = "1:00:00", gpus = 1 }')).replicas, 4096)
-end
-
-function TestSites.test_times_in_slurms_format()
-  local parse = site_module.parse_time
-  lu.assertEquals({ parse("1:02:03"), parse("1-00:00:01"), parse("100:00:00") }, { 3723, 86401, 360000 })
-  for _, text in ipairs({ "30", "10:00", "1:60:00", "1:00:60", "1-24:00:00", "x", "" }) do
-    lu.assertNil(parse(text), text)
-  end
-end
-
--- The fields of an invalid site, and two parts of its message.
-local INVALID_SITES = {
-  { 'time = "1:00:00", partitoin = "a"', "site.lua:1:28: error: partitoin: no such field",
-    'did you mean "partition"?' },
-  { "", "time: is missing", 'expected: "hours:minutes:seconds" or' },
-  { 'time = "30"', 'error: time: "30" does not fit here', "at least" },
-  { 'time = "00:04:59"', 'time: "00:04:59" does not fit here', "" },
-  { "time = 3600", "time: 3600 does not fit here", "" },
-  { 'time = "1:00:00", cpus = 0', "cpus: 0 is below 1", "expected: an integer from 1 to 4096" },
-  { 'time = "1:00:00", cpus = "4"', 'cpus: "4" is a string', "write 4 without quotes" },
-  { 'time = "1:00:00", gpus = 4', "gpus: 4 is above 1", "expected: an integer from 0 to 1" },
-  { 'time = "1:00:00", partition = "a b"', 'partition: "a b" does not fit here', "letters, digits" },
-  { 'time = "1:00:00", memory = "4 GB"', 'memory: "4 GB" does not fit here', "K, M, G or T" },
-  { 'time = "1:00:00", levels = { "avx2" }', 'levels[1]: "avx2" does not fit here', "x86-64-v3" },
-  { 'time = "1:00:00", architectures = { "sm_80" }', "architectures: is given without a GPU", "gpus = 1" },
-  { 'time = "1:00:00", gpus = 1, architectures = { "ampere" }', 'architectures[1]: "ampere" does not fit', "sm_80" },
-  { 'time = "1:00:00", options = { "--array=1-9" }', "options[1]: --array is set by the sweep", "other options" },
-  { 'time = "1:00:00", options = { "--job-na=x" }', "--job-na, short for --job-name, is set by the sweep", "" },
-  { 'time = "1:00:00", options = "--exclusive"', 'options: is "--exclusive"', "a list such as" },
-  { 'time = "1:00:00", prologue = { "a\\nb" }', "prologue[1]:", "a list of lines" },
-  { 'time = "1:00:00", min_tasks = 9, max_tasks = 5', "min_tasks: 9 is above max_tasks, 5", "at most max_tasks" },
-  { 'time = "1:00:00", scratch = "tmp"', 'scratch: "tmp" does not fit here', "an absolute path" },
-}
-
-function TestSites.test_messages_on_invalid_sites()
-  for _, case in ipairs(INVALID_SITES) do
-    local site, message = read_site("return { " .. case[1] .. " }")
-    lu.assertNil(site, case[1])
-    lu.assertStrContains(message, case[2])
-    lu.assertStrContains(message, case[3])
-  end
-  local _, message = site_module.read(project, "cpu_node")
-  lu.assertStrContains(message, "no such site: cpu_node")
-  lu.assertStrContains(message, "did you mean cpu_nodes?")
 end
 
 TestPacking = {}
@@ -148,10 +88,11 @@ function TestPacking.test_runs_that_continue_are_in_groups_of_their_own()
 end
 
 -- Packs groups that take these seconds (false: unknown) into `least` (by default 1) to `most` tasks, which should take
--- at most 60 seconds. Returns the tasks, lists of groups, and the seconds of the longest task.
-local function pack(list, most, least)
+-- at most 60 seconds, with at most `lanes` lanes (by default 1). Returns the tasks, lists of groups, the seconds of the
+-- longest task, and the number of lanes.
+local function pack(list, most, least, lanes)
   local groups = lists.map(list, function(seconds, i) return { seconds = seconds or nil, runs = { i }, name = i } end)
-  return packing.make_tasks(groups, { least = least or 1, most = most, seconds = 60 })
+  return packing.make_tasks(groups, { least = least or 1, most = most, seconds = 60, lanes = lanes or 1 })
 end
 
 function TestPacking.test_tasks_fit_their_time()
@@ -180,13 +121,46 @@ function TestPacking.test_the_number_of_tasks_matters_more_than_their_times()
   lu.assertEquals({ #even[1], #even[2], unknown }, { 3, 2, nil })
 end
 
+-- Returns the number of runs in each group, and the number of lanes, for cells with so many seeds.
+local function choose(seeds, most)
+  local groups, lanes = packing.choose_groups(lists.map(seeds, function(count, i)
+    return make_cell("c" .. i, { 1 }, { 0, count - 1 })
+  end), most)
+  return table.concat(lists.map(groups, function(group) return #group.runs end), " "), lanes
+end
+
+function TestPacking.test_cells_with_few_runs_train_side_by_side()
+  lu.assertEquals({ choose({ 8, 8 }, 8) }, { "8 8", 1 })
+  lu.assertEquals({ choose({ 3, 3 }, 8) }, { "3 3", 2 })
+  lu.assertEquals({ choose({ 3, 3, 3 }, 8) }, { "3 3 3", 2 }) -- in two rounds, like nine single runs
+  lu.assertEquals({ choose({ 3, 3, 3, 3, 3, 3, 3, 3 }, 8) }, { ("1 "):rep(23) .. "1", 8 }) -- in three rounds, not four
+  lu.assertEquals({ choose({ 1, 1, 1 }, 2) }, { "1 1 1", 2 })
+  lu.assertEquals({ choose({ 5 }, 2) }, { "2 2 1", 1 })
+end
+
+function TestPacking.test_groups_are_distributed_over_lanes()
+  local tasks, longest, lanes = pack({ 40, 40, 40, 20, 20, 20 }, 9, 1, 2)
+  lu.assertEquals({ #tasks, longest, lanes }, { 2, 60, 2 })
+  for _, groups in ipairs(tasks) do
+    local sums = {}
+    for _, group in ipairs(groups) do
+      sums[group.lane] = (sums[group.lane] or 0) + group.seconds
+    end
+    lu.assertTrue(#sums == 2 and sums[1] <= 60 and sums[2] <= 60, #sums)
+  end
+  lu.assertEquals(select(3, pack({ 1, 1, 1 }, 9, 3, 4)), 1) -- three tasks of one group each
+  local even
+  even, longest, lanes = pack({ false, false, false, false, false }, 2, 1, 4)
+  lu.assertEquals({ #even[1], #even[2], longest, lanes }, { 3, 2, nil, 3 })
+end
+
 TestScript = {}
 
 local JOB = { name = "probe-1", tasks = 7, folder = "/r/.slurm/1", runs = "/r", trainers = "/r/.slurm/trainers",
-  directory = "/home", study = "probe (small)", groups = 9, count = 20 }
+  directory = "/home", time = "1-00:00:00", study = "probe (small)", groups = 9, count = 20 }
 
 function TestScript.test_head_of_a_job_script()
-  local site = assert(read_site([[return { partition = "p", account = "a", time = "1-00:00:00", gpus = 1, cpus = 3,
+  local site = assert(read_site([[return { partition = "p", account = "a", gpus = 1, cpus = 3,
     memory = "2G", options = { "--exclusive" }, prologue = { "module load x" }, scratch = "/s/$USER" }]]))
   local text = script.make_script(site, JOB, "BODY\n")
   lu.assertEquals(text, [[
@@ -262,7 +236,7 @@ local function make_two_tasks()
 end
 
 function TestScript.test_the_list_of_tasks_is_written_and_read()
-  local text = script.make_list({ cpus = 2, gpus = 0 }, make_two_tasks())
+  local text = script.make_list({ cpus = 2, gpus = 0 }, make_two_tasks(), 1)
   lu.assertEquals(text, [[
 1 new a 0123456789abcdef 00ff a-77 'lr0.001-seed0 lr0.001-seed1' --threads 2 --seeds 0:1 --learning-rate 0.001 ]]
     .. [[--device cpu '--data=/a b/c.jsonl'
@@ -275,6 +249,19 @@ function TestScript.test_the_list_of_tasks_is_written_and_read()
   lu.assertEquals(script.parse_list(text), { ["a" .. folder .. "0.001-seed0"] = 1,
     ["a" .. folder .. "0.001-seed1"] = 1,
     ["b" .. folder .. "1e-05-seed3"] = 1, ["b" .. folder .. "0.5-seed3"] = 1, ["a" .. folder .. "0.001-seed2"] = 2 })
+end
+
+function TestScript.test_lanes_share_the_processors_of_a_task()
+  local tasks = make_two_tasks()
+  for _, groups in ipairs(tasks) do
+    for i, group in ipairs(groups) do
+      group.lane = i
+    end
+  end
+  local text = script.make_list({ cpus = 9, gpus = 0 }, tasks, 2)
+  lu.assertEquals(lists.find_all(text, "([%d.]+ %l+ %l) "), { "1.1 new a", "1.2 again b", "2.1 new a" })
+  lu.assertEquals(lists.find_all(text, "%-%-threads (%d+)"), { "4", "4", "4" })
+  lu.assertEquals(script.parse_list(text), script.parse_list(script.make_list({ cpus = 9, gpus = 0 }, tasks, 1)))
 end
 
 TestQueue = {}
@@ -296,7 +283,7 @@ local function write_submitted_folder()
   local dir, n = records.open(out)
   local study = { name = "probe", path = "probe.lua", scale = "small", set = {} }
   support.write("out/.slurm/" .. n .. "/record.json", records.format_record(study, { real = "/s.lua" }, "probe-1"))
-  support.write("out/.slurm/" .. n .. "/runs.txt", script.make_list({ cpus = 2, gpus = 0 }, make_two_tasks()))
+  support.write("out/.slurm/" .. n .. "/runs.txt", script.make_list({ cpus = 2, gpus = 0 }, make_two_tasks(), 1))
   return out, dir
 end
 

@@ -219,6 +219,37 @@ cancel_no_foreign_job() {
         ends_with 0 'cancelled: job 5, 1 task' simulate cancel records && [ "$(cat "$SIMULATED/cancelled")" = 5 ]
 }
 
+# Whether the trainers of both lanes have written half of their lines.
+both_wait() { [ "$(cat "$work"/lanes/*/*/.attempts/1_1.[12]-*/*/*/*/metrics.jsonl | grep -c .)" -ge $((4 + 2)) ]; }
+
+# Two cells of a run each train side by side. The task stops when their trainers stop, gets a signal while both train,
+# and then completes both.
+train_cells_side_by_side() {
+    sed -i 's/{ name = "parity", spec = { task = { kind = "parity_check" } } }/&, { name = "sort", spec = { task = { kind = "bucket_sort" } } }/
+        s/seeds = { 0, 1 }/seeds = { 0, 0 }/' "$work/grid.lua" || return
+    submit lanes && [ "$(grep -c '^1\.[12] new .* --threads 1 ' "$script/runs.txt")" -eq 2 ] &&
+        SIMULATED_FATE=2 SIMULATED_AT=1 run_task 1 75 && [ "$(ls "$work"/lanes/*/*/.attempts | grep -c 1_1)" -eq 2 ] ||
+        return
+    SIMULATED_FATE=waits SIMULATED_AT=2 PATH=$SIMULATED/bin:$PATH SLURM_ARRAY_JOB_ID=1 SLURM_ARRAY_TASK_ID=1 \
+        sh "$script/job.sh" >"$work/output" 2>&1 &
+    task=$!
+    until_true both_wait && kill -TERM $task
+    wait $task
+    actual=$?
+    rm "$SIMULATED"/queue/*
+    cat "$script"/logs/*
+    [ "$actual" -eq 75 ] && ! grep -lzs -e "[/]${work#/}/lanes/.slurm/trainers/" /proc/[0-9]*/cmdline &&
+        ends_with 0 "2 runs in no task" simulate status lanes &&
+        run_task 1 0 && ends_with 0 "2 of 2 runs done" simulate status lanes &&
+        [ -z "$(find "$work/lanes" -name .attempts)" ] && grep -q ': done$' "$script/logs/1.1.txt" &&
+        grep -q ': done$' "$script/logs/1.2.txt"
+}
+
+# A run that fails in a lane makes the task fail, and its error is found in the log of the lane.
+report_a_failure_in_a_lane() {
+    submit failing && SIMULATED_FATE=3 run_task 1 1 && grep -q 'not all of' "$script/logs/1.2.txt"
+}
+
 write_study 400
 expect_each attempts_ delete_nothing_through_a_link train_nothing_through_a_link \
     are_not_deleted_by_a_sweep_through_a_link wait_for_no_pipe start_no_foreign_trainer set_a_damaged_run_aside \
@@ -227,4 +258,5 @@ expect_each attempts_ delete_nothing_through_a_link train_nothing_through_a_link
     are_continued_by_a_sweep are_replaced_by_a_sweep keep_files_of_users continue_after_a_cancelled_task
 expect attempts_at_new_runs_of_two_arrays end_where_another_array_has_finished new
 expect attempts_at_replaced_runs_of_two_arrays end_where_another_array_has_finished again
+expect_each tasks_ train_cells_side_by_side report_a_failure_in_a_lane
 finish

@@ -95,10 +95,11 @@ return {
 END2
 
 level=$(make -s print-levels LEVELS=best)
-# Writes a description of the cluster: NAME FIELDS.
+# Writes a description of the cluster: NAME FIELDS [TIME].
 write_site() {
-    echo "return { time = \"0:10:00\", levels = { \"$level\" }, memory = \"10M\", $2 }" >"$work/$1.lua"
+    echo "return { ${3-time = \"0:10:00\",} levels = { \"$level\" }, memory = \"10M\", $2 }" >"$work/$1.lua"
 }
+write_site estimated 'partition = "main", cpus = 2' ''
 write_site here 'partition = "main", replicas = 2, min_tasks = 4'
 write_site nowhere 'partition = "nowhere"'
 write_site held 'partition = "main", options = { "--hold" }'
@@ -132,7 +133,8 @@ sweeps_without_slurm() { ends_with 0 "grid: 24 of 24 runs done" sweep local "$wo
 prints_its_script() {
     sweep none "$work/grid.lua" --slurm "$work/here.lua" --dry-run >"$work/job.sh" 2>"$work/output" || return
     [ ! -e "$work/none" ] && sh -n "$work/job.sh" && grep -q '^#SBATCH --array=1-4$' "$work/job.sh" &&
-        grep -q '24 runs, 2 at a time in a task: 4 tasks (at most 10)' "$work/output"
+        grep -q '24 runs, 2 at a time in a task: 4 tasks (at most 10), up to .*; requested time 0:10:00, as in the site' \
+            "$work/output"
 }
 
 # A run that was trained here before has fewer steps: a task replaces its folder.
@@ -202,6 +204,19 @@ resubmits() {
 keeps_bits() {
     sum_runs local >"$work/expected" && sum_runs cluster | cmp - "$work/expected" &&
         [ "$(grep -c . "$work/expected")" -gt 100 ]
+}
+
+# Two cells of one run each train at the same time in a task, whose time follows from their estimate.
+trains_cells_side_by_side() {
+    sed 's/seeds = .*/seeds = { 0, 0 },/; s/learning_rates = .*/learning_rates = { 1e-3 },/' "$work/grid.lua" \
+        >"$work/pair.lua"
+    ends_with 0 "2 runs, 2 at a time in a task: 1 task (at most 10), up to " sweep pair "$work/pair.lua" \
+        --slurm "$work/estimated.lua" && grep -q 'requested time 0:0[0-9]:00: 2 times that and 5 min' "$work/.out" &&
+        grep -q '^#SBATCH --time=0:0[0-9]:00$' "$work/pair/.slurm/1/job.sh" && until_true is_idle &&
+        ends_with 0 "2 of 2 runs done" sweep pair status "$work/pair.lua" &&
+        grep -q ': done$' "$work/pair/.slurm/1/logs/1.1.txt" && grep -q ': done$' "$work/pair/.slurm/1/logs/1.2.txt" &&
+        sum_runs pair >"$work/actual" && [ "$(grep -c eval.jsonl "$work/actual")" -eq 2 ] &&
+        ! grep -vxF -f "$work/expected" "$work/actual"
 }
 
 # Compares reports without times, and without the width of columns that have them.
@@ -379,8 +394,8 @@ cancels_stages() {
 expect slurm_cluster_starts start_cluster
 if [ "$failures" -eq 0 ]; then
     expect_each slurm_ sweeps_without_slurm prints_its_script trains_before submits submits_nothing_twice \
-        survives_kills returns_to_the_queue reports_missing_runs resubmits keeps_bits gives_the_same_report \
-        leaves_nothing keeps_its_defaults reports_a_missing_partition reports_another_study refuses_a_second_sweep \
+        survives_kills returns_to_the_queue reports_missing_runs resubmits keeps_bits trains_cells_side_by_side \
+        gives_the_same_report leaves_nothing keeps_its_defaults reports_a_missing_partition reports_another_study refuses_a_second_sweep \
         reports_waiting_tasks reports_an_edited_study cancels_waiting_tasks cancels_running_tasks runs_a_task_twice \
         finds_a_job_without_an_answer keeps_a_foreign_folder submits_stages cancels_stages
 fi

@@ -86,7 +86,7 @@ end
 -- Returns the last error of a run in the logs of tasks with the number of its attempt's task, those of later arrays
 -- first, in one line; nil if there is none. dir: the folder of the run in the attempt.
 function M.find_error(out, run, dir)
-  local task = dir:match("/%.attempts/%d+_(%d+)%-%d+/")
+  local task = dir:match("/%.attempts/%d+_(%d[%d.]*)%-%d+/") -- with its lane, which has a log of its own
   local list = task and records.list(out) or {}
   for i = #list, 1, -1 do
     local lines = failures.read_last_lines(("%s/logs/%s.txt"):format(list[i].folder, task))

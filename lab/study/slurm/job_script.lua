@@ -30,7 +30,7 @@ local function list_options(site, job)
   add("cpus-per-task", site.cpus)
   add("gres", trains and site.gpus > 0 and "gpu:" .. site.gpus)
   add("mem", site.memory)
-  add("time", site.time)
+  add("time", job.time)
   add("signal", trains and "B:TERM@" .. SIGNAL_SECONDS)
   lines[#lines + 1] = trains and "#SBATCH --requeue" or nil
   add("open-mode", "append")
@@ -63,7 +63,7 @@ local function list_prologue_lines(site)
 end
 
 -- Returns the script of an array. job: { name, tasks (a number), folder, runs, trainers, directory (where sweep was
--- called), study, groups (a number), count (of runs) }; body: the text of task.sh.
+-- called), time, study, groups (a number), count (of runs) }; body: the text of task.sh.
 function M.make_script(site, job, body)
   local about = ("# %s: %s in %s of training, %s. What is done: ./longhand sweep status"):format(
     escape.plain(job.study), wording.count(job.count, "run"),
@@ -75,30 +75,32 @@ function M.make_script(site, job, body)
 end
 
 -- Returns the script of the job that follows an array: it submits the cells that depend on the array's runs. job:
--- { name, folder, directory }; words: the command that submits them.
+-- { name, folder, directory, time }; words: the command that submits them.
 function M.make_next_script(site, job, words)
-  local next_job = { name = job.name .. M.NEXT, folder = job.folder, directory = job.directory }
+  local next_job = { name = job.name .. M.NEXT, folder = job.folder, directory = job.directory, time = job.time }
   local lines = lists.append({ choose_interpreter(site) }, list_options(site, next_job))
   lines[#lines + 1] = "# Makes and submits the cells that depend on the array's runs."
   lists.append(lines, list_prologue_lines(site))
   return table.concat(lines, "\n") .. "\nexec " .. shell.join(words) .. "\n"
 end
 
-local function format_group(task, group, site)
+local function format_group(task, group, site, lanes)
   local cell = group.cell
   local names = lists.map(group.runs, function(run) return run.dir:match("[^/]*$") end)
-  local words = { task, group.again and "again" or "new", cell.id, cell.spec.plan.digest, group.defaults,
-    group.item.copy, table.concat(names, " "), "--threads", site.cpus }
+  local words = { lanes > 1 and ("%d.%d"):format(task, group.lane) or task, group.again and "again" or "new", cell.id,
+    cell.spec.plan.digest, group.defaults, group.item.copy, table.concat(names, " "), "--threads",
+    math.max(1, site.cpus // lanes) }
   local device = site.gpus > 0 and "cuda" or "cpu"
   return shell.join(lists.append(lists.append(words, grid.make_flags(group, device)), group.flags))
 end
 
 -- Returns the text of runs.txt. A group has, in addition to the fields of packing.lua: defaults, the digest of the
--- trainer's defaults; item, whose `copy` is the trainer's name in the folder of trainers; flags, further ones.
-function M.make_list(site, tasks)
+-- trainer's defaults; item, whose `copy` is the trainer's name in the folder of trainers; flags, further ones. lanes:
+-- their number in a task, which share its processors.
+function M.make_list(site, tasks, lanes)
   local lines = {}
   for task, groups in ipairs(tasks) do
-    lists.append(lines, lists.map(groups, function(group) return format_group(task, group, site) end))
+    lists.append(lines, lists.map(groups, function(group) return format_group(task, group, site, lanes) end))
   end
   return table.concat(lines, "\n") .. "\n"
 end
@@ -106,7 +108,7 @@ end
 -- Parses runs.txt: { [folder of a run] = task }.
 function M.parse_list(text)
   local tasks = {}
-  for task, id, digest, rest in text:gmatch("(%d+) %l+ (%S+) (%x+) %x+ %S+ ([^\n]*)\n") do
+  for task, id, digest, rest in text:gmatch("(%d+)%.?%d* %l+ (%S+) (%x+) %x+ %S+ ([^\n]*)\n") do
     local names = rest:match("^'([^']*)'") or rest:match("^%S+")
     for name in names:gmatch("%S+") do
       tasks[("%s/%s/%s"):format(id, digest, name)] = math.tointeger(tonumber(task))

@@ -1,10 +1,11 @@
 -- Packs the missing runs of a study into tasks of a job array.
 --
 -- Input: cells with their missing runs, limits. Output: groups { cell, learning_rates, seeds, apart, runs, again,
--- seconds }, each of which is one process whose runs train side by side; and tasks, which are lists of groups.
--- learning_rates, seeds, apart: as in grid.make_flags.
--- again: all runs of the group replace earlier folders; seconds: an estimate (submit.lua), or nil. Invariants: pure;
--- every run is in one group and every group in one task; equal input gives equal tasks.
+-- seconds, lane }, each of which is one process whose runs train side by side; and tasks, which are lists of groups.
+-- learning_rates, seeds, apart: as in grid.make_flags. again: all runs of the group replace earlier folders; seconds:
+-- an estimate (submit.lua), or nil; lane: a task trains the groups of a lane one after the other, and its lanes side by
+-- side. Invariants: pure, except for lane; every run is in one group and every group in one task; equal input gives
+-- equal tasks.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -107,18 +108,36 @@ function M.make_groups(cells, replicas)
   return groups
 end
 
--- Distributes the groups in order over `count` tasks, each to the least loaded. Returns the tasks and the largest load.
-local function distribute(groups, count, weight)
+-- Chooses groups such that the runs which train at a time, at most `most`, leave few processors idle: cells with few
+-- missing runs train side by side. Returns the groups and the number of lanes. Groups are as large as possible, unless
+-- smaller ones save an eighth of the time.
+function M.choose_groups(cells, most)
+  local best
+  for width = math.min(most, lists.max(cells, function(cell) return #cell.missing end)), 1, -1 do
+    local groups, lanes = M.make_groups(cells, width), most // width
+    local rounds = (#groups + lanes - 1) // lanes
+    best = best and 7 * best.rounds <= 8 * rounds and best or { rounds = rounds, groups = groups, lanes = lanes }
+  end
+  return best.groups, best.lanes
+end
+
+-- Distributes the groups in order over `count` tasks with so many lanes, each to the least loaded lane. Returns the
+-- tasks and the largest load.
+local function distribute(groups, count, lanes, weight)
   local tasks, loads, heaviest = {}, {}, 0
   for i = 1, count do
-    tasks[i], loads[i] = {}, 0
+    tasks[i] = {}
+  end
+  for i = 1, count * lanes do
+    loads[i] = 0
   end
   for _, group in ipairs(groups) do
     local least = 1
-    for i = 2, count do
+    for i = 2, #loads do
       least = loads[i] < loads[least] and i or least
     end
-    table.insert(tasks[least], group)
+    table.insert(tasks[(least - 1) % count + 1], group)
+    group.lane = (least - 1) // count + 1
     loads[least] = loads[least] + weight(group)
     heaviest = math.max(heaviest, loads[least])
   end
@@ -126,8 +145,8 @@ local function distribute(groups, count, weight)
 end
 
 -- Makes as few tasks as fit into limits.seconds each: from limits.least, if there are enough groups, to limits.most. If
--- the seconds of a group are unknown, runs are spread over limits.most tasks. Returns the tasks and the longest task's
--- seconds, nil if unknown.
+-- the seconds of a group are unknown, runs are spread over limits.most tasks. limits.lanes: the most lanes of a task.
+-- Returns the tasks, the longest task's seconds (nil if unknown) and the number of lanes.
 function M.make_tasks(groups, limits)
   local sorted, total, longest, place = {}, 0, 0, {}
   local known = not lists.find(groups, function(group) return not group.seconds end)
@@ -143,13 +162,19 @@ function M.make_tasks(groups, limits)
   end)
   local limit = math.min(limits.most, #groups)
   local limit_of_task = math.max(limits.seconds, longest) -- a group is one process, which continues after a requeue
-  local count = known and math.min(limit, math.max(limits.least, math.ceil(total / limit_of_task))) or limit
-  local tasks, heaviest = distribute(sorted, count, weight)
+  local count = known and math.min(limit, math.max(limits.least, math.ceil(total / limit_of_task / limits.lanes)))
+    or limit
+  local tasks, heaviest, lanes
+  local function try()
+    lanes = math.min(limits.lanes, (#groups + count - 1) // count)
+    tasks, heaviest = distribute(sorted, count, lanes, weight)
+  end
+  try()
   while known and heaviest > limit_of_task and count < limit do
     count = math.min(limit, count + 1 + count // 16)
-    tasks, heaviest = distribute(sorted, count, weight)
+    try()
   end
-  return tasks, known and heaviest or nil
+  return tasks, known and heaviest or nil, lanes
 end
 
 return M

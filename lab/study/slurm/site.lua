@@ -1,8 +1,8 @@
 -- Reads a site file, which lists what a Slurm cluster, and an account on it, require of a job.
 --
 -- Input: a project, the name of a file in spec/sites or a path. Output: the fields of FIELDS with their defaults,
--- `seconds` (the value of `time`), `real` (the absolute path) and `shown`; or nil and the errors as text. A site file
--- is executed with the restrictions of a spec file.
+-- `seconds` (the value of `time`, or nil), `real` (the absolute path) and `shown`; or nil and the errors as text. A
+-- site file is executed with the restrictions of a spec file.
 -- Invariants: every text is one line that is safe in the #SBATCH line or shell script where job_script.lua puts it.
 
 local diagnostics = require("base.diagnostics")
@@ -31,7 +31,7 @@ M.FIELDS = {
   { path = "partition", type = "word", pattern = WORD, expected = NAME },
   { path = "account", type = "word", pattern = WORD, expected = NAME },
   { path = "qos", type = "word", pattern = WORD, expected = NAME },
-  { path = "time", type = "word", required = true, pattern = "^[%d:-]+$",
+  { path = "time", type = "word", pattern = "^[%d:-]+$",
     expected = '"hours:minutes:seconds" or "days-hours:minutes:seconds", at least "00:05:00"' },
   { path = "cpus", type = "integer", min = 1, max = 4096, default = 1 },
   { path = "memory", type = "word", pattern = "^%d+[KMGT]?$",
@@ -60,6 +60,13 @@ function M.parse_time(text)
   end
   local whole = ((tonumber(days or 0) * 24 + tonumber(hours)) * 60 + tonumber(minutes)) * 60 + tonumber(seconds)
   return math.tointeger(whole)
+end
+
+-- Formats seconds as a time that M.parse_time reads.
+function M.format_time(seconds)
+  local minutes = seconds // 60
+  return ("%s%d:%02d:%02d"):format(minutes >= 1440 and ("%d-"):format(minutes // 1440) or "", minutes // 60 % 24,
+    minutes % 60, seconds % 60)
 end
 
 local function fits(field, value)
@@ -103,8 +110,6 @@ local function read_fields(context)
     local node = root.fields[field.path]
     if node then
       site[field.path] = readers[field.type](context, field, node)
-    elseif field.required then
-      nodes.report(context, root, field.path, "is missing", field.expected)
     else
       site[field.path] = field.default
     end
@@ -143,7 +148,7 @@ function M.read(project, argument)
   if d:count() > 0 then
     return nil, d:text()
   end
-  site.seconds, site.real, site.shown = M.parse_time(site.time), paths.resolve(path), source.shown
+  site.seconds, site.real, site.shown = site.time and M.parse_time(site.time), paths.resolve(path), source.shown
   site.replicas = site.replicas or site.gpus == 0 and site.cpus or 4096
   return site
 end

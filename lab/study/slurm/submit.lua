@@ -33,6 +33,9 @@ local M = {}
 local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
 local DEFAULT_MOST = 1000 -- tasks of an array, if the cluster sets no limit
 local FULL = 0.9 -- the share of a task's time that is filled with runs, whose times are estimates
+local USUAL = 3600 -- estimated seconds of a task of a site without `time`
+local SAFETY, START = 2, 300 -- its requested time: a multiple of the estimate of its longest task, and seconds to start
+local NEXT_TIME = "1:00:00" -- of the job that submits the next stage, for a site without `time`
 
 local must, say = overview.must, overview.print
 
@@ -102,24 +105,40 @@ local function make_texts(options, study, site, plan)
   local out = paths.resolve(options.out)
   local job = { name = plan.name, tasks = #plan.tasks, folder = plan.folder, runs = out,
     trainers = records.get_folder(out) .. "/trainers", directory = lfs.currentdir(), study = overview.name_study(study),
-    groups = #plan.groups, count = plan.count }
+    time = plan.time, groups = #plan.groups, count = plan.count }
   local body = assert(write.read(options.project:path("lab/study/slurm/task.sh")))
   return { { path = "job.sh", text = script.make_script(site, job, body) },
-    { path = "runs.txt", text = script.make_list(site, plan.tasks) } }
+    { path = "runs.txt", text = script.make_list(site, plan.tasks, plan.lanes) } }
+end
+
+-- Describes the time of a task: the requested one, and the estimate.
+local function describe_time(plan, site)
+  local each = plan.longest and (", up to %s each, as measured here"):format(wording.format_duration(plan.longest))
+    or ", spread evenly, since nothing could be measured here"
+  if not site.time then
+    return ("%s; requested time %s: %d times that and %s"):format(each, plan.time, SAFETY,
+      wording.format_duration(START))
+  end
+  return ("%s; requested time %s, as in the site file%s"):format(each, plan.time,
+    plan.longest and plan.longest > site.seconds and ", less than the longest takes: it is requeued" or "")
 end
 
 local function describe_plan(plan, site, most)
-  local long = plan.longest and plan.longest > site.seconds and ("; the longest takes %s, more than the time of a "
-    .. "task: it is requeued"):format(wording.format_duration(plan.longest)) or ""
-  local each = plan.longest and (", up to %s each, as measured here"):format(wording.format_duration(plan.longest))
-    or ", spread evenly, since nothing could be measured here"
-  return ("%s, %s at a time in a task: %s (at most %d)%s%s"):format(wording.count(plan.count, "run"),
-    site.replicas >= 4096 and "those of a cell" or tostring(site.replicas), wording.count(#plan.tasks, "task"), most,
-    each, long)
+  return ("%s, %s at a time in a task: %s (at most %d)%s"):format(wording.count(plan.count, "run"),
+    site.replicas >= 4096 and "those of a cell" or tostring(plan.at_once), wording.count(#plan.tasks, "task"), most,
+    describe_time(plan, site))
 end
 
--- Returns the plan of a submission: { groups, tasks (packing.lua), longest (the longest task's seconds, or nil), items
--- (trainers.lua), count (of runs) }. most: the largest number of tasks. Callers add name and folder of the array.
+-- Chooses the requested time of a task, rounded up to minutes; ends the command if it cannot be estimated.
+local function choose_time(plan, site)
+  must(INPUT, site.time or plan.longest, ("%s: time: is missing, and no speed could be measured on this machine\n"
+    .. "  expected: the time limit of a task, such as time = \"04:00:00\""):format(site.shown))
+  return site.time or site_module.format_time(math.ceil((SAFETY * plan.longest + START) / 60) * 60)
+end
+
+-- Returns the plan of a submission: { groups, tasks, lanes (packing.lua), at_once (the most runs of a task that train
+-- at a time), longest (the longest task's seconds, or nil), time (requested for a task), items (trainers.lua), count
+-- (of runs) }. most: the largest number of tasks. Callers add name and folder of the array.
 local function make_plan(options, site, cells, most)
   local request = { target = site.gpus > 0 and "cpu,cuda" or "cpu",
     levels = table.concat(site.levels or { "all" }, " "), device = site.gpus > 0 and "cuda" or "cpu",
@@ -131,11 +150,18 @@ local function make_plan(options, site, cells, most)
   else
     items = trainers.build_all(options.project, cells, request, "nothing was submitted")
   end
-  local plan = { groups = packing.make_groups(cells, site.replicas), items = items }
+  local plan, lanes = { items = items }, 1 -- a GPU has one process, whose runs step together
+  if site.gpus > 0 then
+    plan.groups = packing.make_groups(cells, site.replicas)
+  else
+    plan.groups, lanes = packing.choose_groups(cells, site.replicas)
+  end
   plan.count = lists.sum(plan.groups, function(group) return #group.runs end)
   estimate_groups(plan.groups, items, request, site)
-  plan.tasks, plan.longest = packing.make_tasks(plan.groups, { least = site.min_tasks,
-    most = math.min(most, site.max_tasks), seconds = FULL * site.seconds })
+  plan.tasks, plan.longest, plan.lanes = packing.make_tasks(plan.groups, { least = site.min_tasks, lanes = lanes,
+    most = math.min(most, site.max_tasks), seconds = site.time and FULL * site.seconds or USUAL })
+  plan.at_once = plan.lanes * lists.max(plan.groups, function(group) return #group.runs end)
+  plan.time = choose_time(plan, site)
   complete_groups(plan.groups, items)
   return plan
 end
@@ -178,7 +204,7 @@ local function submit_next(options, study, site, plan, job)
   lists.append(words, lists.collect(study.set, function(set) return { "--set", set } end))
   local path, number = plan.folder .. "/next.sh", nil
   local written, message = write.file(path, script.make_next_script(site, { name = plan.name, folder = plan.folder,
-    directory = lfs.currentdir() }, words))
+    directory = lfs.currentdir(), time = site.time or NEXT_TIME }, words))
   if written then
     number, message = queue.submit(path, job)
   end

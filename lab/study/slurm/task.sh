@@ -1,27 +1,42 @@
 
 # A line of runs.txt is a group of runs that train side by side in one process:
 #
-#     TASK new|again ID DIGEST DEFAULTS TRAINER 'RUN RUN ...' flags of the trainer
+#     TASK[.LANE] new|again ID DIGEST DEFAULTS TRAINER 'RUN RUN ...' flags of the trainer
 #
-# Each group works in a folder of its own, $runs/ID/DIGEST/.attempts/<job>_<task>-<n>, in which no other process writes.
+# The groups of a lane train one after the other, and the lanes of a task side by side, each with a log of its own.
+# Each group works in a folder of its own, $runs/ID/DIGEST/.attempts/<job>_<task>[.<lane>]-<n>, in which no other process writes.
 # A finished run is moved from there to $runs/ID/DIGEST/RUN in one step that succeeds only once: the first finished run
 # counts. So a task may run twice, be killed at any moment, or be submitted again by hand. The lines above this text set
 # folder (of this array: job.sh, runs.txt, logs), runs (the folder of all runs) and trainers (the folder of trainers).
 
 set -u
-task=$SLURM_ARRAY_TASK_ID pid='' told='' failed=0
+task=$SLURM_ARRAY_TASK_ID place=$SLURM_ARRAY_TASK_ID pid='' told='' failed=0 # place: TASK[.LANE]
 job=${SLURM_ARRAY_JOB_ID}_$task # SLURM_JOB_ID of one of the tasks equals the number of the whole array
 
 say() {
     printf '%s task %s: %s\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$task" "$*"
 }
 
-# Only this shell receives SIGTERM and passes it on. The trainer then writes a checkpoint and exits with 75.
-trap 'told=yes; [ -z "$pid" ] || kill -TERM "$pid" 2>/dev/null' TERM
+# Only the script's first shell receives SIGTERM. It passes the signal on to its trainer, or to the shells of its lanes,
+# which do the same. A trainer then writes a checkpoint and exits with 75. pid: the processes that get the signal.
+pass_signals_on() {
+    trap 'told=yes; [ -z "$pid" ] || kill -TERM $pid 2>/dev/null' TERM
+}
+pass_signals_on
+
+# Waits for a process, also when signals interrupt the waiting. Sets status to its exit code: PROCESS.
+await() {
+    while :; do
+        wait "$1"
+        status=$?
+        kill -0 "$1" 2>/dev/null || break
+    done
+}
 
 # Ends this script, and returns the job to the queue unless a user has cancelled it. Sites with RequeueExit=75 requeue a
-# job with this exit code by themselves.
+# job with this exit code by themselves. A lane only ends; the script's first shell returns the job to the queue.
 requeue() {
+    [ "$place" = "$task" ] || exit 75
     for _ in 1 2 3 4; do # a busy controller may answer late
         [ ! -e "$folder/cancelled" ] || break
         if state=$(squeue -h -j "$job" -o %T 2>/dev/null); then
@@ -87,16 +102,16 @@ all_done() {
 # Makes the attempt's folder. mkdir succeeds for a single caller, on network file systems too.
 open_attempt() {
     mkdir -p "$cell/.attempts" || return
-    number=1 tries=0
-    until mkdir "$cell/.attempts/$job-$number" 2>/dev/null; do
-        if [ -d "$cell/.attempts/$job-$number" ]; then
+    number=1 tries=0 name=${SLURM_ARRAY_JOB_ID}_$place
+    until mkdir "$cell/.attempts/$name-$number" 2>/dev/null; do
+        if [ -d "$cell/.attempts/$name-$number" ]; then
             number=$((number + 1))
         else # another task has just deleted the empty folder
             tries=$((tries + 1))
             [ "$tries" -le 9 ] && mkdir -p "$cell/.attempts" || return
         fi
     done
-    attempt=$cell/.attempts/$job-$number
+    attempt=$cell/.attempts/$name-$number
 }
 
 # Prints the value of a key in a JSON text: KEY TEXT.
@@ -280,11 +295,7 @@ train() {
     LONGHAND_DEFAULTS=$defaults "$trainers/$trainer" train --missing --out "$attempt" "$@" </dev/null 9<&- &
     pid=$!
     [ -z "$told" ] || kill -TERM "$pid"
-    while :; do
-        wait "$pid"
-        status=$?
-        kill -0 "$pid" 2>/dev/null || break
-    done
+    await "$pid"
     pid=''
 }
 
@@ -319,10 +330,35 @@ train_group() {
     done
 }
 
-exec 9<"$folder/runs.txt" || exit 4
-while read -r number line <&9; do
-    [ "$number" = "$task" ] || continue
-    eval "train_group $line"
-    [ -z "$told" ] || requeue
+# Trains the groups of this place, one after the other, and ends this shell.
+train_groups() {
+    exec 9<"$folder/runs.txt" || exit 4
+    while read -r number line <&9; do
+        [ "$number" = "$place" ] || continue
+        eval "train_group $line"
+        [ -z "$told" ] || requeue
+    done
+    exit $failed
+}
+
+lanes=$(sed -n "s/^\($task\.[0-9]*\) .*/\1/p" "$folder/runs.txt" | sort -u)
+[ -n "$lanes" ] || train_groups
+for lane in $lanes; do
+    (
+        place=$lane pid=''
+        pass_signals_on
+        train_groups
+    ) >>"$folder/logs/$lane.txt" 2>&1 &
+    pid="$pid $!"
 done
+[ -z "$told" ] || kill -TERM $pid 2>/dev/null
+for lane in $pid; do
+    await "$lane"
+    case $status in
+        0) ;;
+        75) told=yes ;;
+        *) [ "$failed" -eq 4 ] || failed=$((status == 4 ? 4 : 1)) ;;
+    esac
+done
+[ -z "$told" ] || requeue
 exit $failed
