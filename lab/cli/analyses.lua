@@ -62,6 +62,11 @@ local function read_deviation(word, list)
   return number and number >= 0 and number <= LARGEST_SD and number > (list[#list] or -1) and number + 0.0 or nil
 end
 
+local function read_difference(word, list)
+  local number = tonumber(word)
+  return number and number > (list[#list] or 0) and number <= LARGEST_SD and number + 0.0 or nil
+end
+
 local function make_seed_row(noun)
   return { "--seed S", "seed of the " .. noun, default = "1", convert = positive }
 end
@@ -113,6 +118,16 @@ local STUDY_ANALYSES = {
         .. "list", default = "10000", convert = positive },
       make_seed_row("resamples"),
     } },
+  { "power", "count the seeds that a difference between two cells needs", split = "test", splits = SPLITS, {
+    { "--differences X,Y", "differences of means in percentage points (for a loss: in nats)", default = "1,2,5,10",
+      convert = converters.make_list_reader("--differences", "ascending numbers above 0, such as 1,2,5",
+        read_difference) },
+    { "--power PERCENT", "probability with which the test finds the difference", default = "80",
+      convert = read_percent },
+    { "--published NAME", "take standard deviations from the columns _sd of this file of spec/published, such as "
+      .. "ruoss_2023/table4, and not from runs; RUNS is then the folder of the output" },
+    { "--metric", "the metric of the scores; default: as in compare", choices = measures.NAMES },
+  } },
   { "similarity", "measure the similarity of attention between models, by cell", {
     LENGTH,
     make_examples_row("number of examples: the first K of the length", "108"),
@@ -152,7 +167,7 @@ local STUDY_ANALYSES = {
 
 function M.add(parser)
   local analyze = parser:command("analyze"):summary("analyze trained models: pca, attention, decoding, similarity, "
-    .. "tables, human, noise, compare"):command_target("what")
+    .. "tables, human, noise, compare, power"):command_target("what")
   for _, one in ipairs(TRACE_ANALYSES) do
     local command = analyze:command(one[1]):summary(one[2])
     command:argument("runs", "folder of a run, or a checkpoint in it; results of several runs are shown one below the "

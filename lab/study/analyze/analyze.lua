@@ -14,6 +14,7 @@ local draw = require("lab.study.report.figures.draw")
 local lists = require("base.lists")
 local open_study = require("lab.study.report.open_study")
 local panels = require("lab.study.report.figures.panels")
+local published = require("lab.study.read.published")
 local sheets = require("lab.study.analyze.sheets")
 local source = require("lab.study.analyze.source")
 local stop = require("lab.stop")
@@ -28,13 +29,18 @@ local analyses = {
   attention = require("lab.study.analyze.analyze_attention"), compare = require("lab.study.analyze.analyze_compare"),
   decoding = require("lab.study.analyze.analyze_decoding"), human = require("lab.study.analyze.analyze_human"),
   noise = require("lab.study.analyze.analyze_noise"), pca = require("lab.study.analyze.analyze_pca"),
+  power = require("lab.study.analyze.analyze_power"),
   similarity = require("lab.study.analyze.analyze_similarity"), tables = require("lab.study.analyze.analyze_tables"),
 }
 
--- Opens the runs or the study (then sets options.study and options.damage, a message on damaged runs or nil). Returns
--- them, and the default parent and name of the output folder.
+-- Opens the runs, the study (then sets options.study and options.damage, a message on damaged runs or nil) or a paper's
+-- numbers. Returns them, and the default parent and name of the output folder.
 local function open(options)
-  if type(options.runs) == "string" then
+  if options.published then
+    must(1, not options.study and not options.metric and options.split == "test",
+      "--published: cannot be used with --study, --metric or --split, since no runs are read")
+    return must(1, published.read(options.project, options.published)), options.runs, options.what
+  elseif type(options.runs) == "string" then
     local study = must(1, open_study.open(options, ""))
     options.study, options.damage = study, sheets.describe_damage(study)
     return study, options.runs, study_analyses.name_folder(options.what, study.name)

@@ -9,7 +9,7 @@ local lists = require("base.lists")
 
 local M = {}
 
-local WHAT = { "compare", "similarity", "tables", "human", "noise" }
+local WHAT = { "compare", "power", "similarity", "tables", "human", "noise" }
 local LONGEST, LARGEST = 1 << 20, 16 << 20 -- bytes of a text and of a picture
 local DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 local PNG = "\137PNG\r\n\26\n"

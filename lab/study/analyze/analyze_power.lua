@@ -1,0 +1,134 @@
+-- The analysis `power`: the number of seeds that a difference of means needs, from the spread of scores of pilot runs
+-- or of a paper's numbers.
+--
+-- Input: a study with its cells read, or with options.published the file of a paper's numbers (published.lua); and the
+-- options { differences, power (in percent), split, metric }. Output: as in analyze.lua, with power.csv (a line per
+-- standard deviation and difference).
+
+local colours = require("lab.study.report.figures.colours")
+local curves = require("lab.study.report.figures.curves")
+local escape = require("base.escape")
+local inference = require("lab.study.analyze.mathematics.inference")
+local lists = require("base.lists")
+local metrics = require("lab.study.read.metrics")
+local power = require("lab.study.analyze.mathematics.power")
+local runs = require("lab.study.read.runs")
+local score_tables = require("lab.study.report.tables.score_tables")
+local sheets = require("lab.study.analyze.sheets")
+local statistics = require("lab.study.read.statistics")
+local must = require("lab.stop").must
+
+local M = {}
+
+local MOST_SHOWN = 200 -- seeds of a cell in the picture
+
+-- Returns a row { name, count (of scores), sd } for each cell with a score; sd is nil for a single score.
+local function list_cells(study, options)
+  local rows = lists.map(study.cells, function(cell)
+    local scores = lists.map(runs.get_chosen(cell), function(run)
+      return runs.get_score(run, options.split, study.scored.metric)
+    end)
+    return scores[1] and { name = score_tables.format_key(study, cell), count = #scores, sd = statistics.sd(scores) }
+      or nil
+  end)
+  must(1, lists.any(rows, function(row) return row.sd end), ("no cell has two seeds with a score on %s\n  expected: "
+    .. "at least two seeds of a cell, trained to the end; or --published, the spread of a paper"):format(options.split))
+  return rows
+end
+
+-- Returns a row { name, sd } for each standard deviation of a paper's file, in its columns whose names end in _sd.
+local function list_published(file)
+  local columns = lists.filter(file.columns, function(name) return name:find("_sd$") ~= nil end)
+  must(1, columns[1], ("--published %s: no column of standard deviations\n  expected: a name that ends in _sd; found: "
+    .. "%s"):format(file.name, escape.plain(table.concat(file.columns, ", "))))
+  local names = lists.filter(file.columns, function(name)
+    return not lists.any(file.rows, function(row) return tonumber(row[name]) end)
+  end)
+  return lists.collect(file.rows, function(row)
+    return lists.map(columns, function(column)
+      local words = lists.map(names, function(name) return row[name] ~= "" and row[name] or nil end)
+      local sd = tonumber(row[column])
+      return sd and { name = table.concat(lists.join(words, { #columns > 1 and column or nil }), ", "), sd = sd } or nil
+    end)
+  end)
+end
+
+-- Returns the row of the pooled standard deviation: the root of the mean variance, by degrees of freedom if known.
+local function pool(rows)
+  local weighted = lists.filter(rows, function(row) return row.sd end)
+  local function get_weight(row)
+    return row.count and row.count - 1 or 1
+  end
+  local squares = lists.sum(weighted, function(row) return get_weight(row) * row.sd ^ 2 end)
+  return { name = "all, pooled", sd = math.sqrt(squares / lists.sum(weighted, get_weight)) }
+end
+
+local function format_count(row, i)
+  if not row.sd then
+    return sheets.MISSING
+  elseif row.sd == 0 then
+    return "no spread"
+  end
+  return row.counts[i] and ("%d"):format(row.counts[i]) or ("over %d"):format(power.MOST)
+end
+
+local function describe(options, unit)
+  return ("seeds of each of two cells with which Welch's two-sided t test at %.0f%% finds this difference of their "
+    .. "means with a probability of %g%%; assumes normal scores with the row's standard deviation (n - 1) in both "
+    .. "cells, and no correction for several comparisons; differences and standard deviations in %s"):format(
+    100 * inference.ERROR, options.power, unit)
+end
+
+local function tabulate(rows, options, unit)
+  local notes = lists.map(rows, function(row)
+    return row.count and row.count < 5 and ("%s: %s; a standard deviation of so few seeds is itself uncertain"):format(
+      row.name, row.count == 1 and "a single seed" or ("%d seeds"):format(row.count)) or nil
+  end)
+  return sheets.tabulate({ name = "power", title = "Seeds that a difference needs", about = describe(options, unit),
+    heads = lists.append({ options.published or "cell", "pilot seeds", "sd" }, lists.map(options.differences,
+      function(difference) return ("%g"):format(difference) end)),
+    rows = lists.map(rows, function(row)
+      return lists.append({ row.name, row.count and ("%d"):format(row.count) or sheets.MISSING,
+        sheets.format_number("%.2f", row.sd) }, lists.map(options.differences, function(_, i)
+          return format_count(row, i)
+        end))
+    end), notes = notes })
+end
+
+-- Makes the picture of the power by the number of seeds, with the pooled standard deviation.
+local function make_picture(row, options)
+  local counts, names = {}, lists.map(options.differences, function(one) return ("difference %g"):format(one) end)
+  for count = 2, MOST_SHOWN do
+    counts[#counts + 1] = (count <= 20 or count % 5 == 0) and count or nil
+  end
+  local styles = colours.choose_styles_along(names)
+  return curves.make_script({ name = "power", panels = { { title = "", xlabel = "seeds of each cell", ylabel = "power",
+    x = { 2, MOST_SHOWN }, y = { 0, 100 }, percent = true, curves = lists.map(options.differences,
+      function(difference, i)
+        return { style = styles[names[i]], title = names[i], points = lists.map(counts, function(count)
+          return { count, row.sd > 0 and 100 * power.compute(difference, row.sd, count) or 100.0 }
+        end) }
+      end) } }, legend = lists.map(names, function(name) return { title = name, style = styles[name] } end) })
+end
+
+function M.run(opened, options)
+  local rows = options.published and list_published(opened) or list_cells(opened, options)
+  must(1, rows[1], ("--published %s: no row has a standard deviation"):format(options.published))
+  local pooled = pool(rows)
+  rows = #rows > 1 and lists.join({ pooled }, rows) or rows
+  for _, row in ipairs(rows) do
+    row.counts = lists.map(options.differences, function(difference)
+      return row.sd and row.sd > 0 and power.find_count(difference, row.sd, options.power / 100) or false
+    end)
+  end
+  local unit = options.published and "the paper's unit" or metrics.of[opened.scored.metric].unit
+  local lines = lists.collect(rows, function(row)
+    return lists.map(options.differences, function(difference, i)
+      return { row = row, difference = difference, power = options.power, seeds = row.counts[i] or nil }
+    end)
+  end)
+  return { sheets.to_csv("power.csv", "name=row.name pilot_seeds=row.count sd=row.sd difference power seeds", lines),
+    tables = { tabulate(rows, options, unit) }, picture = make_picture(pooled, options) }
+end
+
+return M

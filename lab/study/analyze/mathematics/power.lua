@@ -1,0 +1,78 @@
+-- The power of the two-sided t test of two samples of equal size from normal distributions with equal standard
+-- deviations. Welch's and Student's tests agree there, up to Welch's estimate of the degrees of freedom.
+--
+-- Input: the difference of means and the standard deviation, positive numbers; integers for sizes. Output: a number.
+-- With U = sqrt(chi^2 / f) for f degrees of freedom, independent of the normal difference of means, a test rejects if
+-- |Z + shift| > critical U; the power is the mean of this probability over U, by Simpson's rule.
+
+local inference = require("lab.study.analyze.mathematics.inference")
+local student = require("lab.study.analyze.mathematics.t_distribution")
+
+local M = {}
+
+local FEWEST = 2
+M.MOST = 100000 -- largest size of a sample that is considered
+
+local PIECES = 120 -- of Simpson's rule
+local WIDTH = 10 -- half of the range of U in standard deviations of U, which is about 1 / sqrt(2 f)
+
+local critical_values = {} -- by degrees of freedom
+
+local function find_critical(freedom)
+  critical_values[freedom] = critical_values[freedom] or student.find_critical(inference.ERROR / 2, freedom)
+  return critical_values[freedom]
+end
+
+-- Returns the probability of a standard normal number below x, by the series of Marsaglia, J. Stat. Softw. 11 (2004).
+local function compute_normal(x)
+  if math.abs(x) > 8 then
+    return x > 0 and 1.0 or 0.0
+  end
+  local sum, term, odd = x, x, 1
+  while math.abs(term) > 1e-17 * math.abs(sum) do
+    odd = odd + 2
+    term = term * x * x / odd
+    sum = sum + term
+  end
+  return 0.5 + sum * math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+end
+
+-- Returns the power with `count` values in each sample.
+function M.compute(difference, sd, count)
+  local freedom = 2 * count - 2
+  local critical, shift = find_critical(freedom), difference / (sd * math.sqrt(2 / count))
+  local half = WIDTH / math.sqrt(2 * freedom)
+  local low, high = math.max(0, 1 - half), 1 + half
+  local peak = (freedom - 1) / 2 * (math.log((freedom - 1) / freedom) - 1) -- log of the density at its mode
+  local sum, total = 0.0, 0.0
+  for i = 0, PIECES do
+    local u = low + (high - low) * i / PIECES
+    local weight = (i == 0 or i == PIECES) and 1 or i % 2 == 1 and 4 or 2
+    local density = u > 0 and weight * math.exp((freedom - 1) * math.log(u) - freedom * u * u / 2 - peak) or 0
+    total = total + density
+    sum = sum + density * (compute_normal(shift - critical * u) + compute_normal(-shift - critical * u))
+  end
+  return sum / total
+end
+
+-- Returns the least size of each sample with at least this power; nil if it exceeds MOST.
+function M.find_count(difference, sd, power)
+  local below, reached = FEWEST - 1, FEWEST
+  while M.compute(difference, sd, reached) < power do
+    if reached == M.MOST then
+      return nil
+    end
+    below, reached = reached, math.min(2 * reached, M.MOST)
+  end
+  while reached - below > 1 do
+    local middle = (below + reached) // 2
+    if M.compute(difference, sd, middle) < power then
+      below = middle
+    else
+      reached = middle
+    end
+  end
+  return reached
+end
+
+return M
