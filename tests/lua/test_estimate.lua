@@ -7,6 +7,7 @@ local data_shapes = require("lab.study.read.data_shapes")
 local estimate = require("lab.study.run.estimate")
 local grid = require("lab.study.grid.grid")
 local ledger = require("lab.study.run.ledger")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local packing = require("lab.study.slurm.packing")
 local project = require("project").new(".")
@@ -40,7 +41,7 @@ end
 TestDataShapes = { tearDown = support.clean }
 
 function TestDataShapes.test_lengths_of_a_file()
-  local found = data_shapes.read(write_files(), { "length", "digits" })
+  local found = data_shapes.read(write_files(), { "length", "digits" }, {})
   lu.assertEquals(found.count, 5)
   lu.assertEquals({ found.shapes[1].input, found.shapes[1].output, found.shapes[1].count }, { 1, 1, 3 })
   lu.assertEquals({ found.shapes[2].input, found.shapes[2].output, found.shapes[2].count }, { 2, 2, 2 })
@@ -49,15 +50,33 @@ function TestDataShapes.test_lengths_of_a_file()
     groups[group.group] = group.count
   end
   lu.assertEquals(groups, { ["1 -"] = 3, ["2 3"] = 1, ["2 2"] = 1 })
-  lu.assertNil(data_shapes.read("nowhere.jsonl", {}))
+  lu.assertNil(data_shapes.read("nowhere.jsonl", {}, {}))
+end
+
+-- Files of all formats with the same examples have the same shapes and groups. Words are symbols; so is a text that is
+-- the name of a symbol; other texts without blanks consist of characters.
+function TestDataShapes.test_formats()
+  local task = { input_symbols = { "+", "1", "walk" }, output_symbols = { "1", "é" } }
+  local texts = { '{"input":["1","+","1"],"target":["1","é"],"digits":1}\n{"input":["walk"],"target":["1"]}\n',
+    '{"input":"1 + 1","target":"1é","digits":1}\n{"input":"walk","target":"1"}\n',
+    "target\tinput\tdigits\r\n1é\t1+1\t1\r\n\r\n1\t walk \t\r\n" }
+  for _, text in ipairs(texts) do
+    local found = data_shapes.read(write_files(text), { "length", "digits" }, task)
+    lu.assertEquals(lists.map(found.groups, function(group)
+      return { group.input, group.output, group.group, group.count }
+    end), { { 3, 2, "3 1", 1 }, { 1, 1, "1 -", 1 } }, text)
+  end
+  local found = data_shapes.read(write_files("IN: walk OUT: 1\nIN: walk + OUT: é 1\n"), {}, task)
+  lu.assertEquals(lists.map(found.shapes, function(shape) return { shape.input, shape.output } end),
+    { { 1, 1 }, { 2, 2 } })
 end
 
 -- A changed file is read again.
 function TestDataShapes.test_changed_files()
   local path = write_files()
-  lu.assertEquals(data_shapes.read(path, {}).count, 5)
+  lu.assertEquals(data_shapes.read(path, {}, {}).count, 5)
   write_files(LINES[1] .. "\n" .. '{"input":["a\\"]"],"target":[1]}' .. "\nno example\n")
-  lu.assertEquals(data_shapes.read(path, {}).count, 2)
+  lu.assertEquals(data_shapes.read(path, {}, {}).count, 2)
 end
 
 TestEstimate = { tearDown = support.clean }

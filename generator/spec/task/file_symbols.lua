@@ -6,13 +6,13 @@
 -- those from 0 to the greatest one. Only form and tokens are read here; the trainer checks the rest.
 
 local input = require("base.input")
+local line_formats = require("spec.task.line_formats")
 local lists = require("base.lists")
 
 local M = {}
 
 local LARGEST = 256 << 20 -- bytes
 local LARGEST_TOKEN = 65535 -- tokens have 16 bits
-local BYTE_ORDER_MARK = "\xef\xbb\xbf"
 
 -- Adds a text to a side of the examples: its words, and its characters, which count if no text of the side has blanks.
 local function add_text(side, text)
@@ -45,54 +45,11 @@ local function take_tokens(side, value)
   return true
 end
 
-local function take_json(line, sides)
-  local object, problem = input.decode(line)
-  if type(object) ~= "table" then
-    return problem or { found = "no JSON object", expected = '{"input":[...],"target":[...]}' }
-  elseif not take_tokens(sides.input, object.input) or not take_tokens(sides.target, object.target) then
+-- Adds the tokens of an example; returns the problem, if there is one.
+local function take_example(example, sides)
+  if not take_tokens(sides.input, example.input) or not take_tokens(sides.target, example.target) then
     return { found = ("tokens that are neither texts nor numbers from 0 to %d"):format(LARGEST_TOKEN),
       expected = "lists of symbols" }
-  end
-end
-
--- The columns of a line with tabs, without blanks at their ends.
-local function split_columns(line)
-  local columns = {}
-  for column in (line .. "\t"):gmatch("([^\t]*)\t") do
-    columns[#columns + 1] = column:match("^ *(.-) *$")
-  end
-  return columns
-end
-
-local function take_columns(line, sides, names)
-  for i, column in ipairs(split_columns(line)) do
-    local side = sides[names[i] or ""]
-    if side then
-      add_text(side, column)
-    end
-  end
-end
-
-local function take_scan(line, sides)
-  local from, to = line:match("^%s*IN:(.*)OUT:(.*)$")
-  if not from then
-    return { found = "a line without IN: and OUT:", expected = "IN: ... OUT: ..., as in the first line" }
-  end
-  add_text(sides.input, from)
-  add_text(sides.target, to)
-end
-
--- Returns the function that takes a line of the file, by the first line, and whether this line names columns; or nil.
-local function choose_taker(line)
-  if line:find("^%s*{") then
-    return take_json, false
-  elseif line:find("^%s*IN:") then
-    return take_scan, false
-  elseif line:find("\t", 1, true) then
-    local names = split_columns(line)
-    local is_head = names[1] == "input" and names[2] == "target" or names[1] == "target" and names[2] == "input"
-    names = is_head and names or { "input", "target" }
-    return function(row, sides) return take_columns(row, sides, names) end, is_head
   end
 end
 
@@ -121,23 +78,14 @@ local function make_alphabet(side)
 end
 
 local function read_lines(file, sides)
-  local take, is_head
-  local number = 0
+  local read, number = line_formats.make_reader(), 0
   for line in file:lines() do
+    local example, problem = read(line)
     number = number + 1
-    line = line:gsub("\r$", "")
-    line = number == 1 and line:sub(1, 3) == BYTE_ORDER_MARK and line:sub(4) or line
-    if line:find("%S") then
-      local first = not take
-      if first then
-        take, is_head = choose_taker(line)
-      end
-      local problem = not take and { found = "a line that is no example", expected = "a format of docs/own-task.md" }
-        or not (first and is_head) and take(line, sides)
-      if problem then
-        problem.line = number
-        return problem
-      end
+    problem = problem or example and take_example(example, sides)
+    if problem then
+      problem.line = number
+      return problem
     end
   end
 end

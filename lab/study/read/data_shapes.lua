@@ -1,18 +1,21 @@
 -- Lengths of a file's examples, for estimates; only the trainer checks that the examples are valid.
 --
--- Input: the path of a file of examples (docs/own-task.md), names of axes. Output: { count, shapes, groups }, or nil if
--- the file does not exist or is torn. count: the number of examples. shapes: a list of { input, output, count }: the
--- numbers of input and output tokens, and the number of examples with them. groups: a list of { input, output, group,
--- count }, where group is a text of the examples' values on the axes. Both lists also map keys to their entries. Lines
--- that are no examples do not count. A file is read again only after its size or times change.
+-- Input: the path of a file of examples (docs/own-task.md), names of axes, facts of the task (its input_symbols and
+-- output_symbols, if they are known). Output: { count, shapes, groups }, or nil if the file does not exist or is torn.
+-- count: the number of examples. shapes: a list of { input, output, count }: the numbers of input and output tokens,
+-- and the number of examples with them. groups: a list of { input, output, group, count }, where group is a text of the
+-- examples' values on the axes. Both lists also map keys to their entries. Lines that are no examples do not count. A
+-- file is read again only after its size or times change.
 
 local canonical = require("base.canonical")
 local input = require("base.input")
 local lfs = require("lfs")
+local line_formats = require("spec.task.line_formats")
+local lists = require("base.lists")
 
 local M = {}
 
-local known = {} -- results of earlier calls, by path, size, times and axes
+local known = {} -- results of earlier calls, by path, size, times, axes and alphabets
 
 -- Returns the number of items in a JSON list of numbers and names, from the text between its brackets.
 local function count_items(text)
@@ -20,27 +23,50 @@ local function count_items(text)
   return plain:find("%d") and select(2, plain:gsub(",", "")) + 1 or 0
 end
 
--- Returns the numbers of input and output tokens of a line; nil if it lacks a list. Unusual lines are parsed as JSON.
-local function count_tokens(line)
+-- Returns the numbers of input and output tokens of a line in JSON with plain lists of tokens; nil for other lines.
+local function count_lists(line)
   local inputs = line:match('"input"%s*:%s*%[([^%[%]]*)%]')
   local outputs = line:match('"target"%s*:%s*%[([^%[%]]*)%]')
   if inputs and outputs and not line:find("\\", 1, true) and not line:find('"[%[%]]') then
     return count_items(inputs), count_items(outputs)
   end
-  local example = input.decode(line)
-  if type(example) ~= "table" or type(example.input) ~= "table" or type(example.target) ~= "table" then
-    return nil
-  end
-  return #example.input, #example.target
 end
 
--- Returns the values of a line on the axes as one text, "-" where the line has none. inputs: the value on "length".
-local function format_group(line, inputs, axes)
-  local words = {}
-  for i, axis in ipairs(axes) do
-    words[i] = axis == "length" and inputs or line:match('"' .. axis .. '"%s*:%s*(%d+)') or "-"
+-- Returns the number of tokens in an input or a target; nil if it is neither text nor a list.
+local function count_tokens(value, is_symbol)
+  if type(value) == "string" then
+    return line_formats.count_symbols(value, is_symbol)
   end
-  return table.concat(words, " ")
+  return type(value) == "table" and #value or nil
+end
+
+-- Returns an example's values on the axes as one text, "-" where it has none. inputs: the value on "length"; get(axis):
+-- the value on another axis, or nil.
+local function format_group(inputs, axes, get)
+  return table.concat(lists.map(axes, function(axis) return axis == "length" and inputs or get(axis) or "-" end), " ")
+end
+
+-- Makes a function that takes the lines of a file and returns for each example the numbers of its input and output
+-- tokens and its group; nil for other lines.
+local function make_counter(axes, task)
+  local read = line_formats.make_reader()
+  local is_input, is_output = lists.to_set(task.input_symbols or {}), lists.to_set(task.output_symbols or {})
+  return function(line)
+    local inputs, outputs = count_lists(line)
+    if inputs then
+      return inputs, outputs, format_group(inputs, axes, function(axis)
+        return line:match('"' .. axis .. '"%s*:%s*(%d+)')
+      end)
+    end
+    local example = read(line)
+    inputs = example and count_tokens(example.input, is_input)
+    outputs = example and count_tokens(example.target, is_output)
+    if inputs and outputs then
+      return inputs, outputs, format_group(inputs, axes, function(axis)
+        return math.tointeger(tonumber(example[axis] or ""))
+      end)
+    end
+  end
 end
 
 -- Counts an example in the entry of its key in `entries`, a list that also maps keys to entries.
@@ -52,16 +78,16 @@ local function count_example(entries, key, inputs, outputs, group)
   entries[key].count = entries[key].count + 1
 end
 
-local function read_file(path, axes)
+local function read_file(path, axes, task)
   local file = input.open_lines(path, math.maxinteger)
   if not file then
     return nil
   end
-  local found = { count = 0, shapes = {}, groups = {} }
+  local found, count = { count = 0, shapes = {}, groups = {} }, make_counter(axes, task)
   for line in file:lines() do
-    local inputs, outputs = count_tokens(line)
+    local inputs, outputs, group = count(line)
     if inputs then
-      local shape, group = inputs .. " " .. outputs, format_group(line, inputs, axes)
+      local shape = inputs .. " " .. outputs
       found.count = found.count + 1
       count_example(found.shapes, shape, inputs, outputs)
       count_example(found.groups, shape .. " " .. group, inputs, outputs, group)
@@ -70,13 +96,14 @@ local function read_file(path, axes)
   return file:close() and found or nil
 end
 
-function M.read(path, axes)
+function M.read(path, axes, task)
   local attributes = lfs.attributes(path)
   if not attributes or attributes.mode ~= "file" then
     return nil
   end
-  local key = canonical.format({ path, attributes.size, attributes.modification, attributes.change, axes })
-  known[key] = known[key] or read_file(path, axes)
+  local key = canonical.format({ path, attributes.size, attributes.modification, attributes.change, axes,
+    task.input_symbols or {}, task.output_symbols or {} })
+  known[key] = known[key] or read_file(path, axes, task)
   return known[key]
 end
 

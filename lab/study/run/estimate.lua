@@ -138,7 +138,7 @@ local function add_evaluations(cell, work, section, times)
   local files = cell.spec.data_files
   for _, set in ipairs(ledger.list_evaluated_sets(section.splits, files)) do
     local file = files[set.field]
-    local found = file and data_shapes.read(file.real, list_axes(section.by))
+    local found = file and data_shapes.read(file.real, list_axes(section.by), cell.spec.task)
     if found then
       local passes, sum = count_evaluation(cell, found, section.examples)
       work.passes, work.eval = work.passes + times * passes, work.eval + times * sum
@@ -151,7 +151,7 @@ end
 -- evaluations and their operations; nil without a file, or if it does not exist or is empty.
 function M.compute_data_work(cell)
   local resolved, file = cell.spec.resolved, cell.spec.data_files.data
-  local found = file and data_shapes.read(file.real, list_axes(nil))
+  local found = file and data_shapes.read(file.real, list_axes(nil), cell.spec.task)
   if not found or found.count == 0 then
     return nil
   end

@@ -1,0 +1,93 @@
+-- Examples in the lines of a file, in a format of docs/own-task.md, as runtime/data/datasets/line_formats.c reads them.
+--
+-- Input: the lines of one file, in their order. Output: the example of a line, { input, target, ... }: the values of
+-- its keys, or the texts of its columns by their names; nil for a line without an example; or nil and the problem,
+-- { found, expected }.
+
+local input = require("base.input")
+
+local M = {}
+
+local BYTE_ORDER_MARK = "\xef\xbb\xbf"
+
+local function read_json(line)
+  local object, problem = input.decode(line)
+  if type(object) ~= "table" then
+    return nil, problem or { found = "no JSON object", expected = '{"input":[...],"target":[...]}' }
+  end
+  return object
+end
+
+-- The columns of a line with tabs, without blanks at their ends.
+local function split_columns(line)
+  local columns = {}
+  for column in (line .. "\t"):gmatch("([^\t]*)\t") do
+    columns[#columns + 1] = column:match("^ *(.-) *$")
+  end
+  return columns
+end
+
+local function read_scan(line)
+  local from, to = line:match("^%s*IN: *(.-) *OUT: *(.-) *$")
+  if not from then
+    return nil, { found = "a line without IN: and OUT:", expected = "IN: ... OUT: ..., as in the first line" }
+  end
+  return { input = from, target = to }
+end
+
+-- Returns the function that reads a line of the file, by the first line, and whether this line names columns; or nil.
+local function choose_format(line)
+  if line:find("^%s*{") then
+    return read_json, false
+  elseif line:find("^%s*IN:") then
+    return read_scan, false
+  elseif line:find("\t", 1, true) then
+    local names = split_columns(line)
+    local is_head = names[1] == "input" and names[2] == "target" or names[1] == "target" and names[2] == "input"
+    names = is_head and names or { "input", "target" }
+    return function(row)
+      local example = {}
+      for i, column in ipairs(split_columns(row)) do
+        example[names[i] or ""] = column
+      end
+      return example
+    end, is_head
+  end
+end
+
+-- Makes a function that reads the next line of a file.
+function M.make_reader()
+  local read, is_first = nil, true
+  return function(line)
+    local is_head = false
+    line = line:gsub("\r$", "")
+    line, is_first = is_first and line:sub(1, 3) == BYTE_ORDER_MARK and line:sub(4) or line, false
+    if not line:find("%S") then
+      return nil
+    elseif not read then
+      read, is_head = choose_format(line)
+    end
+    if is_head then
+      return nil
+    elseif not read then
+      return nil, { found = "a line that is no example", expected = "a format of docs/own-task.md" }
+    end
+    return read(line)
+  end
+end
+
+-- Counts the symbols of a text: its words if it has blanks and the blank is no symbol; otherwise one, if the whole text
+-- is a symbol; otherwise its characters. is_symbol: the alphabet as a set.
+function M.count_symbols(text, is_symbol)
+  if not is_symbol[" "] then
+    text = text:match("^ *(.-) *$")
+    if text:find(" ", 1, true) then
+      return select(2, text:gsub("[^ ]+", ""))
+    elseif is_symbol[text] then
+      return 1
+    end
+  end
+  return utf8.len(text) or #text
+end
+
+return M
