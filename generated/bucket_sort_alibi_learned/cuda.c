@@ -20,15 +20,15 @@ enum { DROPOUT_SITES = 10 };
 typedef real *reals;
 typedef unsigned char *masks;
 
-/* Takes the next `bytes` bytes of memory and raises *used, a multiple of 64. Without memory: NULL, and only counts. */
-INLINE void *take(char *memory, size_t *used, size_t bytes) {
+/* Reserves the next `bytes` bytes of memory and raises *used, a multiple of 64. memory NULL: only counts. */
+INLINE void *reserve(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
     *used += (bytes + 63) / 64 * 64;
     return memory ? memory + start : NULL;
 }
 
-INLINE real *take_reals(char *memory, size_t *used, size_t count) {
-    return (real *)take(memory, used, count * sizeof(real));
+INLINE real *reserve_reals(char *memory, size_t *used, size_t count) {
+    return (real *)reserve(memory, used, count * sizeof(real));
 }
 
 /* Values that a layer keeps for the backward pass; rows are tokens, sequence after sequence. In evaluation
@@ -72,20 +72,20 @@ typedef struct workspace {
     char *layers;
 } workspace;
 
-/* Lays out the state of one layer behind the `used` bytes of memory; returns the bytes used. */
+/* Lays out the state of one layer after the `used` bytes of memory; returns the bytes used. */
 INLINE size_t lay_out_layer(layer_state *s, char *memory, size_t used, int sequences, int T) {
     size_t rows = (size_t)sequences * (size_t)T;
-    s->query_key_value = take_reals(memory, &used, rows * 3 * WIDTH);
-    s->largest = take_reals(memory, &used, rows * HEADS);
-    s->inverse_sum = take_reals(memory, &used, rows * HEADS);
-    s->attended = take_reals(memory, &used, rows * WIDTH);
-    s->norm1_xhat = take_reals(memory, &used, rows * WIDTH);
-    s->norm1_rstd = take_reals(memory, &used, rows);
-    s->norm1 = take_reals(memory, &used, rows * WIDTH);
-    s->hidden = take_reals(memory, &used, rows * FEEDFORWARD);
-    s->norm2_xhat = take_reals(memory, &used, rows * WIDTH);
-    s->norm2_rstd = take_reals(memory, &used, rows);
-    s->output = take_reals(memory, &used, rows * WIDTH);
+    s->query_key_value = reserve_reals(memory, &used, rows * 3 * WIDTH);
+    s->largest = reserve_reals(memory, &used, rows * HEADS);
+    s->inverse_sum = reserve_reals(memory, &used, rows * HEADS);
+    s->attended = reserve_reals(memory, &used, rows * WIDTH);
+    s->norm1_xhat = reserve_reals(memory, &used, rows * WIDTH);
+    s->norm1_rstd = reserve_reals(memory, &used, rows);
+    s->norm1 = reserve_reals(memory, &used, rows * WIDTH);
+    s->hidden = reserve_reals(memory, &used, rows * FEEDFORWARD);
+    s->norm2_xhat = reserve_reals(memory, &used, rows * WIDTH);
+    s->norm2_rstd = reserve_reals(memory, &used, rows);
+    s->output = reserve_reals(memory, &used, rows * WIDTH);
     return used;
 }
 
@@ -97,22 +97,22 @@ INLINE size_t layer_bytes(int sequences, int T) {
 /* Lays out the workspace for `sequences` sequences in memory; returns the bytes used, with the states of layers. */
 INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int label_count, const bool training) {
     size_t used = 0, rows = (size_t)sequences * (size_t)T, labels = (size_t)sequences * (size_t)label_count;
-    w->embedding = take_reals(memory, &used, rows * WIDTH);
-    w->branch = take_reals(memory, &used, rows * WIDTH);
-    w->logits = take_reals(memory, &used, labels * CLASS_COLUMNS);
-    w->losses = take_reals(memory, &used, labels);
-    w->correct = (unsigned char *)take(memory, &used, labels);
+    w->embedding = reserve_reals(memory, &used, rows * WIDTH);
+    w->branch = reserve_reals(memory, &used, rows * WIDTH);
+    w->logits = reserve_reals(memory, &used, labels * CLASS_COLUMNS);
+    w->losses = reserve_reals(memory, &used, labels);
+    w->correct = (unsigned char *)reserve(memory, &used, labels);
     if (training) {
-        w->keep = (unsigned char *)take(memory, &used, DROPOUT_SITES * rows * (WIDTH / 8));
-        w->gradient = take_reals(memory, &used, rows * WIDTH);
-        w->dbranch = take_reals(memory, &used, rows * WIDTH);
-        w->dhidden = take_reals(memory, &used, rows * FEEDFORWARD);
-        w->dattended = take_reals(memory, &used, rows * WIDTH);
-        w->dquery_key_value = take_reals(memory, &used, rows * 3 * WIDTH);
-        w->delta = take_reals(memory, &used, rows * HEADS);
-        w->pairs = take_reals(memory, &used, (size_t)pair_sequences(sequences, T) * (size_t)T * HEADS * (size_t)T);
+        w->keep = (unsigned char *)reserve(memory, &used, DROPOUT_SITES * rows * (WIDTH / 8));
+        w->gradient = reserve_reals(memory, &used, rows * WIDTH);
+        w->dbranch = reserve_reals(memory, &used, rows * WIDTH);
+        w->dhidden = reserve_reals(memory, &used, rows * FEEDFORWARD);
+        w->dattended = reserve_reals(memory, &used, rows * WIDTH);
+        w->dquery_key_value = reserve_reals(memory, &used, rows * 3 * WIDTH);
+        w->delta = reserve_reals(memory, &used, rows * HEADS);
+        w->pairs = reserve_reals(memory, &used, (size_t)pair_sequences(sequences, T) * (size_t)T * HEADS * (size_t)T);
     }
-    w->layers = (char *)take(memory, &used, (training ? LAYERS : 1) * layer_bytes(sequences, T));
+    w->layers = (char *)reserve(memory, &used, (training ? LAYERS : 1) * layer_bytes(sequences, T));
     return used;
 }
 
@@ -124,10 +124,10 @@ typedef struct score_tables {
     reals by_distance; /* [HEADS][query - key] */
 } score_tables;
 
-/* Lays out the members for T tokens in memory; memory NULL: only counts bytes. */
+/* Lays out the arrays for T tokens in memory; memory NULL: only counts bytes. */
 INLINE void lay_out_score(score_tables *s, char *memory, size_t *used, int T) {
     s->distances = 2 * T - 1;
-    s->by_distance = (real *)take(memory, used, (size_t)HEADS * s->distances * sizeof(real));
+    s->by_distance = (real *)reserve(memory, used, (size_t)HEADS * s->distances * sizeof(real));
     if (!memory) return;
     s->by_distance += T - 1;
 }
@@ -139,13 +139,13 @@ INLINE size_t score_bytes(int T) {
     return bytes;
 }
 
-/* Gradients of a step's tables, which shards sum before end_tables converts them to gradients of parameters. */
+/* A shard's gradients of the tables of a step; end_tables converts their sums to gradients of parameters. */
 typedef struct table_sums {
     char *score; /* a set of score_tables */
 } table_sums;
 
 INLINE void lay_out_sums(table_sums *sums, char *memory, size_t *used, int T) {
-    sums->score = (char *)take(memory, used, score_bytes(T));
+    sums->score = (char *)reserve(memory, used, score_bytes(T));
 }
 
 INLINE size_t sum_bytes(int T) {
@@ -155,16 +155,16 @@ INLINE size_t sum_bytes(int T) {
     return bytes;
 }
 
-/* Tables that the blocks of a step or evaluation share: tables made at the start, and gradients of tables. */
+/* Tables that all thread blocks of a step or evaluation share, and gradients of tables. */
 typedef struct shared_tables {
     char *score; /* a set of score_tables */
-    char *sums; /* table_sums, folded over shards */
+    char *sums; /* table_sums, summed over shards */
 } shared_tables;
 
 INLINE size_t lay_out_shared(shared_tables *t, char *memory, int T) {
     size_t used = 0;
-    t->score = (char *)take(memory, &used, score_bytes(T));
-    t->sums = (char *)take(memory, &used, sum_bytes(T));
+    t->score = (char *)reserve(memory, &used, score_bytes(T));
+    t->sums = (char *)reserve(memory, &used, sum_bytes(T));
     return used;
 }
 
@@ -197,7 +197,7 @@ extern const lh_cuda_image longhand_images_bucket_sort_alibi_learned[];
 
 extern const lh_cuda_program longhand_cuda_bucket_sort_alibi_learned;
 const lh_cuda_program longhand_cuda_bucket_sort_alibi_learned = {
-        .source_digest = "ab536e43de01827e",
+        .source_digest = "4c0f38643710a091",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_bucket_sort_alibi_learned",

@@ -163,9 +163,9 @@ enum { DROPOUT_DOMAIN = 3u }; /* LH_DOMAIN_DROPOUT: the high bits of a site */
 #define REST2 ((real)(1 - 0.999))
 #define EPSILON 1e-08f
 #define MAX_NORM 1.0 /* gradients with a greater norm are clipped to this norm */
-/* Elementary functions of scalars in float32, with the algorithms, special cases and error bounds of
- * kernels/cpu/functions.h and math.h. Library functions are used only if they are exact or correctly rounded: square
- * root, absolute value, floor, a copied sign. NaN in any argument gives NaN; with_sign_of ignores whether x is NaN. */
+/* Elementary functions of scalars in float32, made of library functions that are exact or correctly rounded. NaN in any
+ * argument gives NaN; with_sign_of ignores whether x is NaN. kernels/cpu/functions.h and math.h explain the
+ * formulas. */
 
 INLINE real abs_real(real x) { return fabsf(x); }
 INLINE real infinity_real(void) { return __int_as_float(0x7f800000); }
@@ -206,9 +206,9 @@ INLINE real log_real(real x) {
 
 /* Instructions that C++ cannot express: the state space of an address, and the order of accesses across blocks. */
 
-/* Tells the compiler that an address, which may have been read from shared memory, is in global memory: it then uses
- * shorter instructions, and assumes that a store to the address does not change shared memory. */
-INLINE void is_global(const void *address) { __builtin_assume(__isGlobal(address)); }
+/* Lets the compiler assume that an address is in global memory: it then uses shorter instructions, and a store to the
+ * address does not change shared memory. */
+INLINE void assume_global(const void *address) { __builtin_assume(__isGlobal(address)); }
 
 /* Adds an arrival with a release: a thread that acquires the new count sees all that this thread wrote or saw. */
 INLINE void arrive(unsigned int *arrivals) {
@@ -225,12 +225,12 @@ INLINE unsigned int count_arrivals(const unsigned int *arrivals) {
 
 enum { WARP = 32, WARPS = THREADS / WARP };
 
-/* A pointer that is stored in shared memory and points to global memory, as every use tells the compiler. */
+/* A pointer that is stored in shared memory and points to global memory. */
 template <class T> struct global {
     T *address;
 
     __device__ __forceinline__ operator T *() const {
-        is_global(address);
+        assume_global(address);
         return address;
     }
     __device__ __forceinline__ T *operator->() const { return *this; }
@@ -256,8 +256,8 @@ INLINE real *staging(void) {
     return memory;
 }
 
-/* Two sums over a block's threads in place, for the threads of the first warp. The halves of a warp add up one sum
- * each: a lane gives away its summand of the other half's sum. */
+/* Two sums over a block's threads in place, for the threads of the first warp. Each half of a warp adds up one sum: a
+ * lane passes its summand of the other sum to a lane of the other half. */
 INLINE void block_sums(double x[2]) {
     double *partials = (double *)staging();
     const int half = (int)(threadIdx.x % WARP / (WARP / 2));
@@ -297,8 +297,8 @@ typedef struct team {
 INLINE team join_team(int blocks, unsigned int *arrivals) { return {(int)blockIdx.x % blocks, blocks, arrivals, 0}; }
 
 /* Waits until every block of the team has arrived; then all blocks see what each wrote before. One thread's release and
- * acquire are enough for its block, without a fence: __syncthreads orders the other threads' writes before the release,
- * which is cumulative, and their later reads after the acquire. */
+ * acquire are enough for its block: __syncthreads orders the other threads' writes before the release, which is
+ * cumulative, and their later reads after the acquire. */
 INLINE void team_barrier(team *t) {
     __syncthreads();
     if (t->blocks == 1) return;
@@ -310,7 +310,7 @@ INLINE void team_barrier(team *t) {
     __syncthreads();
 }
 
-/* Sums that convert gradients of a score's tables to gradients of its parameters, in a fixed order; one thread owns
+/* Sums that convert gradients of a score's tables to gradients of its parameters, in a fixed order; one thread computes
  * each element. */
 
 /* Adds to to[c], c < count, the sums[c] of all threads: the lanes of each warp as a tree, then the warps in order.
@@ -333,8 +333,8 @@ INLINE void add_block_sums(real *to, const real *sums, int count, real *staging)
     }
 }
 
-/* Slabs: the parts of two matrices that a block has in shared memory while it multiplies them; a row has one k, the
- * summed index. Quads of a row are permuted, so that a warp that writes columns or reads fragments uses all banks. */
+/* Slabs: the parts of two matrices that a block has in shared memory while it multiplies them. All elements of a row
+ * have the same k, the summed index. Quads of a row are permuted, so that a warp uses all banks. */
 
 enum { TILE = 64 /* columns of a slab */, SLAB = 32 /* rows of a slab */ };
 
@@ -344,18 +344,18 @@ typedef real staged; /* an element of a slab in shared memory */
 enum { TALLEST = sizeof(real) == 4 ? 2 : 1 /* most slabs of rows in a tile; registers limit it */ };
 
 /* The offset of row k, column m in a slab. A warp that writes columns, eight k of four at once, uses all banks. */
-INLINE int in_slab(int k, int m) { return k * TILE + (m ^ (k & 28)); }
+INLINE int slab_index(int k, int m) { return k * TILE + (m ^ (k & 28)); }
 
 /* Stages two quads of adjacent elements along m: `first` at row k, which is even, and `second` at row k + 1. */
 INLINE void stage_rows(staged *slab, int k, int m, quad first, quad second) {
-    staged *to = slab + in_slab(k, m);
+    staged *to = slab + slab_index(k, m);
     *(quad *)to = first;
     *(quad *)(to + TILE) = second;
 }
 
 /* Stages a quad of adjacent elements along k, from row k, a multiple of 4, in column m. */
 INLINE void stage_column(staged *slab, int k, int m, quad part) {
-    staged *to = slab + in_slab(k, m);
+    staged *to = slab + slab_index(k, m);
 #pragma unroll
     for (int i = 0; i < 4; i++) to[i * TILE] = part.v[i];
 }
@@ -384,10 +384,10 @@ INLINE void multiply(const int units, int depth, const staged *slabs, int a, int
     for (int first = 0; first < SLAB && first < depth; first += step) {
 #pragma unroll
         for (int k = first; k < first + step; k++) {
-            const quad x = *(const quad *)(slabs + in_slab(k, a));
+            const quad x = *(const quad *)(slabs + slab_index(k, a));
 #pragma unroll
             for (int u = 0; u < units; u++) {
-                const quad y = *(const quad *)(slabs + in_slab(k, b + 16 * u));
+                const quad y = *(const quad *)(slabs + slab_index(k, b + 16 * u));
 #pragma unroll
                 for (int e = 0; e < 16; e++) sum[16 * u + e] += x.v[e / 4] * y.v[e % 4];
             }
@@ -411,10 +411,10 @@ typedef enum finish {
     FINISH_BY_HEAD    /* written as [head][row][channel], heads of `stride` rows */
 } finish;
 
-/* Products of matrices in global memory by one block, tile by tile. Slabs are staged in shared memory, and the next
- * slabs are prefetched into registers while the staged ones are multiplied. With many rows tiles are tall, because a
- * warp then reads less for each product. Warps without a part of the result still help to stage. Sums run in the order
- * of k, for any number of rows. Reference: lh_ref_matmul. */
+/* Products of matrices in global memory by one block, tile by tile. Slabs, parts of the two matrices, are staged in
+ * shared memory, and the next slabs are prefetched into registers while the staged ones are multiplied. With many rows
+ * tiles are tall, because a warp then reads less for each product. Warps without a part of the result also stage. Sums
+ * run in the order of k, for any number of rows. Reference: lh_ref_matmul. */
 
 enum {
     STAGE = SLAB * TILE,
@@ -453,8 +453,8 @@ struct __align__(2 * sizeof(real)) pair {
     real v[2];
 };
 
-INLINE pair pair_at(const real *x) {
-    is_global(x);
+INLINE pair load_pair(const real *x) {
+    assume_global(x);
     return *(const pair *)x;
 }
 
@@ -472,8 +472,8 @@ INLINE void write_results(const finish epilogue, int row, int column, int rows, 
         const int r = row + pair_row(p / 2), c = column + pair_column(p % 2);
         const pair none = {{0, 0}};
         add[p] = by_column && p >= 2 ? add[p % 2] : none;
-        if (by_column && p < 2 && extra && c < columns) add[p] = pair_at(extra + c);
-        if (by_element && extra && r < rows && c < columns) add[p] = pair_at(extra + (r * stride + c));
+        if (by_column && p < 2 && extra && c < columns) add[p] = load_pair(extra + c);
+        if (by_element && extra && r < rows && c < columns) add[p] = load_pair(extra + (r * stride + c));
     }
 #pragma unroll
     for (int p = 0; p < 8; p++) {
@@ -511,7 +511,7 @@ INLINE void product_tiles(const int height, const int width, int rows, int colum
     while (row < rows) {
         int next_row = row, next_column = column + width * TILE;
         if (next_column >= columns) next_column = 0, next_row += height * TILE;
-        const bool busy = row + warp_row < rows && column + warp_column < columns;
+        const bool has_results = row + warp_row < rows && column + warp_column < columns;
         real sum[16 * TALLEST];
 #pragma unroll
         for (int i = 0; i < 16 * height; i++) sum[i] = 0;
@@ -531,10 +531,10 @@ INLINE void product_tiles(const int height, const int width, int rows, int colum
                 for (int u = 0; u < width; u++)
                     fetch(along_b, b, stride_b, next_k, c + u * TILE, K, columns, part_b[u]);
             }
-            if (busy) multiply(height, K - k, slabs, buffer + offset_a, buffer + offset_b, sum);
+            if (has_results) multiply(height, K - k, slabs, buffer + offset_a, buffer + offset_b, sum);
             buffer = BUFFER - buffer;
         }
-        if (busy) {
+        if (has_results) {
 #pragma unroll
             for (int u = 0; u < height; u++)
                 write_results(epilogue, row + warp_row, column + warp_column + 16 * u, rows, columns, sum + 16 * u,
@@ -550,9 +550,9 @@ INLINE void product_tiles(const int height, const int width, int rows, int colum
  * when it returns, all may read the results. */
 INLINE void product(int rows, int columns, int K, const order along_a, const real *a, int stride_a, const order along_b,
                     const real *b, int stride_b, const finish epilogue, const real *extra, real *out, int stride) {
-    is_global(a);
-    is_global(b);
-    is_global(out);
+    assume_global(a);
+    assume_global(b);
+    assume_global(out);
     if (TALLEST > 1 && rows > SHORT_ROWS)
         product_tiles(2, 1, rows, columns, K, along_a, a, stride_a, along_b, b, stride_b, epilogue, extra, out, stride);
     else if (TALLEST > 1 && rows <= FLAT_ROWS && columns > TILE)
@@ -575,7 +575,7 @@ INLINE int row_step(const int columns) { return (THREADS - 1 - (int)threadIdx.x 
 
 /* Loads rows row, row + step, ... of a column, whose rows are `stride` elements apart; 0 from `rows` on. */
 INLINE void fetch_rows(const real *a, int row, int step, int rows, int stride, real part[SUMMANDS]) {
-    is_global(a);
+    assume_global(a);
 #pragma unroll
     for (int u = 0; u < SUMMANDS; u++) part[u] = row + u * step < rows ? a[(row + u * step) * stride] : 0;
 }
@@ -609,7 +609,7 @@ INLINE real sum_rows(int rows, const int columns, const real *a, int stride) {
 /* sum[c] = the sum over rows of a[row][c]; rows are `stride` apart. */
 INLINE void column_sums(int rows, const int columns, int stride, const real *a, real *sum) {
     const int span = columns < THREADS ? columns : THREADS;
-    is_global(sum);
+    assume_global(sum);
     for (int first = 0; first < columns; first += span) {
         const int c = first + (int)threadIdx.x % span;
         const real part = c < columns ? sum_rows(rows, span, a + c, stride) : 0, total = add_parts(part, span);
@@ -618,28 +618,28 @@ INLINE void column_sums(int rows, const int columns, int stride, const real *a, 
     __syncthreads();
 }
 
-/* Vectors of `count` channels of a head in a thread, from the thread's first channel on. Channels from number `left` on
- * lie beyond the head: they are loaded as 0 and not stored. */
+/* Vectors of `count` channels of a head in a thread, of which the first `available` are in the head; the others are
+ * loaded as 0 and not stored. */
 
-INLINE void load_channels(const int count, const int left, real *x, const real *from) {
-    is_global(from);
+INLINE void load_channels(const int count, const int available, real *x, const real *from) {
+    assume_global(from);
 #pragma unroll
     for (int d = 0; d < count; d += 4) {
         quad part = {{0, 0, 0, 0}};
-        if (d < left) part = *(const quad *)(from + d);
+        if (d < available) part = *(const quad *)(from + d);
 #pragma unroll
         for (int i = 0; i < 4; i++) x[d + i] = part.v[i];
     }
 }
 
-INLINE void store_channels(const int count, const int left, const real *x, real scale, real *to) {
-    is_global(to);
+INLINE void store_channels(const int count, const int available, const real *x, real scale, real *to) {
+    assume_global(to);
 #pragma unroll
     for (int d = 0; d < count; d += 4) {
         quad part;
 #pragma unroll
         for (int i = 0; i < 4; i++) part.v[i] = x[d + i] * scale;
-        if (d < left) *(quad *)(to + d) = part;
+        if (d < available) *(quad *)(to + d) = part;
     }
 }
 
@@ -656,8 +656,8 @@ INLINE void add_channels(const int count, real *x, real factor, const real *y) {
     for (int d = 0; d < count; d++) x[d] += factor * y[d];
 }
 
-/* Random words, the same as on the CPU: word[4] = Philox4x32-10 at counter (block, site, example, step) of
- * longhand/rng.h. Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3". Reference: lh_philox. */
+/* word[4] = Philox4x32-10 at counter (block, site, example, step) of longhand/rng.h. Source: Salmon et al. 2011,
+ * "Parallel random numbers: as easy as 1, 2, 3". Reference: lh_philox. */
 INLINE void philox(const unsigned int key[2], unsigned int block, unsigned int site, unsigned int example,
                    unsigned int step, unsigned int word[4]) {
     unsigned int k0 = key[0], k1 = key[1];
@@ -675,9 +675,8 @@ INLINE void philox(const unsigned int key[2], unsigned int block, unsigned int s
     }
 }
 
-/* Dropout masks from Philox4x32-10, the same bits as on the CPU (longhand/rng.h, cpu/dropout.h): element e = t * C + c
- * of example b at a site takes half-word e % 8 of block e / 8 at counter (block, site, b, step), low halves first, and
- * is kept if this number is at least round(65536 p). A mask has one bit per element. */
+/* Dropout masks, one bit per element: element e = t * C + c of example b takes half-word e % 8 of Philox block e / 8 at
+ * counter (block, site, b, step), low halves first, and is kept if this number is at least round(65536 p). */
 
 /* The highest bit of each half of a word, if this half is at least the half of the limit. The subtraction of the lower
  * 15 bits of both halves at once never borrows from the neighbouring half. */
@@ -698,13 +697,13 @@ INLINE unsigned char keep_byte(const unsigned int key[2], unsigned int step, uns
 }
 
 /* The lowest bit is the mask of the element; the next bits are those of the elements after it, up to the next byte. */
-INLINE unsigned int kept_bits(const unsigned char *keep, int element) {
-    is_global(keep);
+INLINE unsigned int mask_bits(const unsigned char *keep, int element) {
+    assume_global(keep);
     return keep[element / 8] >> element % 8;
 }
 
-/* Rows of WIDTH channels in the registers of warps, for norms; the lanes of a warp have adjacent channels. A warp takes
- * a few rows at a time, so that their loads are in flight together. */
+/* Rows of WIDTH channels in the registers of warps, for norms; the lanes of a warp have adjacent channels. A warp
+ * processes a few rows at a time, so that their loads overlap. */
 
 enum {
     ROW_PART = (WIDTH + WARP - 1) / WARP, /* channels of a lane: lane, lane + 32, ... */
@@ -713,14 +712,14 @@ enum {
 };
 
 /* The first row of a warp. */
-INLINE int first_of_warp(void) { return threadIdx.x / WARP; }
+INLINE int first_norm_row(void) { return threadIdx.x / WARP; }
 
 /* Whether a row has the lane's channel u. */
 INLINE bool in_row(const int u) { return (int)threadIdx.x % WARP + u * WARP < WIDTH; }
 
 /* Loads the lane's channels of a row; 0 for missing rows and channels. */
 INLINE void load_row(const real *x, int row, int rows, real part[ROW_PART]) {
-    is_global(x);
+    assume_global(x);
 #pragma unroll
     for (int u = 0; u < ROW_PART; u++) {
         const int c = (int)threadIdx.x % WARP + u * WARP;
@@ -729,7 +728,7 @@ INLINE void load_row(const real *x, int row, int rows, real part[ROW_PART]) {
 }
 
 INLINE void store_row(const real part[ROW_PART], int row, int rows, real *x) {
-    is_global(x);
+    assume_global(x);
 #pragma unroll
     for (int u = 0; u < ROW_PART; u++) {
         const int c = (int)threadIdx.x % WARP + u * WARP;
@@ -756,7 +755,7 @@ INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, i
 #pragma unroll
         for (int u = 0; u < ROW_PART; u++) {
             const int row = first + r * WARPS, c = threadIdx.x % WARP + u * WARP;
-            is_kept[r][u] = row < rows && c < WIDTH && kept_bits(keep, row * WIDTH + c) & 1;
+            is_kept[r][u] = row < rows && c < WIDTH && mask_bits(keep, row * WIDTH + c) & 1;
         }
     }
 #pragma unroll
@@ -767,13 +766,13 @@ INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, i
 }
 
 INLINE void load_inverse(const real *rstd, int first, int rows, real inverse[NORM_ROWS]) {
-    is_global(rstd);
+    assume_global(rstd);
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) inverse[r] = first + r * WARPS < rows ? rstd[first + r * WARPS] : 0;
 }
 
 INLINE void store_inverse(const real inverse[NORM_ROWS], int first, int rows, real *rstd) {
-    is_global(rstd);
+    assume_global(rstd);
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++)
         if (threadIdx.x % WARP == 0 && first + r * WARPS < rows) rstd[first + r * WARPS] = inverse[r];
@@ -795,8 +794,8 @@ typedef struct norm_sums {
 
 /* Stores the sums over all warps, added in the order of warps. */
 INLINE void store_norm_sums(const norm_sums *sums, real *dscale, real *doffset) {
-    is_global(dscale);
-    is_global(doffset);
+    assume_global(dscale);
+    assume_global(doffset);
 #pragma unroll
     for (int u = 0; u < ROW_PART; u++) {
         const real slope = add_parts(sums->slope[u], WARP), total = add_parts(sums->total[u], WARP);
@@ -809,7 +808,7 @@ INLINE void store_norm_sums(const norm_sums *sums, real *dscale, real *doffset) 
     __syncthreads();
 }
 
-/* Layer norm of rows of WIDTH channels in registers. Reference: lh_ref_layer_norm; epsilon as on the CPU. */
+/* Layer norm of rows of WIDTH channels in registers. Reference: lh_ref_layer_norm. */
 
 /* Normalises the rows in place; rstd = 1 / sqrt(variance + 1e-5). */
 INLINE void norm_rows(real z[NORM_ROWS][ROW_PART], real rstd[NORM_ROWS]) {
@@ -866,9 +865,9 @@ INLINE void norm_rows_grad(real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROW
     }
 }
 
-/* Residual connections and layer norms of rows of WIDTH channels, each as one pass by a block. Names, arguments and
- * permitted aliases are those of kernels/cpu/norm.h, but C is WIDTH, keep has one bit per element and is NULL in a
- * forward pass without dropout, and gradients of scale and offset are stored. Reference: lh_ref_layer_norm. */
+/* Residual connections and layer norms of rows of WIDTH channels, each as one pass by a block. kernels/cpu/norm.h
+ * explains names and arguments. Here keep has one bit per element and is NULL in a forward pass without dropout, and
+ * gradients of scale and offset are stored. Reference: lh_ref_layer_norm. */
 
 INLINE void load_dropout_sums(const real *residual, const real *branch, const unsigned char *keep, real keep_scale,
                               int first, int rows, real z[NORM_ROWS][ROW_PART]) {
@@ -915,7 +914,7 @@ NOINLINE void add_dropout_norm(int rows, const real *residual, const real *branc
     real lane_scale[ROW_PART], lane_offset[ROW_PART];
     load_row(scale, 0, 1, lane_scale);
     load_row(offset, 0, 1, lane_offset);
-    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
+    for (int first = first_norm_row(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_dropout_sums(residual, branch, keep, keep_scale, first, rows, z);
         finish_norm(z, lane_scale, lane_offset, first, rows, xhat, rstd, y);
@@ -930,7 +929,7 @@ NOINLINE void add_dropout_norm_grad(int rows, const real *dy, const real *xhat, 
     norm_sums sums = {{0}, {0}};
     real lane_scale[ROW_PART];
     load_row(scale, 0, 1, lane_scale);
-    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
+    for (int first = first_norm_row(); first < rows; first += NORM_STEP) {
         real g[NORM_ROWS][ROW_PART];
         load_norm_grad(dy, xhat, rstd, lane_scale, first, rows, &sums, g);
         store_rows(g, first, rows, dz);
@@ -940,7 +939,7 @@ NOINLINE void add_dropout_norm_grad(int rows, const real *dy, const real *xhat, 
     store_norm_sums(&sums, dscale, doffset);
 }
 
-/* The fold of the shards' gradients, their norm, clipping and Adam. A block processes one piece at a time.
+/* The sum of the shards' gradients, its norm, clipping and Adam. A block processes one piece at a time.
  *
  *   g' = g clip;  m = b1 m + (1 - b1) g';  v = b2 v + (1 - b2) g'^2;  p -= rate m / (sqrt(correct2 v) + epsilon)
  *
@@ -956,14 +955,14 @@ enum {
     PIECE = LH_CUDA_PIECE,
     PIECE_PART = PIECE / THREADS, /* elements of a thread, in quads */
     PIECES = PARAMETER_STORAGE / PIECE,
-    CHUNK_PIECES = 4096 / PIECE /* pieces of a chunk of LH_CHUNK elements; a step reports its gradient's heaviest one */
+    CHUNK_PIECES = 4096 / PIECE /* pieces of a chunk of LH_CHUNK elements */
 };
 
 /* The place in a piece of the thread's element i. */
 INLINE int piece_element(const int i) { return 4 * (i / 4 * THREADS + (int)threadIdx.x) + i % 4; }
 
 INLINE void load_piece(const real *x, real part[PIECE_PART]) {
-    is_global(x);
+    assume_global(x);
 #pragma unroll
     for (int i = 0; i < PIECE_PART; i += 4) {
         const quad q = *(const quad *)(x + piece_element(i));
@@ -973,7 +972,7 @@ INLINE void load_piece(const real *x, real part[PIECE_PART]) {
 }
 
 INLINE void store_piece(const real part[PIECE_PART], real *x) {
-    is_global(x);
+    assume_global(x);
 #pragma unroll
     for (int i = 0; i < PIECE_PART; i += 4) {
         const quad q = {{part[i], part[i + 1], part[i + 2], part[i + 3]}};
@@ -984,8 +983,8 @@ INLINE void store_piece(const real part[PIECE_PART], real *x) {
 /* total[count] = the sum over `shards` parts, which are `stride` bytes apart, in order; a thread adds quads first,
  * first + step, ... */
 INLINE void fold(int shards, const char *parts, long long stride, int first, int step, int count, real *total) {
-    is_global(parts);
-    is_global(total);
+    assume_global(parts);
+    assume_global(total);
     for (int e = 4 * first; e < count; e += 4 * step) {
         quad sum = *(const quad *)((const real *)parts + e);
 #pragma unroll 8
@@ -1009,9 +1008,9 @@ INLINE double piece_squares(const real *x) {
 }
 
 /* The sum of count numbers, `stride` apart; every thread gets it, with the same bits in every block. */
-INLINE double total_of(const double *x, int count, int stride) {
+INLINE double sum_list(const double *x, int count, int stride) {
     double sum = 0;
-    is_global(x);
+    assume_global(x);
     for (int i = threadIdx.x; i < count; i += THREADS) sum += x[i * stride];
     return block_sum(sum);
 }
@@ -1021,9 +1020,9 @@ typedef struct adam {
     real clip, rate, correct2;
 } adam;
 
-/* Clips the gradient of a piece (pieces.cu) and updates the piece, by a block. Arrays are [PIECE] in global memory; all
- * but the gradient are written. The first thread gets in squares the sums of squares of the piece's parameters and of
- * their change. REST1 and REST2 are 1 - b1 and 1 - b2, computed in double and then rounded. */
+/* Clips the gradient of a piece of PIECE elements and updates its parameters, by a block. Arrays are [PIECE] in global
+ * memory; all but the gradient are written. The first thread gets in squares the sums of squares of the piece's
+ * parameters and of their change. REST1 and REST2 are 1 - b1 and 1 - b2, computed in double and then rounded. */
 INLINE void adam_piece(const adam a, const real *gradient, real *moment1, real *moment2, real *parameter,
                        double squares[2]) {
     real g[PIECE_PART], m[PIECE_PART], v[PIECE_PART], p[PIECE_PART];
@@ -1051,15 +1050,15 @@ INLINE void adam_piece(const adam a, const real *gradient, real *moment1, real *
 typedef global<real> reals;
 typedef global<unsigned char> masks;
 
-/* Takes the next `bytes` bytes of memory and raises *used, a multiple of 64. Without memory: NULL, and only counts. */
-INLINE void *take(char *memory, size_t *used, size_t bytes) {
+/* Reserves the next `bytes` bytes of memory and raises *used, a multiple of 64. memory NULL: only counts. */
+INLINE void *reserve(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
     *used += (bytes + 63) / 64 * 64;
     return memory ? memory + start : NULL;
 }
 
-INLINE real *take_reals(char *memory, size_t *used, size_t count) {
-    return (real *)take(memory, used, count * sizeof(real));
+INLINE real *reserve_reals(char *memory, size_t *used, size_t count) {
+    return (real *)reserve(memory, used, count * sizeof(real));
 }
 
 /* Values that a layer keeps for the backward pass; rows are tokens, sequence after sequence. In evaluation
@@ -1103,20 +1102,20 @@ typedef struct workspace {
     char *layers;
 } workspace;
 
-/* Lays out the state of one layer behind the `used` bytes of memory; returns the bytes used. */
+/* Lays out the state of one layer after the `used` bytes of memory; returns the bytes used. */
 INLINE size_t lay_out_layer(layer_state *s, char *memory, size_t used, int sequences, int T) {
     size_t rows = (size_t)sequences * (size_t)T;
-    s->query_key_value = take_reals(memory, &used, rows * 3 * WIDTH);
-    s->largest = take_reals(memory, &used, rows * HEADS);
-    s->inverse_sum = take_reals(memory, &used, rows * HEADS);
-    s->attended = take_reals(memory, &used, rows * WIDTH);
-    s->norm1_xhat = take_reals(memory, &used, rows * WIDTH);
-    s->norm1_rstd = take_reals(memory, &used, rows);
-    s->norm1 = take_reals(memory, &used, rows * WIDTH);
-    s->hidden = take_reals(memory, &used, rows * FEEDFORWARD);
-    s->norm2_xhat = take_reals(memory, &used, rows * WIDTH);
-    s->norm2_rstd = take_reals(memory, &used, rows);
-    s->output = take_reals(memory, &used, rows * WIDTH);
+    s->query_key_value = reserve_reals(memory, &used, rows * 3 * WIDTH);
+    s->largest = reserve_reals(memory, &used, rows * HEADS);
+    s->inverse_sum = reserve_reals(memory, &used, rows * HEADS);
+    s->attended = reserve_reals(memory, &used, rows * WIDTH);
+    s->norm1_xhat = reserve_reals(memory, &used, rows * WIDTH);
+    s->norm1_rstd = reserve_reals(memory, &used, rows);
+    s->norm1 = reserve_reals(memory, &used, rows * WIDTH);
+    s->hidden = reserve_reals(memory, &used, rows * FEEDFORWARD);
+    s->norm2_xhat = reserve_reals(memory, &used, rows * WIDTH);
+    s->norm2_rstd = reserve_reals(memory, &used, rows);
+    s->output = reserve_reals(memory, &used, rows * WIDTH);
     return used;
 }
 
@@ -1128,22 +1127,22 @@ INLINE size_t layer_bytes(int sequences, int T) {
 /* Lays out the workspace for `sequences` sequences in memory; returns the bytes used, with the states of layers. */
 INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int label_count, const bool training) {
     size_t used = 0, rows = (size_t)sequences * (size_t)T, labels = (size_t)sequences * (size_t)label_count;
-    w->embedding = take_reals(memory, &used, rows * WIDTH);
-    w->branch = take_reals(memory, &used, rows * WIDTH);
-    w->logits = take_reals(memory, &used, labels * CLASS_COLUMNS);
-    w->losses = take_reals(memory, &used, labels);
-    w->correct = (unsigned char *)take(memory, &used, labels);
+    w->embedding = reserve_reals(memory, &used, rows * WIDTH);
+    w->branch = reserve_reals(memory, &used, rows * WIDTH);
+    w->logits = reserve_reals(memory, &used, labels * CLASS_COLUMNS);
+    w->losses = reserve_reals(memory, &used, labels);
+    w->correct = (unsigned char *)reserve(memory, &used, labels);
     if (training) {
-        w->keep = (unsigned char *)take(memory, &used, DROPOUT_SITES * rows * (WIDTH / 8));
-        w->gradient = take_reals(memory, &used, rows * WIDTH);
-        w->dbranch = take_reals(memory, &used, rows * WIDTH);
-        w->dhidden = take_reals(memory, &used, rows * FEEDFORWARD);
-        w->dattended = take_reals(memory, &used, rows * WIDTH);
-        w->dquery_key_value = take_reals(memory, &used, rows * 3 * WIDTH);
-        w->delta = take_reals(memory, &used, rows * HEADS);
-        w->pairs = take_reals(memory, &used, (size_t)pair_sequences(sequences, T) * (size_t)T * HEADS * (size_t)T);
+        w->keep = (unsigned char *)reserve(memory, &used, DROPOUT_SITES * rows * (WIDTH / 8));
+        w->gradient = reserve_reals(memory, &used, rows * WIDTH);
+        w->dbranch = reserve_reals(memory, &used, rows * WIDTH);
+        w->dhidden = reserve_reals(memory, &used, rows * FEEDFORWARD);
+        w->dattended = reserve_reals(memory, &used, rows * WIDTH);
+        w->dquery_key_value = reserve_reals(memory, &used, rows * 3 * WIDTH);
+        w->delta = reserve_reals(memory, &used, rows * HEADS);
+        w->pairs = reserve_reals(memory, &used, (size_t)pair_sequences(sequences, T) * (size_t)T * HEADS * (size_t)T);
     }
-    w->layers = (char *)take(memory, &used, (training ? LAYERS : 1) * layer_bytes(sequences, T));
+    w->layers = (char *)reserve(memory, &used, (training ? LAYERS : 1) * layer_bytes(sequences, T));
     return used;
 }
 
@@ -1155,10 +1154,10 @@ typedef struct score_tables {
     reals by_distance; /* [HEADS][query - key] */
 } score_tables;
 
-/* Lays out the members for T tokens in memory; memory NULL: only counts bytes. */
+/* Lays out the arrays for T tokens in memory; memory NULL: only counts bytes. */
 INLINE void lay_out_score(score_tables *s, char *memory, size_t *used, int T) {
     s->distances = 2 * T - 1;
-    s->by_distance = (real *)take(memory, used, (size_t)HEADS * s->distances * sizeof(real));
+    s->by_distance = (real *)reserve(memory, used, (size_t)HEADS * s->distances * sizeof(real));
     if (!memory) return;
     s->by_distance += T - 1;
 }
@@ -1170,13 +1169,13 @@ INLINE size_t score_bytes(int T) {
     return bytes;
 }
 
-/* Gradients of a step's tables, which shards sum before end_tables converts them to gradients of parameters. */
+/* A shard's gradients of the tables of a step; end_tables converts their sums to gradients of parameters. */
 typedef struct table_sums {
     char *score; /* a set of score_tables */
 } table_sums;
 
 INLINE void lay_out_sums(table_sums *sums, char *memory, size_t *used, int T) {
-    sums->score = (char *)take(memory, used, score_bytes(T));
+    sums->score = (char *)reserve(memory, used, score_bytes(T));
 }
 
 INLINE size_t sum_bytes(int T) {
@@ -1186,16 +1185,16 @@ INLINE size_t sum_bytes(int T) {
     return bytes;
 }
 
-/* Tables that the blocks of a step or evaluation share: tables made at the start, and gradients of tables. */
+/* Tables that all thread blocks of a step or evaluation share, and gradients of tables. */
 typedef struct shared_tables {
     char *score; /* a set of score_tables */
-    char *sums; /* table_sums, folded over shards */
+    char *sums; /* table_sums, summed over shards */
 } shared_tables;
 
 INLINE size_t lay_out_shared(shared_tables *t, char *memory, int T) {
     size_t used = 0;
-    t->score = (char *)take(memory, &used, score_bytes(T));
-    t->sums = (char *)take(memory, &used, sum_bytes(T));
+    t->score = (char *)reserve(memory, &used, score_bytes(T));
+    t->sums = (char *)reserve(memory, &used, sum_bytes(T));
     return used;
 }
 
@@ -1325,7 +1324,7 @@ typedef struct softmax {
 } softmax;
 
 /* Adds `count` keys, from j on: their scores are computed interleaved, and the sums run in the order of keys. */
-INLINE void take_keys(const int count, const head *a, const real query[HEAD_WIDTH], int i, int j, softmax *m) {
+INLINE void add_keys(const int count, const head *a, const real query[HEAD_WIDTH], int i, int j, softmax *m) {
     real score[KEYS], highest = m->largest;
 #pragma unroll
     for (int u = 0; u < count; u++) {
@@ -1363,8 +1362,8 @@ NOINLINE void attend(void) {
         real query[HEAD_WIDTH];
         softmax m = {(real)-1e30, 0, {}};
         load_head(query, a.query + i * QUERY_STRIDE);
-        for (; j + KEYS <= end; j += KEYS) take_keys(KEYS, &a, query, i, j, &m);
-        for (; j < end; j++) take_keys(1, &a, query, i, j, &m);
+        for (; j + KEYS <= end; j += KEYS) add_keys(KEYS, &a, query, i, j, &m);
+        for (; j < end; j++) add_keys(1, &a, query, i, j, &m);
         store_head(m.out, 1 / m.sum, s->attended + ((size_t)sequence * T + i) * WIDTH + h * HEAD_WIDTH);
         s->largest[task] = m.largest;
         s->inverse_sum[task] = 1 / m.sum;
@@ -1372,7 +1371,7 @@ NOINLINE void attend(void) {
     __syncthreads();
 }
 
-/* Computes the gradients of queries, and stores delta, which the passes after this one read. */
+/* Computes the gradients of queries, and stores delta, each query's weighted mean of the gradients of weights. */
 NOINLINE void attend_queries(void) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
@@ -1382,12 +1381,12 @@ NOINLINE void attend_queries(void) {
     for (int task = threadIdx.x; task < sequences * HEADS * v->T; task += THREADS) {
         const int i = task % v->T, h = task / v->T % HEADS, sequence = task / v->T / HEADS;
         const head a = make_head(v, s, &tables, sequence, h);
-        const size_t row = (size_t)sequence * v->T + i, at = row * WIDTH + h * HEAD_WIDTH;
+        const size_t row = (size_t)sequence * v->T + i, offset_of_row = row * WIDTH + h * HEAD_WIDTH;
         const real largest = s->largest[task], inverse = s->inverse_sum[task];
         real query[HEAD_WIDTH], dout[HEAD_WIDTH], out[HEAD_WIDTH], dquery[HEAD_WIDTH] = {};
         load_head(query, a.query + i * QUERY_STRIDE);
-        load_head(dout, w->dattended + at);
-        load_head(out, s->attended + at);
+        load_head(dout, w->dattended + offset_of_row);
+        load_head(out, s->attended + offset_of_row);
         const real delta = dot_head(dout, out);
         w->delta[task] = delta;
 #pragma unroll 4
@@ -1423,8 +1422,8 @@ NOINLINE void attend_keys(int first, int count) {
         load_head(value, a.value + j * QUERY_STRIDE);
 #pragma unroll 4
         for (int i = 0; i < a.T; i++) {
-            const int of_query = task - j + i;
-            const real largest = s->largest[of_query], inverse = s->inverse_sum[of_query], delta = w->delta[of_query];
+            const int index = task - j + i;
+            const real largest = s->largest[index], inverse = s->inverse_sum[index], delta = w->delta[index];
             real query[HEAD_WIDTH], dout[HEAD_WIDTH];
             load_head(query, a.query + i * QUERY_STRIDE);
             load_head(dout, dattended + i * WIDTH);
@@ -1450,9 +1449,9 @@ INLINE score_tables find_score_gradients(void) {
     return d;
 }
 
-/* Adds, for each difference query - key, the gradients of the pairs of `sequences` sequences, from `first` on, which
- * attend_keys has stored. A thread owns a difference in a head and goes through its pairs, sequence after sequence;
- * adjacent threads read the same queries at the same time. */
+/* Adds, for each difference query - key, the stored gradients of the pairs of `sequences` sequences, from `first` on. A
+ * thread owns a difference in a head and goes through its pairs, sequence after sequence; adjacent threads read the
+ * same queries at the same time. */
 NOINLINE void attend_by_distance(int first, int sequences) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
@@ -1467,8 +1466,8 @@ NOINLINE void attend_by_distance(int first, int sequences) {
 #pragma unroll 8
             for (int i = 0; i < T; i++) {
                 const int j = i - o;
-                const bool there = (unsigned int)j < (unsigned int)T;
-                if (there) score_grad_distance(w->pairs[pairs + (size_t)i * (T + 1)], out);
+                const bool sees_key = (unsigned int)j < (unsigned int)T;
+                if (sees_key) score_grad_distance(w->pairs[pairs + (size_t)i * (T + 1)], out);
             }
         }
         d->by_distance[h * d->distances + o] = out[0];
@@ -1490,22 +1489,22 @@ INLINE void attend_backward(void) {
     } while (first < sequences);
 }
 
-/* Draws the masks of all dropout sites for the shard's sequences. */
+/* Draws the masks of all dropouts for the shard's sequences. */
 INLINE void draw_masks(void) {
     const lh_cuda_step *in = &block()->step;
     const unsigned int key[2] = {in->key[0], in->key[1]};
     const int bytes = in->T[0] * (WIDTH / 8), sequences = block()->sequences;
     for (int e = threadIdx.x; e < DROPOUT_SITES * sequences * bytes; e += THREADS) {
         const int site = e / (sequences * bytes), row = e - site * (sequences * bytes);
-        unsigned int layer = site / 2 + 1, place = site % 2, below = BRANCH_DROP_BELOW;
+        unsigned int layer = site / 2 + 1, place = site % 2, drop_below = BRANCH_DROP_BELOW;
         block()->work.keep[e] = keep_byte(key, in->step, block()->first + row / bytes,
-                DROPOUT_DOMAIN << 24 | layer << 8 | place, row % bytes, below);
+                DROPOUT_DOMAIN << 24 | layer << 8 | place, row % bytes, drop_below);
     }
     __syncthreads();
 }
 
-/* The masks of a site, of all sequences. */
-INLINE const unsigned char *mask_of(int site) {
+/* The masks of dropout number `site`, for all sequences. */
+INLINE const unsigned char *find_mask(int site) {
     return block()->work.keep + (size_t)site * block()->sequences * block()->view.T * (WIDTH / 8);
 }
 
@@ -1528,7 +1527,7 @@ NOINLINE void embed(void) {
 
 /* Gradients of a shard's embeddings, each a sum over rows in a fixed order. */
 NOINLINE void embed_backward(parameters *g) {
-    is_global(g);
+    assume_global(g);
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const unsigned short *tokens = block()->tokens;
@@ -1551,17 +1550,17 @@ NOINLINE void embed_backward(parameters *g) {
 }
 
 /* The row of labelled token n: the last label_count of a sequence's v->T tokens are labelled. */
-INLINE int labelled_row(const step_view *v, int n) {
+INLINE int find_labelled_row(const step_view *v, int n) {
     return n / v->label_count * v->T + v->T - v->label_count + n % v->label_count;
 }
 
 /* Computes the logits of the labelled tokens into the workspace, with one thread per token and class. */
 INLINE void make_logits(const real *x, int count) {
-    is_global(x);
+    assume_global(x);
     const step_view *v = &block()->view;
     for (int e = threadIdx.x; e < count * CLASSES; e += THREADS) {
         const int n = e / CLASSES, c = e % CLASSES;
-        const real *row = x + labelled_row(v, n) * WIDTH, *weight = v->p->output + c;
+        const real *row = x + find_labelled_row(v, n) * WIDTH, *weight = v->p->output + c;
         real logit = v->p->output_bias[c];
 #pragma unroll 4
         for (int k = 0; k < WIDTH; k += 4) {
@@ -1611,15 +1610,15 @@ INLINE void add_up(lh_cuda_sums *to) {
     const int label_count = block()->view.label_count;
     double loss = 0, counted = 0, correct = 0, exact = 0;
     for (int sequence = threadIdx.x; sequence < block()->sequences; sequence += THREADS) {
-        int asked = 0, right = 0;
+        int sequence_counted = 0, sequence_correct = 0;
         for (int n = sequence * label_count; n < (sequence + 1) * label_count; n++) {
             loss += w->losses[n];
-            asked += mask[n];
-            right += mask[n] & w->correct[n];
+            sequence_counted += mask[n];
+            sequence_correct += mask[n] & w->correct[n];
         }
-        counted += asked;
-        correct += right;
-        exact += asked == right;
+        counted += sequence_counted;
+        correct += sequence_correct;
+        exact += sequence_counted == sequence_correct;
     }
     const lh_cuda_sums sums = {block_sum(loss), (long long)block_sum(counted), (long long)block_sum(correct),
             (long long)block_sum(exact)};
@@ -1637,7 +1636,7 @@ INLINE real weight_grad(const real *x, int count, int k, int c) {
 #pragma unroll
         for (int u = 0; u < SUMMANDS; u++) {
             const int n = first + u * step;
-            part[u] = n < count ? x[labelled_row(v, n) * WIDTH + k] : 0;
+            part[u] = n < count ? x[find_labelled_row(v, n) * WIDTH + k] : 0;
         }
 #pragma unroll
         for (int u = 0; u < SUMMANDS; u++) sum += part[u] * dlogit[u];
@@ -1647,8 +1646,8 @@ INLINE real weight_grad(const real *x, int count, int k, int c) {
 
 /* Computes the gradients of the output layer, and w->gradient [rows][WIDTH], from those of the logits in w->logits. */
 NOINLINE void classify_backward(const real *x, parameters *g) {
-    is_global(x);
-    is_global(g);
+    assume_global(x);
+    assume_global(g);
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const int sequences = block()->sequences;
@@ -1695,12 +1694,12 @@ NOINLINE void product_gradient(int rows, int columns, int K, const real *x, cons
 INLINE int all_rows(void) { return block()->sequences * block()->view.T; }
 
 /* The parameters of the current layer, and the destination of their gradients. Every operation reads these pointers
- * again, because a value that is kept during a call takes registers from the called function. */
+ * again, because a value that lives across a call takes registers from the called function. */
 INLINE const layer_parameters *layer_weights(void) { return block()->view.p->layer + block()->l; }
 INLINE layer_parameters *layer_dweights(void) { return block()->gradient->layer + block()->l; }
 
-/* The dropout mask of site number `place` of the current layer; sites are in the order of operations. */
-INLINE const unsigned char *layer_mask(int place) { return mask_of(2 * block()->l + place); }
+/* The mask of dropout number `place` of the current layer, in the order of operations. */
+INLINE const unsigned char *layer_mask(int place) { return find_mask(2 * block()->l + place); }
 
 /* One post-norm encoder block: Ruoss et al. 2023, section 3; Vaswani et al. 2017.
  * In evaluation input and output are the same array. */
@@ -1761,7 +1760,7 @@ INLINE void enter_layer(int l) {
     __syncthreads();
 }
 
-/* Runs all layers in evaluation: they share one state, and work in place. */
+/* Runs all layers in evaluation with one state, in place. */
 INLINE void evaluate_layers(void) {
     block_state *b = block();
     if (threadIdx.x == 0) {
@@ -1779,7 +1778,7 @@ INLINE void evaluate_layers(void) {
 /* Sets the block's view of a step or evaluation. Called by one thread. */
 INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p, char *shared) {
     step_view *v = &b->view;
-    is_global(in);
+    assume_global(in);
     b->step = *in;
     v->p = (const parameters *)p;
     v->T = in->T[0];
@@ -1788,7 +1787,7 @@ INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p, cha
 }
 
 /* Assigns `sequences` examples, from `first` on, to the block. Called by one thread. */
-INLINE void take_examples(block_state *b, int first, int sequences, const bool training) {
+INLINE void assign_examples(block_state *b, int first, int sequences, const bool training) {
     b->first = first;
     b->sequences = sequences;
     b->tokens = b->step.tokens[0] + (size_t)first * b->view.T;
@@ -1797,8 +1796,8 @@ INLINE void take_examples(block_state *b, int first, int sequences, const bool t
     lay_out(&b->work, b->memory, sequences, b->view.T, b->view.label_count, training);
 }
 
-/* The first sequence of a shard. Every shard has sequences / shards sequences, and each of the first
- * (sequences % shards) shards has one more. */
+/* The first sequence of a shard, a part of the batch. Every shard has sequences / shards sequences, and each of the
+ * first (sequences % shards) shards has one more. */
 INLINE int shard_start(int sequences, int shards, int shard) {
     const int rest = sequences % shards;
     return shard * (sequences / shards) + (shard < rest ? shard : rest);
@@ -1813,7 +1812,7 @@ INLINE void train_shard(int shard) {
         const int first = shard_start(b->step.sequences, b->train.shards, shard);
         const int sequences = shard_start(b->step.sequences, b->train.shards, shard + 1) - first;
         b->gradient = (parameters *)partial;
-        take_examples(b, first, sequences, true);
+        assign_examples(b, first, sequences, true);
         size_t used = 0;
         lay_out_sums(&b->sums, partial + PARAMETER_STORAGE * sizeof(real), &used, b->view.T);
     }
@@ -1836,9 +1835,9 @@ INLINE void train_shard(int shard) {
     embed_backward(b->gradient);
 }
 
-/* Converts the folded gradients of the step's tables to gradients of the parameters. */
+/* Converts the summed gradients of the step's tables to gradients of the parameters. */
 NOINLINE void end_tables(parameters *g) {
-    is_global(g);
+    assume_global(g);
     const step_view *v = &block()->view;
     const team *t = &block()->members;
     table_sums sums;
@@ -1883,12 +1882,12 @@ INLINE bool update(double squares, double loss) {
     const adam constants = {(real)clip, (real)block()->step.rate, (real)block()->step.correct2};
     for (int piece = block()->members.rank; piece < PIECES; piece += block()->members.blocks) {
         const size_t e = (size_t)piece * PIECE;
-        double of_piece[2];
+        double piece_sums[2];
         adam_piece(constants, (const real *)r->gradient + e, (real *)r->moment1 + e, (real *)r->moment2 + e,
-                (real *)r->parameters + e, of_piece);
+                (real *)r->parameters + e, piece_sums);
         if (threadIdx.x == 0) {
-            r->piece_sums[PIECES + piece] = of_piece[0];
-            r->piece_sums[2 * PIECES + piece] = of_piece[1];
+            r->piece_sums[PIECES + piece] = piece_sums[0];
+            r->piece_sums[2 * PIECES + piece] = piece_sums[1];
         }
     }
     return true;
@@ -1907,7 +1906,7 @@ INLINE weighed heavier(const weighed a, const weighed b) {
 /* The chunk with the largest sum of squares, for the threads of the first warp. */
 INLINE weighed find_heaviest(const double *piece_sums) {
     weighed most = {0, 0};
-    is_global(piece_sums);
+    assume_global(piece_sums);
     if (threadIdx.x >= WARP) return most;
     for (int chunk = threadIdx.x; chunk < PIECES / CHUNK_PIECES; chunk += WARP) {
         weighed next = {0, chunk};
@@ -1942,7 +1941,7 @@ INLINE void report(bool finite, double squares, double loss, lh_cuda_result *to)
 /* Reports the sums of the update, when all blocks have made their updates. */
 INLINE void report_update(lh_cuda_result *to) {
     const double *sums = block()->replica.piece_sums;
-    const double parameters = total_of(sums + PIECES, PIECES, 1), changes = total_of(sums + 2 * PIECES, PIECES, 1);
+    const double parameters = sum_list(sums + PIECES, PIECES, 1), changes = sum_list(sums + 2 * PIECES, PIECES, 1);
     if (threadIdx.x != 0) return;
     to->parameter_squares = parameters;
     to->update_squares = changes;
@@ -1969,9 +1968,9 @@ longhand_train_bucket_sort_alibi_learned(const lh_cuda_train a) {
         for (int shard = t->rank; shard < a.shards; shard += a.team) train_shard(shard);
         team_barrier(t);
         fold_gradients();
-        const double squares = total_of(b->replica.piece_sums, PIECES, 1);
+        const double squares = sum_list(b->replica.piece_sums, PIECES, 1);
         const double loss =
-                total_of(&b->replica.shard_sums->loss, b->train.shards, sizeof(lh_cuda_sums) / sizeof(double));
+                sum_list(&b->replica.shard_sums->loss, b->train.shards, sizeof(lh_cuda_sums) / sizeof(double));
         const bool finite = update(squares, loss);
         lh_cuda_result *result = b->train.results + n;
         const bool reports = t->rank == t->blocks - 1; /* this block has the fewest pieces to update */
@@ -1982,8 +1981,8 @@ longhand_train_bucket_sort_alibi_learned(const lh_cuda_train a) {
     }
 }
 
-/* Writes the answers of a group, after those of `before` sequences of other models. logits, classes: may be NULL. */
-INLINE void give_answers(lh_cuda_answer *answers, real *logits, int *classes, size_t before) {
+/* Writes the answers of a group, after those of `before` sequences of other models. logits and classes may be NULL. */
+INLINE void write_answers(lh_cuda_answer *answers, real *logits, int *classes, size_t before) {
     const block_state *b = block();
     const workspace *w = &b->work;
     const int label_count = b->view.label_count;
@@ -2020,12 +2019,12 @@ longhand_evaluate_bucket_sort_alibi_learned(const lh_cuda_evaluate a) {
         __syncthreads();
         if (threadIdx.x == 0) {
             const int left = end - first;
-            take_examples(b, first, left < a.group ? left : a.group, false);
+            assign_examples(b, first, left < a.group ? left : a.group, false);
         }
         __syncthreads();
         embed();
         evaluate_layers();
         classify(b->layer.output, false);
-        give_answers(a.answers, (real *)a.logits, a.classes, (size_t)(blockIdx.x / a.team) * a.sequences);
+        write_answers(a.answers, (real *)a.logits, a.classes, (size_t)(blockIdx.x / a.team) * a.sequences);
     }
 }

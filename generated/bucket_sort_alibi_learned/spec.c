@@ -126,7 +126,7 @@ static const lh_format format = {
         .assemble = assemble,
 };
 
-/* Sites of a forward pass that `trace` offers: name, channels of an activation, heads of an attention, streams of
+/* Values of a forward pass that `trace` can store: name, channels of an activation, heads of an attention, streams of
  * queries and of keys. */
 static const lh_trace_site sites[] = {
         {"embedding", 64, 0, 0, 0},
@@ -152,7 +152,7 @@ static double nominal_flops(const lh_shape *shape, lh_mode mode) {
     return forward * shape->sequences * (mode == LH_MODE_TRAIN ? 3 : 1);
 }
 
-/* The nominal count and the output layer at the labelled positions. */
+/* The nominal count, plus the output layer at the labelled positions. */
 static double executed_flops(const lh_shape *shape, lh_mode mode) {
     const double output = 2 * 320.0 * shape->labels * shape->sequences;
     return nominal_flops(shape, mode) + output * (mode == LH_MODE_TRAIN ? 3 : 1);
@@ -197,7 +197,7 @@ const lh_spec longhand_spec_bucket_sort_alibi_learned = {
         .id = "bucket_sort_alibi_learned",
         .plan_digest = "4d08911fea1e3261",
         .model_digest = "c30253e46fa8680c",
-        .source_digest = "431e199999977557",
+        .source_digest = "9eb73bc6639e9af7",
         .defaults = defaults,
         .defaults_capacity = sizeof defaults,
         .precision = "float32",

@@ -122,7 +122,7 @@ static const lh_format format = {
         .assemble = assemble,
 };
 
-/* Sites of a forward pass that `trace` offers: name, channels of an activation, heads of an attention, streams of
+/* Values of a forward pass that `trace` can store: name, channels of an activation, heads of an attention, streams of
  * queries and of keys. */
 static const lh_trace_site sites[] = {
         {"embedding", 64, 0, 0, 0},
@@ -148,7 +148,7 @@ static double nominal_flops(const lh_shape *shape, lh_mode mode) {
     return forward * shape->sequences * (mode == LH_MODE_TRAIN ? 3 : 1);
 }
 
-/* The nominal count and the output layer at the labelled positions. */
+/* The nominal count, plus the output layer at the labelled positions. */
 static double executed_flops(const lh_shape *shape, lh_mode mode) {
     const double output = 2 * 320.0 * shape->labels * shape->sequences;
     return nominal_flops(shape, mode) + output * (mode == LH_MODE_TRAIN ? 3 : 1);
@@ -193,7 +193,7 @@ const lh_spec longhand_spec_bucket_sort_sinusoid = {
         .id = "bucket_sort_sinusoid",
         .plan_digest = "8d3d166119d6d9ee",
         .model_digest = "3f45150bff3ea0de",
-        .source_digest = "002e1007e6a84fba",
+        .source_digest = "f43f901bc4c558c7",
         .defaults = defaults,
         .defaults_capacity = sizeof defaults,
         .precision = "float32",

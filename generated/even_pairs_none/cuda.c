@@ -20,15 +20,15 @@ enum { DROPOUT_SITES = 10 };
 typedef real *reals;
 typedef unsigned char *masks;
 
-/* Takes the next `bytes` bytes of memory and raises *used, a multiple of 64. Without memory: NULL, and only counts. */
-INLINE void *take(char *memory, size_t *used, size_t bytes) {
+/* Reserves the next `bytes` bytes of memory and raises *used, a multiple of 64. memory NULL: only counts. */
+INLINE void *reserve(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
     *used += (bytes + 63) / 64 * 64;
     return memory ? memory + start : NULL;
 }
 
-INLINE real *take_reals(char *memory, size_t *used, size_t count) {
-    return (real *)take(memory, used, count * sizeof(real));
+INLINE real *reserve_reals(char *memory, size_t *used, size_t count) {
+    return (real *)reserve(memory, used, count * sizeof(real));
 }
 
 /* Values that a layer keeps for the backward pass; rows are tokens, sequence after sequence. In evaluation
@@ -65,20 +65,20 @@ typedef struct workspace {
     char *layers;
 } workspace;
 
-/* Lays out the state of one layer behind the `used` bytes of memory; returns the bytes used. */
+/* Lays out the state of one layer after the `used` bytes of memory; returns the bytes used. */
 INLINE size_t lay_out_layer(layer_state *s, char *memory, size_t used, int sequences, int T) {
     size_t rows = (size_t)sequences * (size_t)T;
-    s->query_key_value = take_reals(memory, &used, rows * 3 * WIDTH);
-    s->largest = take_reals(memory, &used, rows * HEADS);
-    s->inverse_sum = take_reals(memory, &used, rows * HEADS);
-    s->attended = take_reals(memory, &used, rows * WIDTH);
-    s->norm1_xhat = take_reals(memory, &used, rows * WIDTH);
-    s->norm1_rstd = take_reals(memory, &used, rows);
-    s->norm1 = take_reals(memory, &used, rows * WIDTH);
-    s->hidden = take_reals(memory, &used, rows * FEEDFORWARD);
-    s->norm2_xhat = take_reals(memory, &used, rows * WIDTH);
-    s->norm2_rstd = take_reals(memory, &used, rows);
-    s->output = take_reals(memory, &used, rows * WIDTH);
+    s->query_key_value = reserve_reals(memory, &used, rows * 3 * WIDTH);
+    s->largest = reserve_reals(memory, &used, rows * HEADS);
+    s->inverse_sum = reserve_reals(memory, &used, rows * HEADS);
+    s->attended = reserve_reals(memory, &used, rows * WIDTH);
+    s->norm1_xhat = reserve_reals(memory, &used, rows * WIDTH);
+    s->norm1_rstd = reserve_reals(memory, &used, rows);
+    s->norm1 = reserve_reals(memory, &used, rows * WIDTH);
+    s->hidden = reserve_reals(memory, &used, rows * FEEDFORWARD);
+    s->norm2_xhat = reserve_reals(memory, &used, rows * WIDTH);
+    s->norm2_rstd = reserve_reals(memory, &used, rows);
+    s->output = reserve_reals(memory, &used, rows * WIDTH);
     return used;
 }
 
@@ -90,21 +90,21 @@ INLINE size_t layer_bytes(int sequences, int T) {
 /* Lays out the workspace for `sequences` sequences in memory; returns the bytes used, with the states of layers. */
 INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int label_count, const bool training) {
     size_t used = 0, rows = (size_t)sequences * (size_t)T, labels = (size_t)sequences * (size_t)label_count;
-    w->embedding = take_reals(memory, &used, rows * WIDTH);
-    w->branch = take_reals(memory, &used, rows * WIDTH);
-    w->logits = take_reals(memory, &used, labels * CLASS_COLUMNS);
-    w->losses = take_reals(memory, &used, labels);
-    w->correct = (unsigned char *)take(memory, &used, labels);
+    w->embedding = reserve_reals(memory, &used, rows * WIDTH);
+    w->branch = reserve_reals(memory, &used, rows * WIDTH);
+    w->logits = reserve_reals(memory, &used, labels * CLASS_COLUMNS);
+    w->losses = reserve_reals(memory, &used, labels);
+    w->correct = (unsigned char *)reserve(memory, &used, labels);
     if (training) {
-        w->keep = (unsigned char *)take(memory, &used, DROPOUT_SITES * rows * (WIDTH / 8));
-        w->gradient = take_reals(memory, &used, rows * WIDTH);
-        w->dbranch = take_reals(memory, &used, rows * WIDTH);
-        w->dhidden = take_reals(memory, &used, rows * FEEDFORWARD);
-        w->dattended = take_reals(memory, &used, rows * WIDTH);
-        w->dquery_key_value = take_reals(memory, &used, rows * 3 * WIDTH);
-        w->delta = take_reals(memory, &used, rows * HEADS);
+        w->keep = (unsigned char *)reserve(memory, &used, DROPOUT_SITES * rows * (WIDTH / 8));
+        w->gradient = reserve_reals(memory, &used, rows * WIDTH);
+        w->dbranch = reserve_reals(memory, &used, rows * WIDTH);
+        w->dhidden = reserve_reals(memory, &used, rows * FEEDFORWARD);
+        w->dattended = reserve_reals(memory, &used, rows * WIDTH);
+        w->dquery_key_value = reserve_reals(memory, &used, rows * 3 * WIDTH);
+        w->delta = reserve_reals(memory, &used, rows * HEADS);
     }
-    w->layers = (char *)take(memory, &used, (training ? LAYERS : 1) * layer_bytes(sequences, T));
+    w->layers = (char *)reserve(memory, &used, (training ? LAYERS : 1) * layer_bytes(sequences, T));
     return used;
 }
 
@@ -132,7 +132,7 @@ extern const lh_cuda_image longhand_images_even_pairs_none[];
 
 extern const lh_cuda_program longhand_cuda_even_pairs_none;
 const lh_cuda_program longhand_cuda_even_pairs_none = {
-        .source_digest = "c62aba3e2244dd94",
+        .source_digest = "1843ea356bc39cb7",
         .precision = "float32",
         .real_bytes = REAL_BYTES,
         .train_kernel = "longhand_train_even_pairs_none",

@@ -120,7 +120,7 @@ static const lh_format format = {
         .assemble = assemble,
 };
 
-/* Sites of a forward pass that `trace` offers: name, channels of an activation, heads of an attention, streams of
+/* Values of a forward pass that `trace` can store: name, channels of an activation, heads of an attention, streams of
  * queries and of keys. */
 static const lh_trace_site sites[] = {
         {"embedding", 64, 0, 0, 0},
@@ -146,7 +146,7 @@ static double nominal_flops(const lh_shape *shape, lh_mode mode) {
     return forward * shape->sequences * (mode == LH_MODE_TRAIN ? 3 : 1);
 }
 
-/* The nominal count and the output layer at the labelled positions. */
+/* The nominal count, plus the output layer at the labelled positions. */
 static double executed_flops(const lh_shape *shape, lh_mode mode) {
     const double output = 2 * 128.0 * shape->labels * shape->sequences;
     return nominal_flops(shape, mode) + output * (mode == LH_MODE_TRAIN ? 3 : 1);
@@ -191,7 +191,7 @@ const lh_spec longhand_spec_even_pairs_none = {
         .id = "even_pairs_none",
         .plan_digest = "51af302d9cda758a",
         .model_digest = "fe24fcbfc093923b",
-        .source_digest = "b335c265a8763a15",
+        .source_digest = "8675e0c070e99a86",
         .defaults = defaults,
         .defaults_capacity = sizeof defaults,
         .precision = "float32",

@@ -29,7 +29,7 @@ enum {
     CLASSES = 2,
     CLASS_COLUMNS = 16, /* classes, rounded up to a whole vector */
     MAX_POSITION = 2048,
-    DISTANCE_DRAWS = 5, /* draws of distances, from 1 .. MAX_POSITION - 1 */
+    DISTANCE_DRAWS = 5, /* samples of distances, from 1 .. MAX_POSITION - 1 */
     BLOCK_TOKENS = 84 /* approximate tokens of a block of sequences, whose values stay in the cache */
 };
 

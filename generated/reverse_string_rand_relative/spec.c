@@ -137,7 +137,7 @@ static const lh_format format = {
         .assemble = assemble,
 };
 
-/* Sites of a forward pass that `trace` offers: name, channels of an activation, heads of an attention, streams of
+/* Values of a forward pass that `trace` can store: name, channels of an activation, heads of an attention, streams of
  * queries and of keys. */
 static const lh_trace_site sites[] = {
         {"embedding", 64, 0, 0, 0},
@@ -163,8 +163,8 @@ static double nominal_flops(const lh_shape *shape, lh_mode mode) {
     return forward * shape->sequences * (mode == LH_MODE_TRAIN ? 3 : 1);
 }
 
-/* The nominal count, the output layer at the labelled positions, and the rows of distances: the rows are computed once
- * for the batch, and the gradient of their weight once per shard, as on a CPU. */
+/* The nominal count, plus the output layer at the labelled positions and the rows of distances. On a CPU the rows are
+ * computed once for the batch, and the gradient of their weight once per shard (part of the batch). */
 static double executed_flops(const lh_shape *shape, lh_mode mode) {
     const double output = 2 * 128.0 * shape->labels * shape->sequences;
     const double rows = 2 * 20480.0 * (shape->length[0] + shape->length[0] - 1.0);
@@ -211,7 +211,7 @@ const lh_spec longhand_spec_reverse_string_rand_relative = {
         .id = "reverse_string_rand_relative",
         .plan_digest = "70b7b58e4804a347",
         .model_digest = "fc42114fe672df76",
-        .source_digest = "bf5abb1208bf12ae",
+        .source_digest = "80aab11479b90bb2",
         .defaults = defaults,
         .defaults_capacity = sizeof defaults,
         .precision = "float32",

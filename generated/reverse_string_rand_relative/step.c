@@ -22,7 +22,8 @@ static const real EMBEDDING_SCALE = 8.0f; /* sqrt(WIDTH) */
 static const real BRANCH_KEEP_SCALE = 1.11111111f; /* 1 / (1 - p), p = 0.1 */
 enum { BRANCH_DROP_BELOW = 6554 }; /* elements with 16 random bits below this number are dropped */
 
-enum { VOCABULARY = TOKENS }; /* symbols: before the first attention a row is computed once per symbol, not per token */
+/* number of symbols; before the first attention, one row is computed for each symbol instead of each token */
+enum { VOCABULARY = TOKENS };
 
 /* Table values of one position; the table has a row for every position that can occur. */
 typedef struct position_row {
@@ -73,8 +74,8 @@ typedef struct shared {
     int32_t distance_scratch[DISTANCE_DRAWS][MAX_POSITION];
 } shared;
 
-/* Takes the next `bytes` bytes of memory and raises *used, a multiple of 64. Without memory: NULL, and only counts. */
-static void *take(char *memory, size_t *used, size_t bytes) {
+/* Reserves the next `bytes` bytes of memory and raises *used, a multiple of 64. memory NULL: only counts. */
+static void *reserve(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
     *used += (bytes + 63) / 64 * 64;
     return memory ? memory + start : NULL;
@@ -91,7 +92,7 @@ enum {
 typedef real self_part __attribute__((vector_size(HEAD_PART * REAL_BYTES), aligned(REAL_BYTES), may_alias));
 static const real LOGIT_SCALE = 0.35355339f; /* 1 / sqrt(HEAD_WIDTH) */
 
-/* The signed distance of a pair, offset = key - query, from a draw: Ruoss et al. 2023. */
+/* The signed distance of a pair, offset = key - query, from sampled distances: Ruoss et al. 2023. */
 INLINE int drawn_distance(const int32_t *distance, int offset) {
     return offset < 0 ? -distance[-offset] : distance[offset];
 }
@@ -122,25 +123,25 @@ INLINE int self_distance(const lh_cpu_step *step, int set, int x) {
 enum { RELATIVE_SETS = 5 }; /* sets of distances in one pass, one for each layer */
 
 /* Elements of the sinusoids of a set's distances: [rows rounded up to a multiple of TILE_ROWS][WIDTH]. */
-INLINE size_t self_code_elements(int T) {
+INLINE size_t self_sinusoid_elements(int T) {
     return (size_t)round_up(self_distance_count(T), TILE_ROWS) * WIDTH;
 }
 
 /* Memory after the struct shared, of a size that depends on lengths: the sets' sinusoids, the layers' rows, and these
  * rows before they are transposed. */
-INLINE real *self_codes(const lh_cpu_step *step, int set) {
-    real *codes = (real *)((char *)step->shared + self_start());
-    return codes + (size_t)set * self_code_elements(step->shape.length[0]);
+INLINE real *self_sinusoids(const lh_cpu_step *step, int set) {
+    real *sinusoids = (real *)((char *)step->shared + self_start());
+    return sinusoids + (size_t)set * self_sinusoid_elements(step->shape.length[0]);
 }
 INLINE real *self_rows(const lh_cpu_step *step, int l) {
-    return self_codes(step, RELATIVE_SETS) + (size_t)l * self_row_elements(step->shape.length[0]);
+    return self_sinusoids(step, RELATIVE_SETS) + (size_t)l * self_row_elements(step->shape.length[0]);
 }
 INLINE real *self_product(const lh_cpu_step *step, int l) {
-    return self_rows(step, LAYERS) + (size_t)l * self_code_elements(step->shape.length[0]);
+    return self_rows(step, LAYERS) + (size_t)l * self_sinusoid_elements(step->shape.length[0]);
 }
 
 static size_t self_relative_bytes(int T) {
-    return ((RELATIVE_SETS + LAYERS) * self_code_elements(T) + LAYERS * self_row_elements(T)) * sizeof(real);
+    return ((RELATIVE_SETS + LAYERS) * self_sinusoid_elements(T) + LAYERS * self_row_elements(T)) * sizeof(real);
 }
 
 /* The end of the self-attention's tables, in bytes from the start of the struct shared. */
@@ -157,8 +158,8 @@ typedef struct self_sums {
 
 static void lay_out_self_sums(self_sums *sums, char *memory, size_t *used, int T) {
     size_t rows = (size_t)self_distance_count(T);
-    for (int l = 0; l < LAYERS; l++) sums->rows[l] = take(memory, used, rows * RELATIVE_WIDTH * sizeof(real));
-    for (int l = 0; l < LAYERS; l++) sums->biases[l] = take(memory, used, 2 * WIDTH * LANES * sizeof(real));
+    for (int l = 0; l < LAYERS; l++) sums->rows[l] = reserve(memory, used, rows * RELATIVE_WIDTH * sizeof(real));
+    for (int l = 0; l < LAYERS; l++) sums->biases[l] = reserve(memory, used, 2 * WIDTH * LANES * sizeof(real));
 }
 
 /* Elements of one head's weights of a group of LANES queries: [keys rounded up to a multiple of KEYS][LANES]. */
@@ -167,21 +168,21 @@ INLINE size_t self_group_weights(int T) { return (size_t)round_up(T, KEYS) * LAN
 /* Elements of a group's gradients of logits: the KEYS zeros after the keys also precede the next group. */
 INLINE size_t self_group_dlogits(int T) { return (size_t)(T + KEYS) * LANES; }
 
-/* Values of the self-attention that a layer keeps for the backward pass. */
-typedef struct self_kept {
+/* Values of the self-attention that a layer saves for the backward pass. */
+typedef struct self_saved {
     /* [sequences][HEADS][groups][keys][LANES] exp(score - largest), not yet divided by their sum */
     real *weights;
     size_t step; /* elements from one group's weights to the next; 0: the groups share one buffer */
     real *inverse_sum; /* [sequences][HEADS][groups][LANES] inverse divisors of the weights */
     size_t sum_step; /* elements from one head's inverse sums to the next; 0: the heads share one buffer */
-} self_kept;
+} self_saved;
 
-static void lay_out_self_kept(self_kept *kept, char *memory, size_t *used, int sequences, int T, bool train) {
+static void lay_out_self_saved(self_saved *saved, char *memory, size_t *used, int sequences, int T, bool train) {
     size_t groups = (size_t)(round_up(T, LANES) / LANES), heads = (size_t)sequences * HEADS;
-    kept->step = train ? self_group_weights(T) : 0;
-    kept->weights = take(memory, used, (train ? heads * groups : 1) * self_group_weights(T) * sizeof(real));
-    kept->inverse_sum = take(memory, used, (train ? heads * groups : groups) * LANES * sizeof(real));
-    kept->sum_step = train ? groups * LANES : 0;
+    saved->step = train ? self_group_weights(T) : 0;
+    saved->weights = reserve(memory, used, (train ? heads * groups : 1) * self_group_weights(T) * sizeof(real));
+    saved->inverse_sum = reserve(memory, used, (train ? heads * groups : groups) * LANES * sizeof(real));
+    saved->sum_step = train ? groups * LANES : 0;
 }
 
 /* Workspace of one head. */
@@ -201,16 +202,16 @@ static void lay_out_self_scratch(self_scratch *scratch, char *memory, size_t *us
     if (!train) return;
     size_t dlogits = KEYS * LANES + groups * self_group_dlogits(T);
     size_t rows = (size_t)T * 3 * HEAD_WIDTH;
-    scratch->dlogits = take(memory, used, dlogits * sizeof(real));
-    scratch->rows = take(memory, used, rows * sizeof(real));
+    scratch->dlogits = reserve(memory, used, dlogits * sizeof(real));
+    scratch->rows = reserve(memory, used, rows * sizeof(real));
     if (PAIRED) {
-        scratch->pairs = take(memory, used, 2 * groups * self_group_weights(T) * sizeof(real));
-        scratch->pair_rows = take(memory, used, ((size_t)T * 2 * HEAD_WIDTH + LANES) * sizeof(real));
+        scratch->pairs = reserve(memory, used, 2 * groups * self_group_weights(T) * sizeof(real));
+        scratch->pair_rows = reserve(memory, used, ((size_t)T * 2 * HEAD_WIDTH + LANES) * sizeof(real));
     }
 }
 
-/* Sums of gradients over a shard's blocks of sequences. They are at the start of the workspace, in a layout that
- * depends only on lengths, and end_shard adds them to the gradient of the parameters. */
+/* Sums of gradients over the blocks of sequences of a shard, a part of the batch. The sums are at the start of the
+ * workspace, in a layout that depends only on lengths; end_shard adds them to the gradient of the parameters. */
 typedef struct shard_sums {
     self_sums self;
 } shard_sums;
@@ -226,7 +227,7 @@ typedef struct layer_state {
     real *input; /* [tokens][WIDTH] */
     real *query_key_value; /* [tokens][3 WIDTH] */
     real *attended; /* [tokens][WIDTH] heads side by side */
-    self_kept self;
+    self_saved self;
     real *norm1_xhat; /* [tokens][WIDTH] */
     real *norm1_rstd; /* [tokens] */
     real *norm1; /* [tokens][WIDTH] */
@@ -272,19 +273,19 @@ static size_t count_row_bytes(const workspace *w) {
 
 static void lay_out_layer(layer_state *s, const workspace *w, char *memory, size_t *used, lh_mode mode) {
     size_t row = count_row_bytes(w);
-    s->query_key_value = take(memory, used, row * 3 * WIDTH);
-    s->attended = take(memory, used, row * WIDTH);
-    lay_out_self_kept(&s->self, memory, used, w->sequences, w->length, mode == LH_MODE_TRAIN);
-    s->norm1_xhat = take(memory, used, row * WIDTH);
-    s->norm1_rstd = take(memory, used, row);
-    s->norm1 = take(memory, used, row * WIDTH);
-    s->hidden = take(memory, used, row * FEEDFORWARD);
-    s->norm2_xhat = take(memory, used, row * WIDTH);
-    s->norm2_rstd = take(memory, used, row);
+    s->query_key_value = reserve(memory, used, row * 3 * WIDTH);
+    s->attended = reserve(memory, used, row * WIDTH);
+    lay_out_self_saved(&s->self, memory, used, w->sequences, w->length, mode == LH_MODE_TRAIN);
+    s->norm1_xhat = reserve(memory, used, row * WIDTH);
+    s->norm1_rstd = reserve(memory, used, row);
+    s->norm1 = reserve(memory, used, row * WIDTH);
+    s->hidden = reserve(memory, used, row * FEEDFORWARD);
+    s->norm2_xhat = reserve(memory, used, row * WIDTH);
+    s->norm2_rstd = reserve(memory, used, row);
     if (mode != LH_MODE_TRAIN) return;
-    s->input = take(memory, used, row * WIDTH);
-    s->attention_keep = take(memory, used, (size_t)w->rows * WIDTH + KEEP_PAD);
-    s->feedforward_keep = take(memory, used, (size_t)w->rows * WIDTH + KEEP_PAD);
+    s->input = reserve(memory, used, row * WIDTH);
+    s->attention_keep = reserve(memory, used, (size_t)w->rows * WIDTH + KEEP_PAD);
+    s->feedforward_keep = reserve(memory, used, (size_t)w->rows * WIDTH + KEEP_PAD);
 }
 
 /* Lays out a block's workspace in memory and returns the bytes used. */
@@ -302,19 +303,19 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     if (mode == LH_MODE_TRAIN) used = lay_out_sums(&w->sums, memory, shape);
     for (int l = 0; l < (mode == LH_MODE_TRAIN ? LAYERS : 1); l++)
         lay_out_layer(&w->layer[l], w, memory, &used, mode);
-    w->output = take(memory, &used, row * WIDTH);
-    w->branch = take(memory, &used, row * WIDTH);
-    w->token_vectors = take(memory, &used, (size_t)w->vocabulary.rows * WIDTH * sizeof(real));
-    w->token_scratch = take(memory, &used, (size_t)w->vocabulary.rows * 3 * WIDTH * sizeof(real));
-    w->attended_read = take(memory, &used, row * WIDTH);
-    w->input_read = take(memory, &used, row * WIDTH);
+    w->output = reserve(memory, &used, row * WIDTH);
+    w->branch = reserve(memory, &used, row * WIDTH);
+    w->token_vectors = reserve(memory, &used, (size_t)w->vocabulary.rows * WIDTH * sizeof(real));
+    w->token_scratch = reserve(memory, &used, (size_t)w->vocabulary.rows * 3 * WIDTH * sizeof(real));
+    w->attended_read = reserve(memory, &used, row * WIDTH);
+    w->input_read = reserve(memory, &used, row * WIDTH);
     lay_out_self_scratch(&w->self, memory, &used, w->length, mode == LH_MODE_TRAIN);
     if (mode != LH_MODE_TRAIN) return used;
-    w->gradient = take(memory, &used, row * WIDTH);
-    w->dbranch = take(memory, &used, row * WIDTH);
-    w->dhidden = take(memory, &used, row * FEEDFORWARD);
-    w->dattended = take(memory, &used, row * WIDTH);
-    w->dquery_key_value = take(memory, &used, row * 3 * WIDTH);
+    w->gradient = reserve(memory, &used, row * WIDTH);
+    w->dbranch = reserve(memory, &used, row * WIDTH);
+    w->dhidden = reserve(memory, &used, row * FEEDFORWARD);
+    w->dattended = reserve(memory, &used, row * WIDTH);
+    w->dquery_key_value = reserve(memory, &used, row * 3 * WIDTH);
     return used;
 }
 
@@ -346,11 +347,11 @@ static void expand_rows(const workspace *w, const row_set *part, int width, real
     const int size = part->count * width, all = w->all.count * width;
     if (size == all) return;
     for (int s = w->sequences - 1; s >= 0; s--) {
-        real *to = gradient + s * all;
-        const int before = part_start(w, part) * width, behind = before + size;
-        memmove(to + before, gradient + s * size, (size_t)size * sizeof(real));
-        memset(to, 0, (size_t)before * sizeof(real));
-        memset(to + behind, 0, (size_t)(all - behind) * sizeof(real));
+        real *expanded = gradient + s * all;
+        const int start = part_start(w, part) * width, end = start + size;
+        memmove(expanded + start, gradient + s * size, (size_t)size * sizeof(real));
+        memset(expanded, 0, (size_t)start * sizeof(real));
+        memset(expanded + end, 0, (size_t)(all - end) * sizeof(real));
     }
 }
 
@@ -394,25 +395,26 @@ static void draw_self_distances(const lh_cpu_step *step, int d) {
 }
 
 /* Makes the sinusoids of a set's distances; returns their number. */
-static int make_self_codes(const lh_cpu_step *step, int set) {
+static int make_self_sinusoids(const lh_cpu_step *step, int set) {
     int count = self_distance_count(step->shape.length[0]);
-    real *codes = self_codes(step, set);
-    for (int x = 0; x < count; x++) write_signed_sinusoid(step->tables, self_distance(step, set, x), codes + x * WIDTH);
+    real *sinusoids = self_sinusoids(step, set);
+    for (int x = 0; x < count; x++)
+        write_signed_sinusoid(step->tables, self_distance(step, set, x), sinusoids + x * WIDTH);
     return count;
 }
 
-NOINLINE void to_self_relative(int rows, const real *codes, const real *panels, real *y) {
-    matmul(rows, WIDTH, WIDTH, codes, panels, y, FINISH_STORE, NULL);
+NOINLINE void to_self_relative(int rows, const real *sinusoids, const real *panels, real *y) {
+    matmul(rows, WIDTH, WIDTH, sinusoids, panels, y, FINISH_STORE, NULL);
 }
 
 /* Makes layer l's rows of distances, channel by channel, from the sinusoids. */
-static void make_self_rows(const lh_cpu_step *step, int l, int count, const real *codes) {
+static void make_self_rows(const lh_cpu_step *step, int l, int count, const real *sinusoids) {
     const parameters *p = step->parameters;
     real *panels = ((shared *)step->shared)->layer[l].relative;
     pack_weights(WIDTH, WIDTH, p->layer[l].relative, panels);
     real *product = self_product(step, l), *rows = self_rows(step, l);
     int stride = self_row_stride(step->shape.length[0]);
-    to_self_relative(count, codes, panels, product);
+    to_self_relative(count, sinusoids, panels, product);
     for (int c = 0; c < WIDTH; c++) {
         for (int x = 0; x < count; x++) rows[c * stride + x] = product[x * WIDTH + c];
         for (int x = count; x < stride; x++) rows[c * stride + x] = 0;
@@ -421,28 +423,28 @@ static void make_self_rows(const lh_cpu_step *step, int l, int count, const real
 
 /* Makes the rows of distances of all layers that share a set of distances. */
 static void make_self_relative(const lh_cpu_step *step, int set) {
-    int count = make_self_codes(step, set);
-    make_self_rows(step, set, count, self_codes(step, set));
+    int count = make_self_sinusoids(step, set);
+    make_self_rows(step, set, count, self_sinusoids(step, set));
 }
 
-/* Packs the panels of one weight; in training also the transposed panels for the backward pass. */
-static void pack_layer(const layer_parameters *p, layer_panels *to, int which, bool train) {
-    switch (which) {
+/* Packs the panels of weight `number`; in training also the transposed panels for the backward pass. */
+static void pack_layer(const layer_parameters *p, layer_panels *panels, int number, bool train) {
+    switch (number) {
     case 0:
-        pack_weights(WIDTH, 3 * WIDTH, p->query_key_value, to->query_key_value);
-        if (train) pack_transposed(WIDTH, 3 * WIDTH, p->query_key_value, to->query_key_value_transposed);
+        pack_weights(WIDTH, 3 * WIDTH, p->query_key_value, panels->query_key_value);
+        if (train) pack_transposed(WIDTH, 3 * WIDTH, p->query_key_value, panels->query_key_value_transposed);
         break;
     case 1:
-        pack_weights(WIDTH, WIDTH, p->attention_output, to->attention_output);
-        if (train) pack_transposed(WIDTH, WIDTH, p->attention_output, to->attention_output_transposed);
+        pack_weights(WIDTH, WIDTH, p->attention_output, panels->attention_output);
+        if (train) pack_transposed(WIDTH, WIDTH, p->attention_output, panels->attention_output_transposed);
         break;
     case 2:
-        pack_weights(WIDTH, FEEDFORWARD, p->up, to->up);
-        if (train) pack_transposed(WIDTH, FEEDFORWARD, p->up, to->up_transposed);
+        pack_weights(WIDTH, FEEDFORWARD, p->up, panels->up);
+        if (train) pack_transposed(WIDTH, FEEDFORWARD, p->up, panels->up_transposed);
         break;
     default:
-        pack_weights(FEEDFORWARD, WIDTH, p->down, to->down);
-        if (train) pack_transposed(FEEDFORWARD, WIDTH, p->down, to->down_transposed);
+        pack_weights(FEEDFORWARD, WIDTH, p->down, panels->down);
+        if (train) pack_transposed(FEEDFORWARD, WIDTH, p->down, panels->down_transposed);
     }
 }
 
@@ -459,14 +461,14 @@ static void begin_step(const lh_cpu_step *step, int part, int parts) {
     if (train && part == 0) transpose(WIDTH, CLASS_COLUMNS, p->output, s->output_rows);
 }
 
-NOINLINE void self_relative_weight_grad(int rows, const real *codes, const real *drows, real *dw) {
-    matmul_weight_grad(rows, WIDTH, WIDTH, codes, drows, dw);
+NOINLINE void self_relative_weight_grad(int rows, const real *sinusoids, const real *drows, real *dw) {
+    matmul_weight_grad(rows, WIDTH, WIDTH, sinusoids, drows, dw);
 }
 
 /* Adds the gradients of layer l's weight of distances, and of its biases. */
 static void end_self_relative(const lh_cpu_step *step, int l, const self_sums *sums, layer_parameters *g) {
     int count = self_distance_count(step->shape.length[0]);
-    self_relative_weight_grad(count, self_codes(step, l), sums->rows[l], g->relative);
+    self_relative_weight_grad(count, self_sinusoids(step, l), sums->rows[l], g->relative);
     for (int c = 0; c < WIDTH; c++) {
         int of_head = c / HEAD_WIDTH * 2 * HEAD_WIDTH;
         const real *sum = sums->biases[l] + (of_head + c % HEAD_WIDTH) * LANES;
@@ -551,18 +553,18 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
 
 #include "trace.inc"
 
-/* The number of skipped floating-point operations; the backward pass counts as two forward passes. They belong to
+/* The number of floating-point operations that are skipped; the backward pass counts as two forward passes. Skipped are
  * - unused rows of the last layer
  * - tokens in the first layer, where a block of sequences has one row per symbol
  */
 static double skipped_flops(const lh_shape *shape, lh_mode mode) {
-    const int T = shape->length[0], unread = T - shape->labels;
-    const int left_out = unread / LANES * LANES; /* queries of groups without any used query */
-    double forward = (2.0 * WIDTH * WIDTH + 2.0 * WIDTH * FEEDFORWARD + 2.0 * FEEDFORWARD * WIDTH) * unread;
-    forward += 6.0 * WIDTH * T * left_out;
+    const int T = shape->length[0], unused = T - shape->labels;
+    const int skipped_queries = unused / LANES * LANES; /* queries of groups without any used query */
+    double forward = (2.0 * WIDTH * WIDTH + 2.0 * WIDTH * FEEDFORWARD + 2.0 * FEEDFORWARD * WIDTH) * unused;
+    forward += 6.0 * WIDTH * T * skipped_queries;
     const int most = mode == LH_MODE_TRAIN ? block_sequences(shape->length) : forward_sequences(shape->length);
-    const double together = most < shape->sequences ? most : shape->sequences;
-    forward += 2.0 * WIDTH * 3 * WIDTH * (shape->length[0] - VOCABULARY / together);
+    const double sequences = most < shape->sequences ? most : shape->sequences;
+    forward += 2.0 * WIDTH * 3 * WIDTH * (shape->length[0] - VOCABULARY / sequences);
     return forward * shape->sequences * (mode == LH_MODE_TRAIN ? 3 : 1);
 }
 

@@ -28,8 +28,8 @@ enum {
     TOKENS = 4, /* rows of the embedding: input symbols, an unused symbol, the empty output */
     CLASSES = 2,
     CLASS_COLUMNS = 16, /* classes, rounded up to a whole vector */
-    MAX_POSITION = 2048, /* positions are drawn from 0 .. MAX_POSITION - 1 */
-    DRAWS = 5, /* independent draws of one pass */
+    MAX_POSITION = 2048, /* positions are sampled from 0 .. MAX_POSITION - 1 */
+    DRAWS = 5, /* independent samples of positions in one pass */
     BLOCK_TOKENS = 84 /* approximate tokens of a block of sequences, whose values stay in the cache */
 };
 

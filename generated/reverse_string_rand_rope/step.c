@@ -23,7 +23,8 @@ static const real EMBEDDING_SCALE = 8.0f; /* sqrt(WIDTH) */
 static const real BRANCH_KEEP_SCALE = 1.11111111f; /* 1 / (1 - p), p = 0.1 */
 enum { BRANCH_DROP_BELOW = 6554 }; /* elements with 16 random bits below this number are dropped */
 
-enum { VOCABULARY = TOKENS }; /* symbols: before the first attention a row is computed once per symbol, not per token */
+/* number of symbols; before the first attention, one row is computed for each symbol instead of each token */
+enum { VOCABULARY = TOKENS };
 
 /* Table values of one position; the table has a row for every position that can occur. */
 enum { ROTATION_PERIOD = 16 }; /* number of channels after which the angles of a row of heads repeat */
@@ -74,8 +75,8 @@ typedef struct shared {
     int32_t scratch[DRAWS][MAX_POSITION];
 } shared;
 
-/* Takes the next `bytes` bytes of memory and raises *used, a multiple of 64. Without memory: NULL, and only counts. */
-static void *take(char *memory, size_t *used, size_t bytes) {
+/* Reserves the next `bytes` bytes of memory and raises *used, a multiple of 64. memory NULL: only counts. */
+static void *reserve(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
     *used += (bytes + 63) / 64 * 64;
     return memory ? memory + start : NULL;
@@ -95,21 +96,21 @@ static const real LOGIT_SCALE = 0.35355339f; /* 1 / sqrt(HEAD_WIDTH) */
 /* Elements of one head's weights of a group of LANES queries: [keys rounded up to a multiple of KEYS][LANES]. */
 INLINE size_t self_group_weights(int T) { return (size_t)round_up(T, KEYS) * LANES; }
 
-/* Values of the self-attention that a layer keeps for the backward pass. */
-typedef struct self_kept {
+/* Values of the self-attention that a layer saves for the backward pass. */
+typedef struct self_saved {
     /* [sequences][HEADS][groups][keys][LANES] exp(score - largest), not yet divided by their sum */
     real *weights;
     size_t step; /* elements from one group's weights to the next; 0: the groups share one buffer */
     real *inverse_sum; /* [sequences][HEADS][groups][LANES] inverse divisors of the weights */
     size_t sum_step; /* elements from one head's inverse sums to the next; 0: the heads share one buffer */
-} self_kept;
+} self_saved;
 
-static void lay_out_self_kept(self_kept *kept, char *memory, size_t *used, int sequences, int T, bool train) {
+static void lay_out_self_saved(self_saved *saved, char *memory, size_t *used, int sequences, int T, bool train) {
     size_t groups = (size_t)(round_up(T, LANES) / LANES), heads = (size_t)sequences * HEADS;
-    kept->step = train ? self_group_weights(T) : 0;
-    kept->weights = take(memory, used, (train ? heads * groups : 1) * self_group_weights(T) * sizeof(real));
-    kept->inverse_sum = take(memory, used, (train ? heads * groups : groups) * LANES * sizeof(real));
-    kept->sum_step = train ? groups * LANES : 0;
+    saved->step = train ? self_group_weights(T) : 0;
+    saved->weights = reserve(memory, used, (train ? heads * groups : 1) * self_group_weights(T) * sizeof(real));
+    saved->inverse_sum = reserve(memory, used, (train ? heads * groups : groups) * LANES * sizeof(real));
+    saved->sum_step = train ? groups * LANES : 0;
 }
 
 /* Workspace of one head. */
@@ -127,8 +128,8 @@ static void lay_out_self_scratch(self_scratch *scratch, char *memory, size_t *us
     if (!train) return;
     size_t dlogits = (PAIRED ? 2 : 1) * groups * self_group_weights(T);
     size_t rows = (size_t)T * 2 * HEAD_WIDTH + LANES;
-    scratch->dlogits = take(memory, used, dlogits * sizeof(real));
-    scratch->rows = take(memory, used, rows * sizeof(real));
+    scratch->dlogits = reserve(memory, used, dlogits * sizeof(real));
+    scratch->rows = reserve(memory, used, rows * sizeof(real));
 }
 
 /* Values that one layer stores for its backward pass; a row of values belongs to a token. */
@@ -136,7 +137,7 @@ typedef struct layer_state {
     real *input; /* [tokens][WIDTH] */
     real *query_key_value; /* [tokens][3 WIDTH] */
     real *attended; /* [tokens][WIDTH] heads side by side */
-    self_kept self;
+    self_saved self;
     real *norm1_xhat; /* [tokens][WIDTH] */
     real *norm1_rstd; /* [tokens] */
     real *norm1; /* [tokens][WIDTH] */
@@ -181,19 +182,19 @@ static size_t count_row_bytes(const workspace *w) {
 
 static void lay_out_layer(layer_state *s, const workspace *w, char *memory, size_t *used, lh_mode mode) {
     size_t row = count_row_bytes(w);
-    s->query_key_value = take(memory, used, row * 3 * WIDTH);
-    s->attended = take(memory, used, row * WIDTH);
-    lay_out_self_kept(&s->self, memory, used, w->sequences, w->length, mode == LH_MODE_TRAIN);
-    s->norm1_xhat = take(memory, used, row * WIDTH);
-    s->norm1_rstd = take(memory, used, row);
-    s->norm1 = take(memory, used, row * WIDTH);
-    s->hidden = take(memory, used, row * FEEDFORWARD);
-    s->norm2_xhat = take(memory, used, row * WIDTH);
-    s->norm2_rstd = take(memory, used, row);
+    s->query_key_value = reserve(memory, used, row * 3 * WIDTH);
+    s->attended = reserve(memory, used, row * WIDTH);
+    lay_out_self_saved(&s->self, memory, used, w->sequences, w->length, mode == LH_MODE_TRAIN);
+    s->norm1_xhat = reserve(memory, used, row * WIDTH);
+    s->norm1_rstd = reserve(memory, used, row);
+    s->norm1 = reserve(memory, used, row * WIDTH);
+    s->hidden = reserve(memory, used, row * FEEDFORWARD);
+    s->norm2_xhat = reserve(memory, used, row * WIDTH);
+    s->norm2_rstd = reserve(memory, used, row);
     if (mode != LH_MODE_TRAIN) return;
-    s->input = take(memory, used, row * WIDTH);
-    s->attention_keep = take(memory, used, (size_t)w->rows * WIDTH + KEEP_PAD);
-    s->feedforward_keep = take(memory, used, (size_t)w->rows * WIDTH + KEEP_PAD);
+    s->input = reserve(memory, used, row * WIDTH);
+    s->attention_keep = reserve(memory, used, (size_t)w->rows * WIDTH + KEEP_PAD);
+    s->feedforward_keep = reserve(memory, used, (size_t)w->rows * WIDTH + KEEP_PAD);
 }
 
 /* Lays out a block's workspace in memory and returns the bytes used. */
@@ -210,19 +211,19 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     size_t row = count_row_bytes(w);
     for (int l = 0; l < (mode == LH_MODE_TRAIN ? LAYERS : 1); l++)
         lay_out_layer(&w->layer[l], w, memory, &used, mode);
-    w->output = take(memory, &used, row * WIDTH);
-    w->branch = take(memory, &used, row * WIDTH);
-    w->token_vectors = take(memory, &used, (size_t)w->vocabulary.rows * WIDTH * sizeof(real));
-    w->token_scratch = take(memory, &used, (size_t)w->vocabulary.rows * 3 * WIDTH * sizeof(real));
-    w->attended_read = take(memory, &used, row * WIDTH);
-    w->input_read = take(memory, &used, row * WIDTH);
+    w->output = reserve(memory, &used, row * WIDTH);
+    w->branch = reserve(memory, &used, row * WIDTH);
+    w->token_vectors = reserve(memory, &used, (size_t)w->vocabulary.rows * WIDTH * sizeof(real));
+    w->token_scratch = reserve(memory, &used, (size_t)w->vocabulary.rows * 3 * WIDTH * sizeof(real));
+    w->attended_read = reserve(memory, &used, row * WIDTH);
+    w->input_read = reserve(memory, &used, row * WIDTH);
     lay_out_self_scratch(&w->self, memory, &used, w->length, mode == LH_MODE_TRAIN);
     if (mode != LH_MODE_TRAIN) return used;
-    w->gradient = take(memory, &used, row * WIDTH);
-    w->dbranch = take(memory, &used, row * WIDTH);
-    w->dhidden = take(memory, &used, row * FEEDFORWARD);
-    w->dattended = take(memory, &used, row * WIDTH);
-    w->dquery_key_value = take(memory, &used, row * 3 * WIDTH);
+    w->gradient = reserve(memory, &used, row * WIDTH);
+    w->dbranch = reserve(memory, &used, row * WIDTH);
+    w->dhidden = reserve(memory, &used, row * FEEDFORWARD);
+    w->dattended = reserve(memory, &used, row * WIDTH);
+    w->dquery_key_value = reserve(memory, &used, row * 3 * WIDTH);
     return used;
 }
 
@@ -254,11 +255,11 @@ static void expand_rows(const workspace *w, const row_set *part, int width, real
     const int size = part->count * width, all = w->all.count * width;
     if (size == all) return;
     for (int s = w->sequences - 1; s >= 0; s--) {
-        real *to = gradient + s * all;
-        const int before = part_start(w, part) * width, behind = before + size;
-        memmove(to + before, gradient + s * size, (size_t)size * sizeof(real));
-        memset(to, 0, (size_t)before * sizeof(real));
-        memset(to + behind, 0, (size_t)(all - behind) * sizeof(real));
+        real *expanded = gradient + s * all;
+        const int start = part_start(w, part) * width, end = start + size;
+        memmove(expanded + start, gradient + s * size, (size_t)size * sizeof(real));
+        memset(expanded, 0, (size_t)start * sizeof(real));
+        memset(expanded + end, 0, (size_t)(all - end) * sizeof(real));
     }
 }
 
@@ -294,24 +295,24 @@ static void draw_self_positions(const lh_cpu_step *step, int d) {
             s->position[d], s->scratch[d]);
 }
 
-/* Packs the panels of one weight; in training also the transposed panels for the backward pass. */
-static void pack_layer(const layer_parameters *p, layer_panels *to, int which, bool train) {
-    switch (which) {
+/* Packs the panels of weight `number`; in training also the transposed panels for the backward pass. */
+static void pack_layer(const layer_parameters *p, layer_panels *panels, int number, bool train) {
+    switch (number) {
     case 0:
-        pack_weights(WIDTH, 3 * WIDTH, p->query_key_value, to->query_key_value);
-        if (train) pack_transposed(WIDTH, 3 * WIDTH, p->query_key_value, to->query_key_value_transposed);
+        pack_weights(WIDTH, 3 * WIDTH, p->query_key_value, panels->query_key_value);
+        if (train) pack_transposed(WIDTH, 3 * WIDTH, p->query_key_value, panels->query_key_value_transposed);
         break;
     case 1:
-        pack_weights(WIDTH, WIDTH, p->attention_output, to->attention_output);
-        if (train) pack_transposed(WIDTH, WIDTH, p->attention_output, to->attention_output_transposed);
+        pack_weights(WIDTH, WIDTH, p->attention_output, panels->attention_output);
+        if (train) pack_transposed(WIDTH, WIDTH, p->attention_output, panels->attention_output_transposed);
         break;
     case 2:
-        pack_weights(WIDTH, FEEDFORWARD, p->up, to->up);
-        if (train) pack_transposed(WIDTH, FEEDFORWARD, p->up, to->up_transposed);
+        pack_weights(WIDTH, FEEDFORWARD, p->up, panels->up);
+        if (train) pack_transposed(WIDTH, FEEDFORWARD, p->up, panels->up_transposed);
         break;
     default:
-        pack_weights(FEEDFORWARD, WIDTH, p->down, to->down);
-        if (train) pack_transposed(FEEDFORWARD, WIDTH, p->down, to->down_transposed);
+        pack_weights(FEEDFORWARD, WIDTH, p->down, panels->down);
+        if (train) pack_transposed(FEEDFORWARD, WIDTH, p->down, panels->down_transposed);
     }
 }
 
@@ -387,18 +388,18 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
 
 #include "trace.inc"
 
-/* The number of skipped floating-point operations; the backward pass counts as two forward passes. They belong to
+/* The number of floating-point operations that are skipped; the backward pass counts as two forward passes. Skipped are
  * - unused rows of the last layer
  * - tokens in the first layer, where a block of sequences has one row per symbol
  */
 static double skipped_flops(const lh_shape *shape, lh_mode mode) {
-    const int T = shape->length[0], unread = T - shape->labels;
-    const int left_out = unread / LANES * LANES; /* queries of groups without any used query */
-    double forward = (2.0 * WIDTH * WIDTH + 2.0 * WIDTH * FEEDFORWARD + 2.0 * FEEDFORWARD * WIDTH) * unread;
-    forward += 4.0 * WIDTH * T * left_out;
+    const int T = shape->length[0], unused = T - shape->labels;
+    const int skipped_queries = unused / LANES * LANES; /* queries of groups without any used query */
+    double forward = (2.0 * WIDTH * WIDTH + 2.0 * WIDTH * FEEDFORWARD + 2.0 * FEEDFORWARD * WIDTH) * unused;
+    forward += 4.0 * WIDTH * T * skipped_queries;
     const int most = mode == LH_MODE_TRAIN ? block_sequences(shape->length) : forward_sequences(shape->length);
-    const double together = most < shape->sequences ? most : shape->sequences;
-    forward += 2.0 * WIDTH * 3 * WIDTH * (shape->length[0] - VOCABULARY / together);
+    const double sequences = most < shape->sequences ? most : shape->sequences;
+    forward += 2.0 * WIDTH * 3 * WIDTH * (shape->length[0] - VOCABULARY / sequences);
     return forward * shape->sequences * (mode == LH_MODE_TRAIN ? 3 : 1);
 }
 

@@ -42,7 +42,7 @@ local function make_conversion(word)
   end
 end
 
-M.print_vector, M.print_mask = make_conversion("broadcast"), make_conversion("mask_of")
+M.print_vector, M.print_mask = make_conversion("broadcast"), make_conversion("make_mask")
 
 -- An integer as an index in C, and how tightly it binds.
 function M:print_integer(node, level)

@@ -1,5 +1,4 @@
-/* Activations and gates as separate passes over rows of N numbers, forward and backward. (A matrix product can apply
- * ReLU to its result itself: matmul.h.)
+/* Activations and gates as separate passes over rows of N numbers, forward and backward.
  *
  * The backward pass reads the input. Activations: y may be x, and dx may be dy. Gates: y must not overlap x, and dx may
  * be x. Every call is compiled for its constant N, a multiple of 16. Reference: lh_ref_activation, lh_ref_gate.
@@ -9,24 +8,24 @@
 
 #include "kernels/cpu/functions.h"
 
-/* ---- one vector: except for ReLU, f(x) = x P(x), P a distribution function with density p ---- */
+/* ---- one vector: except for ReLU, f(x) = x P(x) for a distribution function P; f' is P(x) + x P'(x) ---- */
 
-/* The standard normal distribution function of x; density: its derivative. The slope of f is P(x) + x p(x). */
-INLINE vector normal_share(vector x, vector *density) {
+/* The standard normal distribution function of x; density: its derivative. */
+INLINE vector normal_cdf(vector x, vector *density) {
     vector weight, share = (real)0.5 + (real)0.5 * erf_and_weight(x * (real)0.70710678118654752440, &weight);
     *density = weight * (real)0.39894228040143267794;
     return share;
 }
 
-/* normal_share, approximated by (1 + tanh(u)) / 2 = sigmoid(2 u), where 2 u = 2 sqrt(2 / pi) (x + 0.044715 x^3). */
-INLINE vector normal_share_tanh(vector x, vector *density) {
+/* normal_cdf, approximated by (1 + tanh(u)) / 2 = sigmoid(2 u), where 2 u = 2 sqrt(2 / pi) (x + 0.044715 x^3). */
+INLINE vector normal_cdf_tanh(vector x, vector *density) {
     const real linear = (real)1.5957691216057308, cubic = (real)0.07135481627260025;
     vector squared = x * x, share = sigmoid_of(x * (linear + cubic * squared));
     *density = share * (1 - share) * (linear + 3 * cubic * squared);
     return share;
 }
 
-INLINE vector logistic_share(vector x, vector *density) {
+INLINE vector logistic_cdf(vector x, vector *density) {
     vector share = sigmoid_of(x);
     *density = share * (1 - share);
     return share;
@@ -35,31 +34,31 @@ INLINE vector logistic_share(vector x, vector *density) {
 /* GELU, its tanh approximation and SiLU: Hendrycks and Gimpel 2016, "Gaussian Error Linear Units". */
 INLINE vector gelu_of(vector x) {
     vector density;
-    return x * normal_share(x, &density);
+    return x * normal_cdf(x, &density);
 }
 
 INLINE vector gelu_slope(vector x) {
-    vector density, share = normal_share(x, &density);
+    vector density, share = normal_cdf(x, &density);
     return share + x * density;
 }
 
 INLINE vector gelu_tanh_of(vector x) {
     vector density;
-    return x * normal_share_tanh(x, &density);
+    return x * normal_cdf_tanh(x, &density);
 }
 
 INLINE vector gelu_tanh_slope(vector x) {
-    vector density, share = normal_share_tanh(x, &density);
+    vector density, share = normal_cdf_tanh(x, &density);
     return share + x * density;
 }
 
 INLINE vector silu_of(vector x) {
     vector density;
-    return x * logistic_share(x, &density);
+    return x * logistic_cdf(x, &density);
 }
 
 INLINE vector silu_slope(vector x) {
-    vector density, share = logistic_share(x, &density);
+    vector density, share = logistic_cdf(x, &density);
     return share + x * density;
 }
 

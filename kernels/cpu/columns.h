@@ -2,9 +2,9 @@
  * lane. Also products and weighted sums of columns, and the tiles in which decoding caches keys and values.
  *
  * LANES rows of D channels fill D vectors in memory order. If D is a power of two, the index of an element in these
- * vectors is (row bits, channel bits), and a transpose rotates the bits. A pass that separates even and odd elements
- * rotates by one bit, so log2(D) passes transpose; interleaving passes do the reverse. Each pass takes one shuffle per
- * vector at any vector width. Rows with another D are copied element by element.
+ * vectors is (row bits, channel bits), and a transpose rotates these bits. Separating even and odd elements rotates by
+ * one bit, so log2(D) such passes transpose. Each pass needs one shuffle per vector. Rows with another D are copied
+ * element by element.
  */
 #ifndef LONGHAND_KERNELS_COLUMNS_H
 #define LONGHAND_KERNELS_COLUMNS_H
@@ -14,7 +14,7 @@
 enum { WIDEST_HEAD = 256 /* most channels of a head */ };
 
 /* Every second element of the concatenation of a and b, from element `odd` on. */
-INLINE vector part_elements(vector a, vector b, const int odd) {
+INLINE vector take_every_second(vector a, vector b, const int odd) {
     bits source_lane;
     UNROLL
     for (int i = 0; i < LANES; i++) source_lane[i] = 2 * i + odd;
@@ -32,10 +32,10 @@ INLINE vector interleave_elements(vector a, vector b, const int first) {
 /* p[0] and p[1], alternating over the lanes. */
 INLINE vector broadcast_pair(const real *p) {
 #if REAL_BYTES == 4
-    typedef int64_t both __attribute__((vector_size(LH_VECTOR_BYTES)));
+    typedef int64_t pairs __attribute__((vector_size(LH_VECTOR_BYTES)));
     int64_t pair;
     memcpy(&pair, p, sizeof pair);
-    return (vector)(pair - (both){0});
+    return (vector)(pair - (pairs){0});
 #elif LH_VECTOR_BYTES == 64
     return (vector)_mm512_broadcast_f64x2(_mm_loadu_pd(p));
 #elif LH_VECTOR_BYTES == 32
@@ -70,8 +70,8 @@ INLINE vector load_pair(const int D, const real *a, const real *b) {
 }
 
 INLINE void store_pair(const int D, vector pair, real *a, real *b) {
-    store_first(a, part_elements(pair, pair, 0), D);
-    store_first(b, part_elements(pair, pair, 1), D);
+    store_first(a, take_every_second(pair, pair, 0), D);
+    store_first(b, take_every_second(pair, pair, 1), D);
 }
 
 /* a with its lanes from `first` on replaced by the first lanes of b. */
@@ -89,8 +89,8 @@ INLINE void rows_to_columns(const int D, vector *x) {
         vector y[WIDEST_HEAD];
         UNROLL
         for (int k = 0; k < D / 2; k++) {
-            y[k] = part_elements(x[2 * k], x[2 * k + 1], 0);
-            y[k + D / 2] = part_elements(x[2 * k], x[2 * k + 1], 1);
+            y[k] = take_every_second(x[2 * k], x[2 * k + 1], 0);
+            y[k + D / 2] = take_every_second(x[2 * k], x[2 * k + 1], 1);
         }
         UNROLL
         for (int k = 0; k < D; k++) x[k] = y[k];
@@ -207,8 +207,8 @@ INLINE void scale_columns(const int count, vector factor, vector *x) {
     for (int d = 0; d < count; d++) x[d] *= factor;
 }
 
-/* sum [N] = the products of LANES rows, given as columns, with each of N rows that are `stride` apart. The additions of
- * one product depend on each other, so the products with several rows are interleaved. */
+/* sum [N] = the products of LANES rows, given as columns, with each of N rows that are `stride` apart. The N products
+ * are interleaved, because the additions of one product depend on each other. */
 INLINE void dot_rows(const int D, const int N, const vector *column, int stride, const real *restrict row,
                      vector *sum) {
     UNROLL
@@ -226,9 +226,8 @@ INLINE vector dot_row(const int D, const vector *column, const real *restrict ro
     return sum;
 }
 
-/* The number of elements of a cache of keys and values for `count` tokens, which decoding reads for one query at a
- * time. The cache has tiles of LANES tokens: keys channel by channel [width][LANES], then values row by row
- * [LANES][width]. */
+/* The number of elements of decoding's cache of keys and values for `count` tokens. The cache has tiles of LANES
+ * tokens: keys channel by channel [width][LANES], then values row by row [LANES][width]. */
 INLINE size_t tiled_elements(const int width, int count) { return 2 * (size_t)width * (size_t)round_up(count, LANES); }
 
 /* Copies rows of tokens [from, to) to the tiles; a token's value lies `width` elements, a multiple of LANES, after its
@@ -238,23 +237,23 @@ INLINE void put_in_tiles(const int width, int from, int to, int stride, const re
     for (int j = from, next; j < to; j = next) {
         const real *row = key + j * stride;
         real *tile = tiles + tiled_elements(width, j / LANES * LANES);
-        const bool whole = j % LANES == 0 && j + LANES <= to;
-        next = whole ? j + LANES : j + 1;
-        for (int d = 0; whole && d < width; d += LANES) {
+        const bool is_whole = j % LANES == 0 && j + LANES <= to;
+        next = is_whole ? j + LANES : j + 1;
+        for (int d = 0; is_whole && d < width; d += LANES) {
             vector x[LANES];
             load_columns(LANES, LANES, 0, stride, row + d, 1, x);
             UNROLL
             for (int k = 0; k < LANES; k++) store(tile + (d + k) * LANES, x[k]);
         }
-        for (int d = 0; !whole && d < width; d++) tile[d * LANES + j % LANES] = row[d];
+        for (int d = 0; !is_whole && d < width; d++) tile[d * LANES + j % LANES] = row[d];
         for (int i = j; i < next; i++, row += stride)
             memcpy(tile + (LANES + i % LANES) * width, row + width, (size_t)width * sizeof(real));
     }
 }
 
 /* logits [H] = the products of one query of H heads, D channels each, with the LANES keys of a tile; columns: the first
- * channel of the heads. The terms are added in the order of dot_rows, and the loop is unrolled as there, so that the
- * compiler contracts the first two products to fused multiply-adds in the same way. */
+ * channel of the heads. The loops have the same form as in dot_rows, so that the compiler generates the same fused
+ * multiply-adds, and the results have the same bits. */
 INLINE void dot_heads(const int D, const int H, const real *query, const real *restrict columns, vector *logits) {
     UNROLL
     for (int h = 0; h < H; h++) logits[h] = load(columns + h * D * LANES) * query[h * D];

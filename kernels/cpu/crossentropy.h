@@ -23,7 +23,7 @@ INLINE void class_logits(const int C, const int columns, const real *restrict x,
 }
 
 /* The index of the largest of logits[classes]; the first one wins a tie. */
-INLINE int class_of(const int classes, const real *logits) {
+INLINE int find_class(const int classes, const real *logits) {
     int best = 0;
     for (int v = 1; v < classes; v++)
         if (logits[v] > logits[best]) best = v;
@@ -32,12 +32,12 @@ INLINE int class_of(const int classes, const real *logits) {
 
 /* Loss in nats; logits[columns] become the softmax, zero beyond the classes. */
 INLINE double softmax_loss(const int classes, const int columns, real *restrict logits, int label) {
-    real largest = logits[class_of(classes, logits)], chosen = logits[label], sum = 0;
+    real largest = logits[find_class(classes, logits)], label_logit = logits[label], sum = 0;
     for (int v = 0; v < columns; v += LANES) store(logits + v, exp_negative(load(logits + v) - largest));
     for (int v = classes; v < columns; v++) logits[v] = 0;
     for (int v = 0; v < classes; v++) sum += logits[v];
     for (int v = 0; v < columns; v += LANES) store(logits + v, load(logits + v) / sum);
-    return lh_log((double)sum) + (double)(largest - chosen);
+    return lh_log((double)sum) + (double)(largest - label_logit);
 }
 
 /* With g[columns] the gradient of the logits: dw += x^T g, db += g, dx[C] = g w^T; w_rows [classes][C] is w^T. */
@@ -56,14 +56,14 @@ INLINE void class_grad(const int C, const int classes, const int columns, const 
     }
 }
 
-/* As class_grad, for weights that are tied to the token vectors and have no bias: dw_rows [classes][C] += g^T x. */
+/* class_grad for weights that are tied to the token vectors and have no bias: dw_rows [classes][C] += g^T x. */
 INLINE void tied_class_grad(const int C, const int classes, const real *restrict x, const real *restrict g,
                             const real *restrict w_rows, real *restrict dw_rows, real *restrict dx) {
     for (int c = 0; c < C; c += LANES) {
-        vector sum = {0}, of_token = load(x + c);
+        vector sum = {0}, input = load(x + c);
         for (int v = 0; v < classes; v++) {
             sum += g[v] * load(w_rows + v * C + c);
-            store(dw_rows + v * C + c, load(dw_rows + v * C + c) + g[v] * of_token);
+            store(dw_rows + v * C + c, load(dw_rows + v * C + c) + g[v] * input);
         }
         store(dx + c, sum);
     }

@@ -26,8 +26,8 @@ typedef uint16_t unsigned_pieces __attribute__((vector_size(LH_VECTOR_BYTES), al
 typedef int8_t keeps __attribute__((vector_size(LH_VECTOR_BYTES / 2), aligned(1), may_alias));
 typedef int8_t lane_keeps __attribute__((vector_size(LANES), aligned(1), may_alias));
 
-/* Multiplies the low word of each lane by m; the product has 64 bits. gcc 12 compiles the portable form to a 64-bit
- * multiplication of three operations; the intrinsic is one instruction. */
+/* Multiplies the low word of each lane by m; the product has 64 bits. gcc 12 compiles the portable form to a slower
+ * multiplication of 64-bit numbers; the intrinsic is one instruction. */
 INLINE blocks multiply_low(blocks x, uint32_t m) {
     blocks factor = (blocks){0} + m;
 #if LH_VECTOR_BYTES == 64

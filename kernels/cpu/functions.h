@@ -5,7 +5,7 @@
  * gradient checks. NaN in any argument gives NaN; maximum (vector.h) is the exception. The errors below are those of
  * the float functions, measured over the range of float; the errors of the double functions are within 3 ulp (pow_of:
  * 4e-13 relative). Functions ..._real return lane 0 of the vector functions, so scalar and vector results have the same
- * bits, unless the compiler computes a result of constant arguments, which it does without fused multiply-adds.
+ * bits. Exceptions are results of constant arguments, which the compiler computes without fused multiply-adds.
  *
  * Coefficients of float are minimax fits made for this file; comments give the polynomial's interval and error.
  */
@@ -39,9 +39,9 @@ INLINE vector floor_of(vector x) {
     return choose(size < whole, nearest - keep_where(nearest > x, broadcast(1)), x);
 }
 
-/* a - n floor(a / n), n > 0: exact for integers |a| < 2^23, n < 2^20, because a / n, if not an integer, is then at
- * least 1 / n below the next integer, and its rounding error is less than 1 / n. For other numbers with a / n near an
- * integer, the result may lie at either end of [0, n). */
+/* a - n floor(a / n), n > 0: exact for integers |a| < 2^23, n < 2^20. There a / n is an integer or at least 1 / n below
+ * the next integer, and its rounding error is less than 1 / n. For other numbers with a / n near an integer, the result
+ * may lie at either end of [0, n). */
 INLINE vector mod_of(vector a, vector n) {
     vector rest = a - n * floor_of(a / n);
     return choose((rest < 0) | (rest >= n), broadcast(0), rest);
@@ -262,13 +262,13 @@ INLINE wide wide_exp2(wide y) {
 INLINE vector power_of_size(vector a, vector b) {
     vector size = abs_of(a), y;
     UNROLL
-    for (size_t at = 0; at < LH_VECTOR_BYTES; at += sizeof(narrow)) {
+    for (size_t offset = 0; offset < LH_VECTOR_BYTES; offset += sizeof(narrow)) {
         narrow base, exponent, power;
-        memcpy(&base, (const char *)&size + at, sizeof base);
-        memcpy(&exponent, (const char *)&b + at, sizeof exponent);
+        memcpy(&base, (const char *)&size + offset, sizeof base);
+        memcpy(&exponent, (const char *)&b + offset, sizeof exponent);
         wide log2 = wide_log2(__builtin_convertvector(base, wide));
         power = __builtin_convertvector(wide_exp2(__builtin_convertvector(exponent, wide) * log2), narrow);
-        memcpy((char *)&y + at, &power, sizeof power);
+        memcpy((char *)&y + offset, &power, sizeof power);
     }
     return y;
 }

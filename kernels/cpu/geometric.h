@@ -1,10 +1,10 @@
 /* Geometric attention of LANES queries at once, on rows of probabilities ("chances"), one row per key.
  *
  * Query first + a is in lane a; rows are [key][LANES]. Each query tries its keys outwards on both sides, so the chance
- * along one side is a running product over rows, and the gradient a running sum. A pair also needs the product of the
- * nearer keys on the other side. This product lies in the row of the key at the same distance on the other side. That
- * row differs by lane; mirror_rows gathers it for all lanes. Functions named "among" handle rows first .. first + LANES
- * - 1, whose keys lie to the right of some queries and to the left of others.
+ * along one side is a running product over rows, and the gradient a running sum. A pair of query and key also needs the
+ * product over the nearer keys on the other side, which lies in a row that differs by lane; mirror_rows gathers it for
+ * all lanes. Functions with "among" in their names process rows first .. first + LANES - 1, whose keys lie to the right
+ * of some queries and to the left of others.
  */
 #ifndef LONGHAND_KERNELS_GEOMETRIC_H
 #define LONGHAND_KERNELS_GEOMETRIC_H
@@ -13,18 +13,17 @@
 #include "kernels/cpu/functions.h"
 #include "kernels/cpu/math.h"
 
-/* Smaller chances that a query reaches a key count as 0. In float no result of chances_of is below 6e-26 in magnitude,
- * so no product of such a result and this number, or of two numbers of this size, is subnormal. Subnormal arithmetic is
- * slow. */
+/* Smaller chances that a query reaches a key count as 0, so that no product of chances is subnormal, because subnormal
+ * arithmetic is slow. (In float no result of compute_chances is below 6e-26 in magnitude.) */
 static const real LEAST_CHANCE = REAL_BYTES == 8 ? (real)1e-150 : (real)1e-12;
 
 /* ---- one pair ---- */
 
-/* tail = exp(-|x|) for N vectors, as exp_negative; any NaN stays NaN. In float, arguments are limited to -58, and the
- * result is 2^r 2^f, |f| <= 1/2. log2 e is a single constant, so the relative error in x is 1.4e-8, or half an ulp
- * where a multiply-add rounds twice. On |f| <= 1/2 the polynomial equals 2^f within 1e-8. `round` contains the bias of
- * the exponent, so the low bits of `shifted`, moved to the exponent, are 2^r. */
-INLINE void exp_tails(const int N, const vector *x, vector *tail) {
+/* tail = exp(-|x|) for N vectors; any NaN stays NaN. In float, arguments are limited to -58, and the result is 2^r 2^f,
+ * |f| <= 1/2. log2 e is a single constant, so the relative error in x is 1.4e-8, or half an ulp where a multiply-add
+ * rounds twice. On |f| <= 1/2 the polynomial equals 2^f within 1e-8. `round` contains the bias of the exponent, so the
+ * low bits of `shifted`, moved to the exponent, are 2^r. */
+INLINE void compute_tails(const int N, const vector *x, vector *tail) {
     const bits sign = (bits)broadcast(-(real)0);
 #if REAL_BYTES == 8
     UNROLL
@@ -51,9 +50,8 @@ INLINE void exp_tails(const int N, const vector *x, vector *tail) {
 #endif
 }
 
-/* 1 / (1 + x), 0 <= x <= 1. The widest vectors use no division, which is slower than these multiply-adds: a quadratic
- * polynomial is within 1/99 of 1 / (1 + x), and a geometric series up to the third power corrects the rest. Within 1
- * ulp. */
+/* 1 / (1 + x), 0 <= x <= 1, within 1 ulp. For the widest vectors, multiply-adds are faster than a division: a quadratic
+ * polynomial is within 1/99 of 1 / (1 + x), and a geometric series up to the third power corrects the rest. */
 INLINE vector inverse_of_one_plus(vector x) {
 #if REAL_BYTES == 4 && LH_VECTOR_BYTES == 64
     vector y = (x * (real)(32 / 99.0) - (real)(80 / 99.0)) * x + (real)(98 / 99.0);
@@ -79,9 +77,9 @@ INLINE vector choose_by_sign(vector sign, vector negative, vector positive) {
 
 /* Chances from N vectors of logits x: match = sigmoid(x) and miss = 1 - match, with equal relative precision.
  * grad_factor, for the gradient, is the smaller of the two with the sign of x. */
-INLINE void chances_of(const int N, const vector *x, vector *match, vector *miss, vector *grad_factor) {
+INLINE void compute_chances(const int N, const vector *x, vector *match, vector *miss, vector *grad_factor) {
     vector tail[SIDE_BY_SIDE];
-    exp_tails(N, x, tail);
+    compute_tails(N, x, tail);
     UNROLL
     for (int u = 0; u < N; u++) {
         vector greater = inverse_of_one_plus(tail[u]), lesser = tail[u] * greater;
@@ -95,14 +93,14 @@ INLINE void chances_of(const int N, const vector *x, vector *match, vector *miss
 
 /* The chance that a query's search goes past a key. A chance that counts as 0 does not shrink further: see
  * LEAST_CHANCE. */
-INLINE vector behind_key(vector chance, vector miss) { return maximum(broadcast(LEAST_CHANCE / 2), chance * miss); }
+INLINE vector pass_key(vector chance, vector miss) { return maximum(broadcast(LEAST_CHANCE / 2), chance * miss); }
 
 /* Replaces N rows of logits, `step` rows apart, by matches; writes grad_factor and misses. */
 INLINE void write_chances(const int N, const int step, real *weights, real *grad_factor, vector *miss) {
     vector x[SIDE_BY_SIDE], match[SIDE_BY_SIDE], factor[SIDE_BY_SIDE];
     UNROLL
     for (int u = 0; u < N; u++) x[u] = load(weights + u * step * LANES);
-    chances_of(N, x, match, miss, factor);
+    compute_chances(N, x, match, miss, factor);
     UNROLL
     for (int u = 0; u < N; u++) {
         store(weights + u * step * LANES, match[u]);
@@ -116,7 +114,7 @@ INLINE vector pass_rows(const int N, const int step, vector chance, real *weight
     write_chances(N, step, weights, grad_factor, miss);
     UNROLL
     for (int u = 0; u < N; u++) {
-        chance = behind_key(chance, miss[u]);
+        chance = pass_key(chance, miss[u]);
         store(remaining + u * step * LANES, chance);
     }
     return chance;
@@ -145,7 +143,7 @@ INLINE vector pass_rows_among(const int N, int b, vector chance, real *weights, 
     write_chances(N, 1, weights + b * LANES, grad_factor + b * LANES, miss);
     UNROLL
     for (int u = 0; u < N; u++) {
-        chance = behind_key(chance, choose(lanes_before(b + u), miss[u], broadcast(1)));
+        chance = pass_key(chance, choose(lanes_before(b + u), miss[u], broadcast(1)));
         store(remaining + (b + u) * LANES, chance);
         store(scratch + (b + u) * LANES, miss[u]);
     }
@@ -162,7 +160,7 @@ INLINE void pass_among(int count, real *weights, real *grad_factor, real *remain
         *right = pass_rows_among(SIDE_BY_SIDE, b, *right, weights, grad_factor, remaining, scratch);
     for (; b < count; b++) *right = pass_rows_among(1, b, *right, weights, grad_factor, remaining, scratch);
     for (b = count - 1; b >= 0; b--) {
-        *left = behind_key(*left, choose(lanes_before(b + 1), broadcast(1), load(scratch + b * LANES)));
+        *left = pass_key(*left, choose(lanes_before(b + 1), broadcast(1), load(scratch + b * LANES)));
         store(remaining + b * LANES, load(remaining + b * LANES) * *left);
         weights[b * LANES + b] = 0;
         grad_factor[b * LANES + b] = -(real)0;
@@ -335,21 +333,20 @@ INLINE void sum_among(int count, vector right, vector left, const real *gains, r
     }
 }
 
-/* The gradient of a pair's logit, (1 - P) gain - P behind, where -minus_behind = behind is the sum of the gains of
- * farther keys. grad_factor is 1 - P for a positive logit and -P for a negative one; in both cases the error is at most
- * that of the two terms. */
-INLINE vector dlogit_of(vector grad_factor, vector gain, vector minus_behind) {
+/* The gradient of a pair's logit: (1 - P) gain + P minus_behind, where minus_behind is the negated sum of the gains of
+ * farther keys. grad_factor is 1 - P for a positive logit and -P for a negative one. */
+INLINE vector compute_dlogit(vector grad_factor, vector gain, vector minus_behind) {
     return choose_by_sign(grad_factor, gain, minus_behind) + grad_factor * (gain - minus_behind);
 }
 
 /* Replaces gains of keys [from, to), all on one side, by gradients of logits; returns the sum of the gradients.
  * farther, across: sums and mirrored, shifted so that a key's row has the sums of the keys behind it. */
-INLINE vector share_side(int from, int to, const real *farther, const real *across, const real *grad_factor,
-                         real *dlogits) {
+INLINE vector write_side_dlogits(int from, int to, const real *farther, const real *across, const real *grad_factor,
+                                 real *dlogits) {
     vector sum = {0};
     for (int j = from; j < to; j++) {
         vector minus_behind = load(farther + j * LANES) + load(across + j * LANES);
-        vector dlogit = dlogit_of(load(grad_factor + j * LANES), load(dlogits + j * LANES), minus_behind);
+        vector dlogit = compute_dlogit(load(grad_factor + j * LANES), load(dlogits + j * LANES), minus_behind);
         store(dlogits + j * LANES, dlogit);
         sum += dlogit;
     }
@@ -357,13 +354,13 @@ INLINE vector share_side(int from, int to, const real *farther, const real *acro
 }
 
 /* Replaces gains of the keys among the queries by gradients of logits; adds these to the sums of both sides. */
-INLINE void share_among(int count, const real *sums, const real *mirrored, const real *grad_factor, real *dlogits,
-                        vector *right, vector *left) {
+INLINE void write_among_dlogits(int count, const real *sums, const real *mirrored, const real *grad_factor,
+                                real *dlogits, vector *right, vector *left) {
     for (int b = 0; b < count; b++) {
         bits is_right = lanes_before(b);
         vector farther = choose(is_right, load(sums + (b + 1) * LANES), load(sums + (b - 1) * LANES));
         vector across = choose(is_right, load(mirrored + b * LANES), load(mirrored + (b - 1) * LANES));
-        vector dlogit = dlogit_of(load(grad_factor + b * LANES), load(dlogits + b * LANES), farther + across);
+        vector dlogit = compute_dlogit(load(grad_factor + b * LANES), load(dlogits + b * LANES), farther + across);
         store(dlogits + b * LANES, dlogit);
         *right += keep_where(is_right, dlogit);
         *left += keep_where(~is_right, dlogit);
@@ -373,7 +370,7 @@ INLINE void share_among(int count, const real *sums, const real *mirrored, const
 /* Replaces gains [T][LANES], each a weight times its gradient, by gradients of logits; right, left: their sums on each
  * side. For a logit l with match P, and G the sum of gains of keys tried later: dl = (1 - P) gain - P G. sums,
  * mirrored: workspaces as remaining and mirrored in weigh_outwards. */
-INLINE void share_inwards(int T, int first, const real *grad_factor, real *dlogits, real *sums, real *mirrored,
+INLINE void write_dlogits(int T, int first, const real *grad_factor, real *dlogits, real *sums, real *mirrored,
                           vector *right, vector *left) {
     const int end = first + LANES < T ? first + LANES : T, offset = first * LANES;
     store(sums - LANES, (vector){0});
@@ -382,9 +379,10 @@ INLINE void share_inwards(int T, int first, const real *grad_factor, real *dlogi
     vector from_right = sum_side(T - end, -1, dlogits + (T - 1) * LANES, sums + (T - 1) * LANES);
     sum_among(end - first, from_right, from_left, dlogits + offset, sums + offset);
     mirror_rows(first, -1, T, -1, T, sums, mirrored);
-    *left = share_side(0, first, sums - LANES, mirrored - LANES, grad_factor, dlogits);
-    *right = share_side(end, T, sums + LANES, mirrored, grad_factor, dlogits);
-    share_among(end - first, sums + offset, mirrored + offset, grad_factor + offset, dlogits + offset, right, left);
+    *left = write_side_dlogits(0, first, sums - LANES, mirrored - LANES, grad_factor, dlogits);
+    *right = write_side_dlogits(end, T, sums + LANES, mirrored, grad_factor, dlogits);
+    write_among_dlogits(end - first, sums + offset, mirrored + offset, grad_factor + offset, dlogits + offset, right,
+                        left);
 }
 
 /* gains [T][LANES] = weights times their gradients. The gradient of a weight is the product of g, D channels of LANES

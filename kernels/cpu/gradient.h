@@ -1,4 +1,4 @@
-/* Reductions before an update: the fold of shards' gradients, and the squared norm of the gradient. */
+/* Reductions before an update: the sum of the gradients of parts of a batch, and the squared norm of the gradient. */
 #ifndef LONGHAND_KERNELS_GRADIENT_H
 #define LONGHAND_KERNELS_GRADIENT_H
 

@@ -1,7 +1,6 @@
-/* Instruction-set level of this translation unit: name, vector width, and KEY_TILE, the keys whose gradients attention
- * sums at once. They follow from the compiler's target (-march=x86-64-v4, ...), so one source serves every level.
- * Vectors wider than the registers compile but are ten times slower, so each level has its own widths and tiles. Tiles
- * of matrix products are in tuned.h, which selects the level by LH_LEVEL_*. */
+/* Instruction-set level of this translation unit: name, vector width, and KEY_TILE, the number of keys whose gradients
+ * attention sums at once. These constants follow from the compiler's target (-march=x86-64-v4, ...). Vectors wider than
+ * the registers compile but are ten times slower. */
 #ifndef LONGHAND_KERNELS_LEVEL_H
 #define LONGHAND_KERNELS_LEVEL_H
 

@@ -5,9 +5,9 @@
  * 3e-16. Source of the float coefficients: a minimax fit of (exp(f) - 1 - f) / f^2; the double coefficients are
  * Taylor's, whose remainder at |f| = 0.347 is 2e-16. Adding `round` leaves r in the low bits of the sum. These bits,
  * shifted to the exponent and added to the bits of exp(f), multiply exp(f) by 2^r exactly, because the result is a
- * normal number. Lanes that underflow hold arbitrary values until they are set to 0. For a NaN this addition would give
- * a number; maximum(number, x) then returns x, the NaN. This scaling avoids a multiplication, because
- * multiplications limit the speed of attention.
+ * normal number. Multiplications limit the speed of attention, and this addition saves one. Lanes that underflow hold
+ * arbitrary values until they are set to 0. For a NaN the addition would give a number; maximum(number, x) then returns
+ * x, the NaN.
  */
 #ifndef LONGHAND_KERNELS_MATH_H
 #define LONGHAND_KERNELS_MATH_H
@@ -37,15 +37,15 @@ INLINE vector exp_negative(vector x) {
     for (int i = 1; i < TERMS; i++) p = p * f + coefficient[i];
     p = p * f * f + f + 1;
     vector scaled = (vector)((unsigned_bits)p + ((unsigned_bits)shifted << EXPONENT_SHIFT));
-    bits gone = x < lowest; /* false for NaN, which stays NaN */
-    return maximum(keep_where(~gone, scaled), x);
+    bits underflows = x < lowest; /* false for NaN, which stays NaN */
+    return maximum(keep_where(~underflows, scaled), x);
 }
 
 /* exp of N vectors x <= 0 for the weights of a softmax, which are later divided by their sum. Computes 2^y, y = x / ln
  * 2, with 1 / ln 2 as a single constant, by a polynomial of degree 5 (a minimax fit; double: Taylor's, degree 12). The
  * relative error is below (2.2 - 0.65 x) ulp, about the effect of rounding x; small results are 0 as in exp_negative. A
- * NaN stays NaN if those of its low bits that are shifted to the exponent are 0, as in every NaN that arithmetic
- * produces. The operations on one vector depend on each other, so the operations on several vectors are interleaved. */
+ * NaN stays NaN if the low bits that are shifted to the exponent are 0, as in every NaN that arithmetic produces. The
+ * operations on the vectors are interleaved, because the operations on one vector depend on each other. */
 INLINE void exp_for_softmax(const int N, vector *x) {
 #if REAL_BYTES == 8
     const real lowest = -708.0, round = 0x1.8p52, log2_e = 0x1.71547652b82fep0;
@@ -75,8 +75,8 @@ INLINE void exp_for_softmax(const int N, vector *x) {
     for (int u = 0; u < N; u++) {
         p[u] = p[u] * f[u] + 1;
         vector scaled = (vector)((unsigned_bits)p[u] + ((unsigned_bits)shifted[u] << EXPONENT_SHIFT));
-        bits gone = x[u] < lowest;
-        x[u] = keep_where(~gone, scaled);
+        bits underflows = x[u] < lowest;
+        x[u] = keep_where(~underflows, scaled);
     }
 }
 
@@ -114,10 +114,10 @@ INLINE void exp_heads(const int H, int count, real *weights) {
     vector largest = broadcast(-(real)__builtin_inf());
     for (int i = count * H; i < whole; i++) weights[i] = largest[0];
     for (int i = 0; i < whole; i += LANES) largest = maximum(largest, load(weights + i));
-    if (LANES > 8 && H <= 8) largest = maximum(largest, partner(largest, 8));
-    if (LANES > 4 && H <= 4) largest = maximum(largest, partner(largest, 4));
-    if (LANES > 2 && H <= 2) largest = maximum(largest, partner(largest, 2));
-    if (H == 1) largest = maximum(largest, partner(largest, 1));
+    if (LANES > 8 && H <= 8) largest = maximum(largest, exchange_lanes(largest, 8));
+    if (LANES > 4 && H <= 4) largest = maximum(largest, exchange_lanes(largest, 4));
+    if (LANES > 2 && H <= 2) largest = maximum(largest, exchange_lanes(largest, 2));
+    if (H == 1) largest = maximum(largest, exchange_lanes(largest, 1));
     int i = 0;
     for (; i + SIDE_BY_SIDE * LANES <= whole; i += SIDE_BY_SIDE * LANES) {
         vector x[SIDE_BY_SIDE];

@@ -3,14 +3,9 @@
  * Rows are tokens, row-major, without gaps. Row counts are rounded up to TILE_ROWS: buffers hold this number of rows,
  * and results in extra rows are never used. A tile keeps TILE_ROWS x columns accumulators, a row of weights and one
  * broadcast activation in registers. A gradient of weights keeps OUTER_ROWS x OUTER_COLUMNS accumulators and
- * OUTER_COLUMNS factors. TILE_... and OUTER_... are from tuned.h; ..._COLUMNS, and `columns` below, count vectors. Tile
- * sizes determine which sums are computed together, but not the order within a sum, which runs over k, or over rows. K
- * and N are multiples of 16 (generator/network/graph/builder.lua checks it), which OUTER_ROWS divides. Reference:
- * lh_ref_matmul in kernels/ref.
- *
- * Panels of packed weights (pack_weights) are prefetched, slice by slice if K is long. If both K and N are wide, a
- * gradient of weights passes through the caches once per block of tokens. The rows of its two factors would share few
- * cache sets, so the factors are copied.
+ * OUTER_COLUMNS factors. TILE_... and OUTER_... are from tuned.h; ..._COLUMNS, and `columns` below, count vectors. A
+ * sum runs over k, or over rows, in order, whatever the sizes of tiles. K and N are multiples of 16, and OUTER_ROWS
+ * divides 16. Reference: lh_ref_matmul.
  */
 #ifndef LONGHAND_KERNELS_MATMUL_H
 #define LONGHAND_KERNELS_MATMUL_H
@@ -30,7 +25,7 @@ enum finish {
 };
 
 enum {
-    NARROW = 160,             /* a gradient [K][N] stays in the caches if K or N is at most this number */
+    NARROW = 160,             /* a gradient [K][N] remains in the caches if K or N is at most this number */
     SLICE_BYTES = 128 * 1024, /* part of a panel that is read for every tile; two of them fit in a second-level cache */
     GRADIENT_ROWS = 168,      /* wide_weight_grad: most rows whose products are summed before they are added to dw */
     GRADIENT_DEPTH = 256      /* wide_weight_grad: rows of dw whose factors are copied at once */
@@ -65,8 +60,7 @@ INLINE void pack_transposed(const int K, const int N, const real *restrict w, re
                 for (int i = 0; i < 8; i++) panels[(k * N) + (n + i) * width + j] = w[(k + j) * N + n + i];
 }
 
-/* Initialises the sums of a tile [TILE_ROWS][columns]; other: the operand of `finish`, from the tile's first element
- * on. */
+/* Initialises the sums of a tile [TILE_ROWS][columns]; other: the tile's first element of the operand of `finish`. */
 INLINE void begin_tile(const int columns, const int N, const enum finish finish, const real *other,
                        vector sum[TILE_ROWS][TILE_COLUMNS]) {
     UNROLL
@@ -100,14 +94,14 @@ INLINE void end_tile(const int columns, const int N, const enum finish finish, c
 INLINE void multiply_slice(int rows, const int K, const int N, int depth, const real *restrict a,
                            const real *restrict slice, real *y, const enum finish finish, const real *other, bool first,
                            bool last) {
-    const int columns = panel_width(N) / LANES, by_row = finish == FINISH_ADD || finish == FINISH_RELU_GRAD;
+    const int columns = panel_width(N) / LANES, is_per_row = finish == FINISH_ADD || finish == FINISH_RELU_GRAD;
     const char *next = (const char *)(slice + depth * columns * LANES);
     const int bytes = columns * LANES * REAL_BYTES, tiles = (rows + TILE_ROWS - 1) / TILE_ROWS;
     const int step = tiles > 0 && tiles < bytes ? bytes / tiles : 1;
     for (int m = 0; m < rows; m += TILE_ROWS) {
-        const real *own = by_row ? other + m * N : other;
+        const real *operands = is_per_row ? other + m * N : other;
         vector sum[TILE_ROWS][TILE_COLUMNS];
-        if (first) begin_tile(columns, N, finish, own, sum);
+        if (first) begin_tile(columns, N, finish, operands, sum);
         else begin_tile(columns, N, FINISH_ADD, y + m * N, sum);
         for (int k = 0; k < depth; k++) {
             __builtin_prefetch(next, 0, 2);
@@ -122,14 +116,14 @@ INLINE void multiply_slice(int rows, const int K, const int N, int depth, const 
                 for (int j = 0; j < columns; j++) sum[i][j] += x * weight[j];
             }
         }
-        if (last) end_tile(columns, N, finish, own, sum, y + m * N);
+        if (last) end_tile(columns, N, finish, operands, sum, y + m * N);
         else end_tile(columns, N, FINISH_STORE, NULL, sum, y + m * N);
     }
 }
 
 /* dw[OUTER_ROWS][columns] += a[rows][OUTER_ROWS]^T dy[rows][columns]; a_step and dy_step are the distances between
- * rows. Sums run over rows in order and are then added to dw. By then dw has left the caches, so with
- * PREFETCH_GRADIENTS the cache lines of the next tile are prefetched, one line with each row. */
+ * rows. Sums run over rows in order and are then added to dw. With PREFETCH_GRADIENTS, each row prefetches one cache
+ * line of the next tile of dw, because dw is no longer in the caches. */
 INLINE void gradient_tile(int rows, const int columns, const int a_step, const real *restrict a, const int dy_step,
                           const real *restrict dy, const int N, real *restrict dw) {
     vector sum[OUTER_ROWS][OUTER_COLUMNS];
@@ -183,8 +177,8 @@ INLINE void packed_gradient(int rows, const int columns, int depth, const real *
         gradient_tile(rows, columns, OUTER_ROWS, packed + k * rows, width, copy, N, dw + k * N);
 }
 
-/* As matmul_weight_grad, for wide K and N; rows: at most GRADIENT_ROWS. The copies take at most 240 KB of stack
- * (double: 410 KB). */
+/* matmul_weight_grad for wide K and N, and at most GRADIENT_ROWS rows. Both factors are copied, because their rows
+ * would share few cache sets. The copies take at most 240 KB of stack (double: 410 KB). */
 INLINE void wide_weight_grad(int rows, const int K, const int N, const real *restrict a, const real *restrict dy,
                              real *restrict dw) {
     real packed[GRADIENT_ROWS * GRADIENT_DEPTH] __attribute__((aligned(64)));
@@ -213,8 +207,9 @@ INLINE void matmul(int rows, const int K, const int N, const real *restrict a, c
 }
 
 /* dw[K][N] = or += a[rows][K]^T dy[rows][N]; rows of a are `stride` apart, exactly `rows` rows are read, and TILE, a
- * divisor of K, is the number of rows of dw per tile. Sums run over rows in order and are then stored or added. dw may
- * have left the caches by then, so with PREFETCH_GRADIENTS its lines are prefetched before the rows are summed. */
+ * divisor of K, is the number of rows of dw per tile. Sums run over rows in order and are then stored or added. With
+ * PREFETCH_GRADIENTS, lines of dw are prefetched before the rows are summed, because dw may no longer be in the
+ * caches. */
 enum outer { OUTER_STORE, OUTER_ADD };
 INLINE void outer_sums(int rows, const int TILE, int K, int stride, const int N, const real *restrict a,
                        const real *restrict dy, real *restrict dw, const enum outer outer) {
@@ -246,9 +241,9 @@ INLINE void outer_sums(int rows, const int TILE, int K, int stride, const int N,
             for (int i = 0; i < TILE; i++) {
                 UNROLL
                 for (int j = 0; j < columns; j++) {
-                    real *to = dw + (k + i) * N + n + j * LANES;
-                    if (outer == OUTER_ADD) sum[i][j] += load(to);
-                    store(to, sum[i][j]);
+                    real *target = dw + (k + i) * N + n + j * LANES;
+                    if (outer == OUTER_ADD) sum[i][j] += load(target);
+                    store(target, sum[i][j]);
                 }
             }
         }

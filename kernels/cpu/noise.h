@@ -2,9 +2,9 @@
  *
  * Element e = t * C + c of example b takes number e % 4 of block e / 4 of the stream at counter (block, site, b, step),
  * where the site consists of LH_DOMAIN_EVAL_NOISE, the draw and the place of the embedding. Two words make two numbers
- * (Box and Muller 1958). A word's upper 23 bits select the middle of one of 2^23 cells of (0, 1), which is exact in
- * float, so no number exceeds 5.8 deviations. An evaluation with several standard deviations uses the same random
- * numbers for each. Reference: lh_ref_normal.
+ * (Box and Muller 1958). A word's upper 23 bits select the middle of one of 2^23 cells of (0, 1), an exact float, so no
+ * number exceeds 5.8 deviations. An evaluation with several standard deviations uses the same random numbers for each.
+ * Reference: lh_ref_normal.
  */
 #ifndef LONGHAND_KERNELS_NOISE_H
 #define LONGHAND_KERNELS_NOISE_H

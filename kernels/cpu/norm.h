@@ -1,4 +1,4 @@
-/* Residual connections and norms over rows of C features, each as one pass, forward and backward.
+/* Residual connections and norms over rows of C channels, each as one pass, forward and backward.
  *
  *   z = residual + branch (with dropout if the model has it), or the row x alone
  *   layer norm: xhat = (z - mean) rstd, rstd = 1 / sqrt(variance + 1e-5), variance biased, y = xhat scale + offset
@@ -75,7 +75,7 @@ INLINE void normalise_row(const int C, vector *z, const real *scale, const real 
     vector sum = {0}, square = {0};
     UNROLL
     for (int j = 0; j < C / LANES; j++) sum += z[j];
-    vector mean = sum_everywhere(sum) * (real)(1.0 / C);
+    vector mean = broadcast_sum(sum) * (real)(1.0 / C);
     UNROLL
     for (int j = 0; j < C / LANES; j++) {
         z[j] -= mean;
@@ -119,7 +119,7 @@ INLINE void norm_row_grad(const int C, const real *dy, const real *restrict xhat
         sum += dz[j];
         product += dz[j] * n[j];
     }
-    vector mean = sum_everywhere(sum) * (real)(1.0 / C), projection = sum_everywhere(product) * (real)(1.0 / C);
+    vector mean = broadcast_sum(sum) * (real)(1.0 / C), projection = broadcast_sum(product) * (real)(1.0 / C);
     UNROLL
     for (int j = 0; j < C / LANES; j++) dz[j] = (dz[j] - mean - n[j] * projection) * rstd;
 }
@@ -136,7 +136,7 @@ INLINE void rms_row_grad(const int C, const real *dy, const real *restrict xhat,
         dz[j] = d * load(scale + j * LANES);
         product += dz[j] * n[j];
     }
-    vector projection = sum_everywhere(product) * (real)(1.0 / C);
+    vector projection = broadcast_sum(product) * (real)(1.0 / C);
     UNROLL
     for (int j = 0; j < C / LANES; j++) dz[j] = (dz[j] - n[j] * projection) * rstd;
 }
@@ -155,7 +155,7 @@ INLINE void add_dropout_branch(int rows, const int C, const real *residual, cons
         store(out + i, load(residual + i) + keep_where(keep_mask(keep + i), load(branch + i) * keep_scale));
 }
 
-/* Copies rows, for gradients that are used elsewhere while the original changes. */
+/* Copies rows [rows][C]. */
 INLINE void copy_rows(int rows, const int C, const real *restrict from, real *restrict to) {
     memcpy(to, from, (size_t)(rows * C) * sizeof(real));
 }

@@ -1,4 +1,4 @@
-/* Products with sinusoids of position differences, without a vector per pair.
+/* Products with sinusoids of position differences, without a vector per pair of query and key.
  *
  * A row of C channels holds the sines and then the cosines of a position times C / 2 frequencies. Sines and cosines of
  * p - q are sums of products of sines and cosines of p and of q. So the product of a query, rotated by its position q,
@@ -22,7 +22,7 @@ enum {
 INLINE int interleaved_rows(const int D) { return REAL_BYTES == 4 && 2 * D == LANES ? 2 : 1; }
 
 /* The index of channel d of row c in the packed weight. */
-INLINE int weight_at(const int D, int c, int d) {
+INLINE int weight_index(const int D, int c, int d) {
     const int rows = interleaved_rows(D);
     return (c / rows * D + d) * rows + c % rows;
 }
@@ -31,17 +31,17 @@ INLINE int weight_at(const int D, int c, int d) {
 INLINE void pack_heads(const int D, const int C, const real *restrict weight, real *restrict weights) {
     for (int h = 0; h < C / D; h++, weights += C * D)
         for (int c = 0; c < C; c++)
-            for (int d = 0; d < D; d++) weights[weight_at(D, c, d)] = weight[c * C + h * D + d];
+            for (int d = 0; d < D; d++) weights[weight_index(D, c, d)] = weight[c * C + h * D + d];
 }
 
 /* The products of LANES queries with SIDE_BY_SIDE rows of the weight; weight: the first row. */
 INLINE void dot_weight(const int D, const vector *query, const real *restrict weight, vector *sum) {
     UNROLL
-    for (int u = 0; u < SIDE_BY_SIDE; u++) sum[u] = query[0] * weight[weight_at(D, u, 0)];
+    for (int u = 0; u < SIDE_BY_SIDE; u++) sum[u] = query[0] * weight[weight_index(D, u, 0)];
     UNROLL
     for (int d = 1; d < D; d++) {
         UNROLL
-        for (int u = 0; u < SIDE_BY_SIDE; u++) sum[u] += query[d] * weight[weight_at(D, u, d)];
+        for (int u = 0; u < SIDE_BY_SIDE; u++) sum[u] += query[d] * weight[weight_index(D, u, d)];
     }
 }
 
@@ -120,7 +120,7 @@ INLINE void multiply_interleaved(const int D, const int C, const real *restrict 
     }
     UNROLL
     for (int u = 0; u < ROTATED_SIDE; u += 2)
-        store(output + u * D, part_elements(sum[u], sum[u + 1], 0) + part_elements(sum[u], sum[u + 1], 1));
+        store(output + u * D, take_every_second(sum[u], sum[u + 1], 0) + take_every_second(sum[u], sum[u + 1], 1));
 }
 
 /* Computes `count` <= LANES channels of ROTATED_SIDE rows of the output; weight, output: pointers to the first
@@ -141,8 +141,8 @@ INLINE void multiply_channels(const int count, const int D, const int C, const r
 
 /* output [LANES][D] = x [LANES][C] times the weight, for the first `rows` rows, rounded up to a multiple of
  * ROTATED_SIDE. Reads beyond the end of a row of the weight, up to a multiple of LANES elements from its start. */
-INLINE void through_weight(const int D, const int C, int rows, const real *restrict x, const real *restrict weight,
-                           real *restrict output) {
+INLINE void multiply_by_weight(const int D, const int C, int rows, const real *restrict x, const real *restrict weight,
+                               real *restrict output) {
     const int whole = D / LANES * LANES;
     for (int i = 0; i < rows; i += ROTATED_SIDE, x += ROTATED_SIDE * C, output += ROTATED_SIDE * D) {
         if (interleaved_rows(D) == 2) {

@@ -17,7 +17,7 @@ INLINE void rotate_row(const int width, const int period, const real *restrict r
     for (int c = 0; c < width; c += period) {
         UNROLL
         for (int i = 0; i < period; i += LANES) {
-            vector value = load(x + c + i), crossed = partner(value, 1) * load(row + period + i);
+            vector value = load(x + c + i), crossed = exchange_lanes(value, 1) * load(row + period + i);
             store(x + c + i, value * load(row + i) + (direction > 0 ? crossed : -crossed));
         }
     }

@@ -1,5 +1,5 @@
-/* Functions that generated score code uses in addition to functions.h: vectors of indices and positions, buckets, moves
- * of lanes for sums along diagonals, and lines of masks. */
+/* Functions for scores in addition to functions.h: vectors of indices and positions, buckets, moves of lanes for sums
+ * along diagonals, and lines of masks. */
 #ifndef LONGHAND_KERNELS_SCORE_H
 #define LONGHAND_KERNELS_SCORE_H
 
@@ -13,7 +13,7 @@ INLINE vector ascending(int first, int most) { return minimum(counting((real)fir
 /* first, first - 1, ... by lane, limited to `least`. */
 INLINE vector descending(int first, int least) { return maximum(counting((real)first, -1), broadcast((real)least)); }
 
-INLINE bits mask_of(bool truth) { return (bits){0} - (real_bits)truth; }
+INLINE bits make_mask(bool truth) { return (bits){0} - (real_bits)truth; }
 
 /* The number of edges that are at most x; edges ascend. */
 INLINE vector bucket_of(vector x, int count, const real *edge) {
@@ -45,45 +45,45 @@ INLINE vector reversed(vector x) {
     return shuffle(x, x, source_lane);
 }
 
-/* Drawn positions of tokens i, i + 1, ..., of T, by lane; lanes beyond the last token repeat its position. */
+/* Positions of tokens i, i + 1, ..., of T, by lane; lanes beyond the last token repeat its position. */
 INLINE vector positions_from(const int32_t *position, int i, int T) {
     vector x = {0};
     for (int k = 0; k < LANES; k++) x[k] = (real)position[i + k < T ? i + k : T - 1];
     return x;
 }
 
-/* A line of pairs that a mask opens: for query i the key keys * S + first + step * i, if there are S keys. If several
+/* A line of pairs that a mask opens: of S keys, query i sees key number `keys` * S + `first` + `step` * i. If several
  * lines open a pair, the largest value counts; a query without an open key sees all keys (with a causal mask: all up to
  * its own). Source: Duan and Shi 2024. */
 typedef struct opened_line {
     int step, keys, first;
-    real value; /* term added to the score of the pair */
+    real value; /* added to the score of the pair */
 } opened_line;
 
 /* The key, of S keys, that a line opens to query i; -1: none. causal: no query sees later keys. */
-INLINE int key_of_line(const opened_line *line, const bool causal, int S, int i) {
+INLINE int find_line_key(const opened_line *line, const bool causal, int S, int i) {
     const int j = line->keys * S + line->first + line->step * i;
     return j >= 0 && j < S && !(causal && j > i) ? j : -1;
 }
 
 /* The keys from *begin to *end - 1 include all keys that LANES of T queries, from `first` on, see; *begin and *end are
- * rounded to runs of 8 keys, *end at most to S. lines, stop: the first line, and the end of the lines. corner: query 0
- * also sees the last key, with value 0. */
-INLINE void span_lines(const opened_line *lines, const opened_line *stop, const bool corner, const bool causal, int T,
-                       int S, int first, int *begin, int *end) {
+ * rounded to runs of 8 keys, *end at most to S. lines, lines_end: the first line and the end of the lines. corner:
+ * query 0 also sees the last key, with value 0. */
+INLINE void span_lines(const opened_line *lines, const opened_line *lines_end, const bool corner, const bool causal,
+                       int T, int S, int first, int *begin, int *end) {
     const int last = first + LANES < T ? first + LANES : T;
     int low = S, high = 0;
     for (int i = first; i < last; i++) {
-        bool open = i == 0 && corner;
-        if (open) high = S;
-        if (open && low > S - 1) low = S - 1;
-        for (const opened_line *line = lines; line < stop; line++) {
-            const int j = key_of_line(line, causal, S, i);
-            open = open || j >= 0;
+        bool has_open_key = i == 0 && corner;
+        if (has_open_key) high = S;
+        if (has_open_key && low > S - 1) low = S - 1;
+        for (const opened_line *line = lines; line < lines_end; line++) {
+            const int j = find_line_key(line, causal, S, i);
+            has_open_key = has_open_key || j >= 0;
             if (j >= high) high = j + 1;
             if (j >= 0 && j < low) low = j;
         }
-        if (!open) {
+        if (!has_open_key) {
             low = 0;
             high = causal ? i + 1 : S;
         }
@@ -96,24 +96,24 @@ INLINE void span_lines(const opened_line *lines, const opened_line *stop, const 
 /* gain [S][LANES]: writes the values that lines add to the scores of LANES queries, from `first` on, with keys from
  * `begin` to end - 1; minus infinity if a query does not see the key. Lanes beyond the last query repeat the last
  * query. Other arguments as in span_lines. */
-INLINE void gains_of_lines(const opened_line *lines, const opened_line *stop, const bool corner, const bool causal,
-                           int T, int S, int first, int begin, int end, real *gain) {
+INLINE void write_line_gains(const opened_line *lines, const opened_line *lines_end, const bool corner,
+                             const bool causal, int T, int S, int first, int begin, int end, real *gain) {
     for (int j = begin; j < end; j++) store(gain + j * LANES, broadcast(-(real)__builtin_inf()));
     for (int lane = 0; lane < LANES; lane++) {
         const int i = first + lane < T ? first + lane : T - 1;
-        real *own = gain + lane;
-        bool open = false;
-        for (const opened_line *line = lines; line < stop; line++) {
-            const int j = key_of_line(line, causal, S, i);
+        real *lane_gain = gain + lane;
+        bool has_open_key = false;
+        for (const opened_line *line = lines; line < lines_end; line++) {
+            const int j = find_line_key(line, causal, S, i);
             if (j < 0) continue;
-            if (line->value > own[j * LANES]) own[j * LANES] = line->value;
-            open = true;
+            if (line->value > lane_gain[j * LANES]) lane_gain[j * LANES] = line->value;
+            has_open_key = true;
         }
         if (i == 0 && corner) {
-            own[(S - 1) * LANES] = 0;
-            open = true;
+            lane_gain[(S - 1) * LANES] = 0;
+            has_open_key = true;
         }
-        for (int j = 0; !open && j < (causal ? i + 1 : S); j++) own[j * LANES] = 0;
+        for (int j = 0; !has_open_key && j < (causal ? i + 1 : S); j++) lane_gain[j * LANES] = 0;
     }
 }
 

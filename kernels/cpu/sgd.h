@@ -15,15 +15,15 @@
 #include "kernels/cpu/gradient.h"
 
 /* Updates elements [first, first + count) of u's vectors; clip scales the gradient. accumulates: a constant of each
- * call, whether there is momentum; the sum s is then u->state[0]. */
+ * call; true if there is momentum, whose sum s is u->state[0]. */
 INLINE void update_by_descent(const bool accumulates, const lh_update *u, double momentum, double clip, size_t first,
                               size_t count, lh_update_sums *sums) {
     real *parameter = (real *)u->parameters + first, *gradient = (real *)u->gradient + first;
     real *running = accumulates ? (real *)u->state[0] + first : NULL;
-    const real scale = (real)clip, rate = (real)u->learning_rate, kept = (real)momentum;
+    const real scale = (real)clip, rate = (real)u->learning_rate, factor = (real)momentum;
     vector squares = {0}, changes = {0};
     for (size_t i = 0; i < count; i += LANES) {
-        vector s = accumulates ? load(running + i) * kept + load(gradient + i) * scale : load(gradient + i) * scale;
+        vector s = accumulates ? load(running + i) * factor + load(gradient + i) * scale : load(gradient + i) * scale;
         vector change = s * rate;
         vector p = load(parameter + i) - change;
         if (accumulates) store(running + i, s);

@@ -87,38 +87,39 @@ INLINE bits lanes_before(int count) {
     return lane < (real_bits)count;
 }
 
-/* Lane i of the result is lane from[i] of the concatenation of a and b; from is a constant after inlining. */
-INLINE vector shuffle(vector a, vector b, bits from) {
+/* Lane i of the result is lane source_lane[i] of the concatenation of a and b. source_lane: a constant after
+ * inlining. */
+INLINE vector shuffle(vector a, vector b, bits source_lane) {
 #if defined(__clang__)
     vector result;
     UNROLL
-    for (int i = 0; i < LANES; i++) result[i] = from[i] < LANES ? a[from[i]] : b[from[i] - LANES];
+    for (int i = 0; i < LANES; i++) result[i] = source_lane[i] < LANES ? a[source_lane[i]] : b[source_lane[i] - LANES];
     return result;
 #else
-    return __builtin_shuffle(a, b, from);
+    return __builtin_shuffle(a, b, source_lane);
 #endif
 }
 
 /* Exchanges lanes whose indices differ in this bit; bit: 1, 2, 4, ... */
-INLINE vector partner(vector x, int bit) {
-    bits from;
+INLINE vector exchange_lanes(vector x, int bit) {
+    bits source_lane;
     UNROLL
-    for (int i = 0; i < LANES; i++) from[i] = i ^ bit;
-    return shuffle(x, x, from);
+    for (int i = 0; i < LANES; i++) source_lane[i] = i ^ bit;
+    return shuffle(x, x, source_lane);
 }
 
-INLINE vector add_partner(vector x, int bit) { return x + partner(x, bit); }
+INLINE vector add_exchanged(vector x, int bit) { return x + exchange_lanes(x, bit); }
 
 /* The sum of all lanes, in every lane. The loop is unrolled by hand, because gcc 12 would unroll it too late to see
  * that the shuffles are constant. */
-INLINE vector sum_everywhere(vector x) {
-    if (LANES > 8) x = add_partner(x, 8);
-    if (LANES > 4) x = add_partner(x, 4);
-    if (LANES > 2) x = add_partner(x, 2);
-    return add_partner(x, 1);
+INLINE vector broadcast_sum(vector x) {
+    if (LANES > 8) x = add_exchanged(x, 8);
+    if (LANES > 4) x = add_exchanged(x, 4);
+    if (LANES > 2) x = add_exchanged(x, 2);
+    return add_exchanged(x, 1);
 }
 
-INLINE real sum_lanes(vector x) { return sum_everywhere(x)[0]; }
+INLINE real sum_lanes(vector x) { return broadcast_sum(x)[0]; }
 
 /* x rounded up to a multiple of step. */
 INLINE int round_up(int x, int step) { return (x + step - 1) / step * step; }

@@ -1,11 +1,11 @@
-/* Activations and gates, forward and backward: a block's passes over rows of N numbers, N a multiple of four. Names,
- * arguments and permitted aliases are the same as in kernels/cpu/activations.h. A thread processes SUMMANDS numbers at
- * a time, in quads of adjacent numbers; its quads are THREADS quads apart. References: lh_ref_activation,
+/* Activations and gates, forward and backward: a block's passes over rows of N numbers, N a multiple of four. A thread
+ * processes SUMMANDS numbers at a time, in quads of adjacent numbers; its quads are THREADS quads apart. Activations: y
+ * may be x, and dx may be dy. Gates: y must not overlap x, and dx may be x. References: lh_ref_activation,
  * lh_ref_gate. */
 
 /* Loads a thread's quads first, first + THREADS, ... of `count` quads; 0 in place of missing quads. */
 INLINE void load_numbers(const real *x, int first, int count, real part[SUMMANDS]) {
-    is_global(x);
+    assume_global(x);
 #pragma unroll
     for (int u = 0; u < SUMMANDS / 4; u++) {
         const int q = first + u * THREADS;
@@ -17,7 +17,7 @@ INLINE void load_numbers(const real *x, int first, int count, real part[SUMMANDS
 }
 
 INLINE void store_numbers(const real part[SUMMANDS], int first, int count, real *x) {
-    is_global(x);
+    assume_global(x);
 #pragma unroll
     for (int u = 0; u < SUMMANDS / 4; u++) {
         const int q = first + u * THREADS;
@@ -28,7 +28,7 @@ INLINE void store_numbers(const real part[SUMMANDS], int first, int count, real 
 
 /* Loads a thread's quads of both halves of rows of 2 N numbers; quads are numbered within the halves. */
 INLINE void load_halves(const int N, const real *x, int first, int count, real gate[SUMMANDS], real up[SUMMANDS]) {
-    is_global(x);
+    assume_global(x);
 #pragma unroll
     for (int u = 0; u < SUMMANDS / 4; u++) {
         const int q = first + u * THREADS;
@@ -46,7 +46,7 @@ INLINE void load_halves(const int N, const real *x, int first, int count, real g
 
 INLINE void store_halves(const int N, const real gate[SUMMANDS], const real up[SUMMANDS], int first, int count,
                          real *x) {
-    is_global(x);
+    assume_global(x);
 #pragma unroll
     for (int u = 0; u < SUMMANDS / 4; u++) {
         const int q = first + u * THREADS;
@@ -58,23 +58,23 @@ INLINE void store_halves(const int N, const real gate[SUMMANDS], const real up[S
     }
 }
 
-/* All activations but ReLU are x P(x), where P is a distribution function with density p; the slope is P(x) + x p(x).
- * In normal_share P is the standard normal distribution. */
-INLINE real normal_share(real x, real *density) {
+/* The standard normal distribution function of x; density: its derivative. All activations but ReLU are x P(x) for a
+ * distribution function P; their slope is P(x) + x P'(x). */
+INLINE real normal_cdf(real x, real *density) {
     real weight, share = (real)0.5 + (real)0.5 * erf_and_weight(x * (real)0.70710678118654752440, &weight);
     *density = weight * (real)0.39894228040143267794;
     return share;
 }
 
-/* normal_share, approximated by (1 + tanh(u)) / 2 = sigmoid(2 u), where 2 u = 2 sqrt(2 / pi) (x + 0.044715 x^3). */
-INLINE real normal_share_tanh(real x, real *density) {
+/* normal_cdf, approximated by (1 + tanh(u)) / 2 = sigmoid(2 u), where 2 u = 2 sqrt(2 / pi) (x + 0.044715 x^3). */
+INLINE real normal_cdf_tanh(real x, real *density) {
     const real linear = (real)1.5957691216057308, cubic = (real)0.07135481627260025;
     real squared = x * x, share = sigmoid_real(x * (linear + cubic * squared));
     *density = share * (1 - share) * (linear + 3 * cubic * squared);
     return share;
 }
 
-INLINE real logistic_share(real x, real *density) {
+INLINE real logistic_cdf(real x, real *density) {
     real share = sigmoid_real(x);
     *density = share * (1 - share);
     return share;
@@ -82,31 +82,31 @@ INLINE real logistic_share(real x, real *density) {
 
 INLINE real gelu_real(real x) {
     real density;
-    return x * normal_share(x, &density);
+    return x * normal_cdf(x, &density);
 }
 
 INLINE real gelu_slope(real x) {
-    real density, share = normal_share(x, &density);
+    real density, share = normal_cdf(x, &density);
     return share + x * density;
 }
 
 INLINE real gelu_tanh_real(real x) {
     real density;
-    return x * normal_share_tanh(x, &density);
+    return x * normal_cdf_tanh(x, &density);
 }
 
 INLINE real gelu_tanh_slope(real x) {
-    real density, share = normal_share_tanh(x, &density);
+    real density, share = normal_cdf_tanh(x, &density);
     return share + x * density;
 }
 
 INLINE real silu_real(real x) {
     real density;
-    return x * logistic_share(x, &density);
+    return x * logistic_cdf(x, &density);
 }
 
 INLINE real silu_slope(real x) {
-    real density, share = logistic_share(x, &density);
+    real density, share = logistic_cdf(x, &density);
     return share + x * density;
 }
 

@@ -1,8 +1,8 @@
-/* Clipping and Adam with decoupled weight decay on a piece, as in adam.cu. Formula and source: kernels/cpu/adamw.h.
+/* Clipping and Adam with decoupled weight decay on a piece of PIECE elements. Formula and source: kernels/cpu/adamw.h.
  * Reference: lh_ref_adamw_update. */
 
-/* base^n, computed as the host's lh_power does. */
-INLINE double whole_power(double base, unsigned int n) {
+/* base^n, with the same bits as lh_power of the host. */
+INLINE double integer_power(double base, unsigned int n) {
     double result = 1;
     for (; n > 0; n >>= 1, base *= base)
         if (n & 1) result *= base;

@@ -2,12 +2,12 @@
 
 enum { WARP = 32, WARPS = THREADS / WARP };
 
-/* A pointer that is stored in shared memory and points to global memory, as every use tells the compiler. */
+/* A pointer that is stored in shared memory and points to global memory. */
 template <class T> struct global {
     T *address;
 
     __device__ __forceinline__ operator T *() const {
-        is_global(address);
+        assume_global(address);
         return address;
     }
     __device__ __forceinline__ T *operator->() const { return *this; }
@@ -33,8 +33,8 @@ INLINE real *staging(void) {
     return memory;
 }
 
-/* Two sums over a block's threads in place, for the threads of the first warp. The halves of a warp add up one sum
- * each: a lane gives away its summand of the other half's sum. */
+/* Two sums over a block's threads in place, for the threads of the first warp. Each half of a warp adds up one sum: a
+ * lane passes its summand of the other sum to a lane of the other half. */
 INLINE void block_sums(double x[2]) {
     double *partials = (double *)staging();
     const int half = (int)(threadIdx.x % WARP / (WARP / 2));
@@ -74,8 +74,8 @@ typedef struct team {
 INLINE team join_team(int blocks, unsigned int *arrivals) { return {(int)blockIdx.x % blocks, blocks, arrivals, 0}; }
 
 /* Waits until every block of the team has arrived; then all blocks see what each wrote before. One thread's release and
- * acquire are enough for its block, without a fence: __syncthreads orders the other threads' writes before the release,
- * which is cumulative, and their later reads after the acquire. */
+ * acquire are enough for its block: __syncthreads orders the other threads' writes before the release, which is
+ * cumulative, and their later reads after the acquire. */
 INLINE void team_barrier(team *t) {
     __syncthreads();
     if (t->blocks == 1) return;

@@ -1,6 +1,5 @@
-/* Dropout masks from Philox4x32-10, the same bits as on the CPU (longhand/rng.h, cpu/dropout.h): element e = t * C + c
- * of example b at a site takes half-word e % 8 of block e / 8 at counter (block, site, b, step), low halves first, and
- * is kept if this number is at least round(65536 p). A mask has one bit per element. */
+/* Dropout masks, one bit per element: element e = t * C + c of example b takes half-word e % 8 of Philox block e / 8 at
+ * counter (block, site, b, step), low halves first, and is kept if this number is at least round(65536 p). */
 
 /* The highest bit of each half of a word, if this half is at least the half of the limit. The subtraction of the lower
  * 15 bits of both halves at once never borrows from the neighbouring half. */
@@ -21,14 +20,14 @@ INLINE unsigned char keep_byte(const unsigned int key[2], unsigned int step, uns
 }
 
 /* The lowest bit is the mask of the element; the next bits are those of the elements after it, up to the next byte. */
-INLINE unsigned int kept_bits(const unsigned char *keep, int element) {
-    is_global(keep);
+INLINE unsigned int mask_bits(const unsigned char *keep, int element) {
+    assume_global(keep);
     return keep[element / 8] >> element % 8;
 }
 
 /* x = kept ? x * keep_scale : 0, `count` elements in place. */
 NOINLINE void drop_rows(int count, real *x, const unsigned char *keep, real keep_scale) {
-    is_global(x);
-    for (int e = threadIdx.x; e < count; e += THREADS) x[e] = kept_bits(keep, e) & 1 ? x[e] * keep_scale : 0;
+    assume_global(x);
+    for (int e = threadIdx.x; e < count; e += THREADS) x[e] = mask_bits(keep, e) & 1 ? x[e] * keep_scale : 0;
     __syncthreads();
 }

@@ -1,8 +1,7 @@
 /* Attention in fragments of the tensor cores' instruction. A warp has one or more groups of 16 rows of a head and
  * multiplies them with the rows of the other side (keys for queries, queries for keys) in tiles of 8. Lane 4 g + t has
- * rows g and g + 8 of a group, and their results with rows 2 t and 2 t + 1 of every tile. So the results are an
- * operand of the second product, over the other side's rows, without an exchange between lanes. product_tf32.cu,
- * product_bf16.cu, product_float32.cu or product_shuffles.cu defines the products: a word holds DEPTH adjacent
+ * rows g and g + 8 of a group, and their results with rows 2 t and 2 t + 1 of every tile. So the results are an operand
+ * of the second product, over the other side's rows, without an exchange between lanes. A word holds DEPTH adjacent
  * elements along k, the summed index, and a step covers 8 DEPTH of them. `width` is the width of a head. */
 
 enum {
@@ -32,21 +31,20 @@ INLINE int part_channel(void) { return threadIdx.x % 4 * PART; }
 /* The lane's channels of a row in a step; 0 beyond the head. `row` points to the lane's first channel of the row. */
 INLINE row_part load_part(const real *row, const int step, const int width) {
     row_part x;
-    is_global(row);
+    assume_global(row);
 #pragma unroll
     for (int i = 0; i < PART; i++) x.v[i] = 0;
     if (width % STEP == 0 || step * STEP + part_channel() < width) x = *(const row_part *)(row + step * STEP);
     return x;
 }
 
-/* Word i of a lane's part of a row: elements that are rounded already, or others times a factor. */
+/* Word i of a lane's part of a row. Elements that are already `rounded` are not multiplied by the factor. */
 INLINE operand_word part_word(const bool rounded, const row_part x, const int i, const real factor) {
     const stored element = x.v[DEPTH * i], next = x.v[DEPTH * i + DEPTH - 1];
     return rounded ? stored_word(true, element, next) : word(stored_real(element) * factor, stored_real(next) * factor);
 }
 
-/* Makes the operand a from two rows of the lane, as part_word does; upper and lower point to the lane's first
- * channel. */
+/* Makes the operand a from two rows of the lane; upper and lower point to the lane's first channel of them. */
 INLINE void load_rows_of_head(const bool rounded, const real *upper, const real *lower, const int width,
                               const real factor, operand_word a[][4]) {
 #pragma unroll
@@ -66,8 +64,8 @@ INLINE void load_groups_of_head(const int groups, const bool rounded, const real
                                 operand_word a[][4]) {
 #pragma unroll
     for (int group = 0; group < groups; group++)
-        load_rows_of_head(rounded, row_of(rows, row[2 * group], stride) + first,
-                          row_of(rows, row[2 * group + 1], stride) + first, width, factor,
+        load_rows_of_head(rounded, get_row(rows, row[2 * group], stride) + first,
+                          get_row(rows, row[2 * group + 1], stride) + first, width, factor,
                           a + group * ((width + STEP - 1) / STEP));
 }
 
@@ -87,8 +85,8 @@ INLINE void begin_with_zero(const int groups, real sum[][4]) {
     for (int e = 0; e < 4 * groups; e++) sum[e / 4][e % 4] = 0;
 }
 
-/* sum[group] += the products of a group's rows with the rows of a tile, as part_word makes them. `row` is row tile_row
- * of the tile and points to the lane's first channel. */
+/* sum[group] += the products of a group's rows with the rows of a tile. `row` points to the lane's first channel of row
+ * tile_row() of the tile. */
 INLINE void multiply_heads(const int groups, const bool rounded, const operand_word a[][4], const real *row,
                            const int width, const real factor, real sum[][4]) {
     const int steps = (width + STEP - 1) / STEP;
@@ -115,7 +113,8 @@ INLINE void pack_tiles(const real tiles[][4], const int stride, operand_word a[4
 
 /* sum[group][tile of channels] += the products of a group's results in DEPTH tiles, results[tile][group], with the rows
  * of these tiles. The tiles begin at row `first` of `count`; rows are `stride` apart, and `rows` points to channel
- * tile_row of row 0. Rows beyond the last one count as 0, or as the last one if their results are 0 (`zeroed`). */
+ * tile_row() of row 0. Rows beyond the last one count as 0; with `zeroed`, their results are 0, and the last row is
+ * read in their place. */
 INLINE void add_rows_of_head(const int groups, const bool zeroed, const bool rounded, const real results[][4],
                              const real *rows, const int stride, int first, int count, const int width, real sum[][4]) {
     const int tiles = (width + TILE_COLUMNS - 1) / TILE_COLUMNS;
@@ -125,12 +124,12 @@ INLINE void add_rows_of_head(const int groups, const bool zeroed, const bool rou
     for (int i = 0; i < PART; i++) {
         const int index = first + tile_column() + i / 2 * TILE_COLUMNS + i % 2;
         in_range[i] = index < count;
-        row[i] = (const stored *)row_of(rows, min(index, count - 1), stride);
+        row[i] = (const stored *)get_row(rows, min(index, count - 1), stride);
     }
 #pragma unroll
     for (int n = 0; n < tiles; n++) {
-        const bool whole = width % TILE_COLUMNS == 0 || n < width / TILE_COLUMNS;
-        const int c = whole ? n * TILE_COLUMNS : min(n * TILE_COLUMNS, width - 1 - tile_row());
+        const bool is_whole = width % TILE_COLUMNS == 0 || n < width / TILE_COLUMNS;
+        const int c = is_whole ? n * TILE_COLUMNS : min(n * TILE_COLUMNS, width - 1 - tile_row());
         row_part x;
 #pragma unroll
         for (int i = 0; i < PART; i++) {
@@ -152,10 +151,10 @@ INLINE void clear_tiles(const int groups, const int width, real sum[][4]) {
 }
 
 /* Stores the lane's results of its row r, 0 or 1, of a group, times a factor, rounded if `rounds`; `out` points to
- * channel tile_column of the row. */
+ * channel tile_column() of the row. */
 INLINE void store_row_of_head(const bool rounds, const real sum[][4], const int r, const int width, real factor,
                               real *out) {
-    is_global(out);
+    assume_global(out);
 #pragma unroll
     for (int n = 0; n < (width + TILE_COLUMNS - 1) / TILE_COLUMNS; n++) {
         couple x = {{sum[n][2 * r] * factor, sum[n][2 * r + 1] * factor}};
@@ -189,19 +188,19 @@ INLINE real tile_row_largest(real x) {
     return fmax(x, __shfl_xor_sync(0xffffffffu, x, 2));
 }
 
-/* The product of two rows, for all lanes of the row; x and y point to the lane's first channel. rounded: the words of
- * x, the lane's row `lower` (0 or 1) of a group, are in a (load_rows_of_head). */
+/* The product of two rows, for all lanes of the row; x and y point to the lane's first channel. rounded: x is not read,
+ * because a holds its words, as the lane's row `lower` (0 or 1) of a group. */
 INLINE real dot_rows_of_head(const bool rounded, const operand_word a[][4], const int lower, const real *x,
                              const real *y, const int width) {
     real sum = 0;
 #pragma unroll
     for (int step = 0; step < (width + STEP - 1) / STEP; step++) {
         const row_part factor = load_part(y, step, width);
-        row_part own;
-        if (!rounded) own = load_part(x, step, width);
+        row_part x_part;
+        if (!rounded) x_part = load_part(x, step, width);
 #pragma unroll
         for (int i = 0; i < PART; i++)
-            sum += stored_real(rounded ? (stored)a[step][2 * (i % 2) + lower] : own.v[i]) * stored_real(factor.v[i]);
+            sum += stored_real(rounded ? (stored)a[step][2 * (i % 2) + lower] : x_part.v[i]) * stored_real(factor.v[i]);
     }
     return tile_row_sum(sum);
 }

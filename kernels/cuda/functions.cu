@@ -1,6 +1,5 @@
-/* More elementary functions for score expressions and activations, made of those in functions_float32.cu or
- * functions_float64.cu. NaN in any argument gives NaN, except that maximum_real ignores NaN in a, and
- * bucket_real of NaN is 0. */
+/* Elementary functions that are the same in both precisions. NaN in any argument gives NaN, except that maximum_real
+ * ignores NaN in a, and bucket_real of NaN is 0. */
 
 INLINE real minimum_real(real a, real b) { return a < b || a != a ? a : b; }
 INLINE real maximum_real(real a, real b) { return a > b ? a : b; }

@@ -1,6 +1,6 @@
-/* Elementary functions of scalars in float32, with the algorithms, special cases and error bounds of
- * kernels/cpu/functions.h and math.h. Library functions are used only if they are exact or correctly rounded: square
- * root, absolute value, floor, a copied sign. NaN in any argument gives NaN; with_sign_of ignores whether x is NaN. */
+/* Elementary functions of scalars in float32, made of library functions that are exact or correctly rounded. NaN in any
+ * argument gives NaN; with_sign_of ignores whether x is NaN. kernels/cpu/functions.h and math.h explain the
+ * formulas. */
 
 INLINE real abs_real(real x) { return fabsf(x); }
 INLINE real floor_real(real x) { return floorf(x); }
@@ -122,7 +122,7 @@ INLINE double wide_log2(double x) {
     return k + p * s * (2 * 0x1.71547652b82fep0);
 }
 
-/* 2^y: y = k + f, |f| <= 1/2; for y beyond float's exponents the result is one that float rounds to infinity or 0. */
+/* 2^y: y = k + f, |f| <= 1/2; y is limited to 200 in magnitude, beyond the exponents of float. */
 INLINE double wide_exp2(double y) {
     y = y > 200 ? 200 : y < -200 ? -200 : y;
     double shifted = y + 0x1.8p52, f = (y - (shifted - 0x1.8p52)) * 0x1.62e42fefa39efp-1;

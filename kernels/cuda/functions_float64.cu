@@ -1,6 +1,6 @@
-/* Elementary functions of scalars in float64, with the algorithms, special cases and error bounds of
- * kernels/cpu/functions.h and math.h. Library functions are used only if they are exact or correctly rounded: square
- * root, absolute value, floor, a copied sign. NaN in any argument gives NaN; with_sign_of ignores whether x is NaN. */
+/* Elementary functions of scalars in float64, made of library functions that are exact or correctly rounded, with
+ * errors within 3 ulp (power_of_size: 4e-13 relative). NaN in any argument gives NaN; with_sign_of ignores whether x is
+ * NaN. */
 
 INLINE real abs_real(real x) { return fabs(x); }
 INLINE real floor_real(real x) { return floor(x); }
@@ -37,8 +37,8 @@ INLINE real exp_negative(real x) {
     return p * __longlong_as_double((long long)(((unsigned long long)__double_as_longlong(shifted) + 1023) << 52));
 }
 
-/* exp(x) as in runtime/base/math.c: the reduced argument stays in two parts until the end, and the multiplication by
- * 2^k takes two steps, because 2^k may be out of range. */
+/* exp(x): the reduced argument remains in two parts until the end, and the multiplication by 2^k takes two steps,
+ * because 2^k may be out of range. */
 INLINE real exp_real(real x) {
     if (x != x) return x;
     if (x > 709.79) return infinity_real();

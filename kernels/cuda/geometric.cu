@@ -5,19 +5,19 @@ typedef struct chances {
     real match, miss;
 } chances;
 
-INLINE chances chances_of(real logit) {
+INLINE chances compute_chances(real logit) {
     const real tail = exp_negative(-abs_real(logit)), larger = 1 / (1 + tail), smaller = tail * larger;
     const chances c = {logit < 0 ? smaller : larger, logit < 0 ? larger : smaller};
     return c;
 }
 
 /* The key that query i tries at a step, from step 2 on; it may lie outside the sequence. */
-INLINE int key_at(int i, int step) { return step % 2 == 0 ? i + step / 2 : i - step / 2; }
+INLINE int find_key(int i, int step) { return step % 2 == 0 ? i + step / 2 : i - step / 2; }
 INLINE bool key_exists(int j, int T) { return (unsigned int)j < (unsigned int)T; }
 INLINE int last_step(int i, int T) { return 2 * (i > T - 1 - i ? i : T - 1 - i) + 1; }
 
 /* The offset of pair (i, j) in an array [(key - query) modulo T][query]. */
-INLINE size_t pair_place(int i, int j, int T) { return (size_t)(j < i ? j - i + T : j - i) * T + i; }
+INLINE size_t pair_index(int i, int j, int T) { return (size_t)(j < i ? j - i + T : j - i) * T + i; }
 
 /* to[k] = the sum of numbers[k * count] to numbers[(k + 1) * count - 1], in a fixed order, for k < sums. */
 INLINE void add_numbers(int sums, int count, const real *numbers, real *to) {

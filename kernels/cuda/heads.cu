@@ -1,25 +1,25 @@
-/* Vectors of `count` channels of a head in a thread, from the thread's first channel on. Channels from number `left` on
- * lie beyond the head: they are loaded as 0 and not stored. */
+/* Vectors of `count` channels of a head in a thread, of which the first `available` are in the head; the others are
+ * loaded as 0 and not stored. */
 
-INLINE void load_channels(const int count, const int left, real *x, const real *from) {
-    is_global(from);
+INLINE void load_channels(const int count, const int available, real *x, const real *from) {
+    assume_global(from);
 #pragma unroll
     for (int d = 0; d < count; d += 4) {
         quad part = {{0, 0, 0, 0}};
-        if (d < left) part = *(const quad *)(from + d);
+        if (d < available) part = *(const quad *)(from + d);
 #pragma unroll
         for (int i = 0; i < 4; i++) x[d + i] = part.v[i];
     }
 }
 
-INLINE void store_channels(const int count, const int left, const real *x, real scale, real *to) {
-    is_global(to);
+INLINE void store_channels(const int count, const int available, const real *x, real scale, real *to) {
+    assume_global(to);
 #pragma unroll
     for (int d = 0; d < count; d += 4) {
         quad part;
 #pragma unroll
         for (int i = 0; i < 4; i++) part.v[i] = x[d + i] * scale;
-        if (d < left) *(quad *)(to + d) = part;
+        if (d < available) *(quad *)(to + d) = part;
     }
 }
 
@@ -43,11 +43,11 @@ INLINE real sum_head_lanes(const int lanes, unsigned int mask, real sum) {
     return sum;
 }
 
-/* The gradient of the bias of queries in their products with keys: the sum of keys, each times the sum of its logits'
- * gradients. keys: rows `stride` elements apart; key_sums [rows][heads]; scale: the factor of logits. */
+/* The gradient of queries' bias in products with keys: the sum of keys, each times the sum of its logits' gradients.
+ * keys: rows `stride` elements apart; key_sums [rows][heads]; scale: the factor of logits. */
 INLINE void content_bias_grad(const int head_width, const int stride, int rows, const real *keys, const real *key_sums,
                               real scale, real *dbias) {
-    is_global(dbias);
+    assume_global(dbias);
     for (int first = 0; first < WIDTH; first += SPAN) {
         const int c = first + threadIdx.x % SPAN, h = c / head_width;
         const real part = c < WIDTH ? dot_rows(rows, SPAN, keys + c, stride, key_sums + h, WIDTH / head_width) : 0;
@@ -60,9 +60,9 @@ INLINE void content_bias_grad(const int head_width, const int stride, int rows, 
  * drows [count][WIDTH], the vectors' gradient, there. rows [heads][count][head_width]; row_sums [heads][count]. */
 INLINE void position_bias_grad(const int head_width, const int columns, int count, int first, real scale,
                                const real *bias, const real *rows, const real *row_sums, real *drows, real *dbias) {
-    is_global(row_sums);
-    is_global(drows);
-    is_global(dbias);
+    assume_global(row_sums);
+    assume_global(drows);
+    assume_global(dbias);
     const int channel = first + threadIdx.x % columns, h = channel / head_width;
     const real *row = rows + (size_t)h * count * head_width + channel % head_width;
     const real sum = add_parts(dot_rows(count, columns, row, head_width, row_sums + h * count, 1), columns);
@@ -79,23 +79,23 @@ INLINE void position_bias_grad(const int head_width, const int columns, int coun
     __syncthreads();
 }
 
-/* row_bias [heads][count] = scaled products of the first `here` of rows [heads][count][head_width] with a bias. */
-INLINE void bias_rows(const int head_width, const int columns, int here, int count, real scale, const real *rows,
+/* row_bias [heads][count] = scaled products of the first `used` of rows [heads][count][head_width] with a bias. */
+INLINE void bias_rows(const int head_width, const int columns, int used, int count, real scale, const real *rows,
                       const real *bias, real *row_bias) {
-    for (int e = threadIdx.x; e < columns / head_width * here; e += THREADS) {
-        const int h = e / here, x = h * count + e % here;
+    for (int e = threadIdx.x; e < columns / head_width * used; e += THREADS) {
+        const int h = e / used, x = h * count + e % used;
         real sum = 0;
         for (int d = 0; d < head_width; d++) sum += rows[x * head_width + d] * bias[h * head_width + d];
         row_bias[x] = sum * scale;
     }
 }
 
-/* Rotates four channels at `at`, two pairs, by the angles of `cosines`, whose signed sines lie `period` elements after
- * the cosines; direction -1: backward. */
-INLINE void rotate_quad(real *at, const real *cosines, const int period, int direction) {
-    const quad x = *(const quad *)at, cosine = *(const quad *)cosines, sine = *(const quad *)(cosines + period);
+/* Rotates two pairs of channels by the angles of four cosines; the signed sines lie `period` elements after the
+ * cosines. direction -1: backward. */
+INLINE void rotate_quad(real *channels, const real *cosines, const int period, int direction) {
+    const quad x = *(const quad *)channels, cosine = *(const quad *)cosines, sine = *(const quad *)(cosines + period);
     quad y;
 #pragma unroll
     for (int i = 0; i < 4; i++) y.v[i] = x.v[i] * cosine.v[i] + direction * (x.v[i ^ 1] * sine.v[i]);
-    *(quad *)at = y;
+    *(quad *)channels = y;
 }

@@ -1,32 +1,32 @@
 /* Instructions that C++ cannot express: the state space of an address, and the order of accesses across blocks. */
 
-/* Tells the compiler that an address, which may have been read from shared memory, is in global memory: it then uses
- * shorter instructions, and assumes that a store to the address does not change shared memory. */
-INLINE void is_global(const void *address) { __builtin_assume(__isGlobal(address)); }
+/* Lets the compiler assume that an address is in global memory: it then uses shorter instructions, and a store to the
+ * address does not change shared memory. */
+INLINE void assume_global(const void *address) { __builtin_assume(__isGlobal(address)); }
 
-/* Makes the compiler compute an address in global memory once; otherwise it adds up the offsets of elements again for
- * every access. */
-INLINE const real *computed(const real *address) {
+/* Makes the compiler compute an address in global memory once instead of again for every access. */
+INLINE const real *compute_once(const real *address) {
     size_t once;
     asm("mov.u64 %0, %1;" : "=l"(once) : "l"(__cvta_generic_to_global(address)));
     return (const real *)__cvta_global_to_generic(once);
 }
 
-/* As `computed`, for a number and for a distance in bytes. */
-INLINE int computed_number(int number) {
+/* Makes the compiler compute a number once instead of again for every use. */
+INLINE int compute_number_once(int number) {
     int once;
     asm("mov.u32 %0, %1;" : "=r"(once) : "r"(number));
     return once;
 }
 
-INLINE long long computed_distance(long long bytes) {
+/* Makes the compiler compute a distance in bytes once instead of again for every use. */
+INLINE long long compute_distance_once(long long bytes) {
     long long once;
     asm("mov.u64 %0, %1;" : "=l"(once) : "l"(bytes));
     return once;
 }
 
 /* The address of row `row`, of rows that are `stride` elements apart: one instruction, computed once. */
-INLINE const real *row_of(const real *rows, int row, const int stride) {
+INLINE const real *get_row(const real *rows, int row, const int stride) {
     size_t start;
     asm("mad.wide.s32 %0, %1, %2, %3;"
         : "=l"(start)

@@ -1,4 +1,4 @@
-/* Layer norm of rows of WIDTH channels in registers. Reference: lh_ref_layer_norm; epsilon as on the CPU. */
+/* Layer norm of rows of WIDTH channels in registers. Reference: lh_ref_layer_norm. */
 
 /* Normalises the rows in place; rstd = 1 / sqrt(variance + 1e-5). */
 INLINE void norm_rows(real z[NORM_ROWS][ROW_PART], real rstd[NORM_ROWS]) {

@@ -1,6 +1,6 @@
-/* Residual connections and layer norms of rows of WIDTH channels, each as one pass by a block. Names, arguments and
- * permitted aliases are those of kernels/cpu/norm.h, but C is WIDTH, keep has one bit per element and is NULL in a
- * forward pass without dropout, and gradients of scale and offset are stored. Reference: lh_ref_layer_norm. */
+/* Residual connections and layer norms of rows of WIDTH channels, each as one pass by a block. kernels/cpu/norm.h
+ * explains names and arguments. Here keep has one bit per element and is NULL in a forward pass without dropout, and
+ * gradients of scale and offset are stored. Reference: lh_ref_layer_norm. */
 
 /* Adds rows of x to z. */
 INLINE void add_rows(const real *x, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
@@ -58,7 +58,7 @@ INLINE void load_norm_grad(const real *dy, const real *xhat, const real *rstd, c
 
 /* out = residual + branch */
 NOINLINE void add_branch(int rows, const real *residual, const real *branch, real *out) {
-    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
+    for (int first = first_norm_row(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_sums(residual, branch, first, rows, z);
         store_rows(z, first, rows, out);
@@ -69,7 +69,7 @@ NOINLINE void add_branch(int rows, const real *residual, const real *branch, rea
 /* out = residual + dropout(branch) */
 NOINLINE void add_dropout_branch(int rows, const real *residual, const real *branch, const unsigned char *keep,
                                  real keep_scale, real *out) {
-    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
+    for (int first = first_norm_row(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_dropout_sums(residual, branch, keep, keep_scale, first, rows, z);
         store_rows(z, first, rows, out);
@@ -79,7 +79,7 @@ NOINLINE void add_dropout_branch(int rows, const real *residual, const real *bra
 
 /* to = from */
 NOINLINE void copy_rows(int rows, const real *from, real *to) {
-    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
+    for (int first = first_norm_row(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_rows(from, first, rows, z);
         store_rows(z, first, rows, to);
@@ -89,7 +89,7 @@ NOINLINE void copy_rows(int rows, const real *from, real *to) {
 
 /* dbranch = dy * keep_scale where kept, else 0. */
 NOINLINE void dropout_grad(int rows, const real *dy, const unsigned char *keep, real keep_scale, real *dbranch) {
-    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
+    for (int first = first_norm_row(); first < rows; first += NORM_STEP) {
         real g[NORM_ROWS][ROW_PART];
         load_rows(dy, first, rows, g);
         drop_branch(keep, keep_scale, first, rows, true, g);
@@ -104,7 +104,7 @@ NOINLINE void layer_norm(int rows, const real *x, const real *scale, const real 
     real lane_scale[ROW_PART], lane_offset[ROW_PART];
     load_row(scale, 0, 1, lane_scale);
     load_row(offset, 0, 1, lane_offset);
-    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
+    for (int first = first_norm_row(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_rows(x, first, rows, z);
         finish_norm(z, lane_scale, lane_offset, first, rows, xhat, rstd, y);
@@ -118,7 +118,7 @@ NOINLINE void add_norm(int rows, const real *residual, const real *branch, const
     real lane_scale[ROW_PART], lane_offset[ROW_PART];
     load_row(scale, 0, 1, lane_scale);
     load_row(offset, 0, 1, lane_offset);
-    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
+    for (int first = first_norm_row(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_sums(residual, branch, first, rows, z);
         finish_norm(z, lane_scale, lane_offset, first, rows, xhat, rstd, y);
@@ -133,7 +133,7 @@ NOINLINE void add_dropout_norm(int rows, const real *residual, const real *branc
     real lane_scale[ROW_PART], lane_offset[ROW_PART];
     load_row(scale, 0, 1, lane_scale);
     load_row(offset, 0, 1, lane_offset);
-    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
+    for (int first = first_norm_row(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_dropout_sums(residual, branch, keep, keep_scale, first, rows, z);
         finish_norm(z, lane_scale, lane_offset, first, rows, xhat, rstd, y);
@@ -147,7 +147,7 @@ NOINLINE void add_norm_sum(int rows, const real *residual, const real *branch, c
     real lane_scale[ROW_PART], lane_offset[ROW_PART];
     load_row(scale, 0, 1, lane_scale);
     load_row(offset, 0, 1, lane_offset);
-    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
+    for (int first = first_norm_row(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_sums(residual, branch, first, rows, z);
         store_rows(z, first, rows, sum);
@@ -163,7 +163,7 @@ NOINLINE void add_dropout_norm_sum(int rows, const real *residual, const real *b
     real lane_scale[ROW_PART], lane_offset[ROW_PART];
     load_row(scale, 0, 1, lane_scale);
     load_row(offset, 0, 1, lane_offset);
-    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
+    for (int first = first_norm_row(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_dropout_sums(residual, branch, keep, keep_scale, first, rows, z);
         store_rows(z, first, rows, sum);
@@ -178,7 +178,7 @@ NOINLINE void layer_norm_grad(int rows, const real *dy, const real *xhat, const 
     norm_sums sums = {{0}, {0}};
     real lane_scale[ROW_PART];
     load_row(scale, 0, 1, lane_scale);
-    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
+    for (int first = first_norm_row(); first < rows; first += NORM_STEP) {
         real g[NORM_ROWS][ROW_PART];
         load_norm_grad(dy, xhat, rstd, lane_scale, first, rows, &sums, g);
         store_rows(g, first, rows, dx);
@@ -192,7 +192,7 @@ NOINLINE void layer_norm_grad_added(int rows, const real *dy, const real *xhat, 
     norm_sums sums = {{0}, {0}};
     real lane_scale[ROW_PART];
     load_row(scale, 0, 1, lane_scale);
-    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
+    for (int first = first_norm_row(); first < rows; first += NORM_STEP) {
         real g[NORM_ROWS][ROW_PART];
         load_norm_grad(dy, xhat, rstd, lane_scale, first, rows, &sums, g);
         add_rows(dx, first, rows, g);
@@ -214,7 +214,7 @@ NOINLINE void add_dropout_norm_grad(int rows, const real *dy, const real *xhat, 
     norm_sums sums = {{0}, {0}};
     real lane_scale[ROW_PART];
     load_row(scale, 0, 1, lane_scale);
-    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
+    for (int first = first_norm_row(); first < rows; first += NORM_STEP) {
         real g[NORM_ROWS][ROW_PART];
         load_norm_grad(dy, xhat, rstd, lane_scale, first, rows, &sums, g);
         store_rows(g, first, rows, dz);
@@ -237,7 +237,7 @@ NOINLINE void add_dropout_norm_sum_grad(int rows, const real *dy, const real *xh
     norm_sums sums = {{0}, {0}};
     real lane_scale[ROW_PART];
     load_row(scale, 0, 1, lane_scale);
-    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
+    for (int first = first_norm_row(); first < rows; first += NORM_STEP) {
         real g[NORM_ROWS][ROW_PART];
         load_norm_grad(dy, xhat, rstd, lane_scale, first, rows, &sums, g);
         add_rows(dz, first, rows, g);

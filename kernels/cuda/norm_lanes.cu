@@ -1,5 +1,5 @@
-/* Rows of WIDTH channels in the registers of warps, for norms; the lanes of a warp have adjacent channels. A warp takes
- * a few rows at a time, so that their loads are in flight together. */
+/* Rows of WIDTH channels in the registers of warps, for norms; the lanes of a warp have adjacent channels. A warp
+ * processes a few rows at a time, so that their loads overlap. */
 
 enum {
     ROW_PART = (WIDTH + WARP - 1) / WARP, /* channels of a lane: lane, lane + 32, ... */
@@ -8,14 +8,14 @@ enum {
 };
 
 /* The first row of a warp. */
-INLINE int first_of_warp(void) { return threadIdx.x / WARP; }
+INLINE int first_norm_row(void) { return threadIdx.x / WARP; }
 
 /* Whether a row has the lane's channel u. */
 INLINE bool in_row(const int u) { return (int)threadIdx.x % WARP + u * WARP < WIDTH; }
 
 /* Loads the lane's channels of a row; 0 for missing rows and channels. */
 INLINE void load_row(const real *x, int row, int rows, real part[ROW_PART]) {
-    is_global(x);
+    assume_global(x);
 #pragma unroll
     for (int u = 0; u < ROW_PART; u++) {
         const int c = (int)threadIdx.x % WARP + u * WARP;
@@ -24,7 +24,7 @@ INLINE void load_row(const real *x, int row, int rows, real part[ROW_PART]) {
 }
 
 INLINE void store_row(const real part[ROW_PART], int row, int rows, real *x) {
-    is_global(x);
+    assume_global(x);
 #pragma unroll
     for (int u = 0; u < ROW_PART; u++) {
         const int c = (int)threadIdx.x % WARP + u * WARP;
@@ -51,7 +51,7 @@ INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, i
 #pragma unroll
         for (int u = 0; u < ROW_PART; u++) {
             const int row = first + r * WARPS, c = threadIdx.x % WARP + u * WARP;
-            is_kept[r][u] = row < rows && c < WIDTH && kept_bits(keep, row * WIDTH + c) & 1;
+            is_kept[r][u] = row < rows && c < WIDTH && mask_bits(keep, row * WIDTH + c) & 1;
         }
     }
 #pragma unroll
@@ -62,13 +62,13 @@ INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, i
 }
 
 INLINE void load_inverse(const real *rstd, int first, int rows, real inverse[NORM_ROWS]) {
-    is_global(rstd);
+    assume_global(rstd);
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) inverse[r] = first + r * WARPS < rows ? rstd[first + r * WARPS] : 0;
 }
 
 INLINE void store_inverse(const real inverse[NORM_ROWS], int first, int rows, real *rstd) {
-    is_global(rstd);
+    assume_global(rstd);
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++)
         if (threadIdx.x % WARP == 0 && first + r * WARPS < rows) rstd[first + r * WARPS] = inverse[r];
@@ -90,8 +90,8 @@ typedef struct norm_sums {
 
 /* Stores the sums over all warps, added in the order of warps. */
 INLINE void store_norm_sums(const norm_sums *sums, real *dscale, real *doffset) {
-    is_global(dscale);
-    is_global(doffset);
+    assume_global(dscale);
+    assume_global(doffset);
 #pragma unroll
     for (int u = 0; u < ROW_PART; u++) {
         const real slope = add_parts(sums->slope[u], WARP), total = add_parts(sums->total[u], WARP);
@@ -104,9 +104,9 @@ INLINE void store_norm_sums(const norm_sums *sums, real *dscale, real *doffset) 
     __syncthreads();
 }
 
-/* As store_norm_sums, for a norm without an offset. */
+/* store_norm_sums for a norm without an offset. */
 INLINE void store_rms_sums(const norm_sums *sums, real *dscale) {
-    is_global(dscale);
+    assume_global(dscale);
 #pragma unroll
     for (int u = 0; u < ROW_PART; u++) {
         const real slope = add_parts(sums->slope[u], WARP);

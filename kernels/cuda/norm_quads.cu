@@ -1,6 +1,5 @@
-/* Rows of WIDTH channels in the registers of warps, for norms, in quads: adjacent lanes share a row, and a warp takes
- * one to four rows at a time. The arithmetic of norms is in layernorm.cu and rms_norm.cu; names are the same as in
- * norm_lanes.cu. */
+/* Rows of WIDTH channels in the registers of warps, for norms, in quads: adjacent lanes share a row, and a warp
+ * processes one to four rows at a time. */
 
 enum {
     ROW_LANES = WIDTH <= 64    ? 8
@@ -18,8 +17,8 @@ static_assert(WIDTH % 4 == 0 && (int)NORM_SUMS * NORM_STEP <= (int)STAGING, "row
 
 INLINE int row_lane(void) { return threadIdx.x % ROW_LANES; }
 
-/* The lane's first row; lanes without a row leave a loop over rows, so a row in a loop exists. */
-INLINE int first_of_warp(void) { return threadIdx.x / ROW_LANES; }
+/* The lane's first row. */
+INLINE int first_norm_row(void) { return threadIdx.x / ROW_LANES; }
 
 /* quad_channel: the first channel of a lane's quad u. in_row: whether a row has the lane's channel u. */
 INLINE int quad_channel(const int u) { return 4 * (row_lane() + u * ROW_LANES); }
@@ -27,7 +26,7 @@ INLINE bool in_row(const int u) { return quad_channel(u / 4) < WIDTH; }
 
 /* The lane's first channel of a row of x. */
 INLINE const real *lane_part(const real *x, int row) {
-    is_global(x);
+    assume_global(x);
     return x + row * WIDTH + quad_channel(0);
 }
 
@@ -62,7 +61,7 @@ INLINE void drop_branch(const unsigned char *keep, real keep_scale, int row, [[m
                         const bool is_gradient, real z[NORM_ROWS][ROW_PART]) {
     const unsigned int first = (unsigned int)(row * WIDTH + quad_channel(0));
     unsigned int bits[ROW_QUADS];
-    is_global(keep);
+    assume_global(keep);
 #pragma unroll
     for (int u = 0; u < ROW_QUADS; u++) bits[u] = in_row(4 * u) ? keep[first / 8 + u * ROW_LANES / 2] >> first % 8 : 0;
 #pragma unroll
@@ -73,22 +72,22 @@ INLINE void drop_branch(const unsigned char *keep, real keep_scale, int row, [[m
 }
 
 INLINE void load_inverse(const real *rstd, int row, [[maybe_unused]] int rows, real inverse[NORM_ROWS]) {
-    is_global(rstd);
+    assume_global(rstd);
     inverse[0] = rstd[row];
 }
 
 INLINE void store_inverse(const real inverse[NORM_ROWS], int row, [[maybe_unused]] int rows, real *rstd) {
-    is_global(rstd);
+    assume_global(rstd);
     if (row_lane() == 0) rstd[row] = inverse[0];
 }
 
 /* Sums over the channels of `count` rows in place, interleaved. */
 INLINE void row_sums(real *x, const int count) {
-    const unsigned int members = (0xffffffffu >> (WARP - ROW_LANES)) << threadIdx.x % WARP / ROW_LANES * ROW_LANES;
+    const unsigned int row_mask = (0xffffffffu >> (WARP - ROW_LANES)) << threadIdx.x % WARP / ROW_LANES * ROW_LANES;
 #pragma unroll
     for (int distance = ROW_LANES / 2; distance > 0; distance /= 2) {
 #pragma unroll
-        for (int i = 0; i < count; i++) x[i] += __shfl_xor_sync(members, x[i], distance);
+        for (int i = 0; i < count; i++) x[i] += __shfl_xor_sync(row_mask, x[i], distance);
     }
 }
 
@@ -123,8 +122,8 @@ INLINE quad add_norm_sums(const real *sums) {
 
 /* Stores the sums over all lanes with the same channels. */
 INLINE void store_norm_sums(const norm_sums *sums, real *dscale, real *doffset) {
-    is_global(dscale);
-    is_global(doffset);
+    assume_global(dscale);
+    assume_global(doffset);
     share_norm_sums(sums->slope, staging());
     share_norm_sums(sums->total, staging() + NORM_SUMS / 2);
     __syncthreads();
@@ -136,9 +135,9 @@ INLINE void store_norm_sums(const norm_sums *sums, real *dscale, real *doffset) 
     __syncthreads();
 }
 
-/* As store_norm_sums, for a norm without an offset. */
+/* store_norm_sums for a norm without an offset. */
 INLINE void store_rms_sums(const norm_sums *sums, real *dscale) {
-    is_global(dscale);
+    assume_global(dscale);
     share_norm_sums(sums->slope, staging());
     __syncthreads();
     for (int c = 4 * (int)threadIdx.x; c < WIDTH; c += 4 * THREADS)

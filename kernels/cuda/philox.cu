@@ -1,5 +1,5 @@
-/* Random words, the same as on the CPU: word[4] = Philox4x32-10 at counter (block, site, example, step) of
- * longhand/rng.h. Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3". Reference: lh_philox. */
+/* word[4] = Philox4x32-10 at counter (block, site, example, step) of longhand/rng.h. Source: Salmon et al. 2011,
+ * "Parallel random numbers: as easy as 1, 2, 3". Reference: lh_philox. */
 INLINE void philox(const unsigned int key[2], unsigned int block, unsigned int site, unsigned int example,
                    unsigned int step, unsigned int word[4]) {
     unsigned int k0 = key[0], k1 = key[1];

@@ -8,14 +8,14 @@ enum {
     PIECE = LH_CUDA_PIECE,
     PIECE_PART = PIECE / THREADS, /* elements of a thread, in quads */
     PIECES = PARAMETER_STORAGE / PIECE,
-    CHUNK_PIECES = 4096 / PIECE /* pieces of a chunk of LH_CHUNK elements; a step reports its gradient's heaviest one */
+    CHUNK_PIECES = 4096 / PIECE /* pieces of a chunk of LH_CHUNK elements */
 };
 
 /* The place in a piece of the thread's element i. */
 INLINE int piece_element(const int i) { return 4 * (i / 4 * THREADS + (int)threadIdx.x) + i % 4; }
 
 INLINE void load_piece(const real *x, real part[PIECE_PART]) {
-    is_global(x);
+    assume_global(x);
 #pragma unroll
     for (int i = 0; i < PIECE_PART; i += 4) {
         const quad q = *(const quad *)(x + piece_element(i));
@@ -25,7 +25,7 @@ INLINE void load_piece(const real *x, real part[PIECE_PART]) {
 }
 
 INLINE void store_piece(const real part[PIECE_PART], real *x) {
-    is_global(x);
+    assume_global(x);
 #pragma unroll
     for (int i = 0; i < PIECE_PART; i += 4) {
         const quad q = {{part[i], part[i + 1], part[i + 2], part[i + 3]}};
@@ -36,8 +36,8 @@ INLINE void store_piece(const real part[PIECE_PART], real *x) {
 /* total[count] = the sum over `shards` parts, which are `stride` bytes apart, in order; a thread adds quads first,
  * first + step, ... */
 INLINE void fold(int shards, const char *parts, long long stride, int first, int step, int count, real *total) {
-    is_global(parts);
-    is_global(total);
+    assume_global(parts);
+    assume_global(total);
     for (int e = 4 * first; e < count; e += 4 * step) {
         quad sum = *(const quad *)((const real *)parts + e);
 #pragma unroll 8
@@ -61,9 +61,9 @@ INLINE double piece_squares(const real *x) {
 }
 
 /* The sum of count numbers, `stride` apart; every thread gets it, with the same bits in every block. */
-INLINE double total_of(const double *x, int count, int stride) {
+INLINE double sum_list(const double *x, int count, int stride) {
     double sum = 0;
-    is_global(x);
+    assume_global(x);
     for (int i = threadIdx.x; i < count; i += THREADS) sum += x[i * stride];
     return block_sum(sum);
 }

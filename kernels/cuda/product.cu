@@ -1,7 +1,7 @@
-/* Products of matrices in global memory by one block, tile by tile. Slabs are staged in shared memory, and the next
- * slabs are prefetched into registers while the staged ones are multiplied. With many rows tiles are tall, because a
- * warp then reads less for each product. Warps without a part of the result still help to stage. Sums run in the order
- * of k, for any number of rows. Reference: lh_ref_matmul. */
+/* Products of matrices in global memory by one block, tile by tile. Slabs, parts of the two matrices, are staged in
+ * shared memory, and the next slabs are prefetched into registers while the staged ones are multiplied. With many rows
+ * tiles are tall, because a warp then reads less for each product. Warps without a part of the result also stage. Sums
+ * run in the order of k, for any number of rows. Reference: lh_ref_matmul. */
 
 enum {
     STAGE = SLAB * TILE,
@@ -40,8 +40,8 @@ struct __align__(2 * sizeof(real)) pair {
     real v[2];
 };
 
-INLINE pair pair_at(const real *x) {
-    is_global(x);
+INLINE pair load_pair(const real *x) {
+    assume_global(x);
     return *(const pair *)x;
 }
 
@@ -59,8 +59,8 @@ INLINE void write_results(const finish epilogue, int row, int column, int rows, 
         const int r = row + pair_row(p / 2), c = column + pair_column(p % 2);
         const pair none = {{0, 0}};
         add[p] = by_column && p >= 2 ? add[p % 2] : none;
-        if (by_column && p < 2 && extra && c < columns) add[p] = pair_at(extra + c);
-        if (by_element && extra && r < rows && c < columns) add[p] = pair_at(extra + (r * stride + c));
+        if (by_column && p < 2 && extra && c < columns) add[p] = load_pair(extra + c);
+        if (by_element && extra && r < rows && c < columns) add[p] = load_pair(extra + (r * stride + c));
     }
 #pragma unroll
     for (int p = 0; p < 8; p++) {
@@ -98,7 +98,7 @@ INLINE void product_tiles(const int height, const int width, int rows, int colum
     while (row < rows) {
         int next_row = row, next_column = column + width * TILE;
         if (next_column >= columns) next_column = 0, next_row += height * TILE;
-        const bool busy = row + warp_row < rows && column + warp_column < columns;
+        const bool has_results = row + warp_row < rows && column + warp_column < columns;
         real sum[16 * TALLEST];
 #pragma unroll
         for (int i = 0; i < 16 * height; i++) sum[i] = 0;
@@ -118,10 +118,10 @@ INLINE void product_tiles(const int height, const int width, int rows, int colum
                 for (int u = 0; u < width; u++)
                     fetch(along_b, b, stride_b, next_k, c + u * TILE, K, columns, part_b[u]);
             }
-            if (busy) multiply(height, K - k, slabs, buffer + offset_a, buffer + offset_b, sum);
+            if (has_results) multiply(height, K - k, slabs, buffer + offset_a, buffer + offset_b, sum);
             buffer = BUFFER - buffer;
         }
-        if (busy) {
+        if (has_results) {
 #pragma unroll
             for (int u = 0; u < height; u++)
                 write_results(epilogue, row + warp_row, column + warp_column + 16 * u, rows, columns, sum + 16 * u,
@@ -137,9 +137,9 @@ INLINE void product_tiles(const int height, const int width, int rows, int colum
  * when it returns, all may read the results. */
 INLINE void product(int rows, int columns, int K, const order along_a, const real *a, int stride_a, const order along_b,
                     const real *b, int stride_b, const finish epilogue, const real *extra, real *out, int stride) {
-    is_global(a);
-    is_global(b);
-    is_global(out);
+    assume_global(a);
+    assume_global(b);
+    assume_global(out);
     if (TALLEST > 1 && rows > SHORT_ROWS)
         product_tiles(2, 1, rows, columns, K, along_a, a, stride_a, along_b, b, stride_b, epilogue, extra, out, stride);
     else if (TALLEST > 1 && rows <= FLAT_ROWS && columns > TILE)

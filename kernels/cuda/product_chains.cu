@@ -28,14 +28,14 @@ INLINE bool has_hidden(int row, int rows, int channel, const int channels) {
 /* Stores a warp's values of x[rows][channels], rows `stride` apart. */
 INLINE void store_hidden(const real value[PART_TILES][4], int row, int rows, int channel, const int channels,
                          const int stride, real *x) {
-    is_global(x);
+    assume_global(x);
     row += result_row();
     x += row * stride + channel + quad_column();
 #pragma unroll
     for (int i = 0; i < 2 * ROW_GROUPS; i++) {
         const int below = i / 2 * 8 + i % 2;
         if (has_hidden(row + below, rows, channel, channels))
-            *(quad *)(x + below * stride) = result_of(value, i / 2, i % 2);
+            *(quad *)(x + below * stride) = result_quad(value, i / 2, i % 2);
     }
 }
 
@@ -43,25 +43,25 @@ INLINE void store_hidden(const real value[PART_TILES][4], int row, int rows, int
  * ones; results that depend on these are not written. */
 INLINE void load_hidden(const real *x, int row, int rows, int channel, const int channels, const int stride,
                         real value[PART_TILES][4]) {
-    is_global(x);
+    assume_global(x);
     x += weight_column(channel, channels);
 #pragma unroll
     for (int i = 0; i < 2 * ROW_GROUPS; i++) {
         const int j = i / 2, e = i % 2;
-        const quad z = *(const quad *)row_of(x, min(row + result_row() + j * 8 + e, rows - 1), stride);
+        const quad z = *(const quad *)get_row(x, min(row + result_row() + j * 8 + e, rows - 1), stride);
 #pragma unroll
         for (int c = 0; c < 4; c++) value[c / 2 * ROW_GROUPS + j][c % 2 * 2 + e] = z.v[c];
     }
 }
 
-/* As load_hidden, of values that are stored as inputs of a product in blocks (store_pair). */
+/* load_hidden for values that are stored as inputs of a product in blocks (store_pair). */
 INLINE void load_blocks(const real *x, int row, int rows, int channel, const int channels, const int stride,
                         real value[PART_TILES][4]) {
-    is_global(x);
+    assume_global(x);
     x += 2 * weight_column(channel, channels);
 #pragma unroll
     for (int j = 0; j < ROW_GROUPS; j++) {
-        const real *pair = row_of(x, min(row + result_row() + j * 8, (rows - 1) / 2 * 2), stride);
+        const real *pair = get_row(x, min(row + result_row() + j * 8, (rows - 1) / 2 * 2), stride);
 #pragma unroll
         for (int half = 0; half < 2; half++) {
             const quad z = *(const quad *)(pair + half * 4);
@@ -71,17 +71,17 @@ INLINE void load_blocks(const real *x, int row, int rows, int channel, const int
     }
 }
 
-/* The places of quad q of a row of hidden values, and of a warp's sums, in shared memory; lanes that access quads
+/* The indices in shared memory of quad q of a row of hidden values, and of a warp's sums; lanes that access quads
  * together use all banks. */
-INLINE int in_hidden(int row, int q) { return row * CHAIN_CHANNELS + 4 * (q ^ (row & 6) ^ (row & 1) << 2); }
-INLINE int in_shares(int row, int q) { return row * TILE + 4 * (q ^ (row & 6)); }
+INLINE int hidden_index(int row, int q) { return row * CHAIN_CHANNELS + 4 * (q ^ (row & 6) ^ (row & 1) << 2); }
+INLINE int shares_index(int row, int q) { return row * TILE + 4 * (q ^ (row & 6)); }
 
 /* Writes a warp's hidden values to shared memory, as operand number `operand` of the second product; `stores`: also to
  * x, as an operand of a gradient of weights in blocks (store_pair). */
 INLINE void pass_hidden(const int operand, const bool stores, const order along, const real value[PART_TILES][4],
                         int row, int rows, int channel, const int channels, const int stride, real *x) {
     const int first = result_row(), q = warp_number() * (TILE / 4) + group_row();
-    const int place = operand * HIDDEN_VALUES + in_hidden(first, q); /* of even rows; of odd rows: one bit differs */
+    const int place = operand * HIDDEN_VALUES + hidden_index(first, q); /* of even rows; of odd rows: one bit differs */
     real *const places[2] = {staging() + place, staging() + (place ^ GROUP) + CHAIN_CHANNELS};
     x += (row + first) * stride + 2 * (channel + quad_column());
 #pragma unroll
@@ -90,13 +90,13 @@ INLINE void pass_hidden(const int operand, const bool stores, const order along,
         operand_word words[2][WORDS];
 #pragma unroll
         for (int e = 0; e < 2; e++) {
-            const quad z = result_of(value, j, e);
+            const quad z = result_quad(value, j, e);
             stored_quad shared;
-            part[e] = stored_from(z);
+            part[e] = make_stored(z);
 #pragma unroll
             for (int i = 0; i < WORDS; i++) words[e][i] = word(z.v[DEPTH * i], z.v[DEPTH * i + DEPTH - 1]);
 #pragma unroll
-            for (int c = 0; c < 4; c++) shared.v[c] = stored_of(part[e], words[e], c);
+            for (int c = 0; c < 4; c++) shared.v[c] = stored_element(part[e], words[e], c);
             *(stored_quad *)(places[e] + j * 8 * CHAIN_CHANNELS) = shared;
         }
         if (stores && has_hidden(row + first + j * 8, rows, channel, channels))
@@ -104,19 +104,20 @@ INLINE void pass_hidden(const int operand, const bool stores, const order along,
     }
 }
 
-/* Adds the products of hidden values in shared memory with the weights of 32 columns: of every shares-th group of
- * channels, from group `share` on (0 if shares is 1). count: number of operands; the weights of each operand lie
- * `channels` further along k than those of the operand before. */
+/* Adds the products of hidden values in shared memory with the weights of 32 columns, for every shares-th group of
+ * channels from group `share` on (0 if shares is 1). count: number of operands; the weights of successive operands are
+ * `channels` apart along k. */
 INLINE void multiply_hidden(const bool rounded, const int count, int share, const int shares, const order along,
                             const real *weight, const int stride, int first, const int channels, int column,
                             const int columns, real sum[PART_TILES][4]) {
     const real *weights = lane_weights(along, weight, stride, first + share * GROUP, weight_column(column, columns));
-    const int own = in_hidden(group_row(), share * (GROUP / 4) + (int)(threadIdx.x % 4));
+    const int lane_index = hidden_index(group_row(), share * (GROUP / 4) + (int)(threadIdx.x % 4));
 #pragma unroll
     for (int i = 0; i < count * (CHAIN_CHANNELS / GROUP); i += shares) {
         const int operand = i / (CHAIN_CHANNELS / GROUP), group = i % (CHAIN_CHANNELS / GROUP);
         const int k = operand * channels + group * GROUP;
-        const real *hidden = staging() + operand * HIDDEN_VALUES + (own ^ group % 2 * GROUP) + group / 2 * 2 * GROUP;
+        const real *hidden =
+            staging() + operand * HIDDEN_VALUES + (lane_index ^ group % 2 * GROUP) + group / 2 * 2 * GROUP;
         stored_quad part[4], x[ROW_GROUPS];
         operand_word words[4][WORDS], words_of_x[ROW_GROUPS][WORDS];
         if (channels % CHAIN_CHANNELS && first + (group + share) * GROUP >= channels) continue;
@@ -150,20 +151,20 @@ INLINE void chain_products(const bool rounded, int row, int rows, const int coun
                         part * TILE, columns, sum);
     if (count > 1) __syncthreads(); /* the sums replace the operands */
     if (part < parts) {
-        real *own = shared_sums + warp_number() * PART_ROWS * TILE + in_shares(result_row(), group_row());
+        real *warp_sums = shared_sums + warp_number() * PART_ROWS * TILE + shares_index(result_row(), group_row());
 #pragma unroll
         for (int i = 0; i < 2 * ROW_GROUPS; i++)
-            *(quad *)(own + (i / 2 * 8 + i % 2) * TILE) = result_of(sum, i / 2, i % 2);
+            *(quad *)(warp_sums + (i / 2 * 8 + i % 2) * TILE) = result_quad(sum, i / 2, i % 2);
     }
     __syncthreads();
-    const int first_row = (int)(threadIdx.x / quads), own = in_shares(first_row, q % (TILE / 4));
+    const int first_row = (int)(threadIdx.x / quads), first_index = shares_index(first_row, q % (TILE / 4));
 #pragma unroll
     for (int u = 0; u * step < PART_ROWS; u++) {
         const int below = first_row + u * (int)step;
         if (below >= PART_ROWS || row + below >= rows || c >= columns) continue;
         if (THREADS % quads && threadIdx.x >= step * quads) continue;
-        const int place = step % 8 ? in_shares(below, q % (TILE / 4)) : own + u * (int)step * TILE;
-        const real *sums = shared_sums + part_of_quad * shares * PART_ROWS * TILE + place;
+        const int index = step % 8 ? shares_index(below, q % (TILE / 4)) : first_index + u * (int)step * TILE;
+        const real *sums = shared_sums + part_of_quad * shares * PART_ROWS * TILE + index;
 #pragma unroll
         for (int i = 0; i < shares; i++) {
             const quad summand = *(const quad *)(sums + i * PART_ROWS * TILE);

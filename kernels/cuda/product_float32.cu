@@ -1,6 +1,5 @@
 /* Products of float32 on tensor cores (m16n8k8): an operand is the sum of two numbers in tf32, and three instructions
- * add the products of these numbers, except for that of both lower numbers. So a product has a relative error of about
- * 2^-22. */
+ * add the products of these numbers, without the product of both lower numbers. The relative error is about 2^-22. */
 
 enum { DEPTH = 1 /* elements along k in one word */ };
 

@@ -4,18 +4,18 @@ typedef real staged; /* an element of a slab in shared memory */
 enum { TALLEST = sizeof(real) == 4 ? 2 : 1 /* most slabs of rows in a tile; registers limit it */ };
 
 /* The offset of row k, column m in a slab. A warp that writes columns, eight k of four at once, uses all banks. */
-INLINE int in_slab(int k, int m) { return k * TILE + (m ^ (k & 28)); }
+INLINE int slab_index(int k, int m) { return k * TILE + (m ^ (k & 28)); }
 
 /* Stages two quads of adjacent elements along m: `first` at row k, which is even, and `second` at row k + 1. */
 INLINE void stage_rows(staged *slab, int k, int m, quad first, quad second) {
-    staged *to = slab + in_slab(k, m);
+    staged *to = slab + slab_index(k, m);
     *(quad *)to = first;
     *(quad *)(to + TILE) = second;
 }
 
 /* Stages a quad of adjacent elements along k, from row k, a multiple of 4, in column m. */
 INLINE void stage_column(staged *slab, int k, int m, quad part) {
-    staged *to = slab + in_slab(k, m);
+    staged *to = slab + slab_index(k, m);
 #pragma unroll
     for (int i = 0; i < 4; i++) to[i * TILE] = part.v[i];
 }
@@ -44,10 +44,10 @@ INLINE void multiply(const int units, int depth, const staged *slabs, int a, int
     for (int first = 0; first < SLAB && first < depth; first += step) {
 #pragma unroll
         for (int k = first; k < first + step; k++) {
-            const quad x = *(const quad *)(slabs + in_slab(k, a));
+            const quad x = *(const quad *)(slabs + slab_index(k, a));
 #pragma unroll
             for (int u = 0; u < units; u++) {
-                const quad y = *(const quad *)(slabs + in_slab(k, b + 16 * u));
+                const quad y = *(const quad *)(slabs + slab_index(k, b + 16 * u));
 #pragma unroll
                 for (int e = 0; e < 16; e++) sum[16 * u + e] += x.v[e / 4] * y.v[e % 4];
             }

@@ -10,7 +10,7 @@ struct __align__(16) staged_quad {
 
 /* The offset in a slab of the word with row k, column m. The same columns of four successive rows are eight banks
  * apart; when a warp writes columns, eight k of four columns at once, all words are in different banks. */
-INLINE int in_slab(int k, int m) {
+INLINE int slab_index(int k, int m) {
     const int row = k / DEPTH;
     return row * TILE + (m ^ (row % 4 * 8) ^ (row & 28));
 }
@@ -22,14 +22,14 @@ INLINE void stage_rows(staged *slab, int k, int m, quad first, quad second) {
         staged_quad words;
 #pragma unroll
         for (int i = 0; i < 4; i++) words.v[i] = word(row ? second.v[i] : first.v[i], second.v[i]);
-        *(staged_quad *)(slab + in_slab(k + row, m)) = words;
+        *(staged_quad *)(slab + slab_index(k + row, m)) = words;
     }
 }
 
 /* Stages a quad of adjacent elements along k, from row k, a multiple of 4, in column m. */
 INLINE void stage_column(staged *slab, int k, int m, quad part) {
 #pragma unroll
-    for (int i = 0; i < 4; i += DEPTH) slab[in_slab(k + i, m)] = word(part.v[i], part.v[i + DEPTH - 1]);
+    for (int i = 0; i < 4; i += DEPTH) slab[slab_index(k + i, m)] = word(part.v[i], part.v[i + DEPTH - 1]);
 }
 
 INLINE int lane_row(void) { return (int)(threadIdx.x % WARP / 4); }
@@ -41,26 +41,26 @@ INLINE int pair_sum(const int i, const int j) { return i / 2 * 8 + j * 4 + i % 2
 
 /* The offset of a lane's element that is `row` rows (a multiple of 4) and `column` columns (a multiple of 8) after the
  * element at `from`. */
-INLINE int behind(int from, int row, const int column) { return (from ^ (row & 28) ^ column) + row * TILE; }
+INLINE int shift(int from, int row, const int column) { return (from ^ (row & 28) ^ column) + row * TILE; }
 
 /* Adds the products over the slabs' k to the sums of a warp: 32 rows, which begin at a in the slabs, by 16 * units
  * columns, which begin at b. Elements of the slabs from `depth` on are 0. */
 INLINE void multiply(const int units, int depth, const staged *slabs, int a, int b, real *sum) {
     const int t = threadIdx.x % 4, g = threadIdx.x % WARP / 4, step = 16 / units;
-    a = in_slab(t * DEPTH, a + g);
-    b = in_slab(t * DEPTH, b + g);
+    a = slab_index(t * DEPTH, a + g);
+    b = slab_index(t * DEPTH, b + g);
 #pragma unroll 1
     for (int first = 0; first < SLAB / DEPTH && first * DEPTH < depth; first += step) {
-        const int at_a = behind(a, first, 0), at_b = behind(b, first, 0);
+        const int start_a = shift(a, first, 0), start_b = shift(b, first, 0);
 #pragma unroll
         for (int row = 0; row < step; row += 8) {
             unsigned int x[2][4];
 #pragma unroll
             for (int e = 0; e < 8; e++)
-                x[e / 4][e % 4] = slabs[behind(at_a, row + e / 2 % 2 * 4, e / 4 * 16 + e % 2 * 8)];
+                x[e / 4][e % 4] = slabs[shift(start_a, row + e / 2 % 2 * 4, e / 4 * 16 + e % 2 * 8)];
 #pragma unroll
             for (int j = 0; j < 2 * units; j++) {
-                const unsigned int y[2] = {slabs[behind(at_b, row, 8 * j)], slabs[behind(at_b, row + 4, 8 * j)]};
+                const unsigned int y[2] = {slabs[shift(start_b, row, 8 * j)], slabs[shift(start_b, row + 4, 8 * j)]};
 #pragma unroll
                 for (int i = 0; i < 2; i++) multiply_step(x[i], y, sum + 16 * (j / 2) + (2 * i + j % 2) * 4);
             }

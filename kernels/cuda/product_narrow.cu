@@ -1,7 +1,7 @@
-/* Products with narrow results, divided among warps: a warp computes 16 x 16 results, so more warps have work and none
- * needs the sums of another. Operands are loaded in quads as in product_warps.cu, but weights that lie in rows are
- * loaded in couples. Lane 4 g + t has rows 2 g and 2 g + 1 of a part, columns 2 g and 2 g + 1 of weights, and columns 4
- * t to 4 t + 3 of results. Sizes are constants after inlining, and multiples of 16. Reference: lh_ref_matmul. */
+/* Products with narrow results, divided among warps: a warp computes 16 x 16 results, so many warps have work and none
+ * needs the sums of another. Operands are loaded in quads of adjacent elements, but weights that lie in rows are loaded
+ * in couples. Lane 4 g + t has rows 2 g and 2 g + 1 of a part, columns 2 g and 2 g + 1 of weights, and columns 4 t to 4
+ * t + 3 of results. Sizes are constants after inlining, and multiples of 16. Reference: lh_ref_matmul. */
 
 enum { NARROW_PART = 16 /* rows and columns of a part */ };
 
@@ -35,7 +35,7 @@ INLINE void fetch_narrow_weights(const order along, const real *weight, const in
     }
 }
 
-/* The number of k in an unrolled loop: with more of them, loads in advance take too many registers. */
+/* The number of k in an unrolled loop: with more, prefetched operands take too many registers. */
 INLINE int narrow_chunk(const int K) { return K % 96 == 0 ? 96 : K % 64 == 0 ? 64 : K % 48 == 0 ? 48 : GROUP; }
 
 /* Adds the products of a group of k. */
@@ -56,12 +56,12 @@ INLINE void multiply_narrow(const operand_word a[2][WORDS], const operand_word b
 INLINE void add_narrow_products(const bool x_rounded, const bool rounded, int row, int rows, const int K, const real *x,
                                 const bool stores, real *stored_x, const order along, const real *weight,
                                 const int stride, int column, real sum[2][4]) {
-    const int first = row + narrow_lane(), of_lane = column + narrow_lane(), chunk = narrow_chunk(K);
+    const int first = row + narrow_lane(), first_column = column + narrow_lane(), chunk = narrow_chunk(K);
     const bool stores_x = stores && column == 0 && first < rows;
     const real *starts[2];
 #pragma unroll
-    for (int e = 0; e < 2; e++) starts[e] = row_of(x + lane_quad(), min(first + e, rows - 1), K);
-    weight += along == ROWS ? lane_quad() * stride + of_lane : of_lane * stride + lane_quad();
+    for (int e = 0; e < 2; e++) starts[e] = get_row(x + lane_quad(), min(first + e, rows - 1), K);
+    weight += along == ROWS ? lane_quad() * stride + first_column : first_column * stride + lane_quad();
     stored_x += first * K + 2 * lane_quad();
 #pragma unroll 1
     for (int begin = 0; begin < K; begin += chunk) {
@@ -89,7 +89,7 @@ INLINE void add_narrow_products(const bool x_rounded, const bool rounded, int ro
     }
 }
 
-/* sized_product of a narrow result. */
+/* sized_product for at most NARROW columns. */
 INLINE void narrow_product(const bool x_rounded, const bool rounded, int rows, const int columns, const int K,
                            const real *x, const bool stores, real *stored_x, const order along, const real *weight,
                            const int stride, const result_form form, const real *extra, real *out) {
@@ -98,22 +98,22 @@ INLINE void narrow_product(const bool x_rounded, const bool rounded, int rows, c
 #pragma unroll 1
     for (int part = warp_number(); part < parts; part += WARPS) {
         const int row = part / parts_per_row * NARROW_PART, column = part % parts_per_row * NARROW_PART;
-        const int of_lane = column + lane_quad();
+        const int first_column = column + lane_quad();
         real sum[2][4] = {};
         quad add[2];
         add_narrow_products(x_rounded, rounded, row, rows, K, x, stores, stored_x, along, weight, stride, column, sum);
 #pragma unroll
         for (int e = 0; e < 2; e++) {
             const int r = row + narrow_lane() + e;
-            if (r < rows) add[e] = fetch_extra(form.epilogue, r, of_lane, extra, columns);
+            if (r < rows) add[e] = fetch_extra(form.epilogue, r, first_column, extra, columns);
         }
 #pragma unroll
         for (int e = 0; e < 2; e++) {
             const int r = row + narrow_lane() + e;
             quad z = {{sum[0][2 * e], sum[1][2 * e], sum[0][2 * e + 1], sum[1][2 * e + 1]}};
             z = finish_quad(form.epilogue, z, add[e]);
-            if (form.scaled) scale_quad(form, of_lane, &z);
-            if (r < rows) write_quad(form, r, of_lane, z, out, columns);
+            if (form.scaled) scale_quad(form, first_column, &z);
+            if (r < rows) write_quad(form, r, first_column, z, out, columns);
         }
     }
     __syncthreads();

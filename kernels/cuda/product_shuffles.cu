@@ -1,5 +1,5 @@
 /* The tensor cores' product of fragments, computed by shuffles within a warp in the precision of `real`: slow, for
- * tests in float64 of products that are divided among warps. Lanes hold the same elements as in mma.m16n8k8. */
+ * tests in float64. Lanes hold the same elements as in mma.m16n8k8. */
 
 enum { DEPTH = 1 /* elements along k in one word */ };
 

@@ -1,6 +1,6 @@
 /* Products of rows with weights whose sizes are constants after inlining, and multiples of 16. A warp computes 24 x 32
- * results (of narrow results 16 x 16: product_narrow.cu): the rows are the columns of the tensor instruction, in three
- * groups of 8, so up to 24 tokens fit one part. Operands are loaded as in product_warps.cu. Reference: lh_ref_matmul.
+ * results, one part: the rows are the columns of the tensor instruction, in three groups of 8. Operands are loaded in
+ * quads of adjacent elements. Reference: lh_ref_matmul.
  *
  * Lane 4 g + t has rows 8 j + g of x and columns 4 g + c of weights, and of results rows 8 j + 2 t + e and columns 4 g
  * + c, for j < 3, c < 4 and e < 2. Sums are an array of tiles of 16 x 8; tile 3 h + j has columns c = 2 h and 2 h + 1
@@ -67,19 +67,20 @@ INLINE void multiply_rows(const operand_word weights[4][WORDS], const operand_wo
 /* Stores a quad of a row as an operand of a gradient of weights (store_pair). `odd`: the row is the second of its pair;
  * `to` points to the pair's first block of the quad. */
 INLINE void store_row(const order along, const stored_quad part, const operand_word words[WORDS], int odd, stored *to) {
-    is_global(to);
+    assume_global(to);
 #pragma unroll
     for (int c = 0; c < 4; c++) {
-        if (along == COLUMNS) to[c * 2 + odd] = stored_of(part, words, c);
+        if (along == COLUMNS) to[c * 2 + odd] = stored_element(part, words, c);
         else if (c % 2 == 0) {
-            const stored_couple x = {{stored_of(part, words, c), stored_of(part, words, c + 1)}};
+            const stored_couple x = {{stored_element(part, words, c), stored_element(part, words, c + 1)}};
             *(stored_couple *)(to + c * 2 + odd * 2) = x;
         }
     }
 }
 
 /* Adds the products of x[rows][K], from `row` on, with the weights of a warp's columns. x_rounded, rounded: whether x
- * and the weights are rounded already. stores: the warps write x to stored_x as an operand, each some groups of k. */
+ * and the weights are rounded already. stores: the warps also write x to stored_x as an operand (store_row); each warp
+ * writes some groups of k. */
 INLINE void add_products(const bool x_rounded, const bool rounded, int row, int rows, const int K, const real *x,
                          const bool stores, real *stored_x, const order along, const real *weight, const int stride,
                          int column, const int columns, real sum[PART_TILES][4]) {
@@ -88,7 +89,7 @@ INLINE void add_products(const bool x_rounded, const bool rounded, int row, int 
     stored_quad next_x[ROW_GROUPS], next_weights[4];
 #pragma unroll
     for (int j = 0; j < ROW_GROUPS; j++) {
-        starts[j] = row_of(x + lane_quad(), min(row + 8 * j + group_row(), rows - 1), K);
+        starts[j] = get_row(x + lane_quad(), min(row + 8 * j + group_row(), rows - 1), K);
         next_x[j] = *(const stored_quad *)starts[j];
     }
     load_weights(weights, stride, next_weights);
@@ -114,7 +115,7 @@ INLINE void add_products(const bool x_rounded, const bool rounded, int row, int 
 }
 
 /* A lane's quad of results: row e of its rows in group j. */
-INLINE quad result_of(const real sum[PART_TILES][4], const int j, const int e) {
+INLINE quad result_quad(const real sum[PART_TILES][4], const int j, const int e) {
     return {{sum[j][e], sum[j][2 + e], sum[ROW_GROUPS + j][e], sum[ROW_GROUPS + j][2 + e]}};
 }
 
@@ -135,7 +136,7 @@ INLINE void write_rows(const result_form form, int row, int column, int rows, co
         else if (r < rows || !by_element) add[i] = fetch_extra(epilogue, r, column, extra, columns);
     }
 #pragma unroll
-    for (int i = 0; i < 2 * ROW_GROUPS; i++) z[i] = finish_quad(epilogue, result_of(sum, i / 2, i % 2), add[i]);
+    for (int i = 0; i < 2 * ROW_GROUPS; i++) z[i] = finish_quad(epilogue, result_quad(sum, i / 2, i % 2), add[i]);
     if (scales) {
 #pragma unroll
         for (int i = 0; i < 2 * ROW_GROUPS; i++) scale_quad(form, column, &z[i]);
@@ -147,7 +148,7 @@ INLINE void write_rows(const result_form form, int row, int column, int rows, co
     }
 }
 
-/* sized_product of a result that is not narrow. */
+/* sized_product for more than NARROW columns. */
 INLINE void wide_product(const bool x_rounded, const bool rounded, int rows, const int columns, const int K,
                          const real *x, const bool stores, real *stored_x, const order along, const real *weight,
                          const int stride, const result_form form, const real *extra, real *out) {
@@ -169,9 +170,9 @@ INLINE void wide_product(const bool x_rounded, const bool rounded, int rows, con
 INLINE void sized_product(const bool x_rounded, const bool rounded, int rows, const int columns, const int K,
                           const real *x, const bool stores, real *stored_x, const order along, const real *weight,
                           const int stride, const result_form form, const real *extra, real *out) {
-    is_global(x);
-    is_global(weight);
-    is_global(out);
+    assume_global(x);
+    assume_global(weight);
+    assume_global(out);
     if (columns <= NARROW)
         narrow_product(x_rounded, rounded, rows, columns, K, x, stores, stored_x, along, weight, stride, form, extra,
                        out);

@@ -12,14 +12,13 @@
 enum {
     TILE = 32,                    /* rows and columns of a part, the results that a warp computes at a time */
     GROUP = 16,                   /* elements along k at a time */
-    WORDS = 4 / DEPTH,            /* words of a lane's four k in a group */
+    WORDS = 4 / DEPTH,            /* words of a lane's four elements along k in a group */
     NARROW = 64,                  /* most columns of a result whose parts are shared by several warps */
     SHARES = 4,                   /* number of warps that share a part */
     STAGING = WARPS * TILE * TILE /* reals of shared memory */
 };
 
-/* The first of a lane's rows, and the first of the columns that it loads: lanes with g = 2 t and g = 2 t + 1 load the
- * columns of the results of lanes with t. */
+/* The first of a lane's rows, and the first of the columns that it loads. */
 INLINE int lane_row(void) { return (int)(threadIdx.x % WARP / 4 * 4); }
 INLINE int lane_column(void) { return (int)(threadIdx.x % WARP / 8 * 4 + threadIdx.x / 4 % 2 * (TILE / 2)); }
 
@@ -81,18 +80,17 @@ INLINE void multiply_group(const operand_word a[4][WORDS], const operand_word b[
     for (int i = 0; i < WORDS; i += 2) multiply_words(i, a, b, sum);
 }
 
-/* Stores two rows of a lane's quad of columns as an operand of a gradient of weights: blocks of 2 x 2 elements, in the
- * order in which one tensor instruction needs them: inputs (along ROWS) row by row, gradients of outputs column by
- * column. `to` points to the first block. */
+/* Stores two rows of a lane's quad of columns as an operand of a gradient of weights, in blocks of 2 x 2 elements:
+ * inputs (along ROWS) row by row, gradients of outputs column by column. `to` points to the first block. */
 INLINE void store_pair(const order along, const stored_quad part[2], const operand_word words[2][WORDS], real *to) {
-    is_global(to);
+    assume_global(to);
 #pragma unroll
     for (int block = 0; block < 2; block++) {
         stored_quad x;
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             const int e = along == ROWS ? i / 2 : i % 2, c = block * 2 + (along == ROWS ? i % 2 : i / 2);
-            x.v[i] = stored_of(part[e], words[e], c);
+            x.v[i] = stored_element(part[e], words[e], c);
         }
         *(stored_quad *)(to + block * 4) = x;
     }
@@ -177,12 +175,11 @@ INLINE void write_part(const finish epilogue, int row, int column, int rows, int
 }
 
 /* The offset of quad q of a row in a warp's sums in shared memory; lanes that write together use all banks. */
-INLINE int in_sums(int row, int q) { return row * TILE + 4 * (q ^ (row & 4)); }
+INLINE int sums_index(int row, int q) { return row * TILE + 4 * (q ^ (row & 4)); }
 
-/* Writes a warp's sums to shared memory. The numbers of a lane's four rows differ in their two lowest bits alone, so
- * its quads of one half are exactly a row apart. */
+/* Writes a warp's sums to shared memory. */
 INLINE void share_part(const real sum[2][4][4], real *sums) {
-    const int first = in_sums(lane_row(), (int)(threadIdx.x % 4));
+    const int first = sums_index(lane_row(), (int)(threadIdx.x % 4));
 #pragma unroll
     for (int i = 0; i < 8; i++)
         *(quad *)(sums + (first ^ i % 2 * (TILE / 2)) + i / 2 * TILE) = results(sum, i / 2, i % 2);
@@ -196,7 +193,7 @@ INLINE void write_shared_parts(const finish epilogue, int first, int parts_per_r
         const int part = first + u, row = part / parts_per_row * TILE + shared_row(),
                   column = part % parts_per_row * TILE + shared_quad() * 4;
         if (part >= parts || row >= rows || column >= columns) continue;
-        const real *sums = staging() + u * SHARES * TILE * TILE + in_sums(shared_row(), shared_quad());
+        const real *sums = staging() + u * SHARES * TILE * TILE + sums_index(shared_row(), shared_quad());
         const quad add = fetch_extra(epilogue, row, column, extra, stride);
         quad z = *(const quad *)sums;
 #pragma unroll
@@ -261,9 +258,9 @@ INLINE void product_parts(const int shares, int rows, int columns, int K, const 
  * when it returns, all may read the results. */
 INLINE void product(int rows, int columns, int K, const order along_a, const real *a, int stride_a, const order along_b,
                     const real *b, int stride_b, const finish epilogue, const real *extra, real *out, int stride) {
-    is_global(a);
-    is_global(b);
-    is_global(out);
+    assume_global(a);
+    assume_global(b);
+    assume_global(out);
     if (columns <= NARROW && along_a == COLUMNS)
         product_parts(SHARES, rows, columns, K, along_a, a, stride_a, along_b, b, stride_b, epilogue, extra, out,
                       stride);

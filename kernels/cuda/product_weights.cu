@@ -1,11 +1,10 @@
-/* Gradients of products' weights over the tokens of the whole batch, by all blocks of a team. Shards store the inputs
- * of products and the gradients of their outputs; when all shards have stored them, blocks take tiles of 32 x 64
- * gradients in turn. The tokens of all shards in all uses are one axis. It is cut into four parts for each warp, equal
- * but for the last ones: lane t of every group of four lanes takes the tokens of one part in order, LANE_TOKENS at a
- * time. So at a shard's end at most LANE_TOKENS - 1 tokens of one part are missing in a tensor instruction. Then the
- * warps' sums are added in order. The order of sums depends on uses, shards and their sizes alone. Lanes hold operands
- * as in product_warps.cu, except that a lane's k are the tokens of its part. Operands are stored in blocks of two
- * tokens (store_pair), so a lane's registers need no copies. */
+/* Gradients of products' weights over the tokens of the whole batch, by all blocks of a team. The parts of the batch,
+ * called shards, have stored the inputs of products and the gradients of their outputs, in blocks of two tokens
+ * (store_pair). Blocks compute tiles of 32 x 64 gradients in turn.
+ *
+ * The tokens of all shards in all uses of the weights are one axis, which is cut into four parts for each warp, equal
+ * but for the last ones. Lane t of every group of four lanes processes the tokens of one part in order, LANE_TOKENS at
+ * a time. Then the warps' sums are added in order. The order of sums depends only on uses, shards and their sizes. */
 
 enum {
     HALVES = 2,
@@ -18,18 +17,18 @@ enum {
 
 /* The arguments of dweight[inner][columns], and of the gradient of a bias (dbias NULL: none), in shared memory. x and
  * dy: operands of the first shard and the first use of the weights; shards are `stride` bytes apart, and uses of the
- * same weights `between` rows. A shard has `tokens` tokens; each of the first `longer` shards has one more sequence of
- * T tokens. */
+ * same weights `use_rows` rows. A shard has `tokens` tokens; each of the first `long_shards` shards has one more
+ * sequence of T tokens. */
 typedef struct weights_gradient {
-    int inner, columns, uses, shards, tokens, longer, T, between;
+    int inner, columns, uses, shards, tokens, long_shards, T, use_rows;
     long long stride;
     const real *x, *dy;
     real *dweight, *dbias;
 } weights_gradient;
 
-/* A lane's position among the tokens of all shards in all uses: `left` tokens of the shard from this position on, 0
- * behind the last token; x and dy: the lane's operands here, from the lane's first row and column of the gradient on.
- * Behind the columns of an operand lies the next row, or a pad; results that depend on them are not written. */
+/* A lane's position among the tokens of all shards in all uses. left: number of tokens of the shard from this position
+ * on, 0 after the last token. x, dy: the lane's operands here, from the lane's first row and column of the gradient on.
+ * After the columns of an operand lies the next row, or a pad; results that depend on them are not written. */
 typedef struct token_cursor {
     int use, shard, left;
     const real *x, *dy;
@@ -41,18 +40,20 @@ typedef struct token_steps {
     int row, column;
 } token_steps;
 
-INLINE int shard_tokens(const weights_gradient *w, int shard) { return w->tokens + (shard < w->longer ? w->T : 0); }
+INLINE int shard_tokens(const weights_gradient *w, int shard) {
+    return w->tokens + (shard < w->long_shards ? w->T : 0);
+}
 
-/* The lane's operands of a shard, `distance` bytes behind those of the first one, from the shard's row `row` of `width`
+/* The lane's operands of a shard, `distance` bytes after those of the first one, from the shard's row `row` of `width`
  * elements on; column: the lane's first row or column of the gradient. */
 INLINE const real *find_operand(const real *first, long long distance, int row, int width, int column) {
-    return computed((const real *)((const char *)first + distance) + (row * width + 2 * column));
+    return compute_once((const real *)((const char *)first + distance) + (row * width + 2 * column));
 }
 
 /* Finds the operands of a shard in a use, from token `first` on. */
 INLINE void enter_shard(const weights_gradient *w, const token_steps *steps, int first, token_cursor *cursor) {
     const long long shard = cursor->shard * w->stride;
-    const int row = cursor->use * w->between + first;
+    const int row = cursor->use * w->use_rows + first;
     cursor->left = shard_tokens(w, cursor->shard) - first;
     cursor->x = find_operand(w->x, shard, row, w->inner, steps->row + lane_row());
     cursor->dy = find_operand(w->dy, shard, row, w->columns, steps->column + lane_column());
@@ -73,15 +74,17 @@ INLINE int shard_units(int tokens) { return (tokens + LANE_TOKENS - 1) / LANE_TO
 
 /* Finds the first token of the lane's part. Returns the number of units of a part. */
 INLINE int find_part(const weights_gradient *w, const token_steps *steps, token_cursor *cursor) {
-    const int longer = shard_units(w->tokens + w->T), shorter = shard_units(w->tokens), of_longer = w->longer * longer,
-              of_use = of_longer + (w->shards - w->longer) * shorter, units = (w->uses * of_use + PARTS - 1) / PARTS,
-              first = (int)(threadIdx.x / WARP * 4 + threadIdx.x % 4) * units, unit = first % of_use;
-    const bool has_tokens = first < w->uses * of_use, is_longer = unit < of_longer;
-    const int in_shards = is_longer ? unit : unit - of_longer, of_shard = is_longer ? longer : shorter;
-    cursor->use = has_tokens ? first / of_use : 0;
-    cursor->shard = has_tokens ? in_shards / of_shard + (is_longer ? 0 : w->longer) : 0;
-    enter_shard(w, steps, has_tokens ? in_shards % of_shard * LANE_TOKENS : 0, cursor);
-    if (!has_tokens) { /* the state behind the last token; x and dy are those of the first token */
+    const int long_units = shard_units(w->tokens + w->T), short_units = shard_units(w->tokens),
+              all_long_units = w->long_shards * long_units,
+              use_units = all_long_units + (w->shards - w->long_shards) * short_units,
+              units = (w->uses * use_units + PARTS - 1) / PARTS,
+              first = (int)(threadIdx.x / WARP * 4 + threadIdx.x % 4) * units, unit = first % use_units;
+    const bool has_tokens = first < w->uses * use_units, is_long = unit < all_long_units;
+    const int index = is_long ? unit : unit - all_long_units, units_per_shard = is_long ? long_units : short_units;
+    cursor->use = has_tokens ? first / use_units : 0;
+    cursor->shard = has_tokens ? index / units_per_shard + (is_long ? 0 : w->long_shards) : 0;
+    enter_shard(w, steps, has_tokens ? index % units_per_shard * LANE_TOKENS : 0, cursor);
+    if (!has_tokens) { /* the state after the last token; x and dy are those of the first token */
         cursor->use = w->uses - 1;
         cursor->shard = w->shards - 1;
         cursor->left = 0;
@@ -90,18 +93,18 @@ INLINE int find_part(const weights_gradient *w, const token_steps *steps, token_
 }
 
 INLINE stored_quad load_stored(const real *from) {
-    is_global(from);
+    assume_global(from);
     return *(const stored_quad *)from;
 }
 
-/* Prefetches a lane's quads; in place of pairs beyond the shard's last token, the lane reads its first pair again. */
+/* Prefetches a lane's quads; in place of pairs after the shard's last token, the lane reads its first pair again. */
 INLINE void fetch_tokens(const token_steps *steps, const token_cursor *cursor, stored_quad a[LANE_QUADS],
                          stored_quad b[HALVES][LANE_QUADS]) {
 #pragma unroll
     for (int i = 0; i < PAIRS; i++) {
-        const bool exists = i > 0 && cursor->left > 2 * i;
-        const real *x = (const real *)((const char *)cursor->x + (exists ? steps->x / PAIRS * i : 0)),
-                   *dy = (const real *)((const char *)cursor->dy + (exists ? steps->dy / PAIRS * i : 0));
+        const bool has_pair = i > 0 && cursor->left > 2 * i;
+        const real *x = (const real *)((const char *)cursor->x + (has_pair ? steps->x / PAIRS * i : 0)),
+                   *dy = (const real *)((const char *)cursor->dy + (has_pair ? steps->dy / PAIRS * i : 0));
 #pragma unroll
         for (int q = 0; q < 2; q++) {
             a[2 * i + q] = load_stored(x + q * 4);
@@ -112,7 +115,7 @@ INLINE void fetch_tokens(const token_steps *steps, const token_cursor *cursor, s
 }
 
 /* The element of row or column m, below 4, and of token k of a pair, 0 or 1, in the pair's blocks. */
-INLINE stored of_block(const order along, const stored_quad *pair, const int m, const int k) {
+INLINE stored block_element(const order along, const stored_quad *pair, const int m, const int k) {
     return pair[m / 2].v[along == ROWS ? k * 2 + m % 2 : m % 2 * 2 + k];
 }
 
@@ -130,8 +133,8 @@ INLINE void pack_stored(const order along, const stored_quad part[LANE_QUADS], o
 #pragma unroll
     for (int i = 0; i < 8; i++) {
         const int m = i / 2, first = DEPTH * (i % 2), last = first + DEPTH - 1;
-        words[m][i % 2] = stored_word(true, of_block(along, part + first / 2 * 2, m, first % 2),
-                                      of_block(along, part + last / 2 * 2, m, last % 2));
+        words[m][i % 2] = stored_word(true, block_element(along, part + first / 2 * 2, m, first % 2),
+                                      block_element(along, part + last / 2 * 2, m, last % 2));
     }
 }
 
@@ -141,7 +144,7 @@ INLINE void write_half(const real sum[2][4][4], int row, int column, const weigh
     share_part(sum, staging() + warp_number() * TILE * TILE);
     __syncthreads();
     if (row + quad_row < w->inner && column + 4 * row_quad < w->columns) {
-        const real *sums = staging() + in_sums(quad_row, row_quad);
+        const real *sums = staging() + sums_index(quad_row, row_quad);
         quad z = *(const quad *)sums;
 #pragma unroll
         for (int i = 1; i < WARPS; i++) {
@@ -182,7 +185,7 @@ INLINE void add_to_bias(const stored_quad b[HALVES][LANE_QUADS], real bias[HALVE
 #pragma unroll
     for (int i = 0; i < 2 * PAIRS * HALVES * 4; i++) {
         const int k = i / (HALVES * 4), h = i / 4 % HALVES;
-        bias[h][i % 4] += stored_real(of_block(COLUMNS, b[h] + k / 2 * 2, i % 4, k % 2));
+        bias[h][i % 4] += stored_real(block_element(COLUMNS, b[h] + k / 2 * 2, i % 4, k % 2));
     }
 }
 
@@ -219,8 +222,8 @@ NOINLINE void add_up_tile(const weights_gradient *w, int tile) {
     const int tiles_per_row = (w->columns + TILE_WIDTH - 1) / TILE_WIDTH;
     const int row = tile / tiles_per_row * TILE, column = tile % tiles_per_row * TILE_WIDTH;
     const bool adds_bias = w->dbias && row == 0;
-    const token_steps steps = {computed_distance(LANE_TOKENS * w->inner * (long long)sizeof(real)),
-                               computed_distance(LANE_TOKENS * w->columns * (long long)sizeof(real)), row, column};
+    const token_steps steps = {compute_distance_once(LANE_TOKENS * w->inner * (long long)sizeof(real)),
+                               compute_distance_once(LANE_TOKENS * w->columns * (long long)sizeof(real)), row, column};
     token_cursor cursor;
     real sum[HALVES][2][4][4], bias[HALVES][4];
     stored_quad a[2][LANE_QUADS], b[2][HALVES][LANE_QUADS]; /* of these tokens and of the next ones, in turn */

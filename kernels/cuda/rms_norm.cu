@@ -1,5 +1,5 @@
-/* RMS norms of rows; each function corresponds to one for layer norms in layernorm.cu or norm.cu. Source: Zhang and
- * Sennrich 2019, arXiv:1910.07467. Reference: lh_ref_rms_norm. */
+/* RMS norms of rows; kernels/cpu/norm.h explains names and arguments. Source: Zhang and Sennrich 2019,
+ * arXiv:1910.07467. Reference: lh_ref_rms_norm. */
 
 /* Multiplies the rows by rstd = 1 / sqrt(mean of squares + 1e-5), in place. */
 INLINE void rms_rows(real z[NORM_ROWS][ROW_PART], real rstd[NORM_ROWS]) {
@@ -68,7 +68,7 @@ INLINE void load_rms_grad(const real *dy, const real *xhat, const real *rstd, co
 NOINLINE void rms_norm(int rows, const real *x, const real *scale, real *xhat, real *rstd, real *y) {
     real lane_scale[ROW_PART];
     load_row(scale, 0, 1, lane_scale);
-    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
+    for (int first = first_norm_row(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_rows(x, first, rows, z);
         finish_rms(z, lane_scale, first, rows, xhat, rstd, y);
@@ -80,7 +80,7 @@ NOINLINE void rms_add_norm(int rows, const real *residual, const real *branch, c
                            real *rstd, real *y) {
     real lane_scale[ROW_PART];
     load_row(scale, 0, 1, lane_scale);
-    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
+    for (int first = first_norm_row(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_sums(residual, branch, first, rows, z);
         finish_rms(z, lane_scale, first, rows, xhat, rstd, y);
@@ -92,7 +92,7 @@ NOINLINE void rms_add_dropout_norm(int rows, const real *residual, const real *b
                                    real keep_scale, const real *scale, real *xhat, real *rstd, real *y) {
     real lane_scale[ROW_PART];
     load_row(scale, 0, 1, lane_scale);
-    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
+    for (int first = first_norm_row(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_dropout_sums(residual, branch, keep, keep_scale, first, rows, z);
         finish_rms(z, lane_scale, first, rows, xhat, rstd, y);
@@ -104,7 +104,7 @@ NOINLINE void rms_add_norm_sum(int rows, const real *residual, const real *branc
                                real *xhat, real *rstd, real *y) {
     real lane_scale[ROW_PART];
     load_row(scale, 0, 1, lane_scale);
-    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
+    for (int first = first_norm_row(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_sums(residual, branch, first, rows, z);
         store_rows(z, first, rows, sum);
@@ -117,7 +117,7 @@ NOINLINE void rms_add_dropout_norm_sum(int rows, const real *residual, const rea
                                        real keep_scale, const real *scale, real *sum, real *xhat, real *rstd, real *y) {
     real lane_scale[ROW_PART];
     load_row(scale, 0, 1, lane_scale);
-    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
+    for (int first = first_norm_row(); first < rows; first += NORM_STEP) {
         real z[NORM_ROWS][ROW_PART];
         load_dropout_sums(residual, branch, keep, keep_scale, first, rows, z);
         store_rows(z, first, rows, sum);
@@ -131,7 +131,7 @@ NOINLINE void rms_norm_grad(int rows, const real *dy, const real *xhat, const re
     norm_sums sums = {{0}, {0}};
     real lane_scale[ROW_PART];
     load_row(scale, 0, 1, lane_scale);
-    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
+    for (int first = first_norm_row(); first < rows; first += NORM_STEP) {
         real g[NORM_ROWS][ROW_PART];
         load_rms_grad(dy, xhat, rstd, lane_scale, first, rows, &sums, g);
         store_rows(g, first, rows, dx);
@@ -144,7 +144,7 @@ NOINLINE void rms_norm_grad_added(int rows, const real *dy, const real *xhat, co
     norm_sums sums = {{0}, {0}};
     real lane_scale[ROW_PART];
     load_row(scale, 0, 1, lane_scale);
-    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
+    for (int first = first_norm_row(); first < rows; first += NORM_STEP) {
         real g[NORM_ROWS][ROW_PART];
         load_rms_grad(dy, xhat, rstd, lane_scale, first, rows, &sums, g);
         add_rows(dx, first, rows, g);
@@ -164,7 +164,7 @@ NOINLINE void rms_add_dropout_norm_grad(int rows, const real *dy, const real *xh
     norm_sums sums = {{0}, {0}};
     real lane_scale[ROW_PART];
     load_row(scale, 0, 1, lane_scale);
-    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
+    for (int first = first_norm_row(); first < rows; first += NORM_STEP) {
         real g[NORM_ROWS][ROW_PART];
         load_rms_grad(dy, xhat, rstd, lane_scale, first, rows, &sums, g);
         store_rows(g, first, rows, dz);
@@ -185,7 +185,7 @@ NOINLINE void rms_add_dropout_norm_sum_grad(int rows, const real *dy, const real
     norm_sums sums = {{0}, {0}};
     real lane_scale[ROW_PART];
     load_row(scale, 0, 1, lane_scale);
-    for (int first = first_of_warp(); first < rows; first += NORM_STEP) {
+    for (int first = first_norm_row(); first < rows; first += NORM_STEP) {
         real g[NORM_ROWS][ROW_PART];
         load_rms_grad(dy, xhat, rstd, lane_scale, first, rows, &sums, g);
         add_rows(dz, first, rows, g);

@@ -1,4 +1,4 @@
-/* Sums that convert gradients of a score's tables to gradients of its parameters, in a fixed order; one thread owns
+/* Sums that convert gradients of a score's tables to gradients of its parameters, in a fixed order; one thread computes
  * each element. */
 
 /* Adds to to[c], c < count, the sums[c] of all threads: the lanes of each warp as a tree, then the warps in order.
@@ -35,7 +35,7 @@ INLINE void add_listed(real *to, int heads, int size, const int *index, size_t i
     }
 }
 
-/* The sum of an entry's gradients over all heads, whose gradients are `stride` elements apart. */
+/* The sum of an entry's gradients over all heads; the gradients of successive heads are `stride` elements apart. */
 INLINE real sum_heads(const real *gradient, size_t stride) {
     real sum = 0;
     for (int h = 0; h < HEADS; h++) sum += gradient[h * stride];

@@ -12,7 +12,7 @@ INLINE int row_step(const int columns) { return (THREADS - 1 - (int)threadIdx.x 
 
 /* Loads rows row, row + step, ... of a column, whose rows are `stride` elements apart; 0 from `rows` on. */
 INLINE void fetch_rows(const real *a, int row, int step, int rows, int stride, real part[SUMMANDS]) {
-    is_global(a);
+    assume_global(a);
 #pragma unroll
     for (int u = 0; u < SUMMANDS; u++) part[u] = row + u * step < rows ? a[(row + u * step) * stride] : 0;
 }
@@ -59,7 +59,7 @@ INLINE real dot_rows(int rows, const int columns, const real *a, int stride_a, c
 /* sum[c] = the sum over rows of a[row][c]; rows are `stride` apart. */
 INLINE void column_sums(int rows, const int columns, int stride, const real *a, real *sum) {
     const int span = columns < THREADS ? columns : THREADS;
-    is_global(sum);
+    assume_global(sum);
     for (int first = 0; first < columns; first += span) {
         const int c = first + (int)threadIdx.x % span;
         const real part = c < columns ? sum_rows(rows, span, a + c, stride) : 0, total = add_parts(part, span);
@@ -71,7 +71,7 @@ INLINE void column_sums(int rows, const int columns, int stride, const real *a, 
 /* sum[c] += the sum over rows of a[row][c]. */
 INLINE void add_column_sums(int rows, const int columns, const real *a, real *sum) {
     const int span = columns < THREADS ? columns : THREADS;
-    is_global(sum);
+    assume_global(sum);
     for (int first = 0; first < columns; first += span) {
         const int c = first + (int)threadIdx.x % span;
         const real part = c < columns ? sum_rows(rows, span, a + c, columns) : 0, total = add_parts(part, span);

@@ -2,7 +2,7 @@
  * error is not larger than that of the products. Scores are scaled by 1 / ln 2, so a weight is 2^score. */
 
 /* 2^x for x <= 0 */
-INLINE real weight_of(real x) { return exp2_approximate(x); }
+INLINE real exp2_weight(real x) { return exp2_approximate(x); }
 
 /* log2 of a weight, or of a sum of weights. */
-INLINE real log_of_weight(real weight) { return log2_approximate(weight); }
+INLINE real log2_weight(real weight) { return log2_approximate(weight); }

@@ -145,7 +145,7 @@ static const lh_format format = {
         % } })
 };
 
-/* Sites of a forward pass that `trace` offers: name, channels of an activation, heads of an attention, streams of
+/* Values of a forward pass that `trace` can store: name, channels of an activation, heads of an attention, streams of
  * queries and of keys. */
 static const lh_trace_site sites[] = {
 % for _, site in ipairs(trace_sites) do
@@ -175,8 +175,8 @@ static double nominal_flops(const lh_shape *shape, lh_mode mode) {
 }
 
 % if rows ~= "" then
-/* The nominal count, the output layer at the labelled positions, and the rows of distances: the rows are computed once
- * for the batch, and the gradient of their weight once per shard, as on a CPU. */
+/* The nominal count, plus the output layer at the labelled positions and the rows of distances. On a CPU the rows are
+ * computed once for the batch, and the gradient of their weight once per shard (part of the batch). */
 static double executed_flops(const lh_shape *shape, lh_mode mode) {
     const double output = 2 * ${f64(flops.output)} * shape->labels * shape->sequences;
     const double rows = ${rows};
@@ -184,7 +184,7 @@ static double executed_flops(const lh_shape *shape, lh_mode mode) {
     return nominal_flops(shape, mode) + extra;
 }
 % else
-/* The nominal count and the output layer at the labelled positions. */
+/* The nominal count, plus the output layer at the labelled positions. */
 static double executed_flops(const lh_shape *shape, lh_mode mode) {
     const double output = 2 * ${f64(flops.output)} * shape->labels * shape->sequences;
     return nominal_flops(shape, mode) + output * (mode == LH_MODE_TRAIN ? 3 : 1);

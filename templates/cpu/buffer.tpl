@@ -1,11 +1,11 @@
 % if form == "family" then
-lay_out_${name}_kept(&${at}${name}, memory, ${used}, w->sequences, ${lengths}, mode == LH_MODE_TRAIN);
+lay_out_${name}_saved(&${at}${name}, memory, ${used}, w->sequences, ${lengths}, mode == LH_MODE_TRAIN);
 % elseif form == "keep" then
-${at}${name} = take(memory, ${used}, (size_t)${rows} * ${width} + KEEP_PAD);
+${at}${name} = reserve(memory, ${used}, (size_t)${rows} * ${width} + KEEP_PAD);
 % elseif form == "row" then
-${at}${name} = take(memory, ${used}, ${row});
+${at}${name} = reserve(memory, ${used}, ${row});
 % elseif form == "rows" then
-${at}${name} = take(memory, ${used}, ${row} * ${width});
+${at}${name} = reserve(memory, ${used}, ${row} * ${width});
 % else
-${at}${name} = take(memory, ${used}, (size_t)w->vocabulary.rows * ${width} * sizeof(real));
+${at}${name} = reserve(memory, ${used}, (size_t)w->vocabulary.rows * ${width} * sizeof(real));
 % end

@@ -39,9 +39,9 @@ static size_t lay_out_decoding(workspace *w, caches *c, char *memory, const lh_s
 % for _, cache in ipairs(block.caches) do
 % local rows = cache.own and ("(w->sequences * w->%slength)"):format(cache.of) or ("w->%srows"):format(cache.of)
         c->${block.name}[l].${cache.name} =
-                take(memory, &used, (size_t)${rows} * ${cache.width} * sizeof(real));
+                reserve(memory, &used, (size_t)${rows} * ${cache.width} * sizeof(real));
 % if cache.tiles then
-        c->${block.name}[l].${cache.name}_tiles = take(memory, &used,
+        c->${block.name}[l].${cache.name}_tiles = reserve(memory, &used,
                 (size_t)w->sequences * tiled_elements(WIDTH, w->${cache.of}length) * sizeof(real));
 % end
 % end

@@ -3,8 +3,8 @@
 % if cpu.masks then
 
 % if cpu.part then
-/* Draws masks of `width` channels at one site for the tokens in `part` of every sequence of the block. A token's mask
- * does not depend on the part. */
+/* Draws masks of `width` channels, of dropout number `place` of a layer, for the tokens in `part` of every sequence of
+ * the block. A token's mask does not depend on the part. */
 static void draw_masks(const workspace *w, const row_set *part, uint32_t layer, uint32_t place, uint16_t drop_below,
         int width, int8_t *keep) {
     const lh_cpu_step *step = w->step;
@@ -16,7 +16,7 @@ static void draw_masks(const workspace *w, const row_set *part, uint32_t layer, 
                 (uint32_t)(${part_start} * width / 8), count, drop_below, keep + (size_t)s * (size_t)count);
 }
 % else
-/* Draws masks of `width` channels at one site for every sequence of the block. */
+/* Draws masks of `width` channels, of dropout number `place` of a layer, for every sequence of the block. */
 % if streams[2] then
 static void draw_masks(const workspace *w, uint32_t layer, uint32_t place, uint16_t drop_below, int length, int width,
         int8_t *keep) {

@@ -10,10 +10,10 @@ typedef struct answer {
     int counted, correct;
 } answer;
 
-/* Counts the answer to one label. counts: 1, or 0 if the label is masked. */
-INLINE void count_answer(const real *logits, int label, int counts, answer *a) {
-    a->counted += counts;
-    a->correct += counts && class_of(CLASSES, logits) == label;
+/* Counts the answer to one label, unless the label is masked (is_counted 0 instead of 1). */
+INLINE void count_answer(const real *logits, int label, int is_counted, answer *a) {
+    a->counted += is_counted;
+    a->correct += is_counted && find_class(CLASSES, logits) == label;
 }
 
 /* Adds the counts of a sequence to sums. */
@@ -102,33 +102,33 @@ INLINE void copy_logits(const real *from, real *logits) {
 static void classify(const workspace *w, const real *x, lh_sums *sums) {
     const lh_cpu_block *block = w->block;
     int labels = w->step->shape.labels;
-    real *all = block->logits;
+    real *all_logits = block->logits;
     for (int s = 0; s < block->sequences; s++) {
         lh_sums *sum = block->sequences_per_sum > 0 ? sums + s / block->sequences_per_sum : sums;
-        lh_sums *own = block->sequence_sums ? &block->sequence_sums[s] : NULL;
+        lh_sums *single = block->sequence_sums ? &block->sequence_sums[s] : NULL;
         answer a = {0, 0};
-        if (own) *own = (lh_sums){0};
+        if (single) *single = (lh_sums){0};
         for (int i = 0; i < labels; i++) {
-            const int at = s * labels + i, label = block->labels[at];
-            real *kept = all ? all + (size_t)at * CLASSES : NULL;
+            const int index = s * labels + i, label = block->labels[index];
+            real *stored = all_logits ? all_logits + (size_t)index * CLASSES : NULL;
             real logits[CLASS_COLUMNS];
 % if cpu.decoding then
             if (x) compute_label_logits(w, x, s, i, logits);
-            else copy_logits(kept, logits);
-            if (x && kept) memcpy(kept, logits, CLASSES * sizeof(real));
+            else copy_logits(stored, logits);
+            if (x && stored) memcpy(stored, logits, CLASSES * sizeof(real));
 % else
             compute_label_logits(w, x, s, i, logits);
-            if (kept) memcpy(kept, logits, CLASSES * sizeof(real));
+            if (stored) memcpy(stored, logits, CLASSES * sizeof(real));
 % end
-            count_answer(logits, label, block->mask[at], &a);
-            if (block->answers) block->answers[at] = (uint16_t)class_of(CLASSES, logits);
-            if (!block->mask[at]) continue; % if task.counted
+            count_answer(logits, label, block->mask[index], &a);
+            if (block->answers) block->answers[index] = (uint16_t)find_class(CLASSES, logits);
+            if (!block->mask[index]) continue; % if task.counted
             const double loss = softmax_loss(CLASSES, CLASS_COLUMNS, logits, label);
             sum->loss += loss;
-            if (own) own->loss += loss;
+            if (single) single->loss += loss;
         }
         % call("add_sequence", "&a", not task.counted and "labels", "sum")
-        if (own) add_sequence(&a, ${task.counted and "own" or "labels, own"});
+        if (single) add_sequence(&a, ${task.counted and "single" or "labels, single"});
     }
 }
 % if cpu.decoding then

@@ -23,10 +23,10 @@ static void expand_rows(const workspace *w, const row_set *part, int width, real
     const int size = part->count * width, all = w->all.count * width;
     if (size == all) return;
     for (int s = w->sequences - 1; s >= 0; s--) {
-        real *to = gradient + s * all;
-        const int before = ${part_start} * width, behind = before + size;
-        memmove(to + before, gradient + s * size, (size_t)size * sizeof(real));
-        memset(to, 0, (size_t)before * sizeof(real));
-        memset(to + behind, 0, (size_t)(all - behind) * sizeof(real));
+        real *expanded = gradient + s * all;
+        const int start = ${part_start} * width, end = start + size;
+        memmove(expanded + start, gradient + s * size, (size_t)size * sizeof(real));
+        memset(expanded, 0, (size_t)start * sizeof(real));
+        memset(expanded + end, 0, (size_t)(all - end) * sizeof(real));
     }
 }

@@ -1,5 +1,5 @@
-/* Sums of gradients over a shard's blocks of sequences. They are at the start of the workspace, in a layout that
- * depends only on lengths, and end_shard adds them to the gradient of the parameters. */
+/* Sums of gradients over the blocks of sequences of a shard, a part of the batch. The sums are at the start of the
+ * workspace, in a layout that depends only on lengths; end_shard adds them to the gradient of the parameters. */
 typedef struct shard_sums {
 % for _, family in ipairs(attentions) do
     ${family.name}_sums ${family.name}; % if family.sums

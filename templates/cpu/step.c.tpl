@@ -22,12 +22,12 @@ enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* elements with 16 random bits 
 
 % if cpu.vocabulary then
 % local symbols = linear and (task.blanks > 0 and "BLANKS + INPUTS" or "INPUTS") or "TOKENS"
-enum { VOCABULARY = ${symbols} }; /* symbols: before the first attention a row is computed once per symbol, not per token */
+enum { VOCABULARY = ${symbols} }; /* number of symbols; before the first attention, one row is computed for each symbol instead of each token */
 
 % end
 % include("cpu/positions.tpl")
 
-% include("cpu/take.tpl")
+% include("cpu/reserve.tpl")
 
 % paragraph("attention/cpu/family.tpl", family) % for _, family in ipairs(attentions)
 % paragraph("cpu/shard_sums.tpl") % if any_sums

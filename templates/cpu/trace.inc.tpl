@@ -1,7 +1,7 @@
 % include("parts/banner.tpl", { template = "cpu/trace.inc.tpl", about = about.trace })
 
-/* The pass calls the same functions as evaluation, so results are equal. After each layer, its queries and keys are
- * still in the workspace, from which scores and weights are computed again and stored. */
+/* The pass calls the functions of evaluation, so results are equal. After each layer, scores and weights are recomputed
+ * from the queries and keys in the workspace, and stored. */
 
 % paragraph("attention/cpu/trace.tpl", family) % for _, family in ipairs(attentions)
 % if streams[2] then

@@ -97,9 +97,9 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
 % end
 % for _, stream in ipairs(drawn) do
 % local prefix_of_stream = streams[2] and stream.name .. "." or ""
-    w->${prefix_of_stream}position = take(memory, &used, (size_t)(w->sequences * w->${prefix_of_stream}length) * sizeof(int32_t));
+    w->${prefix_of_stream}position = reserve(memory, &used, (size_t)(w->sequences * w->${prefix_of_stream}length) * sizeof(int32_t));
 % end
-    w->position_scratch = take(memory, &used, ${sequence_scratch.name} * sizeof(int32_t)); % if drawn[1]
+    w->position_scratch = reserve(memory, &used, ${sequence_scratch.name} * sizeof(int32_t)); % if drawn[1]
     if (mode != LH_MODE_TRAIN) return used;
     % include("cpu/buffer.tpl", request) % for _, request in ipairs(cpu.requests.training)
 % for _, block in ipairs(cpu.blocks) do

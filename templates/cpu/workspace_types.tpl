@@ -10,7 +10,7 @@ typedef struct ${block.name}_state {
 typedef struct stream_size {
     int length, tokens, rows;
     int from, to; /* computed tokens of each sequence: all, except in decoding */ % if cpu.decoding
-    int32_t *position; /* [tokens] positions of every sequence, sampled with the stream's embedding */ % if drawn
+    int32_t *position; /* [tokens] sampled positions of every sequence */ % if drawn
 } stream_size;
 
 % end

@@ -1,5 +1,5 @@
-/* Writes the answers of a group, after those of `before` sequences of other models. logits, classes: may be NULL. */
-INLINE void give_answers(lh_cuda_answer *answers, real *logits, int *classes, size_t before) {
+/* Writes the answers of a group, after those of `before` sequences of other models. logits and classes may be NULL. */
+INLINE void write_answers(lh_cuda_answer *answers, real *logits, int *classes, size_t before) {
     const block_state *b = block();
     const workspace *w = &b->work;
     const int label_count = b->view.label_count;

@@ -29,15 +29,15 @@ INLINE void enter_${name}(int ${index}) {
         lay_out_${name}(&b->${name}, b->work.${name}s, ${index} * step, b->sequences, b->view.T);
         b->input = ${index} > 0 ? b->${name}.output - step / sizeof(real) : ${first};
 % for _, stream in ipairs(cuda.by_team and device.streams or {}) do
-% local kept = stream.T:gsub("^T", "kept")
-        b->${kept} = (int)kept_rows(${index}, b->view.${stream.T});
+% local rows_before = stream.T:gsub("^T", "rows_before")
+        b->${rows_before} = (int)count_rows_before(${index}, b->view.${stream.T});
 % end
     }
     __syncthreads();
 }
 
 % if decoding then
-/* Has the ${name} store cached values in the caches of use number `${index}`. Called by one thread. */
+/* Makes the ${name} store its cached values in the caches of use number `${index}`. Called by one thread. */
 INLINE void find_${name}_caches(block_state *b, int ${index}) {
 % for _, cache in ipairs(decoding.caches) do
     b->${name}.${cache.name} = ${name}_${cache.name}_cache(${index});
@@ -45,7 +45,7 @@ INLINE void find_${name}_caches(block_state *b, int ${index}) {
 }
 
 % end
-/* Runs all ${name}s in evaluation: they share one state${in_place and ", and work in place" or ""}. */
+/* Runs all ${name}s in evaluation with one state${in_place and ", in place" or ""}. */
 INLINE void evaluate_${name}s(void) {
     block_state *b = block();
     if (threadIdx.x == 0) {

@@ -1,5 +1,5 @@
 /* The parameters of the current ${name}, and the destination of their gradients. Every operation reads these pointers
- * again, because a value that is kept during a call takes registers from the called function. */
+ * again, because a value that lives across a call takes registers from the called function. */
 INLINE const ${parameters_type} *${name}_weights(void) { return block()->view.p->${name} + block()->l; }
 INLINE const ${parameters_type} *${name}_rounded(void) { return rounded()->${name} + block()->l; } % if device.rounds
 % local type = cuda.products == "generated" and parameters_type or gradients_type
@@ -16,6 +16,6 @@ INLINE ${type} *${name}_dweights(void) { return block()->gradient->${name} + blo
 % if mask then
 % local first = (mask.first > 0 and mask.first .. " + " or "") .. (mask.places > 1 and mask.places .. " * " or "")
 
-/* The dropout mask of site number `place` of the current ${name}; sites are in the order of operations. */
-INLINE const unsigned char *${name}_mask(int place) { return mask_of(${first}block()->${index} + place); }
+/* The mask of dropout number `place` of the current ${name}, in the order of operations. */
+INLINE const unsigned char *${name}_mask(int place) { return find_mask(${first}block()->${index} + place); }
 % end

@@ -1,5 +1,5 @@
 % local step_draws = cuda.step_draws
-% local of_longest = streams[2] and "lengths_of(longest)" or "longest->length[0]"
+% local of_longest = streams[2] and "make_lengths(longest)" or "longest->length[0]"
 % include("parts/banner.tpl", { template = "cuda/cuda.c.tpl", about = about.cuda })
 #include "config.h"
 
@@ -29,7 +29,7 @@ typedef unsigned char *masks;
 % if streams[2] then
 % include("cuda/lengths.tpl")
 
-static lengths lengths_of(const lh_shape *shape) { return (lengths){shape->length[0], shape->length[1]}; }
+static lengths make_lengths(const lh_shape *shape) { return (lengths){shape->length[0], shape->length[1]}; }
 
 % end
 % include("cuda/layout.tpl")
@@ -71,13 +71,13 @@ static size_t partial_bytes(const lh_shape *longest) { return ${parameter_storag
 
 static size_t workspace_bytes(const lh_shape *part, lh_mode mode) {
     workspace w;
-    return lay_out(&w, NULL, part->sequences, ${streams[2] and "lengths_of(part)" or "part->length[0]"}, part->labels, mode == LH_MODE_TRAIN);
+    return lay_out(&w, NULL, part->sequences, ${streams[2] and "make_lengths(part)" or "part->length[0]"}, part->labels, mode == LH_MODE_TRAIN);
 }
 
 % if device.decoding then
 static size_t decode_bytes(const lh_shape *part) {
     caches c;
-    return lay_out_caches(&c, NULL, workspace_bytes(part, LH_MODE_EVALUATE), part->sequences, ${streams[2] and "lengths_of(part)" or "part->length[0]"});
+    return lay_out_caches(&c, NULL, workspace_bytes(part, LH_MODE_EVALUATE), part->sequences, ${streams[2] and "make_lengths(part)" or "part->length[0]"});
 }
 
 % end

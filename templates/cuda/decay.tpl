@@ -12,7 +12,7 @@ INLINE bool is_spared(int e) {
  * learning rate / (1 - beta1^t). */
 INLINE real decay_share(void) {
     const lh_cuda_step *step = &block()->step;
-    return (real)(step->rate * (1 - whole_power(${f64(optimizer.corrects[1])}, step->step + 1)) * ${f64(optimizer.decay)});
+    return (real)(step->rate * (1 - integer_power(${f64(optimizer.corrects[1])}, step->step + 1)) * ${f64(optimizer.decay)});
 }
 % else
 /* The share of each parameter that weight decay subtracts in this step: learning rate * decay. */
@@ -20,7 +20,7 @@ INLINE real decay_share(void) { return (real)(block()->step.rate * ${f64(optimiz
 % end
 
 /* The share for each of a thread's elements of a piece. */
-% define("INLINE void decay_of_piece", "int piece", "real share", "real shares[PIECE_PART]")
+% define("INLINE void spread_decay", "int piece", "real share", "real shares[PIECE_PART]")
 #pragma unroll
     for (int i = 0; i < PIECE_PART; i++) shares[i] = is_spared(piece * PIECE + piece_element(i)) ? 0 : share; % if optimizer.spared
     for (int i = 0; i < PIECE_PART; i++) shares[i] = share; % else

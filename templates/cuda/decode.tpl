@@ -1,7 +1,7 @@
 /* Greedy decoding of a group of sequences. A pass over whole sequences, with any tokens after the known ones, fills the
- * caches; then each pass processes one token of each sequence. mask has the labels whose answers are requested. */
+ * caches; then each pass processes one token of each sequence. mask marks the labels whose answers are requested. */
 
-/* Places the caches behind the group's workspace. Called by one thread. */
+/* Lays out the caches after the group's workspace. Called by one thread. */
 INLINE void find_caches(block_state *b) {
     workspace w;
     const size_t used = lay_out(&w, NULL, b->sequences, b->view.T, b->view.label_count, false);
@@ -22,37 +22,37 @@ INLINE void begin_decoding(void) {
     }
     __syncthreads();
     if (threadIdx.x == 0) {
-        int at = unlabelled + label_count;
-        for (int sequence = 0; sequence < b->sequences; sequence++) at = min(at, b->cached.begin[sequence]);
-        b->at = at;
+        int current = unlabelled + label_count;
+        for (int sequence = 0; sequence < b->sequences; sequence++) current = min(current, b->cached.begin[sequence]);
+        b->current = current;
     }
     __syncthreads();
 }
 
-/* Takes the answers predicted from the current token, and moves on to the next token; returns whether a sequence needs
- * more answers. `ending`: a class that ends a sequence unless its label is this class, or -1. */
-INLINE bool take_answers(int ending, real *logits, int *classes) {
+/* Records the answers that are predicted from the current token, and moves on to the next token; returns whether a
+ * sequence needs more answers. `ending`: a class that ends a sequence unless its label is this class, or -1. */
+INLINE bool record_answers(int ending, real *logits, int *classes) {
     block_state *b = block();
-    const int T = b->view.${device.labelled}, label_count = b->view.label_count, at = b->at;
-    const int n = at - (T - label_count);
-    double open = 0;
+    const int T = b->view.${device.labelled}, label_count = b->view.label_count, current = b->current;
+    const int n = current - (T - label_count);
+    double unfinished = 0;
     for (int sequence = threadIdx.x; sequence < b->sequences; sequence += THREADS) {
-        const real *own = b->work.logits + sequence * CLASS_COLUMNS;
+        const real *row = b->work.logits + sequence * CLASS_COLUMNS;
         const int label = sequence * label_count + n;
         const bool requested = b->mask[label] && n < b->cached.end[sequence];
-        const size_t to = (size_t)(b->before + b->first) * label_count + label;
-        const int best = find_best_class(own);
-        if (requested && classes) classes[to] = best;
-        for (int c = 0; requested && logits && c < CLASSES; c++) logits[to * CLASSES + c] = own[c];
+        const size_t index = (size_t)(b->before + b->first) * label_count + label;
+        const int best = find_best_class(row);
+        if (requested && classes) classes[index] = best;
+        for (int c = 0; requested && logits && c < CLASSES; c++) logits[index * CLASSES + c] = row[c];
         if (requested && best == ending && b->labels[label] != ending) b->cached.end[sequence] = 0;
-        if (at + 1 < T)
-            b->cached.next[sequence] = requested ? ${decoder.first_output} + best : b->${device.decoding.tokens}[sequence * T + at + 1];
-        open += b->cached.end[sequence] > n + 1;
+        if (current + 1 < T)
+            b->cached.next[sequence] = requested ? ${decoder.first_output} + best : b->${device.decoding.tokens}[sequence * T + current + 1];
+        unfinished += b->cached.end[sequence] > n + 1;
     }
-    open = block_sum(open);
-    if (threadIdx.x == 0) b->at = at + 1;
+    unfinished = block_sum(unfinished);
+    if (threadIdx.x == 0) b->current = current + 1;
     __syncthreads();
-    return open > 0;
+    return unfinished > 0;
 }
 
 /* Decodes a group of sequences after the pass over them. Writes the requested answers to classes and the logits of
@@ -60,11 +60,11 @@ INLINE bool take_answers(int ending, real *logits, int *classes) {
 NOINLINE void decode(int ending, real *logits, int *classes) {
     block_state *b = block();
     begin_decoding();
-    if (b->at == b->view.${device.labelled}) return;
+    if (b->current == b->view.${device.labelled}) return;
     for (int sequence = threadIdx.x; sequence < b->sequences; sequence += THREADS)
-        b->cached.next[sequence] = b->${device.decoding.tokens}[sequence * b->view.${device.labelled} + b->at];
+        b->cached.next[sequence] = b->${device.decoding.tokens}[sequence * b->view.${device.labelled} + b->current];
     do {
         __syncthreads();
         % include(op.template, op) % for _, op in ipairs(device.decoding.each)
-    } while (take_answers(ending, logits, classes));
+    } while (record_answers(ending, logits, classes));
 }

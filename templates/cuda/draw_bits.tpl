@@ -1,23 +1,23 @@
-% local of_layers = device.places > 1 and "(" .. device.places .. " * l + place)" or "l"
-/* Draws masks of `bytes` bytes per sequence for `uses` layers from `layer` on, at one site of each layer. */
-% define("INLINE void draw_bits", "masks keep", "int uses", "size_t bytes", "unsigned int layer", "unsigned int place", "unsigned int below", eval_dropout and "const bool training")
+% local draw_place = device.places > 1 and "(" .. device.places .. " * l + place)" or "l"
+/* Draws masks of `bytes` bytes per sequence for `uses` layers from `layer` on, for dropout number `place` of each. */
+% define("INLINE void draw_bits", "masks keep", "int uses", "size_t bytes", "unsigned int layer", "unsigned int place", "unsigned int drop_below", eval_dropout and "const bool training")
     const lh_cuda_step *in = &block()->step;
-    const size_t of_layer = block()->sequences * bytes;
-    for (size_t e = threadIdx.x; e < uses * of_layer; e += THREADS) {
-        const unsigned int l = layer + (unsigned int)(e / of_layer);
-        const size_t row = e % of_layer;
+    const size_t layer_bytes = block()->sequences * bytes;
+    for (size_t e = threadIdx.x; e < uses * layer_bytes; e += THREADS) {
+        const unsigned int l = layer + (unsigned int)(e / layer_bytes);
+        const size_t row = e % layer_bytes;
 % if eval_dropout then
         const unsigned int site = training ? DROPOUT_DOMAIN << 24 | l << 8 | place
-                : EVAL_DROPOUT_DOMAIN << 24 | in->draw << 8 | ${of_layers};
+                : EVAL_DROPOUT_DOMAIN << 24 | in->draw << 8 | ${draw_place};
 % else
         const unsigned int site = DROPOUT_DOMAIN << 24 | l << 8 | place;
 % end
         keep[e] = keep_byte(in->key, in->step, ${eval_dropout and "in->first + " or ""}block()->first + (unsigned int)(row / bytes), site,
-                (unsigned int)(row % bytes), below);
+                (unsigned int)(row % bytes), drop_below);
     }
 }
 
 /* The masks of use number `use` of a layer, for all sequences. */
-INLINE const unsigned char *bits_of(masks keep, int use, size_t bytes) {
+INLINE const unsigned char *select_bits(masks keep, int use, size_t bytes) {
     return keep + use * block()->sequences * bytes;
 }

@@ -1,20 +1,20 @@
 % local draw = additive.kind ~= "none" and input_draw
-% local by_sequence, of_T = draw and draw.kind == "sequence", decodes and "block()->at" or "row % v->" .. T
-% local of_sequences = decodes and "position[row * v->" .. T .. " + block()->at]" or "position[row]"
-% local place = by_sequence and of_sequences or draw and ("%s[%s]"):format(drawn, of_T) or of_T
+% local by_sequence, token_index = draw and draw.kind == "sequence", decodes and "block()->current" or "row % v->" .. T
+% local position_text = decodes and "position[row * v->" .. T .. " + block()->current]" or "position[row]"
+% local place = by_sequence and position_text or draw and ("%s[%s]"):format(drawn, token_index) or token_index
 % local rows = "block()->sequences" .. (decodes and "" or " * v->" .. T)
 % local token = decodes and "block()->cached.next[row]" or "block()->" .. tokens .. "[row]"
 % local table_row = draw and draw.first == 1 and ("(%s - %sFIRST_POSITION)"):format(place, draw.PREFIX) or by_sequence and place or "(" .. place .. ")"
 % local embed_adds = ({ none = "", sinusoid = " + sinusoid of the position",
 %     learned = " + " .. (additive.frozen and "random" or "learned") .. " vector of the position" })[additive.kind]
-% local what = linear and "linear map of one-hot tokens" or "scaled token embedding"
+% local embedded = linear and "linear map of one-hot tokens" or "scaled token embedding"
 % local keep = mask > 0 and "keep" or "w->keep"
-/* ${about} = ${what}${embed_adds}${noise and ", with noise in evaluation" or ""}${drops and ", with dropout" or ""}${drops and not eval_dropout and " in training" or ""}. */
+/* ${about} = ${embedded}${embed_adds}${noise and ", with noise in evaluation" or ""}${drops and ", with dropout" or ""}${drops and not eval_dropout and " in training" or ""}. */
 NOINLINE void ${routine}${decodes and "_one" or ""}(${(drops and not eval_dropout or noise) and "const bool training" or "void"}) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const int rows = ${rows};
-    const unsigned char *keep = mask_of(${mask}); % if drops and mask > 0
+    const unsigned char *keep = find_mask(${mask}); % if drops and mask > 0
     const int *position = ${sequences}(); % if by_sequence
     for (int e = 4 * threadIdx.x; e < rows * WIDTH; e += 4 * THREADS) {
         const int row = e / WIDTH, c = e % WIDTH;
@@ -35,14 +35,14 @@ NOINLINE void ${routine}${decodes and "_one" or ""}(${(drops and not eval_dropou
         real deviation = training ? 0 : (real)block()->step.rate;
         quad normal = {{0, 0, 0, 0}};
         if (deviation > 0) {
-            normal = noisy(block()->first + row / v->${T}, ${number}, (row % v->${T} * WIDTH + c) / 4);
+            normal = draw_noise(block()->first + row / v->${T}, ${number}, (row % v->${T} * WIDTH + c) / 4);
 % if noise == "relative" then
             % call("deviation *= embedded_size", "v->p->" .. vectors, linear and "v->p->" .. vectors .. "_bias", token, scale)
 % end
         }
 % end
-        const unsigned int bits = kept_bits(${keep}, e); % if drops and eval_dropout
-        const unsigned int bits = training ? kept_bits(${keep}, e) : 0; % elseif drops
+        const unsigned int bits = mask_bits(${keep}, e); % if drops and eval_dropout
+        const unsigned int bits = training ? mask_bits(${keep}, e) : 0; % elseif drops
 #pragma unroll
         for (int i = 0; i < 4; i++) {
 % if linear then

@@ -10,15 +10,15 @@
 % local scaled = linear and "sum.v[i]" or "sum.v[i] * " .. scale
 /* Gradients of a shard's embeddings, each a sum over rows in a fixed order. */
 NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
-    is_global(g);
+    assume_global(g);
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const unsigned short *tokens = block()->${tokens};
     const int sequences = block()->sequences, rows = sequences * v->${T};
-    const unsigned char *keep = mask_of(${mask}); % if drops and mask > 0
+    const unsigned char *keep = find_mask(${mask}); % if drops and mask > 0
 % if drops then
     for (int e = 4 * threadIdx.x; e < rows * WIDTH; e += 4 * THREADS) {
-        const unsigned int bits = kept_bits(${keep}, e);
+        const unsigned int bits = mask_bits(${keep}, e);
         quad dx = *(const quad *)(w->${gradient} + e);
 #pragma unroll
         for (int i = 0; i < 4; i++) dx.v[i] = bits & 1u << i ? dx.v[i] * ${drops}_KEEP_SCALE : 0;

@@ -1,7 +1,7 @@
 
-/* Converts the folded gradients of the step's tables to gradients of the parameters. */
+/* Converts the summed gradients of the step's tables to gradients of the parameters. */
 NOINLINE void end_tables(parameters *g) {
-    is_global(g);
+    assume_global(g);
     const step_view *v = &block()->view;
     const team *t = &block()->members;
     table_sums sums;

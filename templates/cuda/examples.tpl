@@ -1,7 +1,7 @@
 /* Sets the block's view of a step or evaluation. Called by one thread. */
 INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p${tables and ", const void *tables" or ""}${cuda.shared and ", char *shared" or ""}) {
     step_view *v = &b->view;
-    is_global(in);
+    assume_global(in);
     b->step = *in;
     v->p = (const parameters *)p;
     v->tables = (const position_row *)tables; % if tables
@@ -13,7 +13,7 @@ INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p${tab
 
 % if cuda.products == "generated" then
 /* Assigns `sequences` examples, from `first` on, to the block. Called by one thread. */
-INLINE void take_examples(block_state *b, int first, int sequences, const bool training) {
+INLINE void assign_examples(block_state *b, int first, int sequences, const bool training) {
     b->first = first;
     b->sequences = sequences;
 % for _, stream in ipairs(device.streams) do
@@ -26,8 +26,8 @@ INLINE void take_examples(block_state *b, int first, int sequences, const bool t
 }
 
 % end
-/* The first sequence of a shard. Every shard has sequences / shards sequences, and each of the first
- * (sequences % shards) shards has one more. */
+/* The first sequence of a shard, a part of the batch. Every shard has sequences / shards sequences, and each of the
+ * first (sequences % shards) shards has one more. */
 INLINE int shard_start(int sequences, int shards, int shard) {
     const int rest = sequences % shards;
     return shard * (sequences / shards) + (shard < rest ? shard : rest);
@@ -38,7 +38,7 @@ INLINE int shard_start(int sequences, int shards, int shard) {
 % end
 % if cuda.by_team then
 
-/* Sets the addresses of a shard's stored operands. partial: the memory of the shard, which begins with its gradient.
+/* Sets the addresses of a shard's stored operands. partial: the shard's memory, whose first part is its gradient.
  * Called by one thread. */
 INLINE void find_operands(block_state *b, char *partial) {
     b->most_sequences = shard_start(b->step.sequences, b->train.shards, 1); /* shard 0 is a largest one */

@@ -19,8 +19,8 @@ typedef struct launch_list {
 } launch_list;
 % end
 
-static void phase(launch_list *list, int which, int layer) {
-    *list->next++ = (lh_cuda_launch){.phase = which, .layer = layer};
+static void list_phase(launch_list *list, int phase, int layer) {
+    *list->next++ = (lh_cuda_launch){.phase = phase, .layer = layer};
 }
 
 /* y[rows][out] = x[rows][in] weight[in][out] */
@@ -32,13 +32,13 @@ static void phase(launch_list *list, int which, int layer) {
 }
 
 % if device.biased then
-/* Adds a bias to every row of the last product's result, followed by max(x, 0) if rectified. The library does it, or
- * else phase `which`. */
-static void add_bias(launch_list *list, const real *bias, bool rectified, int which, int layer) {
+/* Adds a bias to every row of the last product's result, followed by max(x, 0) if rectified: in the product, or in
+ * `phase` if the library cannot. */
+static void add_bias(launch_list *list, const real *bias, bool rectified, int phase, int layer) {
     lh_cuda_launch *last = list->next - 1;
     last->product.bias = bias;
     last->product.rectified = rectified;
-    last->bias_phase = which;
+    last->bias_phase = phase;
     last->layer = layer;
 }
 
@@ -83,7 +83,7 @@ static int launches(const lh_shape *shape, lh_mode mode, void *memory, const voi
     const bool training = mode == LH_MODE_TRAIN;
 % if streams[2] then
     const int sequences = shape->sequences;
-    const lengths T = lengths_of(shape);
+    const lengths T = make_lengths(shape);
 % else
     const int sequences = shape->sequences, T = shape->length[0];
 % end
@@ -100,11 +100,11 @@ static int launches(const lh_shape *shape, lh_mode mode, void *memory, const voi
         if (!training) ${block.name}[l].output = ${block.of_host}; % if block.in_place
     }
 % end
-    phase(list, LH_CUDA_BEGIN, 0); % if cuda.begins
+    list_phase(list, LH_CUDA_BEGIN, 0); % if cuda.begins
 % for i, launch in ipairs(device.pass.train.list) do
     % include(launch.template, launch)
     if (!training) return (int)(list->next - first); % if i == #device.pass.evaluate.list
 % end
-    phase(list, LH_CUDA_END, 0);
+    list_phase(list, LH_CUDA_END, 0);
     return (int)(list->next - first);
 }

@@ -1,12 +1,12 @@
-/* Takes the next `bytes` bytes of memory and raises *used, a multiple of 64. Without memory: NULL, and only counts. */
-INLINE void *take(char *memory, size_t *used, size_t bytes) {
+/* Reserves the next `bytes` bytes of memory and raises *used, a multiple of 64. memory NULL: only counts. */
+INLINE void *reserve(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
     *used += (bytes + 63) / 64 * 64;
     return memory ? memory + start : NULL;
 }
 
-INLINE real *take_reals(char *memory, size_t *used, size_t count) {
-    return (real *)take(memory, used, count * sizeof(real));
+INLINE real *reserve_reals(char *memory, size_t *used, size_t count) {
+    return (real *)reserve(memory, used, count * sizeof(real));
 }
 
 % for i, block in ipairs(device.blocks) do
@@ -47,10 +47,10 @@ typedef struct workspace {
 } workspace;
 
 % for _, block in ipairs(device.blocks) do
-/* Lays out the state of one ${block.name} behind the `used` bytes of memory; returns the bytes used. */
+/* Lays out the state of one ${block.name} after the `used` bytes of memory; returns the bytes used. */
 INLINE size_t lay_out_${block.name}(${block.state} *s, char *memory, size_t used, int sequences, ${device.lengths} T) {
     size_t ${block.row_words.of_sequences};
-    s->${m.name} = take_reals(memory, &used, ${m.count}); % for _, m in ipairs(block.members)
+    s->${m.name} = reserve_reals(memory, &used, ${m.count}); % for _, m in ipairs(block.members)
     return used;
 }
 
@@ -63,32 +63,32 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
 /* Lays out the workspace for `sequences` sequences in memory; returns the bytes used, with the states of layers. */
 % define("INLINE size_t lay_out", "workspace *w", "char *memory", "int sequences", device.lengths .. " T", "int label_count", "const bool training")
     size_t used = 0, ${device.row_words.of_sequences}, labels = (size_t)sequences * (size_t)label_count;
-    w->${m.name} = take_reals(memory, &used, ${m.count}); % for _, m in ipairs(device.always)
-    w->logits = take_reals(memory, &used, labels * CLASS_COLUMNS);
-    w->losses = take_reals(memory, &used, labels);
-    w->correct = (unsigned char *)take(memory, &used, labels);
+    w->${m.name} = reserve_reals(memory, &used, ${m.count}); % for _, m in ipairs(device.always)
+    w->logits = reserve_reals(memory, &used, labels * CLASS_COLUMNS);
+    w->losses = reserve_reals(memory, &used, labels);
+    w->correct = (unsigned char *)reserve(memory, &used, labels);
 % if eval_dropout and device.masks[1] then
-    w->keep = (unsigned char *)take(memory, &used, DROPOUT_SITES * ${device.most_rows.text} * (WIDTH / 8));
+    w->keep = (unsigned char *)reserve(memory, &used, DROPOUT_SITES * ${device.most_rows.text} * (WIDTH / 8));
 % end
 % for _, m in ipairs(eval_dropout and device.bits or {}) do
-    w->${m.name} = (unsigned char *)take(memory, &used, ${m.uses} * sequences * ${m.name}_bytes(T));
+    w->${m.name} = (unsigned char *)reserve(memory, &used, ${m.uses} * sequences * ${m.name}_bytes(T));
 % end
     if (training) {
 % if device.masks[1] and not eval_dropout then
-        w->keep = (unsigned char *)take(memory, &used, DROPOUT_SITES * ${device.most_rows.text} * (WIDTH / 8));
+        w->keep = (unsigned char *)reserve(memory, &used, DROPOUT_SITES * ${device.most_rows.text} * (WIDTH / 8));
 % end
 % for _, m in ipairs(eval_dropout and {} or device.bits) do
-        w->${m.name} = (unsigned char *)take(memory, &used, ${m.uses} * sequences * ${m.name}_bytes(T));
+        w->${m.name} = (unsigned char *)reserve(memory, &used, ${m.uses} * sequences * ${m.name}_bytes(T));
 % end
-        w->${m.name} = take_reals(memory, &used, ${m.at_a_time}); % for _, m in ipairs(device.training)
+        w->${m.name} = reserve_reals(memory, &used, ${m.at_a_time}); % for _, m in ipairs(device.training)
 % for _, block in ipairs(device.blocks) do
 % if block.loops > 1 and cuda.products == "generated" then
-        w->${block.name}_more = take_reals(memory, &used, sizeof(${block.parameters_type}) / sizeof(real));
+        w->${block.name}_more = reserve_reals(memory, &used, sizeof(${block.parameters_type}) / sizeof(real));
 % end
 % end
     }
 % for _, block in ipairs(device.blocks) do
-    w->${block.name}s = (char *)take(memory, &used, (training ? ${block.uses} : 1) * ${block.name}_bytes(sequences, T));
+    w->${block.name}s = (char *)reserve(memory, &used, (training ? ${block.uses} : 1) * ${block.name}_bytes(sequences, T));
 % end
     return used;
 }
@@ -103,20 +103,20 @@ typedef struct caches {
     int *end; /* [sequences] number of labels up to the last requested answer; 0: no answer is requested any more */
 } caches;
 
-/* Lays out the caches behind the `used` bytes of an evaluation's workspace; returns the bytes used. */
+/* Lays out the caches after the `used` bytes of an evaluation's workspace; returns the bytes used. */
 INLINE size_t lay_out_caches(caches *c, char *memory, size_t used, int sequences, ${device.lengths} T) {
 % for _, c in ipairs(device.decoding.caches) do
-    c->${c.block}_${c.name} = take_reals(memory, &used, (size_t)${c.uses} * sequences * ${c.T} * ${c.width});
+    c->${c.block}_${c.name} = reserve_reals(memory, &used, (size_t)${c.uses} * sequences * ${c.T} * ${c.width});
 % end
-    c->next = (unsigned short *)take(memory, &used, sequences * sizeof *c->next);
-    c->begin = (int *)take(memory, &used, sequences * sizeof *c->begin);
-    c->end = (int *)take(memory, &used, sequences * sizeof *c->end);
+    c->next = (unsigned short *)reserve(memory, &used, sequences * sizeof *c->next);
+    c->begin = (int *)reserve(memory, &used, sequences * sizeof *c->begin);
+    c->end = (int *)reserve(memory, &used, sequences * sizeof *c->end);
     return used;
 }
 % end
 % if cuda.products == "library" then
 
-/* Gradients that a shard sums itself; the gradients of products' weights are products over the whole batch. */
+/* Gradients that a shard sums itself: all but those of products' weights. */
 % for _, struct in ipairs(structs) do
 % if struct.small.lines[1] then
 typedef struct ${struct.gradients_type} {
@@ -139,7 +139,7 @@ enum { GRADIENT_BYTES = (sizeof(gradients) + 63) / 64 * 64 /* bytes of a shard's
 
 enum { OPERANDS_PAD = 128 /* reals behind the last operand, which tiles at its edge read */ };
 
-/* Operands of products, which a shard stores until the team computes the gradients of the products' weights. */
+/* Operands of products that a shard stores for the gradients of the products' weights. */
 typedef struct operands {
 % for _, one in ipairs(device.operands.list) do
     reals ${one.name}_x, ${one.name}_dy; /* [${one.uses}][${one.rows}][${one.inner}], in blocks of two rows (store_pair); dy: [${one.columns}] per row */
@@ -150,10 +150,10 @@ typedef struct operands {
 INLINE size_t lay_out_operands(operands *o, char *memory, int sequences, ${device.lengths} T) {
     size_t used = 0, ${device.operands.row_words.of_sequences};
 % for _, one in ipairs(device.operands.list) do
-    o->${one.name}_x = take_reals(memory, &used, ${one.uses} * ((${one.rows} + 1) / 2 * 2) * ${one.inner});
-    o->${one.name}_dy = take_reals(memory, &used, ${one.uses} * ((${one.rows} + 1) / 2 * 2) * ${one.columns});
+    o->${one.name}_x = reserve_reals(memory, &used, ${one.uses} * ((${one.rows} + 1) / 2 * 2) * ${one.inner});
+    o->${one.name}_dy = reserve_reals(memory, &used, ${one.uses} * ((${one.rows} + 1) / 2 * 2) * ${one.columns});
 % end
-    take_reals(memory, &used, OPERANDS_PAD);
+    reserve_reals(memory, &used, OPERANDS_PAD);
     return used;
 }
 % end

@@ -7,11 +7,11 @@
 /* Computes the logits of the labelled tokens into the workspace, with one thread per token and class. */
 % end
 INLINE void make_logits${decodes and "_one" or ""}(const real *x, int count) {
-    is_global(x);
+    assume_global(x);
     const step_view *v = &block()->view;
     for (int e = threadIdx.x; e < count * CLASSES; e += THREADS) {
         const int n = e / CLASSES, c = e % CLASSES;
-        const real *row = x + ${decodes and "n" or "labelled_row(v, n)"} * WIDTH, *weight = ${weight};
+        const real *row = x + ${decodes and "n" or "find_labelled_row(v, n)"} * WIDTH, *weight = ${weight};
         real logit = ${bias};
 #pragma unroll 4
         for (int k = 0; k < WIDTH; k += 4) {

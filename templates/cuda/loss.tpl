@@ -1,10 +1,10 @@
 % local element = device.tied and device.tied .. "[(OUTPUT_TOKEN + c) * WIDTH + k + i]" or "output[(k + i) * CLASS_COLUMNS + c]"
 % if readout == "probe" then
 /* The row of labelled token n; a sequence has v->${device.labelled} rows. */
-INLINE int labelled_row(const step_view *v, int n) { return n / v->label_count * v->${device.labelled} + block()->place[n]; }
+INLINE int find_labelled_row(const step_view *v, int n) { return n / v->label_count * v->${device.labelled} + block()->place[n]; }
 % else
 /* The row of labelled token n: the last label_count of a sequence's v->${device.labelled} tokens are labelled. */
-INLINE int labelled_row(const step_view *v, int n) {
+INLINE int find_labelled_row(const step_view *v, int n) {
     return n / v->label_count * v->${device.labelled} + v->${device.labelled} - v->label_count + n % v->label_count;
 }
 % end
@@ -61,15 +61,15 @@ INLINE void add_up(lh_cuda_sums *to) {
     const int label_count = block()->view.label_count;
     double loss = 0, counted = 0, correct = 0, exact = 0;
     for (int sequence = threadIdx.x; sequence < block()->sequences; sequence += THREADS) {
-        int asked = 0, right = 0;
+        int sequence_counted = 0, sequence_correct = 0;
         for (int n = sequence * label_count; n < (sequence + 1) * label_count; n++) {
             loss += w->losses[n];
-            asked += mask[n];
-            right += mask[n] & w->correct[n];
+            sequence_counted += mask[n];
+            sequence_correct += mask[n] & w->correct[n];
         }
-        counted += asked;
-        correct += right;
-        exact += ${task.loss and "asked > 0 && " or ""}asked == right;
+        counted += sequence_counted;
+        correct += sequence_correct;
+        exact += ${task.loss and "sequence_counted > 0 && " or ""}sequence_counted == sequence_correct;
     }
     const lh_cuda_sums sums = {block_sum(loss), (long long)block_sum(counted), (long long)block_sum(correct),
             (long long)block_sum(exact)};
@@ -87,7 +87,7 @@ INLINE real weight_grad(const real *x, int count, int k, int c) {
 #pragma unroll
         for (int u = 0; u < SUMMANDS; u++) {
             const int n = first + u * step;
-            part[u] = n < count ? x[labelled_row(v, n) * WIDTH + k] : 0;
+            part[u] = n < count ? x[find_labelled_row(v, n) * WIDTH + k] : 0;
         }
 #pragma unroll
         for (int u = 0; u < SUMMANDS; u++) sum += part[u] * dlogit[u];
@@ -97,8 +97,8 @@ INLINE real weight_grad(const real *x, int count, int k, int c) {
 
 /* Computes the gradients of the output layer, and w->${device.readout_gradient} [rows][WIDTH], from those of the logits in w->logits. */
 NOINLINE void classify_backward(const real *x, ${cuda.gradients} *g) {
-    is_global(x);
-    is_global(g);
+    assume_global(x);
+    assume_global(g);
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const int sequences = block()->sequences;

@@ -1,14 +1,14 @@
-% local of_layers = device.places > 1 and "(" .. device.places .. " * layer + place)" or "layer"
+% local draw_place = device.places > 1 and "(" .. device.places .. " * layer + place)" or "layer"
 % local longest = streams[2] and "max(block()->view.T.source, block()->view.T.target)" or "block()->view.T"
-/* Draws the masks of all dropout sites for the ${eval_dropout and "block" or "shard"}'s sequences. */
+/* Draws the masks of all dropouts for the ${eval_dropout and "block" or "shard"}'s sequences. */
 INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
 % if device.masks[1] then
     const lh_cuda_step *in = &block()->step;
     const unsigned int key[2] = {in->key[0], in->key[1]};
 % if streams[2] then
-    const int most = max(in->T[0], in->T[1]) * (WIDTH / 8), sequences = block()->sequences;
-    for (int e = threadIdx.x; e < DROPOUT_SITES * sequences * most; e += THREADS) {
-        const int site = e / (sequences * most), row = e - site * (sequences * most);
+    const int most_bytes = max(in->T[0], in->T[1]) * (WIDTH / 8), sequences = block()->sequences;
+    for (int e = threadIdx.x; e < DROPOUT_SITES * sequences * most_bytes; e += THREADS) {
+        const int site = e / (sequences * most_bytes), row = e - site * (sequences * most_bytes);
 % else
     const int bytes = in->T[0] * (WIDTH / 8), sequences = block()->sequences;
     for (int e = threadIdx.x; e < DROPOUT_SITES * sequences * bytes; e += THREADS) {
@@ -28,14 +28,14 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
 % end
 % end
 % if i == 1 then
-        unsigned int layer = ${layer}, place = ${place}, below = ${mask.below_text};
+        unsigned int layer = ${layer}, place = ${place}, drop_below = ${mask.below_text};
         int T = in->T[${mask.stream_text}]; % if streams[2]
 % else
         if (site >= ${mask.first}) {
             layer = ${layer};
             place = ${place};
 % local same = mask.below_text == device.masks[i - 1].below_text and not mask.below_text:find("place", 1, true)
-            below = ${mask.below_text}; % if not same
+            drop_below = ${mask.below_text}; % if not same
             T = in->T[${mask.stream_text}]; % if streams[2]
         }
 % end
@@ -46,12 +46,12 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
 % end
 % if eval_dropout then
         const unsigned int in_counter = training ? DROPOUT_DOMAIN << 24 | layer << 8 | place
-                : EVAL_DROPOUT_DOMAIN << 24 | in->draw << 8 | ${of_layers};
+                : EVAL_DROPOUT_DOMAIN << 24 | in->draw << 8 | ${draw_place};
         block()->work.keep[e] = keep_byte(key, in->step, in->first + block()->first + row / bytes, in_counter,
-                row % bytes, below);
+                row % bytes, drop_below);
 % else
         block()->work.keep[e] = keep_byte(key, in->step, block()->first + row / bytes,
-                DROPOUT_DOMAIN << 24 | layer << 8 | place, row % bytes, below);
+                DROPOUT_DOMAIN << 24 | layer << 8 | place, row % bytes, drop_below);
 % end
     }
 % end
@@ -62,8 +62,8 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
 }
 % if device.masks[1] then
 
-/* The masks of a site, of all sequences. */
-INLINE const unsigned char *mask_of(int site) {
+/* The masks of dropout number `site`, for all sequences. */
+INLINE const unsigned char *find_mask(int site) {
     return block()->work.keep + (size_t)site * block()->sequences * ${longest} * (WIDTH / 8);
 }
 % end

@@ -1,10 +1,10 @@
 enum { NOISE_DOMAIN = 7u }; /* LH_DOMAIN_EVAL_NOISE: the high bits of a site */
 
-/* Standard normal numbers for four channels in an evaluation: quad number `at` of a sequence's vectors. place: the
+/* Standard normal numbers for four channels in an evaluation: quad `quad_number` of a sequence's vectors. place: the
  * number of the embedding. */
-INLINE quad noisy(unsigned int example, unsigned int place, unsigned int at) {
+INLINE quad draw_noise(unsigned int example, unsigned int place, unsigned int quad_number) {
     const lh_cuda_step *in = &block()->step;
-    return normal_quad(in->key, in->step, in->first + example, NOISE_DOMAIN << 24 | in->draw << 8 | place, at);
+    return normal_quad(in->key, in->step, in->first + example, NOISE_DOMAIN << 24 | in->draw << 8 | place, quad_number);
 }
 % if noise == "relative" then
 

@@ -1,4 +1,4 @@
-/* The fold of the shards' gradients, their norm, clipping and ${optimizer.title}. A block processes one piece at a time.
+/* The sum of the shards' gradients, its norm, clipping and ${optimizer.title}. A block processes one piece at a time.
  *
  *   ${line} % for _, line in ipairs(optimizer.formula)
  *

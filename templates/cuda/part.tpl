@@ -40,9 +40,9 @@ INLINE real *enter_${block.name}(block_state *b, int ${block.index}, int first, 
 
 % end
 % local others = #device.blocks > 1 and ", and to the last layers of other blocks" or ""
-/* Assigns to the thread block part `index` of `parts` parts of `all` sequences, which begin at sequence `group` of the
- * batch, and sets its state to the layer of `at`${others}. Called by one thread. */
-INLINE void take_part(block_state *b, int group, int all, int parts, int index, char *memory, lh_cuda_place at,
+/* Assigns part `index` of `parts` parts of `all` sequences to the thread block, and sets its state to the layer of
+ * `at`${others}. group: the first of all sequences in the batch. Called by one thread. */
+INLINE void assign_part(block_state *b, int group, int all, int parts, int index, char *memory, lh_cuda_place at,
         const bool training) {
 % if streams[2] then
     const lengths T = b->view.T;

@@ -17,13 +17,13 @@ INLINE void end_phase(lh_cuda_result *result) {
     const block_state *b = block();
     team *t = &block()->members;
 % if task.counted then
-    const double counted = counted_labels();
+    const double counted = count_labels();
     fold_gradients((real)mask_factor(counted));
 % else
     fold_gradients();
 % end
-    const double squares = total_of(b->replica.piece_sums, PIECES, 1);
-    const double loss = total_of(&b->replica.shard_sums->loss, b->train.shards, sizeof(lh_cuda_sums) / sizeof(double));
+    const double squares = sum_list(b->replica.piece_sums, PIECES, 1);
+    const double loss = sum_list(&b->replica.shard_sums->loss, b->train.shards, sizeof(lh_cuda_sums) / sizeof(double));
     const bool finite = update(squares, loss, counted);
     if (t->rank == 0) report(finite, squares, loss, result);
     team_barrier(t);
@@ -47,7 +47,7 @@ longhand_train_${symbol}(const lh_cuda_train a, const lh_cuda_place at) {
     for (int shard = b->members.rank; shard < a.shards; shard += a.team) {
         __syncthreads();
         if (threadIdx.x == 0) {
-            take_part(b, 0, b->step.sequences, a.shards, shard, a.workspace, at, true);
+            assign_part(b, 0, b->step.sequences, a.shards, shard, a.workspace, at, true);
             b->gradient = (gradients *)(b->replica.partials + shard * a.partial_stride);
 % if cuda.sums then
             size_t used = 0;
@@ -69,7 +69,7 @@ longhand_evaluate_${symbol}(const lh_cuda_evaluate a, const lh_cuda_place at) {
         const int left = a.steps->sequences - at.first, all = left < a.group ? left : a.group;
         view_step(b, a.steps, a.parameters[0]${tables and ", a.tables" or ""}${cuda.shared and ", a.shared" or ""});
         b->members = join_team(gridDim.x, a.arrivals);
-        take_part(b, at.first, all, gridDim.x, blockIdx.x, a.workspace, at, false);
+        assign_part(b, at.first, all, gridDim.x, blockIdx.x, a.workspace, at, false);
     }
     __syncthreads();
     if (at.phase == LH_CUDA_BEGIN) return begin_step(); % if cuda.begins

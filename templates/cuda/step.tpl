@@ -8,7 +8,7 @@ INLINE void train_shard(int shard) {
         const int first = shard_start(b->step.sequences, b->train.shards, shard);
         const int sequences = shard_start(b->step.sequences, b->train.shards, shard + 1) - first;
         b->gradient = (parameters *)partial;
-        take_examples(b, first, sequences, true);
+        assign_examples(b, first, sequences, true);
         find_operands(b, partial); % if cuda.by_team
 % if cuda.sums then
         size_t used = 0;
@@ -46,13 +46,13 @@ longhand_train_${symbol}(const lh_cuda_train a) {
         for (int shard = t->rank; shard < a.shards; shard += a.team) train_shard(shard);
         team_barrier(t);
 % if task.counted then
-        const double counted = counted_labels();
+        const double counted = count_labels();
         fold_gradients((real)mask_factor(counted));
 % else
         fold_gradients();
 % end
-        const double squares = total_of(b->replica.piece_sums, PIECES, 1);
-        const double loss = total_of(&b->replica.shard_sums->loss, b->train.shards, sizeof(lh_cuda_sums) / sizeof(double));
+        const double squares = sum_list(b->replica.piece_sums, PIECES, 1);
+        const double loss = sum_list(&b->replica.shard_sums->loss, b->train.shards, sizeof(lh_cuda_sums) / sizeof(double));
         const bool finite = update(squares, loss, counted);
         lh_cuda_result *result = b->train.results + n;
         const bool reports = t->rank == t->blocks - 1; /* this block has the fewest pieces to update */
@@ -87,7 +87,7 @@ longhand_evaluate_${symbol}(const lh_cuda_evaluate a) {
         __syncthreads();
         if (threadIdx.x == 0) {
             const int left = end - first;
-            take_examples(b, first, left < a.group ? left : a.group, false);
+            assign_examples(b, first, left < a.group ? left : a.group, false);
             if (a.decodes) find_caches(b); % if device.decoding
         }
         __syncthreads();

@@ -1,4 +1,4 @@
-/* Gradients of a step's tables, which shards sum before end_tables converts them to gradients of parameters. */
+/* A shard's gradients of the tables of a step; end_tables converts their sums to gradients of parameters. */
 typedef struct table_sums {
 % for _, one in ipairs(device.place_sums) do
 % if one.block then
@@ -12,7 +12,7 @@ typedef struct table_sums {
 
 INLINE void lay_out_sums(table_sums *sums, char *memory, size_t *used, ${device.lengths} T) {
 % for _, one in ipairs(device.place_sums) do
-    sums->${one.member} = take_reals(memory, used, ${one.times}(size_t)${one.T} * WIDTH);
+    sums->${one.member} = reserve_reals(memory, used, ${one.times}(size_t)${one.T} * WIDTH);
 % end
     % slot("lay_out_sums", family.on_device) % for _, family in ipairs(attentions)
 }

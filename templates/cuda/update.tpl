@@ -17,7 +17,7 @@ INLINE bool is_constant(int e) {
 /* Clears the gradient of tensors that are not learned in a piece, so that it enters neither the norm nor the update. A
  * thread clears the elements that it reads next. */
 INLINE void clear_constants(int piece, real *gradient) {
-    is_global(gradient);
+    assume_global(gradient);
     for (int i = 0; i < PIECE_PART; i++)
         if (is_constant(piece * PIECE + piece_element(i))) gradient[piece * PIECE + piece_element(i)] = 0;
 }
@@ -25,16 +25,16 @@ INLINE void clear_constants(int piece, real *gradient) {
 % end
 % if task.counted then
 /* The number of labels in the loss, over all shards; every thread gets it. */
-INLINE double counted_labels(void) {
+INLINE double count_labels(void) {
     const lh_cuda_sums *sums = block()->replica.shard_sums;
     double counted = 0;
-    is_global(sums);
+    assume_global(sums);
     for (int shard = threadIdx.x; shard < block()->train.shards; shard += THREADS) counted += sums[shard].counted;
     return block_sum(counted);
 }
 
-/* The factor that converts the folded gradient to the gradient of the mean over the labels in the loss: shards divide
- * by all labels of the batch. It is exactly 1 if no label is masked; if all are masked, the gradient is 0. */
+/* The factor that converts the sum of the shards' gradients to the gradient of the mean over the labels in the loss:
+ * shards divide by all labels of the batch. It is exactly 1 if no label is masked; if all are, the gradient is 0. */
 INLINE double mask_factor(double counted) {
     const lh_cuda_step *step = &block()->step;
     return counted > 0 ? (double)step->sequences * step->label_count / counted : 1;
@@ -42,7 +42,7 @@ INLINE double mask_factor(double counted) {
 
 /* Scales the gradient of a piece; a thread scales the elements that it reads next. */
 INLINE void scale_piece(real factor, real *gradient) {
-    is_global(gradient);
+    assume_global(gradient);
     for (int i = 0; i < PIECE_PART; i++) gradient[piece_element(i)] *= factor;
 }
 
@@ -81,13 +81,13 @@ INLINE void fold_gradients(real factor) {
 /* to[count] = 0, by all blocks of the team. */
 INLINE void clear_by_team(int count, real *to) {
     const team *t = &block()->members;
-    is_global(to);
+    assume_global(to);
     for (int e = t->rank * THREADS + (int)threadIdx.x; e < count; e += t->blocks * THREADS) to[e] = 0;
 }
 
 % end
-/* to[count] = the sum over shards of the elements at `from`, which is the address in the first shard; by all blocks of
- * the team. */
+/* to[count] = the sum over shards of the elements at `from` (the address in the first shard), by all blocks of the
+ * team. */
 INLINE void fold_shards(const real *from, int count, real *to) {
     const block_state *b = block();
     const team *t = &b->members;
@@ -96,7 +96,7 @@ INLINE void fold_shards(const real *from, int count, real *to) {
 }
 
 % if device.loops then
-/* As fold_shards, but adds the sum to elements that the same threads have folded. */
+/* Adds the sum over shards to `to`, whose elements the same threads have written by fold_shards. */
 INLINE void add_shards(const real *from, int count, real *to) {
     const block_state *b = block();
     const team *t = &b->members;
@@ -144,7 +144,7 @@ INLINE void fold_gradients(real factor) {
 % end
 % end
 % if cuda.sums then
-    /* end_tables adds to these gradients or leaves out rows, so the values of the step before are cleared. */
+    /* end_tables adds to these gradients or skips rows, so they are cleared first. */
 % for _, struct in ipairs(structs) do
 % for _, m in ipairs(struct.from_tables) do
 % if struct.block then
@@ -183,13 +183,13 @@ INLINE void keep_parameters(void) {
 
 % end
 % if device.rounds then
-/* Stores rounded copies of a thread's weights of a piece, which products read through rounded(). */
+/* Stores rounded copies of a thread's weights of a piece, for products. */
 INLINE void round_weights(int piece) {
     const lh_cuda_replica *r = &block()->replica;
 #pragma unroll
     for (int i = 0; i < PIECE_PART; i += 4) {
         const int e = piece * PIECE + piece_element(i);
-        if (!is_of_products(e)) continue;
+        if (!is_product_weight(e)) continue;
         quad weights = *(const quad *)((const real *)r->parameters + e);
 #pragma unroll
         for (int c = 0; c < 4; c++) weights.v[c] = rounded_real(weights.v[c]);
@@ -214,16 +214,16 @@ INLINE bool update(double squares, double loss, double counted) {
     const real share = decay_share(); % if optimizer.decay
     for (int piece = block()->members.rank; piece < PIECES; piece += block()->members.blocks) {
         const size_t e = (size_t)piece * PIECE;
-        double of_piece[2];
+        double piece_sums[2];
 % if optimizer.decay then
         real shares[PIECE_PART];
-        % call("decay_of_piece", "piece", "share", "shares")
+        % call("spread_decay", "piece", "share", "shares")
 % end
-        % call(optimizer.routine .. "_piece", "constants", optimizer.decay and "shares", "(const real *)r->gradient + e", #optimizer.states > 0 and "(real *)r->moment1 + e", #optimizer.states > 1 and "(real *)r->moment2 + e", "(real *)r->parameters + e", "of_piece")
+        % call(optimizer.routine .. "_piece", "constants", optimizer.decay and "shares", "(const real *)r->gradient + e", #optimizer.states > 0 and "(real *)r->moment1 + e", #optimizer.states > 1 and "(real *)r->moment2 + e", "(real *)r->parameters + e", "piece_sums")
         round_weights(piece); % if device.rounds
         if (threadIdx.x == 0) {
-            r->piece_sums[PIECES + piece] = of_piece[0];
-            r->piece_sums[2 * PIECES + piece] = of_piece[1];
+            r->piece_sums[PIECES + piece] = piece_sums[0];
+            r->piece_sums[2 * PIECES + piece] = piece_sums[1];
         }
     }
     return true;
@@ -242,7 +242,7 @@ INLINE weighed heavier(const weighed a, const weighed b) {
 /* The chunk with the largest sum of squares, for the threads of the first warp. */
 INLINE weighed find_heaviest(const double *piece_sums) {
     weighed most = {0, 0};
-    is_global(piece_sums);
+    assume_global(piece_sums);
     if (threadIdx.x >= WARP) return most;
     for (int chunk = threadIdx.x; chunk < PIECES / CHUNK_PIECES; chunk += WARP) {
         weighed next = {0, chunk};
@@ -277,7 +277,7 @@ INLINE void report(bool finite, double squares, double loss, lh_cuda_result *to)
 /* Reports the sums of the update, when all blocks have made their updates. */
 INLINE void report_update(lh_cuda_result *to) {
     const double *sums = block()->replica.piece_sums;
-    const double parameters = total_of(sums + PIECES, PIECES, 1), changes = total_of(sums + 2 * PIECES, PIECES, 1);
+    const double parameters = sum_list(sums + PIECES, PIECES, 1), changes = sum_list(sums + 2 * PIECES, PIECES, 1);
     if (threadIdx.x != 0) return;
     to->parameter_squares = parameters;
     to->update_squares = changes;

@@ -43,14 +43,14 @@ typedef struct block_state {
 % if device.decoding then
     caches cached;
     int decodes; /* whether the group is decoded: then all layers cache values */
-    int at;      /* index of the decoded token in its sequence */
+    int current; /* index of the decoded token in its sequence */
     int before;  /* sequences of the models before this one, in results */
 % end
 % if cuda.by_team then
     operands held;            /* operands of the shard; in add_up_products, of the first shard */
     weights_gradient weights; /* gradient that the block computes */
     int most_sequences;       /* sequences of the largest shard */
-    ${device.lengths} kept; /* rows of a stored operand before those of the current use of a layer */
+    ${device.lengths} rows_before; /* rows of a stored operand before those of the current use of a layer */
 % end
     lh_cuda_step step;
     lh_cuda_train train;
@@ -74,12 +74,12 @@ INLINE real *${c.block}_${c.name}_cache(int use) {
 % if cuda.by_team then
 
 /* The number of rows before the rows of use number `use` in a shard's stored operands: an even number. */
-INLINE size_t kept_rows(int use, int T) { return (size_t)use * ((block()->most_sequences * T + 1u) / 2 * 2); }
+INLINE size_t count_rows_before(int use, int T) { return (size_t)use * ((block()->most_sequences * T + 1u) / 2 * 2); }
 % end
 % if device.rounds then
 
-/* Rounded copies of products' weights in training, in the place of the first shard's gradients of these weights; the
- * other members are gradients of that shard. */
+/* Rounded copies of products' weights in training, in the memory of the first shard's gradients of these weights. Other
+ * fields are gradients of that shard. */
 INLINE const parameters *rounded(void) { return (const parameters *)block()->replica.partials; }
 % end
 % for _, draw in ipairs(cuda.step_draws) do

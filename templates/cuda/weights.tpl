@@ -35,18 +35,18 @@ INLINE bool is_in(int e, const real *first, const real *from, const int size) {
     return (unsigned int)(e - (int)(from - first)) < (unsigned int)size;
 }
 
-/* Whether add_up_products writes element e of the gradient; shards have no part of such elements. */
-INLINE bool is_of_products(int e) {
+/* Whether element e of the gradient belongs to weights or biases of products, which add_up_products writes. */
+INLINE bool is_product_weight(int e) {
     const parameters *g = (const parameters *)block()->replica.gradient;
     bool found = false;
 % for _, part in ipairs(device.operands.members) do
 % if part.block then
     const real *${part.block}s = (const real *)g->${part.block};
-    const int of_${part.block} = sizeof(${part.parameters_type}) / sizeof(real);
-    if (is_in(e, (const real *)g, ${part.block}s, ${part.count} * of_${part.block})) {
-        const int in_${part.block} = (int)((unsigned int)(e - (int)(${part.block}s - (const real *)g)) % of_${part.block});
+    const int ${part.block}_size = sizeof(${part.parameters_type}) / sizeof(real);
+    if (is_in(e, (const real *)g, ${part.block}s, ${part.count} * ${part.block}_size)) {
+        const int offset_in_${part.block} = (int)((unsigned int)(e - (int)(${part.block}s - (const real *)g)) % ${part.block}_size);
 % for _, run in ipairs(part.runs) do
-        if (is_in(in_${part.block}, ${part.block}s, g->${part.block}->${run.first}, ${run.size})) found = true;
+        if (is_in(offset_in_${part.block}, ${part.block}s, g->${part.block}->${run.first}, ${run.size})) found = true;
 % end
     }
 % else

@@ -1,14 +1,14 @@
 % if positions.first == 1 then
 ${PREFIX}FIRST_POSITION = 1,
-${PREFIX}MAX_POSITION = ${positions.max_position}, /* positions are drawn from ${PREFIX}FIRST_POSITION .. ${PREFIX}MAX_POSITION - 1 */
+${PREFIX}MAX_POSITION = ${positions.max_position}, /* positions are sampled from ${PREFIX}FIRST_POSITION .. ${PREFIX}MAX_POSITION - 1 */
 % elseif positions.range then
-${PREFIX}MAX_POSITION = ${positions.max_position}, /* positions are drawn from 0 .. ${PREFIX}MAX_POSITION - 1 */
+${PREFIX}MAX_POSITION = ${positions.max_position}, /* positions are sampled from 0 .. ${PREFIX}MAX_POSITION - 1 */
 % elseif positions.distance.draws then
 ${PREFIX}MAX_POSITION = ${positions.distance.max_position},
 % end
-${PREFIX}DRAWS = ${positions.draws}, /* independent draws of one pass */ % if positions.kind == "randomized"
+${PREFIX}DRAWS = ${positions.draws}, /* independent samples of positions in one pass */ % if positions.kind == "randomized"
 % if positions.distance.draws then
-${PREFIX}DISTANCE_DRAWS = ${positions.distance.draws}, /* draws of distances, from 1 .. ${PREFIX}MAX_POSITION - 1 */
+${PREFIX}DISTANCE_DRAWS = ${positions.distance.draws}, /* samples of distances, from 1 .. ${PREFIX}MAX_POSITION - 1 */
 % end
 ${PREFIX}SCORE_SETS = ${score.sets}, /* sets of tables that the score reads, one for each layer */ % if score.per_layer
 ${PREFIX}${asks.constant} = ${asks.width}, /* ${asks.about}, rounded up to a whole vector */ % if asks

@@ -6,9 +6,9 @@
  * pairs between them have a mixture of both speeds. Source: Peng et al. 2024, "YaRN", section 3.2. */
 static double ${prefix}slowed(double speed) {
     const double turns = ${f64(scaling.original_length)} * speed / (2 * 3.14159265358979323846);
-    double kept = (turns - ${f64(scaling.beta_slow)}) / (${f64(scaling.beta_fast)} - ${f64(scaling.beta_slow)});
-    kept = kept < 0 ? 0 : kept > 1 ? 1 : kept;
-    return (1 - kept) * speed / ${f64(scaling.factor)} + kept * speed;
+    double share = (turns - ${f64(scaling.beta_slow)}) / (${f64(scaling.beta_fast)} - ${f64(scaling.beta_slow)});
+    share = share < 0 ? 0 : share > 1 ? 1 : share;
+    return (1 - share) * speed / ${f64(scaling.factor)} + share * speed;
 }
 
 % end
@@ -21,7 +21,7 @@ static double ${prefix}slowed(double speed) {
  * Source: "NTK-aware" scaling, bloc97 2023; Peng et al. 2024, "YaRN", section 3.1. */
 % elseif scaling.kind == "yarn" then
 /* Pairs (2m, 2m + 1) of a head are rotated by ${place} * ${prefix}slowed(${rotation.base_text}^(-2m / ${PREFIX}HEAD_WIDTH)) and multiplied by `growth`, in
- * queries and in keys, which divides the softmax's temperature by the square of `growth` (section 3.4). */
+ * queries and in keys. This divides the softmax's temperature by the square of `growth` (section 3.4). */
 % else
 /* Pairs (2m, 2m + 1) of a head are rotated by ${place} * ${rotation.base_text}^(-2m / ${PREFIX}HEAD_WIDTH). */
 % end

@@ -3,10 +3,10 @@ typedef struct ${set} {
     ${t.declared}${t.name};${t.about} % for _, t in ipairs(members)
 } ${set};
 
-/* Lays out the members for ${cross and "T queries and S keys" or "T tokens"} in memory; memory NULL: only counts bytes. */
+/* Lays out the arrays for ${cross and "T queries and S keys" or "T tokens"} in memory; memory NULL: only counts bytes. */
 INLINE void ${lay_out}(${set} *s, char *memory, size_t *used, ${lengths}) {
     s->${n.name} = ${n.value}; % for _, n in ipairs(numbers)
-    s->${t.name} = (${t.type} *)take(memory, used, ${t.count} * sizeof(${t.type})); % for _, t in ipairs(members)
+    s->${t.name} = (${t.type} *)reserve(memory, used, ${t.count} * sizeof(${t.type})); % for _, t in ipairs(members)
     if (!memory) return; % if members.behind
 % for _, t in ipairs(members) do
     s->${t.name} += ${S} - 1; % if t.class == "distance"

@@ -83,7 +83,7 @@ def draw_sequence(tokens):
 
 % elseif draws_positions then
 def draw_positions(tokens, given):
-    """[T], for tokens [B][T]: the given positions; else distinct ones ${range_words}, drawn${sorted_words}."""
+    """[T], for tokens [B][T]: the given positions; else distinct samples ${range_words}${sorted_words}."""
     if given is not None:
         return torch.as_tensor(given, device=tokens.device)
     return ${position_text}[:tokens.shape[1]]${sort_text}
@@ -92,8 +92,8 @@ def draw_positions(tokens, given):
 % end
 % if draws_distances and independent then
 def draw_distances(tokens, given):
-    """[2][T], right and left, for tokens [B][T]: the given distances of tokens 0, 1, 2, ... apart; else 0, then
-    ascending ones ${range_words}, drawn for each side."""
+    """[2][T], right and left, for tokens [B][T]: the given distances of tokens 0, 1, 2, ... apart; else 0 and ascending
+    samples ${range_words} for each side."""
     if given is not None:
         return torch.as_tensor(given, device=tokens.device).expand(2, -1)
     drawn = torch.stack([1 + ${distance_text}[:tokens.shape[1] - 1].sort().values for _ in range(2)])
@@ -109,7 +109,7 @@ def pair_distances(drawn):
 
 % elseif draws_distances then
 def draw_distances(tokens, given):
-    """[T], for tokens [B][T]: the given distances of tokens 0, 1, 2, ... apart; else 0, then ascending ones
+    """[T], for tokens [B][T]: the given distances of tokens 0, 1, 2, ... apart; else 0 and ascending samples
     ${range_words}."""
     if given is not None:
         return torch.as_tensor(given, device=tokens.device)
@@ -119,8 +119,8 @@ def draw_distances(tokens, given):
 
 def pair_distances(drawn):
 % if clamped then
-    """[T][T]: rows of the table for keys (columns) and queries (rows), as in the released code of Ruoss et al.: past the
-    end of the table the last row is used."""
+    """[T][T]: rows of the table for keys (columns) and queries (rows); for rows beyond the table, its last row, as in
+    the released code of Ruoss et al."""
 % else
     """[T][T]: signed distances of keys (columns) from queries (rows)."""
 % end
@@ -263,7 +263,7 @@ def check(path=HERE / "stored.jsonl"):
         stored = torch.tensor(example["logits"])
         found = compute_logits(model, example, len(stored))
         difference = float((found - stored).abs().max() / stored.abs().max().clamp(min=1))
-        worst = worst if difference <= worst or worst != worst else difference  # NaN becomes the worst, and stays it
+        worst = worst if difference <= worst or worst != worst else difference  # NaN counts as the worst
         sequences, logits = sequences + 1, logits + stored.numel()
     good = sequences > 0 and worst <= TOLERANCE
     print(f"{sequences} sequences, {logits} logits: largest difference {worst:.2e}, tolerance {TOLERANCE:.0e}: "

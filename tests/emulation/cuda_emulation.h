@@ -95,11 +95,13 @@ inline unsigned atomicAdd(unsigned *address, unsigned value) {
 }
 
 /* The functions of kernels/cuda/instructions.cu. */
-inline void is_global(const void *) {}
-template <class T> inline const T *computed(const T *address) { return address; }
-inline int computed_number(int number) { return number; }
-inline long long computed_distance(long long bytes) { return bytes; }
-template <class T> inline const T *row_of(const T *rows, int row, int stride) { return rows + (long long)row * stride; }
+inline void assume_global(const void *) {}
+template <class T> inline const T *compute_once(const T *address) { return address; }
+inline int compute_number_once(int number) { return number; }
+inline long long compute_distance_once(long long bytes) { return bytes; }
+template <class T> inline const T *get_row(const T *rows, int row, int stride) {
+    return rows + (long long)row * stride;
+}
 inline void arrive(unsigned *arrivals) { atomicAdd(arrivals, 1u); }
 inline unsigned count_arrivals(const unsigned *arrivals) { return *(const volatile unsigned *)arrivals; }
 

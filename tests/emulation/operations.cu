@@ -28,7 +28,7 @@ static __global__ void keep_kernel(const lh_masks m, int count, unsigned char *b
     for (int i = (int)threadIdx.x; i < count; i += THREADS)
         bytes[i] = keep_byte(m.key, m.step, m.example, m.site, (unsigned int)i, m.drop_below);
     __syncthreads();
-    for (int e = (int)threadIdx.x; e < 8 * count; e += THREADS) kept_elements[e] = kept_bits(bytes, e) & 1;
+    for (int e = (int)threadIdx.x; e < 8 * count; e += THREADS) kept_elements[e] = mask_bits(bytes, e) & 1;
 }
 
 /* total [count] = the sum of the shards; the grid's blocks share the work. */
@@ -46,7 +46,7 @@ static __global__ void squares_kernel(int pieces, const real *x, double *squares
 
 /* total [256]: the sum of count numbers, computed by each thread. */
 static __global__ void total_kernel(int count, int stride, const double *x, double *total) {
-    total[threadIdx.x] = total_of(x, count, stride);
+    total[threadIdx.x] = sum_list(x, count, stride);
 }
 
 /* The first thread writes the sums of squares that an update returns: of the parameters and of their change. */
@@ -90,7 +90,7 @@ static __global__ void momentum_kernel(double clip, double rate, const real *gra
 }
 
 /* out [threads] = base^n, where n is the number of the thread. */
-static __global__ void power_kernel(double base, double *out) { out[threadIdx.x] = whole_power(base, threadIdx.x); }
+static __global__ void power_kernel(double base, double *out) { out[threadIdx.x] = integer_power(base, threadIdx.x); }
 
 #define OPERATION(name, precision) \
     static const lh_emulated_kernel name##_emulated(#name "_" precision, [](void **arguments) { \

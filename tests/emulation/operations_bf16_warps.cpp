@@ -5,7 +5,7 @@ typedef float real;
 #include "operations_sizes.h"
 #include "kernels/cuda/product_bf16.cu"
 #include "kernels/cuda/product_forms.cu"
-#include "kernels/cuda/kept_reals.cu"
+#include "kernels/cuda/stored_reals.cu"
 #include "kernels/cuda/product_warps.cu"
 #include "operations.cu"
 

@@ -5,7 +5,7 @@ typedef double real;
 #include "operations_sizes.h"
 #include "kernels/cuda/product_shuffles.cu"
 #include "kernels/cuda/product_forms.cu"
-#include "kernels/cuda/kept_reals.cu"
+#include "kernels/cuda/stored_reals.cu"
 #include "kernels/cuda/product_warps.cu"
 #include "operations.cu"
 #include "kernels/cuda/functions_float64.cu"

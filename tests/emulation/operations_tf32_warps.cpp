@@ -5,7 +5,7 @@ typedef float real;
 #include "operations_sizes.h"
 #include "kernels/cuda/product_tf32.cu"
 #include "kernels/cuda/product_forms.cu"
-#include "kernels/cuda/kept_tf32.cu"
+#include "kernels/cuda/stored_tf32.cu"
 #include "kernels/cuda/product_warps.cu"
 #include "operations.cu"
 

@@ -6,8 +6,8 @@ typedef struct step_view {
     const int *draws;
     int T;
 } step_view;
-INLINE const int *positions_of(const step_view *v, int l) { return v->draws + l * v->T; }
-INLINE const int *distances_of(const step_view *v, int l) { return v->draws + l * v->T; }
+INLINE const int *find_positions(const step_view *v, int l) { return v->draws + l * v->T; }
+INLINE const int *find_distances(const step_view *v, int l) { return v->draws + l * v->T; }
 % include("parts/drawn_distance.tpl")
 % include("attention/cuda/scalar_layout.tpl", { scalar = score })
 

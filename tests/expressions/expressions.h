@@ -14,7 +14,7 @@ typedef double real;
 #include "kernels/cpu/score.h"
 #include "longhand/cpu.h"
 
-static inline void *take(char *memory, size_t *used, size_t bytes) {
+static inline void *reserve(char *memory, size_t *used, size_t bytes) {
     size_t start = *used;
     *used += (bytes + 63) / 64 * 64;
     return memory ? memory + start : NULL;

@@ -20,7 +20,7 @@
 
 % include("cpu/positions.tpl")
 
-% include("cpu/take.tpl")
+% include("cpu/reserve.tpl")
 
 % for _, family in ipairs(attentions) do
 % include("attention/cpu/family.tpl", family)

@@ -42,7 +42,7 @@ function TestProducts.test_variants_of_a_wide_model_are_equal()
 end
 
 local NARROW_NAMES = { "train_shard", "layer_forward(", "product_forward(", "layer_backward(" }
-local WIDE_NAMES = { "lh_cuda_place", "PHASE_LAYER_ATTENDED", "train_phase", "take_part", "layer_gradients" }
+local WIDE_NAMES = { "lh_cuda_place", "PHASE_LAYER_ATTENDED", "train_phase", "assign_part", "layer_gradients" }
 
 function TestProducts.test_device_code_has_no_text_of_the_other_form()
   for _, encoding in ipairs(ENCODINGS) do

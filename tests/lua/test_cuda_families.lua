@@ -57,7 +57,7 @@ function TestFamilies.test_calls_for_drawn_positions_have_the_arguments_of_the_f
       local device = render_spec('use = "rope", additive = { kind = "sinusoid", at = "block" }, '
         .. draws:format(draw), model)
       local calls = 0
-      for name, list in device:gmatch("([%w_]*positions_of)(%b())") do
+      for name, list in device:gmatch("([%w_]*find_[%w_]*positions)(%b())") do
         local commas = select(2, list:gsub(",", ","))
         lu.assertEquals(commas, draw == "pass" and 0 or 1, name .. list)
         calls = calls + 1
@@ -86,7 +86,7 @@ function TestFamilies.test_queries_of_one_stream_attend_to_keys_of_another()
     "cross_rotate(1, block()->view.T.target, CROSS_QUERY_STRIDE, s->cross_query);",
     "cross_rotate(1, block()->view.T.source, CROSS_KEY_STRIDE, s->cross_key_value);",
     "b->target_tokens = b->step.tokens[1] + ", "embed_target_backward(b->gradient);" })
-  assert_has(host, { "static lengths lengths_of(const lh_shape *shape)" })
+  assert_has(host, { "static lengths make_lengths(const lh_shape *shape)" })
   lu.assertEquals(select(2, device:gsub("g%->token%[e %+ i%] %+= sum", "")), 1) -- the first gradient is stored
 end
 
@@ -183,7 +183,7 @@ function TestFamilies.test_each_of_two_streams_draws_independently()
   assert_has(device, { "v->target_input_draws = v->source_input_draws + in->T[0];",
     "v->cross_draws = v->decoder_draws + decoder_draw_count(v);",
     "return v->cross_draws + CROSS_DRAWS * v->T.target + l * v->T.source;",
-    "cross_rotate(1, cross_key_positions_of(&block()->view, block()->l), ",
+    "cross_rotate(1, cross_find_key_positions(&block()->view, block()->l), ",
     "g->position_table[(v->target_input_draws[e / WIDTH] - FIRST_POSITION) * WIDTH" })
   assert_has(host, { "lh_sort_pairs(drawn + l * T, drawn + CROSS_DRAWS * T + l * S, T, S, ",
     ".draw_scratch = CROSS_PAIR_KEYS + 1,",
@@ -195,7 +195,7 @@ function TestFamilies.test_sequences_of_two_streams_draw_separately()
     .. ', decoder = { use = "alibi", rotation = { kind = "none" }, positions = { draw = "pass" } }', PAIR:format(32))
   assert_has(device, { "v->target_sequence_draws = v->source_sequence_draws + (size_t)in->sequences * in->T[0];",
     "v->decoder_draws = v->target_sequence_draws + (size_t)in->sequences * in->T[1];",
-    "cross_rotate(1, target_positions_of_sequences(), block()->view.T.target, CROSS_QUERY_STRIDE, s->cross_query);" })
+    "cross_rotate(1, target_sequence_positions(), block()->view.T.target, CROSS_QUERY_STRIDE, s->cross_query);" })
   assert_has(host, {
     "lh_draw_sequence(from, 1, from->first + (uint32_t)s, CROSS_FIRST_POSITION, CROSS_MAX_POSITION - 1, T, true" })
 end
@@ -217,9 +217,9 @@ function TestFamilies.test_blocks_that_draw_separately_use_their_own_positions()
   support.write("placed.lua", support.read("tests/specs/descriptions/placed.lua"))
   local device = render_spec('additive = { kind = "sinusoid", at = "block" }, ' .. DRAWN:format(', draw = "layer"'),
     'source = "placed.lua", layers = 2, width = 32, feedforward = 48')
-  assert_has(device, { "add_front_places(block()->input, ", "const int *position = near_positions_of(v, block()->l);",
-    "add_tower_places(block()->input, ", "const int *position = self_positions_of(v, block()->l);" })
-  lu.assertNotStrContains(device, "again_positions_of")
+  assert_has(device, { "add_front_places(block()->input, ", "const int *position = near_find_positions(v, block()->l);",
+    "add_tower_places(block()->input, ", "const int *position = self_find_positions(v, block()->l);" })
+  lu.assertNotStrContains(device, "again_find_positions")
 end
 
 -- Names for the only family with random positions contain the family's name.

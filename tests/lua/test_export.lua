@@ -143,14 +143,14 @@ end
 
 function TestPytorch.test_positions_from_one()
   local one = render_model(RANDOM:format('range = "one_based"') .. 'additive = { kind = "learned" }')
-  assert_has(one, "MAX_POSITION = 2000\n", "from 1 to MAX_POSITION, drawn, ascending",
+  assert_has(one, "MAX_POSITION = 2000\n", "from 1 to MAX_POSITION, ascending",
     'self.embed["position"](place - 1)',
     "return (1 + torch.randperm(MAX_POSITION, device=tokens.device))[:tokens.shape[1]].sort().values")
   assert_has(render_model(RANDOM:format('range = "one_based"') .. 'use = "relative"'),
-    "ascending ones\n    from 1 to MAX_POSITION",
+    "ascending samples\n    from 1 to MAX_POSITION",
     "drawn = 1 + torch.randperm(MAX_POSITION, device=tokens.device)[:tokens.shape[1] - 1]")
   local zero = render_model(RANDOM:format("sorted = false") .. 'additive = { kind = "learned" }')
-  assert_has(zero, 'self.embed["position"](place)', "distinct ones below MAX_POSITION, drawn.",
+  assert_has(zero, 'self.embed["position"](place)', "distinct samples below MAX_POSITION.",
     "return torch.randperm(MAX_POSITION, device=tokens.device)[:tokens.shape[1]]\n")
 end
 

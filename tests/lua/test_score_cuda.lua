@@ -67,7 +67,8 @@ TestText = {}
 
 -- Words before a bracket in the device code of a score: functions of kernels/cuda and of the step's view, and keywords.
 local CALLED = lists.split_set([[bucket_real add_block_sums add_listed sum_heads sum_keys sum_queries sum_diagonal
-  sum_antidiagonal __syncthreads positions_of distances_of drawn_distance take if for sizeof lay_out_score_work]])
+  sum_antidiagonal __syncthreads find_positions find_distances drawn_distance reserve if for sizeof
+  lay_out_score_work]])
 for _, row in pairs(functions.rows) do
   CALLED[row.scalar] = true
 end
@@ -140,7 +141,7 @@ function TestExpressions.test_a_learned_alibi_has_this_code()
   local _, layout, code = render_device("score = function(x) return x.score - x.slope * abs(x.distance) end, "
     .. 'parameters = { slope = { per = "head", init = "alibi_slopes" } }')
   lu.assertStrContains(layout, "reals by_distance; /* [HEADS][query - key] */")
-  lu.assertStrContains(layout, "(real *)take(memory, used, (size_t)HEADS * s->distances * sizeof(real));")
+  lu.assertStrContains(layout, "(real *)reserve(memory, used, (size_t)HEADS * s->distances * sizeof(real));")
   lu.assertEquals(find_body(code, "make_score"), [[
 
 INLINE void make_score(const step_view *v, const score_tables *s, int first, int stride) {
@@ -182,12 +183,12 @@ end
 
 function TestExpressions.test_drawn_positions_are_read_where_they_are_needed()
   local _, _, drawn = render_device('use = "kerple_log"', "drawn")
-  lu.assertStrContains(drawn, "const int *drawn = distances_of(v, l);")
+  lu.assertStrContains(drawn, "const int *drawn = find_distances(v, l);")
   lu.assertStrContains(drawn, "(real)drawn_distance(drawn, -o)")
   local _, _, difference = render_device('use = "kerple_log"', "difference")
-  lu.assertStrContains(difference, "const int *position = positions_of(v, l);")
+  lu.assertStrContains(difference, "const int *position = find_positions(v, l);")
   lu.assertStrContains(difference, "s->by_query[i] = (real)position[i];")
-  lu.assertNil(difference:find("distances_of"))
+  lu.assertNil(difference:find("find_distances"))
 end
 
 TestGathers = {}

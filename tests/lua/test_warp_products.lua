@@ -80,8 +80,8 @@ function TestWarpProducts.test_functions_of_training_and_of_evaluation_differ()
   for _, name in ipairs({ "product_width_to_3_width", "product_width_to_width", "chain_relu" }) do
     local trains, evaluates = text:match("void " .. name .. "(%b()) %b{}"),
       text:match("void " .. name .. "_in_evaluation(%b()) %b{}")
-    lu.assertStrContains(trains, "real *kept")
-    lu.assertNotStrContains(evaluates, "kept")
+    lu.assertStrContains(trains, "real *stored_")
+    lu.assertNotStrContains(evaluates, "stored_")
   end
   local function read_rounded(name) -- whether x and the weight are rounded where they are stored
     return { text:match(name .. "%b() (%b{})"):match("sized_product%((%w+), (%w+)") }
@@ -121,7 +121,7 @@ function TestWarpProducts.test_products_keep_their_operands_where_the_team_reads
     local device = make_plan("none", "warps", "tf32", model).device
     local block, counts = device.blocks[1], {}
     for _, record in ipairs(lists.join(block.forward, block.backward)) do
-      for _, role in ipairs({ "kept", "hidden", "dhidden" }) do
+      for _, role in ipairs({ "operand", "hidden", "dhidden" }) do
         local place = type(record[role]) == "string" and record[role]:match("held%.([%w_]+)")
         counts[place or ""] = (counts[place or ""] or 0) + 1
       end

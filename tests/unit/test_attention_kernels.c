@@ -175,7 +175,7 @@ INLINE void check_rotated(const int D, const int C, int places) {
         for (int c = 0; c < C; c++) row[c] = sinusoids[c * LANES + i];
         rotate_back(C, row, rotated + i * C);
     }
-    through_weight(D, C, LANES, rotated, head_weights, back);
+    multiply_by_weight(D, C, LANES, rotated, head_weights, back);
     for (int i = 0; i < LANES; i++) {
         double actual[64], dquery[64] = {0};
         for (int j = 0; j < places; j++) {

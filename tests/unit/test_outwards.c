@@ -25,7 +25,7 @@ static void test_chances_whole_range_relative_errors_small(void **state) {
     for (int i = 0; i < 200000; i++) {
         real logit = (real)(most * (i - 100000) / 100000 * (i % 2 ? 1 : 1e-3));
         vector x = broadcast(logit), match, miss, grad_factor;
-        chances_of(1, &x, &match, &miss, &grad_factor);
+        compute_chances(1, &x, &match, &miss, &grad_factor);
         check_chance(match, i % LANES, logit, compute_sigmoid(logit));
         check_chance(miss, i % LANES, logit, compute_sigmoid(-(double)logit));
         check_chance(abs_of(grad_factor), i % LANES, logit, compute_sigmoid(-fabs(logit)));
@@ -35,14 +35,14 @@ static void test_chances_whole_range_relative_errors_small(void **state) {
 
 static void test_chances_of_infinite_logits_are_0_and_1_and_of_nan_nan(void **state) {
     vector x = broadcast((real)-INFINITY), match, miss, grad_factor;
-    chances_of(1, &x, &match, &miss, &grad_factor);
+    compute_chances(1, &x, &match, &miss, &grad_factor);
     assert_true(match[0] < 1e-25 && miss[0] == 1);
     x = broadcast((real)INFINITY);
-    chances_of(1, &x, &match, &miss, &grad_factor);
+    compute_chances(1, &x, &match, &miss, &grad_factor);
     assert_true(match[0] == 1 && miss[0] < 1e-25);
     for (real_bits below = 1; below <= 512; below *= 2) {
         x = (vector)((bits)broadcast((real)NAN) | (below - 1) | below);
-        chances_of(1, &x, &match, &miss, &grad_factor);
+        compute_chances(1, &x, &match, &miss, &grad_factor);
         assert_true(isnan(match[0]) && isnan(miss[LANES - 1]) && isnan(grad_factor[0]));
     }
 }
@@ -112,7 +112,7 @@ static void check_group(int T, int first, double spread) {
     for (int e = 0; e < T * LANES; e++) weights[e] = logits[e] *= (real)spread;
     vector right, left, total = weigh_outwards(T, first, weights, grad_factor, along + LANES, across + LANES);
     for (int e = 0; e < T * LANES; e++) dlogits[e] = weights[e] * dweights[e];
-    share_inwards(T, first, grad_factor, dlogits, along + LANES, across + LANES, &right, &left);
+    write_dlogits(T, first, grad_factor, dlogits, along + LANES, across + LANES, &right, &left);
     for (int a = 0; a < LANES && first + a < T; a++) {
         const int i = first + a;
         row r;

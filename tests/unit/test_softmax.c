@@ -174,10 +174,10 @@ static void test_softmax_loss_large_logits_do_not_overflow(void **state) {
     assert_true(logits[0] == 1);
 }
 
-static void test_class_of_tie_first_wins(void **state) {
+static void test_first_class_wins_a_tie(void **state) {
     const real logits[] = {-1, 3, 2, 3};
-    assert_int_equal(class_of(4, logits), 1);
-    assert_int_equal(class_of(1, logits), 0);
+    assert_int_equal(find_class(4, logits), 1);
+    assert_int_equal(find_class(1, logits), 0);
 }
 
 static void test_class_grad_matches_reference(void **state) {
@@ -213,7 +213,7 @@ static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_exp_heads_each_by_the_largest_of_its_head),
     cmocka_unit_test(test_class_logits_and_softmax_loss_match_reference),
     cmocka_unit_test(test_softmax_loss_large_logits_do_not_overflow),
-    cmocka_unit_test(test_class_of_tie_first_wins),
+    cmocka_unit_test(test_first_class_wins_a_tie),
     cmocka_unit_test(test_class_grad_matches_reference),
 };
 

@@ -24,7 +24,7 @@ end
 function M.write_members(net, list)
   return calls.write_members(lists.map(list, function(b)
     if b.form == "family" then
-      return { type = b.family.name .. "_kept", name = b.family.name }
+      return { type = b.family.name .. "_saved", name = b.family.name }
     end
     local about = write_shape(net, b) .. (b.about and " " .. b.about or "")
     return { type = MEMBERS[b.form], name = b.name, key = b.form .. tostring(b.training), about = about }

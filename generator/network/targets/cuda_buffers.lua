@@ -36,7 +36,7 @@ function M.name_streams(net)
     local at = several and stream.name .. "_" or ""
     list[i] = { index = stream.index, at = at, T = several and "T." .. stream.name or "T",
       rows = at .. "rows", all_rows = ("all_%srows"):format(at), tokens = at .. "tokens",
-      input_draws = at .. "input_draws", sequences = at .. "positions_of_sequences" }
+      input_draws = at .. "input_draws", sequences = at .. "sequence_positions" }
     by_stream[stream] = list[i]
   end
   return list, by_stream

@@ -43,7 +43,7 @@ local function name_attention(device, op, block)
     block = block.name, state = block.name .. "_state",
     gradients_type = wide and block.gradients_type or block.parameters_type,
     q = op.q.name, kv = op.kv.name, out = op.out.name, dq = b.dq.name, dkv = b.dkv.name, dout = b.dy.name,
-    keep = op.dropout and device.bits_of[op].name or false, index = block.index,
+    keep = op.dropout and device.operation_bits[op].name or false, index = block.index,
     sequences = words[op.q.stream].sequences, rounded = tostring(device.rounded_values[op.q] ~= nil),
     rounded_out = tostring(device.rounded_values[op.out] ~= nil) }
   local drawn = op.family.attends
@@ -79,7 +79,7 @@ function M.name_drawn_places(words, op, l)
   end
   local placing = attention.find_placing_family(op.scope)
   return draw and (draw.apart and "v->" .. words.input_draws
-    or ("%spositions_of(v, %s)"):format((placing or draw).prefix, l))
+    or ("%sfind_positions(v, %s)"):format((placing or draw).prefix, l))
 end
 
 -- Whether an embedding earlier in the backward pass has stored gradients of positions. Each stream has sums of its own;
@@ -105,7 +105,7 @@ function M.list_embeddings(device)
     return { T = words.T, stream = op.stream.index, tokens = words.tokens, places = words.at .. "places",
       sequences = words.sequences, drawn = op.encoding and M.name_input_draws(words, op.encoding.draw),
       value = op.out.name, gradient = b.dy.name, adds_places = adds_places(back, op), adds = stores ~= b,
-      tied = net.classified.op.tied == op.p, mask = op.dropout and device.slot_of[op] or 0,
+      tied = net.classified.op.tied == op.p, mask = op.dropout and device.mask_numbers[op] or 0,
       about = net.streams[2] and "Vectors of the " .. op.stream.name
         or i > 1 and "Vectors of the tokens, " .. op.out.name or "The first layer's input" }
   end)

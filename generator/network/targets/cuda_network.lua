@@ -173,17 +173,17 @@ local function derive_masks(device, scope)
   local of_width = {}
   for _, op in ipairs(device.lists[scope].forward) do
     if op.dropout and op.keep and op.out.width.text == "WIDTH" then
-      of_width[#of_width + 1], device.slot_of[op] = op, #of_width
+      of_width[#of_width + 1], device.mask_numbers[op] = op, #of_width
     elseif op.dropout then
-      device.bits_of[op] = make_bits(device, scope, op)
-      table.insert(device.bits, device.bits_of[op])
+      device.operation_bits[op] = make_bits(device, scope, op)
+      table.insert(device.bits, device.operation_bits[op])
     end
   end
   if of_width[1] then
     local mask = { first = device.sites, places = #of_width, layer = scope.first_site,
       places_of = list_places(of_width), below_text = select_text(of_width, name_drop_below, "(unsigned int)"),
       stream_text = select_text(of_width, function(op) return tostring(op.out.stream.index) end, "") }
-    device.masks[#device.masks + 1], device.mask_of[scope] = mask, mask
+    device.masks[#device.masks + 1], device.scope_masks[scope] = mask, mask
     device.sites = device.sites + #of_width * scope.count * scope.loops
   end
 end
@@ -228,7 +228,7 @@ local function make_launches(device, scope, training, list)
       lists.append(all, phases[#phases].ops)
     end
     if launch.ops then
-      host[i] = calls.fill("cuda", { call = "phase('list', phase, layer)", phase = launch.phase, layer = layer })
+      host[i] = calls.fill("cuda", { call = "list_phase('list', phase, layer)", phase = launch.phase, layer = layer })
     elseif launch.block then
       host[i] = launch_block(device, launch)
       layer = launch.entry.kind == "block" and launch.block.uses .. " - 1" or "0"
@@ -290,7 +290,7 @@ local function make_block(device, op)
     index = block.index, layer = block.loops > 1 and "use % " .. block.count_name or "l", first_use = block.first_use,
     parameters_type = block.parameters_type, gradients_type = block.gradients_type,
     members = members, lines = cuda_buffers.write_lines(members),
-    row_words = cuda_buffers.declare_rows(find_streams(device, members)), mask = device.mask_of[block] or false,
+    row_words = cuda_buffers.declare_rows(find_streams(device, members)), mask = device.scope_masks[block] or false,
     drops = lists.any(executed.forward, function(each) return each.dropout ~= nil end),
     in_place = op.x.carried and op.x.carried.block == block or false,
     first = records.place_in_network(records.make_names(device, device.net), op.x),
@@ -334,15 +334,16 @@ end
 
 -- The state that the modules of device code share: the arguments; `buffers` (buffers.lua); streams, words: variables of
 -- the streams, as a list and by stream; rows: the functions made so far; and
---   masks, mask_of, slot_of   groups of masks, also by scope; operation -> number of its mask in the group
---   bits, bits_of             the other masks, also by operation
---   made, unused              block -> its record; block -> buffers that chains make unnecessary (chains.lua)
+--   masks, scope_masks    groups of masks, as a list and by scope
+--   mask_numbers          operation -> number of its mask in the group
+--   bits, operation_bits  the other masks, as a list and by operation
+--   made, unused          block -> its record; block -> buffers that chains make unnecessary (chains.lua)
 --   operands, rounded, rounded_values   of products by warp (warp_products.lua)
---   contributions             the set of the values that families request
+--   contributions         the set of the values that families request
 local function make_state(net, executed, given)
   local device = { net = net, lists = executed, given = given, rows = calls.make_functions({}), masks = {},
-    mask_of = {}, slot_of = {}, bits = {}, bits_of = {}, made = {}, unused = {}, sites = 0, operands = {}, rounded = {},
-    rounded_values = {}, buffers = buffers.derive(net, executed, given.evaluates),
+    scope_masks = {}, mask_numbers = {}, bits = {}, operation_bits = {}, made = {}, unused = {}, sites = 0,
+    operands = {}, rounded = {}, rounded_values = {}, buffers = buffers.derive(net, executed, given.evaluates),
     contributions = lists.to_set(lists.map(ops.find_all(net, "attention"), function(op) return op.contribution end)),
     make_list = given.wide and make_launches or make_records,
     loops = lists.any(net.scopes, function(block) return block.loops > 1 end) }

@@ -72,11 +72,11 @@ end
 local function describe_dropout(device, op, training)
   local scope = op.scope
   local outside = scope == device.net
-  local on, bits = device.given.evaluates or outside and training, device.bits_of[op]
+  local on, bits = device.given.evaluates or outside and training, device.operation_bits[op]
   local index = outside and "0" or "block()->" .. scope.index
   return { rate = op.dropout.name .. "_KEEP_SCALE",
-    mask = bits and ("bits_of(block()->work.%s, %s, %s_bytes(block()->view.T))"):format(bits.name, index, bits.name)
-      or ("%s(%d)"):format(outside and "mask_of" or scope.name .. "_mask", device.slot_of[op]),
+    mask = bits and ("select_bits(block()->work.%s, %s, %s_bytes(block()->view.T))"):format(bits.name, index, bits.name)
+      or ("%s(%d)"):format(outside and "find_mask" or scope.name .. "_mask", device.mask_numbers[op]),
     when = on and "always" or outside and "never" or "training" }
 end
 
@@ -184,7 +184,7 @@ local function make_rotations(device, op, way, q, kv, suffix)
     return { kind = "rotate", call = "routine(way, positions, T, stride, x)", routine = routine, way = way, x = x,
       T = "block()->view." .. words.T, stride = family.PREFIX .. stride,
       positions = kind == "sequence" and words.sequences .. "()" or kind == "randomized"
-        and ("%s%s_of(&block()->view, block()->l)"):format(family.prefix, drawn) or false }
+        and ("%sfind_%s(&block()->view, block()->l)"):format(family.prefix, drawn) or false }
   end
   return make_rotation(op.q, q, "QUERY_STRIDE", "positions"), make_rotation(op.kv, kv, "KEY_STRIDE", "key_positions")
 end

@@ -16,14 +16,14 @@ local function name_operands(device, op)
 end
 
 -- The address at which a shard stores an operand of a product for the team, "x" or "dy"; nil if it stores none. In a
--- block, the operand of a use lies `kept` rows after that of the first use.
+-- block, the operand of a use lies `rows_before` rows after the operand of the first use.
 local function write_operand_address(device, op, side)
   if not device.given.by_team then
     return nil
   end
   local first = ("block()->held.%s_%s"):format(name_operands(device, op), side)
   return op.scope == device.net and first or ("%s + block()->%s * %s"):format(first,
-    (device.words[op.x.stream].T:gsub("^T", "kept")), side == "x" and op.x.width.text or op.out.width.text)
+    (device.words[op.x.stream].T:gsub("^T", "rows_before")), side == "x" and op.x.width.text or op.out.width.text)
 end
 
 -- The struct of an operation's weights: in training, the struct of rounded copies if there is one.
@@ -119,12 +119,12 @@ local function find_product_function(device, about, k, columns)
 end
 
 local function make_product_in_mode(device, at, op, training)
-  local bias, kept = device.adds_bias(op), training and write_operand_address(device, op, "x") or false
+  local bias, operand = device.adds_bias(op), training and write_operand_address(device, op, "x") or false
   local finish = op.relu and "FINISH_BIAS_RELU" or bias and "FINISH_BIAS" or "FINISH_STORE"
-  return { call = "routine(rows, x, kept, weight, bias, out)", kept = kept,
+  return { call = "routine(rows, x, operand, weight, bias, out)", operand = operand,
     weight = name_weights(device, at, op, training) .. op.weight, bias = bias and at.p .. op.weight .. "_bias",
     routine = find_product_function(device, { name = name_in_mode(training or not device.given.by_team, "product_%s"),
-      order = "ROWS", keeps = kept ~= false, x_rounded = tostring(device.rounded_values[op.x] ~= nil),
+      order = "ROWS", keeps = operand ~= false, x_rounded = tostring(device.rounded_values[op.x] ~= nil),
       rounded = tostring(training and device.rounds), extra = bias and "bias", finish = finish,
       form = write_form(device, op.out, finish) }, op.x.width.text, op.out.width.text) }
 end
@@ -137,11 +137,11 @@ function M.make_product(device, at, op, training)
 end
 
 function M.make_input_grad(device, at, b)
-  local op, kept = b.op, write_operand_address(device, b.op, "dy") or false
+  local op, operand = b.op, write_operand_address(device, b.op, "dy") or false
   local finish = b.relu and "FINISH_RELU_GRAD" or b.adds and "FINISH_ADD" or "FINISH_STORE"
-  return { call = "routine(rows, dy, kept, weight, other, to)", kept = kept,
+  return { call = "routine(rows, dy, operand, weight, other, to)", operand = operand,
     other = b.relu and at.x or b.adds and at.to, weight = name_weights(device, at, op, true) .. op.weight,
-    routine = find_product_function(device, { name = "product_%s_grad", order = "COLUMNS", keeps = kept ~= false,
+    routine = find_product_function(device, { name = "product_%s_grad", order = "COLUMNS", keeps = operand ~= false,
       x_rounded = is_rounded(device, b.dy), rounded = tostring(device.rounds),
       extra = b.relu and "x" or b.adds and "other", finish = finish,
       form = write_form(device, op.x, finish, true) }, op.out.width.text, op.x.width.text) }
@@ -151,11 +151,11 @@ end
 function M.sum_by_team(device, op)
   local scope, words = op.scope, device.words[op.x.stream]
   local outside = scope == device.net
-  local before = outside and "0" or ("kept_rows(l, b->view.%s)"):format(words.T)
+  local before = outside and "0" or ("count_rows_before(l, b->view.%s)"):format(words.T)
   local to, bias = outside and "g->" or ("g->%s[l]."):format(scope.name), device.adds_bias(op)
   table.insert(device.operands, { name = name_operands(device, op), words = words, rows = words.rows, T = words.T,
     uses = scope.uses, count = not outside and scope.count_name, loops = scope.loops, before = before,
-    between = scope.loops > 1 and ("(int)kept_rows(%s, b->view.%s)"):format(scope.count_name, words.T) or "0",
+    between = scope.loops > 1 and ("(int)count_rows_before(%s, b->view.%s)"):format(scope.count_name, words.T) or "0",
     scope = scope, weight = op.weight, bias = bias and op.weight .. "_bias" or false, dweight = to .. op.weight,
     dbias = bias and to .. op.weight .. "_bias" or "NULL", inner = op.x.width.text, columns = op.out.width.text })
 end
@@ -176,11 +176,11 @@ local function make_chain_in_mode(device, at, chain, training)
   local first, last = chain.first, chain.last
   local biased, next_biased = device.adds_bias(first) and true or false, device.adds_bias(last) and true or false
   local weights = name_weights(device, at, first, training)
-  return { call = "routine(rows, x, kept, weight, bias, next_weight, next_bias, sum, hidden, out)",
+  return { call = "routine(rows, x, operand, weight, bias, next_weight, next_bias, sum, hidden, out)",
     routine = find_chain_function(device, chain, { name = name_in_mode(training, "chain_%s"), ending = "",
       biased = biased, next_biased = next_biased, keeps = training and device.given.by_team, stores = training,
       x_rounded = "false", rounded = tostring(training and device.rounds) }),
-    kept = training and write_operand_address(device, first, "x") or false,
+    operand = training and write_operand_address(device, first, "x") or false,
     sum = training and at.sum, hidden = training and (write_operand_address(device, last, "x") or at.hidden),
     weight = weights .. first.weight, bias = biased and at.p .. first.weight .. "_bias",
     next_weight = weights .. last.weight, next_bias = next_biased and at.p .. last.weight .. "_bias" }
@@ -196,10 +196,10 @@ end
 function M.make_chain_grad(device, at, b)
   local chain = b.op
   local weights = name_weights(device, at, chain.first, true)
-  return { call = "routine(rows, dy, kept, next_weight, values, weight, other, dhidden, to)",
+  return { call = "routine(rows, dy, operand, next_weight, values, weight, other, dhidden, to)",
     routine = find_chain_function(device, chain, { name = "chain_%s", ending = "_grad", keeps = device.given.by_team,
       x_rounded = is_rounded(device, b.dy), rounded = tostring(device.rounds) }),
-    kept = write_operand_address(device, chain.last, "dy") or false, next_weight = weights .. chain.last.weight,
+    operand = write_operand_address(device, chain.last, "dy") or false, next_weight = weights .. chain.last.weight,
     values = chain.sum and at.sum or write_operand_address(device, chain.last, "x") or at.hidden,
     dhidden = write_operand_address(device, chain.first, "dy") or at.dhidden, weight = weights .. chain.first.weight,
     other = b.adds and at.to or "NULL" }

@@ -148,7 +148,7 @@ local function list_kernels(plan, device, multiplies, by_team)
   add(has_any(plan, "trains", "cross"), "cuda/score_cross.cu")
   if plan.cuts_by_warp then
     add(true, table.unpack(WARP_PRODUCTS[plan.precision]))
-    add(true, "cuda/product_forms.cu", plan.precision == "tf32" and "cuda/kept_tf32.cu" or "cuda/kept_reals.cu",
+    add(true, "cuda/product_forms.cu", plan.precision == "tf32" and "cuda/stored_tf32.cu" or "cuda/stored_reals.cu",
       "cuda/product_warps.cu", "cuda/product_narrow.cu", "cuda/product_sized.cu")
     add(device.chained, "cuda/product_chains.cu")
     add(in_fragments, ("cuda/weights_%s.cu"):format(plan.precision == "float64" and "exact" or "rounded"),

@@ -2,9 +2,9 @@
  * and the backward pass of these queries reads the weights while they are in the processor's cache. */
 NOINLINE void attend_${name}_${recomputed.always and "backward" or "recomputed"}(const ${name}_head *head,
         const real *restrict query, const real *restrict key, const real *restrict out, const real *restrict dout,
-        ${name}_kept kept, const ${name}_scratch *scratch, real *restrict dquery, real *restrict dkey) {
+        ${name}_saved saved, const ${name}_scratch *scratch, real *restrict dquery, real *restrict dkey) {
     const int T = head->T, MOST = ${PREFIX}RECOMPUTED_QUERIES;
-    kept.weights = scratch->weights;
+    saved.weights = scratch->weights;
     for (int start = head->first_query / MOST * MOST; start < head->end_query; start += MOST) {
         ${name}_head block = *head;
         if (block.first_query < start) block.first_query = start;
@@ -15,7 +15,7 @@ NOINLINE void attend_${name}_${recomputed.always and "backward" or "recomputed"}
             ${name}_weights(head, first, ${span}, query, key, weights);
             weights += ${name}_group_weights(T);
         }
-        attend_${name}_queries(&block, query, key, out, dout, kept, scratch, dquery);
+        attend_${name}_queries(&block, query, key, out, dout, saved, scratch, dquery);
         for (int j = 0; j < T; j += ${PREFIX}KEYS)
             attend_${name}_keys(&block, T, j, scratch->weights, scratch, start > head->first_query, dkey,
                     dkey + WIDTH);

@@ -4,7 +4,7 @@
 % local key_index, heads_together = terms.spans and "begin + j" or "j", 1
 % while heads_together < 8 and heads_together * 2 <= heads do heads_together = heads_together * 2 end
 % local per_head = terms.scaled or terms.by_head
-% local of_pair = score and invoke(score, per_head and "&of_head" or "head", "&group", key_index,
+% local of_pair = score and invoke(score, per_head and "&single_head" or "head", "&group", key_index,
 %     "broadcast(weight[u])")
 % local row_score = by_row and invoke(name .. "_score_row", "head->scores", "first_head + u", "head->from", key_index,
 %     "logits[u]")
@@ -56,8 +56,8 @@ NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict 
             UNROLL
             for (int u = 0; u < H; u++) {
 % if per_head then
-                ${name}_head of_head = *head;
-                of_head.h = first_head + u;
+                ${name}_head single_head = *head;
+                single_head.h = first_head + u;
 % end
                 weight[u] = ${of_pair}[0];
             }

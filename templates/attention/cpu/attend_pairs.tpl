@@ -13,9 +13,9 @@ INLINE void attend_${name}_pairs(const ${name}_head *head, ${length_words}, int 
         const real *pair = scratch->${paired.pairs} + 2 * (group * ${name}_group_weights(${S}) + j * LANES);
         % include("attention/cpu/groups_of_key.tpl", { vectors = 2 })
         for (int i = ${bounded and "before" or "0"}; i < count; i++, row += 2 * ${PREFIX}HEAD_WIDTH) {
-            vector both = load(row);
+            vector interleaved = load(row);
             UNROLL
-            for (int u = 0; u < ${PREFIX}KEYS; u++) sum[u] += both * broadcast_pair(pair + 2 * (u * LANES + i));
+            for (int u = 0; u < ${PREFIX}KEYS; u++) sum[u] += interleaved * broadcast_pair(pair + 2 * (u * LANES + i));
         }
     }
     for (int u = 0; u < ${PREFIX}KEYS && j + u < ${S}; u++)

@@ -1,4 +1,5 @@
-% -- Writes rows and pair_rows of scratch.tpl. inverse_of_row, query_factor: the factors that weights and dlogits lack.
+% -- Writes rows and pair_rows of a head's scratch. inverse_of_row, query_factor: the factors that weights and dlogits
+% -- lack.
 for (int t = ${from_query}; t < ${to_query}; t++) {
     real *row = scratch->rows + t * ${terms.vectors} * ${PREFIX}HEAD_WIDTH;
     real dout_factor = ${inline("row_factor", inverse_of_row)}, query_factor = ${query_factor};

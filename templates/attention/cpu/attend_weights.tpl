@@ -6,16 +6,16 @@ INLINE vector ${name}_weights(const ${name}_head *head, int first, ${span_words}
     load_${name}_queries(head, first, query, &queries);
     % slot("gains", { from = from_key, to = to_key, gain = "weights" })
 % if terms.opens_later then
-    int open, shut;
-    ${name}_open_span(head, first, begin, end, &open, &shut);
+    int open_begin, open_end;
+    ${name}_open_span(head, first, begin, end, &open_begin, &open_end);
 % elseif terms.opens then
-    const int shut = first + 1 < end ? first + 1 : end; /* all queries see the keys before key `shut` */
+    const int open_end = first + 1 < end ? first + 1 : end; /* all queries see the keys before key `open_end` */
 % end
     % slot("far", { from = from_key, to = to_key })
     vector largest = broadcast(-(real)__builtin_inf());
     int j = ${from_key};
-    % include("attention/cpu/attend_scores.tpl", { to = "open", through = shown }) % if terms.opens_later
-    % include("attention/cpu/attend_scores.tpl", { to = "shut", through = open_score }) % if terms.opens
+    % include("attention/cpu/attend_scores.tpl", { to = "open_begin", through = shown }) % if terms.opens_later
+    % include("attention/cpu/attend_scores.tpl", { to = "open_end", through = open_score }) % if terms.opens
     % include("attention/cpu/attend_scores.tpl", { to = to_key, through = shown })
     return exp_weights(${keys_seen}, largest, ${from_weights});
 }

@@ -6,7 +6,7 @@
  *   attention_${name}            from rows of queries, keys and values to attended; stores values for the backward pass
  *   attention_${name}_backward   from the gradient of attended to the gradients of these rows
  *
- * Both compute all sequences of the workspace. Parameter `kept` belongs to one layer.
+ * Both compute all sequences of the workspace. Parameter `saved` belongs to one layer.
  *
  * The functions process one head of one sequence at a time, with a group of LANES queries in a vector and one key after
  * another: so sums over keys need no sums across lanes, and any head width fills the registers. Only the last group of
@@ -76,12 +76,12 @@ INLINE void attend_${name}_keys(const ${name}_head *head, ${length_words}, int j
 
 % paragraph("attention/cpu/attend_backward_recomputed.tpl") % if recomputed
 % paragraph("attention/cpu/attend_backward.tpl") % if not always
-/* Advances the pointers of kept to the next head. */
-INLINE void skip_${name}_head(${name}_kept *kept, int T) {
+/* Advances the pointers of saved to the next head. */
+INLINE void skip_${name}_head(${name}_saved *saved, int T) {
     int groups = round_up(T, LANES) / LANES;
-    if (kept->step) kept->weights += (size_t)groups * kept->step;
-    % slot("skip_kept")
-    kept->inverse_sum += kept->sum_step; % if terms.normalised
+    if (saved->step) saved->weights += (size_t)groups * saved->step;
+    % slot("skip_saved")
+    saved->inverse_sum += saved->sum_step; % if terms.normalised
 }
 
 % local count, query_rows = ranged and "count" or "T", ranged and "to - from" or "T"
@@ -97,12 +97,12 @@ INLINE void skip_${name}_head(${name}_kept *kept, int T) {
 % local asked_words = asks and (" and %s [sequences][T][%s]"):format(asks.name, asks.constant) or ""
 /* Attention of all heads of all sequences, from ${inputs}${also}${asked_words} to
  * attended [sequences][${query_rows}][WIDTH].${cache_words}${tile_words}${layer_words}${part_words} */
-% define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", terms.drops and "uint32_t layer", name .. "_kept *kept", "real *" .. rows_at, cross and "real *key_value", asks and "const real *" .. asks.name, cached and "real *cache", tiles and "real *tiles", "real *attended")
+% define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", terms.drops and "uint32_t layer", name .. "_saved *saved", "real *" .. rows_at, cross and "real *key_value", asks and "const real *" .. asks.name, cached and "real *cache", tiles and "real *tiles", "real *attended")
     LH_TIMED(LH_PART_ATTENTION);
     const int T = w->${queries.at}length, S = w->${keys.at}length;
     const int from = w->${queries.at}from, count = w->${queries.at}to - from;
-    ${name}_kept of_head = *kept;
-    if (!of_head.weights) of_head.weights = w->${name}.weights; /* recomputed in the backward pass */ % if recomputed
+    ${name}_saved head_saved = *saved;
+    if (!head_saved.weights) head_saved.weights = w->${name}.weights; /* recomputed in the backward pass */ % if recomputed
     % slot("heads")
     for (int s = 0; s < w->sequences; s++) {
         const int first_query = ${part_start}, end_query = first_query + part->count;
@@ -122,8 +122,8 @@ INLINE void skip_${name}_head(${name}_kept *kept, int T) {
             ${name}_head head = make_${name}_head(w, l, h, ${forward_from}, ${forward_to}, &scores, ${asks_name});
             % slot("drop")
             attend_${name}(&head, ${rows_at} + channel, ${cached and "key" or keys_at} + channel, attended + channel,
-                    of_head);
-            skip_${name}_head(&of_head, T);
+                    head_saved);
+            skip_${name}_head(&head_saved, T);
         }
         ${rows_at} += ${count} * ${PREFIX}QUERY_STRIDE;
         key_value += S * ${PREFIX}KEY_STRIDE; % if cross

@@ -2,10 +2,10 @@
 %     or "dquery_key_value [sequences][T][3 WIDTH]")
 % local and_asked = asks and (" and d%s [sequences][T][%s]"):format(asks.name, asks.constant) or ""
 /* Writes the gradients ${written}${and_asked}, from dattended [sequences][T][WIDTH]. */
-% define("static void attention_" .. name .. "_backward", "workspace *w", "int l", partial and "const row_set *part", "const " .. name .. "_kept *kept", "const real *" .. rows_at, cross and "const real *key_value", asks and "const real *" .. asks.name, "const real *attended", "const real *dattended", "real *d" .. rows_at, cross and "real *dkey_value", asks and "real *d" .. asks.name)
+% define("static void attention_" .. name .. "_backward", "workspace *w", "int l", partial and "const row_set *part", "const " .. name .. "_saved *saved", "const real *" .. rows_at, cross and "const real *key_value", asks and "const real *" .. asks.name, "const real *attended", "const real *dattended", "real *d" .. rows_at, cross and "real *dkey_value", asks and "real *d" .. asks.name)
     LH_TIMED(LH_PART_ATTENTION);
     const int T = w->${queries.at}length, S = w->${keys.at}length;
-    ${name}_kept of_head = *kept;
+    ${name}_saved head_saved = *saved;
     % slot("heads")
     % slot("clear")
     for (int s = 0; s < w->sequences; s++) {
@@ -20,8 +20,8 @@
             % slot("head_back")
             ${name}_head_grad(w, l, h, &head); % if terms.sums
             attend_${name}_backward(&head, ${rows_at} + channel, ${keys_at} + channel, attended + channel,
-                    dattended + channel, of_head, &w->${name}, d${rows_at} + channel, d${keys_at} + channel);
-            skip_${name}_head(&of_head, T);
+                    dattended + channel, head_saved, &w->${name}, d${rows_at} + channel, d${keys_at} + channel);
+            skip_${name}_head(&head_saved, T);
         }
         % slot("rotate_back")
         ${rows_at} += T * ${PREFIX}QUERY_STRIDE;

@@ -20,8 +20,8 @@ typedef real ${name}_part __attribute__((vector_size(${PREFIX}HEAD_PART * REAL_B
 % paragraph("attention/cpu/behind_end.tpl") % if behind
 % paragraph("attention/cpu/sums.tpl") % if terms.sums
 % local always = recomputed and recomputed.always
-% local is_kept = recomputed and "keeping" or "train"
-% local null_when_recomputed = recomputed and "train && !keeping ? NULL : " or ""
+% local is_saved = recomputed and "saves" or "train"
+% local null_when_recomputed = recomputed and "train && !saves ? NULL : " or ""
 % local elements = terms.outwards and "weights" or "exp(score - largest)"
 % local undivided = terms.normalised and ", not yet divided by their sum" or ""
 % local negated = terms.drops and "; weights that dropout drops are stored negated" or ""
@@ -39,39 +39,39 @@ enum { ${PREFIX}RECOMPUTED_QUERIES = ${recomputed.queries} }; /* queries whose w
 
 % elseif recomputed then
 enum {
-    ${PREFIX}KEPT_PAIRS = ${recomputed.pairs}, /* most pairs of a sequence whose weights are stored for the backward pass */
+    ${PREFIX}SAVED_PAIRS = ${recomputed.pairs}, /* most pairs of a sequence whose weights are stored for the backward pass */
     ${PREFIX}RECOMPUTED_QUERIES = ${recomputed.queries} /* queries whose weights are recomputed together in longer sequences */
 };
-INLINE bool ${name}_recomputes(int T) { return (int64_t)T * T > ${PREFIX}KEPT_PAIRS; }
+INLINE bool ${name}_recomputes(int T) { return (int64_t)T * T > ${PREFIX}SAVED_PAIRS; }
 
 % end
-/* Values of the ${name}-attention that a layer keeps for the backward pass. */
-typedef struct ${name}_kept {
+/* Values of the ${name}-attention that a layer saves for the backward pass. */
+typedef struct ${name}_saved {
     /* [sequences][${PREFIX}HEADS][groups][keys][LANES] ${elements}${undivided}${null_or_sign} */
     real *weights;
-    % slot("kept_members")
+    % slot("saved_members")
     size_t step; /* elements from one group's weights to the next; 0: the groups share one buffer */
 % if terms.normalised then
     real *inverse_sum; /* [sequences][${PREFIX}HEADS][groups][LANES] inverse divisors of the weights */
     size_t sum_step; /* elements from one head's inverse sums to the next; 0: the heads share one buffer */
 % end
-} ${name}_kept;
+} ${name}_saved;
 
-static void lay_out_${name}_kept(${name}_kept *kept, char *memory, size_t *used, int sequences, ${length_words},
+static void lay_out_${name}_saved(${name}_saved *saved, char *memory, size_t *used, int sequences, ${length_words},
         bool train) {
     size_t groups = (size_t)(round_up(T, LANES) / LANES), heads = (size_t)sequences * ${PREFIX}HEADS;
 % if always then
-    kept->step = 0;
-    kept->weights = train ? NULL : take(memory, used, ${name}_group_weights(T) * sizeof(real));
+    saved->step = 0;
+    saved->weights = train ? NULL : reserve(memory, used, ${name}_group_weights(T) * sizeof(real));
 % else
-    const bool keeping = train && !${name}_recomputes(T);
-    kept->step = ${is_kept} ? ${name}_group_weights(${S}) : 0;
-    kept->weights = ${null_when_recomputed}take(memory, used, (${is_kept} ? heads * groups : 1) * ${name}_group_weights(${S}) * sizeof(real));
+    const bool saves = train && !${name}_recomputes(T);
+    saved->step = ${is_saved} ? ${name}_group_weights(${S}) : 0;
+    saved->weights = ${null_when_recomputed}reserve(memory, used, (${is_saved} ? heads * groups : 1) * ${name}_group_weights(${S}) * sizeof(real));
 % end
-    % slot("lay_out_kept")
+    % slot("lay_out_saved")
 % if terms.normalised then
-    kept->inverse_sum = take(memory, used, (train ? heads * groups : groups) * LANES * sizeof(real));
-    kept->sum_step = train ? groups * LANES : 0;
+    saved->inverse_sum = reserve(memory, used, (train ? heads * groups : groups) * LANES * sizeof(real));
+    saved->sum_step = train ? groups * LANES : 0;
 % end
 }
 

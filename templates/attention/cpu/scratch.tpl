@@ -24,20 +24,20 @@ static void lay_out_${name}_scratch(${name}_scratch *scratch, char *memory, size
     if (!train) return;
 % if recomputed and recomputed.always then
     groups = ${PREFIX}RECOMPUTED_QUERIES / LANES;
-    scratch->weights = take(memory, used, groups * ${name}_group_weights(T) * sizeof(real));
+    scratch->weights = reserve(memory, used, groups * ${name}_group_weights(T) * sizeof(real));
 % elseif recomputed then
     if (${name}_recomputes(T)) {
         groups = ${PREFIX}RECOMPUTED_QUERIES / LANES;
-        scratch->weights = take(memory, used, groups * ${name}_group_weights(T) * sizeof(real));
+        scratch->weights = reserve(memory, used, groups * ${name}_group_weights(T) * sizeof(real));
     }
 % end
     % slot("lay_out_training")
     size_t dlogits = ${zeros}${pair_factor}groups * ${name}_group_${of_dlogits}(${S});
     size_t rows = (size_t)T * ${terms.vectors} * ${PREFIX}HEAD_WIDTH${interleaved and " + LANES" or ""};
-    scratch->dlogits = take(memory, used, dlogits * sizeof(real));
-    scratch->rows = take(memory, used, rows * sizeof(real));
+    scratch->dlogits = reserve(memory, used, dlogits * sizeof(real));
+    scratch->rows = reserve(memory, used, rows * sizeof(real));
     if (${PREFIX}PAIRED) { % if has_pair_rows then
-        scratch->pairs = take(memory, used, 2 * groups * ${name}_group_weights(${S}) * sizeof(real));
-        scratch->pair_rows = take(memory, used, ((size_t)T * 2 * ${PREFIX}HEAD_WIDTH + LANES) * sizeof(real));
+        scratch->pairs = reserve(memory, used, 2 * groups * ${name}_group_weights(${S}) * sizeof(real));
+        scratch->pair_rows = reserve(memory, used, ((size_t)T * 2 * ${PREFIX}HEAD_WIDTH + LANES) * sizeof(real));
     }
 }

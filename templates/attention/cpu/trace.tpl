@@ -8,16 +8,16 @@
 static void trace_attention_${name}(workspace *w, int l, const ${stack.state} *state, const lh_trace *to) {
     const real *query = state->${values.queries}, *key = ${cross and of_keys or "query + WIDTH"};
     const int T = w->${queries.at}length, S = w->${keys.at}length;
-    size_t pairs = (size_t)T * (size_t)${S}, at = 0;
+    size_t pairs = (size_t)T * (size_t)${S}, offset = 0;
     real *scores = to->scores, *attention = to->attention;
     if (!scores && !attention) return;
     % slot("traced")
     for (int s = 0; s < w->sequences; s++) {
-        for (int h = 0; h < ${PREFIX}HEADS; h++, at += pairs) {
+        for (int h = 0; h < ${PREFIX}HEADS; h++, offset += pairs) {
             ${name}_head head = make_${name}_head(w, l, h, 0, T, &tables, ${contribution});
             const int channel = h * ${PREFIX}HEAD_WIDTH;
             trace_${name}_head(&head, query + channel, key + channel, &state->${name},
-                    scores ? scores + at : NULL, attention ? attention + at : NULL);
+                    scores ? scores + offset : NULL, attention ? attention + offset : NULL);
         }
         query += T * ${PREFIX}QUERY_STRIDE;
         key += ${S} * ${K};

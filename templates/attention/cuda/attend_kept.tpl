@@ -1,7 +1,7 @@
 % local sides = { key_count = attends.keys }
-/* Adds, for each difference query - key, the gradients of the pairs of `sequences` sequences, from `first` on, which
- * attend_keys has stored. A thread owns a difference in a head and goes through its pairs, sequence after sequence;
- * adjacent threads read the same queries at the same time. */
+/* Adds, for each difference query - key, the stored gradients of the pairs of `sequences` sequences, from `first` on. A
+ * thread owns a difference in a head and goes through its pairs, sequence after sequence; adjacent threads read the
+ * same queries at the same time. */
 NOINLINE void ${prefix}attend_by_distance(int first, int sequences) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
@@ -17,7 +17,7 @@ NOINLINE void ${prefix}attend_by_distance(int first, int sequences) {
 #pragma unroll ${unroll}
             for (int i = 0; i < T; i++) {
                 const int j = i - o;
-                const bool there = ${inline("exists", "", sides)};
+                const bool sees_key = ${inline("exists", "", sides)};
                 % slot("add_kept")
             }
         }

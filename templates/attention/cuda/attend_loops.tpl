@@ -9,7 +9,7 @@ NOINLINE void ${prefix}attend${decodes and "_one" or ""}(const bool training) {
     % include("attention/cuda/cache_rows.tpl") % if decodes and not cross
     % slot("begin_forward")
     % slot("tables")
-    const int i = block()->at; % if decodes
+    const int i = block()->current; % if decodes
     for (int task = ${attends.first_task}; task < sequences * ${PREFIX}HEADS${decodes and "" or " * T"}; task += ${attends.tasks}) {
         const int h = task % ${PREFIX}HEADS, sequence = task / ${PREFIX}HEADS; % if decodes
         const int i = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS; % else
@@ -21,8 +21,8 @@ NOINLINE void ${prefix}attend${decodes and "_one" or ""}(const bool training) {
         ${prefix}softmax m = {(real)-1e30, 0, {}};
         ${prefix}load_head(query, s->${attends.q} + sequence * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH${attends.channel}); % if decodes and cross
         ${prefix}load_head(query, a.query + i * ${PREFIX}QUERY_STRIDE); % else
-        for (; j + ${PREFIX}KEYS <= end; j += ${PREFIX}KEYS) ${prefix}take_keys(${PREFIX}KEYS, &a, query, i, j, &m); % if not terms.scattered
-        for (; j < end; ${inline("next_key", "j++", of_query)}) ${prefix}take_keys(1, &a, query, i, j, &m);
+        for (; j + ${PREFIX}KEYS <= end; j += ${PREFIX}KEYS) ${prefix}add_keys(${PREFIX}KEYS, &a, query, i, j, &m); % if not terms.scattered
+        for (; j < end; ${inline("next_key", "j++", of_query)}) ${prefix}add_keys(1, &a, query, i, j, &m);
         ${prefix}store_head(m.out, 1 / m.sum,
                 s->${attends.out} + ${decodes and "sequence" or "((size_t)sequence * T + i)"} * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel});
         ${attends.once}s->${prefix}largest[task] = m.largest; % if not decodes

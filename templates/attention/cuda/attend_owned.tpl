@@ -15,9 +15,9 @@ NOINLINE void ${prefix}attend_by_${class}(void) {
             const size_t rows = (size_t)sequence * v->${attends.T};
             % slot("each_pair")
                 % slot("skip_pair", { key_count = "v->" .. attends.S })
-                const size_t of_query = ((size_t)sequence * ${PREFIX}HEADS + h) * v->${attends.T} + i;
-                const real largest = s->${prefix}largest[of_query], inverse = s->${prefix}inverse_sum[of_query];
-                const real delta = w->${prefix}delta[of_query];
+                const size_t index = ((size_t)sequence * ${PREFIX}HEADS + h) * v->${attends.T} + i;
+                const real largest = s->${prefix}largest[index], inverse = s->${prefix}inverse_sum[index];
+                const real delta = w->${prefix}delta[index];
                 real query[${attends.head_part}], key[${attends.head_part}], value[${attends.head_part}],
                         dout[${attends.head_part}];
                 ${prefix}load_head(query, a.query + i * ${PREFIX}QUERY_STRIDE);

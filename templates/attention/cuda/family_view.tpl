@@ -2,7 +2,7 @@
 % local distance = positions.distance
 % if attends.draws_follow then
 
-/* The number of integers that the host makes for this attention. */
+/* The number of integers that the host samples or sorts for this attention. */
 INLINE size_t ${prefix}draw_count(const step_view *v) {
     % slot("count_pairs")
     return ${attends.draw_rows} * (size_t)${drawn_tokens}${inline("and_pairs", "")};
@@ -14,20 +14,20 @@ INLINE size_t ${prefix}draw_count(const step_view *v) {
 % end
 % if positions.layer_index and attends.reads_positions then
 
-/* The drawn positions${cross and " of queries" or ""} that layer l reads. */
-INLINE const int *${prefix}positions_of(const step_view *v, int l) { return v->${prefix}draws${attends.to_positions}; }
+/* The sampled positions${cross and " of queries" or ""} that layer l reads. */
+INLINE const int *${prefix}find_positions(const step_view *v, int l) { return v->${prefix}draws${attends.to_positions}; }
 % if cross then
 
-/* The drawn positions of keys that layer l reads. */
-INLINE const int *${prefix}key_positions_of(const step_view *v, int l) {
+/* The sampled positions of keys that layer l reads. */
+INLINE const int *${prefix}find_key_positions(const step_view *v, int l) {
     return v->${prefix}draws + ${PREFIX}DRAWS * v->${attends.T}${attends.to_key_positions};
 }
 % end
 % end
 % if distance.draws then
 
-/* The middle of the drawn distances that layer l reads. */ % if distance.independent
-/* The drawn distances, ascending from 0, that layer l reads. */ % else
-INLINE const int *${prefix}distances_of(const step_view *v, int l) { return v->${prefix}draws${attends.to_distances}; }
+/* The middle of the sampled distances that layer l reads. */ % if distance.independent
+/* The sampled distances, ascending from 0, that layer l reads. */ % else
+INLINE const int *${prefix}find_distances(const step_view *v, int l) { return v->${prefix}draws${attends.to_distances}; }
 % end
 % slot("view", { drawn_tokens = drawn_tokens })

@@ -2,8 +2,8 @@
 % local is_scaled = attends.rounded == "true" -- the product that stores rounded queries scales them
 % local scale = is_scaled and "1" or PREFIX .. "LOGIT_SCALE" .. attends.to_log2
 % slot("unless_training")
-const real *queries = computed(a.query + part_channel()), *keys = ${cross and "computed(a.key + part_channel())" or "queries + WIDTH"},
-        *values = computed(a.value + tile_row());
+const real *queries = compute_once(a.query + part_channel()), *keys = ${cross and "compute_once(a.key + part_channel())" or "queries + WIDTH"},
+        *values = compute_once(a.value + tile_row());
 operand_word rows[${PREFIX}GROUPS * ${PREFIX}STEPS][4];
 real largest[2 * ${PREFIX}GROUPS], sum[2 * ${PREFIX}GROUPS], out[${PREFIX}GROUPS * ${PREFIX}TILES][4];
 #pragma unroll
@@ -14,10 +14,10 @@ for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
 load_groups_of_head(${PREFIX}GROUPS, ${attends.rounded}, queries, query, ${PREFIX}QUERY_STRIDE, 0, ${PREFIX}HEAD_WIDTH,
         ${scale}, rows);
 clear_tiles(${PREFIX}GROUPS, ${PREFIX}HEAD_WIDTH, out);
-const int row_in_tile = computed_number(tile_row());
+const int row_in_tile = compute_number_once(tile_row());
 % include("attention/cuda/bounds_fragments.tpl")
 #pragma unroll 1
-for (int at = begin; at < end; at += TILE_COLUMNS) {
+for (int tile_start = begin; tile_start < end; tile_start += TILE_COLUMNS) {
     real score[${PREFIX}GROUPS][4];
     begin_with_zero(${PREFIX}GROUPS, score);
     % include("attention/cuda/scores_fragments.tpl", { masks = false })
@@ -35,7 +35,7 @@ for (int first = begin; first < end; first += STEP) {
     real weights[DEPTH * ${PREFIX}GROUPS][4];
 #pragma unroll
     for (int n = 0; n < DEPTH; n++) {
-        const int at = first + n * TILE_COLUMNS;
+        const int tile_start = first + n * TILE_COLUMNS;
         real score[${PREFIX}GROUPS][4];
         begin_with_zero(${PREFIX}GROUPS, score); % if terms.scaled
         begin_with_rows(${PREFIX}GROUPS, start_score, score); % else
@@ -44,9 +44,9 @@ for (int first = begin; first < end; first += STEP) {
         for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) {
 % if terms.drops then
             const int i = query[e / 2];
-            const int j = min(at + tile_column() + e % 2, S - 1);
+            const int j = min(tile_start + tile_column() + e % 2, S - 1);
 % end
-            const real weight = weight_of(score[e / 4][e % 4]${terms.scaled and " - largest[e / 2]" or ""});
+            const real weight = exp2_weight(score[e / 4][e % 4]${terms.scaled and " - largest[e / 2]" or ""});
             sum[e / 2] += weight;
             weights[n * ${PREFIX}GROUPS + e / 4][e % 4] = ${inline("weight_of_key", "weight")};
         }
@@ -61,9 +61,9 @@ real *log_sums = s->${prefix}log_sum + task / tiles * T + row;
 #pragma unroll
 for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
     const int below = r * GROUP_ROWS / 2;
-    const real log_sum = log_of_weight(sum[r]);
+    const real log_sum = log2_weight(sum[r]);
     if (row + below >= T) continue;
-    store_row_of_head(${attends.rounded_out}, out + r / 2 * ${PREFIX}TILES, r % 2, ${PREFIX}HEAD_WIDTH, weight_of(-log_sum),
+    store_row_of_head(${attends.rounded_out}, out + r / 2 * ${PREFIX}TILES, r % 2, ${PREFIX}HEAD_WIDTH, exp2_weight(-log_sum),
             to + below * WIDTH);
     if (tile_column() == 0) log_sums[below] = largest[r] + log_sum;
 }

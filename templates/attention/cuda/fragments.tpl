@@ -20,7 +20,7 @@ enum {
 % include(frame, of_query)
 
 % of_query.pass, of_query.constant, of_query.body = "attend_queries(void)", "const ", "attention/cuda/queries_fragments.tpl"
-% of_query.about = "Computes the gradients of queries, and stores `starts`, which attend_keys reads."
+% of_query.about = "Computes the gradients of queries, and stores `starts` for attend_keys."
 % include(frame, of_query)
 
 % local of_key = { lane = "key", of_lane = "j", first = "first_query", last = "end_query", rows = "S", count = "T" }

@@ -14,7 +14,7 @@ INLINE ${prefix}head ${prefix}make_head(const step_view *v, int l, const ${atten
         const ${prefix}score_tables *score, int sequence, int h) {
     ${prefix}head a;
     a.T = v->${attends.T};
-    a.query = row_of(s->${attends.q} + h * ${PREFIX}HEAD_WIDTH, sequence * v->${attends.T}, ${PREFIX}QUERY_STRIDE); % if attends.in_fragments
+    a.query = get_row(s->${attends.q} + h * ${PREFIX}HEAD_WIDTH, sequence * v->${attends.T}, ${PREFIX}QUERY_STRIDE); % if attends.in_fragments
     a.query = s->${attends.q} + (size_t)sequence * v->${attends.T} * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH${attends.channel}; % else
 % if cross then
     a.S = v->${attends.S};

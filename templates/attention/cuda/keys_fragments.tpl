@@ -1,12 +1,12 @@
-% -- The body of pass_fragments.tpl for gradients of keys and values; `starts`: see queries_fragments.tpl.
+% -- The body of pass_fragments.tpl for gradients of keys and values.
 % local is_scaled = attends.rounded == "true" -- rounded queries are stored times LOGIT_SCALE and to_log2
 % local scale = is_scaled and "1" or PREFIX .. "LOGIT_SCALE" .. attends.to_log2
 % local scale_of_gradient = not is_scaled and PREFIX .. "LOGIT_SCALE" or terms.scaled and "1" or "1 / LOG2E"
-const real *dout_rows = row_of(w->${attends.dout} + h * ${PREFIX}HEAD_WIDTH, sequence * T, WIDTH);
-const real *douts = computed(dout_rows + part_channel()), *dout_channels = computed(dout_rows + tile_row());
-const real *starts = computed(w->${prefix}starts + 2 * of_head);
-const real *queries = computed(a.query + part_channel()), *keys = ${cross and "computed(a.key + part_channel())" or "queries + WIDTH"},
-        *query_channels = computed(a.query + tile_row());
+const real *dout_rows = get_row(w->${attends.dout} + h * ${PREFIX}HEAD_WIDTH, sequence * T, WIDTH);
+const real *douts = compute_once(dout_rows + part_channel()), *dout_channels = compute_once(dout_rows + tile_row());
+const real *starts = compute_once(w->${prefix}starts + 2 * head_offset);
+const real *queries = compute_once(a.query + part_channel()), *keys = ${cross and "compute_once(a.key + part_channel())" or "queries + WIDTH"},
+        *query_channels = compute_once(a.query + tile_row());
 operand_word rows[${PREFIX}GROUPS * ${PREFIX}STEPS][4], value_rows[${PREFIX}GROUPS * ${PREFIX}STEPS][4];
 real dkey[${PREFIX}GROUPS * ${PREFIX}TILES][4], dvalue[${PREFIX}GROUPS * ${PREFIX}TILES][4];
 load_groups_of_head(${PREFIX}GROUPS, ${attends.rounded}, keys, key, ${attends.key_stride}, 0, ${PREFIX}HEAD_WIDTH, 1, rows);
@@ -19,25 +19,25 @@ for (int from = begin; from < end; from += STEP) {
     real weights[DEPTH * ${PREFIX}GROUPS][4], gradients[DEPTH * ${PREFIX}GROUPS][4];
 #pragma unroll
     for (int n = 0; n < DEPTH; n++) {
-        const int at = from + n * TILE_COLUMNS, query = min(at + tile_row(), T - 1);
+        const int tile_start = from + n * TILE_COLUMNS, query = min(tile_start + tile_row(), T - 1);
         real logits[${PREFIX}GROUPS][4], dweights[${PREFIX}GROUPS][4], start_logit[2], start_dweight[2];
 #pragma unroll
         for (int c = 0; c < 2; c++) {
-            const int of_query = at + tile_column() + c;
-            const couple start = *(const couple *)row_of(starts, min(of_query, T - 1), 2);
-            start_logit[c] = of_query < T ? start.v[0] : (real)-1e30; /* queries beyond the last one have no weight */
+            const int index = tile_start + tile_column() + c;
+            const couple start = *(const couple *)get_row(starts, min(index, T - 1), 2);
+            start_logit[c] = index < T ? start.v[0] : (real)-1e30; /* queries beyond the last one have no weight */
             start_dweight[c] = start.v[1];
         }
         begin_with_zero(${PREFIX}GROUPS, logits); % if terms.scaled
         begin_with_columns(${PREFIX}GROUPS, start_logit, logits); % else
         begin_with_zero(${PREFIX}GROUPS, dweights); % if terms.drops
         begin_with_columns(${PREFIX}GROUPS, start_dweight, dweights); % else
-        multiply_heads(${PREFIX}GROUPS, ${attends.rounded}, rows, row_of(queries, query, ${PREFIX}QUERY_STRIDE), ${PREFIX}HEAD_WIDTH,
+        multiply_heads(${PREFIX}GROUPS, ${attends.rounded}, rows, get_row(queries, query, ${PREFIX}QUERY_STRIDE), ${PREFIX}HEAD_WIDTH,
                 ${scale}, logits);
-        multiply_heads(${PREFIX}GROUPS, ${attends.rounded_out}, value_rows, row_of(douts, query, WIDTH), ${PREFIX}HEAD_WIDTH, 1, dweights);
+        multiply_heads(${PREFIX}GROUPS, ${attends.rounded_out}, value_rows, get_row(douts, query, WIDTH), ${PREFIX}HEAD_WIDTH, 1, dweights);
 #pragma unroll
         for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) {
-            const int place = at + tile_column() + e % 2, lane_query = e % 2;
+            const int place = tile_start + tile_column() + e % 2, lane_query = e % 2;
             const int i = min(place, T - 1);
             const int j = key[e / 2];
             % include("attention/cuda/gradient_fragments.tpl")

@@ -28,7 +28,7 @@ INLINE void ${prefix}load_prepared_query(const ${prefix}head *a, int i, ${prefix
 INLINE chances ${prefix}compute_chances(const ${prefix}head *a, const ${prefix}prepared_query *q, int i, int j) {
     real key[${attends.head_part}];
     ${prefix}load_head(key, a->key + j * ${PREFIX}QUERY_STRIDE);
-    return chances_of(${prefix}dot_head(q->query, key) + ${inline("offset", "")});
+    return compute_chances(${prefix}dot_head(q->query, key) + ${inline("offset", "")});
 }
 
 /* The state of a query's walk outwards over its keys. */
@@ -60,7 +60,7 @@ NOINLINE void ${prefix}attend(void) {
         ${prefix}load_prepared_query(&a, i, &q);
         m.unmatched = 1;
         for (int step = 2; step <= last_step(i, T); step++)
-            if (key_exists(key_at(i, step), T)) ${prefix}visit_outwards(&a, &q, i, key_at(i, step), &m);
+            if (key_exists(find_key(i, step), T)) ${prefix}visit_outwards(&a, &q, i, find_key(i, step), &m);
         real *out = s->${attends.out} + ((size_t)sequence * T + i) * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
         % slot("end_walk")
     }
@@ -74,10 +74,10 @@ INLINE void ${prefix}store_chances(const ${prefix}head *a, int i, real *weights,
     ${prefix}prepared_query q;
     ${prefix}load_prepared_query(a, i, &q);
     for (int step = 2; step <= last_step(i, T); step++) {
-        const int j = key_at(i, step);
+        const int j = find_key(i, step);
         if (!key_exists(j, T)) continue;
         const chances c = ${prefix}compute_chances(a, &q, i, j);
-        const size_t place = pair_place(i, j, T);
+        const size_t place = pair_index(i, j, T);
         weights[place] = c.match * unmatched;
         misses[place] = c.miss;
         unmatched *= c.miss;
@@ -98,7 +98,7 @@ typedef struct ${prefix}return_walk {
  * function replaces by the gradient of the pair's logit. */
 INLINE void ${prefix}visit_inwards(const ${prefix}head *a, int i, int j, const real *weights, real *pairs,
         ${prefix}return_walk *m) {
-    const size_t place = pair_place(i, j, a->T);
+    const size_t place = pair_index(i, j, a->T);
     const real weight = weights[place], miss = pairs[place];
     real key[${attends.head_part}], value[${attends.head_part}];
     ${prefix}load_head(key, a->key + j * ${PREFIX}QUERY_STRIDE);
@@ -120,15 +120,15 @@ NOINLINE void ${prefix}attend_queries(int first, int count) {
     for (int task = first * ${PREFIX}HEADS * T + ${attends.first_task}; task < (first + count) * ${PREFIX}HEADS * T; task += ${attends.tasks}) {
         const int i = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS;
         const ${prefix}head a = ${prefix}make_head(v, l, s, NULL, sequence, h);
-        const size_t row = (size_t)sequence * T + i, at = row * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
-        const size_t of_head = ((size_t)(sequence - first) * ${PREFIX}HEADS + h) * T * T;
-        real *weights = w->${prefix}weights + of_head, *pairs = w->${prefix}pairs + of_head;
+        const size_t row = (size_t)sequence * T + i, offset_of_row = row * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
+        const size_t head_offset = ((size_t)(sequence - first) * ${PREFIX}HEADS + h) * T * T;
+        real *weights = w->${prefix}weights + head_offset, *pairs = w->${prefix}pairs + head_offset;
         ${prefix}store_chances(&a, i, weights, pairs);
         ${prefix}return_walk m = {};
-        ${prefix}load_head(m.dout, w->${attends.dout} + at);
+        ${prefix}load_head(m.dout, w->${attends.dout} + offset_of_row);
         % slot("begin_return")
         for (int step = last_step(i, T); step > 1; step--)
-            if (key_exists(key_at(i, step), T)) ${prefix}visit_inwards(&a, i, key_at(i, step),
+            if (key_exists(find_key(i, step), T)) ${prefix}visit_inwards(&a, i, find_key(i, step),
                     weights, pairs, &m);
         real query[${attends.head_part}], bias[${attends.head_part}];
         ${prefix}load_head(query, a.query + i * ${PREFIX}QUERY_STRIDE);
@@ -144,8 +144,8 @@ NOINLINE void ${prefix}attend_queries(int first, int count) {
     __syncthreads();
 }
 
-/* Computes the gradients of the keys and values of `count` sequences, from `first` on, from the values of pairs that
- * attend_queries has stored. */
+/* Computes the gradients of the keys and values of `count` sequences, from `first` on, from the pairs' stored
+ * values. */
 NOINLINE void ${prefix}attend_keys(int first, int count) {
     % include("attention/cuda/opening.tpl")
     const int T = v->${attends.T};
@@ -153,8 +153,8 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
         const int j = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS;
         const ${prefix}head a = ${prefix}make_head(v, l, s, NULL, sequence, h);
         const real *dattended = w->${attends.dout} + (size_t)sequence * T * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
-        const size_t of_head = ((size_t)(sequence - first) * ${PREFIX}HEADS + h) * T * T;
-        const real *weights = w->${prefix}weights + of_head, *pairs = w->${prefix}pairs + of_head;
+        const size_t head_offset = ((size_t)(sequence - first) * ${PREFIX}HEADS + h) * T * T;
+        const real *weights = w->${prefix}weights + head_offset, *pairs = w->${prefix}pairs + head_offset;
         real dkey[${attends.head_part}] = {}, dvalue[${attends.head_part}] = {}, bias[${attends.head_part}], sum = 0;
         for (int offset = 1; offset < T; offset++) {
             const int i = j < offset ? j - offset + T : j - offset;

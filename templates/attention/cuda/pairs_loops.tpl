@@ -22,7 +22,7 @@ typedef struct ${prefix}softmax {
 } ${prefix}softmax;
 
 /* Adds `count` keys, from j on: their scores are computed interleaved, and the sums run in the order of keys. */
-INLINE void ${prefix}take_keys(const int count, const ${prefix}head *a, const real query[${attends.head_part}], int i, int j,
+INLINE void ${prefix}add_keys(const int count, const ${prefix}head *a, const real query[${attends.head_part}], int i, int j,
         ${prefix}softmax *m) {
     real score[${PREFIX}KEYS], highest = m->largest;
 #pragma unroll

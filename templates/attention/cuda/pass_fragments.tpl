@@ -9,7 +9,7 @@ NOINLINE void ${prefix}${pass} {
 #pragma unroll 1
     for (unsigned int task = threadIdx.x / WARP; task < sequences * ${PREFIX}HEADS * tiles; task += WARPS) {
         const int h = task / tiles % ${PREFIX}HEADS, sequence = task / tiles / ${PREFIX}HEADS;
-        const int row = task % tiles * ${PREFIX}WARP_ROWS + tile_row(), of_head = task / tiles * T;
+        const int row = task % tiles * ${PREFIX}WARP_ROWS + tile_row(), head_offset = task / tiles * T;
         int ${lane}[2 * ${PREFIX}GROUPS];
 #pragma unroll
         for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) ${lane}[r] = min(row + r * GROUP_ROWS / 2, ${rows} - 1);

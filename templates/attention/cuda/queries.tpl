@@ -1,4 +1,4 @@
-/* Computes the gradients of queries, and stores delta, which the passes after this one read. */
+/* Computes the gradients of queries, and stores delta, each query's weighted mean of the gradients of weights. */
 NOINLINE void ${prefix}attend_queries(void) {
     % include("attention/cuda/opening.tpl")
     % slot("tables")
@@ -7,12 +7,12 @@ NOINLINE void ${prefix}attend_queries(void) {
                 sequence = task / v->${attends.T} / ${PREFIX}HEADS;
         const ${prefix}head a = ${prefix}make_head(v, l, s, &tables, sequence, h);
         const size_t row = (size_t)sequence * v->${attends.T} + i,
-                at = row * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
+                offset_of_row = row * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
         const real largest = s->${prefix}largest[task], inverse = s->${prefix}inverse_sum[task];
         real query[${attends.head_part}], dout[${attends.head_part}], out[${attends.head_part}], dquery[${attends.head_part}] = {};
         ${prefix}load_head(query, a.query + i * ${PREFIX}QUERY_STRIDE);
-        ${prefix}load_head(dout, w->${attends.dout} + at);
-        ${prefix}load_head(out, s->${attends.out} + at);
+        ${prefix}load_head(dout, w->${attends.dout} + offset_of_row);
+        ${prefix}load_head(out, s->${attends.out} + offset_of_row);
         const real delta = ${prefix}dot_head(dout, out);
         ${attends.once}w->${prefix}delta[task] = delta;
         % slot("start_query")

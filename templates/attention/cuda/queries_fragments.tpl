@@ -3,12 +3,12 @@
 % local is_scaled = attends.rounded == "true" -- rounded queries are stored times LOGIT_SCALE and to_log2
 % local scale = is_scaled and "1" or PREFIX .. "LOGIT_SCALE" .. attends.to_log2
 const int channel = h * ${PREFIX}HEAD_WIDTH + part_channel();
-const real *douts = row_of(w->${attends.dout} + channel, sequence * T, WIDTH),
-        *outs = row_of(s->${attends.out} + channel, sequence * T, WIDTH);
-const real *queries = computed(a.query + part_channel()), *keys = ${cross and "computed(a.key + part_channel())" or "queries + WIDTH"},
-        *values = keys + WIDTH, *key_channels = computed(a.key + tile_row());
+const real *douts = get_row(w->${attends.dout} + channel, sequence * T, WIDTH),
+        *outs = get_row(s->${attends.out} + channel, sequence * T, WIDTH);
+const real *queries = compute_once(a.query + part_channel()), *keys = ${cross and "compute_once(a.key + part_channel())" or "queries + WIDTH"},
+        *values = keys + WIDTH, *key_channels = compute_once(a.key + tile_row());
 operand_word rows[${PREFIX}GROUPS * ${PREFIX}STEPS][4], dout[${PREFIX}GROUPS * ${PREFIX}STEPS][4];
-const real *log_sums = computed(s->${prefix}log_sum + of_head);
+const real *log_sums = compute_once(s->${prefix}log_sum + head_offset);
 real start_logit[2 * ${PREFIX}GROUPS], start_dweight[2 * ${PREFIX}GROUPS], dquery[${PREFIX}GROUPS * ${PREFIX}TILES][4];
 load_groups_of_head(${PREFIX}GROUPS, ${attends.rounded}, queries, query, ${PREFIX}QUERY_STRIDE, 0, ${PREFIX}HEAD_WIDTH,
         ${scale}, rows);
@@ -16,11 +16,11 @@ load_groups_of_head(${PREFIX}GROUPS, ${attends.rounded_out}, douts, query, WIDTH
 clear_tiles(${PREFIX}GROUPS, ${PREFIX}HEAD_WIDTH, dquery);
 #pragma unroll
 for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
-    start_logit[r] = -*row_of(log_sums, query[r], 1);
+    start_logit[r] = -*get_row(log_sums, query[r], 1);
     start_dweight[r] = -dot_rows_of_head(${attends.rounded_out}, dout + r / 2 * ${PREFIX}STEPS, r % 2,
-            row_of(douts, query[r], WIDTH), row_of(outs, query[r], WIDTH), ${PREFIX}HEAD_WIDTH);
+            get_row(douts, query[r], WIDTH), get_row(outs, query[r], WIDTH), ${PREFIX}HEAD_WIDTH);
 }
-real *starts = w->${prefix}starts + 2 * (of_head + row);
+real *starts = w->${prefix}starts + 2 * (head_offset + row);
 #pragma unroll
 for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++)
     if (tile_column() == 0 && row + r * GROUP_ROWS / 2 < T)
@@ -37,9 +37,9 @@ for (int first = begin; first < end; first += STEP) {
         begin_with_rows(${PREFIX}GROUPS, start_logit, logits); % else
         begin_with_zero(${PREFIX}GROUPS, dweights); % if terms.drops
         begin_with_rows(${PREFIX}GROUPS, start_dweight, dweights); % else
-        multiply_heads(${PREFIX}GROUPS, ${attends.rounded}, rows, row_of(keys, key, ${attends.key_stride}), ${PREFIX}HEAD_WIDTH, 1,
+        multiply_heads(${PREFIX}GROUPS, ${attends.rounded}, rows, get_row(keys, key, ${attends.key_stride}), ${PREFIX}HEAD_WIDTH, 1,
                 logits);
-        multiply_heads(${PREFIX}GROUPS, ${attends.rounded}, dout, row_of(values, key, ${attends.key_stride}), ${PREFIX}HEAD_WIDTH, 1,
+        multiply_heads(${PREFIX}GROUPS, ${attends.rounded}, dout, get_row(values, key, ${attends.key_stride}), ${PREFIX}HEAD_WIDTH, 1,
                 dweights);
 #pragma unroll
         for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) {

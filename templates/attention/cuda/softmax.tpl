@@ -32,9 +32,9 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
         ${prefix}load_head(value, a.value + j * ${attends.key_stride});
 #pragma unroll ${attends.unroll} % if attends.unroll
         for (int i = ${inline("first_query", "0")}; i < ${inline("end_query", "a.T")}; ${inline("next_query", "i++")}) {
-            const int of_query = ${cross and of_head or "task - j"} + i;
-            const real largest = s->${prefix}largest[of_query], inverse = s->${prefix}inverse_sum[of_query],
-                    delta = w->${prefix}delta[of_query];
+            const int index = ${cross and of_head or "task - j"} + i;
+            const real largest = s->${prefix}largest[index], inverse = s->${prefix}inverse_sum[index],
+                    delta = w->${prefix}delta[index];
             real query[${attends.head_part}], dout[${attends.head_part}];
             ${prefix}load_head(query, a.query + i * ${PREFIX}QUERY_STRIDE);
             ${prefix}load_head(dout, dattended + i * WIDTH);

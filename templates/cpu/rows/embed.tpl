@@ -2,13 +2,13 @@
 % local by_sequence = input_draw and input_draw.kind == "sequence"
 % local length, tokens = "w->" .. of .. "length", "w->" .. of .. "tokens"
 % local decodes = cpu.decoding and cpu.decoding.stream == stream
-% local at, token_counts = decodes and "at" or "m", streams[2] and "&w->" .. of:sub(1, -2) or "w"
+% local token_index, token_counts = decodes and "token_index" or "m", streams[2] and "&w->" .. of:sub(1, -2) or "w"
 % local index = by_sequence and "position[#]" or input_draw and "position[# % " .. length .. "]" or "# % " .. length
 % local input_place = index
 % if additive.kind == "learned" and input_draw and input_draw.first == 1 then
 % input_place = "(" .. index .. " - " .. input_draw.PREFIX .. "FIRST_POSITION)"
 % end
-% local place_there, input_place = input_place:gsub("#", at), input_place:gsub("#", "m")
+% local token_place, input_place = input_place:gsub("#", token_index), input_place:gsub("#", "m")
 % local drawn, draw = false, false
 % if by_sequence then
 % drawn = "w->" .. of .. "position"
@@ -22,8 +22,8 @@
 % local embed_adds = ({ none = "", sinusoid = " + sinusoid of the position",
 %     learned = " + " .. (additive.frozen and "random" or "learned") .. " vector of the position" })[additive.kind]
 % local token = linear and ("embed_channels(p->%s, p->%s_bias, token, c)"):format(vectors, vectors) or "load(token + c) * " .. scale
-% local what = linear and "linear map of one-hot tokens" or "scaled token embedding"
-/* x [tokens][WIDTH] = ${what}${embed_adds}${noise and ", with noise in evaluation" or ""}${drops and ", with dropout" or ""}${drops and not eval_dropout and " in training" or ""}. */
+% local embedded = linear and "linear map of one-hot tokens" or "scaled token embedding"
+/* x [tokens][WIDTH] = ${embedded}${embed_adds}${noise and ", with noise in evaluation" or ""}${drops and ", with dropout" or ""}${drops and not eval_dropout and " in training" or ""}. */
 static void ${routine}(const workspace *w, real *x) {
     const parameters *p = w->parameters;
     const position_row *table = w->step->tables; % if additive.kind == "sinusoid"
@@ -31,11 +31,11 @@ static void ${routine}(const workspace *w, real *x) {
     if (w->${of}from == 0) ${draw}(w); % if draw and decodes
     ${draw}(w); % elseif draw
     for (int m = 0; m < ${tokens}; m++) {
-        const int at = find_token(${token_counts}, m); % if decodes
-        const int token = w->block->tokens[${stream}][${at}]; % if linear
-        const real *token = p->${vectors} + w->block->tokens[${stream}][${at}] * WIDTH; % else
-        const real *place = table[${place_there}].${additive.member}; % if additive.kind == "sinusoid"
-        const real *place = p->position_table + ${place_there} * WIDTH; % elseif additive.kind == "learned"
+        const int token_index = find_token(${token_counts}, m); % if decodes
+        const int token = w->block->tokens[${stream}][${token_index}]; % if linear
+        const real *token = p->${vectors} + w->block->tokens[${stream}][${token_index}] * WIDTH; % else
+        const real *place = table[${token_place}].${additive.member}; % if additive.kind == "sinusoid"
+        const real *place = p->position_table + ${token_place} * WIDTH; % elseif additive.kind == "learned"
         for (int c = 0; c < WIDTH; c += LANES)
             store(x + m * WIDTH + c, ${token}); % if additive.kind == "none"
             store(x + m * WIDTH + c, ${token} + load(place + c)); % else
@@ -51,7 +51,7 @@ static void ${routine}(const workspace *w, real *x) {
 % else
             const real deviation = (real)w->step->noise;
 % end
-            % call("add_noise", "&w->step->draw", "w->block->first_example + (uint32_t)(" .. at .. " / " .. length .. ")", number, at .. " % " .. length, "WIDTH", "deviation", "x + m * WIDTH")
+            % call("add_noise", "&w->step->draw", "w->block->first_example + (uint32_t)(" .. token_index .. " / " .. length .. ")", number, token_index .. " % " .. length, "WIDTH", "deviation", "x + m * WIDTH")
         }
 % end
     }
@@ -66,7 +66,7 @@ static void ${routine}(const workspace *w, real *x) {
 % include("cpu/rows/embed_vocabulary.tpl")
 % else
 
-/* Adds to the gradients of the embedding in g. gradient: the gradient of x, which may be changed. */
+/* Adds to the gradients of the embedding in g. gradient: the gradient of x; it may be changed. */
 static void ${routine}_backward(const workspace *w, real *gradient, parameters *g) {
     dropout_apply(${tokens} * WIDTH, w->${keep}, ${drops}_KEEP_SCALE, gradient); % if drops
     const int32_t *position = ${drawn}; % if trains and drawn

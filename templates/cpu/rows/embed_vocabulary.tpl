@@ -1,10 +1,10 @@
-% local of_table = linear and "embed_channels(p->%s, p->%s_bias, token, c)" or "load(p->%s + token * WIDTH + c) * %s"
-% local made = of_table:format(vectors, linear and vectors or scale)
+% local form = linear and "embed_channels(p->%s, p->%s_bias, token, c)" or "load(p->%s + token * WIDTH + c) * %s"
+% local channels = form:format(vectors, linear and vectors or scale)
 /* x [VOCABULARY][WIDTH] = the vectors of all symbols, as ${routine} computes them. */
 static void ${routine}_vocabulary(const workspace *w, real *x) {
     const parameters *p = w->parameters;
     for (int token = 0; token < VOCABULARY; token++)
-        for (int c = 0; c < WIDTH; c += LANES) store(x + token * WIDTH + c, ${made});
+        for (int c = 0; c < WIDTH; c += LANES) store(x + token * WIDTH + c, ${channels});
 }
 
 /* Adds to the gradients of the embedding in g. gradient [VOCABULARY][WIDTH]: the gradients of the symbols' vectors. */

@@ -2,14 +2,14 @@
 % local by_sequence = draw and draw.kind == "sequence"
 % local learned, length = encoding.kind == "learned", "w->" .. of .. "length"
 % local decodes = cpu.decoding and cpu.decoding.of == of
-% local at, token_counts = decodes and "at" or "m", streams[2] and "&w->" .. of:sub(1, -2) or "w"
-% local row = by_sequence and "position[" .. at .. "]" or draw and "position[" .. at .. " % " .. length .. "]" or at .. " % " .. length
+% local token, token_counts = decodes and "token" or "m", streams[2] and "&w->" .. of:sub(1, -2) or "w"
+% local row = by_sequence and "position[" .. token .. "]" or draw and "position[" .. token .. " % " .. length .. "]" or token .. " % " .. length
 % local first = learned and draw and draw.first == 1 and " - " .. draw.PREFIX .. "FIRST_POSITION" or ""
 /* output = x + vectors of the tokens' positions. output may be x. */
 % define("NOINLINE void " .. name, "const workspace *w", draw and "const int32_t *position", "const real *x", learned and "const real *vectors", "real *output")
     const position_row *table = w->step->tables; % if not learned
     for (int m = 0; m < w->${of}tokens; m++) {
-        const int at = find_token(${token_counts}, m); % if decodes
+        const int token = find_token(${token_counts}, m); % if decodes
         const real *added = vectors + (${row}${first}) * WIDTH; % if learned
         const real *added = table[${row}].${encoding.member}; % else
         for (int c = 0; c < WIDTH; c += LANES) store(output + m * WIDTH + c, load(x + m * WIDTH + c) + load(added + c));

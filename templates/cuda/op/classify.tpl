@@ -3,5 +3,5 @@ classify(${x}, ${training and "true" or "false"});
 add_up(b->replica.shard_sums + shard);
 % else
 % local before = cuda.products == "library" and "0" or "(size_t)(blockIdx.x / a.team) * a.sequences"
-give_answers(a.answers, (real *)a.logits, a.classes, ${before});
+write_answers(a.answers, (real *)a.logits, a.classes, ${before});
 % end

@@ -1,20 +1,20 @@
 % local is_biased = biased and "true" or "false"
 % local keeps_hidden = keeps and "true" or "false"
-% local kept = keeps and "true, kept" or "false, NULL"
+% local storing = keeps and "true, stored_x" or "false, NULL"
 % local rectifies = kernel == "relu"
 % local sums, changed = not rectifies, rectifies and "fmax(*value, (real)0)" or kernel .. "_real(*value)"
 % local result = kernel .. "(x weight" .. (biased and " + bias" or "") .. ") next_weight" .. (next_biased and " + next_bias" or "")
 % if stores then
 /* out = ${result}, two products in a chain; stores the values
- * between them${keeps and ", and x in kept; kept and hidden have the layout of store_pair" or ""}. */
+ * between them${keeps and ", and x in stored_x; stored_x and hidden have the layout of store_pair" or ""}. */
 % else
 /* out = ${result}, two products in a chain. */
 % end
-% define("NOINLINE void " .. name, "int rows", "const real *x", keeps and "real *kept", "const real *weight", biased and "const real *bias", "const real *next_weight", next_biased and "const real *next_bias", stores and sums and "real *sum", stores and "real *hidden", "real *out")
-    is_global(x);
-    is_global(weight);
-    is_global(next_weight);
-    is_global(out);
+% define("NOINLINE void " .. name, "int rows", "const real *x", keeps and "real *stored_x", "const real *weight", biased and "const real *bias", "const real *next_weight", next_biased and "const real *next_bias", stores and sums and "real *sum", stores and "real *hidden", "real *out")
+    assume_global(x);
+    assume_global(weight);
+    assume_global(next_weight);
+    assume_global(out);
 #pragma unroll 1
     for (int row = 0; row < rows; row += PART_ROWS) {
         quad total[(${outer} + TILE - 1) / TILE] = {};
@@ -24,7 +24,7 @@
             if (channel < ${channels}) {
                 real z[PART_TILES][4];
                 begin_sums(${is_biased}, ${biased and "bias" or "NULL"}, channel, ${channels}, z);
-                add_products(${x_rounded}, ${rounded}, row, rows, ${inner}, x, ${kept}, ROWS, weight, ${channels}, channel, ${channels}, z);
+                add_products(${x_rounded}, ${rounded}, row, rows, ${inner}, x, ${storing}, ROWS, weight, ${channels}, channel, ${channels}, z);
                 store_hidden(z, row, rows, channel, ${channels}, ${channels}, sum); % if stores and sums
 #pragma unroll
                 for (int i = 0; i < 4 * PART_TILES; i++) {

@@ -1,20 +1,20 @@
 % local is_biased = biased and "true" or "false"
 % local keeps_hidden = keeps and "true" or "false"
-% local kept = keeps and "true, kept" or "false, NULL"
+% local storing = keeps and "true, stored_x" or "false, NULL"
 % local up_bias = biased and "bias + " .. channels or "NULL"
 % local result = "(" .. kernel .. "(gate) * up) next_weight" .. (next_biased and " + next_bias" or "")
 % local x = "x weight" .. (biased and " + bias" or "")
 % if stores then
 /* out = ${result}, gate and up the halves of ${x}: products in a chain; stores
- * the values between them${keeps and ", and x in kept; kept and hidden have the layout of store_pair" or ""}. */
+ * the values between them${keeps and ", and x in stored_x; stored_x and hidden have the layout of store_pair" or ""}. */
 % else
 /* out = ${result}, gate and up the halves of ${x}: products in a chain. */
 % end
-% define("NOINLINE void " .. name, "int rows", "const real *x", keeps and "real *kept", "const real *weight", biased and "const real *bias", "const real *next_weight", next_biased and "const real *next_bias", stores and "real *sum", stores and "real *hidden", "real *out")
-    is_global(x);
-    is_global(weight);
-    is_global(next_weight);
-    is_global(out);
+% define("NOINLINE void " .. name, "int rows", "const real *x", keeps and "real *stored_x", "const real *weight", biased and "const real *bias", "const real *next_weight", next_biased and "const real *next_bias", stores and "real *sum", stores and "real *hidden", "real *out")
+    assume_global(x);
+    assume_global(weight);
+    assume_global(next_weight);
+    assume_global(out);
 #pragma unroll 1
     for (int row = 0; row < rows; row += PART_ROWS) {
         quad total[(${outer} + TILE - 1) / TILE] = {};
@@ -24,7 +24,7 @@
             if (channel < ${channels}) {
                 real gate[PART_TILES][4], up[PART_TILES][4];
                 begin_sums(${is_biased}, ${biased and "bias" or "NULL"}, channel, ${channels}, gate);
-                add_products(${x_rounded}, ${rounded}, row, rows, ${inner}, x, ${kept}, ROWS, weight, 2 * ${channels}, channel, ${channels}, gate);
+                add_products(${x_rounded}, ${rounded}, row, rows, ${inner}, x, ${storing}, ROWS, weight, 2 * ${channels}, channel, ${channels}, gate);
                 begin_sums(${is_biased}, ${up_bias}, channel, ${channels}, up);
                 add_products(${x_rounded}, ${rounded}, row, rows, ${inner}, x, false, NULL, ROWS, weight + ${channels}, 2 * ${channels}, channel, ${channels}, up);
 % if stores then

@@ -1,14 +1,14 @@
 % local keeps_hidden = keeps and "true" or "false"
-% local kept = keeps and "true, kept" or "false, NULL"
+% local storing = keeps and "true, stored_dy" or "false, NULL"
 /* dhidden = the gradients of gate and up, from that of ${kernel}(gate) * up, which is dy times next_weight transposed;
  * dx = other + dhidden times weight transposed: two products in a chain. sum: gate and up, stored by the forward pass.
- * other may be NULL.${keeps and " Stores dy in kept; kept and dhidden have the layout of store_pair." or ""} */
-% define("NOINLINE void " .. name, "int rows", "const real *dy", keeps and "real *kept", "const real *next_weight", "const real *sum", "const real *weight", "const real *other", "real *dhidden", "real *dx")
-    is_global(dy);
-    is_global(next_weight);
-    is_global(weight);
-    is_global(dhidden);
-    is_global(dx);
+ * other may be NULL.${keeps and " Stores dy in stored_dy; stored_dy and dhidden have the layout of store_pair." or ""} */
+% define("NOINLINE void " .. name, "int rows", "const real *dy", keeps and "real *stored_dy", "const real *next_weight", "const real *sum", "const real *weight", "const real *other", "real *dhidden", "real *dx")
+    assume_global(dy);
+    assume_global(next_weight);
+    assume_global(weight);
+    assume_global(dhidden);
+    assume_global(dx);
 #pragma unroll 1
     for (int row = 0; row < rows; row += PART_ROWS) {
         quad total[(${inner} + TILE - 1) / TILE] = {};
@@ -18,15 +18,15 @@
             if (channel < ${channels}) {
                 real d[PART_TILES][4], gate[PART_TILES][4], up[PART_TILES][4];
                 begin_sums(false, NULL, channel, ${channels}, d);
-                add_products(${x_rounded}, ${rounded}, row, rows, ${outer}, dy, ${kept}, COLUMNS, next_weight, ${outer}, channel, ${channels}, d);
+                add_products(${x_rounded}, ${rounded}, row, rows, ${outer}, dy, ${storing}, COLUMNS, next_weight, ${outer}, channel, ${channels}, d);
                 load_hidden(sum, row, rows, channel, ${channels}, 2 * ${channels}, gate);
                 load_hidden(sum + ${channels}, row, rows, channel, ${channels}, 2 * ${channels}, up);
 #pragma unroll
                 for (int i = 0; i < 4 * PART_TILES; i++) {
-                    real *of_product = &d[i / 4][i % 4], *of_gate = &up[i / 4][i % 4];
+                    real *dproduct = &d[i / 4][i % 4], *dgate = &up[i / 4][i % 4];
                     const real x = gate[i / 4][i % 4];
-                    *of_gate *= *of_product * ${kernel}_slope(x);
-                    *of_product *= ${kernel}_real(x);
+                    *dgate *= *dproduct * ${kernel}_slope(x);
+                    *dproduct *= ${kernel}_real(x);
                 }
 % if not keeps then
                 store_hidden(up, row, rows, channel, ${channels}, 2 * ${channels}, dhidden);

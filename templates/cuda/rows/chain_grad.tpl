@@ -1,17 +1,17 @@
 % local keeps_hidden = keeps and "true" or "false"
-% local kept = keeps and "true, kept" or "false, NULL"
+% local storing = keeps and "true, stored_dy" or "false, NULL"
 % local rectifies = kernel == "relu"
 /* dhidden = dy times next_weight transposed, times the slope of ${kernel} at its ${rectifies and "results" or "arguments"}, hidden; dx = other + dhidden
- * times weight transposed: two products in a chain. other may be NULL. Stores dy in kept; % if keeps
- * kept${rectifies and ", hidden" or ""} and dhidden have the layout of store_pair. */ % if keeps
+ * times weight transposed: two products in a chain. other may be NULL. Stores dy in stored_dy; % if keeps
+ * stored_dy${rectifies and ", hidden" or ""} and dhidden have the layout of store_pair. */ % if keeps
  * times weight transposed: two products in a chain. other may be NULL. */ % else
-% define("NOINLINE void " .. name, "int rows", "const real *dy", keeps and "real *kept", "const real *next_weight", "const real *hidden", "const real *weight", "const real *other", "real *dhidden", "real *dx")
-    is_global(dy);
-    is_global(next_weight);
-    is_global(hidden);
-    is_global(weight);
-    is_global(dhidden);
-    is_global(dx);
+% define("NOINLINE void " .. name, "int rows", "const real *dy", keeps and "real *stored_dy", "const real *next_weight", "const real *hidden", "const real *weight", "const real *other", "real *dhidden", "real *dx")
+    assume_global(dy);
+    assume_global(next_weight);
+    assume_global(hidden);
+    assume_global(weight);
+    assume_global(dhidden);
+    assume_global(dx);
 #pragma unroll 1
     for (int row = 0; row < rows; row += PART_ROWS) {
         quad total[(${inner} + TILE - 1) / TILE] = {};
@@ -21,7 +21,7 @@
             if (channel < ${channels}) {
                 real d[PART_TILES][4], z[PART_TILES][4];
                 begin_sums(false, NULL, channel, ${channels}, d);
-                add_products(${x_rounded}, ${rounded}, row, rows, ${outer}, dy, ${kept}, COLUMNS, next_weight, ${outer}, channel, ${channels}, d);
+                add_products(${x_rounded}, ${rounded}, row, rows, ${outer}, dy, ${storing}, COLUMNS, next_weight, ${outer}, channel, ${channels}, d);
 % if rectifies and keeps then
                 load_blocks(hidden, row, rows, channel, ${channels}, ${channels}, z);
 % else

@@ -1,17 +1,17 @@
 % local learned, draw = encoding.kind == "learned", encoding.draw
 % local by_sequence = draw and draw.kind == "sequence"
-% local of_T, row_of_sequence = decodes and "block()->at" or "row % v->" .. T, decodes and "row * v->" .. T .. " + block()->at" or "row"
+% local token_index, row_of_sequence = decodes and "block()->current" or "row % v->" .. T, decodes and "row * v->" .. T .. " + block()->current" or "row"
 % local per_sequence = decodes and "" or " * v->" .. T
-% local place = by_sequence and "position[" .. row_of_sequence .. "]" or draw and ("position[%s]"):format(of_T) or of_T
+% local place = by_sequence and "position[" .. row_of_sequence .. "]" or draw and ("position[%s]"):format(token_index) or token_index
 % local first = learned and draw and draw.first == 1 and " - " .. draw.PREFIX .. "FIRST_POSITION" or ""
 /* out = x + vectors of the tokens' positions${drops and ", with dropout by the mask keep, or without if keep is NULL" or ""}. */
 % define("NOINLINE void " .. name, "const real *x", learned and "const real *vectors", drops and "const unsigned char *keep", "real *out")
     const step_view *v = &block()->view;
     const int count = block()->sequences${per_sequence} * WIDTH;
     const int *position = ${drawn}; % if draw
-    is_global(x);
-    is_global(out);
-    is_global(vectors); % if learned
+    assume_global(x);
+    assume_global(out);
+    assume_global(vectors); % if learned
     for (int e = 4 * threadIdx.x; e < count; e += 4 * THREADS) {
         const int row = e / WIDTH, c = e % WIDTH;
         const quad added = *(const quad *)(vectors + (${place}${first}) * WIDTH + c); % if learned
@@ -20,7 +20,7 @@
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             y.v[i] += added.v[i];
-            if (keep) y.v[i] = kept_bits(keep, e + i) & 1 ? y.v[i] * ${drops}_KEEP_SCALE : 0; % if drops
+            if (keep) y.v[i] = mask_bits(keep, e + i) & 1 ? y.v[i] * ${drops}_KEEP_SCALE : 0; % if drops
         }
         *(quad *)(out + e) = y;
     }

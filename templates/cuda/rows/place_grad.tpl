@@ -4,15 +4,15 @@
 /* ${words}${drops and learned and ", and computes the gradients of the vectors of positions" or ""}. */
 % define("NOINLINE void " .. name, drops and "const unsigned char *keep", (drops and "" or "const ") .. "real *dy", by_sequence and "real *dvectors")
     const int T = block()->view.${T}, sequences = block()->sequences;
-    is_global(dy);
+    assume_global(dy);
 % if drops then
     for (int e = threadIdx.x; e < sequences * T * WIDTH; e += THREADS)
-        dy[e] = kept_bits(keep, e) & 1 ? dy[e] * ${drops}_KEEP_SCALE : 0;
+        dy[e] = mask_bits(keep, e) & 1 ? dy[e] * ${drops}_KEEP_SCALE : 0;
     __syncthreads();
 % end
 % if by_sequence then
     const int *position = ${drawn};
-    is_global(dvectors);
+    assume_global(dvectors);
     for (int e = threadIdx.x; e < POSITION_ROWS * WIDTH; e += THREADS) dvectors[e] = 0;
     /* The positions of one sequence are distinct, so threads add to different elements. */
     for (int sequence = 0; sequence < sequences; sequence++) {

@@ -18,7 +18,7 @@ M.cases = {
 
 M.identifiers = {
   { "weigh_outwards", is_geometric },
-  { "share_inwards", is_geometric },
+  { "write_dlogits", is_geometric },
   { "kernels/cpu/geometric.h", is_geometric },
   { "inverse_sum", function(case) return not is_geometric(case) or case.family.normaliser.normalised end },
   { "LOGIT_SCALE", function(case) return not is_geometric(case) end },

@@ -50,7 +50,7 @@ M.sections = {
   { "relative.index", "relative", "attention_self.inc",
     { "self_logits", "add_self_row_gradients", "self_relative_rows_grad" } },
   { "relative.differences", "relative, differences", "attention_self.inc",
-    { "load_self_queries", "self_far_logits", "self_logits", "add_self_rotated_gradients" } },
+    { "load_self_queries", "self_distance_logits", "self_logits", "add_self_rotated_gradients" } },
   { "relative.shaw", "shaw", "attention_self.inc", { "self_logits", "add_self_row_gradients" } },
   { "relative.shaw_differences", "shaw, differences", "attention_self.inc",
     { "self_pair_offset", "load_self_rows", "self_logit", "add_self_row_gradients", "self_relative_rows_grad" } },

@@ -24,13 +24,14 @@ INLINE void ${name}_span(const ${name}_head *head, int first, int *begin, int *e
 }
 % if seen.left then
 
-/* The keys from *open to *shut - 1, if any, are those between `begin` and `end` that every query of a group sees. */
-INLINE void ${name}_open_span(const ${name}_head *head, int first, int begin, int end, int *open, int *shut) {
+/* The keys from *open_begin to *open_end - 1 are the keys between `begin` and `end` that every query of a group
+ * sees. */
+INLINE void ${name}_open_span(const ${name}_head *head, int first, int begin, int end, int *open_begin, int *open_end) {
     const int last = (first + LANES < head->T ? first + LANES : head->T) - 1;
     const int low = last - ${seen.left} > begin ? last - ${seen.left} : begin;
     const int high = first + ${first_beyond} < end ? first + ${first_beyond} : end;
-    *open = low < end ? low : end;
-    *shut = high > *open ? high : *open;
+    *open_begin = low < end ? low : end;
+    *open_end = high > *open_begin ? high : *open_begin;
 }
 % end
 ${name}_visible(head->T, head->${S}, group->first, j) % section("visible")

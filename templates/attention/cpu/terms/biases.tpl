@@ -16,7 +16,7 @@ for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) {
 % section("sums")
 real *biases[${stack.count}]; /* [HEADS][content, position][HEAD_WIDTH][LANES] gradients of the biases by lane */
 % section("lay_out_sums")
-for (int l = 0; l < ${stack.count}; l++) sums->biases[l] = take(memory, used, 2 * WIDTH * LANES * sizeof(real));
+for (int l = 0; l < ${stack.count}; l++) sums->biases[l] = reserve(memory, used, 2 * WIDTH * LANES * sizeof(real));
 % section("end_biases")
 for (int c = 0; c < WIDTH; c++) {
     int of_head = c / ${PREFIX}HEAD_WIDTH * 2 * ${PREFIX}HEAD_WIDTH;

@@ -14,7 +14,7 @@ INLINE void drop_${name}_weights(const workspace *w, uint32_t layer, int sequenc
 % if eval_dropout then
 % include("attention/cpu/attend_values_dropped.tpl")
 vector inverse = 1 / sum;
-store(inverse_sum, inverse);
+store(inverses, inverse);
 scale_columns(${PREFIX}HEAD_WIDTH, inverse * ${rate}_KEEP_SCALE, o);
 % else
 if (head->keep) {
@@ -23,7 +23,7 @@ if (head->keep) {
     weighted_rows(${PREFIX}HEAD_WIDTH, ${keys_seen}, ${from_weights}, ${K}, ${from_values}, o);
 }
 vector inverse = 1 / sum;
-store(inverse_sum, inverse);
+store(inverses, inverse);
 const real keep_scale = head->keep ? ${rate}_KEEP_SCALE : 1;
 scale_columns(${PREFIX}HEAD_WIDTH, inverse * keep_scale, o);
 % end
@@ -35,9 +35,9 @@ store(weights + j * LANES, keep_where(keep, weight));
 vector dweight = keep_where(keep, dot_row(${PREFIX}HEAD_WIDTH, g, value + j * ${K}));
 vector ${gradient} = (dweight - mean) * choose(keep, weight, -weight);
 int8_t *keep; /* [LANES queries][keys] masks, 0 or -1 */ % section("scratch")
-scratch->keep = take(memory, used, LANES * (size_t)${S} + KEEP_SLACK); % section("lay_out_scratch") % if eval_dropout
+scratch->keep = reserve(memory, used, LANES * (size_t)${S} + KEEP_SLACK); % section("lay_out_scratch") % if eval_dropout
 % section("lay_out_training")
-scratch->keep = take(memory, used, LANES * (size_t)${S} + KEEP_SLACK); % if not eval_dropout
+scratch->keep = reserve(memory, used, LANES * (size_t)${S} + KEEP_SLACK); % if not eval_dropout
 % section("drop")
 ${eval_dropout and "" or "if (w->step->mode == LH_MODE_TRAIN) "}drop_${name}_weights(w, layer, s, &head);
 ${inner} * ${rate}_KEEP_SCALE % section("row_factor")

@@ -14,16 +14,16 @@ static const real ${PREFIX}LOGIT_SCALE = ${real(logit_scale)}; /* 1 / sqrt(${PRE
  *   query   [${query_rows}] rows of ${PREFIX}HEAD_WIDTH, ${PREFIX}QUERY_STRIDE apart
  *   key     [${cached and "to" or S}] rows of ${PREFIX}HEAD_WIDTH, ${K} apart, from token 0 on; values lie WIDTH after keys
  *   out     [${query_rows}] rows of ${PREFIX}HEAD_WIDTH, WIDTH apart, written${partial and " for groups with queries whose results are used" or ""}
- *   kept    values of the head for the backward pass, written
+ *   saved   values of the head for the backward pass, written
  */
 NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict query, const real *restrict key,
-        real *restrict out, ${name}_kept kept) {
+        real *restrict out, ${name}_saved saved) {
     const int T = head->to; /* no query sees keys from `to` on */ % if cached
     const int ${of_head}; % else
     const real *value = key + WIDTH;
     const int first_group = ${name}_first_group(head);
-    real *restrict weights = kept.weights, *restrict inverse_sum = kept.inverse_sum${of_first_group};
-    for (int first = ${first_from}; first < ${first_to}; first += LANES, weights += kept.step, inverse_sum += LANES) {
+    real *restrict weights = saved.weights, *restrict inverses = saved.inverse_sum${of_first_group};
+    for (int first = ${first_from}; first < ${first_to}; first += LANES, weights += saved.step, inverses += LANES) {
         vector o[${PREFIX}HEAD_WIDTH];
         % include("attention/cpu/span.tpl", { first = "first" })
         if (end > T) end = T; % if terms.spans and cached
@@ -33,7 +33,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
 % else
         weighted_rows(${PREFIX}HEAD_WIDTH, ${keys_seen}, ${from_weights}, ${K}, ${from_values}, o);
         vector inverse = 1 / sum;
-        store(inverse_sum, inverse);
+        store(inverses, inverse);
         scale_columns(${PREFIX}HEAD_WIDTH, inverse, o);
 % end
         store_columns(${PREFIX}HEAD_WIDTH, ${ranged and row_count or "T"}, ${row_of_first}, WIDTH, o, out);
@@ -46,13 +46,13 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
 % local of_rows = { inverse_of_row = "inverse_sum[t]", query_factor = "inverse_sum[t] * " .. PREFIX .. "LOGIT_SCALE" }
 /* Writes gradients of queries, and the rows that the pass over keys reads. */
 INLINE void attend_${name}_queries(const ${name}_head *head, const real *restrict query, const real *restrict key,
-        const real *restrict out, const real *restrict dout, ${name}_kept kept, const ${name}_scratch *scratch,
+        const real *restrict out, const real *restrict dout, ${name}_saved saved, const ${name}_scratch *scratch,
         real *restrict dquery) {
     const int ${of_head};
     const real *value = key + WIDTH;
     const int first_group = ${name}_first_group(head);
-    const real *inverse_sum = kept.inverse_sum;
-    real *weights = kept.weights, *dlogits = scratch->dlogits${zeros};
+    const real *inverse_sum = saved.inverse_sum;
+    real *weights = saved.weights, *dlogits = scratch->dlogits${zeros};
     real *pairs = scratch->pairs; % if has_pair_rows
     % slot("queries_begin")
     % include("attention/cpu/attend_rows.tpl", of_rows) % if terms.far
@@ -106,13 +106,13 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
 % local logit = name .. "_logit(&queries, key, j)"
 % local score = shown and invoke(shown, "head", "&queries", "j", logit) or logit
 % score = inline("gained", score, { gain = "columns", key = "j" })
-/* Traces one head of one sequence; rows of query and key are as in attend_${name}, and kept serves as workspace.
+/* Traces one head of one sequence; rows of query and key are as in attend_${name}, and saved is a workspace.
  *
  *   scores, attention   [queries][keys] written; NULL: not requested
  */
-static void trace_${name}_head(const ${name}_head *head, const real *query, const real *key, const ${name}_kept *kept,
+static void trace_${name}_head(const ${name}_head *head, const real *query, const real *key, const ${name}_saved *saved,
         real *scores, real *attention) {
-    real *columns = kept->weights; /* [keys][LANES] */
+    real *columns = saved->weights; /* [keys][LANES] */
     for (int first = 0; first < head->T; first += LANES) {
         ${name}_queries queries;
         load_${name}_queries(head, first, query, &queries);

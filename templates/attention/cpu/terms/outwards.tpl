@@ -31,20 +31,20 @@ group->offset = broadcast(head->numbers.offset);
 % section("forward")
 % local total = terms.normalised and "vector total = " or ""
 % local least = (precision == "float64" and f64 or f32)(1e-12)
-/* Every query visits the keys outwards, at each distance the key to the right, then the key to the left.
- * kernels/cpu/geometric.h computes the probability that a query stops at a key. */
+/* Every query visits the keys outwards, at each distance the key to the right, then the key to the left. The weight of
+ * a key is the probability that the query stops there. */
 
-/* logits [keys][LANES] of a group of queries with keys from..to - 1, and with `more` added. */
-INLINE void write_${name}_logits(const ${name}_queries *group, const real *restrict key, int from, int to, vector more,
+/* logits [keys][LANES] of a group of queries with keys from..to - 1, and with `added` added. */
+INLINE void write_${name}_logits(const ${name}_queries *group, const real *restrict key, int from, int to, vector added,
         real *restrict logits) {
     int j = from;
     for (; j + SIDE_BY_SIDE <= to; j += SIDE_BY_SIDE) {
         vector logit[SIDE_BY_SIDE];
         ${name}_logits(SIDE_BY_SIDE, group, key, j, logit);
         UNROLL
-        for (int u = 0; u < SIDE_BY_SIDE; u++) store(logits + (j + u) * LANES, logit[u] + more);
+        for (int u = 0; u < SIDE_BY_SIDE; u++) store(logits + (j + u) * LANES, logit[u] + added);
     }
-    for (; j < to; j++) store(logits + j * LANES, ${name}_logit(group, key, j) + more);
+    for (; j < to; j++) store(logits + j * LANES, ${name}_logit(group, key, j) + added);
 }
 
 /* logits [keys][LANES] of LANES queries, from `first` on, with all keys; a query's logit with itself is not used. */
@@ -67,44 +67,44 @@ INLINE void write_${name}_group(const ${name}_head *head, int first, const real 
 
 static const real ${PREFIX}LEAST_TOTAL = ${least}; /* least divisor of the weights */
 
-/* The inverse divisors of a group's weights, from the sums of weights. A query with a tiny sum keeps small weights; the
- * weights of a query without other keys are 0. */
+/* The inverse divisors of a group's weights, from the sums of weights. The divisor is not below LEAST_TOTAL, so a query
+ * with a tiny sum has small weights; the weights of a query without other keys are 0. */
 INLINE vector invert_${name}_total(vector total) { return 1 / maximum(total, broadcast(${PREFIX}LEAST_TOTAL)); }
 % end
 
 /* Attention of one head of one sequence. Rows of queries, keys and values have HEAD_WIDTH channels and are QUERY_STRIDE
- * apart, values lie WIDTH after their keys; rows of out are WIDTH apart. out and kept are written. */
+ * apart, values lie WIDTH after their keys; rows of out are WIDTH apart. out and saved are written. */
 NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict query, const real *restrict key,
-        real *restrict out, ${name}_kept kept) {
+        real *restrict out, ${name}_saved saved) {
     const int T = head->T;
     const int first_group = ${name}_first_group(head);
     for (int first = ${first_group}; first < ${to_query}; first += LANES) {
         vector o[${PREFIX}HEAD_WIDTH];
-        write_${name}_group(head, first, query, key, kept.weights);
-        ${total}weigh_outwards(T, first, kept.weights, kept.chances, head->along, head->across);
-        weighted_rows(${PREFIX}HEAD_WIDTH, T, kept.weights, ${PREFIX}QUERY_STRIDE, key + WIDTH, o);
+        write_${name}_group(head, first, query, key, saved.weights);
+        ${total}weigh_outwards(T, first, saved.weights, saved.chances, head->along, head->across);
+        weighted_rows(${PREFIX}HEAD_WIDTH, T, saved.weights, ${PREFIX}QUERY_STRIDE, key + WIDTH, o);
 % if terms.normalised then
         vector inverse = invert_${name}_total(total);
-        store(kept.inverse_sum + first, inverse);
+        store(saved.inverse_sum + first, inverse);
         scale_columns(${PREFIX}HEAD_WIDTH, inverse, o);
 % end
         store_columns(${PREFIX}HEAD_WIDTH, T, first, WIDTH, o, out);
-        kept.weights += kept.step;
-        kept.chances += kept.step;
+        saved.weights += saved.step;
+        saved.chances += saved.step;
     }
 }
 % include("attention/cpu/outwards_queries.tpl") % section("back_to_queries")
 (*q + *(const ${name}_part *)(head->content_bias + d)) % section("query_of_row")
-% section("kept_members")
+% section("saved_members")
 real *chances; /* the smaller of P and 1 - P, P = sigmoid(logit), with the sign of the logit; layout of the weights */
-% section("lay_out_kept")
-kept->chances = take(memory, used, (train ? heads * groups : 1) * ${name}_group_weights(T) * sizeof(real));
-if (kept->step) kept->chances += (size_t)groups * kept->step; % section("skip_kept")
+% section("lay_out_saved")
+saved->chances = reserve(memory, used, (train ? heads * groups : 1) * ${name}_group_weights(T) * sizeof(real));
+if (saved->step) saved->chances += (size_t)groups * saved->step; % section("skip_saved")
 % section("scratch")
 real *along, *across; /* [keys and rows before and after][LANES]: workspaces `remaining` (or `sums`) and `mirrored` of geometric.h */
 % section("lay_out_scratch")
-scratch->along = take(memory, used, (size_t)(T + 2) * LANES * sizeof(real));
-scratch->across = take(memory, used, (size_t)(T + 1 + LANES) * LANES * sizeof(real));
+scratch->along = reserve(memory, used, (size_t)(T + 2) * LANES * sizeof(real));
+scratch->across = reserve(memory, used, (size_t)(T + 1 + LANES) * LANES * sizeof(real));
 % section("sums_types")
 /* Gradients of the learned numbers of a layer's attention; each is the sum of the lanes. */
 typedef struct ${name}_number_sums {
@@ -114,7 +114,7 @@ typedef struct ${name}_number_sums {
 
 ${name}_number_sums *numbers[${stack.count}]; % section("sums")
 % section("lay_out_sums")
-for (int l = 0; l < ${stack.count}; l++) sums->numbers[l] = take(memory, used, sizeof(${name}_number_sums));
+for (int l = 0; l < ${stack.count}; l++) sums->numbers[l] = reserve(memory, used, sizeof(${name}_number_sums));
 % section("end_functions")
 static void end_${name}_numbers(const ${name}_number_sums *sums, ${stack.parameters} *g) {
     for (int c = 0; c < WIDTH; c++) g->${prefix}content_bias[c] += sum_lanes(sums->content_bias[c]);
@@ -128,23 +128,23 @@ for (int l = 0; l < ${stack.count}; l++) end_${name}_numbers(sums->numbers[l], &
 % section("trace_head")
 % local total = terms.normalised and "vector total = " or ""
 % local factor = terms.normalised and "invert_" .. name .. "_total(total)" or "broadcast(1)"
-/* Traces one head of one sequence; rows of query and key are as in attend_${name}, and kept serves as workspace.
+/* Traces one head of one sequence; rows of query and key are as in attend_${name}, and saved is a workspace.
  *
  *   scores, attention   [T][T] query by key, written; NULL: not requested. A token's score with itself is -infinity
  */
-static void trace_${name}_head(const ${name}_head *head, const real *query, const real *key, const ${name}_kept *kept,
+static void trace_${name}_head(const ${name}_head *head, const real *query, const real *key, const ${name}_saved *saved,
         real *scores, real *attention) {
     const int T = head->T;
     for (int first = 0; first < T; first += LANES) {
-        write_${name}_group(head, first, query, key, kept->weights);
+        write_${name}_group(head, first, query, key, saved->weights);
         if (scores) {
-            write_rows(head->T, head->${S}, first, kept->weights, broadcast(1), scores);
+            write_rows(head->T, head->${S}, first, saved->weights, broadcast(1), scores);
             for (int t = first; t < T && t < first + LANES; t++)
                 scores[(size_t)t * (size_t)T + (size_t)t] = -(real)__builtin_inf();
         }
         if (attention) {
-            ${total}weigh_outwards(T, first, kept->weights, kept->chances, head->along, head->across);
-            write_rows(head->T, head->${S}, first, kept->weights, ${factor}, attention);
+            ${total}weigh_outwards(T, first, saved->weights, saved->chances, head->along, head->across);
+            write_rows(head->T, head->${S}, first, saved->weights, ${factor}, attention);
         }
     }
 }

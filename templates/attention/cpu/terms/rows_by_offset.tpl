@@ -33,26 +33,26 @@ INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_words}
         UNROLL
         for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++) dr[u][part] = (${name}_part){0};
     }
-    /* query i has row x + u with key i + offset - u; from query `behind` on, no key exists for any of the KEYS rows */
-    int offset = ${S} - 1 - x, i = offset < 0 ? -offset : 0, behind = ${S} - offset + ${PREFIX}KEYS - 1;
-    int end = behind < T ? behind : T;
+    /* query i has row x + u with key i + offset - u; from query `query_end` on, no key exists for any of the KEYS rows */
+    int offset = ${S} - 1 - x, i = offset < 0 ? -offset : 0, query_end = ${S} - offset + ${PREFIX}KEYS - 1;
+    int end = query_end < T ? query_end : T;
     const int first_group = ${name}_first_group(head);
 % if bounded then
     if (i < head->first_query) i = head->first_query;
     if (end > head->end_query) end = head->end_query;
 % end
     while (i < end) {
-        int first = i / LANES * LANES, stop = first + LANES < end ? first + LANES : end;
+        int first = i / LANES * LANES, group_end = first + LANES < end ? first + LANES : end;
         const real *dlogits =
                 scratch->dlogits + ${PREFIX}KEYS * LANES + ${bounded and "(first - first_group)" or "first"} / LANES * ${name}_group_dlogits(${S}) - first;
 % if terms.spans then
         int from, to;
         ${name}_span(head, first, &from, &to);
-        const int unseen = to - offset + ${PREFIX}KEYS - 1; /* this query and later ones see none of these keys */
+        const int first_unseen = to - offset + ${PREFIX}KEYS - 1; /* this query and later ones see none of these keys */
         if (i < from - offset) i = from - offset;
-        for (; i < stop && i < unseen; i++) {
+        for (; i < group_end && i < first_unseen; i++) {
 % else
-        for (; i < stop; i++) {
+        for (; i < group_end; i++) {
 % end
             const real *row = scratch->rows + i * ${rows.vectors} * ${PREFIX}HEAD_WIDTH + ${of_last_vector}${PREFIX}HEAD_WIDTH;
             const real *dlogit = dlogits + (i + offset) * LANES + i;
@@ -63,7 +63,7 @@ INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_words}
                 for (int u = 0; u < ${PREFIX}KEYS; u++) dr[u][part] += q * dlogit[-u * LANES];
             }
         }
-        i = stop; % if terms.spans
+        i = group_end; % if terms.spans
     }
     for (int u = 0; u < ${PREFIX}KEYS && x + u < ${name}_distance_count(${T_S}); u++) {
         UNROLL
@@ -105,7 +105,7 @@ for (int x = block.first_query / ${PREFIX}KEYS * ${PREFIX}KEYS; x < block.end_qu
 real *rows[${stack.count}]; /* [rows][RELATIVE_WIDTH] gradients of the rows of distances */ % section("sums")
 % section("lay_out_sums")
 size_t rows = (size_t)${name}_distance_count(${T_S});
-for (int l = 0; l < ${stack.count}; l++) sums->rows[l] = take(memory, used,
+for (int l = 0; l < ${stack.count}; l++) sums->rows[l] = reserve(memory, used,
         rows * ${PREFIX}RELATIVE_WIDTH * sizeof(real));
 % section("tables")
 enum { ${PREFIX}RELATIVE_WIDTH = ${row_width} }; /* channels of a row: ${rows.width_words} */

@@ -83,7 +83,7 @@ real *rows[${stack.count}]; /* [rows][RELATIVE_WIDTH] gradients of the rows of d
 % section("lay_out_sums")
 size_t rows = ${rows.rows_text};
 for (int l = 0; l < ${stack.count}; l++) {
-    sums->rows[l] = take(memory, used, rows * ${PREFIX}RELATIVE_WIDTH * sizeof(real));
+    sums->rows[l] = reserve(memory, used, rows * ${PREFIX}RELATIVE_WIDTH * sizeof(real));
 }
 % section("end_sums")
 for (int l = 0; l < ${stack.count}; l++)

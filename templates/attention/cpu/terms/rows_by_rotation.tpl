@@ -1,26 +1,26 @@
 % local H = PREFIX .. "HEAD_WIDTH"
 % section("members")
 const real *weight; /* [WIDTH][HEAD_WIDTH] maps a sinusoid to the head's channels */
-const real *codes; /* [keys][WIDTH] sinusoids of the keys' positions */
-const real *places; /* sinusoids of the queries' positions, channel by channel */
-int place_stride; /* elements from one channel of places to the next */
+const real *key_sinusoids; /* [keys][WIDTH] sinusoids of the keys' positions */
+const real *query_sinusoids; /* sinusoids of the queries' positions, channel by channel */
+int sinusoid_stride; /* elements from one channel of query_sinusoids to the next */
 const position_row *table; /* sinusoids by position */
 const int32_t *position; /* positions of queries */
-real *rotated, *far; /* workspace: a group's rotated queries, and their products with codes */
+real *rotated, *distance_terms; /* workspace: a group's rotated queries, and their products with key_sinusoids */
 real *dweight; /* [HEAD_WIDTH][WIDTH] the gradient of weight, transposed */
 % section("head")
 head.weight = w->shared->${stack.member}[l].${prefix}relative + h * WIDTH * ${PREFIX}HEAD_WIDTH;
-head.codes = ${name}_codes(w->step, ${rows.set_of_layer});
-head.places = ${name}_places(w->step, ${rows.set_of_layer});
-head.place_stride = ${name}_place_stride(head.T);
+head.key_sinusoids = ${name}_key_sinusoids(w->step, ${rows.set_of_layer});
+head.query_sinusoids = ${name}_query_sinusoids(w->step, ${rows.set_of_layer});
+head.sinusoid_stride = ${name}_sinusoid_stride(head.T);
 head.table = w->step->tables;
 head.position = w->shared->${prefix}position[${positions.layer_index}];
 head.rotated = w->${name}.rotated;
-head.far = w->${name}.far;
+head.distance_terms = w->${name}.distance_terms;
 head->dweight = w->sums.${name}.weights[l] + h * ${PREFIX}HEAD_WIDTH * WIDTH; % section("head_grad")
 % section("queries")
 vector content[${PREFIX}HEAD_WIDTH]; /* query with its bias, times ${PREFIX}LOGIT_SCALE */
-const real *far; /* [keys][LANES] terms of distances in the logits */
+const real *distance_terms; /* [keys][LANES] terms of distances in the logits */
 vector position[${PREFIX}HEAD_WIDTH]; % section("load_begin")
 % section("load")
 UNROLL
@@ -28,21 +28,21 @@ for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) {
     position[d] = group->content[d] + head->position_bias[d] * ${PREFIX}LOGIT_SCALE;
     group->content[d] += head->content_bias[d] * ${PREFIX}LOGIT_SCALE;
 }
-rotate_queries(${PREFIX}HEAD_WIDTH, WIDTH, position, head->weight, head->places + first, head->place_stride,
+rotate_queries(${PREFIX}HEAD_WIDTH, WIDTH, position, head->weight, head->query_sinusoids + first, head->sinusoid_stride,
         head->rotated);
-group->far = head->far;
+group->distance_terms = head->distance_terms;
 % section("logit_functions")
-/* Writes to head->far the terms of distances in the logits of the group whose rotated queries are in head->rotated,
+/* Writes to head->distance_terms the terms of distances in the logits of the group with rotated queries head->rotated,
  * with keys from..to - 1. from: a multiple of ROTATED_KEYS. */
-INLINE void ${name}_far_logits(const ${name}_head *head, int from, int to) {
-    dot_rotated(WIDTH, to - from, head->rotated, head->codes + from * WIDTH, head->far + from * LANES);
+INLINE void ${name}_distance_logits(const ${name}_head *head, int from, int to) {
+    dot_rotated(WIDTH, to - from, head->rotated, head->key_sinusoids + from * WIDTH, head->distance_terms + from * LANES);
 }
 
 % section("logits")
 dot_rows(${PREFIX}HEAD_WIDTH, N, group->content, ${K}, key, sum);
 UNROLL
-for (int u = 0; u < N; u++) sum[u] += load(group->far + (j + u) * LANES);
-${name}_far_logits(head, ${from}, ${to}); % section("far")
+for (int u = 0; u < N; u++) sum[u] += load(group->distance_terms + (j + u) * LANES);
+${name}_distance_logits(head, ${from}, ${to}); % section("far")
 % section("queries_grad")
 
 % local before = bounded and " + before" or ""
@@ -58,7 +58,7 @@ INLINE void add_${name}_rotated_gradients(const ${name}_head *head, int first, i
     rotated_grad(WIDTH, queries, ${keys_seen}, ${terms.spans and "dlogits + begin * LANES" or "dlogits"}, ${terms.spans and "head->codes + begin * WIDTH" or "head->codes"}, drotated);
     for (int i = 0; i < queries; i++)
         rotate_back(WIDTH, head->table[head->position[first + i]].sinusoid, drotated + i * WIDTH);
-    through_weight(${PREFIX}HEAD_WIDTH, WIDTH, queries, drotated, head->weight, back);
+    multiply_by_weight(${PREFIX}HEAD_WIDTH, WIDTH, queries, drotated, head->weight, back);
     load_columns(${PREFIX}HEAD_WIDTH, LANES, 0, ${PREFIX}HEAD_WIDTH, back, 1, dposition);
     % slot("biases_back")
     % call("outer_sums", bounded and "queries - before" or "queries", ("widest_divisor(%s, OUTER_ROWS)"):format(H), H, ("%d * %s"):format(rows.vectors, H), "WIDTH", "rows", bounded and "drotated + before * WIDTH" or "drotated", "head->dweight", "OUTER_ADD")
@@ -66,32 +66,32 @@ INLINE void add_${name}_rotated_gradients(const ${name}_head *head, int first, i
 add_${name}_rotated_gradients(head, first, begin, end, dlogits, scratch, inverse, dq); % section("queries_back")
 % section("scratch_behind")
 real *rotated; /* [WIDTH][LANES] a group's rotated queries; in the backward pass their gradients, [LANES][WIDTH] */
-real *far; /* [keys][LANES] products of rotated queries with the sinusoids of keys */
+real *distance_terms; /* [keys][LANES] products of rotated queries with the sinusoids of keys */
 % section("lay_out_scratch")
-scratch->rotated = take(memory, used, WIDTH * LANES * sizeof(real));
-scratch->far = take(memory, used, (size_t)round_up(${S}, ROTATED_KEYS) * LANES * sizeof(real));
+scratch->rotated = reserve(memory, used, WIDTH * LANES * sizeof(real));
+scratch->distance_terms = reserve(memory, used, (size_t)round_up(${S}, ROTATED_KEYS) * LANES * sizeof(real));
 % section("tables")
 enum { ${PREFIX}RELATIVE_SETS = ${rows.sets} }; /* sets of positions in one pass${rows.sets_words} */
 
 /* Elements of the keys' sinusoids: [keys rounded up to a multiple of ROTATED_KEYS][WIDTH]. */
-INLINE size_t ${name}_code_elements(int ${S}) { return (size_t)round_up(${S}, ROTATED_KEYS) * WIDTH; }
+INLINE size_t ${name}_sinusoid_elements(int ${S}) { return (size_t)round_up(${S}, ROTATED_KEYS) * WIDTH; }
 
 /* Elements from one channel of the queries' sinusoids to the next: an odd number of vectors, which spreads channels
  * over the sets of a cache, and covers LANES queries from every query on. */
-INLINE int ${name}_place_stride(int T) { return (round_up(T + LANES - 1, LANES) / LANES | 1) * LANES; }
+INLINE int ${name}_sinusoid_stride(int T) { return (round_up(T + LANES - 1, LANES) / LANES | 1) * LANES; }
 
 /* Memory after the struct shared, of a size that depends on lengths: ${rows.behind_words}. */
-INLINE real *${name}_codes(const lh_cpu_step *step, int set) {
-    real *codes = (real *)((char *)step->shared + ${name}_start(&step->shape));
-    return codes + (size_t)set * ${name}_code_elements(step->shape.length[${keys.stream}]);
+INLINE real *${name}_key_sinusoids(const lh_cpu_step *step, int set) {
+    real *key_sinusoids = (real *)((char *)step->shared + ${name}_start(&step->shape));
+    return key_sinusoids + (size_t)set * ${name}_sinusoid_elements(step->shape.length[${keys.stream}]);
 }
-INLINE real *${name}_places(const lh_cpu_step *step, int set) {
-    size_t set_elements = (size_t)${name}_place_stride(step->shape.length[${queries.stream}]) * WIDTH;
-    return ${name}_codes(step, ${PREFIX}RELATIVE_SETS) + (size_t)set * set_elements;
+INLINE real *${name}_query_sinusoids(const lh_cpu_step *step, int set) {
+    size_t set_elements = (size_t)${name}_sinusoid_stride(step->shape.length[${queries.stream}]) * WIDTH;
+    return ${name}_key_sinusoids(step, ${PREFIX}RELATIVE_SETS) + (size_t)set * set_elements;
 }
 
 static size_t ${name}_relative_bytes(${length_words}) {
-    size_t of_set = ${name}_code_elements(${S}) + (size_t)${name}_place_stride(T) * WIDTH;
+    size_t of_set = ${name}_sinusoid_elements(${S}) + (size_t)${name}_sinusoid_stride(T) * WIDTH;
     return ${PREFIX}RELATIVE_SETS * of_set * sizeof(real);
 }
 
@@ -106,13 +106,13 @@ static void make_${name}_relative(const lh_cpu_step *step, int set) {
     const int32_t *position = s->${prefix}position[${positions.layer_index}];
     const int32_t *key_position = s->${prefix}key_position[${positions.layer_index}];
     const int T = step->shape.length[${queries.stream}], S = step->shape.length[${keys.stream}];
-    int stride = ${name}_place_stride(T);
-    real *codes = ${name}_codes(step, set), *places = ${name}_places(step, set);
-    memset(codes, 0, ${name}_code_elements(${S}) * sizeof(real));
-    memset(places, 0, (size_t)stride * WIDTH * sizeof(real));
-    for (int j = 0; j < ${S}; j++) memcpy(codes + j * WIDTH, table[${cross and "key_" or ""}position[j]].sinusoid, WIDTH * sizeof(real));
+    int stride = ${name}_sinusoid_stride(T);
+    real *key_sinusoids = ${name}_key_sinusoids(step, set), *query_sinusoids = ${name}_query_sinusoids(step, set);
+    memset(key_sinusoids, 0, ${name}_sinusoid_elements(${S}) * sizeof(real));
+    memset(query_sinusoids, 0, (size_t)stride * WIDTH * sizeof(real));
+    for (int j = 0; j < ${S}; j++) memcpy(key_sinusoids + j * WIDTH, table[${cross and "key_" or ""}position[j]].sinusoid, WIDTH * sizeof(real));
     for (int c = 0; c < WIDTH; c++)
-        for (int i = 0; i < T; i++) places[c * stride + i] = table[position[i]].sinusoid[c];
+        for (int i = 0; i < T; i++) query_sinusoids[c * stride + i] = table[position[i]].sinusoid[c];
 % local every_layer = rows.sets == 1 and ("for (int of_layer = 0; of_layer < %s; of_layer++) "):format(stack.count) or ""
 % local of_layer = rows.sets == 1 and "of_layer" or "set"
     ${every_layer}pack_heads(${PREFIX}HEAD_WIDTH, WIDTH, p->${stack.member}[${of_layer}].${prefix}relative, s->${stack.member}[${of_layer}].${prefix}relative);
@@ -123,7 +123,7 @@ if (d > 0) make_${name}_relative(step, d - 1); % if positions.input_first
 make_${name}_relative(step, d); % else
 real *weights[${stack.count}]; /* [HEADS][HEAD_WIDTH][WIDTH] gradients of the weight, transposed */ % section("sums")
 % section("lay_out_sums")
-for (int l = 0; l < ${stack.count}; l++) sums->weights[l] = take(memory, used, WIDTH * WIDTH * sizeof(real));
+for (int l = 0; l < ${stack.count}; l++) sums->weights[l] = reserve(memory, used, WIDTH * WIDTH * sizeof(real));
 % section("end_functions")
 static void end_${name}_relative(int l, const ${name}_sums *sums, ${stack.parameters} *g) {
     for (int c = 0; c < WIDTH; c++)

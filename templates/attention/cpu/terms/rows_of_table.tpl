@@ -29,8 +29,8 @@ static void make_${name}_${shared and "rows" or "relative"}(const lh_cpu_step *s
     real *rows = ${name}_rows(step, l);
     memset(rows, 0, ${name}_row_elements(${T_S}) * sizeof(real));
     for (int x = 0; x < ${name}_distance_count(${T_S}); x++) {
-        int at = ${name}_table_row(${name}_distance(step, ${of_set}, x));
-        const real *row = p->${stack.member}[l].${prefix}relative_table + at * ${PREFIX}HEAD_WIDTH;
+        int index = ${name}_table_row(${name}_distance(step, ${of_set}, x));
+        const real *row = p->${stack.member}[l].${prefix}relative_table + index * ${PREFIX}HEAD_WIDTH;
         for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) rows[d * stride + x] = row[d];
     }
 }

@@ -9,7 +9,7 @@ ${name}_score_group gathered;
 memset(&gathered, 0, sizeof gathered);
 % section("pair_back") % if scalar.grads
 vector dlogit = ${name}_score_pair_grad(head->scores, head->dscores, head->h, &gathered, first, j, logit,
-        dscore * live_inverse, dscore);
+        dscore * inverse_in_range, dscore);
 end_${name}_score_group(head->dscores, head->h, &gathered, ${span}, first); % section("gathered") % if scalar.gathers
 const ${name}_score_tables scores = find_${name}_score_tables(w->step, l); % section("heads")
 const ${name}_score_tables tables = find_${name}_score_tables(w->step, l); % section("traced")

@@ -3,7 +3,7 @@
 % local every_layer = one_set and "" or "for (int l = 0; l < " .. count .. "; l++) "
 const ${name}_score_tables *dscores; % section("members_behind")
 head->dscores = &w->sums.${name}.score${of_layer}; % section("head_grad")
-vector live_inverse = keep_where(lanes_before(T - first), inverse); % section("group_back")
+vector inverse_in_range = keep_where(lanes_before(T - first), inverse); % section("group_back")
 ${name}_score_tables score${sets}; % section("sums")
 ${every_layer}lay_out_${name}_scores(&sums->score${of_layer}, memory, used, ${T_S}); % section("lay_out_sums")
 ${every_layer}end_${name}_score(step, ${one_set and "0" or "l"}, &sums->score${of_layer}, g); % section("end_sums")

@@ -13,7 +13,7 @@ static void ${name}_span(const ${name}_head *head, int first, int *begin, int *e
 /* Writes to gain [keys][LANES] the terms that lines add to the scores of a group; -infinity: the query does not see the
  * key. */
 static void open_${name}_lines(const ${name}_head *head, int first, int begin, int end, real *gain) {
-    gains_of_lines(${lines}, first, begin, end, gain);
+    write_line_gains(${lines}, first, begin, end, gain);
 }
 open_${name}_lines(head, first, ${from}, ${to}, ${gain}); % section("gains")
 ${inner} + load(${gain} + ${key} * LANES) % section("gained")

@@ -1,17 +1,17 @@
 const unsigned char *keep; /* masks of the sequence's weights; NULL: no dropout */ % section("members_of_weights")
 % section("set_members_of_weights")
 const size_t bytes = ${attends.keep}_bytes(v->T);
-a.keep = bits_of(block()->work.${attends.keep}, block()->${attends.index}, bytes) + sequence * bytes;
+a.keep = select_bits(block()->work.${attends.keep}, block()->${attends.index}, bytes) + sequence * bytes;
 % section("kept_weight")
 
 /* The factor of a pair's weight after the softmax. */
-INLINE real ${prefix}kept_weight(const ${prefix}head *a, int i, int j) {
-    return kept_bits(a->keep, (a->h * a->T + i) * a->${attends.keys} + j) & 1 ? ${rate}_KEEP_SCALE : 0;
+INLINE real ${prefix}dropout_factor(const ${prefix}head *a, int i, int j) {
+    return mask_bits(a->keep, (a->h * a->T + i) * a->${attends.keys} + j) & 1 ? ${rate}_KEEP_SCALE : 0;
 }
 if (!training) a.keep = NULL; % section("unless_training") % if attends.asks
 % section("weight_of_key")
-${a}keep ? ${inner} * ${prefix}kept_weight(${head}, i, ${j}) : ${inner} % if attends.asks
-${inner} * ${prefix}kept_weight(${head}, i, ${j}) % else
-const real keep = ${prefix}kept_weight(&a, i, j); % section("keep")
+${a}keep ? ${inner} * ${prefix}dropout_factor(${head}, i, ${j}) : ${inner} % if attends.asks
+${inner} * ${prefix}dropout_factor(${head}, i, ${j}) % else
+const real keep = ${prefix}dropout_factor(&a, i, j); % section("keep")
 keep * ${inner} % section("gradient_of_weight")
 ${inner} * keep % section("weight_of_value")

@@ -13,7 +13,7 @@ real mean, inverse; /* weighted mean of the weights' gradients; inverse divisor 
  * m->inverse % section("inverse_of_query")
 % section("begin_return")
 real out[${attends.head_part}];
-${prefix}load_head(out, s->${attends.out} + at);
+${prefix}load_head(out, s->${attends.out} + offset_of_row);
 m.inverse = s->${prefix}inverse_total[task];
 m.mean = ${prefix}dot_head(m.dout, out);
 if (m.inverse >= 1 / ${PREFIX}LEAST_TOTAL) m.mean = 0; /* the divisor is constant */

@@ -1,4 +1,4 @@
 const int *position = ${attends.sequences}(); % section("positions_of_rows")
 % section("place_of_row")
-position[row * v->${attends.T} + block()->at] % if decodes
+position[row * v->${attends.T} + block()->current] % if decodes
 position[row] % else

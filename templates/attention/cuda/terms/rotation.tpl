@@ -12,11 +12,11 @@
     const int rows = block()->sequences${per_sequence};
     % slot("positions_of_rows") % if not cross
     const int row_quads = ${width} / 4, count = rows * row_quads;
-    is_global(v->tables);
-    is_global(rotated);
+    assume_global(v->tables);
+    assume_global(rotated);
     for (int q = threadIdx.x; q < count; q += THREADS) {
         const int row = q / row_quads, c = q % row_quads * 4;
-% local place = inline("place_of_row", decodes and "block()->at" or "row % " .. T)
+% local place = inline("place_of_row", decodes and "block()->current" or "row % " .. T)
         const real *cosines = v->tables[${place}].${prefix}rotation + c % ${PREFIX}ROTATION_PERIOD;
         rotate_quad(rotated + row * ${stride} + c, cosines, ${PREFIX}ROTATION_PERIOD, direction);
     }

@@ -12,7 +12,7 @@ INLINE int ${prefix}row_count(const step_view *v, int l) { return ${attends.dist
 INLINE int ${prefix}distance_count(int T, int S) { return T + S - 1; }
 % section("distance_of_row")
 % local distance, drawn = "v->" .. attends.S .. " - 1 - x", positions.distance.draws
-% distance = drawn and invoke(prefix .. "drawn_distance", invoke(prefix .. "distances_of", "v", "set"), distance) or distance
+% distance = drawn and invoke(prefix .. "drawn_distance", invoke(prefix .. "find_distances", "v", "set"), distance) or distance
 /* The signed distance of pairs whose query - key is x - (${attends.keys} - 1)${drawn and ", in the draw of a set" or ""}. */
 INLINE int ${prefix}relative_distance(const step_view *v, int set, int x) { return ${distance}; }
 

@@ -18,7 +18,7 @@ a.key_bias = s->${prefix}key_bias + ((size_t)sequence * ${PREFIX}HEADS + h) * v-
 INLINE void ${prefix}bias_keys${decodes and "_one" or ""}(void) {
     % include("attention/cuda/opening.tpl")
     for (int e = ${attends.first_task}; e < sequences * ${PREFIX}HEADS${of_keys}; e += ${attends.tasks}) {
-        const int token = block()->at, h = e % ${PREFIX}HEADS, sequence = e / ${PREFIX}HEADS; % if decodes
+        const int token = block()->current, h = e % ${PREFIX}HEADS, sequence = e / ${PREFIX}HEADS; % if decodes
         const int token = e % v->${attends.S}, h = e / v->${attends.S} % ${PREFIX}HEADS, % else
                 sequence = e / v->${attends.S} / ${PREFIX}HEADS; % if not decodes
         const size_t row = (size_t)sequence * v->${attends.S} + token;
@@ -54,30 +54,30 @@ INLINE int ${prefix}distance_count(int T, int S) {
     return pairs < 2 * ${PREFIX}MAX_POSITION - 1 ? (int)pairs : 2 * ${PREFIX}MAX_POSITION - 1;
 }
 % section("shared_tables")
-reals ${prefix}codes; /* ${each_set}[distances][WIDTH] sinusoids of signed distances */
+reals ${prefix}sinusoids; /* ${each_set}[distances][WIDTH] sinusoids of signed distances */
 reals ${prefix}rows; /* [${stack.count}][${PREFIX}HEADS][distances][${PREFIX}HEAD_WIDTH] vectors of distances */
 real *${prefix}row_bias; /* [${stack.count}][${PREFIX}HEADS][distances] products of rows and position bias, times ${PREFIX}LOGIT_SCALE */
 % section("lay_out_tables")
-t->${prefix}codes = take_reals(memory, &used, ${rows.times_sets}${attends.vectors} * WIDTH);
-t->${prefix}rows = take_reals(memory, &used, ${stack.count} * ${attends.vectors} * WIDTH);
-t->${prefix}row_bias = take_reals(memory, &used, ${stack.count} * ${attends.vectors} * ${PREFIX}HEADS);
+t->${prefix}sinusoids = reserve_reals(memory, &used, ${rows.times_sets}${attends.vectors} * WIDTH);
+t->${prefix}rows = reserve_reals(memory, &used, ${stack.count} * ${attends.vectors} * WIDTH);
+t->${prefix}row_bias = reserve_reals(memory, &used, ${stack.count} * ${attends.vectors} * ${PREFIX}HEADS);
 % section("table_sums")
 reals ${prefix}rows; /* [${stack.count}][distances][WIDTH] gradients of the vectors of distances */
 reals ${prefix}row_sums; /* [${stack.count}][${PREFIX}HEADS][distances] sums of the gradients of logits at a distance */
 % section("lay_out_sums")
-sums->${prefix}rows = take_reals(memory, used, ${stack.count} * ${attends.vectors} * WIDTH);
-sums->${prefix}row_sums = take_reals(memory, used, ${stack.count} * ${attends.vectors} * ${PREFIX}HEADS);
+sums->${prefix}rows = reserve_reals(memory, used, ${stack.count} * ${attends.vectors} * WIDTH);
+sums->${prefix}row_sums = reserve_reals(memory, used, ${stack.count} * ${attends.vectors} * ${PREFIX}HEADS);
 % section("make_tables")
 % slot("distance_of_row")
 /* Computes the sinusoids of the sets' signed distances: sines are odd, cosines even. */
-INLINE void ${prefix}make_codes(const step_view *v, int first, int stride) {
+INLINE void ${prefix}make_sinusoids(const step_view *v, int first, int stride) {
 % if rows.sets > 1 then
     const int limit = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view});
     for (int set = 0; set < ${PREFIX}RELATIVE_SETS; set++) {
-        % include("attention/cuda/codes.tpl", { set = "set", place = "(size_t)set * limit * WIDTH + e" })
+        % include("attention/cuda/sinusoids.tpl", { set = "set", place = "(size_t)set * limit * WIDTH + e" })
     }
 % else
-    % include("attention/cuda/codes.tpl", { set = "0", place = "e" })
+    % include("attention/cuda/sinusoids.tpl", { set = "0", place = "e" })
 % end
 }
 
@@ -89,18 +89,18 @@ INLINE void ${prefix}make_codes(const step_view *v, int first, int stride) {
  * bias${attends.slice and ", for the heads with channels channel .. channel + SLICE - 1" or ""}. */
 NOINLINE void ${prefix}make_rows(const step_view *v, int l, int first, int channel) {
     const int limit = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view}),
-            count = ${prefix}row_count(v, l), here = min(count - first, (int)TILE);
-    const size_t of_head = ${of_head};
+            count = ${prefix}row_count(v, l), part_rows = min(count - first, (int)TILE);
+    const size_t head_offset = ${of_head};
     const real *bias = v->p->${attends.block}[l].${prefix}position_bias${from};
-    real *rows = v->shared.${prefix}rows + (size_t)l * limit * WIDTH + of_head * ${PREFIX}HEAD_WIDTH;
-    real *row_bias = v->shared.${prefix}row_bias + (size_t)l * limit * ${PREFIX}HEADS + of_head;
-    ${product}here, ${columns}, WIDTH, COLUMNS, v->shared.${prefix}codes + ${row} * WIDTH, WIDTH, ROWS,
+    real *rows = v->shared.${prefix}rows + (size_t)l * limit * WIDTH + head_offset * ${PREFIX}HEAD_WIDTH;
+    real *row_bias = v->shared.${prefix}row_bias + (size_t)l * limit * ${PREFIX}HEADS + head_offset;
+    ${product}part_rows, ${columns}, WIDTH, COLUMNS, v->shared.${prefix}sinusoids + ${row} * WIDTH, WIDTH, ROWS,
             v->p->${attends.block}[l].${prefix}relative${from}, WIDTH, FINISH_BY_HEAD, NULL, rows, count);
-    bias_rows(${PREFIX}HEAD_WIDTH, ${columns}, here, count, ${PREFIX}LOGIT_SCALE, rows, bias, row_bias);
+    bias_rows(${PREFIX}HEAD_WIDTH, ${columns}, part_rows, count, ${PREFIX}LOGIT_SCALE, rows, bias, row_bias);
 }
 
 % section("begin_tables")
-${prefix}make_codes(v, t->rank * THREADS + (int)threadIdx.x, t->blocks * THREADS);
+${prefix}make_sinusoids(v, t->rank * THREADS + (int)threadIdx.x, t->blocks * THREADS);
 team_barrier(t);
 int ${prefix}part = t->rank; /* blocks take tiles in turn, from layer to layer */
 for (int l = 0; l < ${stack.count}; l++) {
@@ -125,9 +125,9 @@ for (int part = t->rank; part < ${stack.count} * (WIDTH / ${PREFIX}SLICE); part 
             v->p->${attends.block}[l].${prefix}position_bias,
             v->shared.${prefix}rows + (size_t)l * ${prefix}limit * WIDTH, row_sums, drows,
             g->${attends.block}[l].${prefix}position_bias);
-    product(WIDTH, ${PREFIX}SLICE, count, ROWS, v->shared.${prefix}codes${of_set}, WIDTH, ROWS, drows + first, WIDTH, % if attends.slice then
+    product(WIDTH, ${PREFIX}SLICE, count, ROWS, v->shared.${prefix}sinusoids${of_set}, WIDTH, ROWS, drows + first, WIDTH, % if attends.slice then
             FINISH_STORE, NULL, g->${attends.block}[l].${prefix}relative + first, WIDTH);
-    product_gradient(WIDTH, WIDTH, count, v->shared.${prefix}codes${of_set}, drows, % else
+    product_gradient(WIDTH, WIDTH, count, v->shared.${prefix}sinusoids${of_set}, drows, % else
             g->${attends.block}[l].${prefix}relative);
 }
 2 * ${PREFIX}MAX_POSITION - 1 % section("count_of_distances")

@@ -19,7 +19,7 @@ INLINE ${prefix}score_tables ${prefix}find_score_tables(const step_view *v, int 
 }
 char *${prefix}score; /* ${scalar.sets_about} score_tables */ % section("shared_tables")
 % section("lay_out_tables")
-t->${prefix}score = (char *)take(memory, &used, ${scalar.times_sets}${prefix}score_bytes(${attends.T}, ${attends.S}));
+t->${prefix}score = (char *)reserve(memory, &used, ${scalar.times_sets}${prefix}score_bytes(${attends.T}, ${attends.S}));
 % section("begin_tables")
 % if scalar.cuda.stages[2] then
 for (int stage = 0; stage < ${PREFIX}SCORE_STAGES; stage++) {

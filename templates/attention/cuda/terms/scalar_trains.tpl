@@ -13,10 +13,10 @@ INLINE ${prefix}${scalar.cuda.gradient_set.type} ${prefix}find_score_gradients(v
 reals ${prefix}scratch; /* workspace of end_score */ % section("shared_tables") % if scalar.cuda.work[1]
 % section("lay_out_tables") % if scalar.cuda.work[1]
 % local of_each = attends.end_by_layer and scalar.times_sets or ""
-t->${prefix}scratch = take_reals(memory, &used, ${of_each}${prefix}score_work_bytes(${attends.T}, ${attends.S}) / sizeof(real));
+t->${prefix}scratch = reserve_reals(memory, &used, ${of_each}${prefix}score_work_bytes(${attends.T}, ${attends.S}) / sizeof(real));
 char *${prefix}score; /* ${scalar.sets_about} ${scalar.cuda.gradient_set.type} */ % section("table_sums")
 % section("lay_out_sums")
-sums->${prefix}score = (char *)take(memory, used,
+sums->${prefix}score = (char *)reserve(memory, used,
         ${scalar.times_sets}${prefix}${scalar.cuda.gradient_set.bytes}(${attends.T}, ${attends.S}));
 % section("end_tables")
 % local T, S, set = attends.T_of_view, attends.S_of_view, scalar.sets > 1 and "l" or "0"

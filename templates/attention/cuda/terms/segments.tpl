@@ -6,7 +6,7 @@
 % include("parts/segments.tpl", { device = "__device__ " })
 
 /* The first key after j that query i of head h sees; S if there is none. */
-INLINE int ${prefix}next_key(int h, int i, int j, int S) { return next_key_of_lines(${lines}); }
+INLINE int ${prefix}next_key(int h, int i, int j, int S) { return find_next_key(${lines}); }
 
 /* The first query after i that sees key j; T if there is none. */
 INLINE int ${prefix}next_query(int h, int i, int j, int S, int T) {
@@ -16,7 +16,7 @@ INLINE int ${prefix}next_query(int h, int i, int j, int S, int T) {
 }
 
 /* The term that lines add to the score of a pair that the query sees. */
-INLINE real ${prefix}line_value(int h, int i, int j, int S) { return value_of_lines(${lines}); }
+INLINE real ${prefix}line_value(int h, int i, int j, int S) { return find_line_value(${lines}); }
 ${prefix}next_key(${h}, i, -1, ${key_count}) % section("first_key")
 j = ${prefix}next_key(${h}, i, j, ${key_count}) % section("next_key")
 ${prefix}next_query(${h}, -1, j, ${key_count}, ${query_count}) % section("first_query")

@@ -11,7 +11,7 @@ if (first > 0) ${prefix}load_head(drow, to);
 % section("begin_sequence")
 const real *query_rows = queries + (size_t)sequence * T * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH${attends.channel};
 % section("add_kept")
-const real dlogit = there ? w->${prefix}pairs[pairs + (size_t)i * (${attends.keys} + 1)] : 0;
+const real dlogit = sees_key ? w->${prefix}pairs[pairs + (size_t)i * (${attends.keys} + 1)] : 0;
 real query[${attends.head_part}];
 ${prefix}load_head(query, query_rows + i * ${PREFIX}QUERY_STRIDE);
 ${prefix}add_head(drow, dlogit, query);

@@ -17,7 +17,7 @@ out[${g.at}] = ${inline("resumes", "first > 0")} ? ${g.target} : 0; % if scalar.
 out[${g.at}] = ${inline("goes_on", has_earlier_sums)} ? ${g.target} : 0; % else
 % end
 % section("add_kept")
-if (there) ${prefix}score_grad_${class}(&tables, T, S, h, i, j, 0,
+if (sees_key) ${prefix}score_grad_${class}(&tables, T, S, h, i, j, 0,
         w->${prefix}${attends.pair_scores and "pair_scores" or "pairs"}[pairs + (size_t)i * (${attends.keys} + 1)],
                 out);
 ${g.target} = out[${g.at}]; % section("store_kept_numbers") % for _, g in ipairs(gathered)

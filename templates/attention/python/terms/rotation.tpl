@@ -11,8 +11,8 @@ def ${part.rotate}(vectors, positions):
 % elseif rope.scaling.kind == "yarn" then
     turns = ${rope.scaling.original_length} * speed / (2 * math.pi)
     slow, fast = ${f64(rope.scaling.beta_slow)}, ${f64(rope.scaling.beta_fast)}
-    kept = ((turns - slow) / (fast - slow)).clamp(0, 1)
-    speed = (1 - kept) * speed / ${f64(rope.scaling.factor)} + kept * speed
+    share = ((turns - slow) / (fast - slow)).clamp(0, 1)
+    speed = (1 - share) * speed / ${f64(rope.scaling.factor)} + share * speed
 % end
     positions = positions % ${cyclic} % if cyclic
     angle = positions.double()[:, None, :, None] * speed % if by_sequence

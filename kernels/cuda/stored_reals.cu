@@ -1,5 +1,5 @@
 /* Operands of products in memory, stored in full precision and rounded or split when they are read. Parameters without
- * a name are for operands that are stored rounded. */
+ * a name are used only for operands that are stored rounded. */
 
 typedef decltype(word((real)0, (real)0)) operand_word;
 typedef real stored;
@@ -12,6 +12,6 @@ INLINE real rounded_real(real x) { return x; }
 INLINE operand_word stored_word(const bool, stored x, stored next) { return word(x, next); }
 
 /* Element c of a quad of an operand as it is stored. */
-INLINE stored stored_of(const quad x, const operand_word[], const int c) { return x.v[c]; }
+INLINE stored stored_element(const quad x, const operand_word[], const int c) { return x.v[c]; }
 
-INLINE stored_quad stored_from(const quad x) { return x; }
+INLINE stored_quad make_stored(const quad x) { return x; }

@@ -15,7 +15,7 @@ INLINE float rounded_real(float x) { return __uint_as_float(to_tf32(x)); }
 INLINE operand_word stored_word(const bool rounded, stored x, stored) { return rounded ? x : to_tf32(stored_real(x)); }
 
 /* Element c of a quad of an operand as it is stored, given the quad's words. */
-INLINE stored stored_of(const stored_quad, const operand_word words[4], const int c) { return words[c]; }
+INLINE stored stored_element(const stored_quad, const operand_word words[4], const int c) { return words[c]; }
 
-/* The argument of stored_of for numbers that are not in memory. */
-INLINE stored_quad stored_from(const quad) { return {}; }
+/* The argument of stored_element for numbers that are not in memory. */
+INLINE stored_quad make_stored(const quad) { return {}; }

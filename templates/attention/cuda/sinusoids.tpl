@@ -1,6 +1,6 @@
 const int count = ${prefix}row_count(v, ${set});
 for (int e = first; e < count * WIDTH; e += stride) {
     const int c = e % WIDTH, distance = ${attends.distance_of_row}(v, ${set}, e / WIDTH);
-    const real code = v->tables[distance < 0 ? -distance : distance].sinusoid[c];
-    v->shared.${prefix}codes[${place}] = distance < 0 && c < WIDTH / 2 ? -code : code;
+    const real value = v->tables[distance < 0 ? -distance : distance].sinusoid[c];
+    v->shared.${prefix}sinusoids[${place}] = distance < 0 && c < WIDTH / 2 ? -value : value;
 }

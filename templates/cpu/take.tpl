@@ -1,6 +1,0 @@
-/* Takes the next `bytes` bytes of memory and raises *used, a multiple of 64. Without memory: NULL, and only counts. */
-static void *take(char *memory, size_t *used, size_t bytes) {
-    size_t start = *used;
-    *used += (bytes + 63) / 64 * 64;
-    return memory ? memory + start : NULL;
-}
