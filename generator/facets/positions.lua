@@ -33,6 +33,7 @@
 --   distance.independent   the left side has its own draws: the distance of key - query = o, from -(T - 1) to T - 1, is
 --                  element max_position + o
 
+local lists = require("base.lists")
 local placement = require("facets.placement")
 
 local M = { name = "positions", serves = true }
@@ -186,7 +187,7 @@ end
 -- Warns about a choice of sides that has no effect: only sampled distances have two sides.
 local function warn_sides(view, report)
   local positions, path = view.resolved.encoding.positions, "encoding.positions.sides"
-  local why = not placement.reads_distances(view.resolved) and "nothing reads distances"
+  local why = not lists.any(report.list_users(KIND), placement.reads_distances) and "nothing reads distances"
     or positions.reading == "difference" and "distances are differences of positions"
     or positions.reading == "clamped" and "clamped reads the draw of the left side alone"
   if positions.sides == "independent" and why and not report.is_inherited(path) then
@@ -196,9 +197,10 @@ end
 
 local function warn_draws(view, report)
   local resolved, path = view.resolved, report.get_path("encoding.positions")
-  local positions, distances = resolved.encoding.positions, placement.reads_distances(resolved)
-  local rotates = resolved.encoding.rotation.kind ~= "none"
-  if not placement.reads_positions_or_distances(resolved) then
+  local positions, users = resolved.encoding.positions, report.list_users(KIND)
+  local distances, reads = lists.any(users, placement.reads_distances), lists.any(users, placement.reads_positions)
+  local rotates = lists.any(users, function(user) return user.encoding.rotation.kind ~= "none" end)
+  if not distances and not reads then
     report.warn(path .. ": random positions are not used by anything: additive, rotation and relative are none, and no "
       .. "score reads x.distance, x.query or x.key")
   elseif positions.draw == "layer" and not rotates and not distances and resolved.encoding.additive.at ~= "block" then
@@ -206,7 +208,7 @@ local function warn_draws(view, report)
       .. "layer")
   end
   if positions.sorted == false and distances and positions.reading ~= "difference"
-    and not placement.reads_positions(resolved) then
+    and not reads then
     report.warn(path .. ".sorted: false has no effect: drawn distances always ascend, and nothing reads positions")
   end
   if positions.reading ~= "drawn" and not distances then

@@ -313,6 +313,14 @@ function TestValidate.test_accepted_specs_may_have_warnings()
   end
   lu.assertEquals(list_warnings(""), "")
   lu.assertStrContains(list_warnings('encoding = { positions = { kind = "randomized" } }'), "not used by anything")
+  -- Facets of one attention may be the only ones that read the positions of all attentions.
+  local crossed = 'model = { kind = "encoder_decoder" }, encoding = { positions = { kind = "randomized", '
+    .. 'sorted = false, draw = "layer", reading = "difference" }, '
+    .. "cross = { score = function(x) return x.score + x.%s end, %s } }"
+  lu.assertEquals(list_warnings(crossed:format("distance", "")):match("encoding[^\n]*"), nil)
+  lu.assertStrContains(list_warnings(crossed:format("head", "")), "not used by anything")
+  lu.assertStrContains(list_warnings(crossed:format("distance", "positions = { kind = 'randomized' }")),
+    "not used by anything")
   lu.assertStrContains(
     list_warnings('encoding = { kind = "sinusoid", positions = { kind = "randomized", draw = "layer" } }'),
     'the same as "pass"')

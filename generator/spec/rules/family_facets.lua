@@ -34,6 +34,19 @@ function M.make_view(resolved, name)
   return view
 end
 
+-- The resolved spec as each attention sees it that uses a field: for the shared facets, also families with facets of
+-- their own that inherit the field.
+function M.list_users(context, path)
+  local views = { context.resolved }
+  for _, name in ipairs(not context.family and families.list(context.resolved.model) or {}) do
+    local own_path = M.get_path({ family = name }, path)
+    if M.has_own(context, name) and context.origins[own_path] == context.origins[path] then
+      views[#views + 1] = M.make_view(context.resolved, name)
+    end
+  end
+  return views
+end
+
 function M.check_each(context, check)
   local resolved, shared, own = context.resolved, {}, {}
   for _, name in ipairs(families.list(resolved.model) or {}) do

@@ -3,7 +3,7 @@
 --
 -- Input: a context of family_facets.lua or of validate.lua; warnings, a list to which rules add warnings, or nil. A
 -- record is an error without a position, as for diagnostics:add. Output of M.make, the functions
---   get_path(path), find_place(path)   as in family_facets.lua
+--   get_path(path), find_place(path), list_users(path)   as in family_facets.lua
 --   add(paths, record)         an error at the first path that the user wrote; the first path names the field
 --   note(path, value)          a note on a field's value, for a record's notes
 --   refuse(path, other, value, record)   an error at `path` with a note on the other field, which has the value
@@ -43,8 +43,8 @@ local function add_reports(report, context)
 end
 
 -- The functions of other modules that take the context first.
-local CONTEXT_FUNCTIONS = { get_path = family_facets, find_place = family_facets, find_longest_tokens = lengths,
-  find_longest_streams = lengths }
+local CONTEXT_FUNCTIONS = { get_path = family_facets, find_place = family_facets,
+  list_users = family_facets, find_longest_tokens = lengths, find_longest_streams = lengths }
 
 function M.make(context, warnings)
   local report = {}
