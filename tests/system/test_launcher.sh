@@ -22,6 +22,17 @@ runs_in_a_hostile_environment() {
         CDPATH=/ ./longhand check $SPEC
 }
 
+# A relative LONGHAND_CACHE names one folder for all programs. The generator is replaced by a line that prints the path.
+makes_the_cache_absolute() {
+    make_bare_path
+    printf '#!/bin/sh\n[ "$1" = - ] && exec "%s" "$@"\necho "$LONGHAND_CACHE" && echo ended >&3\n' \
+        "$(command -v lua5.4)" >"$work/bin/lua5.4" && chmod +x "$work/bin/lua5.4" && cd "$work" || return
+    for path in a/b /a/b ''; do
+        echo "$(PATH=$work/bin LONGHAND_CACHE=$path "$root/longhand" check $SPEC)"
+    done >"$work/caches"
+    printf '%s\n' "$(pwd)/a/b" /a/b '' | cmp - "$work/caches"
+}
+
 # Makes a folder for PATH with the usual tools but no Lua; with an argument, also an apt-get that records its arguments.
 make_bare_path() {
     rm -rf "$work/bin" "$work/apt" && mkdir -p "$work/bin"
@@ -142,7 +153,7 @@ prints_nothing_on_stdout() {
 }
 
 expect_each launcher_ runs_from_elsewhere runs_through_links runs_in_a_bare_environment \
-    runs_in_a_hostile_environment names_missing_packages
+    runs_in_a_hostile_environment makes_the_cache_absolute names_missing_packages
 if [ "$(id -u)" = 0 ]; then
     expect launcher_installs_packages_as_root installs_packages_as_root
 else
