@@ -8,8 +8,7 @@ local inside = require("lab.study.run.inside")
 local lfs = require("lfs")
 local lists = require("base.lists")
 local load_module = require("spec.reading.load")
-local run_files = require("lab.study.read.run_files")
-local snapshots = require("lab.study.read.snapshots")
+local swept_cells = require("lab.runs.swept_cells")
 local write = require("base.write")
 
 local M = {}
@@ -37,11 +36,7 @@ end
 
 -- Returns the name of a study that was swept into the folder `root` with a cell of this id; nil if there is none.
 local function find_study(root, id)
-  local study = lists.find(run_files.read_records(root), function(record)
-    local snapshot = snapshots.read(root, record.study, record.scale)
-    return snapshot and lists.find(snapshot.cells, function(cell) return cell.id == id end)
-  end)
-  return study and study.study
+  return swept_cells.find(root, function(study, cell) return cell.id == id and study end) or nil
 end
 
 -- Returns the text of a run.json with `name` in place of `id` at its beginning and in its spec; nil if that fails.

@@ -12,7 +12,7 @@ local paths = require("base.paths")
 local run_files = require("lab.study.read.run_files")
 local runs = require("lab.study.read.runs")
 local seeds = require("lab.study.read.seeds")
-local snapshots = require("lab.study.read.snapshots")
+local swept_cells = require("lab.runs.swept_cells")
 local write = require("base.write")
 
 local M = {}
@@ -34,12 +34,7 @@ end
 -- Returns the names of encodings in the studies that were swept here, by "<id>/<digest>" of their cells.
 local function read_encodings(root)
   local names = {}
-  for _, record in ipairs(run_files.read_records(root)) do
-    local snapshot = snapshots.read(root, record.study, record.scale)
-    for _, cell in ipairs(snapshot and snapshot.cells or {}) do
-      names[cell.id .. "/" .. cell.digest] = cell.key.encoding
-    end
-  end
+  swept_cells.find(root, function(_, cell) names[cell.id .. "/" .. cell.digest] = cell.key.encoding end)
   return names
 end
 
@@ -62,12 +57,13 @@ local function make_row(study, cell, run, locks, encodings)
 end
 
 -- Reads the runs in a folder. metric: of scores; nil: accuracy, or exact_match if a model answers token by token.
-function M.read(dir, metric)
+-- with_encodings: whether the names of encodings are needed, which may be in large records of sweeps.
+function M.read(dir, metric, with_encodings)
   if lfs.attributes(dir, "mode") ~= "directory" then
     return nil, ("there is no folder %s\n  expected: a folder of runs, or the folder of a run"):format(dir)
   end
   local root, locks = run_files.find_root(dir) or dir, ledger.read_locks()
-  local encodings = read_encodings(root)
+  local encodings = with_encodings and read_encodings(root) or {}
   local study, folder, list = cells.read_folder(root, metric), paths.resolve(dir) .. "/", {}
   for cell, run in lists.iterate_nested(study.cells, "runs") do
     local is_within = (paths.resolve(run.dir) .. "/"):find(folder, 1, true) == 1

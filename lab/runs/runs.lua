@@ -185,8 +185,9 @@ end
 -- Reads the runs in all folders of options.paths, each once: { root, rows, problems } (rows.lua); or nil and a message.
 local function find(options)
   local found
+  local with_encodings = options.action ~= "rename" or (options.where or ""):find("encoding", 1, true) ~= nil
   for _, path in ipairs(options.paths) do
-    local one, message = rows.read(path, options.metric)
+    local one, message = rows.read(path, options.metric, with_encodings)
     if not one then
       return nil, message
     elseif found and one.root ~= found.root then
