@@ -33,7 +33,10 @@ local function compute_median(cell, get_number)
 end
 
 local function make_row(study, cell)
-  local scored = study.scored
+  local scored, costs = study.scored, {}
+  for _, run in ipairs(runs.get_chosen(cell)) do
+    costs[run] = cost.compute(study, cell, run)
+  end
   local function show_score(get_score)
     return entries.format_number(metrics.of[scored.metric].form, compute_median(cell, get_score))
   end
@@ -41,8 +44,8 @@ local function make_row(study, cell)
     local count = compute_median(cell, get_number)
     return count and cost.format_count(count) or entries.MISSING
   end
-  local tokens = show_count(function(run) return cost.compute(study, cell, run).tokens end)
-  local is_bound = lists.find(runs.get_chosen(cell), function(run) return cost.compute(study, cell, run).bound end)
+  local tokens = show_count(function(run) return costs[run].tokens end)
+  local is_bound = lists.find(runs.get_chosen(cell), function(run) return costs[run].bound end)
   return { score_tables.format_key(study, cell),
     show_score(function(run) return run.score end),
     show_score(function(run) return runs.get_best_score(run, scored.split, scored.metric) end),
