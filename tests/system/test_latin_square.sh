@@ -62,6 +62,13 @@ selects_by_flags() {
         ends_with 0 'validation     16 ' "$trainer" eval --checkpoint "$file" --out "$work/eval" --lengths 16 \
             --splits validation &&
         ends_with 2 'expected: some of train,test,validation' "$trainer" eval --checkpoint "$file" --splits tests &&
+        "$trainer" eval --checkpoint "$file" --out "$work/axes" --splits train --by vectors >/dev/null &&
+        grep '"step":54,"split":"train"' "$(find_run whole)/eval.jsonl" | cmp - "$work/axes/eval.jsonl" &&
+        "$trainer" eval --checkpoint "$file" --out "$work/axes" --splits validation --by puzzle,length >/dev/null &&
+        [ "$(grep -c '"by":{"length":16,"puzzle":[0-9]*}' "$work/axes/eval.jsonl")" -eq 108 ] &&
+        ends_with 2 'expected: at most 4 of length, vectors, puzzle, each once' "$trainer" eval --checkpoint "$file" \
+            --by vectors,digits &&
+        ends_with 2 'expected: one of the two flags' "$trainer" eval --checkpoint "$file" --by vectors --lengths 16 &&
         ends_with 0 '[108][2][17][17]' "$trainer" trace --checkpoint "$file" --split validation --examples 200 \
             --length 16 --out "$work/trace" &&
         ends_with 2 'expected: train, test, validation' "$trainer" sample --length 16 --split validations

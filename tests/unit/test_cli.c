@@ -39,6 +39,11 @@ static void test_eval_wrong_answers_need_condition_without_noise(void **state) {
     assert_text(state, 1, "eval --checkpoint x --lengths 5 --wrong w", "x: ");
 }
 
+/* Without a dataset there is one axis, the length. */
+static void test_eval_by_axes_needs_dataset(void **state) {
+    assert_text(state, 2, "eval --checkpoint x --by length", "--by: this task samples its examples");
+}
+
 static void test_main_reports_wrong_words(void **state) {
     assert_text(state, 2, "", "usage: trainer VERB");
     assert_text(state, 2, "trian", "did you mean train?");
@@ -392,6 +397,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         RUN_TEST(test_main_reports_wrong_words),
         RUN_TEST(test_eval_wrong_answers_need_condition_without_noise),
+        RUN_TEST(test_eval_by_axes_needs_dataset),
         RUN_TEST(test_main_explains_flags_of_other_programs),
         RUN_TEST(test_info_has_every_fact),
         RUN_TEST(test_sample_prints_examples_as_json_and_text),

@@ -11,7 +11,7 @@
 #include "eval/reach.h"
 
 typedef struct flags {
-    const char *checkpoint, *per_example, *wrong, *out, *device, *splits, *order, *decoding, *metric;
+    const char *checkpoint, *per_example, *wrong, *out, *device, *splits, *by, *order, *decoding, *metric;
     lh_option_lengths lengths;
     bool lengths_given, examples_given, validation, places, resume, finds_reach;
     double level; /* of --reach */
@@ -29,9 +29,9 @@ static const lh_verb verb = {
     "With --reach, the lengths are evaluated from the longest on, until one of them is at the level with 95% "
     "confidence:\n"
     "the results need not fall with the length.\n"
-    "Sets of examples are evaluated by the spec's eval.by and eval.splits, or by length with --lengths. If a "
-    "condition\n"
-    "has more examples than --examples, --seed chooses among them, and --order file takes the first ones."};
+    "Sets of examples are evaluated by the spec's eval.by and eval.splits, by all values of the axes of --by, or by\n"
+    "length with --lengths. If a condition has more examples than --examples, --seed chooses among them, and --order\n"
+    "file takes the first ones."};
 
 /* For --splits validation of a sampled task: takes lengths and examples of the validation unless flags give others. */
 static lh_status set_validation(const lh_spec *spec, flags *f, lh_error *error) {
@@ -66,6 +66,8 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
          "task lengths, or a list: 41,50,60 (the spec's)"},
         {"--splits", LH_OPTION_TEXT, &f->splits, 0, 0, NULL, "NAMES",
          "sets from train,test,validation (the spec's); for a sampled task validation, its stream"},
+        {"--by", LH_OPTION_TEXT, &f->by, 0, 0, NULL, "AXES",
+         "axes of a set of examples: length, and those of the task (the spec's)"},
         {"--examples", LH_OPTION_COUNT, &f->examples, 1, 1e7, &f->examples_given, "N",
          "examples per condition, or all (the spec's)"},
         {"--order", LH_OPTION_TEXT, &f->order, 0, 0, NULL, "hash|file", "order in a set of examples (the spec's)"},
@@ -107,17 +109,52 @@ static char *get_output_folder(const flags *f) {
     return f->out != NULL ? strdup(f->out) : lh_copy_directory(f->checkpoint);
 }
 
-/* With a dataset, makes the groups of examples to evaluate, by the flags or else by the spec. Refuses --order without a
- * dataset. */
+/* Whether a list of names, separated by commas, has a name. */
+static bool has_name(const char *list, const char *name) {
+    size_t bytes = strlen(name);
+    for (; *list != 0; list += strcspn(list, ",") + (strchr(list, ',') != NULL))
+        if (strcspn(list, ",") == bytes && strncmp(list, name, bytes) == 0) return true;
+    return false;
+}
+
+/* Reads --by: all values of the named axes, in the order that eval.by of a spec has, too. */
+static lh_status read_by(const flags *f, const lh_spec *spec, lh_by *by, lh_error *error) {
+    const lh_task *task = spec->task;
+    char known[512] = "";
+    int names = 1;
+    *by = (lh_by){.count = 0};
+    if (spec->corpus == NULL || f->lengths_given)
+        return lh_fail(error, LH_ERR_USAGE, "--by: %s\n  expected: %s",
+                       spec->corpus == NULL ? "this task samples its examples, which differ in length alone"
+                                            : "--lengths already groups the examples, by length",
+                       spec->corpus == NULL ? "--lengths" : "one of the two flags");
+    for (const char *c = f->by; *c != 0; c++) names += *c == ',';
+    for (int axis = LH_BY_LENGTH; axis < task->axes; axis++) {
+        const char *name = axis == LH_BY_LENGTH ? spec->eval.axis : task->axis[axis];
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s", used > 0 ? ", " : "", name);
+        if (has_name(f->by, name) && by->count < LH_MOST_AXES) {
+            by->axes[by->count].axis = axis;
+            by->axes[by->count++].all = true;
+        }
+    }
+    if (by->count == names) return LH_OK;
+    return lh_fail(error, LH_ERR_USAGE, "--by: %.80s\n  expected: at most %d of %s, each once", f->by, LH_MOST_AXES,
+                   known);
+}
+
+/* With a dataset, makes the groups of examples to evaluate, by the flags or else by the spec. Refuses --order and --by
+ * without a dataset. */
 static lh_status open_groups(const flags *f, const lh_spec *spec, lh_groups *groups, lh_error *error) {
-    const lh_by by_length = {1, {{LH_BY_LENGTH, false, f->lengths.lengths}}};
+    lh_by by = f->lengths_given ? (lh_by){1, {{LH_BY_LENGTH, false, f->lengths.lengths}}} : spec->eval.by;
+    if (f->by != NULL && read_by(f, spec, &by, error) != LH_OK) return LH_ERR_USAGE;
     unsigned sets = f->splits != NULL ? lh_sets_parse(f->splits) : spec->eval.sets;
     if (f->splits != NULL && spec->corpus != NULL && sets == 0)
         return lh_fail(error, LH_ERR_USAGE, "--splits: %.80s\n  expected: some of train,test,validation", f->splits);
     lh_pick choice = {.most = f->examples, .seed = (uint64_t)f->seed};
     lh_status status = lh_data_files_read_order(spec, f->order, &choice.in_order, error);
     if (status != LH_OK || spec->corpus == NULL) return status;
-    status = lh_groups_open(groups, spec->corpus, spec, f->lengths_given ? &by_length : &spec->eval.by, sets, error);
+    status = lh_groups_open(groups, spec->corpus, spec, &by, sets, error);
     return status == LH_OK ? lh_pick_examples(groups, spec->corpus, &choice, error) : status;
 }
 
