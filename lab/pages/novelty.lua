@@ -3,7 +3,7 @@
 --
 -- Input: a plan. Output: a line of the plan's page, and the shares; nil for several streams, for dataset files, whose
 -- lengths only the trainer knows, for encoding.lines, and for masks other than full, causal ones and windows. Unless
--- positions are indices, the line has only the numbers of keys: randomized test positions occur in training, too.
+-- positions are indices, there are only the shares of keys: randomized test positions occur in training, too.
 
 local lists = require("base.lists")
 local tasks = require("spec.task.tasks")
@@ -50,6 +50,14 @@ function M.compute_shares(tokens, trained, left, right)
   return { positions = math.max(0, tokens - trained) / tokens, distances = far / pairs_seen, keys = crowded / tokens }
 end
 
+local known = {} -- results of compute_shares by its arguments: cells of a study share most of them
+
+local function find_shares(...)
+  local key = table.concat({ ... }, " ")
+  known[key] = known[key] or M.compute_shares(...)
+  return known[key]
+end
+
 -- Returns a list of { length, shares } for these task lengths; nil where the line is nil.
 function M.list(plan, lengths)
   local left, right = find_window(plan)
@@ -61,14 +69,16 @@ function M.list(plan, lengths)
   local function count_tokens(n)
     return tasks.count_tokens(facts, n)[1]
   end
+  local has_indices = plan.resolved.encoding.positions.kind == "index"
   local trained = lists.max(tasks.list_lengths(plan.resolved.train.lengths), count_tokens)
   return lists.map(lengths, function(n)
-    return { length = n, shares = M.compute_shares(count_tokens(n), trained, left, right) }
+    local shares = find_shares(count_tokens(n), trained, left, right)
+    return { length = n, shares = has_indices and shares or { keys = shares.keys } }
   end)
 end
 
 -- Returns at most SHOWN of the lengths, evenly spread, including the first and the last.
-local function choose_lengths(list)
+function M.choose_lengths(list)
   local chosen = {}
   for i = 0, math.min(SHOWN, #list) - 1 do
     chosen[i + 1] = list[#list <= SHOWN and i + 1 or 1 + math.floor(i * (#list - 1) / (SHOWN - 1) + 0.5)]
@@ -79,7 +89,7 @@ end
 -- Returns the line of the page, or nil.
 function M.describe(plan)
   local lengths = tasks.list_lengths(plan.resolved.eval.lengths)
-  local found = M.list(plan, choose_lengths(lengths))
+  local found = M.list(plan, M.choose_lengths(lengths))
   if not found or not found[1] then
     return nil
   end
@@ -87,7 +97,7 @@ function M.describe(plan)
     return table.concat(lists.map(found, function(one) return ("%.0f%%"):format(100 * one.shares[name]) end), ", ")
   end
   local texts = { ("queries with more keys %s"):format(join("keys")) }
-  if plan.resolved.encoding.positions.kind == "index" then
+  if found[1].shares.positions then
     table.insert(texts, 1, ("pairs at farther distances %s"):format(join("distances")))
     table.insert(texts, 1, ("tokens at later positions %s"):format(join("positions")))
   end

@@ -2,9 +2,14 @@
 
 local support = dofile("tests/lua/support.lua")
 
+local cells = require("lab.study.read.cells")
+local lists = require("base.lists")
 local lu = require("luaunit")
+local novel_shares = require("lab.study.report.tables.novel_shares")
 local novelty = require("lab.pages.novelty")
 local plans = require("plans")
+local report_csv = require("lab.study.report.tables.report_csv")
+local reports = require("reports")
 
 TestNovelty = {}
 
@@ -60,6 +65,42 @@ function TestNovelty.test_the_page_has_a_line()
   lu.assertNil(novelty.describe(plan))
   plan = plans.make_plan({ ["model.kind"] = "encoder_decoder" })
   lu.assertNil(novelty.describe(plan))
+end
+
+-- The report's table has the score next to the shares at lengths where something is new, and report.csv has the shares
+-- of every length; those of positions only if positions are indices.
+function TestNovelty.test_reports_show_the_shares_next_to_scores()
+  local function read(fields)
+    local root
+    for seed, score in ipairs({ 50, 60 }) do
+      root = reports.get_root(reports.write_run("novelty", "sort", seed, 0.1, { exit = 0,
+        eval = reports.make_scored_lines(score) }))
+    end
+    local study = cells.read_folder(root)
+    local plan = plans.make_plan(lists.merge({ ["train.lengths"] = "{ 1, 10 }" }, fields or {}))
+    study.get_plan = function() return plan end
+    local model = novel_shares.make_cells_table(study)
+    return study, lists.map(model.rows, function(row)
+      return table.concat(lists.map(row.cells, function(cell) return cell.texts[1] end), " ")
+    end)
+  end
+  local study, rows = read()
+  lu.assertEquals(rows, { "20 56.0 50% 26% 100%", "30 54.0 67% 46% 100%" }) -- 420 of 40^2 pairs, 1640 of 60^2
+  local path = support.write("novelty.csv", "")
+  local file = assert(io.open(path, "wb"))
+  assert(report_csv.make_files(study)[2].write(file))
+  file:close()
+  local text = support.read(path)
+  lu.assertStrContains(text, ",in_distribution,5,50,1,,0.99,,0.25,,,,,0.5,,length,0,0,0\n")
+  lu.assertStrContains(text, ",beyond,20,50,1,,0.51,,0.25,,,,,0.5,,length,0.5,0.2625,1\n")
+  rows = select(2, read({ ["encoding.positions"] = "{ kind = 'randomized', max_position = 512 }",
+    ["encoding.additive.kind"] = "sinusoid" }))
+  lu.assertEquals(rows[1], "20 56.0 - - 100%")
+  study.get_plan = nil
+  for _, cell in ipairs(study.cells) do
+    cell.novelty = nil
+  end
+  lu.assertNil(novel_shares.make_cells_table(study))
 end
 
 support.run()

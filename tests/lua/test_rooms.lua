@@ -33,7 +33,7 @@ local ROOMS = {
   { "lab.runs", "base spec lab.study.read lab.study.run" },
   { "lab.study.slurm", "base lab.stop spec render.builds lab.study.read lab.study.grid lab.study.run" },
   { "lab.study.bundle", "base lab.stop spec render.builds lab.study.grid lab.study.run lab.study.slurm" },
-  { "lab.study.report.tables", "base lab.study.read" },
+  { "lab.study.report.tables", "base lab.pages lab.study.read" },
   { "lab.study.report.figures", "base lab.study.read lab.study.report.tables" },
   { "lab.study.report.page", "base lab.study.read lab.study.report.tables lab.study.report.figures" },
   { "lab.study.report", "base lab.stop lab.study.read lab.study.grid lab.study.report.tables lab.study.report.figures "

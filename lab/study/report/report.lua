@@ -24,6 +24,7 @@ local lfs = require("lfs")
 local lists = require("base.lists")
 local all_metrics = require("lab.study.report.tables.all_metrics")
 local metrics = require("lab.study.read.metrics")
+local novel_shares = require("lab.study.report.tables.novel_shares")
 local numbers = require("lab.study.report.tables.numbers")
 local published_module = require("lab.study.read.published")
 local reach = require("lab.study.report.tables.reach")
@@ -222,7 +223,8 @@ local function make_report(options, study, list, papers)
     study = study,
     title = (study.title or study.name) .. (study.scale and (", scale %s"):format(study.scale) or ""),
     settings = settings.list(study, papers.setting), paper = papers.setting,
-    every_cell = lists.map({ all_metrics, score_tables, seed_shares, reach, checkpoints, cost }, function(module)
+    every_cell = lists.map({ all_metrics, score_tables, seed_shares, reach, novel_shares,
+      checkpoints, cost }, function(module)
       return module.make_cells_table(study)
     end),
     readings = readings.count_answers(cells.list_scored_runs(study)),

@@ -8,6 +8,7 @@ local cost = require("lab.study.report.tables.cost")
 local csv = require("lab.study.report.tables.csv")
 local evaluations = require("lab.study.read.evaluations")
 local lists = require("base.lists")
+local novel_shares = require("lab.study.report.tables.novel_shares")
 local runs = require("lab.study.read.runs")
 local seeds = require("lab.study.read.seeds")
 
@@ -16,7 +17,7 @@ local M = {}
 local RUN_COLUMNS = lists.append({ "state", "step", "metric", "split", "score", "best_step", "best_score", "chosen",
   "chosen_on", "decoding", "parameters", "tokens", "flops", "train_seconds", "id", "digest", "folder" }, runs.SIZES)
 local LENGTH_COLUMNS = lists.append(lists.join({ "step", "split", "length", "examples", "draws", "decoding" },
-  evaluations.MEASURES), { "axis" })
+  evaluations.MEASURES), { "axis", "novel_positions", "novel_distances", "novel_keys" })
 
 local FRONT = lists.append(lists.join({ "seed" }, seeds.COLUMNS), { "learning_rate" })
 
@@ -56,11 +57,15 @@ local function format_run(study, cell, run)
 end
 
 local function format_evaluation(study, cell, run, evaluation)
+  local shares = run.axis == "length" and novel_shares.find(study, cell) or {}
   return table.concat(lists.map(evaluation.lengths, function(length, i)
     local row = { step = evaluation.step, split = evaluation.split, length = length, examples = evaluation.counts[i],
       draws = evaluation.draws, decoding = evaluation.decoding, axis = run.axis }
     for _, name in ipairs(evaluations.MEASURES) do
       row[name] = evaluation[name] and evaluation[name][i]
+    end
+    for name, share in pairs(shares[length] or {}) do
+      row["novel_" .. name] = share
     end
     return M.make_line(study, cell, run, csv.format_line(row, LENGTH_COLUMNS))
   end))
