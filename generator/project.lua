@@ -227,7 +227,7 @@ function Project:render_files(plan, cuda)
   if cuda and plan.no_device_code then
     local missing, network = plan.no_device_code, plan.resolved.model.source
     local place = network and missing.line and (" (%s:%d)"):format(network, missing.line) or ""
-    return nil, ("%s: there is no device code for %s%s\n  expected: --target cpu, or a network without it\n"):format(
+    return nil, ("%s: there is no device code for %s%s\n  expected: --target cpu, or a spec without it\n"):format(
       plan.source, missing.what, place)
   end
   local function read(...) return self:read_template(...) end

@@ -6,10 +6,11 @@
 -- An entry is
 --   path, doc      the field's path, and one line that describes the field; `name`, the last part of the path, is set
 --                  here
---   type           table, kind, choice, integer, number, boolean, lengths, keep, score, parameters, source (a user's C
---                  file), lines (of pairs of tokens), network (a user's Lua file), checkpoint (of a trainer), file (any
---                  other), symbols, symbol (one of them), options (of a task), settings (of a network), by (axes of
---                  an evaluation), name (of a-z, 0-9 and _), names (a list of these)
+--   type           table, kind, choice, integer, number, boolean, lengths, curriculum (stages of lengths), keep, score,
+--                  parameters, source (a user's C file), lines (of pairs of tokens), network (a user's Lua file),
+--                  checkpoint (of a trainer), file (any other), symbols, symbol (one of them), options (of a task),
+--                  settings (of a network), by (axes of an evaluation), name (of a-z, 0-9 and _), names (a list of
+--                  these)
 --   default        a value, or a function of the spec resolved so far; default_text: the default in words; with these
 --                  words alone, settle.lua or the plan finds the value
 --   required       true: the field has no default; optional: true: absent unless given
@@ -39,6 +40,7 @@ local base_names = require("base.names")
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
 local attention_lines = require("spec.attention_lines")
+local curriculum = require("spec.curriculum")
 local lists = require("base.lists")
 local nearest = require("base.nearest")
 local parameters = require("spec.score.score_parameters")
@@ -85,6 +87,7 @@ local function add_field(field)
   end
   field.name = name or field.path
   M.at[field.path] = field
+  M.children[parent or ""] = M.children[parent or ""] or {} -- of lengths: fields that stand next to the values
   table.insert(M.children[parent or ""], field)
   if field.type == "table" then
     M.children[field.path] = {}
@@ -145,6 +148,7 @@ M.TEXT = {
   file = "the path of a file, relative to the spec file",
   checkpoint = "the path of a checkpoint, relative to the spec file, or false",
   options = "{ name = choice, ... }",
+  curriculum = curriculum.TEXT,
   settings = "{ name = value, ... }: names of a-z, 0-9 and _; values are numbers, words, true or false",
   by = "{ axis = true, ... }: for each axis true (all values), { first, last } or { list = { 1, 3 } }",
   noise = "{ list = { 0, 0.5, 1 } }: standard deviations from 0 on, ascending",

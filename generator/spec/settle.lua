@@ -56,7 +56,7 @@ function M.drop_replaced_task(context)
   for name, node in tree.iterate(given) do
     local field = schema.at["task." .. name]
     local belongs_to = lists.has(sections.TASK_CHOICES, name) and name or field and field.with or now
-    local stays = belongs_to == now or not values.drops(context, node, "task." .. name)
+    local stays = belongs_to == now or not tree.drops(context, node, "task." .. name)
     context.root.fields.task.fields[name] = stays and node or nil
   end
 end
@@ -69,7 +69,7 @@ local function settle_loss(context, given, facts)
   local in_files = facts.data and not facts.data.made
   local model = features.is_causal(context.resolved) and "other" or "encoder"
   local usual = in_files and "counted" or facts.mask and facts.mask[model]
-  if not usual and node and not values.drops(context, node, "task.loss") then
+  if not usual and node and not tree.drops(context, node, "task.loss") then
     add(context, node, "task.loss", ("%s masks no label"):format(facts.kind),
       "a task that does: task.data, or a C file with a line `mask: loss` or `mask: accuracy` in its header")
   end

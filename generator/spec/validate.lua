@@ -141,19 +141,45 @@ local function check_names(context, node, path, kind)
   end
 end
 
+-- A node without these fields; nil if nothing else is left of it.
+local function remove_fields(node, fields)
+  local rest = tree.is_table(node) and tree.copy(node)
+  for _, field in ipairs(rest and fields or {}) do
+    rest.fields[field.name] = nil
+  end
+  return not rest and node or (#rest.items > 0 or next(rest.fields) or not next(node.fields)) and rest or nil
+end
+
 local read_table
+
+-- Reads a field that takes no table of fields. Lengths may have fields next to their values, or these fields alone.
+local function read_value(context, field, node, into)
+  local beside = schema.children[field.path]
+  local own = node
+  if node and beside then
+    own = remove_fields(node, beside)
+  end
+  if node then
+    record_origin(context, field.path, node)
+  end
+  if own then
+    into[field.name] = values.read(context, field, own)
+  elseif not field.required then
+    context.origins[field.path] = node and node.origin or DEFAULT
+    into[field.name] = get_default(context, field)
+  end
+end
 
 local function read_field(context, field, node, into)
   if field.type == "table" then
     if node or not field.optional then
       read_table(context, field, node, into)
     end
-  elseif node then
-    record_origin(context, field.path, node)
-    into[field.name] = values.read(context, field, node)
-  elseif not field.required then
-    context.origins[field.path] = DEFAULT
-    into[field.name] = get_default(context, field)
+  else
+    read_value(context, field, node, into)
+  end
+  for _, child in ipairs(field.type ~= "table" and into[field.name] and schema.children[field.path] or {}) do
+    read_field(context, child, node and tree.is_table(node) and node.fields[child.name], into[field.name])
   end
   if field.type ~= "table" and field.left_out ~= nil and into[field.name] == field.left_out then
     into[field.name] = nil

@@ -8,6 +8,7 @@
 
 local axes = require("spec.task.axes")
 local base_names = require("base.names")
+local curriculum = require("spec.curriculum")
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
 local attention_lines = require("spec.attention_lines")
@@ -29,15 +30,6 @@ local function add(context, node, path, what, expected, hint)
   local position = node and not node.origin.default and node.origin or context.root.origin
   context.diagnostics:add({ at = position, field = path, fault = families.make_shared_path(path), what = what,
     expected = expected, hint = hint })
-end
-
--- Whether a value that does not fit is dropped instead of refused, because --set replaced the choice that it was given
--- for (tree.merge). Adds a warning if the node's mark has the text of that --set.
-function M.drops(context, node, path)
-  if type(node.unstated) == "string" then
-    context.dropped[#context.dropped + 1] = ("%s drops %s, which cannot be used with it"):format(node.unstated, path)
-  end
-  return node.unstated ~= nil
 end
 
 -- Describes the value of a node, as the start of a sentence.
@@ -400,6 +392,10 @@ function M.get_formula(context, family)
   local formulas, name = context.formulas, family or "encoding"
   formulas[name] = formulas[name] or {}
   return formulas[name]
+end
+
+function readers.curriculum(context, field, node)
+  return curriculum.read(node, field.path, function(...) add(context, ...) end)
 end
 
 function readers.lines(context, field, node)

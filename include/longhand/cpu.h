@@ -5,7 +5,8 @@
  *
  *     once            make_tables
  *     training step   begin_step by all threads in parts | barrier
- *                     per shard: begin_shard, train_block over its blocks, end_shard, fold in shard order | barrier
+ *                     per shard: for each of its lengths begin_length, begin_shard, train_block over blocks, end_shard;
+ *                     then fold in shard order | barrier
  *                     scale and squared_norm per chunk | barrier | update per chunk
  *     evaluation      begin_step | barrier | forward_block over blocks
  *
@@ -58,7 +59,8 @@ typedef struct lh_cpu_step {
     const int32_t *positions[LH_MAX_STREAMS], *distances[LH_MAX_STREAMS];
     const void *parameters; /* [parameter_storage] real */
     const void *tables;     /* written by make_tables */
-    void *shared;           /* written by begin_step, read by block functions */
+    void *shared;           /* written by begin_step or begin_length, read by block functions */
+    void *panels;           /* [panels_bytes] written by begin_step, read by block functions; NULL: `shared` has all */
 } lh_cpu_step;
 
 typedef struct lh_sums {
@@ -80,10 +82,13 @@ typedef struct lh_cpu_block {
     /* [sequences][labels] index of each label's token in stream lh_format.label_stream; NULL: the last `labels` tokens
      * of the stream, in order */
     const uint16_t *place;
-    double loss_scale; /* factor of the gradient: 1 / label positions of the batch, masked positions included, since the
-                        * objective is a mean; lh_cpu_program.scale corrects for the masked positions */
-    void *logits;      /* [sequences][labels][classes] real, written by forward_block; or NULL */
-    uint16_t *answers; /* [sequences][labels] classes with the greatest logit, written by forward_block; or NULL */
+    /* Factor of the gradient: 1 / label positions of the batch, masked positions included, since the objective is a
+     * mean; lh_cpu_program.scale corrects for the masked positions. If the objective is a mean over sequences: 1 /
+     * (sequences of the batch * labels), or, if the program divides by the counted labels of each sequence, 1 /
+     * sequences. */
+    double loss_scale;
+    void *logits;           /* [sequences][labels][classes] real, written by forward_block; or NULL */
+    uint16_t *answers;      /* [sequences][labels] classes with the greatest logit, written by forward_block; or NULL */
     lh_sums *sequence_sums; /* [sequences] sums of single sequences, written by forward_block; or NULL */
     /* forward_block: number of consecutive sequences that share one element of sums; 0: all sequences share one */
     int sequences_per_sum;
@@ -143,15 +148,20 @@ typedef struct lh_cpu_program {
     /* Makes the random draws of a step and the other data that all blocks of the step share. Each of `parts` threads
      * calls it once with its own part. */
     void (*begin_step)(const lh_cpu_step *step, int part, int parts);
+    /* Makes the random draws for the lengths of a step's shape, and tables of them, in step->shared; called in parts
+     * as begin_step, after it. In training, begin_step leaves this to the caller, who may give sequences of each length
+     * memory of their own; in evaluation, begin_step has made them. NULL: step->shared is for all lengths. */
+    void (*begin_length)(const lh_cpu_step *step, int part, int parts);
+    size_t panels_bytes; /* bytes of step->panels; 0 without begin_length */
 
-    /* Clears the sums that blocks accumulate in the workspace; called once per shard, before its first block. NULL:
-     * there are no such sums. */
+    /* Clears the sums that blocks accumulate in the workspace; called once for each length of a shard, before its first
+     * block. NULL: there are no such sums. */
     void (*begin_shard)(const lh_cpu_step *step, void *workspace);
     /* Forward and backward pass with dropout; adds gradients to gradient, losses and counts to sums. */
     void (*train_block)(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
                         lh_sums *sums);
-    /* Adds the sums accumulated in the workspace to the gradient; called once per shard, after its last block. NULL if
-     * begin_shard is NULL. */
+    /* Adds the sums accumulated in the workspace to the gradient; called once for each length of a shard, after its
+     * last block. NULL if begin_shard is NULL. */
     void (*end_shard)(const lh_cpu_step *step, void *workspace, void *gradient);
     /* Forward pass; dropout is off unless the spec keeps it on (eval.dropout). Sequence s is counted in sums[s /
      * block->sequences_per_sum], or in sums[0] if sequences_per_sum is 0. */
@@ -192,7 +202,8 @@ typedef struct lh_cpu_program {
     /* Adds gradient to total and sets gradient to 0, for count elements of each. */
     void (*fold)(void *total, void *gradient, size_t count);
     /* Multiplies the folded gradient of a batch by factor: the number of its label positions, divided by the number of
-     * those that are in the loss. NULL: all labels are in the loss. */
+     * those that are in the loss; for a mean over sequences, the number of sequences, divided by the number of those
+     * with a label in the loss. NULL: all labels are in the loss. */
     void (*scale)(void *gradient, double factor, size_t count);
     /* Sum of squares of count elements, in an order that does not depend on the number of threads. */
     double (*squared_norm)(const void *gradient, size_t count);

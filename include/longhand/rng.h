@@ -35,7 +35,7 @@ enum {                             /* domains */
 #define LH_VALIDATION_STEP 0x80000000u
 enum {                         /* places within data and evaluation */
        LH_PLACE_SAMPLE = 0,    /* the example itself */
-       LH_PLACE_LENGTH = 1,    /* length of a training batch; example = LH_SHARED */
+       LH_PLACE_LENGTH = 1,    /* length of a training batch; example = LH_SHARED; with mixed lengths, of an example */
        LH_PLACE_POSITIONS = 2, /* evaluation: a position draw; example = index of the draw */
        LH_PLACE_DISTANCES = 3, /* evaluation: a draw of distances; example = index of the draw */
        LH_PLACE_ORDER = 4,     /* the order of a fixed set of examples: in an epoch (step: its number), in a trace */

@@ -133,10 +133,21 @@ typedef struct lh_schedule {
     double final;   /* final rate as a share of the highest */
 } lh_schedule;
 
+/* Lengths of the first steps of training. */
+typedef struct lh_curriculum_stage {
+    int64_t until_step; /* the stage ends after this number of steps */
+    int longest;        /* greatest task length; at least the first of the training lengths */
+} lh_curriculum_stage;
+
 typedef struct lh_train_defaults {
     int batch;
     int shards;         /* parts of a batch; their number fixes the order of sums, so the plan digest covers it */
     lh_lengths lengths; /* each step draws one length uniformly; dataset: set by lh_corpus_bind */
+    const lh_curriculum_stage *curriculum; /* [curriculum_count] in ascending order of until_step; NULL: none */
+    int curriculum_count;
+    bool mixes_lengths; /* each sequence of a batch draws its own length; only on the CPU, without a dataset */
+    /* The loss is the mean over sequences of each sequence's mean over its labels; else the mean over all labels. */
+    bool weighs_sequences;
     lh_schedule schedule;
     /* The fields from here on are "default": flags may change them (lh_spec.defaults). */
     int64_t steps;             /* flag --steps */

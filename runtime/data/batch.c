@@ -6,12 +6,6 @@
 
 #include "longhand/timings.h"
 
-int lh_draw_train_length(const lh_spec *spec, lh_key key, uint32_t step) {
-    const lh_lengths *lengths = &spec->train.lengths;
-    lh_rng rng = lh_rng_at(key, step, LH_SHARED, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_LENGTH));
-    return lh_lengths_get(lengths, (int)lh_rng_below(&rng, (uint32_t)lh_lengths_count(lengths)));
-}
-
 int lh_get_input_length(const lh_spec *spec, int n) {
     return spec->corpus != NULL ? spec->corpus->sizes[n - 1].input : spec->task->input_length(n);
 }

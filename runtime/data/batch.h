@@ -1,16 +1,14 @@
-/* Makes batches: chooses the length of a step and writes its examples to token arrays. Every example is a pure function
- * of its lh_source and its index, so any thread can make any part of a batch. */
+/* Makes batches: writes examples to token arrays. Every example is a pure function of its lh_source and its index, so
+ * any thread can make any part of a batch. */
 #ifndef LONGHAND_BATCH_H
 #define LONGHAND_BATCH_H
 
 #include "data/datasets/corpus.h"
 #include "data/lengths.h"
+#include "data/train_lengths.h"
 #include "data/trial.h"
 #include "longhand/spec.h"
 #include "longhand/status.h"
-
-/* Task length n of training step `step`: drawn uniformly from the training lengths at LH_PLACE_LENGTH. */
-int lh_draw_train_length(const lh_spec *spec, lh_key key, uint32_t step);
 
 /* The number of input or target tokens of an example at task length n; with a dataset, of shape n
  * (data/datasets/corpus.h). */

@@ -25,7 +25,9 @@ lh_status lh_cpu_grow_tables(lh_cpu_engine *cpu, const int longest[LH_MAX_STREAM
     return LH_OK;
 }
 
+/* The most sequences of one length in a shard. */
 static int get_largest_shard(const lh_spec *spec) {
+    if (spec->train.mixes_lengths) return spec->train.batch; /* short sequences may be many */
     return (spec->train.batch + spec->train.shards - 1) / spec->train.shards;
 }
 
@@ -43,7 +45,8 @@ static void raise_needs(const lh_cpu_engine *cpu, int n, lh_cpu_train_needs *mos
     if (n > most->longest_n) most->longest_n = n;
 }
 
-/* Computes the memory needs of training; makes position tables and, with a dataset, opens the epoch. */
+/* Computes the memory needs of training; makes position tables and the lists of a step's lengths and shards; with a
+ * dataset also opens the epoch. */
 static lh_status open_training(lh_cpu_engine *cpu, lh_cpu_train_needs *needs, lh_error *error) {
     const lh_spec *spec = cpu->engine.spec;
     lh_lengths fixed = {NULL, 1, cpu->config.fixed_length, cpu->config.fixed_length, 1};
@@ -54,6 +57,12 @@ static lh_status open_training(lh_cpu_engine *cpu, lh_cpu_train_needs *needs, lh
     needs->shard = get_largest_shard(spec);
     for (int i = 0; i < lh_lengths_count(lengths); i++) raise_needs(cpu, lh_lengths_get(lengths, i), needs, longest);
     status = lh_cpu_grow_tables(cpu, longest, error);
+    if (status == LH_OK) status = lh_batch_parts_open(&cpu->parts, spec, error);
+    if (status == LH_OK) {
+        size_t bytes = (size_t)(spec->train.shards + 1) * sizeof *cpu->shard_starts;
+        cpu->shard_starts = lh_engine_allocate(bytes, "the shards", error);
+        if (cpu->shard_starts == NULL) status = LH_ERR_ENVIRONMENT;
+    }
     if (status == LH_OK && spec->corpus != NULL)
         status = lh_epoch_open(&cpu->epoch, spec->corpus, spec->train.batch, error);
     return status;
@@ -102,9 +111,7 @@ static lh_status open_workspaces(lh_cpu_engine *cpu, const lh_cpu_train_needs *n
     const lh_engine *engine = &cpu->engine;
     lh_status status = LH_OK;
     if (previous != NULL) cpu->workspaces = previous->workspaces;
-    else
-        status =
-            lh_cpu_workspaces_open(engine->spec, engine->threads, engine->real_bytes, needs, &cpu->workspaces, error);
+    else status = lh_cpu_workspaces_open(engine->spec, cpu->program, engine->threads, needs, &cpu->workspaces, error);
     if (status != LH_OK) return status;
     lh_cpu_workspaces_join(cpu->workspaces);
     status = lh_cpu_enter(cpu, error);
@@ -116,6 +123,8 @@ static void engine_close(lh_engine *engine) {
     lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
     if (cpu->workspaces != NULL) lh_cpu_workspaces_leave(cpu->workspaces);
     lh_epoch_close(&cpu->epoch);
+    lh_batch_parts_close(&cpu->parts);
+    free(cpu->shard_starts);
     free(cpu->parameters); /* this also frees the other vectors */
     free(cpu->last_gradient);
     free(cpu->tables);
@@ -163,6 +172,7 @@ lh_cpu_step lh_cpu_make_forward_step(const lh_cpu_engine *cpu, int n, int sequen
         .parameters = cpu->parameters,
         .tables = cpu->tables,
         .shared = cpu->workspace->forward_shared,
+        .panels = cpu->workspace->panels,
     };
     return step;
 }

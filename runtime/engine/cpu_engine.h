@@ -29,7 +29,9 @@ typedef struct lh_cpu_engine {
     lh_cpu_workspace *workspace; /* workspace of the current call; NULL between calls */
 
     lh_cpu_step job;                 /* the current step */
-    int length;                      /* task length of the step */
+    lh_batch_parts parts;            /* lengths of the step's batch */
+    int64_t labels;                  /* label positions of the step's batch, masked ones included */
+    int *shard_starts;               /* [shards + 1] the first sequence of each shard; the last: number of sequences */
     const uint32_t *pick;            /* dataset: examples of the batch; NULL: in the order of the file */
     atomic_int next_shard;           /* next shard that no thread has taken */
     atomic_int turn[LH_FOLD_PIECES]; /* by piece: the shard that is folded next */

@@ -1,10 +1,11 @@
 /* The training step on the CPU: one parallel region with three barriers.
  *
- * A batch is cut into spec->train.shards shards. Threads take whole shards in order; the gradient is a left fold over
- * shards 0, 1, 2, ..., independent of their threads: before a thread adds a piece of its shard's gradient to the total,
- * it waits until the previous shard has added the same piece. Shards are taken in order, so the shard that others wait
- * for is always in progress. Every other sum is taken over shards or chunks in index order. So the bits do not depend
- * on the number or the speed of threads.
+ * A batch, which is sorted by length, is cut into spec->train.shards shards. A shard processes its sequences length by
+ * length, so no sequence is padded. Threads take whole shards in order; the gradient is a left fold over shards 0, 1,
+ * 2, ..., independent of their threads: before a thread adds a piece of its shard's gradient to the total, it waits
+ * until the previous shard has added the same piece. Shards are taken in order, so the shard that others wait for is
+ * always in progress. Every other sum is taken over shards or chunks in index order. So the bits do not depend on the
+ * number or the speed of threads.
  */
 #include <math.h>
 #include <sched.h>
@@ -50,14 +51,6 @@ static void fold_shard(lh_cpu_engine *cpu, void *gradient, int shard) {
     }
 }
 
-/* The first example of a shard. Sizes of shards differ by at most one; the larger shards come first. In a short batch
- * some shards may be empty. */
-static int get_shard_start(const lh_cpu_engine *cpu, int shard) {
-    int shards = cpu->engine.spec->train.shards, sequences = cpu->job.shape.sequences;
-    int size = sequences / shards, rest = sequences % shards;
-    return shard * size + (shard < rest ? shard : rest);
-}
-
 static lh_source make_source(const lh_cpu_engine *cpu) {
     lh_source source = {cpu->data_key, cpu->job.step, LH_DOMAIN_DATA, (uint32_t)cpu->config.distinct, cpu->pick, NULL};
     if (cpu->config.distinct > 0) source.step = 0;
@@ -71,33 +64,55 @@ static uint32_t find_example(const lh_cpu_engine *cpu, int row) {
     return distinct > 0 ? (uint32_t)((before + (uint64_t)row) % distinct) : (uint32_t)row;
 }
 
-/* Makes the shard's examples; false: an error, which the lane stores. */
-static bool fill_shard(const lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard, int first, int count) {
+/* Makes examples of a shard; false: an error, which the lane stores. */
+static bool fill_lane(const lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard, const lh_batch_part *part) {
     lh_source source = make_source(cpu);
     lh_error error;
-    lh_status status =
-        lh_batch_fill(&lane->batch, cpu->engine.spec, &source, cpu->length, find_example(cpu, first), count, &error);
+    lh_status status = lh_batch_fill(&lane->batch, cpu->engine.spec, &source, part->n, find_example(cpu, part->first),
+                                     part->sequences, &error);
     if (status != LH_OK && lane->failure.status == LH_OK) lane->failure = (lh_cpu_failure){status, shard, error};
     return status == LH_OK;
 }
 
-static void train_shard(lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard) {
-    const lh_shape *shape = &cpu->job.shape;
-    int first = get_shard_start(cpu, shard), count = get_shard_start(cpu, shard + 1) - first;
-    lh_sums sums = {0};
-    if (!fill_shard(cpu, lane, shard, first, count)) {
-        count = 0;
-        sums.loss = NAN; /* the NaN prevents updates by all threads */
+/* The factor of the gradient for sequences with `labels` labels (lh_cpu_block.loss_scale). */
+static double compute_loss_scale(const lh_cpu_engine *cpu, int labels) {
+    double sequences = cpu->job.shape.sequences;
+    if (!cpu->engine.spec->train.weighs_sequences) return 1.0 / (double)cpu->labels;
+    return cpu->program->scale != NULL ? 1.0 / sequences : 1.0 / (sequences * labels);
+}
+
+/* Adds the gradient and the sums of sequences of one length. */
+static void train_part(lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard, const lh_batch_part *part, lh_sums *sums) {
+    lh_cpu_step step = cpu->job;
+    if (!fill_lane(cpu, lane, shard, part)) {
+        sums->loss = NAN; /* the NaN prevents updates by all threads */
+        return;
     }
-    int most = cpu->program->block_sequences(shape->length);
-    if (cpu->program->begin_shard != NULL) cpu->program->begin_shard(&cpu->job, lane->workspace);
+    step.shape = lh_make_shape(cpu->engine.spec, part->n, cpu->job.shape.sequences);
+    if (cpu->program->begin_length != NULL) {
+        step.shared = lane->shared;
+        cpu->program->begin_length(&step, 0, 1);
+    }
+    int most = cpu->program->block_sequences(step.shape.length), count = part->sequences;
+    if (cpu->program->begin_shard != NULL) cpu->program->begin_shard(&step, lane->workspace);
     for (int start = 0; start < count; start += most) {
         lh_cpu_block block = lh_batch_make_block(&lane->batch, start, count - start < most ? count - start : most);
-        block.first_example = (uint32_t)(first + start);
-        block.loss_scale = 1.0 / ((double)shape->sequences * shape->labels);
-        cpu->program->train_block(&cpu->job, &block, lane->workspace, lane->gradient, &sums);
+        block.first_example = (uint32_t)(part->first + start);
+        block.loss_scale = compute_loss_scale(cpu, step.shape.labels);
+        cpu->program->train_block(&step, &block, lane->workspace, lane->gradient, sums);
     }
-    if (cpu->program->end_shard != NULL) cpu->program->end_shard(&cpu->job, lane->workspace, lane->gradient);
+    if (cpu->program->end_shard != NULL) cpu->program->end_shard(&step, lane->workspace, lane->gradient);
+}
+
+static void train_shard(lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard) {
+    int first = cpu->shard_starts[shard], end = cpu->shard_starts[shard + 1];
+    lh_sums sums = {0};
+    for (int i = 0; i < cpu->parts.count; i++) {
+        lh_batch_part part = cpu->parts.parts[i];
+        int from = part.first > first ? part.first : first, to = part.first + part.sequences;
+        if (to > end) to = end;
+        if (from < to) train_part(cpu, lane, shard, &(lh_batch_part){part.n, from, to - from}, &sums);
+    }
     cpu->workspace->shard_sums[shard] = sums;
     fold_shard(cpu, lane->gradient, shard);
 }
@@ -128,14 +143,18 @@ static void clear_constants(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     }
 }
 
-/* The factor from the folded gradient, for which shards divide by the number of all labels, to the gradient of the mean
- * over the labels in the loss. Exactly 1 if all labels are in the loss, and 1 if none is: the gradient is then 0. */
+/* The factor from the folded gradient, for which shards divide by the number of all labels or of all sequences, to the
+ * gradient of the mean over those in the loss. Exactly 1 if all are in the loss, and 1 if none is: the gradient is then
+ * 0. */
 static double compute_mask_factor(const lh_cpu_engine *cpu) {
-    int64_t counted = 0;
+    bool by_sequence = cpu->engine.spec->train.weighs_sequences;
+    int64_t counted = 0, all = by_sequence ? cpu->job.shape.sequences : cpu->labels;
     if (cpu->program->scale == NULL) return 1;
-    for (int shard = 0; shard < cpu->engine.spec->train.shards; shard++)
-        counted += cpu->workspace->shard_sums[shard].counted;
-    return counted > 0 ? (double)cpu->job.shape.sequences * cpu->job.shape.labels / (double)counted : 1;
+    for (int shard = 0; shard < cpu->engine.spec->train.shards; shard++) {
+        const lh_sums *sums = &cpu->workspace->shard_sums[shard];
+        counted += by_sequence ? sums->sequences : sums->counted;
+    }
+    return counted > 0 ? (double)all / (double)counted : 1;
 }
 
 /* Finishes the gradient of chunks first .. end - 1 and computes their squared norms. */
@@ -197,18 +216,61 @@ static void step_work(void *argument, int index, int count) {
     update_chunks(cpu, first, end);
 }
 
-/* Chooses task length and examples of the step's batch; returns its number of sequences. */
+/* The greatest task length of the step's batch. */
+static int get_longest(const lh_cpu_engine *cpu) { return cpu->parts.parts[0].n; }
+
+/* Chooses lengths and examples of the step's batch; returns its number of sequences. */
 static int choose_batch(lh_cpu_engine *cpu, uint32_t step) {
     const lh_spec *spec = cpu->engine.spec;
-    if (cpu->config.fixed_length > 0 || spec->corpus == NULL) {
-        cpu->length =
-            cpu->config.fixed_length > 0 ? cpu->config.fixed_length : lh_draw_train_length(spec, cpu->data_key, step);
-        return spec->train.batch;
+    if (cpu->config.fixed_length > 0) lh_batch_parts_set(&cpu->parts, cpu->config.fixed_length, spec->train.batch);
+    else if (spec->corpus == NULL) lh_batch_parts_draw(&cpu->parts, spec, cpu->data_key, step);
+    else {
+        const lh_epoch_batch *batch = lh_epoch_find_batch(&cpu->epoch, cpu->data_key, step);
+        cpu->pick = cpu->epoch.pick + batch->first;
+        lh_batch_parts_set(&cpu->parts, batch->n, batch->sequences);
+        return batch->sequences;
     }
-    const lh_epoch_batch *batch = lh_epoch_find_batch(&cpu->epoch, cpu->data_key, step);
-    cpu->length = batch->n;
-    cpu->pick = cpu->epoch.pick + batch->first;
-    return batch->sequences;
+    return spec->train.batch;
+}
+
+static lh_shape make_part_shape(const lh_cpu_engine *cpu, int index) {
+    const lh_batch_part *part = &cpu->parts.parts[index];
+    return lh_make_shape(cpu->engine.spec, part->n, part->sequences);
+}
+
+/* Cuts a batch of one length into shards. Sizes of shards differ by at most one; the larger shards come first. In a
+ * short batch some shards may be empty. */
+static void cut_evenly(lh_cpu_engine *cpu, int sequences) {
+    int shards = cpu->engine.spec->train.shards, size = sequences / shards, rest = sequences % shards;
+    for (int shard = 0; shard <= shards; shard++)
+        cpu->shard_starts[shard] = shard * size + (shard < rest ? shard : rest);
+}
+
+/* Cuts a batch of several lengths into shards with about equal numbers of tokens: a sequence belongs to the shard in
+ * which its middle lies. */
+static void cut_by_tokens(lh_cpu_engine *cpu) {
+    int64_t total = 0, before = 0, shards = cpu->engine.spec->train.shards;
+    int next = 0, sequence = 0;
+    for (int i = 0; i < cpu->parts.count; i++) {
+        lh_shape shape = make_part_shape(cpu, i);
+        total += (int64_t)shape.sequences * lh_count_shape_tokens(&shape);
+    }
+    for (int i = 0; i < cpu->parts.count; i++) {
+        lh_shape shape = make_part_shape(cpu, i);
+        int64_t tokens = lh_count_shape_tokens(&shape);
+        for (int s = 0; s < shape.sequences; s++, sequence++, before += tokens)
+            while (next <= (2 * before + tokens) * shards / (2 * total)) cpu->shard_starts[next++] = sequence;
+    }
+    while (next <= shards) cpu->shard_starts[next++] = sequence;
+}
+
+static int64_t count_labels(const lh_cpu_engine *cpu) {
+    int64_t labels = 0;
+    for (int i = 0; i < cpu->parts.count; i++) {
+        lh_shape shape = make_part_shape(cpu, i);
+        labels += (int64_t)shape.sequences * shape.labels;
+    }
+    return labels;
 }
 
 static void start_step(lh_cpu_engine *cpu) {
@@ -217,14 +279,18 @@ static void start_step(lh_cpu_engine *cpu) {
     int sequences = choose_batch(cpu, step);
     cpu->job = (lh_cpu_step){
         .mode = LH_MODE_TRAIN,
-        .shape = lh_make_shape(spec, cpu->length, sequences),
+        .shape = lh_make_shape(spec, get_longest(cpu), sequences),
         .key = cpu->draws_key,
         .step = step,
         .draw = {cpu->draws_key, step, LH_SHARED, LH_DOMAIN_POSITIONS, 0},
         .parameters = cpu->parameters,
         .tables = cpu->tables,
         .shared = cpu->workspace->shared,
+        .panels = cpu->workspace->panels,
     };
+    cpu->labels = count_labels(cpu);
+    if (cpu->parts.count > 1) cut_by_tokens(cpu);
+    else cut_evenly(cpu, sequences);
     atomic_store(&cpu->next_shard, 0);
     for (int piece = 0; piece < LH_FOLD_PIECES; piece++) atomic_store(&cpu->turn[piece], 0);
 }
@@ -246,7 +312,7 @@ static void measure_step(const lh_cpu_engine *cpu, lh_step_metrics *metrics) {
     metrics->parameter_norm = sqrt(parameters);
     metrics->update_norm = sqrt(update);
     metrics->clipped = clip_norm > 0 && metrics->gradient_norm >= clip_norm;
-    metrics->length = lh_get_reported_length(cpu->engine.spec, cpu->length);
+    metrics->length = lh_get_reported_length(cpu->engine.spec, get_longest(cpu));
 }
 
 /* Takes the failure of the first shard whose examples could not be made. */
@@ -264,14 +330,14 @@ static lh_status check_step(const lh_cpu_engine *cpu, const lh_step_metrics *now
     lh_status status = lh_check_step(now, cpu->engine.step + 1, updated, error);
     if (status != LH_OK)
         lh_diagnose_step(error, cpu->engine.spec, cpu->engine.real_bytes, cpu->parameters, updated ? NULL : cpu->total,
-                         lh_get_reported_length(cpu->engine.spec, cpu->length));
+                         lh_get_reported_length(cpu->engine.spec, get_longest(cpu)));
     return status;
 }
 
 static lh_status run_step(lh_cpu_engine *cpu, lh_step_metrics *metrics, lh_error *error) {
     start_step(cpu);
     lh_team_run(cpu->engine.threads, step_work, cpu);
-    *metrics = (lh_step_metrics){.length = lh_get_reported_length(cpu->engine.spec, cpu->length)};
+    *metrics = (lh_step_metrics){.length = lh_get_reported_length(cpu->engine.spec, get_longest(cpu))};
     lh_status status = take_failure(cpu, error);
     if (status != LH_OK) return status;
     measure_step(cpu, metrics);

@@ -12,7 +12,7 @@ void lh_cpu_take_failure(lh_cpu_failure *first, lh_cpu_failure *failure) {
 }
 
 static size_t get_vector_bytes(const lh_cpu_workspaces *workspaces) {
-    return (size_t)workspaces->spec->parameter_storage * (size_t)workspaces->real_bytes;
+    return (size_t)workspaces->spec->parameter_storage * (size_t)workspaces->program->real_bytes;
 }
 
 static lh_status open_lane(const lh_cpu_workspaces *workspaces, lh_cpu_lane *lane, lh_error *error) {
@@ -20,18 +20,24 @@ static lh_status open_lane(const lh_cpu_workspaces *workspaces, lh_cpu_lane *lan
     if (lane->workspace == NULL) return LH_ERR_ENVIRONMENT;
     lane->gradient = lh_engine_allocate(get_vector_bytes(workspaces), "a thread's gradient", error);
     if (lane->gradient == NULL) return LH_ERR_ENVIRONMENT;
+    if (workspaces->program->begin_length != NULL) {
+        lane->shared = lh_engine_allocate(workspaces->train.shared, "the shared values of a length", error);
+        if (lane->shared == NULL) return LH_ERR_ENVIRONMENT;
+    }
     return lh_batch_open(&lane->batch, workspaces->spec, workspaces->train.longest_n, workspaces->train.shard, error);
 }
 
 static lh_status open_training(const lh_cpu_workspaces *workspaces, lh_cpu_workspace *workspace, lh_error *error) {
     size_t threads = (size_t)workspaces->threads, shards = (size_t)workspaces->spec->train.shards;
     size_t chunks = (size_t)(workspaces->spec->parameter_storage / LH_CHUNK);
-    workspace->shared = lh_engine_allocate(workspaces->train.shared, "the shared values of a batch", error);
+    bool by_lane = workspaces->program->begin_length != NULL;
+    if (!by_lane)
+        workspace->shared = lh_engine_allocate(workspaces->train.shared, "the shared values of a batch", error);
     workspace->lanes = lh_engine_allocate(threads * sizeof *workspace->lanes, "threads", error);
     workspace->shard_sums = lh_engine_allocate(shards * sizeof *workspace->shard_sums, "sums", error);
     workspace->chunk_squares = lh_engine_allocate(chunks * sizeof *workspace->chunk_squares, "sums", error);
     workspace->chunk_updates = lh_engine_allocate(chunks * sizeof *workspace->chunk_updates, "sums", error);
-    bool whole = workspace->shared != NULL && workspace->lanes != NULL && workspace->shard_sums != NULL &&
+    bool whole = (by_lane || workspace->shared != NULL) && workspace->lanes != NULL && workspace->shard_sums != NULL &&
                  workspace->chunk_squares != NULL && workspace->chunk_updates != NULL;
     lh_status status = whole ? LH_OK : LH_ERR_ENVIRONMENT;
     for (size_t i = 0; status == LH_OK && i < threads; i++) status = open_lane(workspaces, &workspace->lanes[i], error);
@@ -80,9 +86,11 @@ static void close_workspace(const lh_cpu_workspaces *workspaces, lh_cpu_workspac
     for (int i = 0; workspace->lanes != NULL && i < workspaces->threads; i++) {
         free(workspace->lanes[i].workspace);
         free(workspace->lanes[i].gradient);
+        free(workspace->lanes[i].shared);
         lh_batch_close(&workspace->lanes[i].batch);
     }
     close_forward(workspaces, workspace);
+    free(workspace->panels);
     free(workspace->lanes);
     free(workspace->shared);
     free(workspace->shard_sums);
@@ -94,19 +102,24 @@ static void close_workspace(const lh_cpu_workspaces *workspaces, lh_cpu_workspac
 static lh_status open_workspace(const lh_cpu_workspaces *workspaces, lh_cpu_workspace **to, lh_error *error) {
     lh_cpu_workspace *workspace = lh_engine_allocate(sizeof *workspace, "working memory", error);
     if (workspace == NULL) return LH_ERR_ENVIRONMENT;
-    lh_status status = workspaces->train.workspace > 0 ? open_training(workspaces, workspace, error) : LH_OK;
+    lh_status status = LH_OK;
+    if (workspaces->program->panels_bytes > 0) {
+        workspace->panels = lh_engine_allocate(workspaces->program->panels_bytes, "the packed weights", error);
+        if (workspace->panels == NULL) status = LH_ERR_ENVIRONMENT;
+    }
+    if (status == LH_OK && workspaces->train.workspace > 0) status = open_training(workspaces, workspace, error);
     if (status == LH_OK) *to = workspace;
     else close_workspace(workspaces, workspace);
     return status;
 }
 
-lh_status lh_cpu_workspaces_open(const lh_spec *spec, int threads, int real_bytes, const lh_cpu_train_needs *train,
-                                 lh_cpu_workspaces **to, lh_error *error) {
+lh_status lh_cpu_workspaces_open(const lh_spec *spec, const lh_cpu_program *program, int threads,
+                                 const lh_cpu_train_needs *train, lh_cpu_workspaces **to, lh_error *error) {
     lh_cpu_workspaces *workspaces = lh_engine_allocate(sizeof *workspaces, "working memory", error);
     if (workspaces == NULL) return LH_ERR_ENVIRONMENT;
     workspaces->spec = spec;
+    workspaces->program = program;
     workspaces->threads = threads;
-    workspaces->real_bytes = real_bytes;
     if (train != NULL) workspaces->train = *train;
     pthread_mutex_init(&workspaces->mutex, NULL);
     *to = workspaces;

@@ -25,7 +25,8 @@ void lh_cpu_take_failure(lh_cpu_failure *first, lh_cpu_failure *failure);
 typedef struct lh_cpu_lane {
     void *workspace;
     void *gradient; /* gradient of the shard; zero between shards */
-    lh_batch batch; /* examples of the shard */
+    void *shared;   /* lh_cpu_step.shared of the current length; NULL: that of the workspace is for all lengths */
+    lh_batch batch; /* examples of one length of the shard */
     lh_cpu_failure failure;
 } lh_cpu_lane;
 
@@ -40,7 +41,7 @@ typedef struct lh_cpu_forward_lane {
 /* The greatest memory needs of training over all its lengths. */
 typedef struct lh_cpu_train_needs {
     size_t workspace, shared; /* bytes */
-    int longest_n, shard;     /* greatest task length; sequences of the largest shard */
+    int longest_n, shard;     /* greatest task length; most sequences of one length in a shard */
 } lh_cpu_train_needs;
 
 /* The greatest memory needs of the reserved evaluations. */
@@ -52,10 +53,11 @@ typedef struct lh_cpu_forward_needs {
 
 typedef struct lh_cpu_workspace {
     struct lh_cpu_workspace *next; /* next free workspace */
+    void *panels;                  /* lh_cpu_step.panels */
 
     /* Training; all are NULL without training. */
     lh_cpu_lane *lanes;            /* [threads] */
-    void *shared;                  /* lh_cpu_step.shared */
+    void *shared;                  /* lh_cpu_step.shared; NULL: every lane has its own */
     lh_sums *shard_sums;           /* [shards] */
     double *chunk_squares;         /* [chunks] squared norms of the gradient's chunks */
     lh_update_sums *chunk_updates; /* [chunks] */
@@ -70,7 +72,8 @@ typedef struct lh_cpu_workspace {
 /* The workspaces of engines with one spec and one number of threads. */
 typedef struct lh_cpu_workspaces {
     const lh_spec *spec;
-    int threads, real_bytes;
+    const lh_cpu_program *program;
+    int threads;
     lh_cpu_train_needs train; /* train.workspace 0: no engine trains */
     int engines;              /* number of engines that are not closed */
     lh_cpu_workspace *free;   /* list of workspaces that no engine uses */
@@ -86,8 +89,8 @@ lh_cpu_forward_needs lh_cpu_combine_needs(const lh_cpu_forward_needs *a, const l
 
 /* Creates an empty list of workspaces with engines = 0; train: NULL or zeros if no engine trains. LH_ERR_ENVIRONMENT:
  * out of memory. */
-lh_status lh_cpu_workspaces_open(const lh_spec *spec, int threads, int real_bytes, const lh_cpu_train_needs *train,
-                                 lh_cpu_workspaces **workspaces, lh_error *error);
+lh_status lh_cpu_workspaces_open(const lh_spec *spec, const lh_cpu_program *program, int threads,
+                                 const lh_cpu_train_needs *train, lh_cpu_workspaces **workspaces, lh_error *error);
 
 /* Adds an engine to those that share the workspaces. */
 void lh_cpu_workspaces_join(lh_cpu_workspaces *workspaces);

@@ -35,7 +35,7 @@ typedef struct lh_step_metrics {
     int64_t heavy_chunk;   /* chunk of LH_CHUNK elements with the largest sum of squared gradients */
     double heavy_share;    /* share of heavy_chunk in gradient_norm^2, 0..1 */
     bool clipped;          /* the gradient was clipped */
-    int length;            /* task length, as reported to users */
+    int length;            /* task length, as reported to users; of mixed lengths the greatest */
 } lh_step_metrics;
 
 /* One batch to evaluate: its examples and its draw of positions. */

@@ -264,6 +264,10 @@ const lh_spec longhand_spec_${symbol} = {
                         %   { "batch", train.batch },
                         %   { "shards", train.shards },
                         %   { "lengths", train.lengths_text },
+                        %   { "curriculum", train.stages > 0 and "curriculum" },
+                        %   { "curriculum_count", train.stages },
+                        %   { "mixes_lengths", train.mixes and "true" },
+                        %   { "weighs_sequences", train.weighs and "true" },
                         %   { "schedule", schedule and ("{%s, %d, %s}"):format(schedule.kind, schedule.warmup, f64(schedule.final)) },
                         % } })
                 },

@@ -5,12 +5,25 @@
 % for _, struct in ipairs(structs) do
 % paragraph("cpu/pack.tpl", struct) % if struct.packed[1]
 % end
+% if by_length then
+static void begin_length(const lh_cpu_step *step, int part, int parts) {
+% else
 static void begin_step(const lh_cpu_step *step, int part, int parts) {
     const parameters *p = step->parameters;
     shared *s = step->shared;
     bool train = step->mode == LH_MODE_TRAIN;
+% end
     for (int stream = part; stream < 2; stream += parts) draw_input_positions(step, stream); % if input_draws
     % include("attention/cpu/begin_family.tpl", family) % for _, family in ipairs(attentions)
+% if by_length then
+}
+
+static void begin_step(const lh_cpu_step *step, int part, int parts) {
+    const parameters *p = step->parameters;
+    step_panels *s = step->panels;
+    bool train = step->mode == LH_MODE_TRAIN;
+    if (!train) begin_length(step, part, parts);
+% end
 % for _, struct in ipairs(structs) do
 % local n = #struct.packed
 % if struct.packed[1] and struct.block then

@@ -2,7 +2,7 @@
 % local stream = streams[decoding.stream + 1]
 % local lengths = has_two_streams and "w->" .. stream.name .. "." or "w->"
 % local of_source = has_two_streams and ", and of the " .. streams[1].name or ""
-% local weight, bias = cpu.tied and "w->shared->output" or "p->output", cpu.tied and "NULL" or "p->output_bias"
+% local weight, bias = cpu.tied and "w->" .. panels_of .. "->output" or "p->output", cpu.tied and "NULL" or "p->output_bias"
 % include("parts/banner.tpl", { template = "cpu/decode.inc.tpl", about = about.decode })
 
 /* Decoding calls the functions of evaluation, or others with the same order of sums, so a logit has the same bits as in
@@ -63,6 +63,7 @@ static void start_decoding(workspace *w, caches *c, const lh_cpu_step *step, con
     w->block = block;
     w->parameters = step->parameters;
     w->shared = step->shared;
+    w->panels = step->panels; % if by_length
     w->sequences = block->sequences;
 }
 

@@ -1,8 +1,10 @@
 % local length = "w->" .. cpu.labelled .. "length"
 % local places = readout == "probe" or cpu.part
 % local row = places and "find_labelled_row(w, s, i)" or ("(s * %s + %s - labels + i)"):format(length, length)
+% local by_sequence = train.weighs and task.counted
+% local factor = by_sequence and "weight" or "(real)block->loss_scale"
 % local tokens = cpu.part and "tokens of w->read" or "tokens"
-% local weight, bias = cpu.tied and "w->shared->output" or "p->output", cpu.tied and "NULL" or "p->output_bias"
+% local weight, bias = cpu.tied and "w->" .. panels_of .. "->output" or "p->output", cpu.tied and "NULL" or "p->output_bias"
 % include("parts/banner.tpl", { template = "cpu/loss.inc.tpl", about = about.loss })
 
 /* Counts of one sequence's answers. */
@@ -31,6 +33,15 @@ static void add_sequence(const answer *a, int labels, lh_sums *sums) {
     sums->exact += a->correct == a->counted;
 }
 
+% if by_sequence then
+/* The factor of the gradients of each label of sequence s that counts; together they have the weight of one sequence. */
+static real weigh_labels(const lh_cpu_block *block, int labels, int s) {
+    int counted = 0;
+    for (int i = 0; i < labels; i++) counted += block->mask[s * labels + i];
+    return (real)(counted > 0 ? block->loss_scale / counted : 0);
+}
+
+% end
 % if places then
 /* The row of x [${tokens}] from which label i of sequence s is predicted. */
 INLINE int find_labelled_row(const workspace *w, int s, int i) {
@@ -57,6 +68,7 @@ static void loss_and_gradient(const workspace *w, const real *x, real *dx, param
     memset(dx, 0, (size_t)w->${cpu.part and "read." or cpu.labelled}tokens * WIDTH * sizeof(real));
     for (int s = 0; s < w->sequences; s++) {
         answer a = {0, 0};
+        const real weight = weigh_labels(block, labels, s); % if by_sequence
         for (int i = 0; i < labels; i++) {
             int label = block->labels[s * labels + i];
             if (!block->mask[s * labels + i]) continue; % if task.counted
@@ -66,12 +78,12 @@ static void loss_and_gradient(const workspace *w, const real *x, real *dx, param
             count_answer(logits, label, ${task.counted and "1" or "block->mask[s * labels + i]"}, &a);
             sums->loss += softmax_loss(CLASSES, CLASS_COLUMNS, logits, label);
             logits[label] -= 1;
-            for (int v = 0; v < CLASS_COLUMNS; v++) logits[v] *= (real)block->loss_scale;
+            for (int v = 0; v < CLASS_COLUMNS; v++) logits[v] *= ${factor};
 % if cpu.tied then
             tied_class_grad(WIDTH, CLASSES, x + row, logits, p->${cpu.tied} + OUTPUT_TOKEN * WIDTH,
                     g->${cpu.tied} + OUTPUT_TOKEN * WIDTH, dx + row);
 % else
-            class_grad(WIDTH, CLASSES, CLASS_COLUMNS, x + row, logits, w->shared->output_rows, g->output,
+            class_grad(WIDTH, CLASSES, CLASS_COLUMNS, x + row, logits, w->${panels_of}->output_rows, g->output,
                     g->output_bias, dx + row);
 % end
         }

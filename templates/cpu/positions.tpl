@@ -1,26 +1,51 @@
-% paragraph("parts/position_tables.tpl") % if tables
+% local packs = {}
 % for _, struct in ipairs(structs) do
-% if struct.block and struct.panels[1] then
-/* The weights of ${struct.article} ${struct.block} as panels (kernels/cpu/matmul.h); transposed: for the backward pass. */
-typedef struct ${struct.block}_panels {
-% for _, panel in ipairs(struct.panels) do
+% packs[#packs + 1] = { struct = struct, name = "panels", list = by_length and struct.packed or struct.panels }
+% packs[#packs + 1] = by_length and { struct = struct, name = "maps", list = struct.maps } or nil
+% end
+% paragraph("parts/position_tables.tpl") % if tables
+% for _, pack in ipairs(packs) do
+% if pack.struct.block and pack.list[1] then
+/* The weights of ${pack.struct.article} ${pack.struct.block} as panels (kernels/cpu/matmul.h); transposed: for the backward pass. */
+typedef struct ${pack.struct.block}_${pack.name} {
+% for _, panel in ipairs(pack.list) do
     real ${panel.name}[${panel.room}], ${panel.name}_transposed[${panel.room}]; % if panel.transposed
     real ${panel.name}[${panel.room}]; % else
 % end
-} ${struct.block}_panels;
+} ${pack.struct.block}_${pack.name};
 
 % end
 % end
+% if by_length then
+/* Packed weights, which all blocks of sequences of a step share. */
+typedef struct step_panels {
+% else
 /* Values that all blocks of sequences of a step share. */
 typedef struct shared {
-% for _, struct in ipairs(structs) do
-    ${struct.block}_panels ${struct.block}[${struct.count}]; % if struct.block and struct.panels[1]
+% end
+% for _, pack in ipairs(packs) do
+    ${pack.struct.block}_panels ${pack.struct.block}[${pack.struct.count}]; % if pack.struct.block and pack.list[1] and pack.name == "panels"
 % end
 % for _, panel in ipairs(structs[#structs].panels) do
     real ${panel.name}[${panel.room}], ${panel.name}_transposed[${panel.room}];
 % end
     real output[WIDTH * CLASS_COLUMNS]; /* the vectors of the output's symbols, transposed */ % if cpu.tied
     real output_rows[CLASS_COLUMNS * WIDTH]; /* the output layer's weight, transposed, in training */ % else
+% if by_length then
+} step_panels;
+
+/* Values that blocks of sequences of equal length share. */
+typedef struct shared {
+% local has_members = input_draw and input_draw.apart
+% for _, pack in ipairs(packs) do
+    ${pack.struct.block}_maps ${pack.struct.block}[${pack.struct.count}]; % if pack.list[1] and pack.name == "maps"
+% has_members = has_members or pack.list[1] and pack.name == "maps"
+% end
+% for _, family in ipairs(attentions) do
+% has_members = has_members or family.positions.kind == "randomized" or family.positions.distance.draws
+% end
+    char none; /* C has no structs without members */ % if not has_members
+% end
 % if input_draw and input_draw.apart and input_draw.kind == "randomized" then
     int32_t input_position[2][MAX_POSITION], input_scratch[2][MAX_POSITION]; /* sampled positions of each stream, and scratch memory of sampling */
 % end

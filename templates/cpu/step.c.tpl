@@ -164,6 +164,8 @@ const lh_cpu_program LH_LEVEL_SYMBOL(${symbol}) = {
         %   { "shared_bytes", "shared_bytes" },
         %   { "workspace_bytes", "workspace_bytes" },
         %   { "begin_step", "begin_step" },
+        %   { "begin_length", by_length and "begin_length" },
+        %   { "panels_bytes", by_length and "sizeof(step_panels)" },
         %   { "begin_shard", any_sums and "begin_shard" },
         %   { "train_block", "train_block" },
         %   { "end_shard", any_sums and "end_shard" },

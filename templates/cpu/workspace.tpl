@@ -117,4 +117,5 @@ static void start_block(workspace *w, const lh_cpu_step *step, const lh_cpu_bloc
     w->block = block;
     w->parameters = step->parameters;
     w->shared = step->shared;
+    w->panels = step->panels; % if by_length
 }

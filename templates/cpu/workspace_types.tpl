@@ -34,6 +34,7 @@ typedef struct workspace {
     const lh_cpu_block *block;
     const parameters *parameters;
     const shared *shared;
+    const step_panels *panels; % if by_length
 % if streams[2] then
     int sequences;
     stream_size ${stream.name}; % for _, stream in ipairs(streams)

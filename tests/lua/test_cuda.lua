@@ -144,6 +144,16 @@ function TestNetwork.test_gradient_of_a_value_used_twice_is_stored_then_added()
   lu.assertStrContains(render_loop(NARROW, "shaw").no_device_code.what, "which runs 2 times over, with an encoding")
 end
 
+-- Mixed lengths, and means over sequences with labels that do not count, are for the CPU.
+function TestNetwork.test_settings_of_training_without_device_code_are_named()
+  for set, what in pairs({ ["train.lengths.per=sequence"] = 'train.lengths.per = "sequence"',
+    ["train.loss_mean=sequence"] = 'train.loss_mean = "sequence" with labels that do not count' }) do
+    local plan = assert(project:plan("tests/specs/emulated_masked.lua", { set })).plan
+    lu.assertEquals(plan.no_device_code.what, what)
+    lu.assertStrContains(select(2, project:render_files(plan, true)), "there is no device code for " .. what)
+  end
+end
+
 -- Dropout masks of the model's width are contiguous; each other mask has an array of its own.
 function TestNetwork.test_masks_of_the_model_s_width_are_contiguous()
   local function list_masks(model)

@@ -35,4 +35,22 @@ function TestOverrides.test_axes_of_an_evaluation_are_replaced_as_a_whole()
     digits = { first = 1, last = 5, step = 1 } })
 end
 
+-- Lengths, and the fields that stand next to them, replace only themselves.
+function TestOverrides.test_lengths_and_the_fields_next_to_them_are_set_separately()
+  local function check(given, set, lengths)
+    local resolved, _, d = support.check_text(([[return { task = { kind = "even_pairs" }, encoding = { kind = "none" },
+      train = { lengths = %s } }]]):format(given), support.sets({ set }))
+    lu.assertEquals(d:text(), "")
+    lu.assertEquals(resolved.train.lengths, lengths)
+  end
+  check("{ 1, 20 }", "train.lengths.per=sequence", { first = 1, last = 20, step = 1, per = "sequence" })
+  check("{ 1, 20, per = 'sequence' }", "train.lengths={ 3, 9, step = 2 }", { first = 3, last = 9, step = 2,
+    per = "sequence" })
+  check("{ 1, 20, step = 3, per = 'sequence' }", "train.lengths={ per = 'batch' }", { first = 1, last = 20, step = 3 })
+  check("{ list = { 4 }, per = 'sequence' }", "train.lengths={ 1, 9, per = 'batch' }",
+    { first = 1, last = 9, step = 1 })
+  check("{ 1, 20, per = 'sequence' }", "train.lengths={ list = { 7 } }", { list = { 7 }, per = "sequence" })
+  check("{ per = 'sequence' }", "train.steps=5", { first = 1, last = 40, step = 1, per = "sequence" })
+end
+
 support.run()

@@ -399,7 +399,7 @@ function TestTrained.test_settings_of_a_run_are_set_again()
   local path = support.write("own.lua", support.read("examples/own_network/own_network.lua")
     :gsub('"parallel_block.lua"', '"block.lua"'))
   for _, sets in ipairs({ {}, { "model.options.gate=gelu" }, { "model.kind=decoder", "model.layers=2" },
-    { "train.lengths={ 1, 20 }", "train.clip.kind=none", "model.dropout=0", "precision=float64" },
+    { "train.lengths={ 1, 20, per = 'sequence' }", "train.clip.kind=none", "model.dropout=0", "precision=float64" },
     { "encoding.rotation.base=500", "encoding.mask.kind=causal", "train.batch=64", "train.schedule.kind=cosine" } }) do
     local result = assert(reports.project:plan(path, sets))
     local run = { dir = "run", info = { id = "own", digest = result.plan.digest, spec = result.resolved } }
@@ -419,6 +419,7 @@ end
 function TestTrained.test_respec_has_every_field_of_training()
   for _, train in ipairs({ "optimizer = { kind = 'adamw', decays = 'matrices' }, schedule = { warmup = 5 }",
     "optimizer = { kind = 'sgd', momentum = 0.9 }, schedule = { kind = 'cosine', warmup = 5, final = 0.25 }",
+    "lengths = { 2, 9, per = 'sequence', curriculum = { { until_step = 7, max = 3 } } }, loss_mean = 'sequence'",
     "optimizer = { kind = 'sgd' }, schedule = { kind = 'linear' }" }) do
     local text = ("return { task = { kind = 'even_pairs' }, train = { steps = 90, %s } }"):format(train)
     local resolved = assert(support.check(support.write("again.lua", text)))

@@ -151,6 +151,10 @@ local CASES = {
   { "train.epochs", "3", "0", "0 is below 1", DATA },
   { "train.learning_rate", "1", "0", "0 is not above 0" },
   { "train.lengths", "{ 3, 9, step = 2 }", "{ 9, 3 }", "train.lengths[2]: 3 is below the first length, 9" },
+  { "train.lengths.per", "sequence", "sentence", 'did you mean "sequence"?' },
+  { "train.lengths.curriculum", "{ { until_step = 5, max = 9 } }", "{ { until_step = 5 } }",
+    "train.lengths.curriculum[1].max: is missing" },
+  { "train.loss_mean", "sequence", "label", "expected: token, sequence" },
   { "train.optimizer", "{ kind = 'adam' }", "adam", '"adam" is a string' },
   { "train.optimizer.kind", "sgd", "sdg", 'did you mean "sgd"?' },
   { "train.optimizer.beta1", "0", "1", "1 is not below 1" },
@@ -257,7 +261,7 @@ function TestSchema.test_entries_are_complete()
   local types = { table = true, kind = true, choice = true, integer = true, number = true, boolean = true,
     lengths = true, keep = true, score = true, parameters = true, source = true, network = true, file = true,
     checkpoint = true, lines = true, symbols = true, symbol = true, options = true, settings = true, by = true,
-    names = true, name = true }
+    names = true, name = true, curriculum = true }
   for _, field in ipairs(schema.fields) do
     lu.assertTrue(types[field.type], field.path)
     lu.assertIsString(field.doc, field.path)

@@ -30,7 +30,7 @@ static void test_lengths_of_an_empty_range_are_none(void **state) {
 static void test_train_lengths_are_uniform(void **state) {
     long seen[6] = {0};
     for (uint32_t step = 0; step < 6000; step++) {
-        int n = lh_draw_train_length(&lh_toy_spec, lh_key_of_seed(1), step);
+        int n = lh_draw_train_length(&lh_toy_spec, lh_key_of_seed(1), step, LH_SHARED);
         assert_in_range(n, 1, 6);
         seen[n - 1]++;
     }
@@ -40,7 +40,62 @@ static void test_train_lengths_are_uniform(void **state) {
 static void test_train_length_has_the_documented_counter(void **state) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(8), 5, LH_SHARED, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_LENGTH));
     int expected = 1 + (int)lh_rng_below(&rng, 6);
-    assert_int_equal(lh_draw_train_length(&lh_toy_spec, lh_key_of_seed(8), 5), expected);
+    assert_int_equal(lh_draw_train_length(&lh_toy_spec, lh_key_of_seed(8), 5, LH_SHARED), expected);
+}
+
+/* Mixed lengths of 100,000 sequences: each is uniform, and independent of the previous one of its batch and of the same
+ * sequence of the previous step. */
+static void test_mixed_lengths_are_uniform_and_independent(void **state) {
+    enum { BATCH = 50, STEPS = 2000, LENGTHS = 6 };
+    static int drawn[STEPS][BATCH];
+    long seen[LENGTHS] = {0}, next[LENGTHS * LENGTHS] = {0}, later[LENGTHS * LENGTHS] = {0};
+    for (int step = 0; step < STEPS; step++)
+        for (int i = 0; i < BATCH; i++) {
+            int n = drawn[step][i] =
+                lh_draw_train_length(&lh_toy_spec, lh_key_of_seed(1), (uint32_t)step, (uint32_t)i) - 1;
+            assert_in_range(n, 0, LENGTHS - 1);
+            seen[n]++;
+            if (i > 0) next[drawn[step][i - 1] * LENGTHS + n]++;
+            if (step > 0) later[drawn[step - 1][i] * LENGTHS + n]++;
+        }
+    assert_true(lh_test_compute_chi_square(seen, LENGTHS) < 20.52);            /* 99.9% point, 5 degrees of freedom */
+    assert_true(lh_test_compute_chi_square(next, LENGTHS * LENGTHS) < 66.62);  /* 99.9% point, 35 */
+    assert_true(lh_test_compute_chi_square(later, LENGTHS * LENGTHS) < 66.62); /* 99.9% point, 35 */
+}
+
+/* Each stage of a curriculum has the lengths up to its longest one, uniformly; after the last stage all are drawn. */
+static void test_curriculum_limits_the_lengths_of_its_stages(void **state) {
+    static const lh_curriculum_stage stages[] = {{3000, 2}, {6000, 4}};
+    lh_spec spec = lh_toy_spec;
+    spec.train.curriculum = stages;
+    spec.train.curriculum_count = 2;
+    for (uint32_t first = 0, lengths = 2; first < 9000; first += 3000, lengths += 2) {
+        long seen[6] = {0};
+        for (uint32_t step = first; step < first + 3000; step++)
+            seen[lh_draw_train_length(&spec, lh_key_of_seed(2), step, LH_SHARED) - 1]++;
+        for (uint32_t n = lengths; n < 6; n++) assert_int_equal(seen[n], 0);
+        assert_true(lh_test_compute_chi_square(seen, (int)lengths) < 20.52); /* beyond the 99.9% point of each */
+    }
+}
+
+/* The parts of a batch have the lengths of its sequences, the longest first. */
+static void test_parts_of_a_mixed_batch_are_its_sorted_lengths(void **state) {
+    lh_spec spec = lh_toy_spec;
+    lh_batch_parts parts;
+    lh_error error;
+    int count[7] = {0}, first = 0;
+    spec.train.batch = 13;
+    spec.train.mixes_lengths = true;
+    lh_assert_ok(lh_batch_parts_open(&parts, &spec, &error), &error);
+    lh_batch_parts_draw(&parts, &spec, lh_key_of_seed(3), 9);
+    for (uint32_t i = 0; i < 13; i++) count[lh_draw_train_length(&spec, lh_key_of_seed(3), 9, i)]++;
+    for (int p = 0; p < parts.count; first += parts.parts[p++].sequences) {
+        assert_true(p == 0 || parts.parts[p].n < parts.parts[p - 1].n);
+        assert_int_equal(parts.parts[p].first, first);
+        assert_int_equal(parts.parts[p].sequences, count[parts.parts[p].n]);
+    }
+    assert_int_equal(first, 13);
+    lh_batch_parts_close(&parts);
 }
 
 static void test_shape_at_lengths_of_streams(void **state) {
@@ -182,6 +237,9 @@ int main(void) {
         cmocka_unit_test(test_lengths_of_an_empty_range_are_none),
         cmocka_unit_test(test_train_lengths_are_uniform),
         cmocka_unit_test(test_train_length_has_the_documented_counter),
+        cmocka_unit_test(test_mixed_lengths_are_uniform_and_independent),
+        cmocka_unit_test(test_curriculum_limits_the_lengths_of_its_stages),
+        cmocka_unit_test(test_parts_of_a_mixed_batch_are_its_sorted_lengths),
         cmocka_unit_test(test_shape_at_lengths_of_streams),
         cmocka_unit_test(test_fill_rows_are_samples_of_their_counters),
         cmocka_unit_test(test_fill_samplers_see_the_options),

@@ -49,6 +49,15 @@ static void test_step_threads_same_bits(void **state) {
     check_threads(&spec, &toy_double, 2);
 }
 
+static void test_step_of_mixed_lengths_threads_same_bits(void **state) {
+    lh_spec spec = lh_toy_make_spec(toy_float_list);
+    spec.train.mixes_lengths = true;
+    for (int batch = 3; batch <= 23; batch += 10) {
+        spec.train.batch = batch; /* 3: fewer sequences than shards */
+        for (int threads = 2; threads <= 4; threads++) check_threads(&spec, &toy_float, threads);
+    }
+}
+
 static void test_step_more_shards_than_examples_runs(void **state) {
     lh_spec spec = lh_toy_make_spec(toy_float_list);
     spec.train.batch = 3;
@@ -411,6 +420,7 @@ static void test_predict_positions_replace_draws(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_step_threads_same_bits),
+        cmocka_unit_test(test_step_of_mixed_lengths_threads_same_bits),
         cmocka_unit_test(test_step_more_shards_than_examples_runs),
         cmocka_unit_test(test_step_training_loss_falls),
         cmocka_unit_test(test_step_gradient_is_left_fold_over_shards),

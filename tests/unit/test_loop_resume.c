@@ -24,6 +24,19 @@ static void test_train_resumed_same_bits_and_lines(void **state) {
     lh_assert_same_lines(*state, "whole/" FOLDER "/metrics.jsonl", "parts/" FOLDER "/metrics.jsonl");
 }
 
+/* Lengths are mixed, under a curriculum whose stage ends at step 15. */
+static void test_train_of_mixed_lengths_resumed_same_bits(void **state) {
+    static const lh_curriculum_stage stage = {15, 3};
+    toy.train.mixes_lengths = true;
+    toy.train.curriculum = &stage;
+    toy.train.curriculum_count = 1;
+    run_toy(state, 0, "train --out whole --steps 20 --threads 1 --no-eval");
+    run_toy(state, 0, "train --out parts --steps 13 --threads 3 --no-eval");
+    run_toy(state, 0, "train --out parts --steps 20 --threads 2 --no-eval --resume");
+    lh_assert_same_file(*state, "whole/" FOLDER "/checkpoint.safetensors", "parts/" FOLDER "/checkpoint.safetensors");
+    lh_assert_same_lines(*state, "whole/" FOLDER "/metrics.jsonl", "parts/" FOLDER "/metrics.jsonl");
+}
+
 /* The value of a key in line `number`, from 0, of a file of the run. */
 static double read_metric(void **state, const char *name, int number, const char *key) {
     char *text = read_text(state, name), *rest = text;
@@ -234,6 +247,7 @@ static void test_train_resume_evaluates_only_missing(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         RUN_TEST(test_train_resumed_same_bits_and_lines),
+        RUN_TEST(test_train_of_mixed_lengths_resumed_same_bits),
         RUN_TEST(test_train_seconds_continue_after_resume),
         RUN_TEST(test_train_resume_drops_lines_beyond_checkpoint),
         RUN_TEST(test_pipes_in_place_of_files_reported),

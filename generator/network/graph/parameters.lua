@@ -8,7 +8,7 @@
 --     block, article, count   the block's name, "a" or "an", the constant for its count; all false for the network
 --     repetitions, first_use  as in builder.lua (count, first_use)
 --     panels    { name, rows, columns, room, sizes, transposed, elements }: weights as products read them
---     packed    the panels of weights of products, which are packed at the start of a step
+--     packed    the panels of weights of products, which are packed at the start of a step; maps: the other panels
 --     small     { lines, members { name, size, type } }: learned members, except weights of products, maps of relative
 --               positions and `from_tables`
 --     from_tables   { name, size }: learned members whose gradients come from gradients of tables (cuda_half.lua)
@@ -246,9 +246,10 @@ end
 local function describe_struct(scope, name, gradients_type, block, count)
   local panels = list_panels(scope)
   local packed = lists.map(panels, function(panel) return panel.transposed and panel or nil end)
+  local maps = lists.map(panels, function(panel) return not panel.transposed and panel or nil end)
   return { name = name, struct_name = name, gradients_type = gradients_type, block = block,
     article = block and wording.choose_article(block), count = count, repetitions = scope.count, panels = panels,
-    packed = packed, lines = write_lines(scope, list_members, "parameters_type", "count_name"),
+    packed = packed, maps = maps, lines = write_lines(scope, list_members, "parameters_type", "count_name"),
     small = describe_small(scope), from_tables = list_table_members(scope), first_use = scope.first_use or false }
 end
 

@@ -31,7 +31,8 @@ end
 -- argument; if rows are left out, all (all tokens) and part (the tokens that this repetition computes) as arguments.
 function M.make_scope_names(cpu, scope)
   local of = scope == cpu.net
-    and { w = "w.", self = "&w", kept = "w.", p = "p->", g = "g->", panels = "w.shared->", of_part = "w.read." }
+    and { w = "w.", self = "&w", kept = "w.", p = "p->", g = "g->",
+      panels = ("w.%s->"):format(cpu.panels_of), of_part = "w.read." }
     or { w = "w->", self = "w", kept = "s->", p = "p->", g = "g->", panels = "panels->", of_part = "part->" }
   of.all = cpu.part and (scope == cpu.net and "&w.all" or "&w->all") or false
   of.part = cpu.part and (scope == cpu.net and "&w.read" or "part") or false

@@ -149,12 +149,12 @@ end
 
 -- part: the labelled rows (labelled_rows.lua), or nil; vocabulary: the equal rows (vocabulary_rows.lua), or nil.
 -- Buffers for both are added. stream: the stream that is decoded token by token, or nil. eval_dropout: evaluation
--- applies dropout.
-function M.derive(net, executed, structs, buffer_lists, part, vocabulary, stream, eval_dropout)
+-- applies dropout. panels_of: the workspace's member with the panels of weights.
+function M.derive(net, executed, structs, buffer_lists, part, vocabulary, stream, eval_dropout, panels_of)
   local taken, tied = names.list_taken(), net.classified.op.tied
   -- part_names, part_taken: names of buffers for copied labelled rows, and those that the network's pass has filled
   local cpu = { net = net, lists = executed, buffers = buffer_lists, part = part, part_names = {}, part_taken = {},
-    vocabulary = vocabulary, eval_dropout = eval_dropout, products = calls.make_functions(taken),
+    vocabulary = vocabulary, eval_dropout = eval_dropout, panels_of = panels_of, products = calls.make_functions(taken),
     gradients = calls.make_functions(taken), rows = calls.make_functions(taken) }
   rows.add_buffers(cpu)
   local structs_by_name = lists.index_by(structs, function(struct) return struct.name end)

@@ -207,6 +207,13 @@ local function derive_network(net, executed, given)
   return made or false, why or false
 end
 
+-- The setting of training that device code lacks, as no_device_code, or nil.
+local function find_missing(plan)
+  local what = plan.train.mixes and 'train.lengths.per = "sequence"'
+    or plan.train.weighs and plan.task.counted and 'train.loss_mean = "sequence" with labels that do not count'
+  return what and { what = what } or nil
+end
+
 local function name_heads(family, lanes)
   local spread, prefix = lanes > 1, family.prefix
   return {
@@ -412,6 +419,8 @@ function M.derive(plan, net, executed)
   local device, why = derive_network(net, executed, { wide = library, by_team = by_team, evaluates = plan.eval_dropout,
     decoded = decoding.find_stream(net, plan.decoder and not library and not plan.noise, plan.eval_dropout),
     noise = plan.noise, chains = plan.cuts_by_warp, rounds = by_team and STORES_ROUNDED[plan.precision] or false })
+  local missing = find_missing(plan)
+  device, why = not missing and device, missing or why
   cuda.staged = device and device.chained and "CHAIN_STAGING" or "STAGING"
   cuda.staging = cuda.staged == "STAGING" and cuda.staging or CHAIN_STAGING
   cuda.step_draws = device and list_step_draws(plan, device) or nil

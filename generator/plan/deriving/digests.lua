@@ -53,7 +53,8 @@ function M.digest_plan(plan)
     encoding = resolved.encoding,
     model = identify_model(plan),
     train = { batch = train.batch, shards = train.shards, lengths = train.lengths, optimizer = train.optimizer,
-      clip = train.clip, schedule = train.schedule, falls_over = features.get_fall(resolved) },
+      clip = train.clip, schedule = train.schedule, falls_over = features.get_fall(resolved),
+      loss_mean = train.loss_mean },
     eval = (drops or noise) and { dropout = drops, noise = noise } or nil,
     block_tokens = plan.block_tokens,
     by_symbol = plan.cpu.vocabulary and true or nil, -- the order of sums in gradients of the first layer

@@ -13,7 +13,8 @@
 -- M.derive returns additive; limit { tokens, because }, the most tokens of a sequence, or false; input_draw, the random
 -- positions of the additive encoding, or false; drawn_text { position_range, first_position, distance_range }, each a C
 -- list with a number for each stream (settle_stream), or false if all are 0; sequence_scratch { name, count }, integers
--- that drawing positions for one sequence takes, or false; draws_distances, any_draws.
+-- that drawing positions for one sequence takes, or false; draws_distances, any_draws; by_length: whether sequences of
+-- each length of a batch have draws and tables of their own; panels_of: the workspace's member with the packed weights.
 -- Output of M.derive_shared, once families have their terms: which position tables exist. Each family gets sums (its
 -- shards sum more than the gradient), behind (it has tables behind the struct `shared`), behind_previous (the name of
 -- the family whose tables lie before these, or false) and paired (name_pairs). With one stream, vectors added to tokens
@@ -225,6 +226,15 @@ function M.derive_added(plan, facts)
   return additive_facet.plan_added(plan.resolved.encoding, plan.resolved.model, facts.task)
 end
 
+-- Whether blocks of sequences share values that depend on their lengths: draws, or tables behind the struct `shared`.
+local function has_values_of_lengths(plan, drawn)
+  return drawn and drawn.apart and drawn.kind == "randomized" or lists.any(dimensions.list_families(plan),
+    function(family)
+      return family.positions.kind == "randomized" or family.positions.distance.draws or family.relative.behind
+        or family.score.kind == "expression"
+    end)
+end
+
 function M.derive(plan, facts, added)
   for _, family in ipairs(dimensions.list_families(plan)) do
     derive_family(plan, family, facts)
@@ -234,6 +244,8 @@ function M.derive(plan, facts, added)
   additive.from_tables = not (drawn and drawn.kind == "sequence") -- a table has one row for a token of all sequences
   add_draws(part, plan, drawn)
   part.additive, part.limit = additive, find_limit(plan, additive, drawn)
+  part.by_length = plan.train.mixes and has_values_of_lengths(plan, drawn) or false
+  part.panels_of = part.by_length and "panels" or "shared"
   return part
 end
 

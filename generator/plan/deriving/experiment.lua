@@ -28,6 +28,15 @@ local function write_lengths(lengths, arrays)
   return string.format("{NULL, 0, %d, %d, %d}", lengths.first, lengths.last, lengths.step or 1)
 end
 
+-- Adds the stages of a curriculum; returns their number.
+local function add_curriculum(stages, arrays)
+  if stages then
+    add(arrays, "Lengths of the first steps: a step, and the greatest length before it.", "lh_curriculum_stage",
+      "curriculum", lists.map(stages, function(stage) return ("{%d, %d},"):format(stage.until_step, stage.max) end))
+  end
+  return #(stages or {})
+end
+
 -- The token of a symbol; false if no symbol has the name.
 local function find_token(symbols, name)
   local tokens = lists.map(symbols, function(symbol, i) return symbol == name and i - 1 or nil end)
@@ -101,6 +110,8 @@ function M.derive(plan, facts, network)
   end
   return { own_network = network or false, task = describe_task(facts, resolved, arrays), lists = arrays,
     train = { batch = train.batch, shards = train.shards,
+      mixes = train.lengths ~= nil and train.lengths.per == "sequence", weighs = train.loss_mean == "sequence",
+      stages = add_curriculum(lists.get(train, "lengths.curriculum"), arrays),
       lengths_text = write_lengths(train.lengths, arrays) }, clip = train.clip, validation = stream }
 end
 

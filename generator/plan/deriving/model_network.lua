@@ -401,7 +401,8 @@ function M.derive(plan, file)
   -- Noise makes every token different, and with a large vocabulary a block has few tokens of each symbol.
   local has_equal_rows = LEAST_TOKENS_PER_SYMBOL * plan.tokens <= plan.block_tokens and not part.noise
   part.cpu = cpu.derive(net, executed, derived.structs, buffer_lists, labelled,
-    has_equal_rows and vocabulary_rows.derive(net, executed, labelled) or nil, stream, part.eval_dropout)
+    has_equal_rows and vocabulary_rows.derive(net, executed, labelled) or nil, stream, part.eval_dropout,
+    plan.panels_of)
   part.network, part.passes = outline.derive(net, buffer_lists), passes.derive(net, executed, buffer_lists)
   part.network_identity, part.network_sizes = find_identity(plan, net, model), sizes
   return part, net, executed

@@ -12,7 +12,7 @@ end
 return lists.join({
   { path = "train", type = "table", doc = "the training" },
   { path = "train.batch", type = "integer", min = 1, max = 65536, default = 128, unit = "sequences",
-    doc = "number of sequences of a step, all of the same length" },
+    doc = "number of sequences of a step; train.lengths.per says whether all have the same length" },
   { path = "train.shards", seldom = true, type = "integer", min = 1, max = 256, unit = "parts",
     default = function(resolved) return math.min(16, resolved.train.batch or 16) end,
     default_text = "16, or batch if that is smaller",
@@ -34,7 +34,24 @@ return lists.join({
   { path = "train.learning_rate", type = "number", above = 0, max = 1, default = 3e-4,
     flag = "--learning-rate", doc = "the learning rate; with train.schedule the highest one" },
   { path = "train.lengths", type = "lengths", default = { first = 1, last = 40, step = 1 },
-    default_text = "{ 1, 40 }", unit = "task length n", doc = "task lengths; each step samples one of them uniformly" },
+    default_text = "{ 1, 40 }", unit = "task length n", doc = "task lengths; each is sampled with the same probability",
+    more = { "further fields stand next to the lengths: { 1, 40, per = \"sequence\" }" } },
+  { path = "train.lengths.per", type = "choice", choices = {
+      { "batch", "each step samples one length for all its sequences" },
+      { "sequence", "each sequence of a step samples its own length; only on the CPU" } },
+    default = "batch", left_out = "batch", doc = "the unit that has a sampled length of its own",
+    more = { "sequence: nothing is padded; where all sequences of a batch share a sample of random positions, those of "
+      .. "equal length do, and the sample has the same distribution as in a batch of this length alone" } },
+  { path = "train.lengths.curriculum", type = "curriculum", optional = true,
+    doc = "stages at the start of training, in which only the shorter lengths are sampled; absent: none",
+    more = { "{ { until_step = 1000, max = 10 }, { until_step = 5000, max = 20 } }: the first 1000 steps have lengths "
+      .. "up to 10, the next 4000 up to 20, later steps all" } },
+  { path = "train.loss_mean", type = "choice", choices = {
+      { "token", "the mean over all labels of a batch" },
+      { "sequence", "the mean over sequences of each sequence's mean over its labels" } },
+    default = "token", left_out = "token", doc = "the mean that training minimises",
+    more = { "metrics show the mean over labels in both cases; with labels that do not count, sequence is for the CPU "
+      .. "only" } },
   { path = "train.optimizer", type = "table", doc = "the optimiser" },
   { path = "train.optimizer.kind", type = "kind", default = "adam", doc = "the kind of optimiser",
     kinds = optimizers.pages },

@@ -156,13 +156,33 @@ function M.mark_unstated(node, mark)
   return lists.merge(node, { unstated = mark })
 end
 
+-- Fields that stand next to the values of a list, as in { 1, 40, per = "sequence" }.
+local QUALIFIERS = { "per", "curriculum" }
+
+-- Merges tables of which one is a list. Values are replaced by those of `over`, if it has values, and qualifiers one by
+-- one.
+local function merge_list(base, over)
+  local has_values = #over.items > 0 or M.iterate_others(over, QUALIFIERS)() or next(over.fields) == nil
+  local stays = lists.any(QUALIFIERS, function(name) return base.fields[name] and not over.fields[name] end)
+  if has_values and not stays then
+    return over
+  end
+  local merged = M.copy(has_values and over or base)
+  for _, name in ipairs(QUALIFIERS) do
+    merged.fields[name] = over.fields[name] or base.fields[name]
+  end
+  return merged
+end
+
 -- Merges the tree `over` into `base`, field by field; returns the result and changes neither. Lists and scalars are
 -- replaced. Another kind removes the other fields of its table. But if base leaves its kind to the default, or if --set
 -- gives the new kind, these fields are marked `unstated`: true, or the text of the --set for messages. Validation can
 -- then drop the fields that the new kind lacks. A table that is `whole` (overrides.lua) replaces base.
 function M.merge(base, over)
-  if not M.is_table(base) or not M.is_table(over) or #base.items > 0 or #over.items > 0 or over.whole then
+  if not M.is_table(base) or not M.is_table(over) or over.whole then
     return over
+  elseif #base.items > 0 or #over.items > 0 then
+    return merge_list(base, over)
   end
   local over_kind, base_kind = get_kind(over), get_kind(base)
   local differs, set = over_kind ~= nil and over_kind ~= base_kind, over_kind ~= nil and over.fields.kind.origin.set
@@ -180,6 +200,15 @@ function M.merge(base, over)
     merged.fields[name] = merged.fields[name] and M.merge(merged.fields[name], node) or node
   end
   return merged
+end
+
+-- Whether a value that does not fit is dropped instead of refused, because --set replaced the choice that it was given
+-- for (M.merge). Adds a warning if the node's mark has the text of that --set.
+function M.drops(context, node, path)
+  if type(node.unstated) == "string" then
+    context.dropped[#context.dropped + 1] = ("%s drops %s, which cannot be used with it"):format(node.unstated, path)
+  end
+  return node.unstated ~= nil
 end
 
 return M

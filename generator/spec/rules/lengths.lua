@@ -80,6 +80,19 @@ function M.check_limit(context, report, path, value, what, why, way_out, beyond)
   end
 end
 
+-- Checks that every stage of the curriculum has a training length.
+function M.check_curriculum(context, report)
+  local lengths, path = context.resolved.train.lengths or {}, "train.lengths.curriculum"
+  local shortest = lengths.first or lengths.list and lengths.list[1]
+  for i, stage in ipairs(shortest and lengths.curriculum or {}) do
+    if stage.max < shortest then
+      report.add({ path, locate.join(path, i) .. ".max" }, {
+        what = ("%d is below the shortest length, %d"):format(stage.max, shortest),
+        expected = "some of train.lengths in each stage" })
+    end
+  end
+end
+
 -- The most tokens of every stream, in training or in evaluation.
 function M.find_longest_streams(context)
   local facts, longest = context.task, {}

@@ -11,6 +11,7 @@ local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
 local family_facets = require("spec.rules.family_facets")
 local lists = require("base.lists")
+local lengths = require("spec.rules.lengths")
 local pages = require("facets.pages")
 local placement = require("facets.placement")
 local reports = require("spec.rules.reports")
@@ -219,6 +220,7 @@ function M.apply(context)
   decoding.check(context, report)
   validation.check(context, report)
   best_rules.check(context, report)
+  lengths.check_curriculum(context, report)
   return context.good and warnings.list(context) or {}
 end
 

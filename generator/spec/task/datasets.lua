@@ -139,7 +139,7 @@ end
 function M.refuse(context, given, what, fields)
   for name, expected in next, fields do
     local node = given.fields[name]
-    if node and values.drops(context, node, "task." .. name) then
+    if node and tree.drops(context, node, "task." .. name) then
       context.resolved.task[name], context.files[name] = nil, nil
     elseif node then
       values.add(context, node, "task." .. name, "cannot be used with " .. what, expected)

@@ -44,7 +44,7 @@ end
 -- The choice that a node makes; the default after an error, or if the choice is dropped.
 local function choose(context, option, node)
   local choice, path = find_choice(option, node.value), "task.options." .. option.name
-  if not choice and not values.drops(context, node, path) then
+  if not choice and not tree.drops(context, node, path) then
     values.add(context, node, path, tree.show(node) .. " is no choice", describe_choices(option),
       make_hint(option, node.value))
   end
@@ -53,7 +53,7 @@ end
 
 local function check_names(context, node, names, kind)
   for name, inner in tree.iterate_others(node, names) do
-    if not values.drops(context, inner, "task.options." .. name) then
+    if not tree.drops(context, inner, "task.options." .. name) then
       values.add(context, inner, "task.options." .. name, ("%s has no such option"):format(kind),
         #names > 0 and table.concat(names, ", ") or "a task with options: ./longhand list tasks",
         nearest.make_hint(name, names))

@@ -37,7 +37,9 @@ function write_value(value)
   elseif type(value) ~= "table" then
     return canonical.format(value)
   elseif value.first and value.last then -- lengths
-    return ("{ %d, %d, step = %d }"):format(value.first, value.last, value.step or 1)
+    local more = lists.merge(value, { step = value.step or 1 })
+    more.first, more.last = nil, nil
+    return ("{ %d, %d, %s"):format(value.first, value.last, write_fields(more):sub(3))
   end
   return #value > 0 and write_list(value) or write_fields(value)
 end

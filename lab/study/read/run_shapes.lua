@@ -38,8 +38,10 @@ local RATE = shapes.number({ min = 0, max = 1e6 })
 M.id = shapes.text(load_module.ID_LONGEST, "^[a-z][a-z0-9_]+$", load_module.ID_TEXT)
 M.digest = shapes.text(16, "^" .. ("[0-9a-f]"):rep(16) .. "$", "16 hexadecimal digits")
 
+local CURRICULUM = shapes.list(shapes.object({ until_step = COUNT, max = COUNT }, {
+  required = { "until_step", "max" } }), MOST_FLAGS)
 local LENGTHS = shapes.object({ first = LENGTH, last = LENGTH, step = LENGTH,
-  list = shapes.list(LENGTH, schema.LONGEST, true) }, {
+  list = shapes.list(LENGTH, schema.LONGEST, true), per = WORD, curriculum = CURRICULUM }, {
   expected = "{ first, last, step } or { list }",
   check = function(value, path)
     if value.list and value.first or not value.list and not (value.first and value.last) then
@@ -85,7 +87,8 @@ local BY_TYPE = {
     return field.word and shapes.either(integer, WORD) or integer
   end,
   number = shapes.number,
-  boolean = shapes.boolean, kind = WORD, choice = WORD, lengths = LENGTHS, keep = KEEP, lines = LINES, by = BY,
+  boolean = shapes.boolean, kind = WORD, choice = WORD, lengths = LENGTHS, curriculum = CURRICULUM, keep = KEEP,
+  lines = LINES, by = BY,
   score = shapes.text(LONGEST_FORMULA),
   parameters = shapes.object({}, { others = PARAMETER, names = parameters.NAME }),
   source = TEXT, network = TEXT, file = TEXT, checkpoint = TEXT, name = WORD,

@@ -1,0 +1,39 @@
+/* Chooses the task lengths of training batches. A batch has one length, or, if the spec mixes lengths, a length drawn
+ * for each of its sequences. Lengths are a function of seed, step and example. */
+#ifndef LONGHAND_TRAIN_LENGTHS_H
+#define LONGHAND_TRAIN_LENGTHS_H
+
+#include "longhand/rng.h"
+#include "longhand/spec.h"
+#include "longhand/status.h"
+
+/* The task length that is drawn at a step, counted from 0, for all its sequences (example LH_SHARED), or for one of a
+ * mixed batch. A mixed batch is sorted: its sequence i is example i of the source and has number i of the sorted
+ * lengths. */
+int lh_draw_train_length(const lh_spec *spec, lh_key key, uint32_t step, uint32_t example);
+
+/* Consecutive sequences of a batch that have the same task length n. */
+typedef struct lh_batch_part {
+    int n;
+    int first, sequences; /* index of the first sequence, and number of sequences */
+} lh_batch_part;
+
+/* The parts of a batch, the longest sequences first. */
+typedef struct lh_batch_parts {
+    lh_batch_part *parts; /* [count] */
+    int count;
+    int *sequences; /* [training lengths] scratch: number of sequences of each length; NULL: lengths are not mixed */
+} lh_batch_parts;
+
+/* Allocates memory for the parts of any batch. LH_ERR_ENVIRONMENT: out of memory. Call lh_batch_parts_close in any
+ * case. */
+lh_status lh_batch_parts_open(lh_batch_parts *parts, const lh_spec *spec, lh_error *error);
+void lh_batch_parts_close(lh_batch_parts *parts);
+
+/* Sets the parts to one part. */
+void lh_batch_parts_set(lh_batch_parts *parts, int n, int sequences);
+
+/* Draws the lengths of the batch of a step. */
+void lh_batch_parts_draw(lh_batch_parts *parts, const lh_spec *spec, lh_key key, uint32_t step);
+
+#endif

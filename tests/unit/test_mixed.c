@@ -1,0 +1,115 @@
+/* Lengths mixed within a batch: the gradient of generated code in float64 is the weighted sum of gradients of batches
+ * of one length, in which the labels of all sequences but one are masked. */
+#include "support/lh_test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/batch.h"
+#include "support/lh_engines.h"
+#include "support/lh_parity.h"
+
+extern const lh_spec longhand_spec_parity_float64_mixed, longhand_spec_parity_float64_mixed_means;
+
+lh_task_sample lh_task_stack_manipulation;
+
+enum { SEQUENCES = 13, SHARDS = 4, SEED = 6, ALL = -1, NO_LABELS = 5 /* a sequence whose labels are all masked */ };
+
+static int unmasked; /* the only sequence with labels that count; ALL: each */
+
+static void sample(lh_rng *rng, int n, lh_example *example) {
+    int index = (int)rng->counter[2];
+    lh_task_stack_manipulation(rng, n, example);
+    for (int i = 0; i < example->output_length; i++)
+        example->mask[i] = (unmasked == ALL || index == unmasked) && index != NO_LABELS && (i + index) % 3 != 1;
+}
+
+typedef struct result {
+    lh_sums sums;
+    double *gradient; /* [parameter_storage] */
+} result;
+
+/* The first step of a batch. n: the length of all sequences; 0: they have lengths of their own. */
+static result make_step(const lh_spec *from, int sequence, int n, int threads) {
+    lh_error error;
+    lh_task task = *from->task;
+    lh_spec spec = *from;
+    lh_step_metrics metrics;
+    unmasked = sequence;
+    task.sample = sample;
+    spec.task = &task;
+    spec.train.batch = SEQUENCES;
+    spec.train.shards = SHARDS;
+    lh_engine *engine = lh_test_open_engine((lh_engine_config){.spec = &spec,
+                                                               .seed = SEED,
+                                                               .learning_rate = 1e-3,
+                                                               .threads = threads,
+                                                               .trains = true,
+                                                               .keeps_gradient = true,
+                                                               .fixed_length = n},
+                                            from->cpu[0]);
+    lh_test_step(engine, 1, &metrics);
+    result r = {metrics.sums, lh_parity_reserve((size_t)spec.parameter_storage * sizeof(double))};
+    lh_assert_ok(engine->ops->read_gradient(engine, r.gradient, &error), &error);
+    engine->ops->close(engine);
+    return r;
+}
+
+/* Compares the gradient of a mixed batch with that of its sequences, which weigh as many labels as they have, or, if
+ * `equal`, as much as each other. */
+static void check_gradient(const lh_spec *from, bool equal) {
+    lh_spec spec = *from;
+    lh_batch_parts parts;
+    lh_error error;
+    size_t count = (size_t)spec.parameter_storage;
+    spec.train.batch = SEQUENCES;
+    lh_assert_ok(lh_batch_parts_open(&parts, &spec, &error), &error);
+    lh_batch_parts_draw(&parts, &spec, lh_key_of_seed(SEED), 0);
+    assert_true(parts.count > SHARDS);
+    result mixed = make_step(from, ALL, 0, 1);
+    double *expected = lh_parity_reserve(count * sizeof *expected), loss = 0;
+    int64_t counted = 0;
+    for (int p = 0; p < parts.count; p++)
+        for (int i = parts.parts[p].first; i < parts.parts[p].first + parts.parts[p].sequences; i++) {
+            result one = make_step(from, i, parts.parts[p].n, 1);
+            double weight =
+                equal ? 1.0 / (double)mixed.sums.sequences : (double)one.sums.counted / (double)mixed.sums.counted;
+            for (size_t e = 0; e < count; e++) expected[e] += one.sums.counted > 0 ? weight * one.gradient[e] : 0;
+            counted += one.sums.counted;
+            loss += one.sums.loss;
+            free(one.gradient);
+        }
+    assert_int_equal(mixed.sums.counted, counted);
+    assert_int_equal(mixed.sums.sequences, SEQUENCES - 1);
+    lh_assert_close(&mixed.sums.loss, &loss, 1, 1e-12, 0);
+    lh_parity_check_values(8, mixed.gradient, expected, count, 1e-12);
+    lh_batch_parts_close(&parts);
+    free(mixed.gradient);
+    free(expected);
+}
+
+static void test_gradient_is_that_of_single_lengths_weighted_by_labels(void **state) {
+    check_gradient(&longhand_spec_parity_float64_mixed, false);
+}
+
+static void test_gradient_of_the_mean_over_sequences_weighs_them_equally(void **state) {
+    check_gradient(&longhand_spec_parity_float64_mixed_means, true);
+}
+
+static void test_step_threads_same_bits(void **state) {
+    const lh_spec *spec = &longhand_spec_parity_float64_mixed;
+    result one = make_step(spec, ALL, 0, 1), three = make_step(spec, ALL, 0, 3);
+    assert_memory_equal(one.gradient, three.gradient, (size_t)spec->parameter_storage * sizeof *one.gradient);
+    assert_memory_equal(&one.sums, &three.sums, sizeof one.sums);
+    free(one.gradient);
+    free(three.gradient);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gradient_is_that_of_single_lengths_weighted_by_labels),
+        cmocka_unit_test(test_gradient_of_the_mean_over_sequences_weighs_them_equally),
+        cmocka_unit_test(test_step_threads_same_bits),
+    };
+    return cmocka_run_group_tests_name("mixed", tests, NULL, NULL);
+}
