@@ -29,7 +29,7 @@ TOLERANCE = 1e-4  # largest error of a logit, relative to max(1, the sequence's 
 
 
 def draw_distances(tokens, given):
-    """[T], for tokens [B][T]: the given distances of tokens 0, 1, 2, ... apart; else 0, then ascending ones
+    """[T], for tokens [B][T]: the given distances of tokens 0, 1, 2, ... apart; else 0 and ascending samples
     below MAX_POSITION."""
     if given is not None:
         return torch.as_tensor(given, device=tokens.device)
@@ -204,7 +204,7 @@ def check(path=HERE / "stored.jsonl"):
         stored = torch.tensor(example["logits"])
         found = compute_logits(model, example, len(stored))
         difference = float((found - stored).abs().max() / stored.abs().max().clamp(min=1))
-        worst = worst if difference <= worst or worst != worst else difference  # NaN becomes the worst, and stays it
+        worst = worst if difference <= worst or worst != worst else difference  # NaN counts as the worst
         sequences, logits = sequences + 1, logits + stored.numel()
     good = sequences > 0 and worst <= TOLERANCE
     print(f"{sequences} sequences, {logits} logits: largest difference {worst:.2e}, tolerance {TOLERANCE:.0e}: "
