@@ -51,7 +51,8 @@ analyze() {
 
 fits_pca_on_the_first_length() {
     analyze pca --sequences 5 --out "$work/pca" >"$work/output" && cat "$work/output" &&
-        grep -q '^drawn: accuracy [01].[0-9]* at length 4, [01].[0-9]* at length 8' "$work/output" || return
+        grep -q '^drawn, embedding  *8  *[01]\.[0-9]*  *[0-9.]*%  *[0-9.]*% ' "$work/output" &&
+        grep -q '\\label{tab:pca}' "$work/pca/pca.tex" || return
     # There are 3 sites x 5 sequences x (4 + 8) input tokens; the fitted points have drift 1 and their centre at 0.
     [ "$(wc -l <"$work/pca/pca.csv")" -eq $((1 + 3 * 5 * 12)) ] &&
         [ "$(wc -l <"$work/pca/summary.csv")" -eq 7 ] &&

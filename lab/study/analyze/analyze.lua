@@ -7,7 +7,8 @@
 -- An analysis is a module with run(opened, options). opened: a list of sources (source.lua), or a study with its cells
 -- read (cells.lua). options also have `folder`, for temporary files, and, if a study is opened, `study`. The result is
 -- a list of files { path, text }, with the fields picture: a picture of panels (panels.lua) without name, or a script
--- of gnuplot; and tables, for studies: a list of models of tables (sheets.lua) and of texts, which are shown.
+-- of gnuplot; and tables, or nil: a list of models of tables (sheets.lua) and of texts, which are shown and written as
+-- text, the models also as LaTeX.
 
 local study_analyses = require("lab.study.report.page.study_analyses")
 local draw = require("lab.study.report.figures.draw")
@@ -64,7 +65,8 @@ local function analyze(options, folder)
   if files.tables then
     local texts = lists.map(files.tables, function(one) return type(one) == "string" and one or sheets.render(one) end)
     lists.map(texts, options.say)
-    lists.append(files, { { path = what .. ".txt", text = table.concat(texts, "\n") .. "\n" } })
+    lists.append(files, { { path = what .. ".txt", text = table.concat(texts, "\n") .. "\n" },
+      { path = what .. ".tex", text = sheets.render_latex(files.tables) } })
   end
   local names = table.concat(lists.map(files, function(file) return file.path end), ", ")
   local problem = draw.add(files, { what })

@@ -1,7 +1,7 @@
 -- Statistical tests over seeds between the cells of a study, or of any runs (docs/analyses.md).
 --
 -- Input: a study with its cells read, and { axis, reference, split, margin, above, resamples, seed } of the command
--- line. Output: as in analyze.lua, with the files compare.csv (a pair per line), groups.csv, seeds.csv, compare.tex.
+-- line. Output: as in analyze.lua, with the files compare.csv (a pair per line), groups.csv, seeds.csv.
 
 local captions = require("lab.study.report.tables.captions")
 local exact = require("lab.study.analyze.mathematics.exact")
@@ -15,7 +15,6 @@ local scales = require("lab.study.report.figures.scales")
 local statistics = require("lab.study.read.statistics")
 local stop = require("lab.stop")
 local strips = require("lab.study.analyze.pictures.strips")
-local table_latex = require("lab.study.report.tables.table_latex")
 local escape = require("base.escape")
 local wording = require("base.wording")
 
@@ -297,11 +296,11 @@ local PAIR = "set=a.set.name a=a.name b=b.name seeds_a=count:a.scores seeds_b=co
 
 function M.run(study, options)
   local result = M.compare(study, options)
-  local models = { tabulate_groups(result, options), tabulate_pairs(result, options), tabulate_shares(result) }
   return { sheets.to_csv("compare.csv", PAIR, result.pairs), sheets.to_csv("groups.csv", GROUP, result.groups),
-    make_seeds_csv(result.groups, options.split), { path = "compare.tex", text = table.concat(lists.map(models,
-    table_latex.render), "\n") }, tables = models, picture = strips(("Every seed, by %s"):format(result.axis),
-    ("%s; points: seeds; bars: means and 95%% intervals"):format(format_scored(result, options)), result.sets) }
+    make_seeds_csv(result.groups, options.split),
+    tables = { tabulate_groups(result, options), tabulate_pairs(result, options), tabulate_shares(result) },
+    picture = strips(("Every seed, by %s"):format(result.axis), ("%s; points: seeds; bars: means and 95%% intervals")
+      :format(format_scored(result, options)), result.sets) }
 end
 
 return M

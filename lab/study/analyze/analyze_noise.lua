@@ -8,9 +8,9 @@ local colours = require("lab.study.report.figures.colours")
 local curves = require("lab.study.report.figures.curves")
 local cell_groups = require("lab.study.analyze.cell_groups")
 local lists = require("base.lists")
+local seeds = require("lab.study.report.figures.seeds")
 local sheets = require("lab.study.analyze.sheets")
 local source = require("lab.study.analyze.source")
-local statistics = require("lab.study.read.statistics")
 local stop = require("lab.stop")
 local wording = require("base.wording")
 
@@ -31,10 +31,7 @@ local function evaluate(group, options)
     "eval.noise=" .. options.mode })
   group.drops = from.run.info.spec.eval.dropout == true
   group.by_run = lists.map(group.runs, function(run)
-    from.run = source.open_run(run.dir)
-    local split = from.run.info.data and options.split or nil
-    local rows = from:evaluate({ "--lengths", options.length, "--examples", options.examples, "--draws", options.draws,
-      split and "--splits", split })
+    local rows = from:evaluate(lists.append(from:choose_run(run, options, "--splits"), { "--draws", options.draws }))
     return lists.map(options.noise, function(deviation)
       local row = lists.find(rows, function(one) return one.by and one.by.noise == deviation end)
       stop.must(1, row, ("%s: it has no accuracy under noise %g"):format(run.dir, deviation))
@@ -54,7 +51,7 @@ local function describe_deviations(options)
   return options.relative and "times the root mean square of each token's embedding" or "absolute"
 end
 
-local function tabulate_accuracy(set, options, notes)
+local function tabulate_accuracy(set, options, number, notes)
   local rows = lists.map(set.groups, function(group)
     notes[#notes + 1] = group.drops and ("%s: evaluation applies dropout, as set in its spec"):format(group.name) or nil
     return lists.join({ group.name, ("%d"):format(#group.runs) }, lists.map(options.noise, function(_, i)
@@ -62,22 +59,11 @@ local function tabulate_accuracy(set, options, notes)
     end))
   end)
   local place = set.name ~= "" and ", " .. set.name or ""
-  return sheets.tabulate({ name = "noise", title = "Accuracy in percent by noise on embeddings" .. place,
+  return sheets.tabulate({ name = "noise-" .. number, title = "Accuracy in percent by noise on embeddings" .. place,
     about = ("length %d, %s; standard deviations, %s; mean ± sd (n - 1) over seeds, each the mean "
     .. "of %d draws"):format(options.length, options.split, describe_deviations(options), options.draws),
     heads = lists.join({ "cell", "seeds" }, lists.map(options.noise,
     function(deviation) return ("%g"):format(deviation) end)), rows = rows, notes = notes })
-end
-
-local function add_curves(panel, group, style, options)
-  local function add(title, get_accuracy)
-    table.insert(panel.curves, { style = style, title = title, faint = not title, points = lists.map(options.noise,
-      function(deviation, i) return { deviation, get_accuracy(i) } end) })
-  end
-  for _, by_noise in ipairs(#group.runs > 1 and group.by_run or {}) do
-    add(nil, function(i) return 100 * by_noise[i].accuracy end)
-  end
-  add(group.name, function(i) return statistics.mean(list_percents(group, i)) end)
 end
 
 local function make_picture(sets, options)
@@ -87,7 +73,10 @@ local function make_picture(sets, options)
     local panel = { title = set.name, xlabel = "noise on embeddings, " .. describe_deviations(options),
       ylabel = "accuracy", x = { from, math.max(to, from + 1e-3) }, y = { 0, 100 }, percent = true, curves = {} }
     for _, group in ipairs(set.groups) do
-      add_curves(panel, group, styles[group.name], options)
+      local found = lists.map(group.by_run, function(by_noise)
+        return lists.map(by_noise, function(line) return { line.noise, 100 * line.accuracy } end)
+      end)
+      seeds.add_curves(panel, found, styles[group.name], group.name, { mean = seeds.average(found) })
     end
     return panel
   end)
@@ -107,7 +96,9 @@ function M.run(study, options)
   return { sheets.to_csv("noise.csv",
     "set=group.set.name cell=group.name seed=run.seed learning_rate=run.learning_rate "
     .. "mode=options.mode noise draws accuracy sd_over_draws", lines), picture = make_picture(sets, options),
-    tables = lists.map(sets, function(set, i) return tabulate_accuracy(set, options, i == #sets and notes or {}) end) }
+    tables = lists.map(sets, function(set, i)
+      return tabulate_accuracy(set, options, i, i == #sets and notes or {})
+    end) }
 end
 
 return M

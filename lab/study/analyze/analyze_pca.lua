@@ -1,8 +1,8 @@
 -- Principal components of activations at several lengths (figure 5 of Ruoss et al. 2023; docs/analyses.md).
 --
--- Input: sources (source.lua), and lengths, sequences (their number at each length), part ("input" or "output"), say.
--- Output: pca.csv, summary.csv, the picture. The mean and two components of each run and site are fitted at the first
--- length and applied, not whitened, at the others.
+-- Input: sources (source.lua), and lengths, sequences (their number at each length), part ("input" or "output").
+-- Output: as in analyze.lua, with pca.csv, summary.csv. The mean and two components of each run and site are fitted at
+-- the first length and applied, not whitened, at the others.
 
 local lists = require("base.lists")
 local pca = require("lab.study.analyze.mathematics.pca")
@@ -55,7 +55,7 @@ local function compute_radii(projected, fitted)
 end
 
 -- Returns { site, fitted (pca.lua), lengths }; lengths, for each length { length, x, y (coordinates of the points),
--- count, first (of the tokens: find_part), drift, outside, spread (as say_results explains) }.
+-- count, first (of the tokens: find_part), drift, outside, spread (as tabulate explains) }.
 local function analyze_site(source, file, site, options, parts)
   local result, limit = { site = site, lengths = {} }, nil
   for i, length in ipairs(options.lengths) do
@@ -109,26 +109,19 @@ local function make_csv_lines(results)
   return summary, points
 end
 
-local function say_results(results, options)
-  for _, result in ipairs(results) do
-    local words = lists.map(options.lengths, function(length)
-      return ("%.4f at length %d"):format(result.accuracy[length], length)
-    end)
-    options.say(("%s: accuracy %s"):format(result.label, table.concat(words, ", ")))
-    options.say(("  %-18s %10s %10s %8s %9s %9s %9s"):format("site", "explained", "", "length", "drift", "outside",
-      "spread"))
-    for _, site in ipairs(result.sites) do
-      for i = 2, #site.lengths do
-        local at = site.lengths[i]
-        options.say(("  %-18s %9.1f%% %9.1f%% %8d %9.3f %8.1f%% %9.3f"):format(site.site,
-          100 * compute_explained_share(site, 1), 100 * compute_explained_share(site, 2), at.length, at.drift,
-          100 * at.outside, at.spread))
-      end
-    end
-  end
-  options.say(("drift: mean squared distance from the fitted mean in the plane, 1 at length %d; outside: share of "
-    .. "points farther from it than %.0f%% of the fitted points; spread: as drift, over all channels"):format(
-    options.lengths[1], 100 * INSIDE))
+-- Makes a table of the lines of summary.csv, without those of the first length, at which drift and spread are 1.
+local function tabulate(summary, options)
+  return sheets.tabulate({ name = "pca", title = ("Activations in the principal components of length %d"):format(
+    options.lengths[1]), about = ("of the %s tokens; explained: shares of the two components; drift: mean squared "
+    .. "distance from the fitted mean in the plane, 1 at length %d; outside: share of points farther from it than "
+    .. "%.0f%% of the fitted points; spread: as drift, over all channels"):format(options.part, options.lengths[1],
+    100 * INSIDE), heads = { "site", "length", "accuracy", "explained", "", "drift", "outside", "spread" },
+    rows = lists.map(summary, function(line)
+      return line.length ~= options.lengths[1] and { ("%s, %s"):format(line.run, line.site),
+        ("%d"):format(line.length), ("%.4f"):format(line.accuracy), ("%.1f%%"):format(100 * line.explained1),
+        ("%.1f%%"):format(100 * line.explained2), ("%.3f"):format(line.drift), ("%.1f%%"):format(100 * line.outside),
+        ("%.3f"):format(line.spread) } or nil
+    end) })
 end
 
 -- Returns a block of data, "x y position": every k-th point, at most `most` points.
@@ -181,10 +174,10 @@ end
 
 function M.run(sources, options)
   local results = lists.map(sources, function(source) return analyze(source, options) end)
-  say_results(results, options)
   local summary, points = make_csv_lines(results)
   return { sheets.to_csv("pca.csv", "run=of.run site=of.site length=of.length sequence position pc1 pc2", points),
     sheets.to_csv("summary.csv", "run site length accuracy explained1 explained2 drift outside spread", summary),
+    tables = { tabulate(summary, options) },
     picture = { title = ("Activations of the %s tokens: principal components of length %d"):format(options.part,
       options.lengths[1]), note = "grey: points of the fit; colours: other sequences, by token", panel = 190,
       settings = SETTINGS, rows = draw_rows(results, options.lengths) } }

@@ -24,10 +24,8 @@ local number, mean = sheets.format_number, statistics.mean
 
 local ALL = -1 -- stands for all layers together
 local FULL = "full" -- attention without a mask
-local STEP = { start = "step 0", trained = "trained" }
 local LARGEST = math.log(2) -- largest possible Jensen-Shannon divergence
 local CELL, LEAST = 18, 220 -- pixels: a group in the picture, the smallest panel
-local LETTER = 6 -- pixels of a letter next to the picture
 
 -- Types of elements in traces: bytes, and the format of string.pack.
 local WIDTHS = { F32 = { 4, "f" }, F64 = { 8, "d" } }
@@ -78,10 +76,8 @@ end
 -- Traces the runs of a group at a step. Appends the maps of each run to models, with fields run and group.
 local function trace_runs(group, from, step, options, models)
   for _, run in ipairs(group.runs) do
-    from.run = source.open_run(run.dir)
-    local split = from.run.info.data and options.split or nil
-    local file = from:trace("attention", { "--lengths", options.length, "--examples", options.examples,
-      split and "--split", split }, { checkpoint = step == "start" and from:find_untrained() or nil,
+    local words = from:choose_run(run, options, "--split")
+    local file = from:trace("attention", words, { checkpoint = step == "start" and from:find_untrained() or nil,
       path = ("%s/trace%d.safetensors"):format(options.folder, #models) })
     local maps = find_maps(from, file, options.length)
     if models[1] and describe_shape(models[1]) ~= describe_shape(maps) then
@@ -197,13 +193,11 @@ local function name_group(group)
 end
 
 local function tabulate_matrix(groups, step, measure, title)
-  return sheets.tabulate({ name = measure, title = ("%s of attention, %s"):format(title, STEP[step.step]), about =
-    step.shape .. " each, all layers; mean over all pairs of seeds, on the diagonal of different seeds; *: masked "
-    .. "attention", heads = lists.join({ "cell" }, lists.map(groups, name_group)), rows = lists.map(groups, function(a)
-      return lists.join({ name_group(a) }, lists.map(groups, function(b)
-        return number("%.3f", mean(find_similarities(step, a, b, ALL)[measure]))
-      end))
-    end) })
+  return sheets.tabulate_pairs({ name = measure .. "-" .. step.step, title = ("%s of attention, %s"):format(title,
+    sheets.STEPS[step.step]), about = step.shape .. " each, all layers; mean over all pairs of seeds, on the diagonal "
+    .. "of different seeds; *: masked attention" }, groups, name_group, function(a, b)
+      return number("%.3f", mean(find_similarities(step, a, b, ALL)[measure]))
+    end)
 end
 
 local function tabulate_levels(groups, step, notes)
@@ -214,9 +208,9 @@ local function tabulate_levels(groups, step, notes)
     end)
     return { name_group(group), group.mask, ("%d"):format(#group.runs), table.unpack(levels) }
   end)
-  return sheets.tabulate({ name = "levels", title = ("Reference values, %s"):format(STEP[step.step]), about =
-    "ceiling: other seeds of the same cell; floor: uniform attention under the window or causal mask; mean ± sd "
-    .. "(n - 1) over pairs or seeds; divergences in nats, from 0 (equal) to ln 2 = 0.693 (the maximum)",
+  return sheets.tabulate({ name = "levels-" .. step.step, title = "Reference values, " .. sheets.STEPS[step.step],
+    about = "ceiling: other seeds of the same cell; floor: uniform attention under the window or causal mask; mean ± "
+    .. "sd (n - 1) over pairs or seeds; divergences in nats, from 0 (equal) to ln 2 = 0.693 (the maximum)",
     heads = { "cell", "mask", "seeds", "cosine, ceiling", "cosine, floor", "divergence, ceiling", "divergence, floor" },
     rows = rows, notes = notes })
 end
@@ -251,12 +245,11 @@ local function make_panel(groups, step, measure, sign, title, range)
 end
 
 local function make_picture(groups, steps)
-  local longest = lists.max(groups, function(group) return utf8.len(escape.plain(name_group(group))) end)
   local rows = lists.map(steps, function(step)
-    return { label = STEP[step.step], make_panel(groups, step, "cosine", 1, "cosine, from 0 to 1", { 0, 1 }),
+    return { label = sheets.STEPS[step.step], make_panel(groups, step, "cosine", 1, "cosine, from 0 to 1", { 0, 1 }),
       make_panel(groups, step, "divergence", -1, "divergence, from ln 2 to 0", { -LARGEST, 0 }) }
   end)
-  local space = 24 + LETTER * longest -- pixels for names next to a panel
+  local space = heat.measure_names(lists.map(groups, name_group))
   return { title = "Similarity of the attention maps of two models", note = "means over pairs of seeds; light: "
     .. "similar; divergence: Jensen-Shannon; *: masked attention", panel = math.max(LEAST, CELL * #groups), rows = rows,
     left = space, across = space, down = 60 + space }
@@ -270,7 +263,7 @@ local function describe_reference(groups, step, reference)
     end) }
   end))
   return table_text.wrap(("Cosine with %s against accuracy, %s: Pearson %s, Spearman %s over %s; %s and %s over the "
-    .. "means of %s"):format(escape.plain(reference.name), STEP[step.step], number("%.3f", over_runs.pearson),
+    .. "means of %s"):format(escape.plain(reference.name), sheets.STEPS[step.step], number("%.3f", over_runs.pearson),
     number("%.3f", over_runs.spearman), wording.count(over_runs.points, "run"), number("%.3f", over_means.pearson),
     number("%.3f", over_means.spearman), wording.count(over_means.points, "cell")), sheets.WIDTH)
 end

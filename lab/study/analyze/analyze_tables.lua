@@ -174,13 +174,12 @@ local function compare_groups(result)
 end
 
 local REFERENCE = { grid = "2-D sinusoid", line = "1-D sinusoid" }
-local STEP = { start = "step 0", trained = "trained" }
 local MEASURE = { norm = "norm", distance = "distance", unit = "distance at unit norm" }
 local ACROSS = 6 -- panels in a row of the picture
 
 local function tabulate_distances(result, options)
   local heads = lists.join({ "cell", "seeds", "accuracy" }, lists.map(COLUMNS, function(column)
-    return ("%s, %s"):format(MEASURE[column.measure], STEP[column.step])
+    return ("%s, %s"):format(MEASURE[column.measure], sheets.STEPS[column.step])
   end))
   local rows = lists.map(result.groups, function(group)
     local row = { group.name, ("%d"):format(group.count), number("%.2f", statistics.mean(group.scores)) }
@@ -201,7 +200,7 @@ local function tabulate_correlations(list)
     lists.append(heads, { MEASURE[measure], "(ranks)" })
   end
   local rows = lists.map(lists.group(means, function(item) return item.over .. "\n" .. item.step end), function(items)
-    local row = { ("%s, %s"):format(items[1].over, STEP[items[1].step]), ("%d"):format(items[1].points) }
+    local row = { ("%s, %s"):format(items[1].over, sheets.STEPS[items[1].step]), ("%d"):format(items[1].points) }
     for _, item in ipairs(items) do
       lists.append(row, { number("%.3f", item.pearson), number("%.3f", item.spearman) })
     end
@@ -239,11 +238,9 @@ local function tabulate_similarity(result, list, step)
     end)
     return number("%.4f", statistics.mean(pair.values))
   end
-  return sheets.tabulate({ name = "similarity", title = ("Cosine between tables, %s"):format(STEP[step]),
-    about = "of flattened tables, mean over blocks, then over all pairs of seeds; on the diagonal of different seeds",
-    heads = lists.join({ "cell" }, lists.get_names(result.groups)), rows = lists.map(result.groups, function(a)
-      return lists.join({ a.name }, lists.map(result.groups, function(b) return format_mean(a, b) end))
-    end) })
+  return sheets.tabulate_pairs({ name = "similarity-" .. step, title = "Cosine between tables, " .. sheets.STEPS[step],
+    about = "of flattened tables, mean over blocks, then over all pairs of seeds; on the diagonal of different seeds" },
+    result.groups, function(group) return group.name end, format_mean)
 end
 
 local function draw_points(result, step, measure, pearson)
@@ -263,7 +260,7 @@ local function make_picture(result, correlations, options)
     "Trained tables (first seed, first block), rotated towards the first panel: positions down, channels across")
   lists.append(rows, lists.map(STEPS, function(step)
     return lists.append({ label = ("Accuracy in percent against the measure above each panel, %s: points are runs")
-      :format(STEP[step]) }, lists.map(MEASURES, function(measure)
+      :format(sheets.STEPS[step]) }, lists.map(MEASURES, function(measure)
         return draw_points(result, step, measure, correlations[step .. measure])
       end))
   end))

@@ -7,6 +7,7 @@ local entries = require("lab.study.report.tables.table_entries")
 local lists = require("base.lists")
 local open_study = require("lab.study.report.open_study")
 local statistics = require("lab.study.read.statistics")
+local table_latex = require("lab.study.report.tables.table_latex")
 local table_text = require("lab.study.report.tables.table_text")
 
 local M = {}
@@ -16,6 +17,7 @@ local MOST_ROWS, MOST_NOTES = 40, 12 -- on the screen; files have all rows and n
 local MOST_DAMAGED = 5 -- lines on damaged runs in a message
 
 M.MISSING = "-"
+M.STEPS = { start = "step 0", trained = "trained" } -- names of the steps of a model
 
 M.tabulate = entries.tabulate
 
@@ -36,6 +38,21 @@ function M.render(model)
     { __index = model })
   local more = #model.rows - #short.rows
   return table_text.render(short, M.WIDTH, MOST_NOTES) .. (more > 0 and ("  and %d more\n"):format(more) or "")
+end
+
+-- Returns the models among tables and texts as LaTeX.
+function M.render_latex(list)
+  return table.concat(lists.map(list, function(one) return type(one) == "table" and table_latex.render(one) or nil end),
+    "\n")
+end
+
+-- Returns a table with a row and a column for each group. model: as for M.tabulate, without heads and rows; get_name:
+-- of a group; format(a, b): the text in the row of a and the column of b.
+function M.tabulate_pairs(model, groups, get_name, format)
+  local names = lists.map(groups, get_name)
+  return M.tabulate(lists.merge(model, { heads = lists.join({ "cell" }, names), rows = lists.map(groups, function(a, i)
+    return lists.join({ names[i] }, lists.map(groups, function(b) return format(a, b) end))
+  end) }))
 end
 
 local SUMMARIES = { count = function(list) return #list end, mean = statistics.mean, sd = statistics.sd }

@@ -138,6 +138,14 @@ function M.take_maximum(values, shape, first, last, rows, columns)
   return out
 end
 
+-- Makes a run of a group the source's own. Returns the flags for the examples of { length, examples, split }; flag:
+-- that of the split, which only tasks with sets have.
+function Source:choose_run(run, options, flag)
+  self.run = M.open_run(run.dir)
+  return lists.append({ "--lengths", options.length, "--examples", options.examples },
+    self.run.info.data and { flag, options.split } or {})
+end
+
 function M.open_run(path)
   return (must(1, trained_run.open(path)))
 end

@@ -4,7 +4,6 @@
 -- low and high, no bar is drawn. Output: a picture with a panel for each set (panels.lua).
 
 local colours = require("lab.study.report.figures.colours")
-local escape = require("base.escape")
 local heat = require("lab.study.report.figures.heat")
 local lists = require("base.lists")
 local scales = require("lab.study.report.figures.scales")
@@ -35,10 +34,10 @@ end
 
 return function(title, note, sets)
   local groups = lists.collect(sets, function(set) return set.groups end)
-  local styles = colours.choose_styles(lists.drop_repeats(lists.get_names(groups)))
+  local names = lists.get_names(groups)
+  local styles = colours.choose_styles(lists.drop_repeats(names))
   local range = scales.fit_axis("x", lists.map(groups, function(group) return group.scores end))
-  local longest = lists.max(groups, function(group) return utf8.len(escape.plain(group.name)) end)
-  return { title = title, note = note, settings = SETTINGS, wide = WIDTH, left = 24 + LETTER * longest,
+  return { title = title, note = note, settings = SETTINGS, wide = WIDTH, left = heat.measure_names(names, LETTER),
     panel = ROW * lists.max(sets, function(set) return #set.groups end), rows = lists.map(sets, function(set)
       return { label = "", { title = set.name, lines = { range, ("set yrange [%g:0.5]\nset ytics (%s)"):format(
         #set.groups + 0.5, heat.format_tics(lists.get_names(set.groups), 1)) }, layers = {

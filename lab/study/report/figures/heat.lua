@@ -2,6 +2,7 @@
 --
 -- Input: the matrix as a flat list, row-major, NaN for gaps, and its number of rows. Output: a panel.
 
+local escape = require("base.escape")
 local gnuplot = require("lab.study.report.figures.gnuplot")
 local lists = require("base.lists")
 local scales = require("lab.study.report.figures.scales")
@@ -10,6 +11,7 @@ local M = {}
 
 local NAN = 0 / 0
 local MOST_TICS = 40 -- along an axis
+local LETTER = 6 -- pixels
 local LIGHT = 0.6 -- share of the palette from which on dark text is readable
 
 local function make_image(values, columns)
@@ -24,6 +26,11 @@ local function make_boxes(values, columns)
   return { lists.map(values, function(value, i)
     return value == value and ("%d %d %.5g"):format((i - 1) % columns, (i - 1) // columns, value) or nil
   end), "using 1:2:(0.5):(0.5):3 with boxxyerror fillstyle solid noborder lc palette" }
+end
+
+-- Returns the pixels for names next to a panel. letter: of a letter, in pixels; nil: in the font of tics.
+function M.measure_names(names, letter)
+  return 24 + (letter or LETTER) * lists.max(names, function(name) return utf8.len(escape.plain(name)) end)
 end
 
 -- Returns names as consecutive tics from `first` on; gnuplot reads the label of a tic as a format. most: of the names,

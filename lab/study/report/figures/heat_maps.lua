@@ -21,7 +21,7 @@ local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
-local SQUARE, LEAST, MOST, LETTER = 34, 90, 640, 6 -- pixels: a square; least and most of a panel; a letter
+local SQUARE, LEAST, MOST = 34, 90, 640 -- pixels: a square; least and most of a panel
 local ALONE = 420 -- least width of a single panel, for the texts above
 local MOST_COLUMNS = 16 -- of a table, and of squares with numbers
 local NAN = 0 / 0
@@ -115,10 +115,6 @@ local function measure_side(count, least)
   return math.max(least, math.min(SQUARE * count, MOST))
 end
 
-local function measure_longest(names)
-  return lists.max(names, function(name) return utf8.len(name) or #name end)
-end
-
 -- Returns the script of a picture. along: { rows, columns }, names.
 local function make_script(maps, along, item, words)
   local rows, columns = #along.rows, #along.columns
@@ -132,10 +128,10 @@ local function make_script(maps, along, item, words)
   end)
   table.insert(drawn[#drawn].lines, "set colorbox user origin graph 1.04,graph 0 size graph 0.03,graph 1\n"
     .. "set cbtics font ',8'")
-  local below, aside = LETTER * measure_longest(along.columns), 28 + LETTER * measure_longest(along.rows)
+  local below, aside = heat.measure_names(along.columns), heat.measure_names(along.rows)
   return panels.make_script({ name = words.name, title = words.title, panel = measure_side(rows, LEAST),
     wide = measure_side(columns, #drawn == 1 and ALONE or 2 * LEAST), left = aside, across = aside,
-    bottom = 24 + below, down = 60 + below, rows = panels.arrange(drawn, 3, ""),
+    bottom = below, down = 60 + below, rows = panels.arrange(drawn, 3, ""),
     note = ("rows: %s; columns: %s; in %s%s"):format(item.rows, item.columns, words.unit, words.framed
       and "; framed: training" or "") })
 end
