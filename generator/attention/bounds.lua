@@ -54,7 +54,7 @@ function M.find(family)
     keys_at = cross and "key_value" or "query_key_value + WIDTH",
     shown = (terms.scaled or terms.hides) and name .. "_score",
     open_score = terms.scaled and name .. "_open_score",
-    score_start = name .. (terms.made and "_score_start" or "_start"),
+    score_start = name .. (terms.computes_tables and "_score_start" or "_start"),
     zeros = terms.by_offset and (" + %sKEYS * LANES"):format(family.PREFIX) or "",
     of_dlogits = terms.by_offset and "dlogits" or "weights",
     middle = family.positions.distance.independent and (" + %sMAX_POSITION"):format(family.PREFIX) or "",

@@ -57,7 +57,7 @@ function M.list_terms(family)
   end
   terms.folder = "attention/cuda/"
   terms.by_offset = family.relative.toeplitz
-  terms.by_pair = terms.beside and not terms.by_offset -- also if the CPU rotates queries instead
+  terms.by_pair = terms.pair_vectors and not terms.by_offset -- also if the CPU rotates queries instead
   terms.placed = family.positions.kind ~= "index"
   return terms
 end
@@ -81,7 +81,7 @@ end
 -- learn no numbers, and a query sees consecutive keys. widest: the most channels of a head.
 function M.fits_fragments(family, widest)
   local terms = family.terms
-  return not (terms.outwards or terms.beside or terms.trains or terms.scattered) and family.head_width <= widest
+  return not (terms.outwards or terms.pair_vectors or terms.trains or terms.scattered) and family.head_width <= widest
 end
 
 local function find_owner(family, class, gathered, rows)

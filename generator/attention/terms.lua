@@ -11,36 +11,44 @@
 --
 -- Skeletons, the templates into whose slots terms insert text, read these properties, false if no term has them:
 --
---   pair vectors: beside     a pair has a vector: the backward pass needs more than weights and their gradients
---                by_offset   pairs of equal key - query share a row: gradients of logits have zeros on both sides
---                by_pair     a pair's row is looked up
---                far         vectors of consecutive keys are looked up together, before logits are computed
---                made        tables of pair vectors are computed once a step
---                biases      queries have biases, one for keys and one for rows
---   pair scalar: scaled      the logit of a pair becomes a score
---                tables      the score reads numbers from the step's tables, which are computed first
---                again       the backward pass needs the logit again
---                trains      learned tables have gradients
---                changes     the gradient of a logit differs from that of its score
---                row         a function scores a query with a vector of consecutive keys; partly: not with the last
---                            keys of a sequence, where the vector would begin before a table by distance
---   domain:      spans       a group of queries sees a span of keys
---                hides       a query may miss some keys of the span
---                opens       keys of the span before a certain key are open to all queries of a group
---                opens_later these keys begin later than the span
---                tests_all   every pair is tested, because a term also hides pairs of keys that would be open to all
---                gains       values that are added to scores are written before the scores
---                sees_all    a query that would see no key sees all keys
---                by_head     heads see different pairs
---                scattered   keys that a query sees are not consecutive
---   contribution: directional   the query adds numbers to logits of keys to the right and to the left
---   row function: outwards   keys are visited outwards from the query; probabilities are stored next to weights
---                normalised  weights are divided by their sum: the backward pass needs the attended values
---   weight map:  drops       dropout applies to weights; the sign of a weight marks this until the backward pass
---   row maps:    rotates     rows are rotated by their positions
---   any:         numbered    the loops over pairs need the number of the head
---                sums        a shard has sums in addition to its gradient, to which its blocks of sequences add
---                first_query logits, scores or seen keys of a group depend on the number of its first query
+--   pair vectors:
+--     pair_vectors     a pair has a vector: the backward pass needs more than weights and their gradients
+--     by_offset        pairs of equal key - query share a row: gradients of logits have zeros on both sides
+--     by_pair          a pair's row is looked up
+--     looks_ahead      vectors of consecutive keys are looked up together, before logits are computed
+--     computes_tables  tables of pair vectors are computed once a step
+--     biases           queries have biases, one for keys and one for rows
+--   pair scalar:
+--     scaled           the logit of a pair becomes a score
+--     tables           the score reads numbers from the step's tables, which are computed first
+--     needs_logits     the backward pass needs the logits of pairs
+--     trains           learned tables have gradients
+--     changes          the gradient of a logit differs from that of its score
+--     row              a function scores a query with a vector of consecutive keys
+--     partly           `row` excludes the last keys of a sequence, whose vector would begin before a table by distance
+--   domain:
+--     spans            a group of queries sees a span of keys
+--     hides            a query may miss some keys of the span
+--     opens            keys of the span before a certain key are open to all queries of a group
+--     opens_later      these keys begin later than the span
+--     tests_all        every pair is tested, because a term also hides pairs of keys that would be open to all
+--     gains            values that are added to scores are written before the scores
+--     sees_all         a query that would see no key sees all keys
+--     by_head          heads see different pairs
+--     scattered        keys that a query sees are not consecutive
+--   contribution:
+--     directional      the query adds numbers to logits of keys to the right and to the left
+--   row function:
+--     outwards         keys are visited outwards from the query; probabilities are stored next to weights
+--     normalised       weights are divided by their sum: the backward pass needs the attended values
+--   weight map:
+--     drops            dropout applies to weights; the sign of a weight marks this until the backward pass
+--   row maps:
+--     rotates          rows are rotated by their positions
+--   any:
+--     numbered         the loops over pairs need the number of the head
+--     sums             a shard, a part of the batch, has sums in addition to its gradient
+--     first_query      logits, scores or seen keys of a group depend on the number of its first query
 --
 -- The list also has vectors, how many head-wide vectors the backward pass reads per query, and scalar: family.score.
 --
@@ -73,9 +81,10 @@ local function make_weight_map(family)
 end
 
 M.PROPERTIES = {
-  "beside", "by_offset", "by_pair", "far", "made", "biases", "scaled", "tables", "again", "trains", "changes", "row",
-  "partly", "spans", "hides", "opens", "opens_later", "tests_all", "gains", "sees_all", "by_head", "scattered",
-  "outwards", "normalised", "directional", "drops", "rotates", "numbered", "sums", "first_query",
+  "pair_vectors", "by_offset", "by_pair", "looks_ahead", "computes_tables", "biases", "scaled", "tables",
+  "needs_logits", "trains", "changes", "row", "partly", "spans", "hides", "opens", "opens_later", "tests_all", "gains",
+  "sees_all", "by_head", "scattered", "outwards", "normalised", "directional", "drops", "rotates", "numbered", "sums",
+  "first_query",
 }
 
 local function add_properties(terms, term)

@@ -163,17 +163,17 @@ function M.export(family, given)
     relative_rows = relative.rows or false }
 end
 
-local TERMS = { by_offset = "rows_by_offset", by_pair = "rows_by_pair", far = "rows_by_rotation" }
+local TERMS = { by_offset = "rows_by_offset", by_pair = "rows_by_pair", looks_ahead = "rows_by_rotation" }
 
 function M.make_terms(family)
   local relative = family.relative
   if relative.kind == "none" then
     return nil
   end
-  local form = relative.rotated and "far" or relative.toeplitz and "by_offset" or "by_pair"
+  local form = relative.rotated and "looks_ahead" or relative.toeplitz and "by_offset" or "by_pair"
   local terms = { { kind = "pair_vector", page = TERMS[form], vectors = relative.vectors, rows = relative,
-    properties = { beside = true, [form] = true, biases = relative.biases, sums = true,
-      first_query = form == "by_pair", made = relative.behind } } }
+    properties = { pair_vectors = true, [form] = true, biases = relative.biases, sums = true,
+      first_query = form == "by_pair", computes_tables = relative.behind } } }
   local function add(page)
     terms[#terms + 1] = { kind = "row_source", page = page, rows = relative, properties = {} }
   end

@@ -310,9 +310,9 @@ end
 function M.make_terms(family)
   local score = family.score
   return score.kind ~= "none" and { { kind = "pair_scalar", page = "scalar", scalar = score,
-    properties = { scaled = true, tables = true, numbered = true, again = score.recomputes, trains = score.trains,
-      changes = score.grads, row = score.row ~= nil, partly = score.has.distance, sums = score.trains,
-      first_query = true } },
+    properties = { scaled = true, tables = true, numbered = true, needs_logits = score.recomputes,
+      trains = score.trains, changes = score.grads, row = score.row ~= nil, partly = score.has.distance,
+      sums = score.trains, first_query = true } },
     score.trains and { kind = "pair_scalar", page = "scalar_trains", scalar = score, properties = {} } or nil } or nil
 end
 

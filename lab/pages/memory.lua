@@ -91,7 +91,7 @@ end
 local function count_scratch(family, sizes, queries, keys)
   local lanes, terms, width = sizes.lanes, family.terms, family.head_width
   local groups, group_weights = (queries + lanes - 1) // lanes, count_weights(family, sizes, keys)
-  local rows = sizes.reals(queries * terms.vectors * width + (family.paired and not terms.beside and lanes or 0))
+  local rows = sizes.reals(queries * terms.vectors * width + (family.paired and not terms.pair_vectors and lanes or 0))
   if recomputes(family, keys) then
     groups = family.recomputed.queries // lanes
     rows = rows + sizes.reals(groups * group_weights)
@@ -104,10 +104,10 @@ local function count_scratch(family, sizes, queries, keys)
   end
   if family.paired and 2 * width <= lanes then
     local pairs = 2 * groups * group_weights
-    dlogits = terms.beside and dlogits or pairs
-    rows = rows + (terms.beside and sizes.reals(pairs) + sizes.reals(queries * 2 * width + lanes) or 0)
+    dlogits = terms.pair_vectors and dlogits or pairs
+    rows = rows + (terms.pair_vectors and sizes.reals(pairs) + sizes.reals(queries * 2 * width + lanes) or 0)
   end
-  local rotated = terms.far
+  local rotated = terms.looks_ahead
     and sizes.reals(sizes.width * lanes) + sizes.reals(round_up(keys, relative.ROTATED_KEYS) * lanes) or 0
   local keep = terms.drops and count_taken(lanes * keys + 8 + sizes.vector) or 0 -- KEEP_SLACK of kernels/cpu/dropout.h
   return rows + sizes.reals(dlogits) + rotated + keep

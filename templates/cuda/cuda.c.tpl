@@ -13,7 +13,7 @@
 
 #define INLINE static inline
 % for _, family in ipairs(attentions) do
-% if family.on_device.terms.beside then
+% if family.on_device.terms.pair_vectors then
 
 % include("attention/cuda/distances.tpl", family.on_device)
 % end

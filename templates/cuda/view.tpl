@@ -1,6 +1,6 @@
 % paragraph("parts/position_row.tpl") % if tables
 % for _, family in ipairs(attentions) do
-% paragraph("attention/cuda/distances.tpl", family.on_device) % if family.on_device.terms.beside
+% paragraph("attention/cuda/distances.tpl", family.on_device) % if family.on_device.terms.pair_vectors
 % end
 typedef global<real> reals;
 typedef global<unsigned char> masks;

@@ -1,9 +1,9 @@
 -- Attention as a part of a network: its products, and the parameters that its facets learn.
 --
--- A family (dimensions.lua, encoding_facets.lua) is one attention of a model, with its heads and its facets: positions,
--- rotation, relative, score, mask, lines, normaliser, projections. A block names a family; a second attention of the
--- network with the same facets has its own name. If queries and keys come from one value, one product computes queries,
--- keys and values; otherwise queries have one product, and keys and values another (cross-attention).
+-- A family is one attention of a model, with its heads and its facets: positions, rotation, relative, score, mask,
+-- lines, normaliser, projections. A block names a family; a second attention of the network with the same facets has
+-- its own name. If queries and keys come from one value, one product computes queries, keys and values; otherwise
+-- queries have one product, and keys and values another (cross-attention).
 
 local canonical = require("base.canonical")
 local checks = require("network.graph.checks")
@@ -23,9 +23,9 @@ local function add_relative(list, family, path, C)
     list[#list + 1] = { kind = "map", name = prefix .. "relative", size = "WIDTH * WIDTH", rows = C, columns = C,
       tensors = { { path .. "relative.weight", { C.count, C.count },
         { kind = "truncated_normal", value = 1 / math.sqrt(C.count) } } } }
-    list[#list + 1] = { kind = "facet", name = prefix .. "content_bias", size = "WIDTH", beside = true,
+    list[#list + 1] = { kind = "facet", name = prefix .. "content_bias", size = "WIDTH", shares_line = true,
       tensors = { { path .. "relative.content_bias", heads, small } } }
-    list[#list + 1] = { kind = "facet", name = prefix .. "position_bias", size = "WIDTH", beside = true,
+    list[#list + 1] = { kind = "facet", name = prefix .. "position_bias", size = "WIDTH", shares_line = true,
       from_tables = true, tensors = { { path .. "relative.position_bias", heads, small } } }
   elseif relative.kind == "shaw" then
     list[#list + 1] = { kind = "facet", name = prefix .. "relative_table", size = relative.room, room = relative.room,
@@ -60,13 +60,13 @@ local function add_geometric(list, family, path, asked)
 end
 
 -- The learned numbers of a family's score: those that each layer has (per_layer), or those that all layers share.
--- Initial values that the spec lists get the kind "values"; parameters.lua gives them a place.
+-- Initial values that the spec lists have the kind "values".
 local function list_score_parameters(family, path, per_layer)
   local list = {}
   for _, q in ipairs(family.score.learned or {}) do
     if q.per_layer == per_layer then
       local init = type(q.init) == "table" and { kind = q.init.kind, value = q.init.sigma }
-        or q.values and { kind = "values", of = q } or { kind = "constant", value = q.init }
+        or q.values and { kind = "values", parameter = q } or { kind = "constant", value = q.init }
       list[#list + 1] = { kind = "facet", name = q.member, size = q.room, room = q.room, from_tables = true,
         about = ("[%s], filled up to whole vectors"):format(q.shape_text),
         tensors = { { path .. "score." .. q.name, q.shape, init } } }
@@ -75,8 +75,8 @@ local function list_score_parameters(family, path, per_layer)
   return list
 end
 
--- The family of an attention: the family called `name`, or a copy of it called options.name. A description runs twice
--- (model_network.lua); in the second run net.families has every attention under its own name.
+-- The family of an attention: the family called `name`, or a copy of it called options.name. If the description has run
+-- before, net.families has every attention under its own name.
 local function find_family(scope, name, options)
   local net = scope.net
   local family = net.families[name]
@@ -87,16 +87,16 @@ local function find_family(scope, name, options)
     checks.fail(net, ("no attention is named %q"):format(name), "one of %s",
       table.concat(canonical.sort_keys(net.families), ", "))
   end
-  local own = options.name or name
-  if net.used_families[own] then
-    checks.fail(net, ("a second attention %s"):format(own), "another name: { name = ... }")
+  local own_name = options.name or name
+  if net.used_families[own_name] then
+    checks.fail(net, ("a second attention %s"):format(own_name), "another name: { name = ... }")
   end
-  if net.families[own] then
-    family = net.families[own]
-  elseif own ~= name then
-    family = setmetatable({ name = own, prefix = own .. "_" }, { __index = family })
+  if net.families[own_name] then
+    family = net.families[own_name]
+  elseif own_name ~= name then
+    family = setmetatable({ name = own_name, prefix = own_name .. "_" }, { __index = family })
   end
-  net.used_families[own] = family
+  net.used_families[own_name] = family
   net.used_families[#net.used_families + 1] = family
   return family
 end
@@ -146,15 +146,15 @@ function M.attend(scope, name, queries, keys, options)
   local bias = (projections.bias == nil and options or projections).bias or false
   local order, packed_columns = {}, 3 * C.count -- order: parameters in the order in which they are declared
   local is_plain = projections.init == "linear" -- initial values are those of other products
-  local function add_product(value, from, width, options_of)
-    options_of.declared = true
-    if options_of.bias == nil then
-      options_of.bias = bias
+  local function add_product(value, from, width, product_options)
+    product_options.declared = true
+    if product_options.bias == nil then
+      product_options.bias = bias
     end
-    local out = scope:product(value, from, width, options_of)
+    local out = scope:product(value, from, width, product_options)
     return out, out.op.p
   end
-  local asks = family.asks -- the value that the family requests (facets/pages.lua)
+  local asks = family.asks -- the value that the family requests
   local asked, asked_p, q, kv
   if asks then
     local width = scope:width((family.PREFIX or "") .. asks.constant, asks.width)
@@ -200,7 +200,7 @@ function M.attend(scope, name, queries, keys, options)
     table.insert(scope.late, p)
     table.insert(op.others, p)
   end
-  local shared = family.prefix ~= "" and family.name .. "." or "" -- each of several families has its own folder
+  local shared = family.prefix ~= "" and family.name .. "." or "" -- paths of several families differ
   for _, p in ipairs(list_score_parameters(family, shared, false)) do
     table.insert(scope.net.late, p)
   end

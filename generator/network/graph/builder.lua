@@ -21,8 +21,8 @@
 --              counts them; first_use: the first of the last `count` uses, as C text, or false without loops
 --
 -- The order of a description determines the order of sums: contributions to a gradient are added in reverse order. Two
--- values of one name share a buffer: attention and feedforward name their results `branch` by default, which the next
--- sum reads at once; checks.lua refuses other equal names in a scope.
+-- values of one name share a buffer. The results `branch` of attention and feedforward may have one name, because the
+-- next sum reads each at once; other equal names in a scope are refused.
 -- A mistake in a description is an error of checks.lua; arguments that handles.lua has checked are not checked again.
 
 local attention = require("network.graph.attention")

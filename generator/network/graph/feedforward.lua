@@ -13,13 +13,13 @@ return function(scope, x, options)
   local path = name and name .. "." or "feedforward."
   checks.check_readable(scope, x, "the input of feedforward")
   if options.activation ~= nil and not ops.activation.kinds[options.activation]
-    and not ops.gate.of[options.activation] then
+    and not ops.gate.by_activation[options.activation] then
     checks.fail(net, ("the activation %q"):format(options.activation), "one of %s or %s",
-      ops.format_names(ops.activation.kinds), ops.format_names(ops.gate.of))
+      ops.format_names(ops.activation.kinds), ops.format_names(ops.gate.by_activation))
   end
   local hidden = scope:width((prefix .. "feedforward"):upper(), options.hidden)
   local bias = options.bias == nil or options.bias
-  local gated = ops.gate.of[options.activation]
+  local gated = ops.gate.by_activation[options.activation]
   local h
   if gated then
     h = scope:gate(prefix .. "hidden", scope:product(prefix .. "gate_up", x, hidden, {

@@ -89,7 +89,7 @@ M.KINDS = {
   positions = { "net.additive" },
 }
 
--- The objects of one description. made: object -> { kind, real }, real: the builder's object; object_of: real ->
+-- The objects of one description. made: object -> { kind, real }, real: the builder's object; objects: real ->
 -- object; methods, metatables: those made so far, by name and by kind; read, fields: the output; prefixes: the names of
 -- blocks and attentions so far (checks.check_prefix).
 local Handles = {}
@@ -249,13 +249,13 @@ end
 
 -- The one object that represents one of the builder's objects.
 function Handles:wrap(kind, real)
-  if not self.object_of[real] then
+  if not self.objects[real] then
     self.metatables[kind] = self.metatables[kind] or self:make_metatable(kind)
     local object = setmetatable({}, self.metatables[kind])
     self.made[object] = { kind = kind, real = real }
-    self.object_of[real] = object
+    self.objects[real] = object
   end
-  return self.object_of[real]
+  return self.objects[real]
 end
 
 -- A read-only copy of a section that records its reads. A missing field is a mistake; in the table of the user's
@@ -290,7 +290,7 @@ end
 -- The arguments of a description, net and model, and two sets that are complete when the description ends: the options
 -- and the fields ("model.norm.kind") that it has read.
 function M.open(net, model, guard)
-  local self = setmetatable({ net = net, guard = guard, made = {}, object_of = {}, methods = {}, metatables = {},
+  local self = setmetatable({ net = net, guard = guard, made = {}, objects = {}, methods = {}, metatables = {},
     read = {}, fields = {}, prefixes = {} }, Handles)
   return self:wrap("network", net), self:make_section("model", model), self.read, self.fields
 end

@@ -15,9 +15,9 @@
 --   header     the name of the kernels' file in kernels/cpu and kernels/cuda
 --   kernel     a function of the operation: the name K of K(rows, width, x, y) and K_grad(rows, width, x, dy, dx) on
 --              each target
---   what       a function of the operation: its words without dropout
+--   base_words  a function of the operation: its words without dropout
 --   width      a function of (value, fail): the result's width; without it the width of the value
---   of         (gate) the gate's kind, by the value of model.activation
+--   by_activation  (gate) the gate's kind, by the value of model.activation
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -56,7 +56,7 @@ local function make_row_operation(about)
   about.roles, about.by_row, about.header = { "x" }, true, "activations"
   about.method = { { "name", "name" }, { "value", "value" }, { "kind", "word" }, { "dropout", "rate" }, least = 3 }
   function about.words(op)
-    return about.what(op) .. (op.dropout and ", dropped out" or "")
+    return about.base_words(op) .. (op.dropout and ", dropped out" or "")
   end
   return about
 end
@@ -65,7 +65,7 @@ local function get_activation(op)
   return op.activation
 end
 
-M.activation = make_row_operation { kernel = get_activation, what = get_activation, kinds = {
+M.activation = make_row_operation { kernel = get_activation, base_words = get_activation, kinds = {
   relu = "max(x, 0)",
   gelu = "x Phi(x), Hendrycks and Gimpel 2016",
   gelu_tanh = "its approximation by tanh",
@@ -73,9 +73,10 @@ M.activation = make_row_operation { kernel = get_activation, what = get_activati
 } }
 
 -- f(first half) times the second half.
-M.gate = make_row_operation { kinds = { silu = "SwiGLU", gelu = "GEGLU" }, of = { swiglu = "silu", geglu = "gelu" },
+M.gate = make_row_operation { kinds = { silu = "SwiGLU", gelu = "GEGLU" },
+  by_activation = { swiglu = "silu", geglu = "gelu" },
   kernel = function(op) return op.activation == "silu" and "swiglu" or "geglu" end,
-  what = function(op) return ("the %s gate"):format(op.activation) end,
+  base_words = function(op) return ("the %s gate"):format(op.activation) end,
   width = function(x, fail)
     return x.width.factor == 2 and x.width.of or fail(("the input of the gate is %s [%s]"):format(x.name,
       x.width.text), "a product of two parts: gate and up")

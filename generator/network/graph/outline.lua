@@ -122,7 +122,7 @@ end
 --   families     operations for a pair of tokens, by the family's name
 function M.sum_up(net, outline)
   local sums = { per_token = 0, per_pair = 0, per_label = 0, per_distance = 0, attentions = {}, families = {} }
-  local pairs_of = {}
+  local texts = {}
   sums.streams = lists.map(net.streams, function(stream)
     return { name = stream.name, index = stream.index, weights = 0, products = {} }
   end)
@@ -137,7 +137,7 @@ function M.sum_up(net, outline)
       elseif op.kind == "attention" then
         local name = op.family.name
         sums.families[name] = (sums.families[name] or 0) + times * operation.per_pair
-        pairs_of[#pairs_of + 1] = ("%s%d channels %s"):format(times > 1 and times .. " x " or "", op.out.width.count,
+        texts[#texts + 1] = ("%s%d channels %s"):format(times > 1 and times .. " x " or "", op.out.width.count,
           op.family.relative.kind == "none" and "twice" or "three times")
       end
     end
@@ -152,7 +152,7 @@ function M.sum_up(net, outline)
   if #sums.attentions == 0 then
     find_entry(sums.attentions, 0, 0)
   end
-  sums.pairs = #pairs_of > 0 and table.concat(pairs_of, " and ") or "no channels"
+  sums.pairs = #texts > 0 and table.concat(texts, " and ") or "no channels"
   return sums
 end
 

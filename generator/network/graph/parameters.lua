@@ -34,13 +34,13 @@ local function make_matrix(name, rows, columns)
   return { name = name, size = rows.text .. " * " .. columns.text, room = rows.count * columns.count }
 end
 
--- A member that is a vector. beside: the member shares the line of the previous member, if there is space.
-local function make_vector(name, width, beside)
-  return { name = name, size = width.text, room = width.count, beside = beside }
+-- A member that is a vector. shares_line: the member shares the line of the previous member, if there is space.
+local function make_vector(name, width, shares_line)
+  return { name = name, size = width.text, room = width.count, shares_line = shares_line }
 end
 
--- Functions, by the kind of a parameter, that give its parts: members of the struct { name, size, room, type, beside }
--- in order (size: in C; room: elements), and tensors { name, shape, init, stride, column, member, frozen }. Several
+-- Functions, by the kind of a parameter, that give its parts: in order, members of the struct { name, size, room, type,
+-- shares_line } (size: in C; room: elements), and tensors { name, shape, init, stride, column, member, frozen }. The
 -- tensors of a member lie side by side, or one after another; column: a tensor's first element in the member.
 local forms = {}
 
@@ -93,7 +93,7 @@ forms.output = function(p) return make_affine(p, p.name, p.columns.padded) end
 
 -- A parameter of a facet of attention, as attention.lua describes it; its tensors are { name, shape, init }.
 function forms.facet(p)
-  local member = { name = p.name, size = p.size, type = p.type, beside = p.beside }
+  local member = { name = p.name, size = p.size, type = p.type, shares_line = p.shares_line }
   local tensors, room = {}, 0
   for i, t in ipairs(p.tensors) do
     tensors[i] = { name = t[1], shape = t[2], init = t[3], column = room, member = member }
@@ -109,10 +109,10 @@ forms.map = forms.facet
 -- of all layers, are stored once. q: the parameter (facets/score.lua).
 local function place_values(state, q)
   local key = q.name .. " " .. q.values_text
-  local known = state.values_at[key]
+  local known = state.value_starts[key]
   if not known then
     known = state.value_count
-    state.values_at[key] = known
+    state.value_starts[key] = known
     state.value_count = known + q.count
     state.initial_values = (state.initial_values and state.initial_values .. ", " or "") .. q.values_text
   end
@@ -129,7 +129,7 @@ local function add_tensor(state, prefix, t, starts)
     offset = starts[t.member] + (t.column or 0),
     stride = t.stride or t.shape[#t.shape],
     init = "LH_INIT_" .. t.init.kind:upper(),
-    value = t.init.of and place_values(state, t.init.of) or t.init.value,
+    value = t.init.parameter and place_values(state, t.init.parameter) or t.init.value,
     learned = not t.frozen,
   }
   local kind = t.frozen and "frozen" or "count"
@@ -199,7 +199,7 @@ local function write_lines(scope, list_some, block_type, times)
     else
       for _, m in ipairs(list_some(p)) do
         local last = lines[#lines]
-        local joined = m.beside and last and last.real
+        local joined = m.shares_line and last and last.real
           and ("%s, %s;"):format(last.text:sub(1, -2), write_declaration(m))
         if joined and #last.text < GROUPED and #joined + #(last.about or "") < LONGEST then
           last.text = joined
@@ -260,7 +260,7 @@ function M.count(p)
 end
 
 function M.derive(net)
-  local state = { tensors = {}, offset = 0, count = 0, frozen = 0, values_at = {}, value_count = 0,
+  local state = { tensors = {}, offset = 0, count = 0, frozen = 0, value_starts = {}, value_count = 0,
     initial_values = false }
   add_scope(state, "", net)
   local structs = lists.map(net.scopes, function(block)

@@ -41,9 +41,9 @@ local function name_further_gradient(value, ending)
   return rename_value(buffers.name_for_stream(names.name_gradient(value.name .. ending), value), value)
 end
 
--- The state of one derivation. own: value -> the number of its own buffer; at: value -> the buffer of its gradient;
--- version: buffer -> the number of writes so far; seen: value -> this number when its gradient was last written; stale:
--- the values that need a buffer of their own; rectified: products whose gradient a reader has rectified.
+-- The state of one derivation. own: value -> the number of its own buffer; gradients: value -> the buffer of its
+-- gradient; version: buffer -> the number of writes so far; seen: value -> this number when its gradient was
+-- last written; stale: values that need a buffer of their own; rectified: products whose gradient a reader rectified.
 local Tape = {}
 Tape.__index = Tape
 
@@ -70,7 +70,7 @@ end
 -- Records, after a contribution, that the buffer now holds the value's gradient.
 function Tape:settle(value)
   if not value.external then
-    self.seen[value] = self.version[self.at[value]] or 0
+    self.seen[value] = self.version[self.gradients[value]] or 0
   end
 end
 
@@ -92,7 +92,7 @@ end
 
 -- The gradient of a value, for an operation that reads it or adds to it.
 function Tape:read_gradient(value)
-  local buffer = self.at[value]
+  local buffer = self.gradients[value]
   if (self.version[buffer] or 0) ~= self.seen[value] then
     self:separate(value)
   end
@@ -105,11 +105,11 @@ function Tape:open_gradient(value)
     local outside = rename_value(names.name_gradient(value.name), value)
     outside.outside = true
     return self:find_buffer(outside), true
-  elseif self.at[value] then
+  elseif self.gradients[value] then
     return self:read_gradient(value), true
   end
-  self.at[value] = self:choose_buffer(value)
-  return self.at[value], false
+  self.gradients[value] = self:choose_buffer(value)
+  return self.gradients[value], false
 end
 
 -- Stores a contribution of an entry that cannot add to a buffer: a second contribution is stored in a buffer of its own
@@ -127,14 +127,14 @@ end
 
 -- Records that `buffer` already holds a contribution to the value's gradient: the first one, or one that must be added.
 function Tape:hand(value, buffer)
-  if value.external or self.at[value] then
+  if value.external or self.gradients[value] then
     local to = self:open_gradient(value)
     self:emit({ kind = "accumulate", from = buffer, to = to }, to)
   elseif self.own[value] or value.is_external then
-    self.at[value] = self:choose_buffer(value)
-    self:emit({ kind = "copy", from = buffer, to = self.at[value] }, self.at[value])
+    self.gradients[value] = self:choose_buffer(value)
+    self:emit({ kind = "copy", from = buffer, to = self.gradients[value] }, self.gradients[value])
   else
-    self.at[value] = buffer
+    self.gradients[value] = buffer
   end
   self:settle(value)
 end
@@ -143,12 +143,12 @@ end
 -- nil if the branch already has a gradient or is external.
 function Tape:open_dropped(op)
   local branch = op.branch
-  if branch.external or self.at[branch] then
+  if branch.external or self.gradients[branch] then
     return nil
   end
-  self.at[branch] = self.own[branch] and self:choose_buffer(branch)
+  self.gradients[branch] = self.own[branch] and self:choose_buffer(branch)
     or self:find_buffer(name_further_gradient(branch, ""))
-  return self.at[branch]
+  return self.gradients[branch]
 end
 
 -- Gives the gradient of a sum to the sum's branch. The residual has the same gradient and reads the same buffer later,
@@ -285,7 +285,7 @@ function rules.block(tape, op)
     end
   end
   for _, value in ipairs(op.externals) do
-    tape:note_change(tape.at[value])
+    tape:note_change(tape.gradients[value])
     tape:settle(value)
   end
   tape:hand(op.x, d)
@@ -298,7 +298,7 @@ end
 
 -- One derivation. Before a block's list runs, `gradient` holds the gradient of its result; after it, of its input.
 local function derive(list, entry, result, own, executed)
-  local tape = setmetatable({ list = {}, at = {}, buffers = {}, version = {}, seen = {}, stale = {}, own = own,
+  local tape = setmetatable({ list = {}, gradients = {}, buffers = {}, version = {}, seen = {}, stale = {}, own = own,
     executed = executed, readers = fuse.find_readers(list), producer = {}, rectified = {} }, Tape)
   for _, op in ipairs(list) do
     tape.producer[op.out] = op
@@ -325,7 +325,7 @@ function M.derive(list, entry, result, executed)
   for _ = 1, MOST_ROUNDS do
     local tape = derive(list, entry, result, own, executed)
     if #tape.stale == 0 then
-      return tape.list, tape.at
+      return tape.list, tape.gradients
     end
     for _, value in ipairs(tape.stale) do -- a number for each value, since several values may have one name
       numbers[value.name] = (numbers[value.name] or 0) + 1

@@ -104,7 +104,7 @@ local back = {
 
 -- Gradients of operations over the rows of one value read the value again.
 for kind, about in next, ops.list_row_operations() do
-  back[kind .. "_grad"] = function(b) return "gradient of " .. about.what(b.op), list_operands(b.op) end
+  back[kind .. "_grad"] = function(b) return "gradient of " .. about.base_words(b.op), list_operands(b.op) end
 end
 
 local function describe_backward(net, b)

@@ -30,15 +30,15 @@ end
 -- Returns the longest length of every stream in the list, the mean number of tokens of each stream, and the mean number
 -- of pairs for every two streams.
 local function compute_means(sizes)
-  local longest, tokens, pairs_of = {}, {}, {}
+  local longest, tokens, mean_pairs = {}, {}, {}
   for s in ipairs(sizes[1]) do
-    longest[s], pairs_of[s] = lists.max(sizes, function(size) return size[s] end), {}
+    longest[s], mean_pairs[s] = lists.max(sizes, function(size) return size[s] end), {}
     tokens[s] = lists.sum(sizes, function(size) return size[s] end) / #sizes
     for k in ipairs(sizes[1]) do
-      pairs_of[s][k] = lists.sum(sizes, function(size) return size[s] * size[k] end) / #sizes
+      mean_pairs[s][k] = lists.sum(sizes, function(size) return size[s] * size[k] end) / #sizes
     end
   end
-  return longest, tokens, pairs_of
+  return longest, tokens, mean_pairs
 end
 
 -- Stores the largest and the mean number of tokens of training sequences in each stream; returns the largest of all
@@ -93,8 +93,8 @@ function M.derive(plan, net, facts)
     masked = list_masked(plan, counts.families),
   }
   local sizes = list_sizes(plan.resolved.train.lengths, facts)
-  local _, tokens, pairs_of = compute_means(sizes)
-  local means, per_step = { tokens = tokens, pairs = pairs_of }, 0
+  local _, tokens, mean_pairs = compute_means(sizes)
+  local means, per_step = { tokens = tokens, pairs = mean_pairs }, 0
   for i, scope in ipairs(plan.network) do
     per_step = per_step + add_flops(plan, scope.operations, means, 3 * scope.times) -- 3: 1 forward, 2 backward
     add_flops(plan, plan.passes[i].forward, means, scope.times)

@@ -260,8 +260,8 @@ local function derive_attends(plan, family, library)
   attends.fragment_rows = family.heads >= WARPS and family.head_width <= NARROW_HEAD and 32 or 16
   attends.template = ("attention/cuda/%s.tpl"):format(
     attends.in_fragments and "fragments" or terms.outwards and "outwards" or "softmax")
-  attends.begins = terms.beside or score and score.stages[1] ~= nil
-  attends.sums = terms.beside or terms.trains
+  attends.begins = terms.pair_vectors or score and score.stages[1] ~= nil
+  attends.sums = terms.pair_vectors or terms.trains
   attends.dscore = changes and "dscore" or "dlogit"
   attends.unroll = family.head_width <= 16 and not changes and 4 or false
   attends.keys_at_once = family.head_width > 16 and 2 or 4

@@ -65,9 +65,9 @@ end
 -- buffers, or are added to those for vectors of distances. False with the geometric normaliser, and if even the widest
 -- level's vectors cannot hold such a row.
 local function name_pairs(plan, family)
-  local row, beside = 2 * family.head_width * plan.real_bytes, family.terms.beside
+  local row, is_added = 2 * family.head_width * plan.real_bytes, family.terms.pair_vectors
   return not family.terms.outwards and row <= levels[1].vector
-    and { pairs = beside and "pairs" or "dlogits", rows = beside and "pair_rows" or "rows" }
+    and { pairs = is_added and "pairs" or "dlogits", rows = is_added and "pair_rows" or "rows" }
 end
 
 -- Sets what depends on the terms of all families. Returns any_sums, whether a family has sums; last_behind, the name of
@@ -77,14 +77,14 @@ function M.derive_shared(plan)
   for _, family in ipairs(all) do
     family.paired, family.sums = name_pairs(plan, family), family.terms.sums
     family.behind_previous = last
-    family.behind = family.terms.made or family.terms.tables
+    family.behind = family.terms.computes_tables or family.terms.tables
     last = family.behind and family.name or last
   end
   local function has_any(name)
     return lists.any(all, function(family) return family.terms[name] end)
   end
   local signed = lists.any(all, function(family) return family.terms.biases and family.terms.by_offset end)
-  local sinusoids = added and plan.additive.member == "sinusoid" or signed or has_any("far")
+  local sinusoids = added and plan.additive.member == "sinusoid" or signed or has_any("looks_ahead")
   return { any_sums = has_any("sums"), last_behind = last, signed_sinusoids = signed, sinusoids = sinusoids,
     tables = added or sinusoids or has_any("rotates") }
 end

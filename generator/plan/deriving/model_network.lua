@@ -373,7 +373,7 @@ local function list_cpu_headers(plan, noise, of_operations)
   local wanted = {}
   for _, family in ipairs(plan.attentions) do
     local properties = terms.list(family)
-    wanted.rotated = wanted.rotated or properties.far
+    wanted.rotated = wanted.rotated or properties.looks_ahead
     wanted.rotation = wanted.rotation or properties.rotates
     wanted.score = wanted.score or properties.scaled or properties.hides or properties.gains
     wanted.geometric = wanted.geometric or properties.outwards

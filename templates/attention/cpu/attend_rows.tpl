@@ -3,7 +3,7 @@
 for (int t = ${from_query}; t < ${to_query}; t++) {
     real *row = scratch->rows + t * ${terms.vectors} * ${PREFIX}HEAD_WIDTH;
     real dout_factor = ${inline("row_factor", inverse_of_row)}, query_factor = ${query_factor};
-    if (${PREFIX}PAIRED) { % if paired and not terms.beside then
+    if (${PREFIX}PAIRED) { % if paired and not terms.pair_vectors then
         const real factors[2] = {dout_factor, query_factor};
         store(row,
                 load_pair(${PREFIX}HEAD_WIDTH, dout + t * WIDTH,
@@ -25,7 +25,7 @@ for (int t = ${from_query}; t < ${to_query}; t++) {
 % end
     }
 }
-if (${PREFIX}PAIRED) { % if paired and terms.beside then
+if (${PREFIX}PAIRED) { % if paired and terms.pair_vectors then
     for (int t = ${from_query}; t < ${to_query}; t++) {
         const real *row = scratch->rows + t * ${terms.vectors} * ${PREFIX}HEAD_WIDTH;
         store(scratch->pair_rows + t * 2 * ${PREFIX}HEAD_WIDTH,

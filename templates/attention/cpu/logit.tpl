@@ -24,7 +24,7 @@ INLINE void load_${name}_queries(const ${name}_head *head, int first, const real
 INLINE void ${name}_logits(const int N, const ${name}_queries *group, const real *restrict key, int j, vector *sum) {
     % slot("logits_begin")
     key += j * ${K};
-    % slot("logits") % if terms.beside
+    % slot("logits") % if terms.pair_vectors
     dot_rows(${PREFIX}HEAD_WIDTH, N, group->query, ${K}, key, sum); % else
 }
 

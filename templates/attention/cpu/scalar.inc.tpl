@@ -5,7 +5,7 @@
 % include("attention/cpu/scalar_layout.tpl", { scalar = scalar })
 
 % local of_layer = scalar.per_layer and (" + (size_t)l * %s_score_bytes(%s)"):format(name, T_S) or ""
-% if terms.made then
+% if terms.computes_tables then
 /* The start of the sets of tables, after the vectors of distances, in bytes from the start of the struct shared. */
 INLINE size_t ${score_start}(const lh_shape *shape) {
     return (${name}_start(shape) + ${name}_relative_bytes(${of_shape}) + 63) / 64 * 64;

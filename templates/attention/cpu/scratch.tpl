@@ -1,4 +1,4 @@
-% local has_pair_rows, interleaved = paired and terms.beside, paired and not terms.beside
+% local has_pair_rows, interleaved = paired and terms.pair_vectors, paired and not terms.pair_vectors
 % local zeros = terms.by_offset and PREFIX .. "KEYS * LANES + " or ""
 % local pair_factor = interleaved and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""
 % local queries = terms.biases and "queries with content bias, queries with position bias" or "queries"

@@ -40,7 +40,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
     }
 }
 % section("back_to_queries")
-% local has_pair_rows = paired and terms.beside
+% local has_pair_rows = paired and terms.pair_vectors
 % local pair_factor = paired and not has_pair_rows and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""
 % local gradient = terms.changes and "dscore" or "dlogit"
 % local of_rows = { inverse_of_row = "inverse_sum[t]", query_factor = "inverse_sum[t] * " .. PREFIX .. "LOGIT_SCALE" }
@@ -55,7 +55,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
     real *weights = saved.weights, *dlogits = scratch->dlogits${zeros};
     real *pairs = scratch->pairs; % if has_pair_rows
     % slot("queries_begin")
-    % include("attention/cpu/attend_rows.tpl", of_rows) % if terms.far
+    % include("attention/cpu/attend_rows.tpl", of_rows) % if terms.looks_ahead
     for (int first = ${first_group}; first < ${to_query}; first += LANES) {
         vector g[${PREFIX}HEAD_WIDTH], o[${PREFIX}HEAD_WIDTH], dq[${PREFIX}HEAD_WIDTH],
                 inverse = load(inverse_sum + first);
@@ -66,15 +66,15 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         for (int d = 1; d < ${PREFIX}HEAD_WIDTH; d++) mean += g[d] * o[d];
         % slot("gradients_out")
         clear_columns(${PREFIX}HEAD_WIDTH, dq);
-% if terms.again then
+% if terms.needs_logits then
         ${name}_queries queries;
         load_${name}_queries(head, first, query, &queries);
 % end
         % slot("group_back")
         % include("attention/cpu/span.tpl", { first = "first" })
-        % slot("far", { from = from_key, to = to_key }) % if terms.again
+        % slot("far", { from = from_key, to = to_key }) % if terms.needs_logits
         for (int j = ${from_key}; j < ${to_key}; j++) {
-            vector logit = ${name}_logit(&queries, key, j); % if terms.again
+            vector logit = ${name}_logit(&queries, key, j); % if terms.needs_logits
             % slot("weight_back", { gradient = gradient }) % if terms.drops
             vector ${gradient} = (dot_row(${PREFIX}HEAD_WIDTH, g, value + j * ${K}) - mean) * load(weights + j * LANES); % else
             % slot("pair_back")
@@ -83,12 +83,12 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
                         interleave_elements(${inline("live_weight", "load(weights + j * LANES)")}, dlogit, 0));
                 store(${paired.pairs} + (2 * j + 1) * LANES,
                         interleave_elements(${inline("live_weight", "load(weights + j * LANES)")}, dlogit, LANES / 2));
-            % if not terms.beside then
+            % if not terms.pair_vectors then
             } else {
                 store(dlogits + j * LANES, dlogit);
             % end
             }
-            store(dlogits + j * LANES, dlogit); % if terms.beside or not paired
+            store(dlogits + j * LANES, dlogit); % if terms.pair_vectors or not paired
             UNROLL
             for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) dq[d] += dlogit * key[j * ${K} + d];
         }
@@ -100,7 +100,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         dlogits += ${pair_factor}${name}_group_${of_dlogits}(${S});
         pairs += 2 * ${name}_group_weights(${S}); % if has_pair_rows
     }
-    % include("attention/cpu/attend_rows.tpl", of_rows) % if not terms.far
+    % include("attention/cpu/attend_rows.tpl", of_rows) % if not terms.looks_ahead
 }
 % section("trace_head")
 % local logit = name .. "_logit(&queries, key, j)"
