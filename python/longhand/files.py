@@ -152,7 +152,10 @@ def replace_file(path, content):
         if path.is_file() and path.read_bytes() == content:
             return
         try:
-            partial.write_bytes(content)
+            with open(partial, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
             os.replace(partial, path)
         except BaseException:
             partial.unlink(missing_ok=True)
