@@ -69,3 +69,17 @@ void lh_batch_parts_draw(lh_batch_parts *parts, const lh_spec *spec, lh_key key,
         first += sequences;
     }
 }
+
+lh_status lh_count_trained_sequences(const lh_spec *spec, lh_key key, int64_t steps, int64_t **sequences,
+                                     lh_error *error) {
+    const lh_train_defaults *train = &spec->train;
+    *sequences = calloc((size_t)lh_lengths_count(&train->lengths), sizeof **sequences);
+    if (*sequences == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the lengths of training");
+    for (int64_t step = 0; step < steps; step++) {
+        int count = count_lengths(train, (uint32_t)step);
+        if (!train->mixes_lengths) (*sequences)[draw_index(key, (uint32_t)step, LH_SHARED, count)] += train->batch;
+        for (int i = 0; train->mixes_lengths && i < train->batch; i++)
+            (*sequences)[draw_index(key, (uint32_t)step, (uint32_t)i, count)]++;
+    }
+    return LH_OK;
+}

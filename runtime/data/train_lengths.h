@@ -36,4 +36,9 @@ void lh_batch_parts_set(lh_batch_parts *parts, int n, int sequences);
 /* Draws the lengths of the batch of a step. */
 void lh_batch_parts_draw(lh_batch_parts *parts, const lh_spec *spec, lh_key key, uint32_t step);
 
+/* Counts, by index of the training lengths, the sequences of the first `steps` steps of a sampled task: *sequences
+ * [training lengths], for free(). Takes as many draws as the steps. LH_ERR_ENVIRONMENT: out of memory. */
+lh_status lh_count_trained_sequences(const lh_spec *spec, lh_key key, int64_t steps, int64_t **sequences,
+                                     lh_error *error);
+
 #endif

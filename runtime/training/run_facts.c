@@ -122,8 +122,23 @@ static void put_seeds_apart(const lh_seeds_apart *apart, lh_json *json, FILE *ou
     lh_json_end(&fields);
 }
 
-/* Writes the content of run.json. */
-static void put_facts(const lh_run *run, FILE *out, const lh_run_end *end) {
+/* Writes [length, sequences, labels, tokens] for each length of which training has seen sequences. */
+static void put_seen(const lh_spec *spec, const int64_t *sequences, lh_json *json, FILE *out) {
+    const char *before = "";
+    lh_json_raw(json, "seen", "[");
+    for (int i = 0; i < lh_lengths_count(&spec->train.lengths); i++) {
+        int n = lh_lengths_get(&spec->train.lengths, i);
+        lh_shape shape = lh_make_shape(spec, n, 1);
+        if (sequences[i] == 0) continue;
+        fprintf(out, "%s[%d,%lld,%lld,%lld]", before, n, (long long)sequences[i],
+                (long long)sequences[i] * shape.labels, (long long)sequences[i] * lh_count_shape_tokens(&shape));
+        before = ",";
+    }
+    putc(']', out);
+}
+
+/* Writes the content of run.json. seen: number of sequences of each training length, or NULL. */
+static void put_facts(const lh_run *run, FILE *out, const lh_run_end *end, const int64_t *seen) {
     const lh_spec *spec = run->spec;
     const lh_engine *engine = run->engine;
     char machine[512];
@@ -157,19 +172,27 @@ static void put_facts(const lh_run *run, FILE *out, const lh_run_end *end) {
     lh_json_string(&json, "started", run->started);
     put_ending(end, &json);
     put_best(run, end, &json, out);
+    if (seen != NULL) put_seen(spec, seen, &json, out);
     lh_json_end_line(&json);
 }
 
 lh_status lh_run_write_facts(const lh_run *run, const lh_run_end *end, lh_error *error) {
     char path[LH_PATH_MAX + 64];
     lh_text text;
+    int64_t *seen = NULL;
+    lh_status status = LH_OK;
     name_facts(run, path);
-    lh_status status = lh_text_open(&text, error);
-    if (status != LH_OK) return status;
-    put_facts(run, text.out, end);
-    status = lh_text_close(&text, error);
-    if (status == LH_OK) status = lh_replace_file(path, text.text, text.bytes, error);
-    free(text.text);
+    if (end != NULL && run->spec->corpus == NULL && run->overfit == 0)
+        status = lh_count_trained_sequences(run->spec, lh_get_part_key(run->seed, &run->apart, LH_SEED_DATA), end->step,
+                                            &seen, error);
+    if (status == LH_OK) status = lh_text_open(&text, error);
+    if (status == LH_OK) {
+        put_facts(run, text.out, end, seen);
+        status = lh_text_close(&text, error);
+        if (status == LH_OK) status = lh_replace_file(path, text.text, text.bytes, error);
+        free(text.text);
+    }
+    free(seen);
     return status;
 }
 

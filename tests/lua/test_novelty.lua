@@ -68,13 +68,14 @@ function TestNovelty.test_the_page_has_a_line()
 end
 
 -- The report's table has the score next to the shares at lengths where something is new, and report.csv has the shares
--- of every length; those of positions only if positions are indices.
+-- of every length, those of positions only if positions are indices; and the sequences, labels and tokens that a run
+-- was trained on, if it has recorded them.
 function TestNovelty.test_reports_show_the_shares_next_to_scores()
   local function read(fields)
     local root
     for seed, score in ipairs({ 50, 60 }) do
       root = reports.get_root(reports.write_run("novelty", "sort", seed, 0.1, { exit = 0,
-        eval = reports.make_scored_lines(score) }))
+        facts = seed == 2 and { seen = { { 5, 30, 60, 90 } } } or nil, eval = reports.make_scored_lines(score) }))
     end
     local study = cells.read_folder(root)
     local plan = plans.make_plan(lists.merge({ ["train.lengths"] = "{ 1, 10 }" }, fields or {}))
@@ -91,8 +92,10 @@ function TestNovelty.test_reports_show_the_shares_next_to_scores()
   assert(report_csv.make_files(study)[2].write(file))
   file:close()
   local text = support.read(path)
-  lu.assertStrContains(text, ",in_distribution,5,50,1,,0.99,,0.25,,,,,0.5,,length,0,0,0\n")
-  lu.assertStrContains(text, ",beyond,20,50,1,,0.51,,0.25,,,,,0.5,,length,0.5,0.2625,1\n")
+  lu.assertStrContains(text, ",in_distribution,5,50,1,,0.99,,0.25,,,,,0.5,,length,0,0,0,,,\n")
+  lu.assertStrContains(text, ",in_distribution,5,50,1,,0.99,,0.25,,,,,0.5,,length,0,0,0,30,60,90\n")
+  lu.assertStrContains(text, ",beyond,20,50,1,,0.51,,0.25,,,,,0.5,,length,0.5,0.2625,1,,,\n")
+  lu.assertStrContains(text, ",length,0.5,0.2625,1,0,0,0\n")
   rows = select(2, read({ ["encoding.positions"] = "{ kind = 'randomized', max_position = 512 }",
     ["encoding.additive.kind"] = "sinusoid" }))
   lu.assertEquals(rows[1], "20 56.0 - - 100%")

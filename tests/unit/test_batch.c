@@ -98,6 +98,30 @@ static void test_parts_of_a_mixed_batch_are_its_sorted_lengths(void **state) {
     lh_batch_parts_close(&parts);
 }
 
+/* Sequences seen in training are counted under mixed lengths and a curriculum, as their batches are drawn. */
+static void test_trained_sequences_are_those_of_the_batches(void **state) {
+    static const lh_curriculum_stage stage = {10, 3};
+    for (int mixed = 0; mixed < 2; mixed++) {
+        lh_spec spec = lh_toy_spec;
+        lh_batch_parts parts;
+        lh_error error;
+        int64_t *seen, expected[6] = {0};
+        spec.train.mixes_lengths = mixed;
+        spec.train.curriculum = &stage;
+        spec.train.curriculum_count = 1;
+        lh_assert_ok(lh_batch_parts_open(&parts, &spec, &error), &error);
+        lh_assert_ok(lh_count_trained_sequences(&spec, lh_key_of_seed(3), 30, &seen, &error), &error);
+        for (uint32_t step = 0; step < 30; step++) {
+            lh_batch_parts_draw(&parts, &spec, lh_key_of_seed(3), step);
+            for (int p = 0; p < parts.count; p++) expected[parts.parts[p].n - 1] += parts.parts[p].sequences;
+        }
+        assert_memory_equal(seen, expected, sizeof expected);
+        assert_true(expected[0] > 0 && expected[5] > 0);
+        free(seen);
+        lh_batch_parts_close(&parts);
+    }
+}
+
 static void test_shape_at_lengths_of_streams(void **state) {
     lh_shape shape = lh_make_shape(&lh_toy_spec, 7, 3);
     assert_int_equal(shape.sequences, 3);
@@ -240,6 +264,7 @@ int main(void) {
         cmocka_unit_test(test_mixed_lengths_are_uniform_and_independent),
         cmocka_unit_test(test_curriculum_limits_the_lengths_of_its_stages),
         cmocka_unit_test(test_parts_of_a_mixed_batch_are_its_sorted_lengths),
+        cmocka_unit_test(test_trained_sequences_are_those_of_the_batches),
         cmocka_unit_test(test_shape_at_lengths_of_streams),
         cmocka_unit_test(test_fill_rows_are_samples_of_their_counters),
         cmocka_unit_test(test_fill_samplers_see_the_options),

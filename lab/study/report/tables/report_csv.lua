@@ -17,7 +17,8 @@ local M = {}
 local RUN_COLUMNS = lists.append({ "state", "step", "metric", "split", "score", "best_step", "best_score", "chosen",
   "chosen_on", "decoding", "parameters", "tokens", "flops", "train_seconds", "id", "digest", "folder" }, runs.SIZES)
 local LENGTH_COLUMNS = lists.append(lists.join({ "step", "split", "length", "examples", "draws", "decoding" },
-  evaluations.MEASURES), { "axis", "novel_positions", "novel_distances", "novel_keys" })
+  evaluations.MEASURES), { "axis", "novel_positions", "novel_distances", "novel_keys",
+    "seen_sequences", "seen_labels", "seen_tokens" })
 
 local FRONT = lists.append(lists.join({ "seed" }, seeds.COLUMNS), { "learning_rate" })
 
@@ -56,7 +57,13 @@ local function format_run(study, cell, run)
     and ("%.3f"):format(seconds), id = run.id or cell.id, digest = run.digest, folder = run.dir }), RUN_COLUMNS))
 end
 
+-- By length, the sequences, labels and tokens of training: from run.json, which only runs on a sampled task have.
+local function index_seen(run)
+  return lists.index_by(run.axis == "length" and run.facts.seen or {}, function(entry) return entry[1] end)
+end
+
 local function format_evaluation(study, cell, run, evaluation)
+  local seen = index_seen(run)
   local shares = run.axis == "length" and novel_shares.find(study, cell) or {}
   return table.concat(lists.map(evaluation.lengths, function(length, i)
     local row = { step = evaluation.step, split = evaluation.split, length = length, examples = evaluation.counts[i],
@@ -67,6 +74,8 @@ local function format_evaluation(study, cell, run, evaluation)
     for name, share in pairs(shares[length] or {}) do
       row["novel_" .. name] = share
     end
+    local counts = seen[length] or next(seen) and { 0, 0, 0, 0 } or {}
+    row.seen_sequences, row.seen_labels, row.seen_tokens = counts[2], counts[3], counts[4]
     return M.make_line(study, cell, run, csv.format_line(row, LENGTH_COLUMNS))
   end))
 end
