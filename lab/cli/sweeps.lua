@@ -71,7 +71,7 @@ function M.add(parser)
     { "--cuda-root DIR", AS_IN .. "train" },
     { "--slurm SITE", "submit to this cluster: a site file, or the name of a site in spec/sites (docs/cluster.md)" },
     { "--dry-run", "train nothing; estimate the hours on this machine, measured with trainers that are already built "
-      .. "(if there are none, one is built); with --slurm, print the script of the job" },
+      .. "(without one by recorded speeds; without these one is built); with --slurm, print the script of the job" },
     { "--seconds N", "with watch: seconds between two updates; default: 5", convert = read_span },
     { "--once", "with watch: show the list once and exit" },
     options.SET,

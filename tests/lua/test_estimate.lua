@@ -11,6 +11,7 @@ local lists = require("base.lists")
 local lu = require("luaunit")
 local packing = require("lab.study.slurm.packing")
 local project = require("project").new(".")
+local write = require("base.write")
 
 local STUDY = [[
 return { title = "p", seeds = { 0, 1 }, base = { task = { data = "train.jsonl", eval = "test.jsonl",
@@ -112,7 +113,10 @@ local function with_bench(cell, use)
     end
     return rows
   end
-  return support.replace_fields({ { estimate, "run_bench", run_bench } }, use)
+  local getenv, folder = os.getenv, support.write("estimate/cache/none", ""):match("^(.*)/")
+  return support.replace_fields({ { estimate, "run_bench", run_bench }, { os, "getenv", function(name)
+    return name == "LONGHAND_CACHE" and folder or getenv(name)
+  end } }, use)
 end
 
 -- With short lines, two runs take seconds and fit one task of an array, although task.longest is 512.
@@ -136,6 +140,28 @@ function TestEstimate.test_seconds_of_short_lines()
     local tasks, longest = packing.make_tasks(groups, { least = 1, most = 32, seconds = 3600, lanes = 1 })
     lu.assertEquals(#tasks, 1)
     lu.assertAlmostEquals(longest, 2 * seconds, 0.04 * seconds)
+  end)
+end
+
+-- Without a trainer, the record of an earlier measurement of the same settings counts, unless it is damaged.
+function TestEstimate.test_speeds_are_recorded()
+  write_files()
+  local study, cell = expand("epochs = 30", "examples = 2")
+  local function get_text(fresh, threads)
+    local lines = estimate.format(study, { { cell = cell, dir = "none", fresh = fresh } },
+      { threads = threads or 1, replicas = 1, device = "cpu" })
+    return lines and table.concat(lines, "\n")
+  end
+  with_bench(cell, function()
+    local items, options = { { cell = cell } }, { threads = 1, replicas = 1, device = "cpu" }
+    lu.assertEquals({ estimate.has_records(items, options), get_text(false) }, { false })
+    local measured = get_text(true)
+    lu.assertTrue(estimate.has_records(items, options))
+    lu.assertEquals(get_text(false), (measured:gsub("measured:", "measured earlier:")))
+    lu.assertNil(get_text(false, 2))
+    local folder = os.getenv("LONGHAND_CACHE") .. "/speeds"
+    support.write("estimate/cache/speeds/" .. write.list_names(folder)[1], '{"train":1}')
+    lu.assertFalse(estimate.has_records(items, options))
   end)
 end
 

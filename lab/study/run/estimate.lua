@@ -16,6 +16,7 @@ local trainer_flags = require("spec.trainer_flags")
 local wording = require("base.wording")
 local json = require("dkjson")
 local shell = require("base.shell")
+local speeds = require("lab.study.run.speeds")
 local axes_module = require("spec.task.axes")
 local data_shapes = require("lab.study.read.data_shapes")
 local tasks = require("spec.task.tasks")
@@ -185,17 +186,49 @@ function M.filter_known(items)
   return lists.filter(items, function(item) return is_known(item.cell) end)
 end
 
--- Measures one trainer of each group of cells. Returns the results of `measure` by make_group_key, and as a list.
-local function measure_groups(items, options)
+local function get_conditions(options)
+  return { device = options.device, threads = options.threads, replicas = options.replicas }
+end
+
+-- Returns the results of get_rates(item, group), or nil, for one item of each group of cells (make_group_key): by
+-- group, and as a list.
+local function collect_rates(items, get_rates)
   local known, list = {}, {}
   for _, item in ipairs(M.filter_known(items)) do
     local group = make_group_key(item.cell)
-    if item.fresh and not known[group] and #list < MOST_MEASURED then
-      known[group] = measure(item, options)
+    if not known[group] and #list < MOST_MEASURED then
+      known[group] = get_rates(item, group)
       list[#list + 1] = known[group]
     end
   end
   return known, list
+end
+
+-- Returns the recorded measurements of earlier calls, in the form of collect_rates. options: as for M.format.
+local function read_records(items, options)
+  return collect_rates(items, function(_, group) return speeds.read(group, get_conditions(options)) end)
+end
+
+-- Whether no trainer has to be built for an estimate, since the speed of one is recorded.
+function M.has_records(items, options)
+  return #select(2, read_records(items, options)) > 0
+end
+
+-- Measures one trainer of each group of cells, and records the results. Without a trainer, earlier records count.
+-- Returns the results of `measure` in the form of collect_rates, and whether they are records.
+local function measure_groups(items, options)
+  local known, list = collect_rates(items, function(item, group)
+    local rates = item.fresh and measure(item, options) or nil
+    if rates then
+      speeds.write(group, get_conditions(options), rates)
+    end
+    return rates
+  end)
+  if #list > 0 then
+    return known, list, false
+  end
+  known, list = read_records(items, options)
+  return known, list, true
 end
 
 local function average_rates(list)
@@ -293,11 +326,11 @@ function M.make_timer(items, options)
   end or nil
 end
 
--- Returns the lines of the estimate; nil if no trainer could be measured. options: threads; replicas, the most
--- concurrent runs; device.
+-- Returns the lines of the estimate, and those of notes on what they leave out; nil if no trainer could be measured.
+-- options: threads; replicas, the most concurrent runs; device.
 function M.format(study, items, options)
   study = setmetatable({ cells = lists.filter(study.cells, function(cell) return cell.spec end) }, { __index = study })
-  local known, list = measure_groups(items, options)
+  local known, list, are_records = measure_groups(items, options)
   if #list == 0 and #M.filter_known(items) > 0 then
     return nil
   end
@@ -306,20 +339,21 @@ function M.format(study, items, options)
     lines[#lines + 1] = ("%s %s on this machine, %s"):format(total.epochs == 0 and "about" or "more than",
       wording.format_duration(total.train + total.eval), wording.count(options.threads, "thread"))
   end
-  lines[#lines + 1] = #list > 0 and "measured:" or nil
+  lines[#lines + 1] = #list > 0 and (are_records and "measured earlier:" or "measured:") or nil
+  local notes = {}
   local scaled = lists.count(study.cells, function(cell) return is_known(cell) and not known[make_group_key(cell)] end)
   for _, rates in ipairs(list) do
     lines[#lines + 1] = ("  %s: %.1f steps/s at length %d"):format(rates.id, rates.steps, rates.length)
   end
   if scaled > 0 then
-    lines[#lines + 1] = ("%s of other encodings or models: scaled from these by their operations"):format(
+    notes[#notes + 1] = ("%s of other encodings or models: scaled from these by their operations"):format(
       wording.count(scaled, "cell"))
   end
   if total.epochs > 0 then
-    lines[#lines + 1] = ("not counted: %s trained for epochs, whose number of steps only the trainer knows"):format(
+    notes[#notes + 1] = ("not counted: %s trained for epochs, whose number of steps only the trainer knows"):format(
       wording.count(total.epochs, "cell"))
   end
-  return lines
+  return lines, notes
 end
 
 return M

@@ -24,7 +24,7 @@ local STATES = ledger.STATES
 local MOST_LINES = 12 -- lines on decisions on runs, before a sweep begins
 
 function M.print(...)
-  io.stderr:write(table.concat({ ... }), "\n")
+  io.stderr:write(table.concat({ ... }) .. "\n") -- one write, since other processes may write lines there, too
 end
 
 local warned = {} -- the set of printed texts

@@ -347,21 +347,30 @@ local function dry_run(options, study)
   local most, threads = share_processors(options, cells)
   announce(study, counts, options, #cells > 0 and most, threads)
   if counts.waiting > 0 then
-    io.stdout:write(("not counted: %s that wait for other runs\n"):format(wording.count(counts.waiting, "run")))
+    say(("not counted: %s that wait for other runs"):format(wording.count(counts.waiting, "run")))
   end
   if #cells == 0 then
     return DONE
   end
   local items = trainers.list(options.project, cells, options)
-  local one, code = trainers.ensure_one(options.project, estimate.filter_known(items))
-  local lines = one and estimate.format(study, items, { threads = build.count_processors(), device = options.device,
-    replicas = most * threads })
+  local settings = { threads = build.count_processors(), device = options.device, replicas = most * threads }
+  local code, lines, notes = DONE, nil, nil
+  local can_measure = estimate.has_records(items, settings)
+  if not can_measure then
+    can_measure, code = trainers.ensure_one(options.project, estimate.filter_known(items))
+  end
+  if can_measure then
+    lines, notes = estimate.format(study, items, settings)
+  end
   if not lines then
     say("no trainer could be measured")
     return code ~= DONE and code or INPUT
   end
-  local stale = lists.count(items, function(item) return not item.compiled end)
+  local stale = lists.count(items, function(item) return not item.compiled and not item.fresh end)
   io.stdout:write(("%s to build\n%s\n"):format(wording.count(stale, "trainer"), table.concat(lines, "\n")))
+  for _, note in ipairs(notes) do
+    say(note)
+  end
   return DONE
 end
 

@@ -150,6 +150,8 @@ function M.ensure_one(project, items)
   if #items == 0 or lists.find(items, function(item) return item.fresh end) then
     return true
   end
+  say(("building a trainer of %s to measure its speed, since none is built and no speed is recorded"):format(
+    items[1].cell.id))
   M.build(project, { items[1] })
   return items[1].fresh or nil, items[1].code
 end

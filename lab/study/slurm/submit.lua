@@ -60,15 +60,20 @@ local function list_to_do(study, live)
   return cells, count
 end
 
+-- Returns the options of estimates for tasks of a site, measured on this machine.
+local function make_estimate_options(request, site)
+  local here, on_gpu = math.min(site.cpus, build.count_processors()), site.gpus > 0
+  return { threads = here, replicas = on_gpu and site.replicas or here, device = request.device,
+    slots = on_gpu and site.replicas or math.min(site.replicas, site.cpus),
+    slots_here = on_gpu and site.replicas or here }
+end
+
 -- Estimates the seconds of each group from measurements on this machine, if this machine can run the trainers.
 local function estimate_groups(groups, items, request, site)
-  local here, on_gpu = math.min(site.cpus, build.count_processors()), site.gpus > 0
-  if on_gpu and shell.run({ "sh", "-c", "nvidia-smi -L >/dev/null 2>&1" }) ~= 0 then
+  if site.gpus > 0 and shell.run({ "sh", "-c", "nvidia-smi -L >/dev/null 2>&1" }) ~= 0 then
     return -- nothing can be measured on this machine
   end
-  local timer = estimate.make_timer(items, { threads = here, replicas = on_gpu and site.replicas or here,
-    device = request.device, slots = on_gpu and site.replicas or math.min(site.replicas, site.cpus),
-    slots_here = on_gpu and site.replicas or here })
+  local timer = estimate.make_timer(items, make_estimate_options(request, site))
   for _, group in ipairs(groups) do
     group.seconds = timer and timer(group.cell, group.runs) or nil
   end
@@ -146,7 +151,9 @@ local function make_plan(options, site, cells, most)
   local items
   if options.action == "dry_run" then
     items = trainers.list(options.project, cells, request)
-    trainers.ensure_one(options.project, estimate.filter_known(items))
+    if not estimate.has_records(items, make_estimate_options(request, site)) then
+      trainers.ensure_one(options.project, estimate.filter_known(items))
+    end
   else
     items = trainers.build_all(options.project, cells, request, "nothing was submitted")
   end

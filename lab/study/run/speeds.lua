@@ -1,0 +1,45 @@
+-- Measured speeds of trainers on this machine, kept in the folder `speeds` of LONGHAND_CACHE or of the user's cache, so
+-- that a later estimate needs no built trainer.
+--
+-- Input: a text, equal for trainers that share a measurement; conditions of the measurement, plain data. Output of
+-- M.read: the recorded rates, in the form of estimate.lua; nil without a valid record. Records are only of this
+-- machine. M.write does nothing if the record cannot be written.
+
+local canonical = require("base.canonical")
+local lists = require("base.lists")
+local paths = require("base.paths")
+local run_files = require("lab.study.read.run_files")
+local sha256 = require("base.sha256")
+local shapes = require("lab.study.read.shapes")
+local tuned = require("render.builds.tuned")
+local write = require("base.write")
+
+local M = {}
+
+local LARGEST = 1 << 14 -- bytes of a record
+
+local NUMBER = shapes.number({ above = 0, max = 1e30 })
+local LINE = shapes.object({ step = shapes.number({ min = 0, max = 1e30 }), operation = NUMBER },
+  { required = { "step", "operation" } })
+local SHAPE = shapes.object({ id = shapes.text(64), side_by_side = NUMBER, train = NUMBER, eval = NUMBER,
+  steps = NUMBER, length = NUMBER, lines = shapes.object({ train = LINE, eval = LINE },
+    { required = { "train", "eval" } }) },
+  { required = { "id", "side_by_side", "train", "eval", "steps", "length", "lines" } })
+
+local function find_path(key, conditions)
+  local folder = paths.find_cache("speeds")
+  local text = canonical.format({ key = key, conditions = conditions, machine = tuned.read_machine().name })
+  return folder and ("%s/%s.json"):format(folder, sha256.digest(text))
+end
+
+function M.read(key, conditions)
+  local path = find_path(key, conditions)
+  return path and run_files.read_json(path, path, LARGEST, SHAPE) or nil
+end
+
+function M.write(key, conditions, rates)
+  local path = find_path(key, conditions)
+  return path and write.file(path, canonical.format(lists.merge(rates)))
+end
+
+return M
