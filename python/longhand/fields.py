@@ -223,13 +223,14 @@ def Encoding(*, use: str | None = None, rotation: dict | None = None, relative: 
 def Train(*, use: str | None = None, batch: int | None = None, shards: int | None = None,
           block_tokens: int | None = None, keep_probabilities: bool | None = None, steps: int | None = None,
           epochs: int | None = None, learning_rate: float | None = None, lengths: Any = None,
-          optimizer: dict | None = None, schedule: dict | None = None, clip: dict | None = None,
-          cadence: Literal["steps", "epochs"] | None = None, log_every: int | None = None,
-          checkpoint: dict | None = None, patience: int | None = None) -> dict[str, Any]:
+          loss_mean: Literal["token", "sequence"] | None = None, optimizer: dict | None = None,
+          schedule: dict | None = None, clip: dict | None = None, cadence: Literal["steps", "epochs"] | None = None,
+          log_every: int | None = None, checkpoint: dict | None = None, patience: int | None = None) -> dict[str, Any]:
     """The training. A field that is None is left out.
 
     use: the name of a preset, or of a spec with this section
-    batch: number of sequences of a step, all of the same length [an integer from 1 to 65536; default: 128]
+    batch: number of sequences of a step; train.lengths.per says whether all have the same length [an integer from 1 to
+        65536; default: 128]
     shards: number of parts of a batch, whose gradients are summed in order; a step can use one thread per part; another
         number gives other bits [an integer from 1 to 256; default: 16, or batch if that is smaller]
     block_tokens: approximate number of tokens that pass all layers together on the CPU; another number gives other bits
@@ -240,8 +241,12 @@ def Train(*, use: str | None = None, batch: int | None = None, shards: int | Non
     epochs: number of passes over all training examples, in place of steps, for tasks with a finite training set [an
         integer from 1 to 2147483647]
     learning_rate: the learning rate; with train.schedule the highest one [a number above 0, at most 1; default: 0.0003]
-    lengths: task lengths; each step samples one of them uniformly [{ first, last }, { first, last, step = 20 } or {
+    lengths: task lengths; each is sampled with the same probability [{ first, last }, { first, last, step = 20 } or {
         list = { 6, 10, 50 } }, lengths from 1 to 100000; default: { 1, 40 }]
+    lengths.per: the unit that has a sampled length of its own [batch, sequence; default: batch]
+    lengths.curriculum: stages at the start of training, in which only the shorter lengths are sampled; absent: none [{
+        { until_step = 1000, max = 10 }, ... }: ascending steps, each with the largest length before it]
+    loss_mean: the mean that training minimises [token, sequence; default: token]
     optimizer: the optimiser
     optimizer.kind: the kind of optimiser [adam, adamw, sgd; default: adam]
     optimizer.beta1 (kind adam, adamw): decay of the first moment [a number from 0 to below 1; default: 0.9]

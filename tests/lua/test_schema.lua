@@ -5,9 +5,7 @@ local support = dofile("tests/lua/support.lua")
 local cases = require("cases")
 local families = require("spec.families")
 local lu = require("luaunit")
-local python_fields = require("cli.python_fields")
 local schema = require("spec.schema")
-local write = require("base.write")
 
 TestSchema = {}
 
@@ -326,11 +324,6 @@ function TestSchema.test_facts_are_fields_and_words_of_formulas()
   lu.assertEquals(facts.formulas.refused.__lt.expected, "less(a, b)")
   lu.assertEquals(facts.formulas.functions[1], "abs")
   lu.assertEquals(facts.formulas.symbols[1], "score")
-end
-
-function TestSchema.test_the_python_package_has_these_fields()
-  lu.assertEquals(assert(write.read("python/longhand/fields.py")), python_fields.write(),
-    "python/longhand/fields.py is not that of the fields: run make gen")
 end
 
 function TestSchema.test_absent_identifiers_follow_the_features()
