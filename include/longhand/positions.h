@@ -3,9 +3,10 @@
  *   out      [count] written; distinct integers from {first, ..., first + range - 1}
  *   scratch  [range] overwritten
  *
- * Sorted draws are uniform over all subsets of `count` integers, in ascending order; unsorted draws are uniform over
- * all sequences of `count` distinct integers. A draw is a pure function of `draw` and `layer`. `layer` is a field of
- * the counter's site: 0 if a pass has one draw for all blocks, l + 1 for the draw of block l. Requires count <= range.
+ * Sorted draws (samples) are uniform over all subsets of `count` integers, in ascending order; unsorted draws are
+ * uniform over all sequences of `count` distinct integers. A draw is a pure function of `draw` and `layer`. `layer` is
+ * a field of the counter's site: 0 if a pass has one draw for all blocks, l + 1 for the draw of block l. Requires count
+ * <= range.
  *
  * The algorithms are fixed, so every target draws the same numbers. Sorted draws use Floyd's subsets (Bentley and Floyd
  * 1987, F2), unsorted draws the first steps of a Fisher-Yates shuffle; both use one word of the random stream per
@@ -36,7 +37,8 @@ void lh_draw_signed_distances(const lh_draw *draw, uint32_t layer, int range, in
 void lh_draw_sequence(const lh_draw *draw, uint32_t stream, uint32_t sequence, int first, int range, int count,
                       bool sorted, int32_t *out, int32_t *scratch);
 
-/* The next three functions copy `given`, which the third also negates for the left, or draw if `given` is NULL. */
+/* The next three functions copy `given`, or draw if `given` is NULL. The third function also writes the negated
+ * distances, for tokens to the left. */
 void lh_draw_or_copy_positions(const int32_t *given, const lh_draw *draw, uint32_t layer, int first, int range,
                                int count, bool sorted, int32_t *out, int32_t *scratch);
 void lh_draw_or_copy_distances(const int32_t *given, const lh_draw *draw, uint32_t layer, int range, int count,

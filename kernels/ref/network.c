@@ -140,10 +140,10 @@ static double run_forward(run *r) {
 static void close_run(run *r) {
     for (int i = 0; i < r->length; i++) {
         attention_values *values = &r->tape[i].attention;
-        double *all[] = {values->q,        values->k,        values->v,     values->weights,
-                         values->logits,   values->cosine,   values->sine,  values->key_cosine,
-                         values->key_sine, values->relative, values->score, values->keep};
-        for (size_t j = 0; j < sizeof all / sizeof *all; j++) free(all[j]);
+        double *arrays[] = {values->q,        values->k,        values->v,     values->weights,
+                            values->logits,   values->cosine,   values->sine,  values->key_cosine,
+                            values->key_sine, values->relative, values->score, values->keep};
+        for (size_t j = 0; j < sizeof arrays / sizeof *arrays; j++) free(arrays[j]);
     }
     for (int i = 0; i < r->node_count; i++) {
         free(r->nodes[i]->x);

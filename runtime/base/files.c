@@ -118,12 +118,12 @@ lh_status lh_make_directories(const char *path, lh_error *error) {
 
 static lh_status write_all(int file, const char *path, const void *data, size_t bytes, lh_error *error) {
     const char *next = data;
-    for (size_t left = bytes; left > 0;) {
-        ssize_t written = write(file, next, left);
+    for (size_t remaining = bytes; remaining > 0;) {
+        ssize_t written = write(file, next, remaining);
         if (written < 0 && errno == EINTR) continue;
         if (written < 0) return lh_fail_system(path, "cannot write", error);
         next += written;
-        left -= (size_t)written;
+        remaining -= (size_t)written;
     }
     return LH_OK;
 }

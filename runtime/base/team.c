@@ -156,20 +156,20 @@ static void *start(void *pointer) {
 
 static void run(team *t, int threads, lh_team_work *work, void *argument) {
     start_gate gate = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, t, work, argument};
-    worker *all = calloc((size_t)threads, sizeof *all);
+    worker *workers = calloc((size_t)threads, sizeof *workers);
     int count = 1;
-    for (; all && count < threads; count++) {
-        all[count].gate = &gate;
-        all[count].index = count;
-        if (pthread_create(&all[count].thread, NULL, start, &all[count]) != 0) break;
+    for (; workers && count < threads; count++) {
+        workers[count].gate = &gate;
+        workers[count].index = count;
+        if (pthread_create(&workers[count].thread, NULL, start, &workers[count]) != 0) break;
     }
     pthread_mutex_lock(&gate.mutex);
     gate.count = count;
     pthread_cond_broadcast(&gate.ready);
     pthread_mutex_unlock(&gate.mutex);
     enter(t, work, argument, 0, count);
-    for (int i = 1; i < count; i++) pthread_join(all[i].thread, NULL);
-    free(all);
+    for (int i = 1; i < count; i++) pthread_join(workers[i].thread, NULL);
+    free(workers);
 }
 
 #endif

@@ -117,7 +117,7 @@ lh_status lh_data_files_open(lh_data_files *files, lh_cli *cli, lh_error *error)
     if (status == LH_OK) status = find_paths(files, cli, paths, error);
     if (status == LH_OK) status = open_corpus(files, cli->spec, paths, error);
     if (status != LH_OK) return status;
-    files->open = true;
+    files->is_open = true;
     report_ignored(&files->corpus, cli->spec);
     files->spec = *cli->spec;
     cli->spec = &files->spec;
@@ -125,7 +125,7 @@ lh_status lh_data_files_open(lh_data_files *files, lh_cli *cli, lh_error *error)
 }
 
 void lh_data_files_close(lh_data_files *files) {
-    if (files->open) lh_corpus_close(&files->corpus);
+    if (files->is_open) lh_corpus_close(&files->corpus);
     free(files->argv);
 }
 

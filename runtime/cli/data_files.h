@@ -12,7 +12,7 @@ typedef struct lh_data_files {
     lh_corpus corpus;
     char path[LH_SETS][LH_PATH_MAX]; /* found paths of files that no flag gives */
     char **argv;                     /* remaining arguments, for free() */
-    bool open;                       /* the corpus is open */
+    bool is_open;                    /* the corpus is open */
 } lh_data_files;
 
 /* For a cli->spec with a fixed set of examples: removes the data flags from cli's arguments, reads or makes the

@@ -67,7 +67,7 @@ static bool reads_examples(reading data, const lh_cli *cli) {
 }
 
 static lh_status run_verb(int verb, lh_cli *cli, lh_error *error) {
-    lh_data_files files = {.open = false};
+    lh_data_files files = {.is_open = false};
     lh_status status = reads_examples(verbs[verb].data, cli) ? lh_data_files_open(&files, cli, error) : LH_OK;
     if (status == LH_OK) status = verbs[verb].run(cli, error);
     lh_data_files_close(&files);

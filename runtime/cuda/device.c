@@ -138,7 +138,7 @@ static lh_status load_compiled(lh_cuda_device *device, lh_error *error) {
                                        device->driver_version, &code, error);
     if (status != LH_OK) return status;
     snprintf(device->image, sizeof device->image, "%s, compiled on this machine by %s%s%s", code.target, code.compiler,
-             code.found              ? ", at an earlier start"
+             code.is_cached          ? ", at an earlier start"
              : code.cache_failure[0] ? ", not kept for the next start: "
                                      : "",
              code.cache_failure);

@@ -70,13 +70,13 @@ static lh_status fail_no_library(const char *file, lh_error *error) {
 
 static lh_status find_functions(void *library, const char *file, lh_cuda_driver *driver, lh_error *error) {
     for (int i = 0; i < SYMBOL_COUNT; i++) {
-        void *found = dlsym(library, SYMBOLS[i].symbol);
-        if (!found)
+        void *function = dlsym(library, SYMBOLS[i].symbol);
+        if (!function)
             return lh_fail(error, LH_ERR_ENVIRONMENT,
                            "the CUDA driver %s has no function %s: it is too old, or no driver\n"
                            "install a newer driver (450 or later), or name another library in LONGHAND_CUDA_DRIVER",
                            file, SYMBOLS[i].symbol);
-        memcpy((char *)driver + SYMBOLS[i].offset, &found, sizeof found);
+        memcpy((char *)driver + SYMBOLS[i].offset, &function, sizeof function);
     }
     return LH_OK;
 }

@@ -37,14 +37,15 @@ static char *find_cache_folder(void) {
 
 /* Sets key to a digest of everything that the code depends on: compiler, target, options, source. */
 static bool make_key(const lh_nvrtc *nvrtc, const char *source, char key[LH_SHA256_TEXT]) {
-    char options[256], *all = NULL;
+    char options[256], *identity = NULL;
     size_t used = 0;
     for (int i = 0; i < LH_NVRTC_OPTIONS && used < sizeof options; i++)
         used += (size_t)snprintf(options + used, sizeof options - used, " %s", lh_nvrtc_options[i]);
-    int length = asprintf(&all, "NVRTC %d.%d %s%s\n%s", nvrtc->major, nvrtc->minor, nvrtc->target, options, source);
+    int length =
+        asprintf(&identity, "NVRTC %d.%d %s%s\n%s", nvrtc->major, nvrtc->minor, nvrtc->target, options, source);
     if (length < 0) return false;
-    lh_sha256(all, (size_t)length, key);
-    free(all);
+    lh_sha256(identity, (size_t)length, key);
+    free(identity);
     return true;
 }
 
@@ -83,8 +84,8 @@ static lh_status compile_or_read(const lh_nvrtc *nvrtc, const char *source, cons
                                  lh_cuda_code *code, lh_error *error) {
     char key[LH_SHA256_TEXT];
     if (path && !make_key(nvrtc, source, key)) path = NULL;
-    code->found = path && read_cached(path, key, code);
-    if (code->found) return LH_OK;
+    code->is_cached = path && read_cached(path, key, code);
+    if (code->is_cached) return LH_OK;
     lh_nvrtc_job job = {.target = nvrtc->target, .name = "device.cu", .source = source};
     lh_status status = lh_nvrtc_compile(nvrtc, &job, error);
     free(job.log);

@@ -92,11 +92,11 @@ static lh_status check(const lh_cuda_library *library, int result, const char *c
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-static bool examine(lh_cuda_search *search, void *found, const char *file) {
+static bool examine(lh_cuda_search *search, void *handle, const char *file) {
     lh_cuda_library *library = search->argument;
     char driver[LH_CUDA_VERSION_TEXT];
     for (size_t i = 0; i < sizeof SYMBOLS / sizeof SYMBOLS[0]; i++) {
-        void *function = dlsym(found, SYMBOLS[i].symbol);
+        void *function = dlsym(handle, SYMBOLS[i].symbol);
         if (function == NULL) {
             lh_cuda_note_refusal(search, "\n%s: has no function %s", file, SYMBOLS[i].symbol);
             return false;
@@ -223,7 +223,7 @@ static lh_status set_bias(lh_cuda_library *library, const method *m, const void 
     return check(library, result, "cublasLtMatmulDescSetAttribute", error);
 }
 
-/* Requests the library's best algorithm with this epilogue; *found: whether there is one. The library reads the
+/* Requests the library's best algorithm with this epilogue; *found: whether an algorithm exists. The library reads the
  * alignment of a bias from its address; the address passed here has only the common alignment, so the choice does not
  * depend on addresses. */
 static lh_status request_algorithm(lh_cuda_library *library, method *m, uint32_t epilogue, void *preference,

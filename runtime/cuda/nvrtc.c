@@ -44,9 +44,9 @@ typedef struct requested {
 lh_status lh_nvrtc_take(void *library, const char *file, lh_nvrtc *nvrtc, lh_error *error) {
     memset(nvrtc, 0, sizeof *nvrtc);
     for (size_t i = 0; i < sizeof SYMBOLS / sizeof SYMBOLS[0]; i++) {
-        void *found = dlsym(library, SYMBOLS[i].symbol);
-        if (!found) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: has no function %s", file, SYMBOLS[i].symbol);
-        memcpy((char *)nvrtc + SYMBOLS[i].offset, &found, sizeof found);
+        void *function = dlsym(library, SYMBOLS[i].symbol);
+        if (!function) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: has no function %s", file, SYMBOLS[i].symbol);
+        memcpy((char *)nvrtc + SYMBOLS[i].offset, &function, sizeof function);
     }
     if (nvrtc->nvrtcVersion(&nvrtc->major, &nvrtc->minor) != 0)
         return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: does not report its version", file);

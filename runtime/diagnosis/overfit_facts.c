@@ -200,13 +200,13 @@ static bool are_equal(const points *p, int a, int b) {
 
 /* The highest accuracy if positions with equal outputs get equal answers. */
 static double compute_attainable(const points *p) {
-    bool taken[MOST_POINTS] = {false};
+    bool is_grouped[MOST_POINTS] = {false};
     int64_t best = 0;
     uint16_t group[MOST_POINTS];
     for (int first = 0; first < p->count; first++) {
         int64_t size = 0;
         for (int i = first; i < p->count; i++)
-            if (!taken[i] && are_equal(p, first, i)) group[size++] = p->labels[i], taken[i] = true;
+            if (!is_grouped[i] && are_equal(p, first, i)) group[size++] = p->labels[i], is_grouped[i] = true;
         best += count_most_frequent(group, size);
     }
     return p->count > 0 ? (double)best / (double)p->count : 1.0;

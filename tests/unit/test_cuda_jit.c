@@ -80,9 +80,9 @@ static bool compile_and_check(const char *source, lh_error *error, char *cache_f
     assert_memory_equal(code.data, OPTIONS, strlen(OPTIONS));
     assert_string_equal(code.data + strlen(OPTIONS), source);
     if (cache_failure) snprintf(cache_failure, sizeof code.cache_failure, "%s", code.cache_failure);
-    bool found = code.found;
+    bool is_cached = code.is_cached;
     lh_cuda_code_free(&code);
-    return found;
+    return is_cached;
 }
 
 /* ---- the search for NVRTC ---- */
@@ -198,7 +198,7 @@ static void test_jit_compile_other_device_or_compiler_cached_separately(void **s
     assert_false(compile_and_check("source", &error, NULL));
     lh_assert_ok(lh_cuda_compile("source", DIGEST, 80, 13000, &code, &error), &error);
     assert_string_equal(code.target, "sm_80");
-    assert_false(code.found);
+    assert_false(code.is_cached);
     lh_cuda_code_free(&code);
     set("LONGHAND_CUDA_ROOT", lh_test_path(*state, "root12"));
     assert_false(compile_and_check("source", &error, NULL));
@@ -270,7 +270,7 @@ static int compile_twice(void *unused, const char *directory) {
     if (setenv("LONGHAND_CACHE", directory, 1) != 0) return 1;
     for (int start = 0; start < 2; start++) {
         if (lh_cuda_compile("source", DIGEST, 90, 13000, &code, NULL) != LH_OK) return 2;
-        if (code.found || !strstr(code.cache_failure, directory) || !strstr(code.data, "source")) return 3;
+        if (code.is_cached || !strstr(code.cache_failure, directory) || !strstr(code.data, "source")) return 3;
         lh_cuda_code_free(&code);
     }
     return 0;
@@ -395,7 +395,7 @@ static void test_jit_compile_real_machine_code_of_each_class(void **state) {
         size_t bytes = code.bytes;
         lh_cuda_code_free(&code);
         lh_assert_ok(lh_cuda_compile(text, DIGEST, architectures[i], 99000, &code, &error), &error);
-        assert_true(code.found);
+        assert_true(code.is_cached);
         assert_int_equal(code.bytes, bytes);
         lh_cuda_code_free(&code);
     }

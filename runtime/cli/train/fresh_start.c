@@ -116,13 +116,13 @@ static int compare_keys(const void *a, const void *b) {
 static const char **merge_keys(json_t *earlier, json_t *current, size_t *count) {
     const char **keys = calloc(json_object_size(earlier) + json_object_size(current) + 1, sizeof *keys), *key;
     json_t *value;
-    size_t all = 0;
+    size_t key_count = 0;
     *count = 0;
     if (keys == NULL) return NULL;
-    json_object_foreach(earlier, key, value) keys[all++] = key;
-    json_object_foreach(current, key, value) keys[all++] = key;
-    qsort(keys, all, sizeof *keys, compare_keys);
-    for (size_t i = 0; i < all; i++)
+    json_object_foreach(earlier, key, value) keys[key_count++] = key;
+    json_object_foreach(current, key, value) keys[key_count++] = key;
+    qsort(keys, key_count, sizeof *keys, compare_keys);
+    for (size_t i = 0; i < key_count; i++)
         if (*count == 0 || strcmp(keys[*count - 1], keys[i]) != 0) keys[(*count)++] = keys[i];
     return keys;
 }

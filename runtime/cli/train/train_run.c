@@ -202,8 +202,8 @@ lh_status lh_train_run_is_finished(const lh_train_run *train_run, bool *finished
 }
 
 /* Evaluates the engine's parameters, which are those of `step`, on the validation stream, if the spec requests it, and
- * then on all conditions of the final evaluation. *made: the results; unchanged after an error. */
-static lh_status evaluate(lh_train_run *train_run, int64_t step, lh_eval_result **made, lh_error *error) {
+ * then on all conditions of the final evaluation. *out: the results; unchanged after an error. */
+static lh_status evaluate(lh_train_run *train_run, int64_t step, lh_eval_result **out, lh_error *error) {
     lh_eval_request validation = make_validation_request(train_run, step),
                     request = make_evaluation_request(train_run, step);
     int first = validates(train_run) ? lh_count_eval_conditions(&validation) : 0;
@@ -218,7 +218,7 @@ static lh_status evaluate(lh_train_run *train_run, int64_t step, lh_eval_result 
     if (first > 0) status = lh_evaluate(train_run->engine, &validation, results, error);
     train_run->validated = first;
     if (status == LH_OK) status = lh_evaluate(train_run->engine, &request, results + first, error);
-    if (status == LH_OK) *made = results;
+    if (status == LH_OK) *out = results;
     else free(results);
     return status;
 }

@@ -81,10 +81,10 @@ static int choose_outputs(const lh_input *input, const lh_spec *spec) {
 
 /* Sets shape 1 of the dataset to the lengths of the line, and raises those of shape 2 to them if necessary. */
 static void put_shape(lh_input *input, const lh_spec *spec) {
-    lh_sizes *now = &spec->corpus->sizes[0], *most = &spec->corpus->sizes[1];
-    *now = (lh_sizes){input->input_length, choose_outputs(input, spec)};
-    if (now->input > most->input) most->input = now->input;
-    if (now->output > most->output) most->output = now->output;
+    lh_sizes *current = &spec->corpus->sizes[0], *longest = &spec->corpus->sizes[1];
+    *current = (lh_sizes){input->input_length, choose_outputs(input, spec)};
+    if (current->input > longest->input) longest->input = current->input;
+    if (current->output > longest->output) longest->output = current->output;
     input->n = 1;
 }
 

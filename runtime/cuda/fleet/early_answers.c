@@ -57,14 +57,14 @@ lh_cuda_early_answers *lh_cuda_copy_early_answers(const lh_cuda_engine *engine, 
     size_t bytes = sizeof(lh_cuda_early_answers) + answer_bytes + length_bytes + class_bytes;
     lh_cuda_early_answers *stored = malloc(bytes);
     if (stored == NULL) return NULL;
-    char *after = (char *)stored->answer + answer_bytes;
+    char *lengths_start = (char *)stored->answer + answer_bytes;
     *stored = (lh_cuda_early_answers){.condition = *condition, .step = get_parameter_step(engine), .bytes = bytes};
     stored->condition.answers = NULL;
     stored->condition.lengths = NULL;
     memcpy(stored->answer, answers, answer_bytes);
-    stored->lengths = (int *)(void *)after;
+    stored->lengths = (int *)(void *)lengths_start;
     if (classes == NULL) return stored;
-    stored->classes = (uint16_t *)(void *)(after + length_bytes);
+    stored->classes = (uint16_t *)(void *)(lengths_start + length_bytes);
     for (size_t i = 0; i < labels; i++) stored->classes[i] = (uint16_t)classes[i];
     return stored;
 }

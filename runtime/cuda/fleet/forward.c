@@ -135,9 +135,9 @@ static size_t count_replicas_per_pass(const lh_cuda_fleet *fleet, const size_t *
 
 static lh_status open_forward(lh_cuda_fleet *fleet, const size_t *most, lh_error *error) {
     lh_cuda_forward *forward = &fleet->forward;
-    size_t together = count_replicas_per_pass(fleet, most), batch = most[LH_CUDA_NEED_BATCH], batches = batch;
-    if (fleet->spec->format->teacher_forced) batches = max_size(batch, min_size(together * batch, MOST_BATCHES));
-    size_t tables = (fleet->library != NULL ? 1 : together) * most[LH_CUDA_NEED_SHARED];
+    size_t replicas = count_replicas_per_pass(fleet, most), batch = most[LH_CUDA_NEED_BATCH], batches = batch;
+    if (fleet->spec->format->teacher_forced) batches = max_size(batch, min_size(replicas * batch, MOST_BATCHES));
+    size_t tables = (fleet->library != NULL ? 1 : replicas) * most[LH_CUDA_NEED_SHARED];
     const struct {
         CUdeviceptr *device;
         void **host;
@@ -147,10 +147,10 @@ static lh_status open_forward(lh_cuda_fleet *fleet, const size_t *most, lh_error
         {&forward->device_workspaces, NULL, most[LH_CUDA_NEED_WORKSPACES], "the activations of an evaluation"},
         {&forward->device_shared, NULL, tables, "the shared values of an evaluation"},
         {&forward->device_batch, &forward->host_batch, batches, "the examples of an evaluation"},
-        {&forward->device_answers, &forward->host_answers, together * most[LH_CUDA_NEED_ANSWERS],
+        {&forward->device_answers, &forward->host_answers, replicas * most[LH_CUDA_NEED_ANSWERS],
          "the answers of an evaluation"},
         {&forward->device_logits, &forward->host_logits, most[LH_CUDA_NEED_LOGITS], "logits"},
-        {&forward->device_classes, &forward->host_classes, together * most[LH_CUDA_NEED_CLASSES],
+        {&forward->device_classes, &forward->host_classes, replicas * most[LH_CUDA_NEED_CLASSES],
          "the classes that are answered"},
         {&forward->device_models, &forward->host_models, get_models_bytes(fleet), "an evaluation"},
     };
@@ -163,7 +163,7 @@ static lh_status open_forward(lh_cuda_fleet *fleet, const size_t *most, lh_error
     if (status != LH_OK) return status;
     memset(forward->host_models, 0, get_models_bytes(fleet));
     memcpy(forward->reserved, most, sizeof forward->reserved);
-    forward->replicas_per_pass = (int)together;
+    forward->replicas_per_pass = (int)replicas;
     forward->batches = batches;
     return lh_cuda_lanes_open(&forward->lanes, fleet, (int)most[LH_CUDA_NEED_LENGTH], LH_CUDA_ROWS, error);
 }

@@ -153,9 +153,9 @@ static void take_pass(greedy *g, int first, int end, const lh_cuda_models *model
     }
 }
 
-/* Runs a pass for the replicas from *first on that fit, and advances *first beyond them. Sets *open if a replica had
+/* Runs a pass for the replicas from *first on that fit, and advances *first beyond them. Sets *is_open if a replica had
  * unfinished sequences. */
-static lh_status run_pass(greedy *g, int *first, bool *open, lh_error *error) {
+static lh_status run_pass(greedy *g, int *first, bool *is_open, lh_error *error) {
     lh_cuda_models models = {0};
     int end = *first;
     if (lh_is_stopped(&g->engine->engine)) return LH_STOPPED;
@@ -163,7 +163,7 @@ static lh_status run_pass(greedy *g, int *first, bool *open, lh_error *error) {
     lh_cuda_output wanted = g->has_caches ? LH_CUDA_DECODED : LH_CUDA_CLASSES;
     lh_status status = models.count > 0 ? lh_cuda_run(g->engine, &models, wanted, error) : LH_OK;
     if (status == LH_OK) take_pass(g, *first, end, &models);
-    *open = *open || models.count > 0;
+    *is_open = *is_open || models.count > 0;
     *first = end;
     return status;
 }
@@ -173,9 +173,9 @@ lh_status lh_cuda_answer_greedily(lh_cuda_engine *engine, int replicas, const lh
     bool has_caches = engine->fleet->program->decode_bytes != NULL;
     greedy g = {.engine = engine, .condition = condition, .replicas = replicas, .has_caches = has_caches};
     lh_status status = begin(&g, error);
-    for (bool open = true; status == LH_OK && open;) {
-        open = false;
-        for (int first = 0; status == LH_OK && first < replicas;) status = run_pass(&g, &first, &open, error);
+    for (bool is_open = true; status == LH_OK && is_open;) {
+        is_open = false;
+        for (int first = 0; status == LH_OK && first < replicas;) status = run_pass(&g, &first, &is_open, error);
     }
     for (int i = 0; g.models != NULL && i < replicas; i++) lh_decode_passes_close(&g.models[i].passes);
     lh_examples_close(&g.examples);
