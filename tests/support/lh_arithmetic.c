@@ -108,9 +108,9 @@ int lh_find_defined_chain(int base, bool product, uint64_t x, uint64_t y, int di
     int length = 0, longest = 0;
     for (int i = 0; i < digits; i++, low *= b) {
         uint64_t in = product ? x % low * y / low : (x % low + y % low) / low;
-        uint64_t own = product ? x / low % b * y : x / low % b + y / low % b;
-        bool passes = (own + in) / b > own / b;
-        length = passes ? length + 1 : own >= b ? 1 : 0;
+        uint64_t digit_sum = product ? x / low % b * y : x / low % b + y / low % b;
+        bool passes = (digit_sum + in) / b > digit_sum / b;
+        length = passes ? length + 1 : digit_sum >= b ? 1 : 0;
         if (length > longest) longest = length;
     }
     return longest;

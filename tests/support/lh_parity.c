@@ -37,9 +37,9 @@ double *lh_parity_to_doubles(const void *array, int real_bytes, size_t count) {
 }
 
 double lh_parity_find_largest(size_t count, const double *x) {
-    double most = 0;
-    for (size_t i = 0; i < count; i++) most = fmax(most, fabs(x[i]));
-    return most;
+    double largest = 0;
+    for (size_t i = 0; i < count; i++) largest = fmax(largest, fabs(x[i]));
+    return largest;
 }
 
 /* ---- parameters ---- */
@@ -157,15 +157,16 @@ static void check_tensor(const compared *c, const lh_tensor *tensor, int columns
 
 void lh_parity_check_gradients(const lh_spec *spec, int real_bytes, const void *gradient, const lh_ref_model *model,
                                double tolerance) {
-    double most = 0;
+    double largest = 0;
     for (int i = 0; i < model->tensor_count; i++) {
         const lh_ref_tensor *expected = &model->tensors[i];
-        most = fmax(most, lh_parity_find_largest((size_t)(expected->rows * expected->columns), expected->gradient));
+        largest =
+            fmax(largest, lh_parity_find_largest((size_t)(expected->rows * expected->columns), expected->gradient));
     }
-    compared c = {gradient, real_bytes, tolerance, most / 100, lh_parity_reserve((size_t)spec->parameter_storage)};
+    compared c = {gradient, real_bytes, tolerance, largest / 100, lh_parity_reserve((size_t)spec->parameter_storage)};
     for (int i = 0; i < model->tensor_count; i++) {
         const lh_ref_tensor *expected = &model->tensors[i];
-        c.least = expected->rows * expected->columns == 1 ? most / 30 : most / 100;
+        c.least = expected->rows * expected->columns == 1 ? largest / 30 : largest / 100;
         check_tensor(&c, require_tensor(spec, expected->name), expected->columns, expected->rows * expected->columns,
                      expected->gradient);
     }

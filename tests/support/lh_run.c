@@ -39,7 +39,7 @@ static int split(char *command, char **words) {
 
 lh_run_result lh_run_main(const lh_spec *spec, const char *directory, const char *command, const char *input) {
     static lh_run_result result;
-    char *words[MOST_WORDS], *copy = strdup(command), *here = getcwd(NULL, 0);
+    char *words[MOST_WORDS], *copy = strdup(command), *original = getcwd(NULL, 0);
     int count = split(copy, words);
     free(result.out);
     free(result.err);
@@ -52,14 +52,14 @@ lh_run_result lh_run_main(const lh_spec *spec, const char *directory, const char
     assert_int_equal(chdir(directory), 0);
     result.code = lh_main(spec, count, words);
     fflush(NULL);
-    assert_int_equal(chdir(here), 0);
+    assert_int_equal(chdir(original), 0);
     for (int i = 0; i < 3; i++) restore(i, saved[i]);
     clearerr(stdin);
     size_t bytes;
     result.out = lh_test_read(lh_test_path(directory, "stdout"), &bytes);
     result.err = lh_test_read(lh_test_path(directory, "stderr"), &bytes);
     free(copy);
-    free(here);
+    free(original);
     return result;
 }
 
@@ -73,11 +73,11 @@ lh_run_result lh_run_expect(const lh_spec *spec, const char *directory, int code
 
 void lh_assert_same_file(const char *directory, const char *a, const char *b) {
     size_t x, y;
-    char *one = lh_test_read(lh_test_path(directory, a), &x), *two = lh_test_read(lh_test_path(directory, b), &y);
+    char *first = lh_test_read(lh_test_path(directory, a), &x), *second = lh_test_read(lh_test_path(directory, b), &y);
     assert_int_equal(x, y);
-    assert_memory_equal(one, two, x);
-    free(one);
-    free(two);
+    assert_memory_equal(first, second, x);
+    free(first);
+    free(second);
 }
 
 static void drop_times(json_t *line) {
@@ -87,8 +87,8 @@ static void drop_times(json_t *line) {
 
 void lh_assert_same_lines(const char *directory, const char *a, const char *b) {
     size_t bytes;
-    char *one = lh_test_read(lh_test_path(directory, a), &bytes), *x = one;
-    char *two = lh_test_read(lh_test_path(directory, b), &bytes), *y = two;
+    char *first = lh_test_read(lh_test_path(directory, a), &bytes), *x = first;
+    char *second = lh_test_read(lh_test_path(directory, b), &bytes), *y = second;
     while (x && y) {
         json_t *p = json_loads(strsep(&x, "\n"), 0, NULL), *q = json_loads(strsep(&y, "\n"), 0, NULL);
         drop_times(p);
@@ -99,17 +99,17 @@ void lh_assert_same_lines(const char *directory, const char *a, const char *b) {
         json_decref(q);
     }
     assert_true(!x && !y);
-    free(one);
-    free(two);
+    free(first);
+    free(second);
 }
 
 void lh_assert_same_run(const char *directory, const char *a, const char *b, const char *run) {
     static const char *const files[] = {"checkpoint.safetensors", "metrics.jsonl", "eval.jsonl"};
     for (int i = 0; i < 3; i++) {
-        char one[256], two[256];
-        snprintf(one, sizeof one, "%s/%s/%s", a, run, files[i]);
-        snprintf(two, sizeof two, "%s/%s/%s", b, run, files[i]);
-        if (i == 0) lh_assert_same_file(directory, one, two);
-        else lh_assert_same_lines(directory, one, two);
+        char first[256], second[256];
+        snprintf(first, sizeof first, "%s/%s/%s", a, run, files[i]);
+        snprintf(second, sizeof second, "%s/%s/%s", b, run, files[i]);
+        if (i == 0) lh_assert_same_file(directory, first, second);
+        else lh_assert_same_lines(directory, first, second);
     }
 }

@@ -124,9 +124,9 @@ lh_score lh_score_guess(const lh_task_case *task, lh_task_guess *guess, int firs
     double sum = 0, squares = 0;
     int lengths = 0;
     for (int n = first; n <= last; n += step, lengths++) {
-        double one = measure_accuracy(task, guess, n, examples);
-        sum += one;
-        squares += one * one;
+        double accuracy = measure_accuracy(task, guess, n, examples);
+        sum += accuracy;
+        squares += accuracy * accuracy;
     }
     double mean = sum / lengths, variance = squares / lengths - mean * mean;
     return (lh_score){mean, sqrt(variance > 0 ? variance / lengths : 0)};

@@ -40,9 +40,9 @@ static CUresult launch_and_interrupt(CUfunction function, unsigned grid_x, unsig
                                      unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                                      CUstream stream, void **arguments) {
     lh_toy_interruption *state = &lh_toy_interrupted;
-    bool now = ++state->launched == state->at;
-    if (now && state->fails) return 719;
-    state->stop = now;
+    bool is_reached = ++state->launched == state->at;
+    if (is_reached && state->fails) return 719;
+    state->stop = is_reached;
     return lh_emulated_driver()->cuLaunchCooperativeKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
                                                            shared_bytes, stream, arguments);
 }
