@@ -34,49 +34,49 @@ end
 -- Summarises the ratios of rounds: { gain (their median), noise (the median's standard error), rounds (their number) }.
 function M.summarise(ratios)
   local gain = M.compute_median(ratios)
-  local far = lists.map(ratios, function(ratio) return math.abs(ratio - gain) end)
+  local deviations = lists.map(ratios, function(ratio) return math.abs(ratio - gain) end)
   -- 1.4826 converts a median distance to a standard deviation, 1.2533 a mean's standard error to a median's.
-  return { gain = gain, noise = 1.4826 * 1.2533 * M.compute_median(far) / math.sqrt(#ratios), rounds = #ratios }
+  return { gain = gain, noise = 1.4826 * 1.2533 * M.compute_median(deviations) / math.sqrt(#ratios), rounds = #ratios }
 end
 
--- Tries all values of a choice until time runs out. left: the number of candidates not yet tried. Returns the best
--- values, whether they are new, and the number of candidates that are left.
-local function try_choice(request, best, choice, left)
-  local found, found_result = nil, nil
+-- Tries all values of a choice until time runs out. remaining: the number of candidates that are not tried yet. Returns
+-- the best values, whether they are new, and the number of remaining candidates.
+local function try_choice(request, best, choice, remaining)
+  local better, better_result = nil, nil
   for _, value in ipairs(choice.values) do
     if value ~= best[choice.name] then
       local candidate = lists.copy(best)
       candidate[choice.name] = value
-      local result = request.compare(best, candidate, choice.modes, left)
+      local result = request.compare(best, candidate, choice.modes, remaining)
       if not result then
         break
       end
-      left = left - 1
+      remaining = remaining - 1
       request.tell(choice, best, value, result)
-      if M.exceeds_noise(result, request.floor) and (not found or result.gain > found_result.gain) then
-        found, found_result = candidate, result
+      if M.exceeds_noise(result, request.floor) and (not better or result.gain > better_result.gain) then
+        better, better_result = candidate, result
       end
     end
   end
-  if found then
-    request.accepted(found)
+  if better then
+    request.accepted(better)
   end
-  return found or best, found ~= nil, left
+  return better or best, better ~= nil, remaining
 end
 
 -- Tries each value of each choice against the best values so far, until nothing improves or time runs out. request: {
 -- start = { name = value }, choices = { { name, values, modes } }, floor, compare, accepted, tell, is_over }.
--- compare(best, candidate, modes, left) measures two sets of values and returns { gain, noise }, or nil if time has run
--- out; `left` is the number of candidates that share the remaining time. accepted(values) is called for every new best
--- set, tell(choice, best, value, result) for every candidate. floor: see M.exceeds_noise. Returns the best values.
+-- compare(best, candidate, modes, remaining) measures two sets of values and returns { gain, noise }, or nil if time
+-- has run out; `remaining` candidates share the time that is left. accepted(values) is called for every new best set,
+-- tell(choice, best, value, result) for every candidate. floor: see M.exceeds_noise. Returns the best values.
 function M.search(request)
   local best, changed = request.start, true
   while changed and not request.is_over() do
     changed = false
-    local left = lists.sum(request.choices, function(choice) return #choice.values - 1 end)
+    local remaining = lists.sum(request.choices, function(choice) return #choice.values - 1 end)
     for _, choice in ipairs(request.choices) do
       local better
-      best, better, left = try_choice(request, best, choice, left)
+      best, better, remaining = try_choice(request, best, choice, remaining)
       changed = changed or better
     end
   end
@@ -84,10 +84,10 @@ function M.search(request)
 end
 
 -- Makes the folder `dir` for variants of a plan and returns its record for M.build; or nil and a message. level: the
--- name of an instruction-set level. made: paths of built trainers, by values as text; count: the number of these.
+-- name of an instruction-set level. trainers: paths of built trainers, by values as text; count: their number.
 function M.open(project, spec, level, dir)
-  local made, message = lfs.mkdir(dir)
-  return made and { project = project, spec = spec, dir = dir, made = {}, count = 0, level = level,
+  local is_made, message = lfs.mkdir(dir)
+  return is_made and { project = project, spec = spec, dir = dir, trainers = {}, count = 0, level = level,
     job = { id = spec.id, levels = level, linking = "dynamic" } }, message
 end
 
@@ -106,8 +106,8 @@ end
 -- Builds a trainer with these values of choices, unless it was built before, and returns its path. work: from M.open.
 function M.build(work, values)
   local name = tuning.format(values)
-  if work.made[name] then
-    return work.made[name]
+  if work.trainers[name] then
+    return work.trainers[name]
   end
   local spec, log = work.spec, work.dir .. "/log"
   spec.plan.tuned = tuning.derive(spec.plan, nil, { [work.level] = { date = "now", values = values } })
@@ -119,7 +119,7 @@ function M.build(work, values)
   work.count = work.count + 1
   local path = ("%s/trainer-%d"):format(work.dir, work.count)
   assert(os.rename(work.dir .. "/trainer", path))
-  work.made[name] = path
+  work.trainers[name] = path
   return path
 end
 
@@ -158,8 +158,9 @@ function M.compare(from, to, modes, options, stop)
     if #ratios % 2 == 1 then
       first, second = to, from
     end
-    local one, other = measure_rates(first, modes, options), measure_rates(second, modes, options)
-    ratios[#ratios + 1] = #ratios % 2 == 1 and compare_rates(other, one) or compare_rates(one, other)
+    local first_rates, second_rates = measure_rates(first, modes, options), measure_rates(second, modes, options)
+    ratios[#ratios + 1] = #ratios % 2 == 1 and compare_rates(second_rates, first_rates)
+      or compare_rates(first_rates, second_rates)
     if #ratios >= LEAST_ROUNDS and M.compute_median(ratios) < CLEAR then
       break
     end

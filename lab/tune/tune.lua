@@ -42,8 +42,8 @@ end
 -- Returns the middle and the last of the training lengths as text, "20,40"; nil if dataset files have the lengths.
 local function choose_lengths(spec)
   local lengths = not spec.plan.task.data and spec.resolved.train.lengths
-  local all = lengths and tasks.list_lengths(lengths)
-  return all and ("%d,%d"):format(all[(#all + 1) // 2], all[#all])
+  local list = lengths and tasks.list_lengths(lengths)
+  return list and ("%d,%d"):format(list[(#list + 1) // 2], list[#list])
 end
 
 local function format_result(result)
@@ -57,10 +57,10 @@ function M.write(key, entry)
   if not path then
     return nil, "there is no folder for the results: set HOME or LONGHAND_CACHE"
   end
-  local all = lists.merge({ date = entry.date, gain = entry.gain, choices = entry.choices }, key)
+  local record = lists.merge({ date = entry.date, gain = entry.gain, choices = entry.choices }, key)
   -- The temporary name is unique: two concurrent searches would otherwise write into the same file.
   local temporary = ("%s.%016x"):format(path, math.random(0))
-  local written, message = write.file(temporary, json.encode(all, { indent = true, keyorder = KEY_ORDER }) .. "\n")
+  local written, message = write.file(temporary, json.encode(record, { indent = true, keyorder = KEY_ORDER }) .. "\n")
   if written then
     written, message = os.rename(temporary, path)
     if not written then
@@ -71,7 +71,7 @@ function M.write(key, entry)
 end
 
 -- Stores values with today's date. An earlier entry with equal values is kept: a new date would rebuild trainers.
-local function remember(job, values, gain)
+local function store_values(job, values, gain)
   local earlier = job.earlier
   if earlier and tuning.format(earlier.values) == tuning.format(values) then
     job.say(("the same was found on %s; that entry is kept"):format(earlier.date))
@@ -82,7 +82,7 @@ local function remember(job, values, gain)
   job.path, job.failure = path or job.path, not path and message or nil
 end
 
-local function report_kept(job, why)
+local function report_unchanged(job, why)
   local earlier = job.earlier
   job.say(why .. (earlier and ("; the result of %s is kept"):format(earlier.date) or "; nothing is written"))
 end
@@ -90,10 +90,10 @@ end
 -- Measures the model's choices against themselves: differences of this size are noise, which sets the floor.
 local function measure_floor(job)
   local trainer = measure.build(job.work, job.model)
-  local same = measure.compare(trainer, trainer, MODES, job.options, os.time() + (job.stop - os.time()) // 10)
-  job.floor = math.max(LEAST, same and math.abs(same.gain - 1) or 0)
-  if same then
-    job.say(("%-36s %s"):format("the model's choices against themselves", format_result(same)))
+  local result = measure.compare(trainer, trainer, MODES, job.options, os.time() + (job.stop - os.time()) // 10)
+  job.floor = math.max(LEAST, result and math.abs(result.gain - 1) or 0)
+  if result then
+    job.say(("%-36s %s"):format("the model's choices against themselves", format_result(result)))
   end
 end
 
@@ -105,7 +105,7 @@ local function search_choices(job)
       return { name = choice.name, values = values_by_name[choice.name], modes = choice.modes }
     end),
     is_over = function() return os.time() >= stop end,
-    compare = function(best, candidate, modes, left)
+    compare = function(best, candidate, modes, remaining)
       if os.time() >= stop then
         return nil
       end
@@ -113,7 +113,7 @@ local function search_choices(job)
       local from, to = measure.build(job.work, best), measure.build(job.work, candidate)
       local now = os.time()
       return now < stop and measure.compare(from, to, modes, job.options,
-        now + math.max(2, (stop - now) // math.max(1, left))) or nil
+        now + math.max(2, (stop - now) // math.max(1, remaining))) or nil
     end,
     tell = function(choice, best, value, result)
       job.tried = job.tried + 1
@@ -127,7 +127,7 @@ end
 -- Compares the best values with the model's, separately by mode; stores them if they are faster. Returns the faster.
 local function confirm(job, best)
   if tuning.format(best) == tuning.format(job.model) then
-    report_kept(job, "the model's choices are the best that were tried")
+    report_unchanged(job, "the model's choices are the best that were tried")
     return best
   end
   local from, to = measure.build(job.work, job.model), measure.build(job.work, best)
@@ -141,10 +141,10 @@ local function confirm(job, best)
   end
   job.found = nil
   if total_gain < 1 then
-    report_kept(job, "slower than the model's choices in the end")
+    report_unchanged(job, "slower than the model's choices in the end")
     return job.model
   end
-  remember(job, best, gain)
+  store_values(job, best, gain)
   return best
 end
 
@@ -178,14 +178,14 @@ local function propose(job, best)
       local from, to = measure.build(job.work, best), measure.build(other, adapt_values(other, best, job.level))
       local now = os.time()
       local result = measure.compare(from, to, { "train" }, job.options, now + (job.stop - now) // (#list + 1 - i))
-      local worth = result and measure.exceeds_noise(result, job.floor)
-      say(("--set %-30s %s%s"):format(set, result and format_result(result) or "no time", worth
+      local is_worthwhile = result and measure.exceeds_noise(result, job.floor)
+      say(("--set %-30s %s%s"):format(set, result and format_result(result) or "no time", is_worthwhile
         and "  changes the plan: other bits, separate runs" or ""))
     end
   end
 end
 
-local function work_through(job)
+local function run_search(job)
   job.work = measure.open(job.project, job.spec, job.level.name, job.dir .. "/plan0")
   job.model = tuning.choose_defaults(job.spec.plan, job.level, tuned.read_machine())
   measure_floor(job)
@@ -212,7 +212,7 @@ end
 local function conclude(job, ok, problem)
   local stopped = not ok and tostring(problem):find("interrupted!", 1, true)
   if not ok and job.found then
-    remember(job, job.found)
+    store_values(job, job.found)
   end
   if job.path then
     job.say(("%s: builds here use these values from now on for %s"):format(job.path, job.key.shape))
@@ -261,7 +261,7 @@ function M.run(arguments)
   job.earlier = read_earlier(job)
   job.say(("%s at %s on %s, %s"):format(spec.id, level.name, job.key.machine, job.key.compiler))
   job.say(("%s; steps by processor time, ratios, %s"):format(job.key.shape, format_duration(arguments.seconds)))
-  local ok, problem = xpcall(work_through, function(err)
+  local ok, problem = xpcall(run_search, function(err)
     return type(err) == "table" and err or debug.traceback(tostring(err))
   end, job)
   write.remove_tree(dir)
