@@ -85,6 +85,13 @@ function TestSeedShares.test_only_complete_grids_are_crossed()
   lu.assertNil(find({ 0, apart = { init = { 0, 1 } } }))
 end
 
+function TestSeedShares.test_runs_that_share_seeds_are_named()
+  lu.assertNil(seeds.describe_shared(seeds.list_runs({ 0, 1, 2 })))
+  lu.assertStrContains(seeds.describe_shared(seeds.list_runs({ 0, 1, apart = { data = { 5 } } })), "seeds of data, so")
+  lu.assertStrContains(seeds.describe_shared(seeds.list_runs({ 0, apart = { init = { 0, 1 }, data = { 0, 1 } } })),
+    "seeds of init, data, draws, so")
+end
+
 -- The report has the table if a cell's seeds are crossed; a cell with a missing score has no shares.
 function TestSeedShares.test_the_table_of_a_report()
   local function read(without)

@@ -10,6 +10,7 @@ local inference = require("lab.study.analyze.mathematics.inference")
 local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
 local runs = require("lab.study.read.runs")
+local seeds = require("lab.study.read.seeds")
 local sheets = require("lab.study.analyze.sheets")
 local scales = require("lab.study.report.figures.scales")
 local statistics = require("lab.study.read.statistics")
@@ -275,10 +276,12 @@ local function tabulate_shares(result)
 end
 
 local function make_seeds_csv(groups, split)
-  return sheets.to_csv("seeds.csv", "set=group.set.name group=group.name learning_rate=group.rate seed=run.seed step "
+  return sheets.to_csv("seeds.csv", "set=group.set.name group=group.name learning_rate=group.rate seed=run.seed "
+    .. "seed_init seed_data seed_draws step "
     .. "metric=group.metric score folder=run.dir", lists.collect(groups, function(group)
       return lists.map(group.runs, function(run, i)
-        return { group = group, run = run, step = runs.get_evaluation(run, split).step, score = group.scores[i] }
+        return lists.merge(seeds.list_columns(run), { group = group, run = run,
+          step = runs.get_evaluation(run, split).step, score = group.scores[i] })
       end)
     end))
 end

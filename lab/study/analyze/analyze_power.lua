@@ -14,6 +14,7 @@ local metrics = require("lab.study.read.metrics")
 local power = require("lab.study.analyze.mathematics.power")
 local runs = require("lab.study.read.runs")
 local score_tables = require("lab.study.report.tables.score_tables")
+local seeds = require("lab.study.read.seeds")
 local sheets = require("lab.study.analyze.sheets")
 local statistics = require("lab.study.read.statistics")
 local must = require("lab.stop").must
@@ -22,14 +23,15 @@ local M = {}
 
 local MOST_SHOWN = 200 -- seeds of a cell in the picture
 
--- Returns a row { name, count (of scores), sd } for each cell with a score; sd is nil for a single score.
+-- Returns a row { name, count (of scores), sd, shared (seeds.describe_shared) } for each cell with a score; sd is nil
+-- for a single score.
 local function list_cells(study, options)
   local rows = lists.map(study.cells, function(cell)
     local scores = lists.map(runs.get_chosen(cell), function(run)
       return runs.get_score(run, options.split, study.scored.metric)
     end)
-    return scores[1] and { name = score_tables.format_key(study, cell), count = #scores, sd = statistics.sd(scores) }
-      or nil
+    return scores[1] and { name = score_tables.format_key(study, cell), count = #scores, sd = statistics.sd(scores),
+      shared = seeds.describe_shared(runs.get_chosen(cell)) } or nil
   end)
   must(1, lists.any(rows, function(row) return row.sd end), ("no cell has two seeds with a score on %s\n  expected: "
     .. "at least two seeds of a cell, trained to the end; or --published, the spread of a paper"):format(options.split))
@@ -81,8 +83,9 @@ end
 
 local function tabulate(rows, options, unit)
   local notes = lists.map(rows, function(row)
-    return row.count and row.count < 5 and ("%s: %s; a standard deviation of so few seeds is itself uncertain"):format(
-      row.name, row.count == 1 and "a single seed" or ("%d seeds"):format(row.count)) or nil
+    local few = row.count and row.count < 5 and (row.count == 1 and "a single seed" or ("%d seeds"):format(row.count))
+    local note = row.shared or few and few .. "; a standard deviation of so few seeds is itself uncertain"
+    return note and ("%s: %s"):format(row.name, note) or nil
   end)
   return sheets.tabulate({ name = "power", title = "Seeds that a difference needs", about = describe(options, unit),
     heads = lists.append({ options.published or "cell", "pilot seeds", "sd" }, lists.map(options.differences,

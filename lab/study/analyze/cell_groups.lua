@@ -141,6 +141,8 @@ function M.list_notes(study, groups, split)
   local notes, within, usual = {}, 0, M.find_usual_grid(groups, split)
   for _, group in ipairs(groups) do
     notes[#notes + 1] = M.describe_missing_seeds(group)
+    local shared = seeds.describe_shared(group.runs)
+    notes[#notes + 1] = shared and ("%s: %s"):format(M.format_title(group), shared)
     local grid = runs.find_usual_grid(group.runs, split)
     notes[#notes + 1] = grid and grid.key ~= usual.key and ("%s: its scores have another grid than most, %s"):format(
       M.format_title(group), grid.text) or nil

@@ -32,6 +32,16 @@ end
 
 M.COLUMNS = lists.map(M.PARTS, function(part) return "seed_" .. part end)
 
+-- Returns a text on the parts of which several of the runs have the same seed; nil if there are none. Tests that treat
+-- such runs as independent overstate what they find.
+function M.describe_shared(runs)
+  local shared = lists.filter(M.PARTS, function(part)
+    return #lists.drop_repeats(lists.map(runs, function(run) return M.get(run, part) end)) < #runs
+  end)
+  return shared[1] and ("runs share seeds of %s, so they are not independent, as the tests assume"):format(
+    table.concat(shared, ", ")) or nil
+end
+
 -- Whether run a precedes run b in the order of seeds.
 function M.is_before(a, b)
   if a.seed ~= b.seed then
