@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "eval/by_place.h"
 #include "eval/decode.h"
 #include "eval/evaluate.h"
 #include "lh_engines.h"
@@ -210,11 +211,22 @@ static void test_own_answers_under_dropout_have_all_examples_in_every_pass(void 
     check(state, &drops, true, true);
 }
 
+static void test_places_of_very_long_targets_are_refused(void **state) {
+    lh_by_place places;
+    lh_error error;
+    lh_assert_error(lh_by_place_open(&places, 1, LH_MOST_PLACES + 1, &error), LH_ERR_INPUT, &error,
+                    "found targets of 16385 labels");
+    lh_by_place_close(&places);
+    lh_assert_ok(lh_by_place_open(&places, 1, LH_MOST_PLACES, &error), &error);
+    lh_by_place_close(&places);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         lh_test_in_directory(test_own_answers_are_decoded_from_the_cache),
         lh_test_in_directory(test_own_answers_are_decoded_by_passes),
         lh_test_in_directory(test_own_answers_under_dropout_have_all_examples_in_every_pass),
+        cmocka_unit_test(test_places_of_very_long_targets_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,13 +16,14 @@ local M = {}
 
 -- Limits in bytes, far above usual sizes. Files of lines are read in pieces, other files at once.
 M.LARGEST = { ["run.json"] = 4 << 20, ["eval.jsonl"] = 256 << 20, ["metrics.jsonl"] = 256 << 20, record = 1 << 20 }
-M.LONGEST_LINE = 1 << 20 -- accuracies by place of a target with LH_MOST_PLACES labels (runtime/eval/by_place.h)
+M.LONGEST_LINE = 1 << 20 -- holds the counts of MOST_PLACES places
 M.MOST_LINES = 1 << 20
 M.LONGEST_EVALUATED = 1000000 -- longest task length that `trainer eval` takes: runtime/cli/options.h
 
 local MOST = 1 << 53 -- largest count: a double holds it exactly
 local LONGEST_TEXT = 16384 -- a flag with a path, or with all lengths that it may name
 local LONGEST_FORMULA = 1 << 20
+local MOST_PLACES = 16384 -- LH_MOST_PLACES of runtime/eval/by_place.h
 local MOST_FLAGS, MOST_VALUES = 4096, 1 << 21
 
 local TEXT = shapes.text(LONGEST_TEXT)
@@ -140,7 +141,7 @@ function M.find_missing_accuracy(line)
   return "accuracy"
 end
 
-local COUNTS = shapes.list(COUNT, 16384)
+local COUNTS = shapes.list(COUNT, MOST_PLACES)
 local SIDE = shapes.object({ counted = COUNTS, correct = COUNTS, correct_teacher_forced = COUNTS },
   { required = { "counted" } })
 
