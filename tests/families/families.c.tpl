@@ -150,18 +150,18 @@ static void check_self(workspace *w, int T) {
     real *given = noise((size_t)rows * 3 * WIDTH), *packed = allocate((size_t)(rows * 3 * WIDTH + LANES) * sizeof(real));
     real *dout = noise((size_t)rows * WIDTH), *out = allocate((size_t)rows * WIDTH * sizeof(real));
     real *dpacked = allocate((size_t)rows * 3 * WIDTH * sizeof(real));
-    self_kept kept;
+    self_saved saved;
     size_t bytes = 0;
-    lay_out_self_kept(&kept, NULL, &bytes, SEQUENCES, T, true);
+    lay_out_self_saved(&saved, NULL, &bytes, SEQUENCES, T, true);
     lay_out_self_scratch(&w->self, NULL, &bytes, T, true);
     char *memory = allocate(bytes);
     bytes = 0;
-    lay_out_self_kept(&kept, memory, &bytes, SEQUENCES, T, true);
+    lay_out_self_saved(&saved, memory, &bytes, SEQUENCES, T, true);
     lay_out_self_scratch(&w->self, memory, &bytes, T, true);
     copy(packed, given, rows * 3 * WIDTH);
-    % call("attention_self", "w", "LAYER", "&kept", "packed", "out")
+    % call("attention_self", "w", "LAYER", "&saved", "packed", "out")
     check_attended(&f, given, given, dout, out);
-    % call("attention_self_backward", "w", "LAYER", "&kept", "packed", "out", "dout", "dpacked")
+    % call("attention_self_backward", "w", "LAYER", "&saved", "packed", "out", "dout", "dpacked")
     real *sequence = given + last * 3 * WIDTH;
     check_gradient(&f, "dquery_key_value", sequence, T * 3 * WIDTH, dpacked + last * 3 * WIDTH, sequence, sequence,
             dout + last * WIDTH);
@@ -176,19 +176,19 @@ static void check_cross(workspace *w, int T, int S) {
     real *query = allocate((size_t)(queries + LANES) * sizeof(real)), *key_value = allocate((size_t)(keys + LANES) * sizeof(real));
     real *dout = noise((size_t)queries), *out = allocate((size_t)queries * sizeof(real));
     real *dquery = allocate((size_t)queries * sizeof(real)), *dkey_value = allocate((size_t)keys * sizeof(real));
-    cross_kept kept;
+    cross_saved saved;
     size_t bytes = 0;
-    lay_out_cross_kept(&kept, NULL, &bytes, SEQUENCES, T, S, true);
+    lay_out_cross_saved(&saved, NULL, &bytes, SEQUENCES, T, S, true);
     lay_out_cross_scratch(&w->cross, NULL, &bytes, T, S, true);
     char *memory = allocate(bytes);
     bytes = 0;
-    lay_out_cross_kept(&kept, memory, &bytes, SEQUENCES, T, S, true);
+    lay_out_cross_saved(&saved, memory, &bytes, SEQUENCES, T, S, true);
     lay_out_cross_scratch(&w->cross, memory, &bytes, T, S, true);
     copy(query, given, queries);
     copy(key_value, given_keys, keys);
-    % call("attention_cross", "w", "LAYER", "&kept", "query", "key_value", "out")
+    % call("attention_cross", "w", "LAYER", "&saved", "query", "key_value", "out")
     check_attended(&f, given, given_keys, dout, out);
-    % call("attention_cross_backward", "w", "LAYER", "&kept", "query", "key_value", "out", "dout", "dquery", "dkey_value")
+    % call("attention_cross_backward", "w", "LAYER", "&saved", "query", "key_value", "out", "dout", "dquery", "dkey_value")
     check_gradient(&f, "dquery", given + last * WIDTH, T * WIDTH, dquery + last * WIDTH, given + last * WIDTH,
             given_keys + last_key * 2 * WIDTH, dout + last * WIDTH);
     check_gradient(&f, "dkey_value", given_keys + last_key * 2 * WIDTH, S * 2 * WIDTH, dkey_value + last_key * 2 * WIDTH,
@@ -197,9 +197,9 @@ static void check_cross(workspace *w, int T, int S) {
     for (int t = 0; t < T; t++) {
         real alone[WIDTH];
         cross_head head = make_cross_head(w, LAYER, 1, 0, 0, NULL, NULL);
-        cross_kept scratch;
+        cross_saved scratch;
         bytes = 0;
-        lay_out_cross_kept(&scratch, memory, &bytes, SEQUENCES, T, S, false);
+        lay_out_cross_saved(&scratch, memory, &bytes, SEQUENCES, T, S, false);
         head.from = t;
         head.to = t + 1;
         attend_cross(&head, query + t * WIDTH + CROSS_HEAD_WIDTH, key_value + CROSS_HEAD_WIDTH, alone + CROSS_HEAD_WIDTH,

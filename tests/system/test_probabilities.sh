@@ -41,7 +41,7 @@ keeps_bits() {
     ./longhand plan "$work/spec.lua" | grep -q 'attention  *kept up to 362 tokens' || return
     train_and_sum kept --set train.keep_probabilities=true >"$work/bits" &&
         train_and_sum planned >>"$work/bits" || return
-    grep -q KEPT_PAIRS "$work/planned/src/step.c" && ! grep -q KEPT_PAIRS "$work/kept/src/step.c" || return
+    grep -q SAVED_PAIRS "$work/planned/src/step.c" && ! grep -q SAVED_PAIRS "$work/kept/src/step.c" || return
     cat "$work/bits"
     [ "$(sort -u "$work/bits" | wc -l)" -eq 1 ]
 }
@@ -49,7 +49,7 @@ keeps_bits() {
 # Compares the sums of the last keeps_bits with those of a trainer that always recomputes probabilities.
 keeps_bits_of_recomputed() {
     cp "$work/bits" "$work/bits.kept" && train_and_sum recomputed --set train.keep_probabilities=false >"$work/bits" &&
-        ! grep -q KEPT_PAIRS "$work/recomputed/src/step.c" &&
+        ! grep -q SAVED_PAIRS "$work/recomputed/src/step.c" &&
         sort -u "$work/bits" "$work/bits.kept" | wc -l | grep -qx 1
 }
 
