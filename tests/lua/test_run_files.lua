@@ -114,7 +114,7 @@ function TestDamage.test_messages_name_the_damaged_line()
     ['line 2: split: found "tost"; expected during, validation, in_distribution,'] = good:gsub('"beyond"', '"tost"'),
     ["line 2: draws: found nothing; expected an integer"] = good:gsub('"draws":1,', ""),
     ["line 2: found a list; expected an object"] = "[1]\n",
-    ["line 2: found more than 65536 bytes; expected at most 65536"] = (" "):rep(65999) .. "\n",
+    ["line 2: found more than 1048576 bytes; expected at most 1048576"] = (" "):rep(1048577) .. "\n",
   }) do
     local run = runs.read(write_run("lines", "rr", 1, 0.1, { exit = 0, eval = good .. line .. good }))
     assert_damaged(run, "eval.jsonl: " .. what)
@@ -159,8 +159,8 @@ function TestDamage.test_a_large_file_takes_little_memory()
   local run = runs.read(dir)
   local memory = collectgarbage("count") - before
   collectgarbage("restart")
-  assert_damaged(run, "eval.jsonl: line 2: found more than 65536 bytes; expected at most 65536")
-  lu.assertTrue(memory < 4096) -- KiB
+  assert_damaged(run, "eval.jsonl: line 2: found more than 1048576 bytes; expected at most 1048576")
+  lu.assertTrue(memory < 16384) -- KiB
 end
 
 -- Lines of many lengths cross the ends of the pieces in which a file is read.
@@ -181,8 +181,8 @@ end
 -- The last newline of a file is found in one search, for any length of the line before it.
 function TestDamage.test_a_long_line_takes_no_longer()
   local began = os.clock()
-  local run = runs.read(write_run("long", "rr", 1, 0.1, { exit = 0, eval = (" "):rep(1 << 20) .. "\n{" }))
-  assert_damaged(run, "eval.jsonl: line 1: found more than 65536 bytes; expected at most 65536")
+  local run = runs.read(write_run("long", "rr", 1, 0.1, { exit = 0, eval = (" "):rep(2 << 20) .. "\n{" }))
+  assert_damaged(run, "eval.jsonl: line 1: found more than 1048576 bytes; expected at most 1048576")
   lu.assertTrue(os.clock() - began < 2)
 end
 
