@@ -36,6 +36,7 @@
 --                  `used`, if present, is true for the resolved spec
 -- Invariants: pure data and pure functions; a default reads only fields that come earlier in the list.
 
+local alphabets = require("spec.task.alphabets")
 local base_names = require("base.names")
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
@@ -50,8 +51,8 @@ local M = {}
 
 M.LONGEST = 100000 -- the largest task length
 M.LONGEST_DATA = 512 -- the default of task.longest
+M.MOST_SYMBOLS = alphabets.MOST
 M.LIBRARY_WIDTH = 256 -- models of at least this width use a library for their products on a GPU
-M.MOST_SYMBOLS = 4096
 
 local SECTIONS = { require("spec.fields.task"), require("spec.fields.model"), require("spec.fields.encoding"),
   require("spec.fields.train"), require("spec.fields.eval") }

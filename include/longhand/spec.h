@@ -50,6 +50,10 @@ typedef struct lh_stream {
     int (*length)(int n); /* tokens per sequence at task length n */
 } lh_stream;
 
+/* The names "0", "1", ... of symbols that a spec or a task gives by their number. */
+enum { LH_NUMBER_NAMES = 65000 };
+extern const char *const lh_number_names[LH_NUMBER_NAMES];
+
 /* The conversion of a task's example to the model's token streams and labels. With a dataset, a fixed set of examples
  * (lh_data), `shape` sets the sizes, and the functions of n are NULL. */
 typedef struct lh_format {

@@ -17,11 +17,18 @@
  *      * option width: 2..4096 = 61; tokens of a frame             (or a range of integers = default)
  *      * /
  *
- * Symbols are separated by blanks; token i is the i-th symbol. The two lengths are integer formulas in n and in
- * options, with + - * / ( ), where / rounds down; the generator translates them to C in spec.c. In a formula, an option
- * whose choices are words has the index of its choice, from 0. A spec sets options by task.options, as in { order =
- * "down" }; the first choice is the default. If all choices of an option are integers, specs and samplers see its value
- * as a number. If options determine the number of symbols, two lines are formulas, too:
+ * Symbols are separated by blanks; token i is the i-th symbol. A range such as 0..146 stands for the symbols 0, 1, ...,
+ * 146; an alphabet has up to 65,000 symbols. A line that is indented more than the key before it, and begins with no
+ * key, continues an alphabet:
+ *
+ *     input symbols:  0..146 + -
+ *                     ( ) =
+ *
+ * The two lengths are integer formulas in n and in options, with + - * / ( ), where / rounds down; the generator
+ * translates them to C in spec.c. In a formula, an option whose choices are words has the index of its choice, from 0.
+ * A spec sets options by task.options, as in { order = "down" }; the first choice is the default. If all choices of an
+ * option are integers, specs and samplers see its value as a number. If options determine the number of symbols, two
+ * lines are formulas, too:
  *
  *     input symbol count:  base + 5, at least 15    number of used `input symbols`; also `output symbol count`
  *     chance:              1 / base

@@ -33,11 +33,11 @@ def Task(*, use: str | None = None, kind: str | None = None, source: str | None 
     validation: a third file of examples, for validation; for a task that generates its examples, a file of puzzles
         (docs/latin-square.md) [the path of a file, relative to the spec file]
     input_symbols: the alphabet of inputs; tokens in files are symbols, or integers from 0 to its size - 1; absent: the
-        symbols of task.data [a number of symbols from 1 to 4096, or a list of their names]
+        symbols of task.data [a number of symbols from 1 to 65000, or a list of their names]
     output_symbols: the alphabet of targets, in the form of input_symbols; absent: the symbols of task.data [a number of
-        symbols from 1 to 4096, or a list of their names]
+        symbols from 1 to 65000, or a list of their names]
     symbols: one alphabet for inputs and targets, whose symbols have one vector each; it replaces the other two [a
-        number of symbols from 1 to 4096, or a list of their names]
+        number of symbols from 1 to 65000, or a list of their names]
     end_symbol: the symbol of targets that ends them; targets of the files get it at their end, and a model that answers
         token by token stops there [the name of a symbol, in quotes]
     longest: the highest number of tokens that an input and its target may have together; absent, with data: 512 [an

@@ -7,6 +7,8 @@ local file_symbols = require("spec.task.file_symbols")
 local input = require("base.input")
 local lu = require("luaunit")
 local plan_module = require("plan.plan")
+local run_shapes = require("lab.study.read.run_shapes")
+local shapes = require("lab.study.read.shapes")
 local write = require("base.write")
 
 TestSymbols = {}
@@ -110,13 +112,43 @@ function TestSymbols.test_an_end_symbol_joins_the_alphabet_of_the_file()
   refuse('task.end_symbol: "." is no symbol of targets', 'end_symbol = ".", output_symbols = { "b" }')
 end
 
+-- The resolved spec states the size of a long alphabet of numbers, and generated code has no list of its names.
+function TestSymbols.test_long_alphabets_of_numbers_are_not_listed()
+  local resolved, info, message = check("input_symbols = 4097, output_symbols = 4096")
+  lu.assertNotNil(resolved, message)
+  lu.assertEquals({ resolved.task.input_symbols, #resolved.task.output_symbols }, { 4097, 4096 })
+  local plan = assert(plan_module.build(resolved, info))
+  lu.assertEquals({ plan.task.input_names, plan.task.output_names }, { "lh_number_names", "output_symbols" })
+  lu.assertEquals(check("", '{"input":[4096],"target":[1]}\n').task.input_symbols, 4097)
+  local words = {}
+  for i = 0, 4096 do
+    words[i + 1] = i == 9 and "nine" or tostring(i)
+  end
+  resolved = check("output_symbols = 2", table.concat(words, " ") .. "\t1\n")
+  lu.assertEquals(#resolved.task.input_symbols, 4097)
+end
+
+-- The spec of a run states a long alphabet of numbers by its size.
+function TestSymbols.test_alphabets_are_lists_or_sizes()
+  for symbols, is_sound in pairs({ ['["a","b"]'] = true, ["4097"] = true, ["4096"] = false, ["65001"] = false }) do
+    local spec = input.decode(('{"task":{"symbols":%s},"model":{},"train":{},"eval":{}}'):format(symbols))
+    lu.assertEquals(shapes.find_problem(spec, run_shapes.spec) == nil, is_sound, symbols)
+  end
+end
+
+function TestSymbols.test_tokens_have_16_bits()
+  lu.assertNotNil(check("input_symbols = 30000, output_symbols = 35534"))
+  lu.assertNotNil(check("symbols = 65000"))
+  refuse("30000 input and 35535 output symbols", "input_symbols = 30000, output_symbols = 35535")
+end
+
 function TestSymbols.test_the_alphabet_of_a_file_is_one_that_a_spec_may_list()
   refuse('examples.txt has the symbol "\\""', "", 'a\t"\n')
   local words = {}
-  for i = 1, 4097 do
+  for i = 1, 65001 do
     words[i] = "w" .. i
   end
-  refuse("has 4097 symbols", 'end_symbol = "."', "a\t" .. table.concat(words, " ") .. "\n")
+  refuse("has 65001 symbols", 'end_symbol = "."', "a\t" .. table.concat(words, " ") .. "\n")
 end
 
 function TestSymbols.test_one_alphabet_for_both_sides()

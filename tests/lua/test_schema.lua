@@ -43,7 +43,7 @@ local CASES = {
   { "task.axes", "{ 'digits', 'carry' }", "{ 'digits', 'digits' }", '"digits" is given twice', DATA },
   { "task.seed", "7", "-1", "-1 is below 0", { "task.kind=latin_square" } },
   { "task.input_symbols", "{ 'a', 'b' }", "{ 'a', 'a' }", 'the symbol "a" is given twice', DATA },
-  { "task.output_symbols", "4096", "4097", "4097 symbols are out of range", DATA },
+  { "task.output_symbols", "65000", "65001", "65001 symbols are out of range", DATA },
   { "task.symbols", "{ 'a', 'b' }", "{}", "0 symbols are out of range", { DATA[1] } },
   { "task.end_symbol", "'1'", "''", '"" does not fit here', { DATA[1], DATA[2], DATA[3], "model.kind=decoder" } },
   { "task.longest", "100000", "1", "1 is below 2", DATA },

@@ -48,6 +48,25 @@ function TestTasks.test_header_gives_all_facts()
     baseline = 0.75, baseline_name = "majority symbol" })
 end
 
+-- An alphabet may have ranges of numbers, and lines that are indented more than its key.
+function TestTasks.test_long_alphabets()
+  local facts, d = read(3, " * input symbols: 8..10 + *\n *    = a: 2..2\n *    chance_of")
+  lu.assertEquals(d:text(), "")
+  lu.assertEquals(facts.probe.input_symbols, { "8", "9", "10", "+", "*", "=", "a:", "2", "chance_of" })
+  lu.assertEquals(#read(3, " * symbols: 0..64999").list, 0) -- next to output symbols
+  facts, d = read_changed({ [3] = " * symbols: 0..64999", [4] = false })
+  lu.assertEquals(d:text(), "")
+  lu.assertEquals({ #facts.probe.output_symbols, facts.probe.output_symbols[65000] }, { 65000, "64999" })
+  for line, text in pairs({ [" * input symbols: 0..64999 a"] = "input symbols: more than 65000 symbols",
+    [" * input symbols: 3 1..5"] = 'the symbol "3" is given twice',
+    [" * input symbols: a\n * b c"] = "not of the form key: value",
+    [" * input symbols: a\n *  chance: 1"] = "chance is given twice",
+    [" * grid: 4\n *   5"] = "not of the form key: value" }) do
+    lu.assertStrContains(select(2, read(3, line)):text(), text)
+  end
+  lu.assertEquals(read(3, " * input symbols: 5..3 0..123456").probe.input_symbols, { "5..3", "0..123456" })
+end
+
 function TestTasks.test_list_is_sorted_and_helpers_are_no_tasks()
   support.write("more/b_task.c", (table.concat(HEADER, "\n"):gsub("probe", "b_task")))
   support.write("more/a_task.c", (table.concat(HEADER, "\n"):gsub("probe", "a_task")))

@@ -125,8 +125,9 @@ are_declared_by_own_tasks() {
     cat >"$work/halves.c" <<'END'
 /* Halves: the input again, of which the first half counts.
  *
- * input symbols:  a b c
- * output symbols: a b c
+ * input symbols:  a
+ *                 10..11
+ * output symbols: a 10..11
  * input length:   n
  * output length:  n
  * chance:         0.333

@@ -13,6 +13,7 @@
 #include "base/json_text.h"
 #include "cli/cli.h"
 #include "data/symbols/symbols.h"
+#include "longhand/spec.h"
 
 static void test_options_are_parsed(void **state) {
     lh_error error;
@@ -88,6 +89,14 @@ static void test_symbols_are_read_by_the_longest_name(void **state) {
     assert_int_equal(lh_read_symbols(names, 4, "", tokens), 0);
 }
 
+static void test_numbers_are_names_of_symbols(void **state) {
+    for (int i = 0; i < LH_NUMBER_NAMES; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "%d", i);
+        assert_string_equal(lh_number_names[i], name);
+    }
+}
+
 /* Shows a line on a terminal; with `catches` a signal ends it in order, otherwise it kills the process. */
 static int show_progress(bool catches) {
     lh_progress progress;
@@ -132,6 +141,7 @@ int main(void) {
         cmocka_unit_test(test_options_are_parsed),
         cmocka_unit_test(test_shortest_number_reads_back),
         cmocka_unit_test(test_quoted_text_is_json),
+        cmocka_unit_test(test_numbers_are_names_of_symbols),
         cmocka_unit_test(test_symbols_are_read_by_the_longest_name),
         cmocka_unit_test(test_progress_line_is_ended_by_a_signal),
     };

@@ -5,6 +5,7 @@
 -- validation stream { lengths, examples, coincide }; coincide: { training, evaluation }, estimates of the shares of the
 -- stream's inputs that also occur there.
 
+local alphabets = require("spec.task.alphabets")
 local features = require("spec.rules.features")
 local formulas = require("spec.task.formulas")
 local lists = require("base.lists")
@@ -58,11 +59,18 @@ local function add_options(facts, chosen, arrays)
   return about
 end
 
--- Adds the names of the task's symbols and axes, and the symbol that ends targets; returns whether there is one.
+-- Adds the names of an alphabet to the arrays, unless the runtime has them; returns the name of their array.
+local function add_symbols(symbols, about, name, arrays)
+  if alphabets.are_unlisted_numbers(symbols) then
+    return "lh_number_names"
+  end
+  add(arrays, about, "char *const", name, literals.quote(symbols))
+  return name
+end
+
+-- Adds the names of the task's axes, and the symbol that ends targets; returns whether there is one.
 local function add_names(facts, resolved, arrays)
   local token = features.is_causal(resolved) and find_token(facts.output_symbols, facts.end_symbol)
-  add(arrays, "The symbols of inputs.", "char *const", "input_symbols", literals.quote(facts.input_symbols))
-  add(arrays, "The symbols of outputs.", "char *const", "output_symbols", literals.quote(facts.output_symbols))
   if facts.axes then
     add(arrays, "Axes that distinguish examples.", "char *const", "axes", literals.quote(lists.get_names(facts.axes)))
   end
@@ -80,6 +88,8 @@ local function describe_task(facts, resolved, arrays)
     text = facts.text,
     data = facts.data,
     axes = #(facts.axes or {}),
+    input_names = add_symbols(facts.input_symbols, "The symbols of inputs.", "input_symbols", arrays),
+    output_names = add_symbols(facts.output_symbols, "The symbols of outputs.", "output_symbols", arrays),
     ends = add_names(facts, resolved, arrays),
     options = add_options(facts, resolved.task.options, arrays),
     lengths = facts.data and {} or {

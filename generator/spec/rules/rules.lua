@@ -4,6 +4,7 @@
 -- functions of reports.lua. Invariants: changes only the diagnostics; a rule whose fields are missing or invalid
 -- reports nothing, since such fields have been reported already.
 
+local alphabets = require("spec.task.alphabets")
 local axes = require("spec.task.axes")
 local best_rules = require("spec.rules.best_rules")
 local decoding = require("spec.rules.decoding_rules")
@@ -151,6 +152,20 @@ local function check_readout(context, report)
   end
 end
 
+-- Checks that the tokens of a model, symbols and at most two of its own, have numbers of 16 bits.
+local function check_tokens(context, report)
+  local facts, kind = context.task, context.resolved.model.kind
+  if not facts or not facts.input_symbols or not facts.output_symbols or not kind then
+    return
+  end
+  local outputs = kind ~= "encoder" and not facts.symbols and #facts.output_symbols or 0
+  if #facts.input_symbols + outputs + 2 > alphabets.MOST_TOKENS then
+    report.refuse(context.resolved.task.data and "task.data" or "task.kind", "model.kind", ("%q"):format(kind), {
+      what = ("%d input and %d output symbols, of which each has a vector"):format(#facts.input_symbols, outputs),
+      expected = ("at most %d together; or one alphabet for both: `symbols`"):format(alphabets.MOST_TOKENS - 2) })
+  end
+end
+
 -- Refuses an end symbol of dataset files for an encoder, which answers all labels at once.
 local function check_end_symbol(context, report)
   local resolved = context.resolved
@@ -206,7 +221,7 @@ end
 function M.apply(context)
   local resolved, report = context.resolved, reports.make(context)
   for _, rule in ipairs({ check_head_width, check_shards, check_products, check_schedule, check_readout,
-    check_tied, check_end_symbol }) do
+    check_tied, check_tokens, check_end_symbol }) do
     rule(context, report)
   end
   family_facets.check_each(context, function(view)

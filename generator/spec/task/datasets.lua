@@ -9,6 +9,7 @@
 --                             the digest of the bytes of the validation file, on which these examples depend, or nil
 -- Settings that only samplers have are removed from the resolved spec. Errors go to the diagnostics.
 
+local alphabets = require("spec.task.alphabets")
 local axes = require("spec.task.axes")
 local diagnostics = require("base.diagnostics")
 local file_symbols = require("spec.task.file_symbols")
@@ -48,8 +49,8 @@ local function choose_alphabet(context, given, name, symbols, problem)
   if not symbols then
     return refuse(("%s gives no symbols: found %s"):format(problem.line and (":%d"):format(problem.line) or "",
       problem.found), problem.expected .. "; or " .. schema.TEXT.symbols)
-  elseif #symbols > schema.MOST_SYMBOLS then
-    return refuse((" has %d symbols"):format(#symbols), ("at most %d symbols"):format(schema.MOST_SYMBOLS))
+  elseif #symbols > alphabets.MOST then
+    return refuse((" has %d symbols"):format(#symbols), ("at most %d symbols"):format(alphabets.MOST))
   elseif odd then
     return refuse((" has the symbol %s"):format(diagnostics.show(odd)), values.SYMBOL_TEXT)
   end
@@ -92,7 +93,11 @@ end
 function M.read_files(context, given, task)
   read_alphabets(context, given, task)
   check_alphabets(context, given, task)
-  local input_symbols, output_symbols = task.symbols or task.input_symbols, task.symbols or task.output_symbols
+  local symbols = task.symbols
+  local input_symbols, output_symbols = symbols or task.input_symbols, symbols or task.output_symbols
+  for _, name in ipairs({ "symbols", "input_symbols", "output_symbols" }) do
+    task[name] = alphabets.shorten(task[name])
+  end
   if not given.fields.longest then
     task.longest = schema.LONGEST_DATA
   end
@@ -101,7 +106,7 @@ function M.read_files(context, given, task)
   local function get_shown_path(name)
     return files[name] and files[name].shown
   end
-  return { kind = "data", symbols = task.symbols, input_symbols = input_symbols, output_symbols = output_symbols,
+  return { kind = "data", symbols = symbols, input_symbols = input_symbols, output_symbols = output_symbols,
     end_symbol = task.end_symbol, chance = output_symbols and 1 / #output_symbols, path = get_shown_path("data"),
     axes = axes.read_named(context, task.axes, given.fields.axes),
     data = { train = get_shown_path("data"), eval = get_shown_path("eval"), validation = get_shown_path("validation"),

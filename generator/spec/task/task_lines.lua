@@ -3,6 +3,7 @@
 -- Input: key and value of a line; facts so far. Output: facts in the form of tasks.lua; for a wrong line nil, the
 -- problem (`what`) and what was expected.
 
+local alphabets = require("spec.task.alphabets")
 local axes = require("spec.task.axes")
 local diagnostics = require("base.diagnostics")
 local formulas = require("spec.task.formulas")
@@ -17,23 +18,6 @@ local FORMULA = "digits, n, options, + - * / ( ) and blanks"
 local SETS = { "train", "test", "validation" } -- lh_set of longhand/task.h
 
 local show = diagnostics.show
-
-local function read_symbols(value)
-  local symbols, seen = {}, {}
-  for symbol in value:gmatch("%S+") do
-    if seen[symbol] then
-      return nil, ("the symbol %s is given twice"):format(show(symbol))
-    elseif symbol:find('[^!-~]') or symbol:find('["\\]') then
-      return nil, ("%s is no symbol"):format(show(symbol)), "printable ASCII without quotes or backslashes"
-    end
-    seen[symbol] = true
-    symbols[#symbols + 1] = symbol
-  end
-  if #symbols == 0 then
-    return nil, "no symbols", "symbols separated by blanks"
-  end
-  return symbols
-end
 
 -- Reads a number of symbols, such as "base + 5, at least 15", as { formula, least }; least: 1 if it is not given.
 local function read_count(value)
@@ -58,7 +42,7 @@ end
 
 -- Reads the symbol of the token at which the answer is read.
 local function read_probe(value)
-  local symbols, what, expected = read_symbols(value)
+  local symbols, what, expected = alphabets.read(value)
   if symbols and symbols[2] then
     return nil, ("%d symbols"):format(#symbols), "one symbol"
   end
@@ -191,11 +175,11 @@ local function read_option(facts, key, value)
 end
 
 -- Keys except `option NAME` and `axis NAME`, in the order in which messages list them, with readers of their values.
-local READERS = { { "input symbols", read_symbols }, { "output symbols", read_symbols }, { "symbols", read_symbols },
-  { "input length", keep_text }, { "output length", keep_text }, { "chance", read_chance },
-  { "baseline", read_share }, { "sets", read_sets }, { "symbol count", read_count },
+local READERS = { { "input symbols", alphabets.read }, { "output symbols", alphabets.read },
+  { "symbols", alphabets.read }, { "input length", keep_text }, { "output length", keep_text },
+  { "chance", read_chance }, { "baseline", read_share }, { "sets", read_sets }, { "symbol count", read_count },
   { "input symbol count", read_count }, { "output symbol count", read_count }, { "start symbol", keep_text },
-  { "end symbol", keep_text }, { "blank", read_symbols }, { "probe", read_probe }, { "grid", read_grid },
+  { "end symbol", keep_text }, { "blank", alphabets.read }, { "probe", read_probe }, { "grid", read_grid },
   { "literal", keep_text }, { "mask", read_mask } }
 
 M.KEYS = lists.map(READERS, function(row) return row[1] end)

@@ -109,6 +109,31 @@ local function read_header(text)
   return lines
 end
 
+-- Whether a line of a header begins with a key and a colon.
+local function has_key(entry)
+  local key = entry.text:match("^([%w_ ]-):")
+  return key ~= nil and (lists.has(KEYS, key) or key:match("^option%f[%W]") ~= nil or key:match("^axis%f[%W]") ~= nil)
+end
+
+-- The lines "key: value" of a header from line `first` on. A line without a key that is indented more than a key for
+-- symbols before it continues the list of symbols. Empty lines are left out.
+local function join_lines(lines, first)
+  local joined, parts = {}, {}
+  for i = first, #lines do
+    local entry, last = lines[i], joined[#joined]
+    local has_list = last and last.text:find("^[%l ]*symbols:")
+    if entry.text ~= "" and has_list and entry.col > last.col and not has_key(entry) then
+      table.insert(parts[last], entry.text)
+    elseif entry.text ~= "" then
+      joined[#joined + 1], parts[entry] = entry, { entry.text }
+    end
+  end
+  for _, entry in ipairs(joined) do
+    entry.text = table.concat(parts[entry], " ")
+  end
+  return joined
+end
+
 -- Reads one line "key: value" of a header into facts; given: the lines read so far, by key. Errors go to report(entry,
 -- what, expected, hint); entry: a line from read_header.
 local function read_line(facts, given, entry, report)
@@ -160,10 +185,8 @@ local function read_task(kind, path, text, d)
   facts.summary = table.concat(summary, " ")
   local name = facts.summary:match("^(.-)%s*:") or facts.summary
   facts.title = name:match("^(.-)%s*%b()$") or name
-  for i = #summary + 1, #lines do
-    if lines[i].text ~= "" then
-      read_line(facts, given, lines[i], report)
-    end
+  for _, entry in ipairs(join_lines(lines, #summary + 1)) do
+    read_line(facts, given, entry, report)
   end
   task_lines.finish(facts, function(key, what, expected)
     report(given[key] or lines[1], ("%s: %s"):format(key, what), expected)

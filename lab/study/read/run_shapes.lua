@@ -5,6 +5,7 @@
 -- digest and spec (fields of run.json); and the largest sizes of the files. Most objects may have fields that are not
 -- listed here, since a later version may have written them: their contents are not checked.
 
+local alphabets = require("spec.task.alphabets")
 local axes = require("spec.task.axes")
 local attention_lines = require("spec.attention_lines")
 local load_module = require("spec.reading.load")
@@ -93,7 +94,8 @@ local BY_TYPE = {
   score = shapes.text(LONGEST_FORMULA),
   parameters = shapes.object({}, { others = PARAMETER, names = parameters.NAME }),
   source = TEXT, network = TEXT, file = TEXT, checkpoint = TEXT, name = WORD,
-  symbol = TEXT, symbols = shapes.list(TEXT, schema.MOST_SYMBOLS), names = shapes.list(WORD, schema.MOST_SYMBOLS),
+  symbol = TEXT, names = shapes.list(WORD, axes.MOST),
+  symbols = shapes.either(shapes.integer(alphabets.LISTED + 1, alphabets.MOST), shapes.list(TEXT, alphabets.MOST)),
   options = shapes.object({}, { others = shapes.either(NUMBER, TEXT), names = OPTION }),
   settings = shapes.object({}, { others = shapes.either(NUMBER, shapes.boolean, TEXT), names = OPTION }),
 }
