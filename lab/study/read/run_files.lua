@@ -122,7 +122,7 @@ local function read_lines(path, largest, longest, take)
       found = stop > at and take(text:sub(at, stop - 1), number, true)
       at, stop = stop + 1, text:find("\n", stop + 1, true)
     end
-    rest = text:sub(at)
+    rest = at == 1 and text or text:sub(at) -- a line may be longer than many blocks
     if not found and #rest > longest then
       found = take(rest:sub(1, longest + 1), number + 1, true)
     end
