@@ -235,10 +235,10 @@ end
 
 -- The folder's name of a run that was trained on a file contains the first digits of the file's digest.
 function TestPlaces.test_names_contain_the_digest_of_the_training_file()
-  lu.assertEquals(run_files.parse_name("lr0.1-seed3"), { rate = "0.1", seed = "3" })
-  lu.assertEquals(run_files.parse_name("lr1e-05-seed3-data0123abcd"), { rate = "1e-05", seed = "3", data = "0123abcd" })
+  lu.assertEquals(run_files.parse_name("lr0.1-seed3"), { rate = "0.1", seed = "3", seeds = "3" })
+  lu.assertEquals(run_files.parse_name("lr1-seed3.init4-data01234567").seeds, "3.init4")
   lu.assertEquals(run_files.parse_name("lr1e-05-seed3-data0123abcd-overfit4").data, "0123abcd")
-  lu.assertEquals(run_files.parse_name("lr0.1-seed3-overfit4"), { rate = "0.1", seed = "3" })
+  lu.assertEquals(run_files.parse_name("lr0.1-seed3-overfit4"), { rate = "0.1", seed = "3", seeds = "3" })
   local dir = write_run("named", "a_run", 1, 0.1, { exit = 0, facts = { data = { train_sha256 = "0123abcdef" } } })
   local place = run_files.split_path(dir)
   place.name = place.name .. "-data0123abcd"
