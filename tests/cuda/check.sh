@@ -45,7 +45,9 @@ generate() {
 
 if [ "$mode" = --all ]; then
     rm -rf "$texts" && mkdir -p "$texts" || exit 4
-    for spec in tests/specs/*.lua; do generate "$(basename "$spec" .lua)" "$spec"; done
+    for spec in tests/specs/*.lua; do # mixed lengths have no device code
+        case $spec in */parity_mixed*) ;; *) generate "$(basename "$spec" .lua)" "$spec" ;; esac
+    done
     for preset in spec/encodings/*.lua; do
         name=$(basename "$preset" .lua)
         {

@@ -9,7 +9,7 @@
 #include "support/lh_engines.h"
 #include "support/lh_parity.h"
 
-extern const lh_spec longhand_spec_parity_float64_mixed, longhand_spec_parity_float64_mixed_means;
+extern const lh_spec longhand_spec_parity_mixed, longhand_spec_parity_mixed_means;
 
 lh_task_sample lh_task_stack_manipulation;
 
@@ -89,15 +89,15 @@ static void check_gradient(const lh_spec *from, bool equal) {
 }
 
 static void test_gradient_is_that_of_single_lengths_weighted_by_labels(void **state) {
-    check_gradient(&longhand_spec_parity_float64_mixed, false);
+    check_gradient(&longhand_spec_parity_mixed, false);
 }
 
 static void test_gradient_of_the_mean_over_sequences_weighs_them_equally(void **state) {
-    check_gradient(&longhand_spec_parity_float64_mixed_means, true);
+    check_gradient(&longhand_spec_parity_mixed_means, true);
 }
 
 static void test_step_threads_same_bits(void **state) {
-    const lh_spec *spec = &longhand_spec_parity_float64_mixed;
+    const lh_spec *spec = &longhand_spec_parity_mixed;
     result one = make_step(spec, ALL, 0, 1), three = make_step(spec, ALL, 0, 3);
     assert_memory_equal(one.gradient, three.gradient, (size_t)spec->parameter_storage * sizeof *one.gradient);
     assert_memory_equal(&one.sums, &three.sums, sizeof one.sums);
