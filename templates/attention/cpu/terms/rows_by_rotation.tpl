@@ -55,7 +55,7 @@ INLINE void add_${name}_rotated_gradients(const ${name}_head *head, int first, i
     const real *rows = scratch->rows + (first${before}) * ${rows.vectors} * ${PREFIX}HEAD_WIDTH + 2 * ${PREFIX}HEAD_WIDTH;
     real *drotated = head->rotated, back[LANES * ${PREFIX}HEAD_WIDTH + LANES] = {0};
     vector dposition[${PREFIX}HEAD_WIDTH], factor = keep_where(lanes_before(T - first), inverse * ${PREFIX}LOGIT_SCALE);
-    rotated_grad(WIDTH, queries, ${keys_seen}, ${terms.spans and "dlogits + begin * LANES" or "dlogits"}, ${terms.spans and "head->codes + begin * WIDTH" or "head->codes"}, drotated);
+    rotated_grad(WIDTH, queries, ${keys_seen}, ${terms.spans and "dlogits + begin * LANES" or "dlogits"}, ${terms.spans and "head->key_sinusoids + begin * WIDTH" or "head->key_sinusoids"}, drotated);
     for (int i = 0; i < queries; i++)
         rotate_back(WIDTH, head->table[head->position[first + i]].sinusoid, drotated + i * WIDTH);
     multiply_by_weight(${PREFIX}HEAD_WIDTH, WIDTH, queries, drotated, head->weight, back);
