@@ -167,7 +167,7 @@ function TestFigures.test_curves_along_another_axis()
   local file = assert(io.open(path, "wb"))
   assert(report_csv.make_files(study)[2].write(file))
   file:close()
-  lu.assertStrContains(support.read(path), ",100,test,2,50,1,,0.5,,0.25,,,,,0.5,,vectors,,,\n")
+  lu.assertStrContains(support.read(path), ",100,test,2,50,1,,0.5,,0.25,,,,,0.5,,vectors,,,,,,\n")
 end
 
 function TestFigures.test_script_is_whole()
