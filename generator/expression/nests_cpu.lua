@@ -1,17 +1,18 @@
 -- Loop nests of scores on a CPU: vectors, whose lanes are neighbouring entries of a table.
 --
--- A target gives nests.lua the text of leaves in a loop nest, and the places of results, with these functions:
+-- The module is the target CPU of nests.lua. A target has the texts of a formula's leaves (symbols, parameters,
+-- tables), and the places of results, in these functions:
 --
 --   make_environment(build, class)   the environment for emit.lua
---   make_filling(build, t, class)  the effect that stores a table's entry, without the value
+--   make_filling(build, t, class)  the statement that stores a table's entry; nests.lua adds the value
 --   complete_effect(build, nest, t, class, effect)   completes an effect that adds to a table's gradient
 --   scatter(build, nest, class, effect, p)   effects that replace an addition to elements of parameter p, where the
 --                                  elements differ from lane to lane
 --   finish(build, nest, class)     runs after all effects of a nest are made
 --
 -- Texts use names of templates/attention/cpu/scalar.inc.tpl: s and d, the tables and their gradients; p and g, the
--- parameters and their gradients; T, the number of tokens, and S, the number of keys in cross-attention; h, l, i, j, o,
--- t: head, layer, query, key, query - key, query + key.
+-- parameters and their gradients; T, the number of tokens, and S, the number of keys in cross-attention. Variables of
+-- loops are h, l, i, j, o, t: head, layer, query, key, query - key, query + key.
 
 local emit = require("expression.emit")
 local leaves = require("expression.leaves")
@@ -19,7 +20,8 @@ local nests = require("expression.nests")
 
 local M = {}
 
--- For each loop nest, the letters (lower.lua) of what differs from lane to lane.
+-- For each loop nest, what differs from lane to lane, as letters of lower.lua: q query, k key, o offset (key - query),
+-- t total (query + key), s score.
 local LANES = {
   uniform = {}, query = { q = true }, key = { k = true }, distance = { o = true }, sum = { t = true },
   pair = { q = true, o = true, t = true }, score = { q = true, o = true, t = true, s = true },
@@ -124,8 +126,9 @@ function M.finish() end
 local GATHERED = { uniform = "gather_uniform", query = "gather_query", key = "gather_key",
   distance = "gather_distance", sum = "gather_sum", pair = "gather_pair" }
 
--- The statements for the gradients of the logit and of the learned tables, whether they need the logit, and whether the
--- logit's gradient differs from the score's. `weighted` is dscore times inverse_sum.
+-- Returns the statements of a pair's backward pass, for the gradients of the logit and of the learned tables; whether
+-- they need the logit; and whether the logit's gradient differs from dscore. `weighted` is dscore times inverse_sum,
+-- the inverse of the sum by which attention weights are divided.
 function M.derive_pair(build, score)
   local effects = {}
   local weighted, dscore = nests.make_given(build, "weighted"), nests.make_given(build, "dscore")

@@ -1,12 +1,12 @@
 -- Makes a plan from a resolved spec: all defaults are settled and all numbers derived, but nothing is rendered.
 --
--- Input: the resolved spec (validate.lua) and facts: the task's header (tasks.lua), the formula of the score, if any
--- (spec/score/score.lua), the file of a user's own network, if any, the checkpoint that runs begin with, if any
--- (first_checkpoint.lua).
+-- Input: the resolved spec (spec/validate.lua) and facts: task, the task's header (spec/task/tasks.lua); score, the
+-- formula, or nil; network, a user's own network, or nil; init, the first checkpoint, or nil
+-- (spec/reading/first_checkpoint.lua).
 -- Output: pure data that the templates read by name; the modules below document these names. The output is nil and an
 -- error for the diagnostics if no plan is possible, for example if a formula is too large or a network is not valid.
--- Invariant: a step reads the results of earlier steps, and returns its part or completes records of earlier parts,
--- such as families of attentions; no name of the plan is entered twice.
+-- Invariant: each function that `build` calls reads fields that were entered before. It returns new fields, or
+-- completes records of earlier fields, such as families of attentions. No field is entered twice.
 
 local checkpoint = require("plan.deriving.checkpoint_fits")
 local costs = require("plan.deriving.costs")
@@ -27,7 +27,7 @@ local tuning = require("plan.deriving.tuning")
 
 local M = {}
 
-local ABI = 8 -- LH_ABI
+local ABI = 8 -- equal to LH_ABI of include/longhand; the generated config.h checks this
 
 -- The files of the CPU half, in the order of rendering, but gen.lua renders spec.c last. loose, neutral: as in gen.lua;
 -- family: the names of this family take precedence in the file's template.
@@ -55,10 +55,10 @@ local function list_files(plan)
 end
 
 -- Facts that are known before anything is derived. Generated code is linked by names longhand_<role>_<symbol>. A role
--- is one word without underscore: spec; x8664, x8664v3, x8664v4, aarch64 (the program of a level); cuda, images, text
--- (the CUDA half); train, evaluate (its kernels). No other names begin with longhand_: names of the runtime begin with
--- lh_, names of a task with lh_task_. C reserves two underscores in a row for compilers, so the second is written U, as
--- in the Makefile; no id contains a U.
+-- is one word without underscore: spec; x8664, x8664v3, x8664v4, aarch64 (the code for one instruction-set level);
+-- cuda, images, text (the CUDA half); train, evaluate (its kernels). No other names begin with longhand_: names of the
+-- runtime begin with lh_, names of a task with lh_task_. C reserves two underscores in a row for compilers, so the
+-- second is written U, as in the Makefile; no id contains a U.
 local function make_head(resolved, facts)
   return {
     abi = ABI,
@@ -105,8 +105,8 @@ local function build(resolved, facts)
   return plan
 end
 
--- A problem in the form of the diagnostics: a line without a file belongs to the network's description; a problem
--- without a place belongs to the formula of the score.
+-- Completes the place of a problem, for the diagnostics. A line without a path is a line of the own network's file. A
+-- problem without path, line and field belongs to the formula of the score.
 local function locate(problem, resolved, network)
   local path = problem.path or problem.line and network and network.path
   local field = not path and (problem.field or "encoding.score") or nil

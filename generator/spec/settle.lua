@@ -27,19 +27,19 @@ local function find_choice(context, given)
   elseif not choice then
     add(context, given, "task.kind", "is missing",
       table.concat(values.list_kinds(context, schema.at["task.kind"]), ", "),
-      'or of your own: task.source = "<kind>.c", task.data = "<file>.jsonl"')
+      'or a task of your own: task.source = "<kind>.c", task.data = "<file>.jsonl"')
   end
   return choice
 end
 
 -- Refuses fields of a section that need another field (`with` in schema.lua) which is not given. given: the section's
--- node; existing: a table whose keys are names of given fields, nil if these are unknown: then nothing is refused;
--- choice: the words for the given fields in messages.
-local function refuse_strangers(context, section, given, existing, choice)
-  for _, field in ipairs(existing and schema.children[section] or {}) do
+-- node; present: a set of the names of given fields; nil: they are unknown, and nothing is refused; description: of the
+-- given fields, for messages, such as `task.data`.
+local function refuse_dependent_fields(context, section, given, present, description)
+  for _, field in ipairs(present and schema.children[section] or {}) do
     local node = field.with and given.fields[field.name]
-    if node and not existing[field.with] then
-      add(context, node, field.path, "cannot be used with " .. choice, ("%s.%s"):format(section, field.with))
+    if node and not present[field.with] then
+      add(context, node, field.path, "cannot be used with " .. description, ("%s.%s"):format(section, field.with))
     end
   end
 end
@@ -47,23 +47,23 @@ end
 -- Removes from the task's table the fields of a choice that --set has replaced, and the fields that depend on these.
 function M.drop_replaced_task(context)
   local given = context.root.fields.task
-  local now = tree.is_table(given) and sections.find_task_choice(given)
-  if not now then
+  local choice = tree.is_table(given) and sections.find_task_choice(given)
+  if not choice then
     return
   end
   context.root = tree.copy(context.root)
   context.root.fields.task = tree.copy(given)
   for name, node in tree.iterate(given) do
     local field = schema.at["task." .. name]
-    local belongs_to = lists.has(sections.TASK_CHOICES, name) and name or field and field.with or now
-    local stays = belongs_to == now or not tree.drops(context, node, "task." .. name)
-    context.root.fields.task.fields[name] = stays and node or nil
+    local belongs_to = lists.has(sections.TASK_CHOICES, name) and name or field and field.with or choice
+    local is_kept = belongs_to == choice or not tree.drops(context, node, "task." .. name)
+    context.root.fields.task.fields[name] = is_kept and node or nil
   end
 end
 
 -- Settles the labels in the loss, all labels or only counted labels (mask 1). facts.loss becomes "all" or "counted", or
 -- nil if the task masks no label. facts.mask: the usual labels by the model, or nil (tasks.lua). The resolved task
--- states only "all" for examples in files, and only "counted" for other tasks.
+-- leaves out the usual value: "counted" for examples in files, "all" for other tasks.
 local function settle_loss(context, given, facts)
   local task, node = context.resolved.task, given.fields.loss
   local in_files = facts.data and not facts.data.made
@@ -81,7 +81,7 @@ end
 function M.check_model(context)
   local given = context.root.fields.model
   if tree.is_table(given) and not context.partial.model then
-    refuse_strangers(context, "model", given, given.fields, "a network of Longhand's")
+    refuse_dependent_fields(context, "model", given, given.fields, "a network of Longhand's")
   end
 end
 
@@ -93,7 +93,7 @@ function M.settle_task(context)
     return
   end
   local choice = not context.partial.task and find_choice(context, given)
-  refuse_strangers(context, "task", given, choice and { [choice] = true }, choice and "task." .. choice)
+  refuse_dependent_fields(context, "task", given, choice and { [choice] = true }, choice and "task." .. choice)
   if choice == "source" and context.own_task then
     task.kind = context.own_task.kind
     context.origins["task.kind"] = given.fields.source.origin

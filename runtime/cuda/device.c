@@ -50,7 +50,7 @@ static lh_status find_device(lh_cuda_device *device, lh_error *error) {
 }
 
 /* Reads the device's properties from the driver; needs no context. */
-static lh_status read_facts(lh_cuda_device *device, lh_error *error) {
+static lh_status read_properties(lh_cuda_device *device, lh_error *error) {
     const lh_cuda_driver *driver = device->driver;
     CUdevice handle = device->handle;
     int major = 0, minor = 0, block_memory = 0;
@@ -93,19 +93,19 @@ static lh_status check_fit(const lh_cuda_device *device, lh_error *error) {
     return LH_OK;
 }
 
-/* code: machine code, or the intermediate form, a text that ends with 0. */
+/* code: machine code (a cubin), or PTX, a text that ends with 0. */
 static lh_status load_module(lh_cuda_device *device, const void *code, lh_error *error) {
     char log[LOG_BYTES] = "";
-    lh_error words = {""};
+    lh_error reason = {""};
     int options[] = {LH_CUDA_ERROR_LOG, LH_CUDA_ERROR_LOG_BYTES};
     void *values[] = {log, (void *)(uintptr_t)sizeof log};
     CUresult result = device->driver->cuModuleLoadDataEx(&device->module, code, 2, options, values);
     if (result == 0) return LH_OK;
     log[LOG_BYTES - 1] = 0;
     device->module = NULL;
-    check(device, result, "cuModuleLoadDataEx", &words);
+    check(device, result, "cuModuleLoadDataEx", &reason);
     return lh_fail(error, LH_ERR_ENVIRONMENT, "cuda:%d (%s, sm_%d) does not load the device code (%s): %s%s%s",
-                   device->ordinal, device->name, device->architecture, device->image, words.text, log[0] ? "\n" : "",
+                   device->ordinal, device->name, device->architecture, device->image, reason.text, log[0] ? "\n" : "",
                    log);
 }
 
@@ -131,7 +131,7 @@ static lh_status load_image(lh_cuda_device *device, const lh_cuda_image *image, 
     return status;
 }
 
-static lh_status load_compiled(lh_cuda_device *device, lh_error *error) {
+static lh_status compile_and_load(lh_cuda_device *device, lh_error *error) {
     const lh_cuda_program *program = device->program;
     lh_cuda_code code;
     lh_status status = lh_cuda_compile(program->source, program->source_digest, device->architecture,
@@ -216,7 +216,7 @@ static lh_status load(lh_cuda_device *device, lh_error *error) {
     size_t total;
     lh_status status = lh_cuda_choose(program, device->architecture, device->driver_version, &image, error);
     if (status == LH_OK) status = make_current(device, error);
-    if (status == LH_OK) status = image ? load_image(device, image, error) : load_compiled(device, error);
+    if (status == LH_OK) status = image ? load_image(device, image, error) : compile_and_load(device, error);
     if (status == LH_OK) status = prepare(device, program->train_kernel, &device->train, &device->train_blocks, error);
     if (status == LH_OK)
         status = prepare(device, program->evaluate_kernel, &device->evaluate, &device->evaluate_blocks, error);
@@ -229,7 +229,7 @@ lh_status lh_cuda_device_open(lh_cuda_device *device, const lh_cuda_program *pro
     *device = (lh_cuda_device){.program = program, .ordinal = ordinal};
     lh_status status = lh_cuda_driver_open(&device->driver, error);
     if (status == LH_OK) status = find_device(device, error);
-    if (status == LH_OK) status = read_facts(device, error);
+    if (status == LH_OK) status = read_properties(device, error);
     if (status == LH_OK) status = check_fit(device, error);
     if (status == LH_OK) status = load(device, error);
     if (status != LH_OK) lh_cuda_device_close(device);

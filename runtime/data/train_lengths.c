@@ -1,4 +1,4 @@
-/* See train_lengths.h. */
+/* Draws the lengths of training batches; see train_lengths.h. */
 #include "data/train_lengths.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "data/lengths.h"
 
-/* The number of training lengths, from the first, that a step may have. */
+/* The number of training lengths, which ascend, that the curriculum allows at a step: the first ones. */
 static int count_lengths(const lh_train_defaults *train, uint32_t step) {
     int count = lh_lengths_count(&train->lengths), stage = 0;
     while (stage < train->curriculum_count && step >= train->curriculum[stage].until_step) stage++;

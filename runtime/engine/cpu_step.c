@@ -51,20 +51,22 @@ static void fold_shard(lh_cpu_engine *cpu, void *gradient, int shard) {
     }
 }
 
+/* The source of the batch's examples. If config.distinct is above 0, all steps use examples of step 0. */
 static lh_source make_source(const lh_cpu_engine *cpu) {
     lh_source source = {cpu->data_key, cpu->job.step, LH_DOMAIN_DATA, (uint32_t)cpu->config.distinct, cpu->pick, NULL};
     if (cpu->config.distinct > 0) source.step = 0;
     return source;
 }
 
-/* The index of an example of the batch. With `distinct` examples a batch begins where the previous one ended. */
+/* The index of the source's example for a sequence of the batch. If config.distinct is above 0, steps repeat that many
+ * examples in order. */
 static uint32_t find_example(const lh_cpu_engine *cpu, int row) {
     uint64_t distinct = (uint64_t)cpu->config.distinct;
     uint64_t before = (uint64_t)cpu->job.step * (uint64_t)cpu->engine.spec->train.batch;
     return distinct > 0 ? (uint32_t)((before + (uint64_t)row) % distinct) : (uint32_t)row;
 }
 
-/* Makes examples of a shard; false: an error, which the lane stores. */
+/* Makes the examples of one length of a shard, in the thread's buffers; false: an error, stored in lane->failure. */
 static bool fill_lane(const lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard, const lh_batch_part *part) {
     lh_source source = make_source(cpu);
     lh_error error;
@@ -74,14 +76,15 @@ static bool fill_lane(const lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard, co
     return status == LH_OK;
 }
 
-/* The factor of the gradient for sequences with `labels` labels (lh_cpu_block.loss_scale). */
+/* The factor of the gradient for sequences with `labels` labels (lh_cpu_block.loss_scale). If labels may be masked
+ * (scale is not NULL), the program divides a sequence's loss by its own number of counted labels. */
 static double compute_loss_scale(const lh_cpu_engine *cpu, int labels) {
     double sequences = cpu->job.shape.sequences;
     if (!cpu->engine.spec->train.weighs_sequences) return 1.0 / (double)cpu->labels;
     return cpu->program->scale != NULL ? 1.0 / sequences : 1.0 / (sequences * labels);
 }
 
-/* Adds the gradient and the sums of sequences of one length. */
+/* Adds the gradient of a shard's sequences of one length to lane->gradient, and their losses and counts to *sums. */
 static void train_part(lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard, const lh_batch_part *part, lh_sums *sums) {
     lh_cpu_step step = cpu->job;
     if (!fill_lane(cpu, lane, shard, part)) {
@@ -93,10 +96,11 @@ static void train_part(lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard, const l
         step.shared = lane->shared;
         cpu->program->begin_length(&step, 0, 1);
     }
-    int most = cpu->program->block_sequences(step.shape.length), count = part->sequences;
+    int largest = cpu->program->block_sequences(step.shape.length), count = part->sequences;
     if (cpu->program->begin_shard != NULL) cpu->program->begin_shard(&step, lane->workspace);
-    for (int start = 0; start < count; start += most) {
-        lh_cpu_block block = lh_batch_make_block(&lane->batch, start, count - start < most ? count - start : most);
+    for (int start = 0; start < count; start += largest) {
+        lh_cpu_block block =
+            lh_batch_make_block(&lane->batch, start, count - start < largest ? count - start : largest);
         block.first_example = (uint32_t)(part->first + start);
         block.loss_scale = compute_loss_scale(cpu, step.shape.labels);
         cpu->program->train_block(&step, &block, lane->workspace, lane->gradient, sums);

@@ -8,7 +8,7 @@
 #include "base/json_text.h"
 #include "engine/engine.h"
 
-enum { LH_MOST_PLACES = 16384 }; /* labels of a sequence; keeps a line of eval.jsonl below the readers' limit */
+enum { LH_MOST_TARGET_PLACES = 16384 }; /* labels of a sequence; keeps a line of eval.jsonl below the readers' limit */
 
 /* Lists of counts: labels; right answers; right answers of the teacher-forced pass. */
 enum { LH_PLACE_COUNTED, LH_PLACE_CORRECT, LH_PLACE_FORCED, LH_PLACE_LISTS };
@@ -25,7 +25,7 @@ typedef struct lh_by_place {
 } lh_by_place;
 
 /* Allocates lists for batches of up to `examples` targets of up to `labels` labels. LH_ERR_INPUT: more labels than
- * LH_MOST_PLACES; LH_ERR_ENVIRONMENT: out of memory. Call close also after an error. */
+ * LH_MOST_TARGET_PLACES; LH_ERR_ENVIRONMENT: out of memory. Call close also after an error. */
 lh_status lh_by_place_open(lh_by_place *places, size_t examples, size_t labels, lh_error *error);
 void lh_by_place_close(lh_by_place *places);
 

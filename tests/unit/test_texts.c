@@ -91,7 +91,7 @@ static void test_symbols_are_read_by_the_longest_name(void **state) {
 
 static void test_numbers_are_names_of_symbols(void **state) {
     for (int i = 0; i < LH_NUMBER_NAMES; i++) {
-        char name[8];
+        char name[12];
         snprintf(name, sizeof name, "%d", i);
         assert_string_equal(lh_number_names[i], name);
     }

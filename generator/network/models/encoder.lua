@@ -1,5 +1,6 @@
--- A bidirectional encoder: Ruoss et al. 2023, section 3. Answers are read at the last tokens, which are empty, or at
--- the last token of the input (as in Ito et al. 2024), or at the probe token.
+-- A bidirectional encoder: Ruoss et al. 2023, section 3. Answers are read at empty tokens that follow the input, one
+-- for each output; at the last token of the input (as in Ito et al. 2024); at every token of the input; or at the
+-- probe.
 
 local stack = require("network.models.stack")
 local tokens = require("network.models.tokens")

@@ -44,7 +44,7 @@ local READOUTS = { last = "answers at the last token of the input", probe = "ans
   in_place = "answers at every token of the input" }
 local LABELLED = { probe = "the probe token", in_place = "every token" } -- by readout; others: the last tokens
 
--- The sizes of a model; for a user's own network the sizes that the network reads.
+-- The sizes of a model; for a user's own network, the width and those of the other sizes that the network reads.
 function M.describe_sizes(plan)
   local used, family, words = plan.network_sizes, plan.first, {}
   local function add(name, text)

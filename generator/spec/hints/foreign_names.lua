@@ -25,11 +25,11 @@ M.NAMES = {
   True = "true", False = "false", None = "nil, or leave the field out", null = "nil, or leave the field out",
   range = "{ first, last } for lengths, or { first, last, step = n }", dict = "{ name = value, ... }",
   list = "{ 1, 2, 3 }", tuple = "{ 1, 2, 3 }", len = "#list", lambda = "function(x) return ... end",
-  math = "its functions stand alone: exp(x), log(x), sqrt(x), abs(x)", string = "join texts with .. alone",
-  torch = "a spec only describes; a score has functions of its own: exp(x), log(x), abs(x)",
+  math = "exp(x), log(x), sqrt(x), abs(x), without math.", string = "texts joined by .., the only operation on them",
+  torch = "the functions of a score: exp(x), log(x), abs(x)",
 }
 M.NAMES.np, M.NAMES.jnp, M.NAMES.numpy, M.NAMES.tf = M.NAMES.torch, M.NAMES.torch, M.NAMES.torch, M.NAMES.torch
-M.NAMES.print = "./longhand check --print SPEC prints a spec"
+M.NAMES.print = "no output; ./longhand check --print SPEC prints a spec"
 
 -- Rows of a field, the words that mean the field, and in some rows a second, less likely field. A word in several rows
 -- has the meaning of the first of these rows.

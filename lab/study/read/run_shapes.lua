@@ -24,7 +24,7 @@ M.LONGEST_EVALUATED = 1000000 -- longest task length that `trainer eval` takes: 
 local MOST = 1 << 53 -- largest count: a double holds it exactly
 local LONGEST_TEXT = 16384 -- a flag with a path, or with all lengths that it may name
 local LONGEST_FORMULA = 1 << 20
-local MOST_PLACES = 16384 -- LH_MOST_PLACES of runtime/eval/by_place.h
+local MOST_PLACES = 16384 -- LH_MOST_TARGET_PLACES of runtime/eval/by_place.h
 local MOST_FLAGS, MOST_VALUES = 4096, 1 << 21
 
 local TEXT = shapes.text(LONGEST_TEXT)

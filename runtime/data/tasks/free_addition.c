@@ -44,6 +44,8 @@ typedef struct pair {
 /* Words of an item: the digit counts of a test pair, or 0 and 0, then the index of the pair in two words. */
 enum { WORDS = 4 };
 
+/* Draws the pair of an item. The random stream's word `step` is 0 for training and validation, and else a number of
+ * its own for each pair of digit counts. */
 static void draw_pair(uint64_t seed, int longest, const uint16_t *word, pair *p) {
     const uint32_t index = (uint32_t)word[2] | (uint32_t)word[3] << 16;
     const uint32_t step = word[0] == 0 ? 0 : 1 + (uint32_t)word[0] * (MOST + 1) + word[1];
@@ -72,16 +74,16 @@ static void add(const pair *p, uint8_t *sum) {
     sum[longer] = (uint8_t)carry;
 }
 
-static int count_written(const pair *p, const int *options, int i) {
+static int count_number_tokens(const pair *p, const int *options, int i) {
     return options[PADDING] == LONGER ? get_longer(p) : p->digits[i];
 }
 
-static int count_sum(const pair *p, const int *options, const uint8_t *sum) {
+static int count_sum_digits(const pair *p, const int *options, const uint8_t *sum) {
     const int longer = get_longer(p);
     return longer + (options[PADDING] == LONGER || sum[longer] > 0);
 }
 
-static int place_of_token(const int *options, int token, int count) {
+static int find_place(const int *options, int token, int count) {
     return options[ORDER] == PLAIN ? count - 1 - token : token;
 }
 
@@ -89,17 +91,17 @@ static int place_of_token(const int *options, int token, int count) {
 static void write_example(const pair *p, const int *options, lh_example *example) {
     uint8_t sum[MOST + 1];
     add(p, sum);
-    const int count[2] = {count_written(p, options, 0), count_written(p, options, 1)};
-    const int digits = count_sum(p, options, sum);
+    const int count[2] = {count_number_tokens(p, options, 0), count_number_tokens(p, options, 1)};
+    const int digits = count_sum_digits(p, options, sum);
     example->input_length = count[0] + 1 + count[1];
     example->output_length = digits + 1;
     if (example->input == NULL) return;
     uint16_t *cursor = example->input;
     for (int i = 0; i < 2; i++) {
-        for (int t = 0; t < count[i]; t++) *cursor++ = (uint16_t)get_digit(p, i, place_of_token(options, t, count[i]));
+        for (int t = 0; t < count[i]; t++) *cursor++ = (uint16_t)get_digit(p, i, find_place(options, t, count[i]));
         if (i == 0) *cursor++ = PLUS;
     }
-    for (int t = 0; t < digits; t++) example->target[t] = sum[place_of_token(options, t, digits)];
+    for (int t = 0; t < digits; t++) example->target[t] = sum[find_place(options, t, digits)];
     example->target[digits] = END;
 }
 
@@ -111,6 +113,7 @@ static void expand(uint64_t seed, const uint16_t *word, lh_example *example) {
 
 /* ---- pairs of the training set ---- */
 
+/* The numbers of a pair as integers, for the hash set. */
 typedef struct numbers {
     uint64_t first, second;
 } numbers;
@@ -121,7 +124,7 @@ typedef struct trained_pairs {
     uint64_t capacity;
 } trained_pairs;
 
-static bool is_exact(const pair *p) { return get_longer(p) <= EXACT; }
+static bool fits_64_bits(const pair *p) { return get_longer(p) <= EXACT; }
 
 static uint64_t compute_number(const pair *p, int i) {
     uint64_t number = 0;
@@ -144,8 +147,8 @@ typedef struct collection_state {
     lh_collection *c;
     lh_error *error;
     trained_pairs trained;
-    int64_t done;
-    pair p; /* scratch */
+    int64_t finished_pairs; /* for the progress bar */
+    pair p;                 /* scratch */
 } collection_state;
 
 /* Adds the pair of an item. A pair with more than EXACT digits counts as new: it is one of more than 10^19. */
@@ -155,14 +158,14 @@ static lh_status add_pair(collection_state *s, lh_set set, const uint16_t *word)
     draw_pair(s->c->seed, options[LONGEST], word, &s->p);
     write_example(&s->p, options, &sizes);
     int32_t axes[AXES] = {get_longer(&s->p), s->p.digits[0], s->p.digits[1], set == LH_SET_TRAIN ? LH_NO_VALUE : 0};
-    if (is_exact(&s->p)) {
+    if (fits_64_bits(&s->p)) {
         const numbers n = {compute_number(&s->p, 0), compute_number(&s->p, 1)};
         numbers *slot = find_slot(&s->trained, n);
         if (set == LH_SET_TRAIN) *slot = n;
         else axes[TRAINED] = slot->first != 0;
     }
-    if (s->done++ % PROGRESS == 0)
-        s->c->progress(s->c, s->done < options[PAIRS] ? (double)s->done / options[PAIRS] : 1);
+    if (s->finished_pairs++ % PROGRESS == 0)
+        s->c->progress(s->c, s->finished_pairs < options[PAIRS] ? (double)s->finished_pairs / options[PAIRS] : 1);
     const lh_item item = {word, WORDS, sizes.input_length, sizes.output_length};
     return s->c->add_item(s->c, set, &item, axes, s->error);
 }
