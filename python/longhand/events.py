@@ -18,7 +18,7 @@ import time
 import warnings
 
 from .errors import LonghandError, LonghandWarning
-from .files import make_folder, open_file
+from .files import is_number, make_folder, open_file
 from .reading import Run, get_key
 
 # Numeric fields of a line that are no measurements.
@@ -103,12 +103,19 @@ def _decode_time(head):
 
 def _list_measures(line):
     for name, value in line.items():
-        if name not in NO_MEASURES and isinstance(value, (int, float)) and not isinstance(value, bool):
+        if name not in NO_MEASURES and (isinstance(value, float) or is_number(value)):
             yield name, value
 
 
 def _encode_values(prefix, measures):
     return {f"{prefix}/{name}": _encode_float(value) for name, value in measures}
+
+
+def _average(values):
+    try:
+        return statistics.fmean(values)
+    except (OverflowError, ValueError):  # the sum is too large, or values are infinite
+        return sum(map(float, values)) / len(values)
 
 
 def _average_during(evaluations):
@@ -119,7 +126,7 @@ def _average_during(evaluations):
             if line.get("split") == "during":
                 values = by_step.setdefault(line["step"], {})
                 values.setdefault(f"{line.get('set', 'all')}/{name}", []).append(value)
-    return [(step, _encode_values("during", ((name, statistics.fmean(found)) for name, found in values.items())))
+    return [(step, _encode_values("during", ((name, _average(found)) for name, found in values.items())))
             for step, values in sorted(by_step.items())]
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import stat
+import sys
 import warnings
 
 from .errors import LonghandError
@@ -39,12 +40,17 @@ def decode(text):
         raise ValueError("nested too deep") from None
 
 
-def _is_number(value):
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < float("inf")
+def is_number(value):
+    """Whether a decoded value is a finite number that fits a double: JSON has integers of any size."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+
+
+def is_whole_number(value):
+    return isinstance(value, int) and is_number(value)
 
 
 def _make_type_check(kind):
-    return lambda value: isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+    return lambda value: isinstance(value, kind)
 
 
 def _is_text_list(value):
@@ -52,7 +58,7 @@ def _is_text_list(value):
 
 
 def _is_number_dict(value):
-    return isinstance(value, dict) and all(map(_is_number, value.values()))
+    return isinstance(value, dict) and all(map(is_number, value.values()))
 
 
 # Fields of lines and of run.json with measured numbers. JSON has 1 for 1.0, and null for a number that is not finite.
@@ -62,11 +68,11 @@ MEASURES = frozenset("accuracy accuracy_teacher_forced clipped_share ended_early
                      "update_norm".split())
 
 # The type of each field that this package uses, as a check and its name. Other fields may have any type.
-WHOLE_NUMBER, TEXT = (_make_type_check(int), "a whole number"), (_make_type_check(str), "a text")
+WHOLE_NUMBER, TEXT = (is_whole_number, "a whole number"), (_make_type_check(str), "a text")
 FIELDS = {"step": WHOLE_NUMBER, "split": TEXT, "set": TEXT, "decoding": TEXT,
           "by": (_is_number_dict, "numbers by name"), "beyond": (_is_text_list, "a list of texts"),
           "novel": (_make_type_check(bool), "true or false"), "seed": WHOLE_NUMBER,
-          **dict.fromkeys(sorted(MEASURES), (_is_number, "a number"))}
+          **dict.fromkeys(sorted(MEASURES), (is_number, "a number"))}
 
 
 def _find_problem(value):
@@ -82,7 +88,7 @@ def _find_problem(value):
 def make_floats(fields):
     """A copy of a dict whose measured numbers are floats."""
     def convert(value):
-        return float("nan") if value is None else float(value) if _is_number(value) else value
+        return float("nan") if value is None else float(value) if is_number(value) else value
 
     return {name: convert(value) if name in MEASURES else value for name, value in fields.items()}
 

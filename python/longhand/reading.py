@@ -6,7 +6,6 @@ raise a LonghandError.
 
 import csv
 import json
-import math
 import os
 import statistics
 import tempfile
@@ -14,7 +13,7 @@ import warnings
 
 from . import launcher, specs
 from .errors import InputError, LonghandError, LonghandWarning
-from .files import make_floats, read_json, read_run_lines
+from .files import is_number, make_floats, read_json, read_run_lines
 from .tensors import Tensors
 
 
@@ -60,7 +59,7 @@ class Run:
         if name not in self.info:
             raise LonghandError(f"{self.path}/run.json: {name!r} is missing; this is no run of Longhand")
         value = self.info[name]
-        if not isinstance(value, kind) or isinstance(value, bool):
+        if not isinstance(value, kind) or isinstance(value, (int, float)) and not is_number(value):
             raise LonghandError(f"{self.path}/run.json: {name}: found {str(value)[:40]!r}; this is no run of Longhand")
         return value
 
@@ -249,7 +248,7 @@ def _convert_numbers(names):
             numbers = [kind(name) for name in names]
         except ValueError:
             continue
-        if all(map(math.isfinite, numbers)) and list(map(text, numbers)) == names:
+        if all(map(is_number, numbers)) and list(map(text, numbers)) == names:
             return numbers
     return names
 

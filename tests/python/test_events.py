@@ -8,6 +8,7 @@ import contextlib
 import errno
 import io
 import json
+import math
 import os
 import pathlib
 import shutil
@@ -210,6 +211,17 @@ class TestEvents(FolderCase):
         self.assertEqual(code, 1)
         self.assertIn("eval.jsonl: line 1", printed)
         self.assertEqual([path.parts[-4] for path in (self.folder / "out").glob("*/*/*/*")], ["plain"])
+
+    def test_numbers_of_any_size_are_exported(self):
+        folder, _ = self.begin_run("plain/d/lr1-seed0")
+        (folder / "metrics.jsonl").write_text(f'{{"step":7,"loss":1,"far":1e300,"more":{10**400}}}\n')
+        (folder / "eval.jsonl").write_text("".join(
+            f'{{"step":7,"split":"during","by":{{"length":{length}}},"loss":1e308,"own":{own}}}\n'
+            for length, own in ((4, "Infinity"), (8, "-Infinity"))))
+        self.assertEqual(self.export(self.folder / "runs"), (0, ""))
+        metrics, during = (values for _, _, values in read_events(self.find_file("plain", "d", "lr1-seed0"))[2:])
+        self.assertEqual(metrics, {"training/loss": 1, "training/far": math.inf})
+        self.assertEqual([during["during/all/loss"], math.isnan(during["during/all/own"])], [math.inf, True])
 
     def test_torn_lines_are_reported(self):
         code, printed = self.export_with_damage('{"step"', "a")

@@ -70,6 +70,22 @@ class TestRuns(Files):
         rates = [longhand.Run(path).learning_rate, longhand.runs(self.folder).rows()[0]["learning_rate"]]
         self.assertEqual(repr(rates), "[1.0, 1.0]")
 
+    def test_numbers_that_fit_no_double_are_refused(self):
+        path, huge = self.copy_run(), 10**400
+        run, most = longhand.Run(path), int(sys.float_info.max)
+        for name, read in (("metrics", run.metrics), ("eval", run.evaluations)):
+            for field, value in (("loss", huge), ("loss", -huge), ("step", huge), ("by", {"length": huge})):
+                (path / f"{name}.jsonl").write_text(json.dumps({"step": 30, field: value}) + "\n")
+                self.expect_refusal(f"{name}.jsonl: line 1: {field}: found ", read)
+            (path / f"{name}.jsonl").write_text(json.dumps({"step": 30, "loss": most}) + "\n")
+            self.assertEqual([line["loss"] for line in read()], [sys.float_info.max])
+        shutil.copytree(path, self.folder / "other")
+        (path / "run.json").write_text(json.dumps({**run.info, "train_seconds": huge}))
+        (self.folder / "other" / "run.json").write_text(json.dumps({**run.info, "learning_rate": huge}))
+        with self.assertWarnsRegex(longhand.LonghandWarning, "other/run.json: learning_rate: found '1000.*skipped"):
+            runs = longhand.runs(self.folder)
+        self.assertEqual([row["train_seconds"] for row in runs.rows()], [huge])  # kept as it is
+
     def test_the_last_evaluation_of_a_condition_counts(self):
         path = self.copy_run()
         again = {**longhand.Run(path).evaluations()[0], "accuracy": 0.125}
@@ -227,8 +243,8 @@ class TestRuns(Files):
                              ("novel", "yes")):
             (path / "eval.jsonl").write_text(json.dumps({"step": 1, field: value}) + "\n")
             self.expect_refusal(f"line 1: {field}: found", run.evaluations)
-        for field, value in (("id", 3), ("digest", None), ("seed", True), ("learning_rate", []), ("spec", []),
-                             ("seeds_apart", 3)):
+        for field, value in (("id", 3), ("digest", None), ("seed", True), ("seed", 10**400), ("learning_rate", []),
+                             ("learning_rate", 10**400), ("spec", []), ("seeds_apart", 3)):
             (path / "run.json").write_text(json.dumps({**info, field: value}))
             self.expect_refusal(f"run.json: {field}: found", longhand.Run, path)
         (path / "run.json").write_text(json.dumps({**info, "spec": {"model": []}}))
