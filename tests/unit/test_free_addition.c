@@ -102,6 +102,38 @@ static void test_pairs_of_digit_counts_are_equally_likely(void **state) {
     free(s.item);
 }
 
+static bool groups_by_numbers(const lh_collection *c, int axis) { return axis == FIRST || axis == SECOND; }
+
+static bool requests_first_and_last(const lh_collection *c, int axis, int value) { return value == 1 || value == 4096; }
+
+static void test_first_and_last_values_are_a_choice(void **state) {
+    const int options[6] = {REVERSED, NONE, LONGEST, 64, 2, 1};
+    lh_collected s = lh_make_collected(options, 7, GREATEST, false);
+    int tests = 0;
+    s.c.groups_by = groups_by_numbers;
+    s.c.requests = requests_first_and_last;
+    lh_collect_all(&s, lh_task_free_addition);
+    for (int i = 0; i < s.count; i++) {
+        if (s.item[i].set != LH_SET_TEST) continue;
+        assert_int_equal(s.item[i].axes[FIRST], tests / 2 == 0 ? 1 : 4096);
+        assert_int_equal(s.item[i].axes[SECOND], tests % 2 == 0 ? 1 : 4096);
+        tests++;
+    }
+    assert_int_equal(tests, 4);
+    free(s.item);
+}
+
+static void test_more_parts_than_pairs_leave_one_for_validation(void **state) {
+    const int options[6] = {REVERSED, NONE, LONGEST, 64, 1000, 1};
+    lh_collected s = lh_make_collected(options, 7, GREATEST, false);
+    int count[LH_SETS] = {0};
+    lh_collect_all(&s, lh_task_free_addition);
+    for (int i = 0; i < s.count; i++) count[s.item[i].set]++;
+    assert_int_equal(count[LH_SET_TRAIN], 63);
+    assert_int_equal(count[LH_SET_VALIDATION], 1);
+    free(s.item);
+}
+
 static lh_status solve(const int *options, const char *text, lh_text *out, lh_error *error) {
     static const char *const names[] = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "+", "=", "&"};
     static const char symbols[] = "0123456789+=&";
@@ -164,6 +196,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_sum_is_right),
         cmocka_unit_test(test_pairs_of_digit_counts_are_equally_likely),
+        cmocka_unit_test(test_first_and_last_values_are_a_choice),
+        cmocka_unit_test(test_more_parts_than_pairs_leave_one_for_validation),
         cmocka_unit_test(test_literals_are_solved),
         cmocka_unit_test(test_other_literals_are_refused),
     };

@@ -16,7 +16,7 @@
  * option padding: none longer; longer: zeros fill the shorter number to the longer one's length, the sum to one more
  * option longest: 1..4096 = 20; most digits of a number in training; each pair of digit counts is equally likely
  * option pairs:   64..16777216 = 1048576; number of training and validation pairs
- * option parts:   2..1000 = 64; parts of these pairs; the last part is the validation set
+ * option parts:   2..1000 = 64; parts of these pairs; the last part, at least one pair, is the validation set
  * option tests:   1..10000 = 100; test pairs for each pair of digit counts
  */
 #include <stdlib.h>
@@ -171,7 +171,8 @@ static lh_status add_pair(collection_state *s, lh_set set, const uint16_t *word)
 }
 
 static lh_status add_split(collection_state *s) {
-    const int count = s->c->options[PAIRS], trained = count - count / s->c->options[PARTS];
+    const int count = s->c->options[PAIRS], part = count / s->c->options[PARTS],
+              trained = count - (part > 0 ? part : 1);
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < count; i++) {
         const uint16_t word[WORDS] = {0, 0, (uint16_t)i, (uint16_t)(i >> 16)};
@@ -182,16 +183,10 @@ static lh_status add_split(collection_state *s) {
 
 /* Whether evaluations choose values of an axis: they group by it, and not by all its values. */
 static bool chooses(const lh_collection *c, int axis) {
-    return c->groups_by(c, axis) && !(c->requests(c, axis, 1) && c->requests(c, axis, MOST));
-}
-
-/* The greatest digit count that evaluations choose on any axis; the longest one of training if they choose none. */
-static int find_greatest(const lh_collection *c) {
-    int greatest = 0;
-    for (int axis = DIGITS; axis <= SECOND; axis++)
-        for (int v = MOST; v > greatest && chooses(c, axis); v--)
-            if (c->requests(c, axis, v)) greatest = v;
-    return greatest > 0 ? greatest : c->options[LONGEST];
+    if (!c->groups_by(c, axis)) return false;
+    for (int v = 1; v <= MOST; v++)
+        if (!c->requests(c, axis, v)) return true;
+    return false;
 }
 
 static lh_status add_cell(collection_state *s, int first, int second) {
@@ -203,15 +198,22 @@ static lh_status add_cell(collection_state *s, int first, int second) {
     return status;
 }
 
-/* Adds test pairs of all requested pairs of digit counts. */
+/* Adds test pairs of all requested pairs of digit counts, up to the greatest count that evaluations choose on any axis;
+ * up to the longest one of training if they choose none. */
 static lh_status add_test_set(collection_state *s) {
     static const int axes[] = {DIGITS, FIRST, SECOND};
     const lh_collection *c = s->c;
-    const int greatest = find_greatest(c);
     bool requested[3][MOST + 1];
+    int greatest = 0;
     lh_status status = LH_OK;
-    for (int a = 0; a < 3; a++)
-        for (int v = 1; v <= greatest; v++) requested[a][v] = !chooses(c, axes[a]) || c->requests(c, axes[a], v);
+    for (int a = 0; a < 3; a++) {
+        const bool is_chosen = chooses(c, axes[a]);
+        for (int v = 1; v <= MOST; v++) {
+            requested[a][v] = !is_chosen || c->requests(c, axes[a], v);
+            if (is_chosen && requested[a][v] && v > greatest) greatest = v;
+        }
+    }
+    if (greatest == 0) greatest = c->options[LONGEST];
     for (int first = 1; status == LH_OK && first <= greatest; first++)
         for (int second = 1; status == LH_OK && second <= greatest; second++)
             if (requested[0][first > second ? first : second] && requested[1][first] && requested[2][second])
