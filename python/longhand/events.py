@@ -25,7 +25,10 @@ from .reading import Run, get_key
 NO_MEASURES = ("step", "by", "examples", "of", "batch", "draws", "counted", "seconds", "epoch")
 PLAIN = dict.fromkeys([*range(32), *range(127, 160)], " ")  # control characters, which a terminal would execute
 STOPPED = 75  # exit code of a run that continues later
-PAUSE, QUIET = 1, 60  # seconds between two looks at the files, and without a run in training until following ends
+PAUSE = 1  # seconds between two looks at the files
+# Following ends after these seconds without a change, the longer time if a run has not ended: a run may write a line
+# after minutes only, and a cluster may restart a stopped task after minutes.
+QUIET, PATIENCE = 60, 600
 
 
 # ---- the format: records of TensorFlow with protocol buffers (tensorflow.Event, tensorflow.Summary) ----
@@ -247,7 +250,7 @@ def _find_folders(root, warn):
 
 
 def _read_states(folder):
-    """The states of a run's files, which change when the files do."""
+    """The states of a run's files, which change when the files do: (size, time of the last change, inode)."""
     states = []
     for name in ("run.json", "eval.jsonl", "metrics.jsonl"):
         try:
@@ -270,7 +273,7 @@ class _Export:
     def __init__(self, root, out, follow):
         self._root, self._out, self._follow = root, out, follow
         self._files, self._states = {}, {}  # by the key of a run
-        self._running, self._warned = set(), set()
+        self._unended, self._warned = {}, set()  # by the key of a run: the time of the last change
 
     @property
     def count(self):
@@ -279,8 +282,9 @@ class _Export:
 
     @property
     def is_training(self):
-        """Whether no run is known or a run has not ended."""
-        return bool(self._running) or not self._states
+        """Whether no run is known, or files of a run that has not ended have changed lately."""
+        now = time.monotonic()
+        return not self._states or any(now - changed < PATIENCE for changed in self._unended.values())
 
     def _warn(self, key, error):
         """Warns once of a run, or of a folder that cannot be read."""
@@ -288,34 +292,42 @@ class _Export:
             warnings.warn(f"{error}; left out", LonghandWarning, stacklevel=4)
         self._warned.add(key)
 
-    def _update_run(self, key, folder):
+    def _update_run(self, key, folder, age):
+        """age: seconds since the last change of the run's files."""
         run = Run(folder)
         ended = run.info.get("exit") not in (None, STOPPED)
-        (self._running.discard if ended else self._running.add)(key)
+        if not ended:
+            self._unended[key] = time.monotonic() - age
         if key not in self._files:
             self._files[key] = _EventFile(make_folder(self._out, *key))
         self._files[key].update(run, ended or not self._follow)
 
     def update(self):
         """Writes new events of all runs; returns whether files of a run had changed."""
-        changed = False
-        for key, folders in sorted(_find_folders(self._root, self._warn).items()):
+        found = _find_folders(self._root, self._warn)
+        removed = self._unended.keys() - found.keys()
+        for key in removed:
+            del self._unended[key]
+        changed = bool(removed)
+        for key, folders in sorted(found.items()):
             chosen = _choose_folder(folders)
             if chosen == self._states.get(key):
                 continue
+            # The clock of a disk may differ from that of this machine, so only the first look takes its times.
+            age = 0 if key in self._states else time.time() - max(state[1] for state in chosen[1]) / 1e9
             changed, self._states[key] = True, chosen
+            self._unended.pop(key, None)
             try:
-                self._update_run(key, chosen[0])
+                self._update_run(key, chosen[0], max(0, age))
             except LonghandError as error:
-                self._running.discard(key)
                 self._warn(key, error)
         return changed
 
 
 def export(root, out, follow=False):
     """Writes the events of each run in a folder to OUT/<id>/<digest>/<run> and returns the number of exported runs. A
-    damaged run is left out with a warning. With follow, new events are written while runs train, until no run has been
-    in training for a minute, or Ctrl-C.
+    damaged run is left out with a warning. With follow, new events are written while runs train, until Ctrl-C, or until
+    no file of a run has changed for a minute; for ten minutes if a run has not ended.
 
     Metrics and the means of evaluations during training, over all conditions, have the training step as their step.
     Evaluations of the trained model by one axis have the value on this axis, such as the length, as their step. Those

@@ -14,6 +14,7 @@ import pathlib
 import shutil
 import struct
 import sys
+import time
 import unittest
 import unittest.mock
 
@@ -186,6 +187,37 @@ class TestEvents(FolderCase):
         self.begin_run("plain/d/lr1-seed0")[1](3, exit=0)  # the finished run is moved to its own folder
         export.update()
         self.assertEqual([event[1] for event in read_events(path)[2:]], [10, 20, 30, 4, 8])
+
+    def test_following_does_not_wait_for_dead_runs(self):
+        folders = []
+        for name, exit in ("killed", None), ("stopped", 75):
+            folder, write = self.begin_run(f"plain/d/{name}")
+            write(2, exit=exit)
+            folders.append(folder)
+        export = events._Export(self.folder / "runs", self.folder / "out", True)
+        export.update()
+        self.assertTrue(export.is_training)
+        with unittest.mock.patch.object(events, "PATIENCE", 0):
+            self.assertFalse(export.is_training)
+        shutil.rmtree(folders[0])
+        self.assertTrue(export.update())
+        self.assertTrue(export.is_training)  # the stopped run may continue
+        shutil.rmtree(folders[1])
+        export.update()
+        self.assertFalse(export.is_training)
+
+        folder, _ = self.begin_run("plain/d/killed")
+        past = time.time() - events.PATIENCE - 1
+        for path in folder.iterdir():
+            os.utime(path, (past, past))
+        export = events._Export(self.folder / "runs", self.folder / "out", True)
+        export.update()
+        self.assertFalse(export.is_training)
+        with unittest.mock.patch.multiple(events, PAUSE=0.01, QUIET=0.02):
+            self.assertEqual(self.export(self.folder / "runs", "--follow"), (0, ""))
+        os.utime(folder / "metrics.jsonl")
+        export.update()
+        self.assertTrue(export.is_training)
 
     def test_following_ends_after_the_runs(self):
         with unittest.mock.patch.multiple(events, PAUSE=0.01, QUIET=0.02):
