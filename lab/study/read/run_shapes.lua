@@ -123,7 +123,7 @@ M.facts = shapes.object({
     validation_sha256 = DIGEST, validation_examples = COUNT, train_masked = COUNT, eval_masked = COUNT,
     validation_masked = COUNT, by = shapes.list(WORD, axes.MOST) }, { others = shapes.any }),
   train_lengths = shapes.list(LENGTH, schema.LONGEST),
-  seen = shapes.list(shapes.list(COUNT, 4), schema.LONGEST),
+  seen = shapes.list(shapes.tuple(COUNT, 4), schema.LONGEST),
   seed = COUNT, seeds_apart = shapes.object({ init = COUNT, data = COUNT, draws = COUNT }),
   learning_rate = RATE, level = NAME, compiler = TEXT, variant = NAME, precision = WORD, threads = COUNT,
   parameters = COUNT, machine = TEXT, started = TEXT, step = COUNT, train_seconds = shapes.number({ min = 0 }),

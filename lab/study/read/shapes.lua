@@ -73,7 +73,7 @@ end
 
 function judges.list(value, shape, path, depth)
   local is_list = type(value) == "table" and (getmetatable(value) == input.LIST or next(value) == nil)
-  if not is_list or value == input.NULL or #value > shape.most then
+  if not is_list or value == input.NULL or #value > shape.most or #value < shape.least then
     return make_problem(path, value, shape)
   end
   for key in next, value do
@@ -155,8 +155,14 @@ end
 
 -- of: the shape of the items; most: their largest number; ascending: each item is larger than the one before it.
 function M.list(of, most, ascending)
-  return { type = "list", of = of, most = most, ascending = ascending, expected = ("a list of at most %d, each %s%s")
-    :format(most, of.expected, ascending and ", ascending" or "") }
+  return { type = "list", of = of, least = 0, most = most, ascending = ascending,
+    expected = ("a list of at most %d, each %s%s"):format(most, of.expected, ascending and ", ascending" or "") }
+end
+
+-- of: the shape of the items; count: their number.
+function M.tuple(of, count)
+  return { type = "list", of = of, least = count, most = count,
+    expected = ("a list of %d, each %s"):format(count, of.expected) }
 end
 
 -- fields: shapes by name. more: { required, others, names, check, expected }, each optional: the required names; the
