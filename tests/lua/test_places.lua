@@ -72,6 +72,46 @@ function TestPlaces.test_quantiles_of_first_errors()
   lu.assertNil(find({ 0, 0 }, 0.5))
 end
 
+-- Labels are counted for a kind of answers only in runs that have this kind.
+function TestPlaces.test_sums_of_runs_with_other_kinds_of_answers()
+  local function make(counted, kinds)
+    local side = lists.merge({ counted = counted }, kinds)
+    return { sequences = 1, start = side, ["end"] = side, first_error = lists.map(counted, function() return 0 end) }
+  end
+  local sums = places.add({ make({ 2 }, { correct_teacher_forced = { 1 } }), make({ 4, 4 }, { correct = { 4, 2 } }),
+    make({ 1, 1, 1 }, { correct_teacher_forced = { 1, 0, 1 } }), make({}, {}) })
+  lu.assertEquals(sums.start, { counted = { 7, 5, 1 }, correct = { 4, 2 }, correct_teacher_forced = { 2, 0, 1 },
+    of = { correct = { 4, 4 }, correct_teacher_forced = { 3, 1, 1 } } })
+  lu.assertEquals({ sums.sequences, sums.first_error }, { 4, { 0, 0, 0 } })
+end
+
+-- The table of a line whose runs have different kinds of answers, of which the second has more places.
+function TestPlaces.test_table_of_runs_with_other_kinds_of_answers()
+  local dir
+  for seed = 0, 1 do
+    local counts = seed == 0 and '"counted":[4],"correct":[4]' or '"counted":[4,4],"correct_teacher_forced":[2,4]'
+    local line = make_eval_line(100, "beyond", 20, 0.5, (',"places":{"sequences":4,"start":{%s},"end":{%s},'
+      .. '"first_error":%s}'):format(counts, counts, seed == 0 and "[0]" or "[2,0]"))
+    dir = write_run("places_mixed", "bucket_sort_rope", seed, 0.1, { exit = 0, eval = line })
+  end
+  local _, models = by_place.make(cells.read_folder(get_root(dir)), { kind = "places", lines = "encoding",
+    at = { 20 } }, "places")
+  lu.assertEquals(lists.map(models[1].rows, function(row) return row.cells[1].texts end), { { "100.0", "50.0", "8" },
+    { "missing", "100.0", "4" }, { "missing", "100.0", "4" }, { "100.0", "50.0", "8" } })
+end
+
+-- An evaluation without counted labels has empty lists.
+function TestPlaces.test_places_without_labels()
+  local line = make_eval_line(100, "beyond", 20, 0.5, ',"places":{"sequences":0,"start":{"counted":[]},'
+    .. '"end":{"counted":[]},"first_error":[]}')
+  local study = cells.read_folder(get_root(write_run("places_none", "bucket_sort_rope", 0, 0.1,
+    { exit = 0, eval = line })))
+  lu.assertEquals({ places.read(study.cells[1].runs[1], "test", { 20 })[20].sequences, study.cells[1].runs[1].notes },
+    { 0, {} })
+  local _, models = by_place.make(study, { kind = "places", lines = "encoding", at = { 20 } }, "places")
+  lu.assertEquals(models[#models].rows[1].cells[1].texts, { "", "", "", "0" })
+end
+
 function TestPlaces.test_figure_and_tables()
   local figure, models = by_place.make(make_placed_study("places_item", true), { kind = "places", lines = "encoding",
     at = { 5, 20 } }, "places")
@@ -121,6 +161,11 @@ function TestPlaces.test_damaged_places()
     [good:gsub('"correct":%[3', '"correct":[5', 1)] = "places.start.correct[1]: found 5; expected at most 4",
     [good:gsub('"first_error":%[1,0', '"first_error":[1')] = "places.start: found lists of different lengths",
     [good:gsub('"sequences":4', '"sequences":-1')] = "places.sequences: found -1",
+    [good:gsub('"sequences":4', '"sequences":0')] = "places.sequences: found 0; expected 1 or more",
+    [good:gsub('"first_error":%[1,0,0', '"first_error":[1,2,2')]
+      = "places.first_error: found 5 errors; expected at most one for each of 4 sequences",
+    [good:gsub(',"correct":%[[%d,]*%]', "")] = "places.start: found no answers; expected correct or",
+    [good:gsub(',"correct":%[[%d,]*%]', "", 1)] = "places.start.correct: found nothing; expected a list",
   }) do
     local run = runs.read(write_run("bad_places", "rr", 1, 0.1, { exit = 0, eval = wrong }))
     lu.assertEquals(run.state, "evaluated")

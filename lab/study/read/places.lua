@@ -57,11 +57,12 @@ function M.list_kinds(places)
   return lists.filter({ M.OWN, M.FORCED }, function(kind) return places.start[kind] ~= nil end)
 end
 
--- Returns the sums of several runs' places; nil for an empty list.
+-- Returns the sums of several runs' places; nil for an empty list. Each side also has `of`: by kind of answers, the
+-- counted labels of the runs that have this kind.
 function M.add(list)
-  local function add(get_counts)
+  local function add(get_counts, of)
     local sums = {}
-    for _, places in ipairs(list) do
+    for _, places in ipairs(of or list) do
       for i, count in ipairs(get_counts(places)) do
         sums[i] = (sums[i] or 0) + count
       end
@@ -69,9 +70,16 @@ function M.add(list)
     return sums
   end
   local function add_side(side)
-    local sums = { counted = add(function(places) return places[side].counted end) }
-    for _, kind in ipairs(M.list_kinds(list[1])) do
-      sums[kind] = add(function(places) return places[side][kind] or {} end)
+    local function get_counted(places)
+      return places[side].counted
+    end
+    local sums = { counted = add(get_counted), of = {} }
+    for _, kind in ipairs({ M.OWN, M.FORCED }) do
+      local having = lists.filter(list, function(places) return places[side][kind] ~= nil end)
+      if having[1] then
+        sums[kind] = add(function(places) return places[side][kind] end, having)
+        sums.of[kind] = add(get_counted, having)
+      end
     end
     return sums
   end

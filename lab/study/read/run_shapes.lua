@@ -8,6 +8,7 @@
 local alphabets = require("spec.task.alphabets")
 local axes = require("spec.task.axes")
 local attention_lines = require("spec.attention_lines")
+local lists = require("base.lists")
 local load_module = require("spec.reading.load")
 local parameters = require("spec.score.score_parameters")
 local schema = require("spec.schema")
@@ -147,6 +148,28 @@ local COUNTS = shapes.list(COUNT, MOST_PLACES)
 local SIDE = shapes.object({ counted = COUNTS, correct = COUNTS, correct_teacher_forced = COUNTS },
   { required = { "counted" } })
 
+-- Checks that both sides have the same kinds of answers, at least one unless the lists are empty; and that no more
+-- sequences have a first error than there are sequences, of which empty lists alone have none.
+local function check_totals(value, path)
+  local has_kind = false
+  for _, key in ipairs({ "correct", "correct_teacher_forced" }) do
+    if (value.start[key] ~= nil) ~= (value["end"][key] ~= nil) then
+      return { field = ("%s%s.%s"):format(path, value.start[key] and "end" or "start", key), found = "nothing",
+        expected = "a list, as on the other side" }
+    end
+    has_kind = has_kind or value.start[key] ~= nil
+  end
+  local errors = lists.sum(value.first_error, function(count) return count + 0.0 end) -- as integers, they may overflow
+  if not has_kind and #value.first_error > 0 then
+    return { field = path .. "start", found = "no answers", expected = "correct or correct_teacher_forced" }
+  elseif value.sequences == 0 and #value.first_error > 0 then
+    return { field = path .. "sequences", found = "0", expected = "1 or more, since the lists have places" }
+  elseif errors > value.sequences then
+    return { field = path .. "first_error", found = ("%.0f errors"):format(errors),
+      expected = ("at most one for each of %d sequences"):format(value.sequences) }
+  end
+end
+
 -- Checks that all lists have a number for each place, and that no more answers are right than labels are counted.
 local function check_places(value, path)
   path = path == "" and "" or path .. "."
@@ -165,6 +188,7 @@ local function check_places(value, path)
       return { field = path .. name, found = "lists of different lengths", expected = "a number for each place" }
     end
   end
+  return check_totals(value, path)
 end
 
 M.places = shapes.object({ sequences = COUNT, start = SIDE, ["end"] = SIDE, first_error = COUNTS },

@@ -93,9 +93,9 @@ local function list_shown(sums)
 end
 
 local function format_share(places, side, kind, place)
-  local counted = places and places[side].counted[place] or 0
-  local correct = places and places[side][kind]
-  return correct and counted > 0 and ("%.1f"):format(100 * correct[place] / counted) or entries.MISSING, counted
+  local sums = places and places[side] or { counted = {}, of = {} }
+  local of = sums.of[kind] and sums.of[kind][place] or 0
+  return of > 0 and ("%.1f"):format(100 * sums[kind][place] / of) or entries.MISSING, sums.counted[place] or 0
 end
 
 local function tabulate_places(study, item, list, axis, kinds, n)
@@ -129,7 +129,8 @@ local function make_error_entry(entry, n)
   end
   local errors = lists.sum(places.first_error, function(count) return count end)
   local median = places_module.find_error_quantile(places, 0.5)
-  return { number = number, texts = { ("%.1f%%"):format(100 * errors / places.sequences),
+  return { number = number, texts = {
+    places.sequences > 0 and ("%.1f%%"):format(100 * errors / places.sequences) or "",
     median and ("%g"):format(median) or "", median and ("%g to %g"):format(
     places_module.find_error_quantile(places, 0.25), places_module.find_error_quantile(places, 0.75)) or "",
     ("%d"):format(places.sequences) } }
