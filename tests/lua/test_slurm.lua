@@ -122,10 +122,10 @@ function TestPacking.test_the_number_of_tasks_matters_more_than_their_times()
 end
 
 -- Returns the number of runs in each group, and the number of lanes, for cells with so many seeds.
-local function choose(seeds, most)
+local function choose(seeds, most, cpus)
   local groups, lanes = packing.choose_groups(lists.map(seeds, function(count, i)
     return make_cell("c" .. i, { 1 }, { 0, count - 1 })
-  end), most)
+  end), most, cpus or most)
   return table.concat(lists.map(groups, function(group) return #group.runs end), " "), lanes
 end
 
@@ -136,6 +136,14 @@ function TestPacking.test_cells_with_few_runs_train_side_by_side()
   lu.assertEquals({ choose({ 3, 3, 3, 3, 3, 3, 3, 3 }, 8) }, { ("1 "):rep(23) .. "1", 8 }) -- in three rounds, not four
   lu.assertEquals({ choose({ 1, 1, 1 }, 2) }, { "1 1 1", 2 })
   lu.assertEquals({ choose({ 5 }, 2) }, { "2 2 1", 1 })
+end
+
+-- Lanes share the processors of a task, also if more runs than processors may train at a time.
+function TestPacking.test_lanes_have_a_processor_for_each_run()
+  lu.assertEquals({ choose({ 2, 2, 2, 2, 2, 2, 2, 2 }, 16, 4) }, { "2 2 2 2 2 2 2 2", 2 })
+  lu.assertEquals({ choose({ 16, 16 }, 16, 4) }, { "16 16", 1 })
+  lu.assertEquals({ choose({ 2, 2 }, 2, 1) }, { "2 2", 1 })
+  lu.assertEquals({ choose({ 5, 5, 5, 5 }, 16, 4) }, { "5 5 5 5", 1 })
 end
 
 function TestPacking.test_groups_are_distributed_over_lanes()

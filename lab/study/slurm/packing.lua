@@ -108,14 +108,15 @@ function M.make_groups(cells, replicas)
   return groups
 end
 
--- Chooses groups such that the runs which train at a time, at most `most`, leave few processors idle: cells with few
--- missing runs train side by side. Returns the groups and the number of lanes. Groups are as large as possible, unless
+-- Chooses groups such that the runs which train at a time, at most `most`, leave few of `cpus` processors idle: cells
+-- with few missing runs train side by side, in lanes with a processor for each run. Only a single lane may have groups
+-- of more runs than processors. Returns the groups and the number of lanes. Groups are as large as possible, unless
 -- smaller ones save an eighth of the time.
-function M.choose_groups(cells, most)
+function M.choose_groups(cells, most, cpus)
   local best
   for width = math.min(most, lists.max(cells, function(cell) return #cell.missing end)), 1, -1 do
-    local groups, lanes = M.make_groups(cells, width), most // width
-    local rounds = (#groups + lanes - 1) // lanes
+    local groups, lanes = M.make_groups(cells, width), math.max(1, math.min(most, cpus) // width)
+    local rounds = (#groups + lanes - 1) // lanes * math.max(1, width / cpus)
     best = best and 7 * best.rounds <= 8 * rounds and best or { rounds = rounds, groups = groups, lanes = lanes }
   end
   return best.groups, best.lanes

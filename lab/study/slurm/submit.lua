@@ -161,7 +161,7 @@ local function make_plan(options, site, cells, most)
   if site.gpus > 0 then
     plan.groups = packing.make_groups(cells, site.replicas)
   else
-    plan.groups, lanes = packing.choose_groups(cells, site.replicas)
+    plan.groups, lanes = packing.choose_groups(cells, site.replicas, site.cpus)
   end
   plan.count = lists.sum(plan.groups, function(group) return #group.runs end)
   estimate_groups(plan.groups, items, request, site)
