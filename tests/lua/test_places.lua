@@ -154,6 +154,22 @@ function TestPlaces.test_runs_without_places()
   lu.assertEquals({ #models, models[1].rows[1].cells[1].texts[1], models[1].file }, { 1, "missing", nil })
 end
 
+-- Conditions on several axes have no places in figures: neither the run nor the default items show any.
+function TestPlaces.test_places_of_conditions_on_several_axes()
+  local function read(name, by)
+    local dir = write_run(name, "bucket_sort_rope", 0, 0.1, { exit = 0, eval = make_eval_line(100, "beyond", by, 0.5,
+      make_places(1)), facts = { spec = lists.merge(reports.make_spec("bucket_sort"), { eval = { examples = 50,
+      lengths = { list = { 20 } }, by = { length = true, noise = { list = { 0.5 } } } } }) } })
+    local study = cells.read_folder(get_root(dir))
+    return study.cells[1].runs[1].test.placed, lists.find(items.check(study), function(one)
+      return one.kind == "places"
+    end) ~= nil
+  end
+  lu.assertEquals({ read("placed_one", '"length":20') }, { true, true })
+  lu.assertEquals({ read("placed_noise", '"length":20,"noise":0.5') }, { true, true })
+  lu.assertEquals({ read("placed_two", '"length":20,"digits":3') }, { nil, false })
+end
+
 -- Counts that no trainer writes, in a plain line and in one for the JSON decoder.
 function TestPlaces.test_damaged_places()
   local good = make_eval_line(100, "beyond", 20, 0.5, make_places(1))

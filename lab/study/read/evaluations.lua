@@ -3,7 +3,7 @@
 -- Input: rows from evaluation_lines.lua. Output: an evaluation with these fields:
 --   split; step; decoding and data (evaluation_lines.lua), nil if lines lack them
 --   examples, draws: those of the first line; mixed: true if other lines have other numbers of examples or draws
---   placed: true if some line has accuracies by place (places.lua)
+--   placed: true if some line that has no axis but the first one and the noise has accuracies by place (places.lua)
 --   lengths: the evaluated lengths, ascending; if the lines have other axes, the numbers on the first axis
 --   a list for accuracy, exact_match, loss and each other of M.MEASURES that some line has: its values in the order of
 --     lengths, "" for lines without the measure; exact_match and loss are texts. If lines have other axes, only JOINED
@@ -31,6 +31,11 @@ local JOINED = { "accuracy", "accuracy_teacher_forced", "exact_match", "loss", "
 local AS_TEXT = { exact_match = true, loss = true }
 local FACTS = { "step", "examples", "draws", "decoding", "data", "mixed", "placed", "weighted" }
 
+-- Whether these numbers have no axis but the first one of the run and the noise.
+local function is_along(by, axis)
+  return not lists.any(canonical.sort_keys(by), function(name) return name ~= axis and name ~= axes.NOISE end)
+end
+
 local function has_one_axis(by)
   return next(by, next(by)) == nil
 end
@@ -55,7 +60,7 @@ function M.add(evaluations, row)
   local place = evaluation.places[key] or #evaluation.lines + 1
   evaluation.places[key], evaluation.data = place, evaluation.data or row.data
   evaluation.mixed = evaluation.mixed or row.examples ~= evaluation.examples or row.draws ~= evaluation.draws
-  evaluation.placed = evaluation.placed or row.placed
+  evaluation.placed = evaluation.placed or row.placed and (not row.by or is_along(row.by, axis)) or nil
   evaluation.lines[place] = { n = n or 0, place = place, by = by, row = row }
 end
 
