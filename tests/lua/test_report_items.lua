@@ -65,6 +65,8 @@ function TestItems.test_mistakes_name_the_field()
       'report[1].only.encodng: no axis of the study: "encodng"' },
     { { kind = "heat", rows = "encoding", columns = "encoding", panels = "task" },
       "report[1].rows: the axis encoding again, which is `columns`" },
+    { { kind = "heat", rows = "length", columns = "length", panels = "task", pages = "encoding" },
+      "report[1].rows: the axis length again, which is `columns`\n  expected: each axis in one place" },
     { { kind = "heat", rows = "encoding", columns = "length" }, "report[1].where: the axis task has 15 values" },
     { { kind = "heat", rows = "encoding", columns = "length", panels = "task", width = 85 },
       "report[1].width: is no field of this kind" },

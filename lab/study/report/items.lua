@@ -42,13 +42,14 @@ local COMMON = { kind = "", where = "", pages = "", over = "", title = "title?",
   labels = "labels?", width = "width?" }
 local AXES = { axis = true, numbers = true, place = true } -- kinds of fields that name an axis
 
--- Returns { [axis] = the item's field that uses the axis }; or nil and the results of find_problem.
+-- Returns { [axis of the study or of evaluations] = the item's field that uses the axis }; or nil and the results of
+-- find_problem.
 local function find_uses(study, item)
   local uses, used_by = {}, {}
   for _, field in ipairs(keys(KINDS[item.kind])) do
     local kind = KINDS[item.kind][field]:match("^%a+")
-    if AXES[kind] and item[field] and (kind ~= "place" or find_axis(study, item[field])) then
-      uses[#uses + 1] = { field, item[field] }
+    if AXES[kind] and item[field] then
+      uses[#uses + 1] = { field, item[field], kind == "place" }
     end
   end
   uses[#uses + 1] = item.over ~= nil and { "over", item.over } or nil
@@ -57,8 +58,8 @@ local function find_uses(study, item)
   end
   lists.append(uses, lists.map(item.pages, function(name) return { "pages", name } end))
   for _, use in ipairs(uses) do
-    local field, name = use[1], use[2]
-    if not find_axis(study, name) then
+    local field, name, is_place = use[1], use[2], use[3]
+    if not is_place and not find_axis(study, name) then
       return nil, field, item_checks.describe_unknown_axis(study, name)
     elseif used_by[name] then
       return nil, field, ("the axis %s again, which is `%s`"):format(name, used_by[name]), "each axis in one place"
