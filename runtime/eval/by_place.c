@@ -85,8 +85,8 @@ lh_status lh_by_place_add(lh_by_place *places, lh_engine *engine, const lh_condi
 }
 
 static void write_list(lh_json *json, const char *key, const int64_t *counts, int count) {
-    lh_json_raw(json, key, "");
-    for (int i = 0; i < count; i++) fprintf(json->out, "%c%lld", i > 0 ? ',' : '[', (long long)counts[i]);
+    lh_json_raw(json, key, "[");
+    for (int i = 0; i < count; i++) fprintf(json->out, "%s%lld", i > 0 ? "," : "", (long long)counts[i]);
     putc(']', json->out);
 }
 
@@ -103,7 +103,6 @@ static void write_side(const lh_by_place *places, lh_json *json, const char *key
 
 void lh_by_place_write(const lh_by_place *places, lh_json *line) {
     lh_json json;
-    if (places->sequences == 0) return;
     lh_json_raw(line, "places", "");
     lh_json_begin(&json, line->out);
     lh_json_integer(&json, "sequences", places->sequences);

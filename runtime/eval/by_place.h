@@ -39,7 +39,7 @@ void lh_by_place_clear(lh_by_place *places);
 lh_status lh_by_place_add(lh_by_place *places, lh_engine *engine, const lh_condition *condition, const char *decoding,
                           int count, const int *lengths, lh_error *error);
 
-/* Writes the key `places` with all counts up to the greatest place. Without a counted label nothing is written. */
+/* Writes the key `places` with all counts up to the greatest place; without a counted label the lists are empty. */
 void lh_by_place_write(const lh_by_place *places, lh_json *line);
 
 #endif

@@ -111,7 +111,7 @@ lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh
     if (result->groups != NULL) write_training(&line, text.out, result);
     if (result->data != NULL) write_data(&line, result->data);
     if (seed != LH_EVAL_SEED) lh_json_integer(&line, "seed", (int64_t)seed);
-    if (places != NULL) lh_by_place_write(places, &line); /* last: readers cut it off */
+    if (places != NULL && result->counted > 0) lh_by_place_write(places, &line); /* last: readers cut it off */
     lh_json_end(&line);
     status = lh_text_close(&text, error);
     if (status == LH_OK) status = lh_append_line(path, text.text, error);

@@ -135,17 +135,21 @@ static void check_places(const char *path, const sums *expected, bool decoded) {
     remove(path);
 }
 
+static lh_eval_request make_request(const char *path, bool teacher_forced, int greedy_examples) {
+    return (lh_eval_request){.lengths = {NULL, 0, N, N, 1},
+                             .examples = EXAMPLES,
+                             .draws = DRAWS,
+                             .teacher_forced = teacher_forced,
+                             .greedy_examples = greedy_examples,
+                             .places = true,
+                             .path = path,
+                             .seed = LH_EVAL_SEED};
+}
+
 static lh_eval_result evaluate(lh_engine *engine, const char *path, bool teacher_forced, int greedy_examples) {
     lh_error error;
     lh_eval_result result;
-    lh_eval_request request = {.lengths = {NULL, 0, N, N, 1},
-                               .examples = EXAMPLES,
-                               .draws = DRAWS,
-                               .teacher_forced = teacher_forced,
-                               .greedy_examples = greedy_examples,
-                               .places = true,
-                               .path = path,
-                               .seed = LH_EVAL_SEED};
+    lh_eval_request request = make_request(path, teacher_forced, greedy_examples);
     lh_assert_ok(lh_evaluate(engine, &request, &result, &error), &error);
     return result;
 }
@@ -211,6 +215,43 @@ static void test_own_answers_under_dropout_have_all_examples_in_every_pass(void 
     check(state, &drops, true, true);
 }
 
+static void sample_with_a_masked_first(lh_rng *rng, int n, lh_example *example) {
+    bool is_first = rng->counter[2] == 0;
+    sample(rng, n, example);
+    if (is_first) memset(example->mask, 0, (size_t)n * sizeof *example->mask);
+}
+
+static void assert_empty(const json_t *list) { assert_true(json_is_array(list) && json_array_size(list) == 0); }
+
+static void test_decoded_examples_without_counted_labels_have_empty_places(void **state) {
+    const char *path = lh_test_path(*state, "eval.jsonl");
+    const lh_cpu_program *const list[] = {&toy_float, NULL};
+    lh_spec spec = lh_toy_make_pair(list);
+    lh_task task = *spec.task;
+    lh_eval_request request = make_request(path, false, 1);
+    bool is_complete = false;
+    lh_error error;
+    task.sample = sample_with_a_masked_first;
+    spec.task = &task;
+    lh_engine *engine = lh_test_open_engine((lh_engine_config){.spec = &spec, .seed = 5, .threads = 1}, &toy_float);
+    lh_eval_result result = evaluate(engine, path, false, 1);
+    json_t *line = json_load_file(path, 0, NULL), *places = json_object_get(line, "places");
+    const json_t *sides[] = {json_object_get(places, "start"), json_object_get(places, "end")};
+    assert_true(result.counted > 0);
+    assert_true(json_is_integer(json_object_get(places, "sequences")));
+    assert_int_equal(json_integer_value(json_object_get(places, "sequences")), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_empty(json_object_get(sides[i], "counted"));
+        assert_empty(json_object_get(sides[i], "correct"));
+        assert_empty(json_object_get(sides[i], "correct_teacher_forced"));
+    }
+    assert_empty(json_object_get(places, "first_error"));
+    lh_assert_ok(lh_evaluation_is_complete(&spec, &request, &is_complete, &error), &error);
+    assert_true(is_complete);
+    json_decref(line);
+    engine->ops->close(engine);
+}
+
 static void test_places_of_very_long_targets_are_refused(void **state) {
     lh_by_place places;
     lh_error error;
@@ -226,6 +267,7 @@ int main(void) {
         lh_test_in_directory(test_own_answers_are_decoded_from_the_cache),
         lh_test_in_directory(test_own_answers_are_decoded_by_passes),
         lh_test_in_directory(test_own_answers_under_dropout_have_all_examples_in_every_pass),
+        lh_test_in_directory(test_decoded_examples_without_counted_labels_have_empty_places),
         cmocka_unit_test(test_places_of_very_long_targets_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
