@@ -131,11 +131,11 @@ def read_run_lines(folder, name):
     return [make_floats(line) for line in read_lines(path, LARGEST[name], LONGEST_LINE, _find_problem)]
 
 
-def parse_run_line(path, text):
-    """The object in a line of a run's file; a wrong one raises a LonghandError."""
+def parse_run_line(path, number, text):
+    """The object in a line of a run's file; a wrong one raises a LonghandError. number: that of the line, from 1."""
     value, problem = _parse_line(text, _find_problem)
     if problem:
-        raise LonghandError(f"{path}: a line{problem}")
+        raise LonghandError(f"{path}: line {number}{problem}")
     return make_floats(value)
 
 

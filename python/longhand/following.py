@@ -2,9 +2,10 @@
 
 import os
 import pathlib
+import warnings
 import zlib
 
-from .errors import LonghandError
+from .errors import LonghandError, LonghandWarning
 from .files import LARGEST, open_file, parse_run_line
 
 
@@ -44,15 +45,29 @@ class Metrics:
     def __init__(self, root, pattern):
         """pattern: a glob pattern of the folders of runs below `root`."""
         self._root, self._pattern, self._tails = pathlib.Path(root).absolute(), f"{pattern}/metrics.jsonl", {}
+        self._damaged = set()  # paths of files with a warning
         self._read_tails()
 
     def _read_tails(self):
-        return [(path, self._tails.setdefault(path, Tail(path)).read()[1])
+        return [(path, *self._tails.setdefault(path, Tail(path)).read())
                 for path in sorted(self._root.glob(self._pattern))]
 
+    def _parse_line(self, path, number, text):
+        """The object in a line; None for a damaged one, of which the first in a file is reported."""
+        try:
+            return parse_run_line(path, number, text)
+        except LonghandError as error:
+            if path not in self._damaged:
+                warnings.warn(f"{error}; damaged lines of this file are skipped", LonghandWarning, stacklevel=4)
+            self._damaged.add(path)
+            return None
+
     def read(self):
-        """Yields a dict for each new line: id, digest and name of its run, and the fields of the line."""
-        for path, lines in self._read_tails():
+        """Yields a dict for each new line: id, digest and name of its run, and the fields of the line. Empty and
+        damaged lines are skipped, the latter with a warning for each file."""
+        for path, kept, lines in self._read_tails():
             identity, digest, run = path.parts[-4:-1]
-            for line in lines:
-                yield {"id": identity, "digest": digest, "run": run, **parse_run_line(path, line)}
+            for number, text in enumerate(lines, kept + 1):
+                line = self._parse_line(path, number, text) if text != b"\n" else None
+                if line is not None:
+                    yield {"id": identity, "digest": digest, "run": run, **line}

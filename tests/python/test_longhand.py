@@ -185,6 +185,30 @@ class TestRuns(Files):
         path.unlink()
         self.assertEqual(tail.read(), (1, []))
 
+    def test_damaged_new_lines_are_reported_and_skipped(self):
+        paths = [self.folder / "plain" / "d" / name / "metrics.jsonl" for name in ("a", "b")]
+        for path in paths:
+            path.parent.mkdir(parents=True)
+            path.write_text('{"step":1}\n')
+        metrics = following.Metrics(self.folder, "*/*/*")
+
+        def read(*texts):
+            for path, text in zip(paths, texts):
+                with open(path, "a") as file:
+                    file.write(text)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                lines = [(line["run"], line["step"], line["loss"]) for line in metrics.read()]
+            return lines, [(entry.category, str(entry.message).rpartition("; ")[0]) for entry in caught]
+
+        self.assertEqual(read('\n{"step":2,"loss":1}\n', '{"step":2,"loss":3}\n'), ([("a", 2, 1), ("b", 2, 3)], []))
+        lines, said = read('\n{"step":3,"loss":"x"}\n{"st\n[]\n{"step":4,"loss":2}\n', '{"step":5,"loss":4}\n')
+        self.assertEqual(lines, [("a", 4, 2), ("b", 5, 4)])
+        self.assertEqual(said, [(longhand.LonghandWarning, f"{paths[0]}: line 5: loss: found 'x'; expected a number")])
+        lines, said = read('{}\n{"step":6,"loss":5}\n', '[]\n')
+        self.assertEqual(lines, [("a", 6, 5)])
+        self.assertEqual(said, [(longhand.LonghandWarning, f"{paths[1]}: line 4 is no JSON object")])
+
     def test_folders_without_a_complete_run_are_refused(self):
         self.expect_refusal("No such file", longhand.Run, self.folder)
         (self.folder / "run.json").write_text("{")
