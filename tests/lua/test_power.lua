@@ -44,7 +44,7 @@ function TestPower.test_spread_of_pilot_runs()
   for id, scores in pairs({ sort_a = { 50, 52, 54 }, sort_b = { 60, 60 }, sort_c = { 70 } }) do
     for seed, score in ipairs(scores) do
       root = reports.get_root(reports.write_run("pilot", id, seed, 0.1, { exit = 0,
-        eval = reports.make_scored_lines(score) }))
+        eval = reports.make_scored_lines(score), facts = id == "sort_b" and { seeds_apart = { init = 9 } } or nil }))
     end
   end
   local code, message, text = run(root)
@@ -54,6 +54,9 @@ function TestPower.test_spread_of_pilot_runs()
   lu.assertStrMatches(text, ".*\nsort_c +1 +%- +%- +%-\n.*")
   lu.assertStrMatches(text, ".*\nall, pooled +%- +1%.63 +12 +2\n.*") -- 2 and 1 degrees of freedom: sqrt(8 / 3)
   lu.assertStrContains(text, "sort_c: a single seed")
+  local words = text:gsub("%s+", " ")
+  lu.assertStrContains(words, "sort_b: runs share seeds of init, so they are not independent, as the tests assume; 2 "
+    .. "seeds; a standard deviation of so few seeds is itself uncertain")
   lu.assertStrContains(support.read(root .. "/power/power.csv"), "sort_a,3,2,2,80,17\n")
 end
 

@@ -84,8 +84,9 @@ end
 local function tabulate(rows, options, unit)
   local notes = lists.map(rows, function(row)
     local few = row.count and row.count < 5 and (row.count == 1 and "a single seed" or ("%d seeds"):format(row.count))
-    local note = row.shared or few and few .. "; a standard deviation of so few seeds is itself uncertain"
-    return note and ("%s: %s"):format(row.name, note) or nil
+    local found = lists.append({ row.shared }, { few and few .. "; a standard deviation of so few seeds is itself "
+      .. "uncertain" or nil })
+    return found[1] and ("%s: %s"):format(row.name, table.concat(found, "; ")) or nil
   end)
   return sheets.tabulate({ name = "power", title = "Seeds that a difference needs", about = describe(options, unit),
     heads = lists.append({ options.published or "cell", "pilot seeds", "sd" }, lists.map(options.differences,
