@@ -110,8 +110,9 @@ local function settle_grid(result)
   if flag and #result.studies > 1 then
     return ("%s is for one spec: too many arguments: %s"):format(flag, result.studies[2])
   end
-  if not flag and result.labels[1] then
-    return "--label needs --axis: a study file lists its labels in `report`"
+  if #result.axes == 0 and result.labels[1] then
+    return "--label needs --axis: " .. (flag and "without an axis no value has a label"
+      or "a study file lists its labels in `report`")
   end
   return flag and result.scale and ("--scale cannot be used with %s: a grid from flags has no scales"):format(flag)
 end

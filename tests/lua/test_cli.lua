@@ -189,6 +189,7 @@ function TestParse.test_mistakes_have_suggestions()
     ["sweep a --seeds 0:4 --scale small"] = "--scale cannot be used with --seeds: a grid from flags has no scales",
     ["sweep a --axis b=1 --scale small"] = "--scale cannot be used with --axis",
     ["sweep a --label b=c"] = "--label needs --axis: a study file lists its labels in `report`",
+    ["sweep a --seeds 0:1 --label b=c"] = "--label needs --axis: without an axis no value has a label",
     ["sweep a:b c:d --axis e=1"] = "--axis is for one spec",
     ["sweep a --hours 2 --slurm s"] = "--hours cannot be used with --slurm: `time` and `max_tasks`",
     ["sweep a --hours 2 --dry-run"] = "--hours cannot be used with --dry-run",

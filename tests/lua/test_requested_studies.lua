@@ -180,6 +180,8 @@ function TestFlags.test_labels_of_values()
     .. "of an axis\n  expected: none, rope\n  hint: did you mean")
   refuse({ axes = { "encoding=none,rope" }, labels = { "none" } }, "--label none: error: not of the form VALUE=TEXT")
   refuse({ axes = { "encoding=none,rope" }, labels = { "none= " } }, "not of the form VALUE=TEXT")
+  refuse({ axes = { "encoding=none,rope" }, labels = { "none=NoPE", "none=no" } }, "--label none=no: error: \"none\" "
+    .. "occurs twice\n  expected: one label per value")
 end
 
 function TestFlags.test_paths_as_seen_from_a_folder()

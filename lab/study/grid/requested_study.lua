@@ -241,6 +241,7 @@ local function write_labels(work, texts)
   local names = canonical.sort_keys(lists.merge(table.unpack(lists.map(work.axes, function(axis)
     return axis.names
   end))))
+  local labelled = {}
   local labels = lists.map(texts, function(text)
     local name, label = text:match("^%s*([^=]-)%s*=%s*(%S[^%c]*)$")
     if not name then
@@ -248,7 +249,10 @@ local function write_labels(work, texts)
     elseif not lists.has(names, name) then
       return work.refuse("--label " .. text, ("%s is no value of an axis"):format(diagnostics.show(name)),
         table.concat(names, ", "), nearest.make_hint(name, names))
+    elseif labelled[name] then
+      return work.refuse("--label " .. text, ("%s occurs twice"):format(diagnostics.show(name)), "one label per value")
     end
+    labelled[name] = true
     return ("[%q] = %q"):format(name, label)
   end)
   return labels[1] and ("  report = { labels = { %s } },"):format(table.concat(labels, ", "))
