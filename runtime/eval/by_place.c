@@ -16,13 +16,18 @@ typedef struct placed_answers {
 
 static size_t count_integers(const lh_by_place *places) { return (size_t)places->most * (2 * LH_PLACE_LISTS + 1); }
 
+lh_status lh_by_place_check(size_t labels, lh_error *error) {
+    if (labels <= LH_MOST_TARGET_PLACES) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT,
+                   "accuracy by place: found targets of %zu labels\n  expected: at most %d; evaluate shorter "
+                   "lengths, or without eval.places and --places",
+                   labels, LH_MOST_TARGET_PLACES);
+}
+
 lh_status lh_by_place_open(lh_by_place *places, size_t examples, size_t labels, lh_error *error) {
     *places = (lh_by_place){.most = (int)labels};
-    if (labels > LH_MOST_TARGET_PLACES)
-        return lh_fail(error, LH_ERR_INPUT,
-                       "accuracy by place: found targets of %zu labels\n  expected: at most %d; evaluate shorter "
-                       "lengths, or without eval.places and --places",
-                       labels, LH_MOST_TARGET_PLACES);
+    lh_status status = lh_by_place_check(labels, error);
+    if (status != LH_OK) return status;
     places->start = lh_engine_allocate(count_integers(places) * sizeof *places->start, "accuracy by place", error);
     places->pass = lh_engine_allocate(examples * labels * sizeof *places->pass, "answers", error);
     if (places->start == NULL || places->pass == NULL) return LH_ERR_ENVIRONMENT;

@@ -24,8 +24,11 @@ typedef struct lh_by_place {
     uint16_t *pass;     /* [examples][labels] answers of the pass over a batch that is also decoded */
 } lh_by_place;
 
-/* Allocates lists for batches of up to `examples` targets of up to `labels` labels. LH_ERR_INPUT: more labels than
- * LH_MOST_TARGET_PLACES; LH_ERR_ENVIRONMENT: out of memory. Call close also after an error. */
+/* LH_ERR_INPUT: more labels than LH_MOST_TARGET_PLACES. */
+lh_status lh_by_place_check(size_t labels, lh_error *error);
+
+/* Allocates lists for batches of up to `examples` targets of up to `labels` labels. Errors are those of
+ * lh_by_place_check, and LH_ERR_ENVIRONMENT: out of memory. Call close also after an error. */
 lh_status lh_by_place_open(lh_by_place *places, size_t examples, size_t labels, lh_error *error);
 void lh_by_place_close(lh_by_place *places);
 

@@ -349,16 +349,30 @@ static void set_conditions(const lh_spec *spec, const lh_eval_request *request, 
     }
 }
 
+static size_t find_most_labels(const lh_spec *spec, const lh_lengths *lengths) {
+    size_t most = 0;
+    for (int i = 0; i < lh_lengths_count(lengths); i++) {
+        size_t labels = (size_t)lh_make_shape(spec, lh_lengths_get(lengths, i), 1).labels;
+        if (labels > most) most = labels;
+    }
+    return most;
+}
+
+static lh_lengths list_shapes(const lh_corpus *corpus) {
+    return (lh_lengths){NULL, 0, 1, corpus != NULL ? corpus->shapes : 0, 1};
+}
+
+lh_status lh_check_places(const lh_spec *spec, const lh_lengths *lengths, lh_error *error) {
+    lh_lengths shapes = list_shapes(spec->corpus);
+    return lh_by_place_check(find_most_labels(spec, spec->corpus != NULL ? &shapes : lengths), error);
+}
+
 /* Allocates results by example for a batch of any of `lengths`; rows->places is NULL if places are not requested. The
  * caller closes them also after an error. */
 static lh_status open_rows(const lh_spec *spec, const lh_eval_request *request, const lh_lengths *lengths,
                            per_example *rows, lh_error *error) {
-    size_t examples = (size_t)find_most_examples(request), labels = 0;
+    size_t examples = (size_t)find_most_examples(request), labels = find_most_labels(spec, lengths);
     bool wrong = request->wrong != NULL, greedy = spec->format->teacher_forced && !request->teacher_forced;
-    for (int i = 0; i < lh_lengths_count(lengths); i++) {
-        size_t count = (size_t)lh_make_shape(spec, lh_lengths_get(lengths, i), 1).labels;
-        if (count > labels) labels = count;
-    }
     rows->sums = lh_engine_allocate(examples * sizeof *rows->sums, "the evaluation", error);
     if (rows->sums == NULL) return LH_ERR_ENVIRONMENT;
     rows->shares.share = lh_engine_allocate(examples * sizeof *rows->shares.share, "the evaluation", error);
@@ -383,7 +397,7 @@ static void close_rows(per_example *rows) {
 
 lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results, lh_error *error) {
     int count = lh_count_eval_conditions(request);
-    lh_lengths shapes = {NULL, 0, 1, engine->spec->corpus != NULL ? engine->spec->corpus->shapes : 0, 1};
+    lh_lengths shapes = list_shapes(engine->spec->corpus);
     const lh_lengths *lengths = request->groups != NULL ? &shapes : &request->lengths;
     lh_status status = engine->ops->reserve(engine, lengths, find_most_examples(request), error);
     if (status != LH_OK) return status;

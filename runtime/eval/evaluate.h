@@ -42,6 +42,9 @@ int lh_count_eval_conditions(const lh_eval_request *request);
  * LH_MOST_TARGET_PLACES labels. */
 lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results, lh_error *error);
 
+/* LH_ERR_INPUT if a target at one of these lengths, or in the dataset, has too many labels for accuracies by place. */
+lh_status lh_check_places(const lh_spec *spec, const lh_lengths *lengths, lh_error *error);
+
 /* *complete: whether request->path already has a line for every condition. */
 lh_status lh_evaluation_is_complete(const lh_spec *spec, const lh_eval_request *request, bool *complete,
                                     lh_error *error);

@@ -202,6 +202,16 @@ static void test_train_overfits_fixed_examples_or_explains_why_not(void **state)
     assert_false(lh_test_exists(lh_test_path(*state, FOLDER)));
 }
 
+static void test_places_of_very_long_targets_are_refused_before_training(void **state) {
+    toy.limit.tokens = 0;
+    toy.eval.lengths = (lh_lengths){NULL, 0, 7, 16385, 16378};
+    toy.eval.places = true;
+    lh_run_result result = run_toy(state, 1, "train --out runs --threads 1");
+    assert_non_null(strstr(result.err, "accuracy by place: found targets of 16385 labels"));
+    assert_false(lh_test_exists(lh_test_path(*state, "runs")));
+    run_toy(state, 0, "train --out runs --threads 1 --no-eval");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         RUN_TEST(test_train_metrics_keys_in_order),
@@ -215,6 +225,7 @@ int main(void) {
         RUN_TEST(test_train_nan_names_last_checkpoint),
         RUN_TEST(test_train_wild_gradient_warned_once),
         RUN_TEST(test_train_at_chance_reported),
+        RUN_TEST(test_places_of_very_long_targets_are_refused_before_training),
         RUN_TEST(test_train_overfits_fixed_examples_or_explains_why_not),
     };
     return cmocka_run_group_tests_name("loop", tests, NULL, NULL);

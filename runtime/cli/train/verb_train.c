@@ -137,6 +137,16 @@ static lh_status try_task(const lh_spec *spec, const lh_train_flags *flags, lh_e
     return status;
 }
 
+/* Checks the evaluations after training: their sequences fit the encoding, and their targets accuracies by place. */
+static lh_status check_evaluation(const lh_spec *spec, lh_error *error) {
+    const lh_eval_defaults *eval = &spec->eval;
+    lh_status status = lh_check_limit(spec, &eval->lengths, error);
+    if (status == LH_OK && eval->places) status = lh_check_places(spec, &eval->lengths, error);
+    if (status == LH_OK && eval->places && eval->validation_examples > 0)
+        status = lh_check_places(spec, &eval->validation_lengths, error);
+    return status;
+}
+
 /* Checks, before a run is opened, that --overfit suits the spec, that evaluations fit the encoding, and a user's own
  * task. */
 static lh_status check_lengths(const lh_spec *spec, const lh_train_flags *flags, lh_error *error) {
@@ -145,7 +155,7 @@ static lh_status check_lengths(const lh_spec *spec, const lh_train_flags *flags,
         return lh_fail(error, LH_ERR_INPUT,
                        "--overfit: this spec has eval.dropout, and errors from dropout would count as not learnt\n"
                        "  hint: a build with --set eval.dropout=false");
-    if (!flags->no_eval && flags->overfit == 0) status = lh_check_limit(spec, &spec->eval.lengths, error);
+    if (!flags->no_eval && flags->overfit == 0) status = check_evaluation(spec, error);
     if (status == LH_OK && spec->eval.during_every > 0)
         status = lh_check_limit(spec, &spec->eval.during_lengths, error);
     return status == LH_OK ? try_task(spec, flags, error) : status;
