@@ -21,18 +21,28 @@ def _list_examples(given):
     return [found for part in parts for found in _list_examples(part)]
 
 
+def _change_parts(given, change):
+    """A list, dict or Table with change(name, part) in place of each part, where the name of an item is None; another
+    value as it is."""
+    if isinstance(given, Table):
+        return Table(*_change_parts(given.items, change), **_change_parts(given.fields, change))
+    if isinstance(given, dict):
+        return {name: change(name, part) for name, part in given.items()}
+    return [change(None, item) for item in given] if isinstance(given, (list, tuple)) else given
+
+
 def _take_examples(fields):
     """The fields of a spec, with Examples in place of other Python objects as files of examples."""
     def take(name, given):
         is_file = given is None or isinstance(given, (str, os.PathLike, Examples))
         return Examples(given, path=f"task.{name}") if name in ("data", "eval", "validation") and not is_file else given
 
-    task = fields.get("task")
-    if isinstance(task, Table):
-        task = Table(*task.items, **{name: take(name, given) for name, given in task.fields.items()})
-    elif isinstance(task, dict):
-        task = {name: take(name, given) for name, given in task.items()}
-    return {**fields, "task": task} if "task" in fields else fields
+    return _change_parts(fields, lambda name, given: _change_parts(given, take) if name == "task" else given)
+
+
+def _take_axis_examples(given):
+    """Axes in the form of a study's file, with Examples in the field `spec` of each value."""
+    return _change_parts(given, lambda name, part: _take_examples(part) if name == "spec" else _take_axis_examples(part))
 
 
 class File:
@@ -169,7 +179,8 @@ class Study(File):
         shown = {"title": title or (pathlib.Path(path).stem if path else "study")}
         if base is not None:
             shown["base"] = base.fields if isinstance(base, Spec) else _take_examples(base)
-        shown["axes"] = [_make_axis(*axis) for axis in axes.items()] if isinstance(axes, dict) else axes
+        shown["axes"] = [_make_axis(*axis) for axis in axes.items()] if isinstance(axes, dict) else \
+            _take_axis_examples(axes)
         if fields.get("seeds") is not None:
             fields["seeds"] = _check_seeds(fields["seeds"])
         super().__init__(path, **shown, **fields)

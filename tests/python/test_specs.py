@@ -314,6 +314,14 @@ class TestExamples(SpecCase):
         study = longhand.Study(self.folder / "grid.lua", base={**spec.fields, "task": {"data": pairs}},
                                axes={"size": {"one": {"task": longhand.Table(eval=pairs[:1])}}})
         self.assertEqual(study.text.count("examples-"), 2)
+        value = {"name": "one", "spec": {"task": {"eval": pairs[1:]}}}
+        for axes in ([{"name": "size", "values": [value]}], longhand.Table(longhand.Table(name="size", values=[value])),
+                     [{"name": "size", "values": (longhand.Table(**value),)}]):
+            study = longhand.Study(self.folder / "grid.lua", base=REST, axes=axes)
+            self.assertIn(f'task = {{ eval = "{longhand.Examples(pairs[1:]).name}" }}', study.text)
+            study.write()
+            self.assertTrue((self.folder / longhand.Examples(pairs[1:]).name).is_file())
+            (self.folder / longhand.Examples(pairs[1:]).name).unlink()
         self.assertEqual(self.make_spec(self.folder / "a.tsv").text.count(f'data = "{self.folder}/a.tsv"'), 1)
 
     def test_mistakes_are_named(self):
