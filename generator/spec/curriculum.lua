@@ -1,9 +1,10 @@
--- Reads the stages of a curriculum (train.lengths.curriculum): the first steps of training have only short lengths.
+-- Stages of a curriculum (train.lengths.curriculum): the first steps of training have only short lengths.
 --
--- Input: a node; add(node, path, what, expected) takes an error. Output: the list of stages { until_step, max } in
--- ascending order of their steps; nil after errors.
+-- Input of M.read: a node; add(node, path, what, expected) takes an error. Output: the list of stages
+-- { until_step, max } in ascending order of their steps; nil after errors. M.weigh computes how often lengths occur.
 
 local common = require("spec.fields.common")
+local lists = require("base.lists")
 local locate = require("spec.reading.locate")
 local tree = require("spec.reading.tree")
 
@@ -51,6 +52,24 @@ function M.read(node, path, add)
     stages[i] = stage
   end
   return stages
+end
+
+-- Returns a weight for each of the training lengths in the ascending list, in proportion to its expected share of the
+-- steps, and the sum of the weights. stages: from M.read, nil for equal shares.
+function M.weigh(stages, lengths, steps)
+  local weights, from = lists.map(lengths, function() return stages and 0 or 1 end), 0
+  if not stages then
+    return weights, #lengths
+  end
+  for _, stage in ipairs(lists.join(stages, { { until_step = steps, max = lengths[#lengths] } })) do
+    local allowed = lists.count(lengths, function(n) return n <= stage.max end)
+    local last = math.min(stage.until_step, steps)
+    for i = 1, allowed do
+      weights[i] = weights[i] + (last - from) / allowed
+    end
+    from = last
+  end
+  return weights, steps
 end
 
 return M

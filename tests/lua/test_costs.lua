@@ -45,6 +45,24 @@ function TestCosts.test_flops_are_a_mean_over_the_training_lengths()
   end
 end
 
+-- In the first case, 4 of 10 steps have length 1, 3 have lengths 1 or 2, and 3 have all three. The second curriculum
+-- never ends.
+function TestCosts.test_a_curriculum_weighs_lengths_by_their_steps()
+  local cases = { { "{ until_step = 4, max = 1 }, { until_step = 7, max = 2 }", { 4 + 1.5 + 1, 1.5 + 1, 1 } },
+    { "{ until_step = 99, max = 2 }", { 5, 5, 0 } }, { "{ until_step = 5, max = 9 }", { 10 / 3, 10 / 3, 10 / 3 } } }
+  for _, case in ipairs(cases) do
+    local plan = make_plan({ ["train.lengths"] = ("{ 1, 3, curriculum = { %s } }"):format(case[1]),
+      ["train.steps"] = "10" }, make_task(2, 2))
+    local flops, tokens = 0, 0
+    for i, steps in ipairs(case[2]) do
+      flops, tokens = flops + steps / 10 * compute_nominal_flops(i + 1), tokens + steps / 10 * (i + 1)
+    end
+    lu.assertAlmostEquals(plan.flops_per_step, flops, 4)
+    lu.assertAlmostEquals(plan.mean_tokens, tokens, 1e-12)
+    lu.assertEquals(plan.longest_training, 4)
+  end
+end
+
 -- With computation tokens, the longest sequence of a file is an input of all tokens but one.
 function TestCosts.test_computation_tokens_lengthen_sequences()
   local plan_task = plans.plan_task

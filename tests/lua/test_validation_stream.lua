@@ -43,6 +43,9 @@ function TestValidation.test_coincidences_are_counted()
   local seen = 8 * 2 / 2
   lu.assertAlmostEquals(shares.training, (2 - 0.5 ^ seen - 0.75 ^ seen) / 2, 1e-12)
   lu.assertAlmostEquals(shares.evaluation, (2 - 0.5 ^ 16 - 0.75 ^ 16) / 2, 1e-12)
+  resolved, info = check_spec(2, "{ 1, 2, curriculum = { { until_step = 1, max = 1 } } }")
+  shares = validation.estimate_shares(resolved, info.task) -- 1.5 and 0.5 of two steps with batches of 8
+  lu.assertAlmostEquals(shares.training, (2 - 0.5 ^ 12 - 0.75 ^ 4) / 2, 1e-12)
   shares = validation.estimate_shares(check_spec(10, "{ 40, 41 }"), info.task)
   lu.assertTrue(shares.training < 1e-9 and shares.evaluation == 0) -- none of the stream's lengths is evaluated
 end

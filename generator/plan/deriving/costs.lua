@@ -6,7 +6,8 @@
 --   flops           factors for the generated formulas: streams, attentions, and pairs_text for `pairs` (outline.lua);
 --                   output: multiply-adds for a label; masked: families with masks, { family, count, of_head }, with
 --                   operations for a pair of tokens in all heads and in one
---   flops_per_step  operations of a step of training, with the mean over the training lengths
+--   flops_per_step  operations of a step of training, with the mean over the training lengths by their expected
+--                   shares of the steps
 --   training_sizes  the tokens of every stream for all training lengths, { S, T } or { T } for each
 -- M.derive also stores `flops` of a whole step (all repetitions) in every operation of plan.network (forward and
 -- backward together) and of plan.passes (separately).
@@ -14,6 +15,7 @@
 -- by the width (three with `relative`), whatever its mask; the output layer and rows of distances, which executed_flops
 -- of templates/common/spec.c.tpl adds, are left out; the backward pass counts as two forward passes.
 
+local curriculum = require("spec.curriculum")
 local lists = require("base.lists")
 local outline = require("network.graph.outline")
 local tasks = require("spec.task.tasks")
@@ -21,21 +23,32 @@ local tasks = require("spec.task.tasks")
 local M = {}
 
 -- The tokens of every stream for all training lengths: a list { S, T } (source, target) or { T } for each; for dataset
--- files only the largest allowed lengths.
-local function list_sizes(lengths, facts)
-  return facts.data and { tasks.count_most(facts) }
-    or lists.map(tasks.list_lengths(lengths), function(n) return tasks.count_tokens(facts, n) end)
+-- files only the largest allowed lengths. Also returns the weights of the sizes and their sum (curriculum.lua).
+local function list_sizes(train, facts)
+  if facts.data then
+    return { tasks.count_most(facts) }, { 1 }, 1
+  end
+  local lengths = tasks.list_lengths(train.lengths)
+  return lists.map(lengths, function(n) return tasks.count_tokens(facts, n) end),
+    curriculum.weigh(train.lengths.curriculum, lengths, train.steps)
 end
 
--- Returns the longest length of every stream in the list, the mean number of tokens of each stream, and the mean number
--- of pairs for every two streams.
-local function compute_means(sizes)
+-- Returns the longest length of every stream in the list, the mean number of tokens of each stream over the steps of
+-- training, and the mean number of pairs for every two streams. weights, total: from list_sizes.
+local function compute_means(sizes, weights, total)
   local longest, tokens, mean_pairs = {}, {}, {}
+  local function average(count)
+    local sum = 0
+    for i, size in ipairs(sizes) do
+      sum = sum + weights[i] * count(size)
+    end
+    return sum / total
+  end
   for s in ipairs(sizes[1]) do
     longest[s], mean_pairs[s] = lists.max(sizes, function(size) return size[s] end), {}
-    tokens[s] = lists.sum(sizes, function(size) return size[s] end) / #sizes
+    tokens[s] = average(function(size) return size[s] end)
     for k in ipairs(sizes[1]) do
-      mean_pairs[s][k] = lists.sum(sizes, function(size) return size[s] * size[k] end) / #sizes
+      mean_pairs[s][k] = average(function(size) return size[s] * size[k] end)
     end
   end
   return longest, tokens, mean_pairs
@@ -44,7 +57,7 @@ end
 -- Stores the largest and the mean number of tokens of training sequences in each stream; returns the largest of all
 -- streams, and the mean number of tokens of all streams together.
 function M.measure_training(plan, facts)
-  local longest, tokens = compute_means(list_sizes(plan.resolved.train.lengths, facts))
+  local longest, tokens = compute_means(list_sizes(plan.resolved.train, facts))
   for i, stream in ipairs(plan.streams) do
     stream.mean_tokens, stream.longest = tokens[i], longest[i]
   end
@@ -92,8 +105,8 @@ function M.derive(plan, net, facts)
     pairs_text = counts.pairs,
     masked = list_masked(plan, counts.families),
   }
-  local sizes = list_sizes(plan.resolved.train.lengths, facts)
-  local _, tokens, mean_pairs = compute_means(sizes)
+  local sizes, weights, total = list_sizes(plan.resolved.train, facts)
+  local _, tokens, mean_pairs = compute_means(sizes, weights, total)
   local means, per_step = { tokens = tokens, pairs = mean_pairs }, 0
   for i, scope in ipairs(plan.network) do
     per_step = per_step + add_flops(plan, scope.operations, means, 3 * scope.times) -- 3: 1 forward, 2 backward

@@ -3,6 +3,7 @@
 -- Input: a resolved spec; the facts of its task. Output: the stream, and the expected share of its inputs that also
 -- occur elsewhere because the task has few inputs.
 
+local curriculum = require("spec.curriculum")
 local lists = require("base.lists")
 local locate = require("spec.reading.locate")
 local resolved_text = require("spec.resolved")
@@ -44,12 +45,17 @@ end
 -- the stream's lengths: { training, evaluation }. facts: the facts of the task.
 function M.estimate_shares(resolved, facts)
   local validation, eval = M.plan(resolved), lists.to_set(tasks.list_lengths(resolved.eval.lengths))
-  local seen = resolved.train.batch * resolved.train.steps / #tasks.list_lengths(resolved.train.lengths)
+  local train, trained = resolved.train, tasks.list_lengths(resolved.train.lengths)
+  local weights, total = curriculum.weigh(train.lengths.curriculum, trained, train.steps)
+  local seen = {} -- the expected number of training inputs by length
+  for i, n in ipairs(trained) do
+    seen[n] = train.batch * train.steps * weights[i] / total
+  end
   local shares = { training = 0, evaluation = 0 }
   for _, n in ipairs(validation.lengths) do
     local possible = (#facts.input_symbols) ^ tasks.length(facts.input_length, n)
     local again = eval[n] and resolved.eval.examples or 0
-    shares.training = shares.training + compute_share(possible, seen) / #validation.lengths
+    shares.training = shares.training + compute_share(possible, seen[n]) / #validation.lengths
     shares.evaluation = shares.evaluation + compute_share(possible, again) / #validation.lengths
   end
   return shares
