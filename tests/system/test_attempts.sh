@@ -225,6 +225,7 @@ both_wait() { [ "$(cat "$work"/lanes/*/*/.attempts/1_1.[12]-*/*/*/*/metrics.json
 # Two cells of a run each train side by side. The task stops when their trainers stop, gets a signal while both train,
 # and then completes both.
 train_cells_side_by_side() {
+    sed -i "s/replicas/cpus = 2, &/" "$work/site.lua"
     sed -i 's/{ name = "parity", spec = { task = { kind = "parity_check" } } }/&, { name = "sort", spec = { task = { kind = "bucket_sort" } } }/
         s/seeds = { 0, 1 }/seeds = { 0, 0 }/' "$work/grid.lua" || return
     submit lanes && [ "$(grep -c '^1\.[12] new .* --threads 1 ' "$script/runs.txt")" -eq 2 ] &&
