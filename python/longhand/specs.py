@@ -31,11 +31,16 @@ def _change_parts(given, change):
     return [change(None, item) for item in given] if isinstance(given, (list, tuple)) else given
 
 
-def _take_examples(fields):
-    """The fields of a spec, with Examples in place of other Python objects as files of examples."""
+def _make_examples(name, given):
+    return given if isinstance(given, Examples) else Examples(given, path=f"task.{name}")
+
+
+def _take_examples(fields, convert=_make_examples):
+    """The fields of a spec, with Examples in place of other Python objects as files of examples. convert: a function
+    of such a field's name and value that returns the new value."""
     def take(name, given):
-        is_file = given is None or isinstance(given, (str, os.PathLike, Examples))
-        return Examples(given, path=f"task.{name}") if name in ("data", "eval", "validation") and not is_file else given
+        is_file = given is None or isinstance(given, (str, os.PathLike))
+        return convert(name, given) if name in ("data", "eval", "validation") and not is_file else given
 
     return _change_parts(fields, lambda name, given: _change_parts(given, take) if name == "task" else given)
 
@@ -192,10 +197,18 @@ def get_argument(spec):
     return spec.write() if isinstance(spec, File) else os.fspath(spec)
 
 
+def _refuse_examples(name, given):
+    raise LonghandError(f"set: task.{name}: found a value of type {type(given).__name__}; expected the path of a file\n"
+                        f"  expected: Python objects as task.{name} of a Spec, which writes their file, or the path of "
+                        "a file by Examples(...).write(FOLDER), absolute or relative to the spec's file")
+
+
 def make_sets(given):
     """The arguments --set of a command, from a dict such as {"train.steps": 5}."""
     if given is not None and not isinstance(given, dict):
         raise LonghandError(f'set: {given!r} is a {type(given).__name__}; expected a dict: {{"train.steps": 5}}')
+    for path, value in (given or {}).items():
+        _take_examples(_make_fragment(str(path), value), _refuse_examples)
     return [word for path, value in (given or {}).items() if value is not None
             for word in ("--set", f"{path}={lua.format_value(value, path)}")]
 

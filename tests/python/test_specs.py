@@ -322,6 +322,13 @@ class TestExamples(SpecCase):
             study.write()
             self.assertTrue((self.folder / longhand.Examples(pairs[1:]).name).is_file())
             (self.folder / longhand.Examples(pairs[1:]).name).unlink()
+        for name, sets in (("data", {"task.data": pairs}), ("eval", {"task.eval": longhand.Examples(pairs)}),
+                           ("validation", {"task": {"validation": pairs}})):
+            self.expect_refusal(f"set: task.{name}: ", "expected the path of a file",
+                                f"as task.{name} of a Spec, which writes their file",
+                                call=lambda: longhand.check("bucket_sort_rope", set=sets))
+        self.assertEqual(specs.make_sets({"task.data": self.folder / "a.tsv"}),
+                         ["--set", f'task.data="{self.folder}/a.tsv"'])
         self.assertEqual(self.make_spec(self.folder / "a.tsv").text.count(f'data = "{self.folder}/a.tsv"'), 1)
 
     def test_mistakes_are_named(self):
