@@ -100,16 +100,20 @@ function TestPlaces.test_table_of_runs_with_other_kinds_of_answers()
     { "missing", "100.0", "4" }, { "missing", "100.0", "4" }, { "100.0", "50.0", "8" } })
 end
 
--- An evaluation without counted labels has empty lists.
+-- An evaluation without counted labels has empty lists: with those of answers, as trainers write them, or without.
 function TestPlaces.test_places_without_labels()
-  local line = make_eval_line(100, "beyond", 20, 0.5, ',"places":{"sequences":0,"start":{"counted":[]},'
-    .. '"end":{"counted":[]},"first_error":[]}')
-  local study = cells.read_folder(get_root(write_run("places_none", "bucket_sort_rope", 0, 0.1,
-    { exit = 0, eval = line })))
-  lu.assertEquals({ places.read(study.cells[1].runs[1], "test", { 20 })[20].sequences, study.cells[1].runs[1].notes },
-    { 0, {} })
-  local _, models = by_place.make(study, { kind = "places", lines = "encoding", at = { 20 } }, "places")
-  lu.assertEquals(models[#models].rows[1].cells[1].texts, { "", "", "", "0" })
+  for i, answers in ipairs({ ',"correct":[],"correct_teacher_forced":[]', "" }) do
+    local line = make_eval_line(100, "beyond", 20, 0.5, (',"places":{"sequences":0,"start":{"counted":[]%s},'
+      .. '"end":{"counted":[]%s},"first_error":[]}'):format(answers, answers))
+    local root = get_root(write_run("places_none" .. i, "bucket_sort_rope", 0, 0.1, { exit = 0, eval = line }))
+    local study = cells.read_folder(root)
+    local run = study.cells[1].runs[1]
+    lu.assertEquals({ places.read(run, "test", { 20 })[20].sequences, run.notes }, { 0, {} })
+    local _, models = by_place.make(study, { kind = "places", lines = "encoding", at = { 20 } }, "places")
+    lu.assertEquals(models[#models].rows[1].cells[1].texts, { "", "", "", "0" })
+    local code, message = reports.run_verb(report.run, { project = reports.project, runs = root, no_cache = true })
+    lu.assertTrue(code == 0 or reports.lacks_gnuplot(code, message), message)
+  end
 end
 
 function TestPlaces.test_figure_and_tables()
