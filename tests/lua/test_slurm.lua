@@ -143,6 +143,7 @@ function TestPacking.test_lanes_have_a_processor_for_each_run()
   lu.assertEquals({ choose({ 2, 2, 2, 2, 2, 2, 2, 2 }, 16, 4) }, { "2 2 2 2 2 2 2 2", 2 })
   lu.assertEquals({ choose({ 16, 16 }, 16, 4) }, { "16 16", 1 })
   lu.assertEquals({ choose({ 2, 2 }, 2, 1) }, { "2 2", 1 })
+  lu.assertEquals({ choose({ 1, 1, 1, 6 }, 6, 1) }, { "1 1 1 6", 1 }) -- any groups take the time of nine runs
   lu.assertEquals({ choose({ 5, 5, 5, 5 }, 16, 4) }, { "5 5 5 5", 1 })
 end
 

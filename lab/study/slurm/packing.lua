@@ -116,7 +116,7 @@ function M.choose_groups(cells, most, cpus)
   local best
   for width = math.min(most, lists.max(cells, function(cell) return #cell.missing end)), 1, -1 do
     local groups, lanes = M.make_groups(cells, width), math.max(1, math.min(most, cpus) // width)
-    local rounds = (#groups + lanes - 1) // lanes * math.max(1, width / cpus)
+    local rounds = math.ceil(lists.sum(groups, function(group) return math.max(1, #group.runs / cpus) end) / lanes)
     best = best and 7 * best.rounds <= 8 * rounds and best or { rounds = rounds, groups = groups, lanes = lanes }
   end
   return best.groups, best.lanes
