@@ -224,10 +224,16 @@ static lh_status check_engine(check *c, lh_gradcheck_result *results, lh_error *
     return status;
 }
 
+/* The number of sequences in the checked step. It is 1 if training divides each sequence's loss by its own number of
+ * counted labels: only for one sequence is this objective the mean loss over labels, which the metrics have. */
+static int count_sequences(const lh_spec *spec) {
+    return spec->train.weighs_sequences && spec->task->loss == LH_LOSS_COUNTED ? 1 : SEQUENCES;
+}
+
 lh_status lh_gradcheck(const lh_target *target, int n, uint64_t seed, lh_gradcheck_result *results, lh_error *error) {
     lh_target small_target = *target;
-    small_target.spec.train.batch = SEQUENCES;
-    small_target.spec.train.shards = SHARDS;
+    small_target.spec.train.batch = count_sequences(&target->spec);
+    small_target.spec.train.shards = small_target.spec.train.batch > 1 ? SHARDS : 1;
     lh_engine_config config = {.spec = &small_target.spec,
                                .seed = seed,
                                .threads = 1,

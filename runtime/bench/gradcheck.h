@@ -11,7 +11,7 @@ typedef struct lh_gradcheck_result {
     bool passed;  /* all checks passed */
 } lh_gradcheck_result;
 
-/* Checks every learned tensor at task length n in training steps of a few sequences, with dropout: the derivative along
+/* Checks every learned tensor at task length n in steps of 1 or 3 sequences, with dropout: the derivative along
  * random signs, and of some single elements, by differences of losses. The gradient and every loss come from the first
  * step of an engine with given parameters. Next to a kink, where the one-sided slopes of the loss differ, the gradient
  * must equal one of the two slopes. The check finds an error of 1e-4 times the largest element of a tensor's gradient,

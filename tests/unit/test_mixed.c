@@ -1,10 +1,12 @@
 /* Lengths mixed within a batch: the gradient of generated code in float64 is the weighted sum of gradients of batches
- * of one length, in which the labels of all sequences but one are masked. */
+ * of one length, in which the labels of all sequences but one are masked. The gradient of a mean over sequences is also
+ * compared with differences. */
 #include "support/lh_test.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/gradcheck.h"
 #include "data/batch.h"
 #include "support/lh_engines.h"
 #include "support/lh_parity.h"
@@ -96,6 +98,26 @@ static void test_gradient_of_the_mean_over_sequences_weighs_them_equally(void **
     check_gradient(&longhand_spec_parity_mixed_means, true);
 }
 
+/* Sequences have different numbers of counted labels, so the mean over sequences is not that over labels. */
+static void test_gradcheck_of_the_mean_over_sequences_passes(void **state) {
+    const lh_spec *from = &longhand_spec_parity_mixed_means;
+    lh_task task = *from->task;
+    lh_spec spec = *from;
+    lh_target target;
+    lh_error error = {""};
+    lh_gradcheck_result *results = lh_parity_reserve((size_t)spec.tensor_count * sizeof *results);
+    unmasked = ALL;
+    task.sample = sample;
+    spec.task = &task;
+    lh_assert_ok(lh_target_open(&target, &spec, "cpu", &error), &error);
+    lh_assert_ok(lh_gradcheck(&target, 9, 1, results, &error), &error);
+    for (int t = 0; t < spec.tensor_count; t++)
+        if (spec.tensors[t].learned && !results[t].passed)
+            fail_msg("%s: error %g", spec.tensors[t].name, results[t].worst);
+    lh_target_close(&target);
+    free(results);
+}
+
 static void test_step_threads_same_bits(void **state) {
     const lh_spec *spec = &longhand_spec_parity_mixed;
     result one = make_step(spec, ALL, 0, 1), three = make_step(spec, ALL, 0, 3);
@@ -109,6 +131,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gradient_is_that_of_single_lengths_weighted_by_labels),
         cmocka_unit_test(test_gradient_of_the_mean_over_sequences_weighs_them_equally),
+        cmocka_unit_test(test_gradcheck_of_the_mean_over_sequences_passes),
         cmocka_unit_test(test_step_threads_same_bits),
     };
     return cmocka_run_group_tests_name("mixed", tests, NULL, NULL);

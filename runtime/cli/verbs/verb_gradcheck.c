@@ -10,8 +10,9 @@ static const lh_verb verb = {
     "gradcheck", "Compares analytic gradients with differences of losses, tensor by tensor, with dropout.",
     "Needs a float64 build: ./longhand build SPEC --set precision=float64 (with --target\n"
     "cpu,cuda for --device cuda). The check computes a step of 3 sequences at slightly different\n"
-    "parameters, on the chosen device. Next to a kink, such as that of a ReLU at zero, the gradient\n"
-    "must be the slope of one side."};
+    "parameters, on the chosen device; of 1 sequence if the loss is the mean over sequences and leaves\n"
+    "out labels that do not count. Next to a kink, such as that of a ReLU at zero, the gradient must be\n"
+    "the slope of one side."};
 
 static lh_status print_results(const lh_spec *spec, const lh_gradcheck_result *results, lh_error *error) {
     int failed = 0, checks = 0, kinks = 0, checked = 0;
