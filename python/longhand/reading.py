@@ -13,7 +13,7 @@ import warnings
 
 from . import launcher, specs
 from .errors import InputError, LonghandError, LonghandWarning
-from .files import is_number, make_floats, read_json, read_run_lines
+from .files import is_number, is_whole_number, make_floats, read_json, read_run_lines
 from .tensors import Tensors
 
 
@@ -45,6 +45,9 @@ class Run:
         self.learning_rate = float(self._read_field("learning_rate", (int, float)))
         apart = self._read_field("seeds_apart", dict) if "seeds_apart" in self.info else {}
         self.seeds = {part: apart.get(part, self.seed) for part in ("init", "data", "draws")}
+        for part, seed in self.seeds.items():
+            if not is_whole_number(seed):
+                self._refuse(f"seeds_apart.{part}", seed)
         self.spec = self._read_field("spec", dict)
         for name in ("task", "model", "train", "eval"):
             if not isinstance(self.spec.get(name), (dict, type(None))):
@@ -60,8 +63,11 @@ class Run:
             raise LonghandError(f"{self.path}/run.json: {name!r} is missing; this is no run of Longhand")
         value = self.info[name]
         if not isinstance(value, kind) or isinstance(value, (int, float)) and not is_number(value):
-            raise LonghandError(f"{self.path}/run.json: {name}: found {str(value)[:40]!r}; this is no run of Longhand")
+            self._refuse(name, value)
         return value
+
+    def _refuse(self, name, value):
+        raise LonghandError(f"{self.path}/run.json: {name}: found {str(value)[:40]!r}; this is no run of Longhand")
 
     def __repr__(self):
         return f"Run({self.path!r})"

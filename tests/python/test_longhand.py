@@ -271,6 +271,9 @@ class TestRuns(Files):
                              ("learning_rate", 10**400), ("spec", []), ("seeds_apart", 3)):
             (path / "run.json").write_text(json.dumps({**info, field: value}))
             self.expect_refusal(f"run.json: {field}: found", longhand.Run, path)
+        for seed in [5], "5", 0.5, True, None, 10**400:
+            (path / "run.json").write_text(json.dumps({**info, "seeds_apart": {"data": seed}}))
+            self.expect_refusal("run.json: seeds_apart.data: found", longhand.Run, path)
         (path / "run.json").write_text(json.dumps({**info, "spec": {"model": []}}))
         self.expect_refusal("spec.model is no JSON object", longhand.Run, path)
         for text in ("[" * 100000, '{"a":' * 100000, "1" * 5000):
