@@ -47,7 +47,10 @@ def _take_examples(fields, convert=_make_examples):
 
 def _take_axis_examples(given):
     """Axes in the form of a study's file, with Examples in the field `spec` of each value."""
-    return _change_parts(given, lambda name, part: _take_examples(part) if name == "spec" else _take_axis_examples(part))
+    def take(name, part):
+        return _take_examples(part) if name == "spec" else _take_axis_examples(part)
+
+    return _change_parts(given, take)
 
 
 class File:
