@@ -1,11 +1,11 @@
 /* Arithmetic on numbers in a frame of fixed width (Duan and Shi 2024), for tasks that differ in the operation.
  *
  * Tokens are digits 0 to 9, + and *, then start, end and padding, then digits from A on: there are 15 tokens for bases
- * up to 10. Numbers are padded with zeros. The training and validation sets are parts of numbers, or of pairs of
- * numbers, that lh_frame.numbers and lh_frame.stratified describe. The test set has numbers of every requested digit
- * count. For evaluations by carries it also has numbers with every requested length of the longest chain
- * (data/chains.h). For evaluations by frames it also has the same numbers in the requested frames or without padding.
- * Examples are stored as items (lh_item).
+ * up to 10. Numbers are padded with zeros. Training and validation examples are numbers, or pairs of numbers; their
+ * count, division and sampling are fields of lh_frame. The test set has numbers of every requested digit count. For
+ * evaluations by carries it also has numbers with every requested length of the longest chain of carries
+ * (data/chains.h). For evaluations by frames it also has the same numbers in frames of the requested widths; width 0 is
+ * the smallest frame that holds the number and its result. Examples are stored as items (lh_item).
  */
 #ifndef LONGHAND_ARITHMETIC_H
 #define LONGHAND_ARITHMETIC_H
@@ -28,20 +28,20 @@ typedef struct lh_frame {
     int base;
     int width;       /* places of an operand */
     int digits;      /* most digits of an operand, so that the result fits in the frame */
-    int numbers;     /* examples for training and validation: all numbers below this, or this many random pairs */
-    int parts;       /* parts of these examples; the last part is the validation set */
-    bool stratified; /* these numbers are drawn by digit count, not from a permutation */
+    int numbers;     /* training and validation examples together: all numbers below this, or this many random pairs */
+    int parts;       /* parts into which these examples are divided; the last part is the validation set */
+    bool stratified; /* operands are sampled by digit count, not from a permutation */
     int input_length, output_length; /* tokens per example */
 } lh_frame;
 
 typedef enum lh_operands {
     LH_ONE_NUMBER,
-    LH_NUMBER_PLUS_ONE, /* one number; a chain of carries is its trailing digits base - 1 */
+    LH_NUMBER_PLUS_ONE, /* n, for n + 1; its chain of carries is the trailing digits of n that equal base - 1 */
     LH_TWO_NUMBERS,
     LH_NUMBER_AND_DIGIT
 } lh_operands;
 
-/* An arithmetic task. Its axes are digits, carry (except with LH_ONE_NUMBER), trained and frame. */
+/* An arithmetic task. The axes of its evaluations are digits, carry (except with LH_ONE_NUMBER), trained and frame. */
 typedef struct lh_operation {
     const char *kind;
     lh_operands operands;
@@ -58,7 +58,7 @@ typedef struct lh_framed_options {
     lh_frame frame; /* the sizes that these options determine */
 } lh_framed_options;
 
-/* A task's options with another width of the frame; width 0: the task's own. */
+/* Returns a copy of the options with this frame width, and the sizes of the frame; width 0: the width in options. */
 lh_framed_options lh_set_width(const lh_operation *operation, const int *options, int width);
 
 /* The least width, at least 2, of a frame for numbers of `digits` digits. */

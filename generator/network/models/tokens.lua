@@ -1,7 +1,7 @@
 -- The vectors of a stream's tokens, plus the vectors of their positions. Rows of a table are multiplied by sqrt(width)
 -- (Vaswani et al. 2017), outputs of a linear map are not.
 --
--- Arguments: the network and the section `model` (builder.lua); name: of the result, a value of the stream; table: the
+-- Arguments: the network and the section `model` (builder.lua); name: that of the result, which is a value of the stream; table: the
 -- shared table of the tokens' vectors, or nil: the embedding has a table of its own.
 
 return function(net, model, name, stream, table)

@@ -13,8 +13,8 @@ local M = {}
 
 -- Words that begin a statement of another language, and the equivalents in Lua.
 M.STATEMENTS = {
-  import = "no require; a spec may use presets: use = \"quick\"",
-  from = "no require; a spec may use presets: use = \"quick\"",
+  import = "no import: a spec loads no modules, but may use presets: use = \"quick\"",
+  from = "no import: a spec loads no modules, but may use presets: use = \"quick\"",
   def = "local function name(x) return ... end", class = "a table: { name = value, ... }",
   elif = "elseif", except = "nothing: a spec has no errors to catch", try = "nothing: a spec has no errors to catch",
   const = "local name = value", let = "local name = value", var = "local name = value",
@@ -95,7 +95,7 @@ local SCHEDULED_STEPS = "train.schedule falls until train.steps; train.schedule.
 local NO_LENGTH = "lengths are those of train.lengths and eval.lengths; encoding.positions.max_position is the range "
   .. "of random positions"
 
--- Rows of a reason and of names of settings in other libraries that, for this reason, have no field here.
+-- Settings of other libraries without a field here. A row has the reason, and the names of the settings.
 local WITHOUT = {
   { SCHEDULED_STEPS, "warmup_ratio decay_steps lr_decay_steps t_max" },
   { "momentum is a plain running sum of gradients, without dampening or Nesterov's form", "nesterov dampening" },
