@@ -82,6 +82,8 @@ static void put_train_lengths(const lh_corpus *corpus, lh_json *json, FILE *out)
     putc(']', out);
 }
 
+/* Writes how the run ended. `exit` is the last key of run.json, since scripts of Slurm and of bundles read the file's
+ * last bytes. */
 static void put_ending(const lh_run_end *end, lh_json *json) {
     if (end == NULL) {
         const char *keys[] = {"step", "train_seconds", "ended", "exit"};
@@ -170,9 +172,9 @@ static void put_facts(const lh_run *run, FILE *out, const lh_run_end *end, const
     lh_json_integer(&json, "parameters", spec->parameter_count);
     lh_json_string(&json, "machine", machine);
     lh_json_string(&json, "started", run->started);
-    put_ending(end, &json);
     put_best(run, end, &json, out);
     if (seen != NULL) put_seen(spec, seen, &json, out);
+    put_ending(end, &json);
     lh_json_end_line(&json);
 }
 

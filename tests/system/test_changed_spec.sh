@@ -24,7 +24,8 @@ END
 
 sweep() { ./longhand sweep "$study${1:+:}${1:-}" --out "$runs"; }
 write_report() { ./longhand report "$runs" --out "$work/report" "$@"; }
-print_scores() { cut -d, -f 2-9 "$work/report/runs.csv" && cut -d, -f 2- "$work/report/report.csv"; }
+# Prints the columns of the CSV files that do not depend on the plan: without novel_positions, _distances and _keys.
+print_scores() { cut -d, -f 2-9 "$work/report/runs.csv" && cut -d, -f 2-23,27- "$work/report/report.csv"; }
 count_plans() { ls -d "$runs"/none/*/ | wc -l; }
 
 trains() {

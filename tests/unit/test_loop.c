@@ -153,7 +153,7 @@ static void test_train_nan_names_last_checkpoint(void **state) {
     assert_non_null(
         strstr(result.err, "gradient: NaN or infinite in 1 of 7 tensors; the first is output.weight (1 of"));
     char *text = read_text(state, FOLDER "/run.json");
-    assert_non_null(strstr(text, "\"exit\":1"));
+    assert_non_null(strstr(text, "\"exit\":1}\n"));
     free(text);
 }
 

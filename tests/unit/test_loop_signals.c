@@ -44,7 +44,7 @@ static void check_signal(void **state, int number) {
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), LH_STOPPED);
     char *facts = read_text(state, FOLDER "/run.json");
-    assert_non_null(strstr(facts, "\"exit\":75"));
+    assert_non_null(strstr(facts, "\"exit\":75}\n"));
     free(facts);
     long long steps = read_last_step(state) + 100;
     snprintf(command, sizeof command, "train --out . --steps %lld --threads 2 --no-eval --log-every 7 --resume", steps);
