@@ -28,7 +28,7 @@ INLINE void ${prefix}load_prepared_query(const ${prefix}head *a, int i, ${prefix
 INLINE chances ${prefix}compute_chances(const ${prefix}head *a, const ${prefix}prepared_query *q, int i, int j) {
     real key[${attends.head_part}];
     ${prefix}load_head(key, a->key + j * ${PREFIX}QUERY_STRIDE);
-    return compute_chances(${prefix}dot_head(q->query, key) + ${inline("offset", "")});
+    return derive_chances(${prefix}dot_head(q->query, key) + ${inline("offset", "")});
 }
 
 /* The state of a query's walk outwards over its keys. */
