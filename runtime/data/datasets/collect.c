@@ -64,8 +64,8 @@ static lh_status check_tested(const lh_spec *spec, const lh_item *item, lh_error
     for (int s = 0; spec->limit.tokens > 0 && s < spec->format->streams; s++)
         if (shape.length[s] > spec->limit.tokens)
             return lh_fail(error, LH_ERR_INPUT,
-                           "eval.by: %s has test examples of %d tokens in such frames, the encoding allows %d (%s)\n"
-                           "  hint: narrower frames, or a spec with a higher limit",
+                           "eval.by: %s makes test examples of %d tokens, the encoding allows %d (%s)\n"
+                           "  hint: smaller values in eval.by, or a spec with a higher limit",
                            spec->task->kind, shape.length[s], spec->limit.tokens, spec->limit.because);
     return LH_OK;
 }
