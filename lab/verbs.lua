@@ -17,7 +17,9 @@ local function make_verb(load, prefix)
 end
 
 local M = {
-  plan = make_verb(function() return require("lab.pages.plan_page") end),
+  plan = make_verb(function(arguments)
+    return arguments.mask and require("lab.study.report.mask_picture") or require("lab.pages.plan_page")
+  end),
   demo = make_verb(function() return require("lab.study.demo") end),
   tune = make_verb(function() return require("lab.tune.tune") end),
   report = make_verb(function() return require("lab.study.report.report") end),

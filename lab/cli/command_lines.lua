@@ -20,8 +20,9 @@ local function add_plan(parser)
   plan:mutex(plan:flag("--json", "print the plan as JSON"),
     plan:flag("--graph", "draw the network with graphviz; without graphviz, print it as text"),
     plan:flag("--mask", "draw the keys that queries see in every attention, at the longest training lengths, up to 400 "
-      .. "tokens"))
-  options.add(plan, { { "--out FILE", "file of the picture; default: <id>.svg in the current folder" } })
+      .. "tokens; without gnuplot, print them as text"))
+  options.add(plan, { { "--out FILE", "file of the picture, with --mask .svg, .pdf or .png; default: <id>.svg in the "
+    .. "current folder" } })
 end
 
 -- Checks the characters of a list of task lengths, which the trainer's flag --lengths will read.

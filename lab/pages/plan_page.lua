@@ -1,4 +1,4 @@
--- A plan for users: the verb `plan`, which shows a plan as a page, as JSON, or its network or masks as a picture.
+-- A plan for users: the verb `plan`, which shows a plan as a page, as JSON, or its network as a picture.
 --
 -- Input: a plan. Output: text, or a table for the JSON encoder; M.run prints it or writes a picture.
 
@@ -11,7 +11,6 @@ local network_page = require("lab.pages.network_page")
 local novelty = require("lab.pages.novelty")
 local wording = require("base.wording")
 local json = require("dkjson")
-local mask_page = require("lab.pages.mask_page")
 local shell = require("base.shell")
 local write = require("base.write")
 
@@ -169,30 +168,26 @@ end
 
 local DONE, USAGE, ENVIRONMENT = 0, 2, 4
 
-local function write_picture(spec, options, svg)
-  local path = options.out or spec.id .. ".svg"
-  local written, message = write.file(path, svg)
-  if not written then
-    return ENVIRONMENT, "longhand: " .. message
-  end
-  options.say(path)
-  return DONE
-end
-
 local function draw_network(spec, options)
   local draw = 'command -v dot >/dev/null && printf %s "$1" | LC_ALL=C.UTF-8 dot -Tsvg'
   local svg = shell.capture({ "sh", "-c", draw, "sh", network_page.draw_graph(spec.plan) })
   if svg:find("<svg", 1, true) then
-    return write_picture(spec, options, svg)
+    local path = options.out or spec.id .. ".svg"
+    local written, message = write.file(path, svg)
+    if not written then
+      return ENVIRONMENT, "longhand: " .. message
+    end
+    options.say(path)
+    return DONE
   end
   io.stderr:write("graphviz is not installed (dot): the network as text\n")
   options.say(table.concat(network_page.format_lines(spec.plan), "\n"))
   return DONE
 end
 
--- The verb `plan`. options: { open, say, out, graph, mask, json } (verbs.lua). Returns an exit code and a message.
+-- The verb `plan`. options: { open, say, out, graph, json } (verbs.lua). Returns an exit code and a message.
 function M.run(options)
-  if options.out and not options.graph and not options.mask then
+  if options.out and not options.graph then
     return USAGE, "longhand plan: --out FILE: is for the pictures of --graph and --mask"
   end
   local spec, code = options.open()
@@ -200,8 +195,6 @@ function M.run(options)
     return code
   elseif options.graph then
     return draw_network(spec, options)
-  elseif options.mask then
-    return write_picture(spec, options, mask_page.draw(spec.plan))
   elseif options.json then
     options.say(json.encode(M.make_json(spec.plan), { indent = true, keyorder = M.JSON_ORDER }))
   else

@@ -17,7 +17,7 @@ end
 
 local describe = require("plan.pages.describe")
 local exports = require("exports")
-local mask_page = require("lab.pages.mask_page")
+local masks = require("lab.pages.masks")
 local plans = require("plans")
 local schema = require("spec.schema")
 
@@ -61,7 +61,7 @@ end
 
 function TestPages.test_pictures_show_visible_keys()
   local words = {}
-  for h, rows in ipairs(mask_page.list_cells(make_plan("spacing = { kind = 'even', heads = 7 }").first, 2, 3)) do
+  for h, rows in ipairs(masks.list_cells(make_plan("spacing = { kind = 'even', heads = 7 }").first, 2, 3)) do
     for i, row in ipairs(rows) do
       words[#words + 1] = h > 6 and ("head %d, query %d: %s%s%s"):format(h - 1, i - 1, row[1] and "x" or ".",
         row[2] and "x" or ".", row[3] and "x" or ".") or nil

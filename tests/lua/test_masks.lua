@@ -1,11 +1,11 @@
--- Masks cell by cell: lab/pages/mask_page.lua is compared with the masks and worked examples of Duan and Shi 2024, and
+-- Masks cell by cell: lab/pages/masks.lua is compared with the masks and worked examples of Duan and Shi 2024, and
 -- generated code, for CPU and GPU, is compared with that page for many numbers of queries and keys.
 
 local support = dofile("tests/lua/support.lua")
 
 local lists = require("base.lists")
 local lu = require("luaunit")
-local mask_page = require("lab.pages.mask_page")
+local masks = require("lab.pages.masks")
 local plan_module = require("plan.plan")
 local render = require("render.templates.render")
 
@@ -33,7 +33,7 @@ end
 
 -- The rows of the first head of a family with T queries and S keys, with 1 for a visible key, as one text.
 local function format_visible(facets, name, T, S)
-  local rows = mask_page.list_cells(find_family(make_plan(facets), name), T, S)[1]
+  local rows = masks.list_cells(find_family(make_plan(facets), name), T, S)[1]
   return table.concat(lists.map(rows, function(row)
     return table.concat(lists.map(row, function(value) return value and "1" or "0" end))
   end), " ")
@@ -41,7 +41,7 @@ end
 
 -- The rows of the first head of a family as a list of texts.
 local function format_gains(facets, name, T, S)
-  local rows = mask_page.list_cells(find_family(make_plan(facets), name), T, S)[1]
+  local rows = masks.list_cells(find_family(make_plan(facets), name), T, S)[1]
   return lists.map(rows, function(row) return format_row(row, HIDDEN) end)
 end
 
@@ -128,7 +128,7 @@ function TestMasks.test_lines_down_the_diagonal_are_a_clipped_table()
     value[distance] = distance * 0.5 - 0.25
     list[#list + 1] = make_line(1, distance, value[distance])
   end
-  local rows = mask_page.list_cells(find_family(make_plan(make_cross_lines(table.unpack(list))), "cross"), 6, 7)[1]
+  local rows = masks.list_cells(find_family(make_plan(make_cross_lines(table.unpack(list))), "cross"), 6, 7)[1]
   for i = 0, 5 do
     for j = 0, 6 do
       lu.assertEquals(rows[i + 1][j + 1], value[j - i] or false, ("%d %d"):format(i, j))
@@ -140,7 +140,7 @@ function TestMasks.test_corners_and_transparent_rows_follow_the_choice()
   local two = "cross = { lines = { %s, " .. make_line(1, 0, 2.5) .. ", " .. make_line(0, 0, 1, 1) .. " } }"
   local function format_heads(choice)
     local family = find_family(make_plan(two:format(choice), 4), "cross")
-    return lists.map(mask_page.list_cells(family, 2, 3), function(rows)
+    return lists.map(masks.list_cells(family, 2, 3), function(rows)
       return format_row(lists.join(rows[1], rows[2]), HIDDEN)
     end)
   end
@@ -200,7 +200,7 @@ local function compute_expected(family, is_self)
   for _, shape in ipairs(SHAPES) do
     local T, S = shape[1], is_self and shape[1] or shape[2]
     words[#words + 1] = ("%d %d"):format(T, S)
-    for _, rows in ipairs(mask_page.list_cells(family, T, S)) do
+    for _, rows in ipairs(masks.list_cells(family, T, S)) do
       for _, row in ipairs(rows) do
         rows_text[#rows_text + 1] = format_row(row, "-inf") .. " \n"
       end

@@ -36,8 +36,8 @@ local ROOMS = {
   { "lab.study.report.tables", "base lab.pages lab.study.read" },
   { "lab.study.report.figures", "base lab.study.read lab.study.report.tables" },
   { "lab.study.report.page", "base lab.study.read lab.study.report.tables lab.study.report.figures" },
-  { "lab.study.report", "base lab.stop lab.study.read lab.study.grid lab.study.report.tables lab.study.report.figures "
-    .. "lab.study.report.page" },
+  { "lab.study.report", "base lab.stop lab.pages lab.study.read lab.study.grid lab.study.report.tables "
+    .. "lab.study.report.figures lab.study.report.page" },
   { "lab.study.analyze.mathematics", "base lab.study.read" },
   { "lab.study.analyze.pictures", "base lab.study.report.figures" },
   { "lab.study.analyze", "base lab.stop lab.pages lab.study.read lab.study.report.tables lab.study.report.figures "

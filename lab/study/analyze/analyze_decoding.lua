@@ -7,7 +7,7 @@
 local heat = require("lab.study.report.figures.heat")
 local input = require("base.input")
 local lists = require("base.lists")
-local mask_page = require("lab.pages.mask_page")
+local masks = require("lab.pages.masks")
 local sheets = require("lab.study.analyze.sheets")
 local source_module = require("lab.study.analyze.source")
 local stop = require("lab.stop").exit
@@ -133,7 +133,7 @@ local function analyze(source, text, options)
 end
 
 -- Returns the masks of lines, windows and anti-diagonals of the run's spec: { site, writes, reads, heads (of
--- mask_page.list_cells) }; and a message if the run's own spec cannot be read. given: a spec that the user names.
+-- masks.list_cells) }; and a message if the run's own spec cannot be read. given: a spec that the user names.
 local function list_biases(one, project, given)
   local list = {}
   local is_read, message = trained_run.with_spec(project, one.source.run, given, function(spec)
@@ -143,7 +143,7 @@ local function list_biases(one, project, given)
       local keys = one.streams[family.keys.stream + 1]
       if kind == "lines" or kind == "window" or kind == "antidiagonal" then
         list[#list + 1] = { site = family.name, writes = writes, reads = keys.reads,
-          heads = mask_page.list_cells(family, #writes, keys.tokens) }
+          heads = masks.list_cells(family, #writes, keys.tokens) }
       end
     end
     return true
@@ -165,9 +165,7 @@ local function draw_bias(one, bias, font)
   local row = { label = ("%s: bias of %s, equal in all layers"):format(one.source.label, bias.site) }
   return lists.append(row, lists.map(bias.heads, function(head, h)
     local title = #bias.heads > 1 and ("head %d"):format(h - 1) or "all heads"
-    return heat.add_symbols(heat.draw_open(title, { rows = #head, values = lists.collect(head, function(cells)
-      return lists.map(bias.reads, function(_, j) return cells[j] or -math.huge end)
-    end) }), bias, font)
+    return heat.add_symbols(heat.draw_cells(title, head, #bias.reads), bias, font)
   end))
 end
 

@@ -22,10 +22,17 @@ local function make_image(values, columns)
   return { lines, "matrix with image" }
 end
 
+-- Neighbours of a row that have equal values share a box.
 local function make_boxes(values, columns)
-  return { lists.map(values, function(value, i)
-    return value == value and ("%d %d %.5g"):format((i - 1) % columns, (i - 1) // columns, value) or nil
-  end), "using 1:2:(0.5):(0.5):3 with boxxyerror fillstyle solid noborder lc palette" }
+  local lines, first = {}, 1
+  for i, value in ipairs(values) do
+    if i % columns == 0 or values[i + 1] ~= value then
+      lines[#lines + 1] = value == value and ("%g %d %g %.5g"):format(((first - 1) % columns + (i - 1) % columns) / 2,
+        (i - 1) // columns, (i - first + 1) / 2, value) or nil
+      first = i + 1
+    end
+  end
+  return { lines, "using 1:2:3:(0.5):4 with boxxyerror fillstyle solid noborder lc palette" }
 end
 
 -- Returns the pixels for names next to a panel. letter: of a letter, in pixels; nil: in the font of tics.
@@ -64,13 +71,22 @@ function M.draw_weights(values, rows, title)
   return M.draw(values, rows, ("%s, to %.2g"):format(title, peak), { 0, math.max(peak, 1e-9) })
 end
 
--- Returns a panel of { rows, values }: closed cells (-inf) white; in the title, the others' range extended down to 0.
+-- Returns a panel of { rows, values }: closed cells (-inf) white; in the title, unless all others are 0, their range,
+-- extended down to 0.
 function M.draw_open(title, matrix)
   local values = lists.map(matrix.values, function(value) return value > -math.huge and value or NAN end)
   local least, largest = scales.find_range({ values })
   local from = math.min(least, 0)
   local to = largest > from and largest or from + 1
-  return M.draw(values, matrix.rows, ("%s, %.2g to %.2g"):format(title, from, largest), { from, to })
+  local range = (from < 0 or largest > 0) and (", %.2g to %.2g"):format(from, largest) or ""
+  return M.draw(values, matrix.rows, title .. range, { from, to })
+end
+
+-- Returns the panel of M.draw_open for the first `columns` cells of each row; a closed cell is false.
+function M.draw_cells(title, rows, columns)
+  return M.draw_open(title, { rows = #rows, values = lists.collect(rows, function(row)
+    return lists.map({ table.unpack(row, 1, columns) }, function(cell) return cell or -math.huge end)
+  end) })
 end
 
 -- Adds the numbers to the squares of a panel from M.draw, in dark or light letters. form: a format of a number.

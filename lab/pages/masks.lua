@@ -1,0 +1,71 @@
+-- Masks of a plan, pair by pair.
+--
+-- Input: an attention of a plan (encoding_facets.lua), the numbers of queries T and of keys S. Output: a list with the
+-- rows of each head, or of one head if all heads are equal; a row has, for each key, the value that the head adds to
+-- the score, or false if the key is hidden. Queries, keys and heads are numbered from 0.
+
+local lists = require("base.lists")
+local pages = require("facets.pages")
+
+local M = {}
+
+-- Functions by the kind of mask: whether query i sees key j of S keys.
+local sees = {
+  none = function() return true end,
+  causal = function(mask, i, j) return j <= i + mask.right end,
+  window = function(mask, i, j) return j >= i - mask.left and j <= i + mask.right end,
+  antidiagonal = function(mask, i, j, S)
+    return j >= S + mask.low - mask.stride * i and j <= S + mask.high - mask.stride * i
+  end,
+}
+
+-- Returns the largest value of a head's lines through query i and key j, 0 in an open corner; false if there is
+-- neither. head: an item of mask.heads (facets/lines.lua).
+local function find_line_value(mask, head, i, j, S)
+  local value = false
+  if mask.causal and j > i then
+    return false
+  elseif head.corner and i == 0 and j == S - 1 then
+    return 0
+  end
+  for _, line in ipairs(head.lines) do
+    if j == line.keys * S + line.first + line.step * i then
+      value = math.max(value or line.value, line.value)
+    end
+  end
+  return value
+end
+
+-- Makes a row from value(key). A query for which every key is hidden sees all keys; in a causal mask of lines, those up
+-- to its own token.
+local function make_row(mask, i, S, value)
+  local row, open = {}, false
+  for j = 0, S - 1 do
+    row[j + 1] = value(j)
+    open = open or row[j + 1] ~= false
+  end
+  for j = 0, open and -1 or S - 1 do
+    row[j + 1] = not (mask.kind == "lines" and mask.causal and j > i) and 0
+  end
+  return row
+end
+
+function M.list_cells(family, T, S)
+  local mask, heads = family.mask, {}
+  for h = 1, (mask.heads or family.terms.by_head) and family.heads or 1 do
+    heads[h] = {}
+    for i = 0, T - 1 do
+      heads[h][i + 1] = make_row(mask, i, S, function(j)
+        if lists.any(pages, function(page) return page.hides and page.hides(family, h - 1, i, j, S) end) then
+          return false -- another facet hides the pair
+        elseif mask.kind == "lines" then
+          return find_line_value(mask, mask.heads[h], i, j, S)
+        end
+        return sees[mask.kind](mask, i, j, S) and 0
+      end)
+    end
+  end
+  return heads
+end
+
+return M

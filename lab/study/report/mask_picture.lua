@@ -1,0 +1,73 @@
+-- Masks of a plan as a picture, or as text where gnuplot is missing: the verb `plan --mask`.
+--
+-- Input: { open, say, out (the file of the picture, or nil) } (verbs.lua). Output: an exit code and a message. Masks
+-- have the longest lengths of training, up to LONGEST tokens.
+
+local draw = require("lab.study.report.figures.draw")
+local gnuplot = require("lab.study.report.figures.gnuplot")
+local heat = require("lab.study.report.figures.heat")
+local lists = require("base.lists")
+local masks = require("lab.pages.masks")
+local panels = require("lab.study.report.figures.panels")
+local stop = require("lab.stop")
+local write = require("base.write")
+
+local M = {}
+
+local LONGEST = 400 -- the largest number of queries, and of keys
+local PANEL = 220 -- pixels
+local USAGE, ENVIRONMENT = 2, 4
+
+-- Returns { label (an attention's name), { title, rows (masks.list_cells) } for each head } for each attention.
+local function list_masks(plan)
+  return lists.map(plan.attentions, function(family)
+    local queries, keys = plan.streams[family.queries.stream + 1], plan.streams[family.keys.stream + 1]
+    local heads = masks.list_cells(family, math.min(queries.longest, LONGEST), math.min(keys.longest, LONGEST))
+    return lists.append({ label = family.name }, lists.map(heads, function(rows, h)
+      return { title = heads[2] and ("head %d"):format(h - 1) or "all heads", rows = rows }
+    end))
+  end)
+end
+
+local function make_picture(id, attentions)
+  return panels.make_script({ name = "mask", title = "Masks of " .. id, panel = PANEL,
+    note = "queries down, keys right; hidden pairs are white", rows = lists.map(attentions, function(attention)
+      return lists.append({ label = attention.label }, lists.map(attention, function(head)
+        return heat.draw_cells(head.title, head.rows, #head.rows[1])
+      end))
+    end) })
+end
+
+local function format_text(attentions)
+  return table.concat(lists.collect(attentions, function(attention)
+    return lists.map(attention, function(head)
+      return ("%s, %s\n"):format(attention.label, head.title) .. table.concat(lists.map(head.rows, function(row)
+        return table.concat(lists.map(row, function(cell) return cell and ("%g"):format(cell) or "." end), " ")
+      end), "\n")
+    end)
+  end), "\n\n")
+end
+
+function M.run(options)
+  local ending = (options.out or ".svg"):match("%.(%l+)$")
+  if not lists.find(gnuplot.TERMINALS, function(terminal) return terminal[1] == ending end) then
+    return USAGE, ("longhand plan: --out %s: expected a name that ends in .svg, .pdf or .png"):format(options.out)
+  end
+  local spec, code = options.open()
+  if not spec then
+    return code
+  end
+  local attentions = list_masks(spec.plan)
+  local drawn, problem = draw.run({ { path = "mask.gnuplot", text = make_picture(spec.id, attentions) } }, { "mask" })
+  if not drawn then
+    options.say(format_text(attentions))
+    return ENVIRONMENT, "longhand plan: " .. problem
+  end
+  local path = options.out or spec.id .. ".svg"
+  local picture = lists.find(drawn, function(file) return file.path == "mask." .. ending end)
+  stop.must(ENVIRONMENT, write.file(path, picture.text))
+  options.say(path)
+  return 0
+end
+
+return M
