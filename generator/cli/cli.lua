@@ -36,12 +36,12 @@ GPU or disk space, 75 stopped by a signal (the same command continues).]]
 
 -- Converts a list of a trainer's halves, in any order, to "cpu" or "cpu,cuda"; every trainer has the CPU half.
 local function read_target(text)
-  local read = converters.make_list_reader("--target", "cpu or cpu,cuda", function(name)
+  local read = converters.make_list_reader("cpu or cpu,cuda", function(name)
     return (name == "cpu" or name == "cuda") and name
   end)
   local wanted, message = read(text)
   if wanted and not lists.has(wanted, "cpu") then
-    return nil, ("--target %s: expected cpu or cpu,cuda; every trainer has a CPU half"):format(text)
+    return nil, ("%s: expected cpu or cpu,cuda; every trainer has a CPU half"):format(text)
   end
   return wanted and (lists.has(wanted, "cuda") and "cpu,cuda" or "cpu"), message
 end

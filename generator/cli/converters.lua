@@ -1,6 +1,6 @@
 -- Converts words of the command line to values.
 --
--- Input: a word. Output: its value; or nil and a message, as argparse expects.
+-- Input: a word. Output: its value; or nil and a message, which options.lua completes with the option's name.
 
 local M = {}
 
@@ -10,13 +10,13 @@ function M.read_positive(text)
 end
 
 -- Makes a converter of lists with commas: read(word, list so far) returns a value; nil: the word is not `expected`.
-function M.make_list_reader(option, expected, read)
+function M.make_list_reader(expected, read)
   return function(text)
     local list = {}
     for word in (text .. ","):gmatch("([^,]*),") do
       local value = read(word, list)
       if not value then
-        return nil, ("%s %s: expected %s"):format(option, text, expected)
+        return nil, ("%s: expected %s"):format(text, expected)
       end
       list[#list + 1] = value
     end
@@ -31,7 +31,7 @@ end
 
 -- Checks a list of GPU architectures, "native" or "all", and returns the text unchanged.
 function M.read_architectures(text)
-  local read = M.make_list_reader("--arch", "a list such as sm_80,sm_90a, or native, or all", function(name)
+  local read = M.make_list_reader("a list such as sm_80,sm_90a, or native, or all", function(name)
     return name:match("^sm_%d+[af]?$")
   end)
   local list, message = read(text)

@@ -8,13 +8,22 @@ local lists = require("base.lists")
 
 local M = {}
 
+-- Returns a converter whose messages begin with the option's name.
+local function add_name(name, convert)
+  return function(text)
+    local value, message = convert(text)
+    return value, message and name .. " " .. message
+  end
+end
+
 function M.add(command, rows)
   for _, row in ipairs(rows) do
     local name, value = row[1]:match("^(%S+) ?(.*)$")
     if value == "" and not row.choices then
       command:flag(name, row[2])
     else
-      command:option(name, row[2])(lists.merge(row, { argname = value ~= "" and value or nil }))
+      command:option(name, row[2])(lists.merge(row, { argname = value ~= "" and value or nil,
+        convert = row.convert and add_name(name, row.convert) }))
     end
   end
 end

@@ -1,6 +1,5 @@
--- The command line of `analyze`: its analyses and their options.
---
--- M.add adds the verb to the parser of generator/cli/cli.lua.
+-- The command line of `analyze`: its analyses and their options. M.add adds the verb to the parser of
+-- generator/cli/cli.lua.
 
 local converters = require("cli.converters")
 local lists = require("base.lists")
@@ -16,17 +15,17 @@ local function read_count(text)
   return number and number >= 0 and number or nil, ("%s: not an integer from 0 on"):format(text)
 end
 
--- Makes a converter of a list of task lengths that differ, at least `fewest` (1, or 2 for pca).
-local function make_lengths_reader(fewest)
+-- Makes a converter of a list of at least `minimum` different task lengths.
+local function make_lengths_reader(minimum)
   local expected = "different lengths from 1 on, such as 40,150"
-  local read = converters.make_list_reader("--lengths", expected, function(word, list)
+  local read = converters.make_list_reader(expected, function(word, list)
     local length = positive(word)
     return length and not lists.has(list, length) and length or nil
   end)
   return function(text)
     local list, message = read(text)
-    if list and #list < fewest then
-      return nil, ("--lengths %s: expected the length to fit on, then those to compare with it"):format(text)
+    if list and #list < minimum then
+      return nil, ("%s: expected the length to fit on, then lengths to compare with it"):format(text)
     end
     return list, message
   end
@@ -38,7 +37,7 @@ local function read_points(text)
     :format(text)
 end
 
--- Converts a score in percent, the form of criteria of studies.
+-- Converts a percentage; the message for a number of at most 1 suggests that it was meant as a share.
 local function read_percent(text)
   local number = tonumber(text)
   return number and number > 1 and number < 100 and number or nil, ("%s: not a number of percent above 1, below 100%s")
@@ -51,20 +50,22 @@ local function read_grid(text)
   local down, across = text:match("^(%d+)x(%d+)$")
   down, across = positive(down), positive(across)
   return down and across and down * across <= LARGEST_GRID and { down = down, across = across } or nil,
-    ("--grid %s: expected rows and columns, such as 4x4"):format(text)
+    ("%s: expected rows and columns, such as 4x4, and at most %d cells"):format(text, LARGEST_GRID)
 end
 
-local LARGEST_SD = 1e6
+local LARGEST_NUMBER = 1e6 -- in lists of standard deviations and of differences
 
--- Converts a standard deviation, which must exceed all deviations before it in the list.
-local function read_deviation(word, list)
+-- Converts a standard deviation from 0 on, which must exceed the numbers before it in the list.
+local function read_deviation(word, earlier)
   local number = tonumber(word)
-  return number and number >= 0 and number <= LARGEST_SD and number > (list[#list] or -1) and number + 0.0 or nil
+  return number and number > (earlier[#earlier] or -1) and number >= 0 and number <= LARGEST_NUMBER and number + 0.0
+    or nil
 end
 
-local function read_difference(word, list)
+-- Converts a difference above 0, which must exceed the numbers before it in the list.
+local function read_difference(word, earlier)
   local number = tonumber(word)
-  return number and number > (list[#list] or 0) and number <= LARGEST_SD and number + 0.0 or nil
+  return number and number > (earlier[#earlier] or 0) and number <= LARGEST_NUMBER and number + 0.0 or nil
 end
 
 local function make_seed_row(noun)
@@ -78,7 +79,8 @@ local function make_examples_row(text, default)
     default = default, convert = positive }
 end
 
--- Analyses of traced runs: name, summary, options. lengths: the least number of --lengths; nil: no such option.
+-- Analyses of traces of single runs, each with its name, summary and own options. lengths: the minimum number of
+-- lengths that its option --lengths takes; an analysis without this field has no --lengths.
 local TRACE_ANALYSES = {
   { "pca", "find principal components of activations at the first length", lengths = 2, {
     { "--sequences N", "number of sequences of each length", default = "30", convert = positive },
@@ -95,14 +97,15 @@ local TRACE_ANALYSES = {
       convert = read_count },
     { "--spec SPEC", "the spec of the runs; default: the spec in run.json" },
     { "--layers A,B", "indices of layers, from 0; default: all layers",
-      convert = converters.make_list_reader("--layers", "numbers of layers from 0 on, such as 0,5", read_count) },
+      convert = converters.make_list_reader("numbers of layers from 0 on, such as 0,5", read_count) },
   } },
 }
 
 local SETS = { "test", "train", "validation" }
 local SPLITS = { "test", "in_distribution", "between", "beyond", "train", "validation" }
 
--- Analyses of all runs in a folder: name, summary, options. splits, split: choices (nil: SETS) and default of --split.
+-- Analyses of all runs in a folder, each with its name, summary and own options. splits and split: the choices of its
+-- option --split and the default; without these fields, SETS and "validation".
 local STUDY_ANALYSES = {
   { "compare", "compare the cells of a study, or any runs, by statistical tests over their seeds", split = "test",
     splits = SPLITS, {
@@ -120,7 +123,7 @@ local STUDY_ANALYSES = {
     } },
   { "power", "count the seeds that a difference between two cells needs", split = "test", splits = SPLITS, {
     { "--differences X,Y", "differences of means in percentage points (for a loss: in nats)", default = "1,2,5,10",
-      convert = converters.make_list_reader("--differences", "ascending numbers above 0, such as 1,2,5",
+      convert = converters.make_list_reader("ascending numbers above 0, such as 1,2,5",
         read_difference) },
     { "--power PERCENT", "probability with which the test finds the difference", default = "80",
       convert = read_percent },
@@ -146,7 +149,7 @@ local STUDY_ANALYSES = {
     { "--column NAME", "column of --human with the share of people who answered correctly; default: the last column" },
     { "--trials FILE", "CSV file of participants' trials, with the columns subject, LST_id, accuracy" },
     { "--without IDS", "puzzles to leave out, such as 99,100,101",
-      convert = converters.make_list_reader("--without", "ids of puzzles from 0 on, such as 99,100,101", read_count) },
+      convert = converters.make_list_reader("ids of puzzles from 0 on, such as 99,100,101", read_count) },
     { "--copies N", "number of consecutive puzzles that are copies of one puzzle", default = "3", convert = positive },
     { "--resamples N", "number of resamples of bases, and of splits of the participants into halves", default = "2000",
       convert = positive },
@@ -154,7 +157,7 @@ local STUDY_ANALYSES = {
   } },
   { "noise", "measure accuracy under noise on the embeddings", {
     { "--noise A,B", "standard deviations of the noise", default = "0,0.25,0.5,0.75,1,1.25,1.5,1.75,2,2.25,2.5,2.75,3",
-      convert = converters.make_list_reader("--noise", "ascending standard deviations from 0 on, such as 0,0.5,1",
+      convert = converters.make_list_reader("ascending standard deviations from 0 on, such as 0,0.5,1",
         read_deviation) },
     { "--relative", "multiply the standard deviations by the root mean square of each token's embedding" },
     { "--axis NAME", "axis of the study; each of its values has a curve; default: the first axis with several values" },
@@ -168,25 +171,27 @@ local STUDY_ANALYSES = {
 function M.add(parser)
   local analyze = parser:command("analyze"):summary("analyze trained models: pca, attention, decoding, similarity, "
     .. "tables, human, noise, compare, power"):command_target("what")
-  for _, one in ipairs(TRACE_ANALYSES) do
-    local command = analyze:command(one[1]):summary(one[2])
+  for _, analysis in ipairs(TRACE_ANALYSES) do
+    local name, summary, own_options = table.unpack(analysis)
+    local command = analyze:command(name):summary(summary)
     command:argument("runs", "folder of a run, or a checkpoint in it; results of several runs are shown one below the "
       .. "other"):argname("RUN"):args("+")
-    options.add(command, one.lengths and { { "--lengths A,B", "task lengths", default = "40,150",
-      convert = make_lengths_reader(one.lengths) } } or {})
+    options.add(command, analysis.lengths and { { "--lengths A,B", "task lengths", default = "40,150",
+      convert = make_lengths_reader(analysis.lengths) } } or {})
     options.add(command, lists.append({ make_seed_row("examples and sampled positions"),
       options.make_trainer_row("the runs'"),
-      { "--out DIR", ("output folder; default: %s in the folder of the first run"):format(one[1]) } }, one[3]))
+      { "--out DIR", ("output folder; default: %s in the folder of the first run"):format(name) } }, own_options))
   end
-  for _, one in ipairs(STUDY_ANALYSES) do
-    local command = analyze:command(one[1]):summary(one[2])
+  for _, analysis in ipairs(STUDY_ANALYSES) do
+    local name, summary, own_options = table.unpack(analysis)
+    local command = analyze:command(name):summary(summary)
     command:argument("runs", "a folder of runs"):argname("RUNS")
     options.add(command, lists.append({
       { "--study STUDY", "as in report" }, { "--scale NAME", "as in report" },
-      { "--split", "the split whose results are analyzed; test: the score of reports", choices = one.splits or SETS,
-        default = one.split or "validation" },
-      { "--out DIR", ("output folder; default: %s, or %s-STUDY, in RUNS"):format(one[1], one[1]) },
-    }, one[3]))
+      { "--split", "the split whose results are analyzed; test: the score of reports",
+        choices = analysis.splits or SETS, default = analysis.split or "validation" },
+      { "--out DIR", ("output folder; default: %s, or %s-STUDY, in RUNS"):format(name, name) },
+    }, own_options))
   end
 end
 

@@ -1,4 +1,4 @@
--- The command lines of the lab's verbs: those below, and those of runs.lua, sweeps.lua and analyses.lua.
+-- The command lines of all verbs of the lab; the modules runs, sweeps and analyses of this folder define some of them.
 --
 -- M.add adds the verbs to the parser of generator/cli/cli.lua. M.settle completes the parser's result, a table of the
 -- words and options given, and returns a message if some of these cannot be used together; otherwise nil or false.
@@ -25,7 +25,7 @@ local function add_plan(parser)
     .. "current folder" } })
 end
 
--- Checks the characters of a list of task lengths, which the trainer's flag --lengths will read.
+-- Checks the characters of a list of task lengths; the trainer, which gets the text in its flag --lengths, parses it.
 local function read_lengths(text)
   return text:find("^%d[%d,:x]*$") and text or nil, ("%s: expected lengths, as in 20,40"):format(text)
 end
@@ -139,12 +139,12 @@ function M.add(parser)
   add_export(parser)
 end
 
-local SETTLE = { sweep = sweeps.settle, bundle = sweeps.settle_bundle, runs = runs.settle }
+local settle_verb = { sweep = sweeps.settle, bundle = sweeps.settle_bundle, runs = runs.settle }
 
 function M.settle(result)
   local verb = result.verb
-  if SETTLE[verb] then
-    return SETTLE[verb](result)
+  if settle_verb[verb] then
+    return settle_verb[verb](result)
   elseif verb == "report" and result.other and (result.study or result.scale or result.max) then
     return "--study, --scale and --max are for a folder of runs: leave them out to compare two runs"
   elseif (verb == "report" or verb == "analyze" or verb == "export") and result.scale and not result.study then

@@ -1,7 +1,8 @@
 -- The command line of `runs`.
 --
--- M.add adds the verb to the parser of generator/cli/cli.lua. M.settle completes the parser's result, the input of
--- lab/runs/runs.lua, and returns a message if words cannot be used together; otherwise nil.
+-- M.add adds the verb to the parser of generator/cli/cli.lua. M.settle replaces the words in the parser's result by the
+-- fields action, paths (folders) and name (of rename), and returns a message if words cannot be used together;
+-- otherwise nil.
 
 local converters = require("cli.converters")
 local measures = require("spec.measures")

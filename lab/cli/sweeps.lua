@@ -1,9 +1,11 @@
 -- The command lines of `sweep` and `bundle`.
 --
--- M.add and M.add_bundle add the verbs to the parser of generator/cli/cli.lua. M.settle and M.settle_bundle complete
--- the parser's result (studies: the words that name a study or its cells; study: the first of these; grid_flag; target;
--- for sweep arch, device, action: run, dry_run, or in ACTIONS) and return a message if words exclude each other, or nil
--- or false.
+-- M.add and M.add_bundle add the verbs to the parser of generator/cli/cli.lua. M.settle and M.settle_bundle return a
+-- message if words exclude each other, otherwise nil or false, and set fields of the parser's result:
+--   studies, study        the words that name a study or its cells; the first of these words
+--   grid_flag             the first flag that makes a grid of a spec, or nil
+--   target                "cpu" or "cpu,cuda"
+--   action, device, arch  for sweep only; action: "run", "dry_run" or one of ACTIONS
 
 local converters = require("cli.converters")
 local lists = require("base.lists")
@@ -18,7 +20,7 @@ local TRAINING_OPTIONS = { "jobs", "hours", "device", "arch", "jit", "cuda_root"
 
 local function read_device(text)
   return (text == "cpu" or text == "cuda" or text:find("^cuda:%d+$")) and text or nil,
-    ("--device %s: expected cpu, cuda or cuda:N"):format(text)
+    ("%s: expected cpu, cuda or cuda:N"):format(text)
 end
 
 local function read_span(text)
@@ -26,14 +28,15 @@ local function read_span(text)
   return number and number > 0 and number < 1e6 and number or nil, ("%s: not a number above 0"):format(text)
 end
 
--- Adds the words that name a study and choose its cells. where: for the help, the folder that gets a grid from flags.
-local function add_study(command, where)
+-- Adds the words that name a study and choose its cells. grid_folder: words for the folder that gets the study file of
+-- a grid from flags, for the help.
+local function add_study(command, grid_folder)
   command:argument("study", "a study file, or the name of a study in spec/studies or in DIR; STUDY:CELL,CELL for some "
     .. "of its cells; with --axis, --seeds or --learning-rate a spec"):target("words"):args("1+")
   options.add(command, {
     { "--axis FIELD=VALUES", "STUDY is a spec, and the study a grid over it: a field and its values, such as "
       .. "encoding=alibi,rope, model.layers=1:4 (both ends included), train.lengths={1,20},{1,40}; repeat it per axis. "
-      .. ("The grid is saved in %s as a study file"):format(where), count = "*", args = 1, target = "axes" },
+      .. ("The grid is saved in %s as a study file"):format(grid_folder), count = "*", args = 1, target = "axes" },
     { "--seeds A:B", "STUDY is a spec: one run for each seed, A to B, both included; default: 0" },
     { "--seeds-init A:B", "STUDY is a spec: seeds of initial values alone; one run for each combination of seeds" },
     { "--seeds-data A:B", "STUDY is a spec: seeds of training examples alone" },
@@ -47,7 +50,7 @@ local function add_study(command, where)
   })
 end
 
-local AS_IN = "with --device cuda: as in "
+local CUDA_AS_IN = "with --device cuda: as in "
 
 function M.add(parser)
   local sweep = parser:command("sweep"):summary("build, train and evaluate all runs of a study that are not finished")
@@ -66,9 +69,9 @@ function M.add(parser)
     { "--hours N", "start no run after N hours; runs in training continue to their end", convert = read_span },
     { "--out DIR", "folder of the runs", default = "runs" },
     { "--device DEVICE", "device that computes: cpu, cuda or cuda:N; default: cpu", convert = read_device },
-    { "--arch LIST", AS_IN .. "train", convert = converters.read_architectures },
-    { "--jit", AS_IN .. "train" },
-    { "--cuda-root DIR", AS_IN .. "train" },
+    { "--arch LIST", CUDA_AS_IN .. "train", convert = converters.read_architectures },
+    { "--jit", CUDA_AS_IN .. "train" },
+    { "--cuda-root DIR", CUDA_AS_IN .. "train" },
     { "--slurm SITE", "submit to this cluster: a site file, or the name of a site in spec/sites (docs/cluster.md)" },
     { "--dry-run", "train nothing; estimate the hours on this machine, measured with trainers that are already built "
       .. "(without one by recorded speeds; without these one is built); with --slurm, print the script of the job" },
@@ -92,8 +95,8 @@ function M.add_bundle(parser)
     { "--levels LIST", "instruction-set levels: as in build", default = "all" },
     { "--device DEVICE", "device that computes on the other machine; trainers for cuda are not static: they need glibc "
       .. "and NVIDIA's driver", choices = { "cpu", "cuda" }, default = "cpu" },
-    { "--arch LIST", AS_IN .. "build", convert = converters.read_architectures },
-    { "--cuda-root DIR", AS_IN .. "build" },
+    { "--arch LIST", CUDA_AS_IN .. "build", convert = converters.read_architectures },
+    { "--cuda-root DIR", CUDA_AS_IN .. "build" },
     { "--runs DIR", "local folder of runs, to which you copy the bundle's runs", target = "out", default = "runs" },
     { "--out FILE", "the archive; default: STUDY.tar.gz in the current folder", target = "archive" },
     options.SET,
@@ -134,8 +137,8 @@ local function find_conflict(result, action)
   elseif action == "cancel" and #result.only > 0 then
     return "--only cannot be used with cancel: all of the study's tasks are cancelled"
   end
-  local function find_given(names)
-    local name = lists.find(names, function(one) return result[one] end)
+  local function find_given(option_names)
+    local name = lists.find(option_names, function(option) return result[option] end)
     return name and name:gsub("_", "-")
   end
   local training_option = action and action ~= "resubmit" and find_given(TRAINING_OPTIONS)
@@ -145,7 +148,8 @@ local function find_conflict(result, action)
     result.slurm and "--slurm" or action)
 end
 
--- first: the index of the first word that names a study. Several words must all be of the form STUDY:CELL.
+-- Sets studies, study and grid_flag; returns a message if the words do not fit, otherwise a false value. first: the
+-- index of the first word that names a study; several such words must all have the form STUDY:CELL.
 local function settle_study(result, first)
   result.studies = table.move(result.words, first, #result.words, 1, {})
   result.study = result.studies[1]
