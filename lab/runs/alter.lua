@@ -1,7 +1,8 @@
 -- Removes runs, and gives the runs of a spec another name.
 --
--- Input: root, the folder of all runs; rows (rows.lua). Output: true, or nil and a message. Files are changed only if
--- no trainer runs in a row's folder. Invariant: nothing is moved, written or deleted through a link (inside.lua).
+-- Input: root, the folder of all runs; list, the runs as rows (rows.lua). Output: true, or nil and a message. Files are
+-- changed only if no trainer uses any of the runs' folders. Invariant: nothing is moved, written or deleted through a
+-- link.
 
 local input = require("base.input")
 local inside = require("lab.study.run.inside")
@@ -13,9 +14,10 @@ local write = require("base.write")
 
 local M = {}
 
+-- Returns a message if a trainer uses the folder of one of the runs; otherwise nil.
 local function find_running(list)
-  local row = lists.find(list, function(one) return one.state == "running" end)
-  return row and ("%s: a trainer is running there\n  expected: a run that no process trains"):format(row.path)
+  local running = lists.find(list, function(row) return row.state == "running" end)
+  return running and ("%s: a trainer is running there\n  expected: a run that no process trains"):format(running.path)
 end
 
 -- Removes the folders of runs, ROOT/<id>/<digest>/<run>, and then the folders <digest> and <id> that are empty.
@@ -27,9 +29,9 @@ function M.remove(root, list)
     if not removed then
       return nil, ("%s: %s"):format(row.path, message or "cannot be removed")
     end
-    local plan = row.path:match("^(.*)/")
-    inside.remove_empty(root, plan)
-    inside.remove_empty(root, (plan:match("^(.*)/")))
+    local digest_folder = row.path:match("^(.*)/")
+    inside.remove_empty(root, digest_folder)
+    inside.remove_empty(root, (digest_folder:match("^(.*)/")))
   end
   return not message or nil, message
 end
@@ -39,7 +41,8 @@ local function find_study(root, id)
   return swept_cells.find(root, function(study, cell) return cell.id == id and study end) or nil
 end
 
--- Returns the text of a run.json with `name` in place of `id` at its beginning and in its spec; nil if that fails.
+-- Returns the text of a run.json with `name` in place of `id` at its beginning and in its spec; nil if the result has
+-- another id.
 local function rename_text(text, id, name)
   local old, new = ('"id":"%s"'):format(id), ('"id":"%s"'):format(name)
   local changed = text:gsub("^{" .. old, "{" .. new):gsub('("spec":)(%b{})', function(key, spec)
@@ -49,7 +52,7 @@ local function rename_text(text, id, name)
   return type(facts) == "table" and facts.id == name and changed or nil
 end
 
--- Renames the runs in the run.json of each. Returns true, or nil and a message.
+-- Renames each run in its run.json. Returns true, or nil and a message.
 local function rename_facts(root, list, id, name)
   for _, row in ipairs(list) do
     local path = row.path .. "/run.json"
@@ -57,7 +60,7 @@ local function rename_facts(root, list, id, name)
     local text = not link and write.read(path)
     local changed = text and rename_text(text, id, name) or nil
     local written, message = changed ~= nil, link and inside.describe_link(link)
-      or path .. ": has another form than trainers write; expected a file that begins with the run's id"
+      or path .. ": expected a file as trainers write it, which begins with the run's id"
     if changed and changed ~= text then
       written, message = write.file(path, changed)
     end
@@ -82,17 +85,17 @@ local function find_refusal(root, list, id, name)
     .. id, study) or find_running(list)
 end
 
--- Renames the runs of the spec `id`. The same call completes an interrupted rename: each run.json has either name.
+-- Renames the runs of the spec `id` to `name`. If this is interrupted, a second call completes it.
 function M.rename(root, list, id, name)
   local message = find_refusal(root, list, id, name)
-  local done = not message
-  if done then
-    done, message = rename_facts(root, list, id, name)
+  local is_done = not message
+  if is_done then
+    is_done, message = rename_facts(root, list, id, name)
   end
-  if done then
-    done, message = inside.move(root, root .. "/" .. id, root .. "/" .. name)
+  if is_done then
+    is_done, message = inside.move(root, root .. "/" .. id, root .. "/" .. name)
   end
-  return done, message
+  return is_done, message
 end
 
 return M

@@ -1,8 +1,12 @@
--- Runs as rows of a table, with a field for each fact that people choose runs by.
+-- Runs as rows of a table, with a field for each fact that conditions on runs may name.
 --
--- Input: a folder of runs, or a folder within it (of a spec, of a plan, of one run). Output: { root, rows, problems }:
--- root, the folder of all runs; problems, messages on unreadable folders; or nil and a message if there are no runs. A
--- row has the fields in M.FIELDS, nil if unknown, and `run`, as lab/study/read/runs.lua reads it. Writes nothing.
+-- Input: a folder of runs, or a folder within it (of a spec, of a plan, of one run). Output of M.read, or nil and a
+-- message if there are no runs:
+--   root      the folder of all runs
+--   rows      a row for each run, with the fields in M.FIELDS, nil if unknown, and `run`, the run as
+--             lab/study/read/runs.lua reads it
+--   problems  messages about unreadable folders
+-- Writes no file.
 
 local cells = require("lab.study.read.cells")
 local ledger = require("lab.study.run.ledger")
@@ -17,10 +21,14 @@ local write = require("base.write")
 
 local M = {}
 
--- The fields of a row, in the order of JSON. steps: trained steps. score: the mean of the evaluation of `split` in the
--- unit of `metric` (get_score of lab/study/read/runs.lua). best_step and best_score: step and score of the best
--- checkpoint, if the run keeps it. All five are nil without a score. exit: the trainer's exit code. started and
--- ended: UTC, as in 2026-11-27T08:00:00Z. bytes: of the entries of the run's folder, without files in folders there.
+-- The fields of a row, in the order in which they are shown.
+--   steps                the number of trained steps
+--   score                the mean of `metric`, in its unit, over the last evaluation of `split`
+--   best_step            the step of the best checkpoint, if the run keeps it; best_score: the score of it
+--   exit                 the trainer's exit code
+--   started, ended       UTC, as in 2026-11-27T08:00:00Z
+--   bytes                the size of the files in the run's folder, without those in folders of it
+-- Without a score, metric, split, score, best_step and best_score are nil.
 M.FIELDS = { "path", "id", "digest", "task", "encoding", "model", "layers", "width", "heads", "parameters", "seed",
   "seed_init", "seed_data", "seed_draws", "learning_rate", "steps", "metric", "split", "score", "best_step",
   "best_score", "state", "exit", "device", "machine", "started", "ended", "bytes" }
@@ -38,7 +46,7 @@ local function read_encodings(root)
   return names
 end
 
--- locks: files that trainers hold, as a set of inode numbers. encodings: from read_encodings.
+-- locks: the set of inode numbers of files that trainers lock. encodings: names by "<id>/<digest>" of a run.
 local function make_row(study, cell, run, locks, encodings)
   local facts = run.facts
   local is_held = locks[lfs.attributes(run.dir .. "/lock", "ino") or false]
@@ -56,8 +64,8 @@ local function make_row(study, cell, run, locks, encodings)
   return row
 end
 
--- Reads the runs in a folder. metric: of scores; nil: accuracy, or exact_match if a model answers token by token.
--- with_encodings: whether the names of encodings are needed, which may be in large records of sweeps.
+-- Reads the runs in a folder. metric: that of scores; nil: accuracy, or exact_match if a model answers token by token.
+-- with_encodings: whether to read the names that studies give to encodings, which takes time after large sweeps.
 function M.read(dir, metric, with_encodings)
   if lfs.attributes(dir, "mode") ~= "directory" then
     return nil, ("there is no folder %s\n  expected: a folder of runs, or the folder of a run"):format(dir)

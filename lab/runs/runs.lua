@@ -1,7 +1,15 @@
 -- The verb `runs`: lists the runs of a folder, shows one, removes runs, or renames those of a spec.
 --
--- Input: the options { action, paths, where, metric, json, yes, name, say } (lab/cli/runs.lua): action: list, show,
--- remove or rename; name: the new name; say prints a line. Output: an exit code and, if it is not 0, a message.
+-- Input, the options:
+--   action  list, show, remove or rename
+--   paths   folders of runs
+--   where   conditions on runs (where.lua), or nil
+--   metric  the metric of scores, or nil
+--   json    whether to print JSON
+--   yes     whether to remove runs without a question
+--   name    the new name, for rename
+--   say     prints a line
+-- Output: an exit code and, if it is not 0, a message.
 
 local alter = require("lab.runs.alter")
 local evaluations = require("lab.study.read.evaluations")
@@ -35,7 +43,8 @@ local function format_score(metric, score)
   return ("%s %.4g%s"):format(metrics.of[metric].title, score, metrics.of[metric].unit == "percent" and "%" or "")
 end
 
--- The columns of the list: a title, and a function of a row that returns a cell's text, or nil; right: alignment.
+-- The columns of the list: a title, and a function of a row that returns a cell's text, or nil; right: whether the
+-- cells are aligned to the right.
 local COLUMNS = {
   { "task", function(row) return row.task end },
   { "encoding", function(row) return row.encoding end },
@@ -54,8 +63,9 @@ local COLUMNS = {
 local function print_table(options, list)
   local lines = {}
   for _, column in ipairs(COLUMNS) do
-    local texts = lists.join({ column[1] }, lists.map(list, function(row)
-      return escape.plain((column[2](row)) or "-")
+    local title, format_cell = table.unpack(column)
+    local texts = lists.join({ title }, lists.map(list, function(row)
+      return escape.plain((format_cell(row)) or "-")
     end))
     local width = lists.max(texts, function(text) return utf8.len(text) end)
     for i, text in ipairs(texts) do
@@ -68,7 +78,8 @@ local function print_table(options, list)
   end
 end
 
-local function format_sum(list)
+-- Returns the number of runs and their total size as words.
+local function format_total(list)
   return ("%s, %s"):format(wording.count(#list, "run"), format_size(lists.sum(list,
     function(row) return row.bytes end)))
 end
@@ -83,31 +94,31 @@ local function print_json(options, value)
   options.say(json.encode(value, { indent = true, keyorder = lists.join(rows.FIELDS, { "spec", "evaluations" }) }))
 end
 
--- found: from `find`; list: its rows that meet the conditions.
+-- Prints runs. found: all runs that were read (find_runs); list: the rows among them that meet the conditions.
 local function list_runs(options, found, list)
   if options.json then
     print_json(options, setmetatable(lists.map(list, copy_facts), { __jsontype = "array" }))
   elseif not list[1] then
-    options.say(("none of %s"):format(wording.count(#found.rows, "run")))
+    options.say(("none of %s meets --where"):format(wording.count(#found.rows, "run")))
   else
     print_table(options, list)
-    options.say(format_sum(list))
+    options.say(format_total(list))
   end
 end
 
--- Returns the last evaluation of each split of a run, and those of its best checkpoint: { split, step, examples,
--- lengths } and, under the name of each measured metric, the mean (runs.compute_mean) in the metric's unit.
+-- Returns the last evaluation of each split of a run, and the evaluations of its best checkpoint: { split, step,
+-- examples, lengths } and, under the name of each measured metric, its mean in its unit.
 local function summarise_evaluations(run)
-  local seen = lists.drop_repeats(lists.collect({ run, run.best }, function(one)
-    return lists.map(evaluations.SPLITS, function(split) return one[split] end)
+  local found = lists.drop_repeats(lists.collect({ run, run.best }, function(by_split)
+    return lists.map(evaluations.SPLITS, function(split) return by_split[split] end)
   end))
-  return lists.map(seen, function(evaluation)
-    local one = { split = evaluation.split, step = evaluation.step, examples = evaluation.examples,
+  return lists.map(found, function(evaluation)
+    local summary = { split = evaluation.split, step = evaluation.step, examples = evaluation.examples,
       lengths = lists.copy(evaluation.lengths) }
     for _, metric in ipairs(metrics.NAMES) do
-      one[metric] = runs.compute_mean(evaluation, metric)
+      summary[metric] = runs.compute_mean(evaluation, metric)
     end
-    return one
+    return summary
   end)
 end
 
@@ -138,7 +149,7 @@ local function show_run(options, row)
   end
 end
 
--- Asks a question on the terminal. Returns whether the answer begins with y; nil without a terminal.
+-- Asks a question on the terminal. Returns whether the answer begins with y; nil if there is no terminal.
 local function ask_user(question)
   if shell.run({ "test", "-t", "0" }) ~= 0 then
     return nil
@@ -151,19 +162,19 @@ local function remove(options, found, list)
   if not list[1] then
     return INPUT, "no run meets --where; nothing is removed"
   end
-  local what = format_sum(list)
+  local total = format_total(list)
   print_table(options, list)
-  local agreed = options.yes or ask_user(("Remove %s?"):format(what))
-  if agreed == nil then
-    return USAGE, ("nothing is removed without a terminal to ask on; to remove %s, add --yes"):format(what)
-  elseif not agreed then
+  local is_confirmed = options.yes or ask_user(("Remove %s?"):format(total))
+  if is_confirmed == nil then
+    return USAGE, ("nothing is removed without a terminal to ask on; to remove %s, add --yes"):format(total)
+  elseif not is_confirmed then
     return INPUT, "nothing is removed"
   end
   local done, message = alter.remove(found.root, list)
   if not done then
     return INPUT, message
   end
-  options.say(("removed %s"):format(what))
+  options.say(("removed %s"):format(total))
   return DONE
 end
 
@@ -171,7 +182,7 @@ local function rename(options, found, list)
   local path = options.paths[1]
   local id = paths.resolve(path):match("([^/]+)$")
   if paths.resolve(path) ~= paths.resolve(found.root .. "/" .. id) then
-    return INPUT, ("%s: a name belongs to all runs of a spec\n  expected: the folder of a spec's runs, such as %s")
+    return INPUT, ("%s: all runs of a spec have one name\n  expected: the folder of a spec's runs, such as %s")
       :format(path, list[1].path:match("^(.*)/[^/]+/[^/]+$"))
   end
   local done, message = alter.rename(found.root, list, id, options.name)
@@ -182,27 +193,28 @@ local function rename(options, found, list)
   return DONE
 end
 
--- Reads the runs in all folders of options.paths, each once: { root, rows, problems } (rows.lua); or nil and a message.
-local function find(options)
+-- Reads the runs in all folders of options.paths, each run once. Returns { root (the folder of all runs), rows,
+-- problems (messages) }; or nil and a message.
+local function find_runs(options)
   local found
   local with_encodings = options.action ~= "rename" or (options.where or ""):find("encoding", 1, true) ~= nil
   for _, path in ipairs(options.paths) do
-    local one, message = rows.read(path, options.metric, with_encodings)
-    if not one then
+    local part, message = rows.read(path, options.metric, with_encodings)
+    if not part then
       return nil, message
-    elseif found and one.root ~= found.root then
+    elseif found and part.root ~= found.root then
       return nil, ("%s and %s are in different folders of runs\n  expected: folders in one folder of runs"):format(
         options.paths[1], path)
     end
-    found = found or { root = one.root, rows = {}, problems = one.problems }
-    local seen = lists.index_by(found.rows, function(row) return row.path end)
-    lists.append(found.rows, lists.filter(one.rows, function(row) return not seen[row.path] end))
+    found = found or { root = part.root, rows = {}, problems = part.problems }
+    local known_rows = lists.index_by(found.rows, function(row) return row.path end)
+    lists.append(found.rows, lists.filter(part.rows, function(row) return not known_rows[row.path] end))
   end
   return found
 end
 
 function M.run(options)
-  local found, message = find(options)
+  local found, message = find_runs(options)
   if not found then
     return INPUT, message
   end
@@ -215,7 +227,7 @@ function M.run(options)
   elseif options.action == "rename" then
     return rename(options, found, list)
   elseif options.action == "show" and #list ~= 1 then
-    return INPUT, ("%s: holds %s\n  expected: the folder of one run"):format(options.paths[1],
+    return INPUT, ("%s: contains %s\n  expected: the folder of one run"):format(options.paths[1],
       wording.count(#list, "run"))
   elseif options.action == "show" then
     show_run(options, list[1])

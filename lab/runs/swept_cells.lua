@@ -1,6 +1,4 @@
--- Cells of the studies that were swept into a folder of runs, as their snapshots record them.
---
--- Input: root, the folder of all runs. Reads files, writes none.
+-- Cells of the studies that were swept into a folder of runs. A sweep stores a snapshot of its cells in this folder.
 
 local lists = require("base.lists")
 local run_files = require("lab.study.read.run_files")
@@ -8,7 +6,8 @@ local snapshots = require("lab.study.read.snapshots")
 
 local M = {}
 
--- Returns the first true result of compute(study, cell), where study is the study's name; false if there is none.
+-- Calls compute(study, cell) for each cell, with the name of its study, until a result is true. Returns this result;
+-- false if there is none. root: the folder of all runs.
 function M.find(root, compute)
   return lists.any(run_files.read_records(root), function(record)
     local snapshot = snapshots.read(root, record.study, record.scale)

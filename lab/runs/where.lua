@@ -1,8 +1,9 @@
--- Conditions on runs: encoding=rope,steps>=1000.
+-- Conditions on runs, such as encoding=rope,steps>=1000.
 --
--- Input: rows (rows.lua); conditions with commas, as text, or nil. Output: the rows that meet all conditions; or nil
--- and a message. A condition is FIELD OPERATOR VALUE. FIELD is a field of a row, or of the run's spec (train.batch).
--- With = and !=, a * in VALUE stands for any characters. Numbers are compared as numbers, times as texts.
+-- Input: runs as rows (rows.lua); a text of conditions with commas between them, or nil. Output: the rows that meet all
+-- conditions; or nil and a message. A condition is FIELD OPERATOR VALUE. FIELD is a field of a row, or of the run's
+-- spec, such as train.batch. With = and !=, a * in VALUE stands for any characters. <, <=, > and >= compare numbers, or
+-- times as texts.
 
 local lists = require("base.lists")
 local nearest = require("base.nearest")
@@ -11,10 +12,10 @@ local schema = require("spec.schema")
 
 local M = {}
 
-local FORM = "FIELD=VALUE, with =, !=, <, <=, > or >=, such as encoding=rope,steps>=1000"
+local EXPECTED = "FIELD=VALUE, with =, !=, <, <=, > or >=, such as encoding=rope,steps>=1000"
 local TIMES = { started = true, ended = true }
 
-local order = {
+local comparisons = {
   ["<"] = function(a, b) return a < b end, ["<="] = function(a, b) return a <= b end,
   [">"] = function(a, b) return a > b end, [">="] = function(a, b) return a >= b end,
 }
@@ -27,7 +28,8 @@ local function get_value(row, field)
   return value
 end
 
--- Makes a function that decides whether a value matches a text (* stands for any characters) or equals its number.
+-- Makes a function that decides whether a value matches a text, where * stands for any characters, or equals the number
+-- that the text contains.
 local function make_equality(text)
   local number, pattern = tonumber(text), "^" .. text:gsub("[^%w*]", "%%%0"):gsub("%*", ".*") .. "$"
   return function(value)
@@ -35,7 +37,8 @@ local function make_equality(text)
   end
 end
 
--- Makes a function that decides whether a value (nil: unknown) meets the condition; nil and a message for a bad one.
+-- Makes a function that decides whether a value (nil: unknown) meets the condition; nil and a message for a bad
+-- condition.
 local function make_test(field, sign, text)
   local equals, number = make_equality(text), tonumber(text)
   if sign == "=" then
@@ -43,20 +46,20 @@ local function make_test(field, sign, text)
   elseif sign == "!=" then
     return function(value) return value == nil or not equals(value) end
   elseif TIMES[field] then
-    return function(value) return value ~= nil and order[sign](value, text) end
+    return function(value) return value ~= nil and comparisons[sign](value, text) end
   elseif not number then
-    return nil, ("%s%s%s: %q is no number"):format(field, sign, text, text)
+    return nil, ("%s%s%s: found %q; expected a number"):format(field, sign, text, text)
   end
-  return function(value) return tonumber(value) ~= nil and order[sign](tonumber(value), number) end
+  return function(value) return tonumber(value) ~= nil and comparisons[sign](tonumber(value), number) end
 end
 
 -- Makes a function that decides whether a row meets a condition; nil and a message for a bad condition.
 local function parse_condition(text)
   local field, sign, value = text:match("^%s*([%a_][%w_.]*)%s*([<>!=]=?)%s*(.-)%s*$")
   if not field or sign == "==" or sign == "!" or value == "" then
-    return nil, ("%q: expected %s"):format(text, FORM)
+    return nil, ("%q: expected %s"):format(text, EXPECTED)
   elseif not lists.has(rows.FIELDS, field) and not schema.at[field] then
-    local names = lists.join(rows.FIELDS, lists.map(schema.fields, function(one) return one.path end))
+    local names = lists.join(rows.FIELDS, lists.map(schema.fields, function(known) return known.path end))
     local near = nearest.find(field, names)
     return nil, ("%s: runs have no such field; %s"):format(field, near and ("did you mean %s?"):format(near)
       or "expected " .. table.concat(rows.FIELDS, ", ") .. ", or a field of a spec such as train.batch")
@@ -65,6 +68,7 @@ local function parse_condition(text)
   return holds and function(row) return holds(get_value(row, field)) end, message
 end
 
+-- Returns the rows of a list that meet all conditions of a text (nil: none).
 function M.select(list, text)
   for part in ((text or "") .. ","):gmatch("([^,]*),") do
     if part:find("%S") or text and text ~= "" then
