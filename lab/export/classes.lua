@@ -1,17 +1,23 @@
 -- The Python classes of a network: one for each block, one for each composite with its own folder of tensors (a
 -- feed-forward network, an attention), and one for the network itself.
 --
--- Input: an unfused network (builder.lua); given, see M.derive. Output: { list (of classes, in Python's order, without
--- the network's), network (its class), renamed (python_names.lua), made = { place, distance, memory_distance }: the
--- variables that the network's forward pass reads, each a table stream -> name }. A class:
+-- Input: an unfused network (network/graph/builder.lua), and further facts, which M.derive documents. Output, a table:
+--   list            the classes, without the network's, in the order in which Python must read them
+--   network         the class of the network
+--   renamed         attributes that do not have their names in checkpoints (python_names.lua)
+--   variables       names of the variables that the network's forward pass reads, by stream: { place (positions),
+--                   distance, memory_distance }
+-- A class:
+--   name            its name
 --   template        the template that writes the class
---   name, about     about: its docstring's text, or false
+--   about           the text of its docstring, or false
 --   layer           whether its constructor takes the index of its layer
---   modules         { name, text }, or { name, type, entries { name, text } }: attributes
---   arguments       text of its forward pass's arguments
---   lines           its forward pass
+--   modules         its attributes: { name, text }, or { name, type, entries }, with entries { name, text }
+--   arguments       the text of the arguments of its forward pass
+--   lines           the lines of its forward pass
 --   attention       of an attention: the facts for its template; the class then has no modules and lines
--- M.derive ends the command (lab/stop.lua) at a part of the network that has no Python form here; the text names it.
+-- If Python has no equivalent of a part of the network, M.derive ends the command (lab/stop.lua) with a message that
+-- names this part.
 
 local canonical = require("base.canonical")
 local forward = require("lab.export.forward")
@@ -27,11 +33,17 @@ local M = {}
 
 local INPUT = 1
 
--- A class in the making: besides the fields above, state (of M.derive), needs (of its attentions: collect_facets in
--- pytorch.lua), attributes (the set of taken names), dictionaries (of modules, by folder), known (expressions by the
--- key of their module), is_block, attends (whether it contains an attention or an encoding), folder (of a composite's
--- tensors, or nil), rates (the number of its dropout rates). Arguments of methods: p, a parameter of the network
--- (builder.lua); d, the dropout of an operation.
+-- A class has further fields until it is finished:
+--   state           what M.derive knows about the whole network
+--   needs           the values that its attentions read, as in pytorch.lua (collect_facets)
+--   attributes      the set of taken names of attributes
+--   dictionaries    attributes that are dictionaries of modules, by the folder of their tensors
+--   known           expressions of modules, by the key with which the module was added
+--   is_block        whether it is the class of a block
+--   attends         whether it contains an attention or adds an encoding of positions
+--   folder          the folder of a composite's tensors, or nil
+--   rates           the number of its different dropout rates
+-- In methods, p is a parameter of the network (network/graph/builder.lua).
 local Class = {}
 Class.__index = Class
 
@@ -41,16 +53,16 @@ local function new_class(state, about)
     is_block = about ~= nil }, Class)
 end
 
--- Adds an attribute, module = { text } or { type, entries }, and returns the attribute's expression. word: the name in
--- files.
+-- Adds a module, { text } or { type, entries }, as an attribute and returns the attribute's expression. word: its name
+-- in checkpoints.
 function Class:add_attribute(word, module)
   module.name = self.state.names:add_attribute(self.attributes, word)
   self.modules[#self.modules + 1] = module
   return "self." .. module.name
 end
 
--- Returns the expression of the module at a path in files, such as "up"; "embed.token" is in a dictionary. The module
--- is added at the first call with a key. text: the expression that constructs it.
+-- Returns the expression of the module with this key; the first call with a key adds the module. path: its path in
+-- checkpoints, such as "up", or "embed.token", a module in a dictionary. text: the expression that constructs it.
 function Class:add_module(key, path, text)
   if self.known[key] then
     return self.known[key]
@@ -63,11 +75,11 @@ function Class:add_module(key, path, text)
   local dictionary = self.dictionaries[folder]
   if not dictionary then
     dictionary = { type = "nn.ModuleDict", entries = {}, taken = names_module.new_attributes() }
-    dictionary.place, self.dictionaries[folder] = self:add_attribute(folder, dictionary), dictionary
+    dictionary.expression, self.dictionaries[folder] = self:add_attribute(folder, dictionary), dictionary
   end
   local name = self.state.names:add_attribute(dictionary.taken, word)
   table.insert(dictionary.entries, { name = name, text = text })
-  self.known[key] = ('%s["%s"]'):format(dictionary.place, name)
+  self.known[key] = ('%s["%s"]'):format(dictionary.expression, name)
   return self.known[key]
 end
 
@@ -75,7 +87,7 @@ local function format_bias(p)
   return p.bias and "" or ", bias=False"
 end
 
--- Returns the expressions of a product's linear modules. A composite's class adds them without the folder's name.
+-- Returns the expressions of the linear modules of a matrix product; in a composite their names lack the folder.
 function Class:add_linears(p)
   return lists.map(p.tensors, function(path)
     return self:add_module(path, self.folder and path:sub(#self.folder + 2) or path, ("nn.Linear(%s, %s%s)"):format(
@@ -102,31 +114,34 @@ function Class:add_output(p)
   return self:add_module(p, p.name, ("nn.Linear(%s, CLASSES)"):format(p.rows.text))
 end
 
-function Class:add_dropout(d)
-  if not self.known[d.rate] then
-    local name = names_module.add_variable(self.attributes, self.rates > 1 and d.name:lower() .. "_dropout"
+function Class:add_dropout(dropout)
+  local rate = dropout.rate
+  if not self.known[rate] then
+    local name = names_module.add_variable(self.attributes, self.rates > 1 and dropout.name:lower() .. "_dropout"
       or "dropout")
-    self.modules[#self.modules + 1] = { name = name, text = ("nn.Dropout(%.9g)"):format(d.rate) }
-    self.known[d.rate] = "self." .. name
+    self.modules[#self.modules + 1] = { name = name, text = ("nn.Dropout(%.9g)"):format(rate) }
+    self.known[rate] = "self." .. name
   end
-  return self.known[d.rate]
+  return self.known[rate]
 end
 
 function Class:get_tokens(stream)
   return self.state.net.streams[2] and stream.name or "tokens"
 end
 
--- Names the variable of a stream's positions or distances in the network's forward pass.
-local function name_place(state, what, stream)
-  local name = state.net.streams[2] and stream.name .. "_" .. what or what
-  state.made[what][stream] = name
+-- Names the variable of a stream's positions or distances in the network's forward pass. quantity: place (positions),
+-- distance or memory_distance.
+local function name_variable(state, quantity, stream)
+  local name = state.net.streams[2] and stream.name .. "_" .. quantity or quantity
+  state.variables[quantity][stream] = name
   return name
 end
 
--- Returns the expression of a stream's encoded positions. rows: of a learned table; like: a value of the result's type.
+-- Returns the expression of a stream's encoded positions. rows: the parameter of a learned table; like: the expression
+-- of a tensor of the result's type.
 function Class:add_position(encoding, rows, stream, like)
   self.needs.positions = self.is_block or nil
-  local place = self.is_block and "positions" or name_place(self.state, "place", stream)
+  local place = self.is_block and "positions" or name_variable(self.state, "place", stream)
   if encoding.kind == "sinusoid" then
     return ("%s(%s, %s)"):format(encoding.member == "place" and "places" or "sinusoid", place, like)
   end
@@ -149,10 +164,11 @@ local function add_class(state, class, ...)
   return class
 end
 
--- Sets class.rates for these operations; inner: those of the class's composites, by operation, which do not count.
-local function count_rates(class, ops, inner)
+-- Counts the different dropout rates of a class's operations; does not count operations of composites, the keys of
+-- composite_by_op.
+local function count_rates(class, ops, composite_by_op)
   class.rates = #lists.drop_repeats(lists.map(ops, function(op)
-    return op.dropout and not inner[op] and op.dropout.rate or nil
+    return op.dropout and not composite_by_op[op] and op.dropout.rate or nil
   end))
 end
 
@@ -167,7 +183,7 @@ local function make_composite_class(state, group, scope_name)
   return add_class(state, class, group.path, scope_name .. "_" .. group.path)
 end
 
--- Possible arguments of a block's forward pass in addition to values of the network.
+-- Arguments that the forward pass of a block may have in addition to values of the network.
 local NEEDS = { "positions", "memory_positions", "distance", "memory_distance", "shared", "memory_shared" }
 
 local function list_needed(class)
@@ -175,30 +191,31 @@ local function list_needed(class)
 end
 
 -- Returns the network's variables that are passed to a block, or to an attention outside of blocks, in this stream.
-local function list_made(state, class, stream)
+local function list_passed_variables(state, class, stream)
   local list = list_needed(class)
   for i, need in ipairs(list) do
     if class.needs[need] ~= true then
       list[i] = state.shared[class.needs[need]]
     else
-      local other = need == "memory_positions" and state.net.streams[2 - stream.index] or stream
-      list[i] = name_place(state, need:find("distance$") and need or "place", other)
+      local read_stream = need == "memory_positions" and state.net.streams[2 - stream.index] or stream
+      list[i] = name_variable(state, need:find("distance$") and need or "place", read_stream)
     end
   end
   return list
 end
 
-local function add_needs(class, other)
-  lists.update(class.needs, other.needs)
-  class.layer = class.layer or other.layer
+local function add_needs(class, inner_class)
+  lists.update(class.needs, inner_class.needs)
+  class.layer = class.layer or inner_class.layer
 end
 
 local function add_terms(terms, texts)
   lists.append(terms, lists.map(texts, function(text) return { page = text } end))
 end
 
--- Lists the terms of an attention, and in new_terms those that no earlier attention has written. Names what new terms
--- define; if an earlier term has a name, the class's name becomes a prefix.
+-- Sets fields of class.attention: terms, all terms of the attention; new_terms, the terms whose text no earlier class
+-- has; part, the Python names of the functions and classes that its terms define. If an earlier term defined another
+-- function of the same name, the name begins with the class's name.
 local function name_parts(state, class)
   local attention = class.attention
   attention.terms, attention.new_terms, attention.part = {}, {}, {}
@@ -230,33 +247,36 @@ local function make_attention_class(state, group)
     layer_argument = class.layer and ", layer" or "", query_bias = format_bias(op.q.op.p),
     memory_bias = format_bias(op.kv.op.p), output = group.last ~= op, output_bias = group.last ~= op
       and format_bias(group.last.p) })
-  local found = add_class(state, class, group.path, op.family.name .. "_" .. group.path)
-  if found == class then
+  local unique_class = add_class(state, class, group.path, op.family.name .. "_" .. group.path)
+  if unique_class == class then
     class.attention.name = class.name
     name_parts(state, class)
   end
-  return found
+  return unique_class
 end
 
 local function make_group_item(state, class, group, scope)
-  local part, outside = group.attention and make_attention_class(state, group), scope == state.net
-  part = part or make_composite_class(state, group, scope.name)
-  add_needs(class, part)
-  if outside and part.layer then
+  local inner_class = group.attention and make_attention_class(state, group)
+    or make_composite_class(state, group, scope.name)
+  local is_outside_blocks = scope == state.net
+  add_needs(class, inner_class)
+  if is_outside_blocks and inner_class.layer then
     stop.exit(INPUT, ("the layer index of attention %s outside of a block"):format(group.attention.family.name))
   end
-  local module = class:add_attribute(group.path, { text = ("%s(%s)"):format(part.name, part.layer and "layer" or "") })
-  local more = outside and list_made(state, part, group.out.stream) or list_needed(part)
-  return { out = group.out, reads = group.reads, rank = operations.PRIMARY, text = function(of)
-    local words = { of(1, 0), group.reads[2] and of(2, 0) or nil }
-    return ("%s(%s)"):format(module, table.concat(lists.append(words, more), ", "))
+  local module = class:add_attribute(group.path, { text = ("%s(%s)"):format(inner_class.name,
+    inner_class.layer and "layer" or "") })
+  local variables = is_outside_blocks and list_passed_variables(state, inner_class, group.out.stream)
+    or list_needed(inner_class)
+  return { out = group.out, reads = group.reads, rank = operations.PRIMARY, text = function(operand)
+    local arguments = { operand(1, 0), group.reads[2] and operand(2, 0) or nil }
+    return ("%s(%s)"):format(module, table.concat(lists.append(arguments, variables), ", "))
   end }
 end
 
-local block_class
+local make_block_class
 
 local function make_loop_item(state, class, op)
-  local block, inner = op.block, block_class(state, op.block)
+  local block, inner = op.block, make_block_class(state, op.block)
   local lines = inner.attends and state.in_layers or {}
   if block.loops > 1 and #lines > 0 then -- each layer samples once for all loops
     stop.exit(INPUT, ("samples for each layer in %s, which runs %d times"):format(block.title, block.loops))
@@ -267,7 +287,7 @@ local function make_loop_item(state, class, op)
   local modules = class:add_module(block, (block.path:gsub("%.%%d%.$", "")),
     ("nn.ModuleList(%s)"):format(text:format(inner.name, block.count_name)))
   return { out = op.out, reads = { op.x, table.unpack(op.externals) }, loop = { name = block.name, times = block.loops,
-    modules = modules, arguments = list_made(state, inner, op.x.stream), lines = lines } }
+    modules = modules, arguments = list_passed_variables(state, inner, op.x.stream), lines = lines } }
 end
 
 local function list_items(state, class, scope)
@@ -287,11 +307,11 @@ local function list_items(state, class, scope)
   return items
 end
 
-block_class = function(state, block)
+make_block_class = function(state, block)
   local class = new_class(state, escape.python(block.comment))
   local items = list_items(state, class, block)
-  local variables, value_names = names_module.new_variables({ "h", table.unpack(list_needed(class)) }),
-    { [block.entry] = "h" }
+  local variables = names_module.new_variables({ "h", table.unpack(list_needed(class)) })
+  local value_names = { [block.entry] = "h" }
   local arguments = lists.join({ "h" }, lists.map(block.externals, function(value)
     value_names[value] = names_module.add_variable(variables, value.name)
     return value_names[value]
@@ -302,7 +322,7 @@ block_class = function(state, block)
   return add_class(state, class, block.name)
 end
 
--- Adds numbers that layers share to the network's class; sets state.shared, the expression of the numbers by path.
+-- Adds to the network's class the parameters that all layers share, and their expressions, by path, to state.shared.
 local function share_numbers(state, class)
   for _, shared in ipairs(state.given_shared) do
     local entries = lists.map(shared.entries, function(entry) return ('"%s": %s'):format(entry.name, entry.text) end)
@@ -327,18 +347,23 @@ local function make_network_class(state)
   return class
 end
 
--- given: { name (of the network's class), tensors (the plan's), facets (of attentions: pytorch.lua), shared (numbers
--- that all layers share: { path, entries }), in_layers (lines before each repetition of a block that `attends`),
--- one_based (whether positions begin at 1) }
+-- given, a table:
+--   name        the name of the network's class
+--   tensors     the plan's tensors
+--   facets      facts about each attention, by its operation (pytorch.lua)
+--   shared      parameters that all layers share: { path, entries }
+--   in_layers   lines of Python before each repetition of a block that has an attention or adds an encoding
+--   one_based   whether positions begin at 1
 function M.derive(net, given)
-  -- same: classes by their texts; parts: names of written terms (name_parts); shared: see share_numbers
+  -- same: finished classes, by their texts; parts: the keys and Python names of written terms (name_parts)
   local state = { net = net, names = names_module.new(given.tensors), facets = given.facets,
     given_shared = given.shared, in_layers = given.in_layers, one_based = given.one_based, same = {}, list = {},
-    parts = {}, shared = {}, made = { place = {}, distance = {}, memory_distance = {} } }
+    parts = {}, shared = {}, variables = { place = {}, distance = {}, memory_distance = {} } }
   local name = state.names:add_class(given.name)
   local network = make_network_class(state)
   network.name = name
-  return { list = state.list, network = network, renamed = state.names.renamed, made = state.made }
+  return { list = state.list, network = network, renamed = state.names.renamed,
+    variables = state.variables }
 end
 
 return M

@@ -1,17 +1,20 @@
 -- Composites of a network: groups of its operations that become PyTorch modules of their own.
 --
--- Input: a scope of a network (builder.lua). Output of M.find_groups: the groups, by operation. A group:
---   path      the folder of the group's tensors in files, which is the module's name
---   ops       the set of its operations
---   reads     the values from outside; out: the group's result; last: the operation that gives the result
---   attention the operation of an attention; nil for other groups
---   list      in other groups: the operations in order, which all start from one value, `entry`
+-- Input: a scope of a network, which is the network itself or a block (network/graph/builder.lua). Output of
+-- M.find_groups: the group of each operation that is in one. A group:
+--   path       the folder of the group's tensors in checkpoints, which is the module's name
+--   ops        the set of its operations
+--   reads      the values that it reads from other operations
+--   out, last  its result, and the operation that computes the result
+--   attention  the operation of an attention; nil for other groups
+--   list       in other groups: the operations in order
+--   entry      in other groups: the one value that the group reads
 
 local lists = require("base.lists")
 
 local M = {}
 
--- Returns the operations that read each value, in order; for the scope's result also `scope`, the reader outside.
+-- Returns the operations that read each value, in order. The scope itself counts as a reader of its result.
 local function find_readers(scope)
   local readers = {}
   for _, op in ipairs(scope.ops) do
@@ -48,23 +51,24 @@ local function find_folder(op)
   return #lists.drop_repeats(folders) == 1 and folders[1] or nil
 end
 
-local BETWEEN = { product = true, activation = true, gate = true }
+local GROUPED_KINDS = { product = true, activation = true, gate = true }
 
--- Returns operations from..to of a scope as one group, if they read one value and only the last result is read later.
+-- Groups operations number `from` to `to` of a scope; nil unless they read a single value from other operations, and
+-- other operations read only the last result.
 local function find_group(scope, path, from, to, readers)
   local group = { path = path, ops = {}, list = {}, out = scope.ops[to].out, last = scope.ops[to] }
-  local made = {}
+  local results = {}
   for i = from, to do
     local op = scope.ops[i]
-    if not BETWEEN[op.kind] or op.kind == "product" and find_folder(op) ~= path then
+    if not GROUPED_KINDS[op.kind] or op.kind == "product" and find_folder(op) ~= path then
       return nil
-    elseif not made[op.x] then
+    elseif not results[op.x] then
       group.entry = group.entry or op.x
       if group.entry ~= op.x then
         return nil
       end
     end
-    group.ops[op], group.list[#group.list + 1], made[op.out] = true, op, true
+    group.ops[op], group.list[#group.list + 1], results[op.out] = true, op, true
   end
   for i = from, to - 1 do
     for _, reader in ipairs(readers[scope.ops[i].out]) do
@@ -78,28 +82,28 @@ local function find_group(scope, path, from, to, readers)
 end
 
 function M.find_groups(scope)
-  local readers, owner, first, last, paths = find_readers(scope), {}, {}, {}, {}
-  local function own(group)
+  local readers, group_by_op, first, last, paths = find_readers(scope), {}, {}, {}, {}
+  local function add(group)
     for op in next, group and group.ops or {} do
-      owner[op] = group
+      group_by_op[op] = group
     end
   end
   for _, op in ipairs(scope.ops) do
     if op.kind == "attention" then
-      own(group_attention(op, readers))
+      add(group_attention(op, readers))
     end
   end
   for i, op in ipairs(scope.ops) do
-    local path = not owner[op] and find_folder(op)
+    local path = not group_by_op[op] and find_folder(op)
     if path then
       paths[#paths + 1] = not first[path] and path or nil
       first[path], last[path] = first[path] or i, i
     end
   end
   for _, path in ipairs(paths) do
-    own(find_group(scope, path, first[path], last[path], readers))
+    add(find_group(scope, path, first[path], last[path], readers))
   end
-  return owner
+  return group_by_op
 end
 
 return M

@@ -16,18 +16,19 @@ local M = {}
 
 local INPUT, ENVIRONMENT = 1, 4
 
-local FRONT = { "id", "digest", "step", "split", "set" } -- columns before the axes
--- Fields of a row (run_files.lua), and names of the columns after the axes; the column of seed is evaluation_seed.
-local VALUES = { "examples", "of", "order", "draws", "decoding", "counted", "accuracy", "accuracy_teacher_forced",
-  "exact_match", "exact_match_low", "exact_match_high", "ended_early", "not_ended", "loss", "sd_over_draws",
-  "sd_over_sequences", "beyond", "trained", "novel", "data", "seed" }
+-- Columns before and after the columns of axes; each has the name of its field in the row of an evaluation, but the
+-- column of the field seed is evaluation_seed.
+local FRONT_COLUMNS = { "id", "digest", "step", "split", "set" }
+local VALUE_COLUMNS = { "examples", "of", "order", "draws", "decoding", "counted", "accuracy",
+  "accuracy_teacher_forced", "exact_match", "exact_match_low", "exact_match_high", "ended_early", "not_ended", "loss",
+  "sd_over_draws", "sd_over_sequences", "beyond", "trained", "novel", "data", "seed" }
 
--- Calls take(row) for every evaluation of an undamaged run; for a generative model only for those in run.decoding.
-local function read_lines(run, take)
+-- Calls visit(row) for every evaluation of an undamaged run, except for those with another decoding than the run's.
+local function visit_evaluations(run, visit)
   if run.id and not run.damaged then
     run_files.read_evaluations(run.dir, {}, function(row)
       if row.decoding == run.decoding then
-        take(row)
+        visit(row)
       end
     end)
   end
@@ -37,7 +38,7 @@ end
 local function list_axes(study)
   local axes = {}
   for _, run in lists.iterate_nested(study.cells, "runs") do
-    read_lines(run, function(row)
+    visit_evaluations(run, function(row)
       for name in pairs(row.by or { length = true }) do
         axes[name] = true
       end
@@ -50,16 +51,17 @@ local function list_axes(study)
   return names
 end
 
--- Returns the lines of a run as one text. If a condition was evaluated twice at the same step, the last line counts.
+-- Returns the lines of a run as one text. If a condition was evaluated twice at the same step, the text contains only
+-- the later evaluation.
 local function format_run(study, axes, cell, run)
-  local lines, places = {}, {}
-  read_lines(run, function(row)
+  local lines, line_numbers = {}, {}
+  visit_evaluations(run, function(row)
     local by = row.by or { length = row.length }
     local key = canonical.format({ row.step, row.split, row.set or "", by, row.novel or false, row.seed or "" })
-    local place = places[key] or #lines + 1
-    places[key], lines[place] = place, report_csv.make_line(study, cell, run, table.concat({
-      csv.format_line(lists.merge(row, { id = run.id, digest = run.digest }), FRONT), csv.format_line(by, axes),
-      csv.format_line(row, VALUES), csv.format_field(run.dir) }, ","))
+    local number = line_numbers[key] or #lines + 1
+    line_numbers[key], lines[number] = number, report_csv.make_line(study, cell, run, table.concat({
+      csv.format_line(lists.merge(row, { id = run.id, digest = run.digest }), FRONT_COLUMNS), csv.format_line(by, axes),
+      csv.format_line(row, VALUE_COLUMNS), csv.format_field(run.dir) }, ","))
   end)
   return table.concat(lines)
 end
@@ -68,7 +70,7 @@ function M.run(options)
   local study = must(INPUT, open_study.open(options, ""))
   local out = must(INPUT, write.choose_folder(options.runs, "csv", options.out))
   local axes = list_axes(study)
-  local columns = lists.append(lists.join(FRONT, lists.map(axes, csv.format_field)), VALUES)
+  local columns = lists.append(lists.join(FRONT_COLUMNS, lists.map(axes, csv.format_field)), VALUE_COLUMNS)
   columns[#columns], columns[#columns + 1] = "evaluation_seed", "folder"
   local evaluations = report_csv.make_file("evaluations.csv", report_csv.make_head(study, columns), study,
     function(cell, run)

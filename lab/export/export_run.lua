@@ -1,8 +1,12 @@
 -- The verb `export pytorch`: the steps from the folder of a trained run to a Python file, a checkpoint and logits.
 --
--- Input: { project, run, spec, trainer, out, say, provide }. run: the run's folder, or a checkpoint there. spec,
--- trainer and out may be nil: the spec in run.json, a trainer from provide (lab/verbs.lua), the folder pytorch of the
--- run. Output: an exit code and, if it is not 0, a message. All files are written or none.
+-- Input: { project, run, spec, trainer, out, say, provide }:
+--   run      the run's folder, or a checkpoint in it
+--   spec     the spec's name or file; nil: the spec in run.json
+--   trainer  the trainer's file; nil: the one that provide(path, sets) returns
+--   out      the output folder; nil: the folder pytorch in the run's folder
+--   say      prints a line
+-- Output: an exit code and, if it is not 0, a message. Either all files are written or none.
 
 local input = require("base.input")
 local json = require("dkjson")
@@ -29,7 +33,7 @@ local function spread_positions(count, first, range)
   return list
 end
 
--- Returns `count` ascending distances: 0, and others that are spread evenly from 1 to range - 1.
+-- Returns `count` ascending distances: 0, and count - 1 distances that are spread evenly from 1 to range - 1.
 local function spread_distances(count, range)
   local list = { 0 }
   for t = 1, count - 1 do
@@ -38,45 +42,48 @@ local function spread_distances(count, range)
   return list
 end
 
--- Returns different task lengths for the comparison: the shortest and the longest of training, and twice the longest.
+-- Returns the task lengths of examples for the comparison, each once: the shortest and the longest of training, and
+-- twice the longest.
 function M.choose_lengths(resolved)
   local lengths = resolved.train.lengths
   local first = lengths.list and lengths.list[1] or lengths.first
   local last = lengths.list and lengths.list[#lengths.list] or lengths.last
-  local wanted = { first }
+  local chosen_lengths = { first }
   for _, length in ipairs({ last, 2 * last }) do
-    wanted[#wanted + 1] = length > wanted[#wanted] and length or nil
+    chosen_lengths[#chosen_lengths + 1] = length > chosen_lengths[#chosen_lengths] and length or nil
   end
-  return wanted
+  return chosen_lengths
 end
 
--- Returns an example with so many outputs as an object for `trainer predict`, with positions or distances if the model
--- samples them; nil if the sequence is too long.
+-- Returns an example as an object for `trainer predict`, with positions or distances if the model samples them; nil if
+-- the sequence is too long. symbols: the input; outputs: the number of outputs.
 function M.make_request(plan, symbols, outputs)
   local count = #symbols * (plan.computation and plan.computation.all or 1)
     + (plan.readout == "outputs" and outputs or 0)
   if plan.limit and count > plan.limit.tokens then
     return nil
   end
-  local drawn = plan.streams[1]
+  local stream = plan.streams[1]
   return {
     input = symbols,
     outputs = plan.task.data and outputs or nil,
-    positions = drawn.position_range > 0 and spread_positions(count, drawn.first_position, drawn.position_range) or nil,
-    distances = drawn.distance_range > 0 and spread_distances(count, drawn.distance_range) or nil,
+    positions = stream.position_range > 0 and spread_positions(count, stream.first_position, stream.position_range)
+      or nil,
+    distances = stream.distance_range > 0 and spread_distances(count, stream.distance_range) or nil,
   }
 end
 
--- Returns made-up examples for a model of dataset files: { input (a probe exactly once), outputs (their number) }.
+-- Returns examples of three lengths for a model whose task is a dataset: { input, outputs (their number) }. If the
+-- model answers at a probe symbol, the input contains this symbol exactly once.
 function M.make_data_inputs(plan)
   local probe = plan.readout == "probe" and plan.task.probe
-  local other = probe == 0 and 1 or 0
+  local no_probe = probe == 0 and 1 or 0
   local list = {}
   for _, length in ipairs({ 1, 3, plan.task.data.longest // 4 }) do
     local symbols, count = {}, math.max(1, length)
     for i = 1, count do
       symbols[i] = (i * i) % plan.task.input_count
-      symbols[i] = symbols[i] == probe and other or symbols[i]
+      symbols[i] = symbols[i] == probe and no_probe or symbols[i]
     end
     symbols[(count + 1) // 2] = probe or symbols[(count + 1) // 2]
     local outputs = { outputs = 1 + length // 2, in_place = count }
@@ -85,10 +92,11 @@ function M.make_data_inputs(plan)
   return list
 end
 
--- Runs a trainer and returns the decoded lines that it prints. words: verb and flags; given: text for stdin, or nil.
-local function ask(trainer, words, given)
+-- Runs a trainer and returns the values of the lines of JSON that it prints. words: verb and flags; stdin: text for
+-- its standard input, or nil.
+local function run_trainer(trainer, words, stdin)
   local folder = must(ENVIRONMENT, shell.make_temporary_folder())
-  must(ENVIRONMENT, write.files(folder, { { path = "input", text = given or "" } }))
+  must(ENVIRONMENT, write.files(folder, { { path = "input", text = stdin or "" } }))
   local code = shell.run({ "sh", "-c", 'exec "$@" <"$0"', folder .. "/input", trainer, table.unpack(words) },
     { output = folder .. "/output", errors_too = true })
   local output = write.read(folder .. "/output") or ""
@@ -102,19 +110,20 @@ local function ask(trainer, words, given)
   end)
 end
 
--- Returns examples { input, outputs }, as M.make_data_inputs does; for sampled tasks the trainer makes the inputs.
+-- Returns examples { input, outputs (their number) }; for a task with a sampler the trainer samples the inputs.
 local function make_inputs(spec, trainer)
   if spec.plan.task.data then
     return M.make_data_inputs(spec.plan)
   end
   return lists.collect(M.choose_lengths(spec.resolved), function(length)
-    return lists.map(ask(trainer, { "sample", "--length", length, "--count", 2 }), function(example)
+    return lists.map(run_trainer(trainer, { "sample", "--length", length, "--count", 2 }), function(example)
       return { input = example.input, outputs = #example.target }
     end)
   end)
 end
 
--- Returns the lines of stored.jsonl: inputs, positions and distances, the trainer's logits and a decoder's answer.
+-- Returns the text of stored.jsonl: a line per example with its input, positions, distances, the trainer's logits and,
+-- for a decoder, its answer as `output`.
 local function compute_lines(spec, run, trainer)
   local requests, outputs = {}, {}
   for _, example in ipairs(make_inputs(spec, trainer)) do
@@ -123,16 +132,16 @@ local function compute_lines(spec, run, trainer)
       requests[#requests + 1], outputs[#outputs + 1] = request, example.outputs
     end
   end
-  local answers = ask(trainer, { "predict", "--checkpoint", run.checkpoint },
+  local answers = run_trainer(trainer, { "predict", "--checkpoint", run.checkpoint },
     table.concat(lists.map(requests, function(request) return json.encode(request) .. "\n" end)))
-  local order = { keyorder = { "input", "output", "positions", "distances", "logits" } }
+  local json_options = { keyorder = { "input", "output", "positions", "distances", "logits" } }
   return table.concat(lists.map(requests, function(request, i)
     request.logits, request.outputs = answers[i].logits, nil
     request.output = spec.plan.decoder and answers[i].argmax or nil
     for k = #(request.output or {}) + 1, request.output and outputs[i] or 0 do
       request.output[k] = request.output[k - 1] -- the trainer repeats the end symbol after the answer's end
     end
-    return json.encode(request, order) .. "\n"
+    return json.encode(request, json_options) .. "\n"
   end))
 end
 

@@ -1,76 +1,81 @@
--- A forward pass as lines of Python, from a list of expressions.
+-- Writes a forward pass as lines of Python, from a list of expressions.
 --
 -- Input: items { out, reads, text, rank } (operations.lua) and loops over blocks { out, reads, loop } (classes.lua).
--- Output: lines. A value with one reader is written inside the reader's expression, unless the line becomes too long or
--- the reader is a loop. Other values are variables, named as in the network's description; but values of the stream's
--- width are named `h` if nothing reads the old `h` later. Values from outside of a block keep their names.
+-- Output: lines. A value with one reader is inlined, which means written inside the reader's expression, unless the
+-- line becomes too long or the reader is a loop. Other values are variables, named as in the network's description. A
+-- value of the stream's width is named `h` instead if nothing reads the earlier value named `h` any more. Values from
+-- outside of a block keep their names.
 
 local lists = require("base.lists")
 local names = require("lab.export.python_names")
 
 local M = {}
 
-local LINE = 112 -- most characters of a line, without the class's indentation
+local LONGEST_LINE = 112 -- characters, without the indentation of a method
 
--- An attempt to write the lines: inner (find_inner), last (the number of the last statement that reads a value), names
--- (of values), width (of the stream), stream (the value that is `h` now, or nil), variables (taken names).
+-- One attempt to write the lines. Fields:
+--   inlined     the items of inlined values, by value
+--   last        the number of the last statement that reads a value, by value
+--   names       the names of variables, by value
+--   width       the width of the stream
+--   stream      the value that the variable `h` has after the statements written so far, or nil
+--   variables   the set of taken names
 local Pass = {}
 Pass.__index = Pass
 
 function Pass:format_item(item)
   return item.text(function(i, rank)
     local value = item.reads[i]
-    local inner = self.inner[value]
-    if not inner then
+    local part = self.inlined[value]
+    if not part then
       return self.names[value]
     end
-    local text = self:format_item(inner)
-    return inner.rank < rank and ("(%s)"):format(text) or text
+    local text = self:format_item(part)
+    return part.rank < rank and ("(%s)"):format(text) or text
   end)
 end
 
--- Returns the items of the values that are written inside their reader's expression, by value: values that are read
--- exactly once, and not by a loop.
-local function find_inner(items, result)
-  local reads, named, inner = { [result] = 1 }, { [result] = true }, {}
+-- Returns the items of the values to inline, by value: values that are read exactly once, and not by a loop.
+local function find_inlined(items, result)
+  local reads, named, inlined = { [result] = 1 }, { [result] = true }, {}
   for item, value in lists.iterate_nested(items, "reads") do
     reads[value] = (reads[value] or 0) + 1
     named[value] = named[value] or item.loop ~= nil
   end
   for _, item in ipairs(items) do
-    inner[item.out] = not item.loop and reads[item.out] == 1 and not named[item.out] and item or nil
+    inlined[item.out] = not item.loop and reads[item.out] == 1 and not named[item.out] and item or nil
   end
-  return inner
+  return inlined
 end
 
--- Returns the value with the longest expression among the parts of an item that have no variable yet.
+-- Returns the value with the longest expression among the values that are inlined into an item; nil if there is none.
 function Pass:find_longest_part(item)
-  local longest, most = nil, 0
+  local longest, longest_length = nil, 0
   for _, value in ipairs(item.reads) do
-    local length = self.inner[value] and #self:format_item(self.inner[value]) or 0
-    if length > most then
-      longest, most = value, length
+    local length = self.inlined[value] and #self:format_item(self.inlined[value]) or 0
+    if length > longest_length then
+      longest, longest_length = value, length
     end
   end
   return longest
 end
 
--- Records that statement number `place` reads an item's variables, also through values written inside it.
-function Pass:note_reads(item, place)
+-- Records that statement number i reads the variables of an item and of the values that are inlined into it.
+function Pass:note_reads(item, i)
   for _, value in ipairs(item.reads) do
-    if self.inner[value] then
-      self:note_reads(self.inner[value], place)
+    if self.inlined[value] then
+      self:note_reads(self.inlined[value], i)
     else
-      self.last[value] = place
+      self.last[value] = i
     end
   end
 end
 
--- Returns a variable for a value: `h` if the value has the stream's width, no block reads it from outside, and nothing
--- reads the current `h` after statement i; otherwise a name made of `word`.
+-- Returns a variable for a value: `h` if the value has the stream's width, no block reads it from outside, and no
+-- statement after number i reads the variable `h`; otherwise a name that begins with `word`.
 function Pass:choose_name(value, i, word)
-  local free = not self.stream or (self.last[self.stream] or 0) <= i
-  if free and value.width.count == self.width and not value.is_external then
+  local is_free = not self.stream or (self.last[self.stream] or 0) <= i
+  if is_free and value.width.count == self.width and not value.is_external then
     self.stream = value
     return "h"
   end
@@ -79,34 +84,35 @@ end
 
 -- Adds a text to the lines, wrapped after commas within parentheses if it is too long.
 local function add_wrapped(lines, text)
-  local inside, indent = 0, text:match("^ *") .. "    "
-  while #text > LINE do
-    local depth, at = inside, nil
-    for i = 1, LINE do
-      local c = text:sub(i, i)
-      depth = depth + ((c == "(" or c == "[") and 1 or (c == ")" or c == "]") and -1 or 0)
-      at = c == " " and depth > 0 and text:sub(i - 1, i - 1) == "," and i or at
+  local first_depth, indent = 0, text:match("^ *") .. "    "
+  while #text > LONGEST_LINE do
+    local depth, break_at = first_depth, nil
+    for i = 1, LONGEST_LINE do
+      local char = text:sub(i, i)
+      depth = depth + ((char == "(" or char == "[") and 1 or (char == ")" or char == "]") and -1 or 0)
+      break_at = char == " " and depth > 0 and text:sub(i - 1, i - 1) == "," and i or break_at
     end
-    if not at then
+    if not break_at then
       break
     end
-    lines[#lines + 1] = text:sub(1, at - 1)
-    text, inside = indent .. text:sub(at + 1), 1
+    lines[#lines + 1] = text:sub(1, break_at - 1)
+    text, first_depth = indent .. text:sub(break_at + 1), 1
   end
   lines[#lines + 1] = text
 end
 
--- Adds a loop, statement i. The result gets the variable of the input x, unless x is read later or by every repetition.
+-- Adds a loop as statement number i. Its result gets the variable of its input x, unless a later statement or every
+-- repetition reads x.
 function Pass:add_loop(item, i, lines)
   local x, loop = item.reads[1], item.loop
   local others = { table.unpack(item.reads, 2) }
   local name, is_needed = self.names[x], self.last[x] > i or lists.has(others, x)
   if is_needed then
     local word = loop.name .. "_output"
-    local own = self.stream == x and names.add_variable(self.variables, word)
+    local result_name = self.stream == x and names.add_variable(self.variables, word)
       or self:choose_name(item.out, i - 1, word) -- a repetition may read `h` after an earlier repetition has changed it
-    lines[#lines + 1] = ("%s = %s"):format(own, name)
-    name = own
+    lines[#lines + 1] = ("%s = %s"):format(result_name, name)
+    name = result_name
   elseif self.stream == x then
     self.stream = item.out
   end
@@ -127,14 +133,14 @@ end
 
 -- Returns the items that are statements of their own, and records what they read.
 function Pass:list_statements(items)
-  local list = lists.filter(items, function(item) return not self.inner[item.out] end)
+  local list = lists.filter(items, function(item) return not self.inlined[item.out] end)
   for i, item in ipairs(list) do
     self:note_reads(item, i)
   end
   return list
 end
 
--- Returns the lines; or nil and a value that needs a variable, since the line that contains the value is too long.
+-- Returns the lines; or nil and a value that must not be inlined, since the line that contains it is too long.
 function Pass:write(items, result)
   local lines = {}
   for i, item in ipairs(self:list_statements(items)) do
@@ -145,7 +151,7 @@ function Pass:write(items, result)
       local name = item.out ~= result and self:choose_name(item.out, i, item.out.name)
       self.names[item.out] = name or nil
       text = name and ("%s = %s"):format(name, text) or "return " .. text
-      local part = #text > LINE and self:find_longest_part(item)
+      local part = #text > LONGEST_LINE and self:find_longest_part(item)
       if part then
         return nil, part
       end
@@ -155,18 +161,18 @@ function Pass:write(items, result)
   return lines
 end
 
--- given: { items, result (the returned value), width (of the stream), stream (the value that is `h` at first, or nil),
--- arguments (names of arguments), names (of named values) }
+-- given: { items, result (the returned value), width (of the stream), stream (the value that `h` has at first, or nil),
+-- arguments (their names), names (of the values that have a name already) }
 function M.write(given)
-  local inner = find_inner(given.items, given.result)
+  local inlined = find_inlined(given.items, given.result)
   while true do
-    local pass = setmetatable({ inner = inner, last = {}, names = lists.merge(given.names), width = given.width,
+    local pass = setmetatable({ inlined = inlined, last = {}, names = lists.merge(given.names), width = given.width,
       stream = given.stream, variables = names.new_variables({ "h", table.unpack(given.arguments) }) }, Pass)
     local lines, part = pass:write(given.items, given.result)
     if lines then
       return lines
     end
-    inner[part] = nil
+    inlined[part] = nil
   end
 end
 

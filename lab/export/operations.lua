@@ -1,15 +1,18 @@
 -- Operations of a network in Python: the module that each operation calls, and its expression.
 --
 -- Input: an operation of the graph (builder.lua) and the class that contains it (classes.lua), which provides modules.
--- Output of M.make, an item: { out, reads, text, rank }: out, the operation's result; reads, the values that it reads.
--- text(of) returns the expression; the caller's of(i, rank) returns the expression of reads[i], in parentheses if that
--- expression's rank is lower. A rank is the precedence of an expression's outermost operator. An operation without an
--- equivalent here, or with an unlisted field, ends the command (lab/stop.lua).
+-- Output of M.make, an item:
+--   out    the operation's result
+--   reads  the values that it reads
+--   rank   the precedence of the outermost operator of its expression
+--   text   the function text(operand), which returns the expression. The caller's operand(i, rank) returns the
+--          expression of reads[i], in parentheses if the rank of that expression is lower.
+-- An operation that this module does not know, or with a field that it does not know, ends the command (lab/stop.lua).
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
 local stop = require("lab.stop")
-local number = require("expression.text").format_number
+local format_number = require("expression.text").format_number
 
 local M = {}
 
@@ -17,8 +20,8 @@ local SUM, PRODUCT, PRIMARY = 1, 2, 3 -- ranks, ascending
 
 M.PRIMARY = PRIMARY
 
--- Fields of operations that define their computation.
-local KNOWN = {
+-- Fields that define the computation of an operation, by its kind.
+local KNOWN_FIELDS = {
   embed = "stream p scale encoding dropout",
   place = "x p encoding dropout",
   product = "x p",
@@ -30,7 +33,7 @@ local KNOWN = {
 }
 
 -- Fields that any operation may have: names, and facts that do not change the computation.
-local COMMON = "kind out about scope line role weight name others keep place"
+local COMMON_FIELDS = "kind out about scope line role weight name others keep place"
 
 local FUNCTIONS = {
   relu = "F.relu(%s)",
@@ -45,12 +48,12 @@ local function refuse(op, words)
   stop.exit(1, ("%s of %s"):format(words, op.scope.title))
 end
 
-local function check(op)
-  local known = KNOWN[op.kind]
+local function check_fields(op)
+  local known = KNOWN_FIELDS[op.kind]
   if not known then
     refuse(op, ("the operation %s (%s)"):format(op.kind, op.out.name))
   end
-  local fields = (" %s %s "):format(known, COMMON)
+  local fields = (" %s %s "):format(known, COMMON_FIELDS)
   for _, field in ipairs(canonical.sort_keys(op)) do
     if op[field] and not fields:find((" %s "):format(field), 1, true) then
       refuse(op, ("%s of the operation %s (%s)"):format(field, op.kind, op.out.name))
@@ -59,12 +62,12 @@ local function check(op)
 end
 
 local function make_call(module)
-  return function(of)
-    return ("%s(%s)"):format(module, of(1, 0))
+  return function(operand)
+    return ("%s(%s)"):format(module, operand(1, 0))
   end
 end
 
-local items = {} -- functions that make the item of an operation (without out), by its kind
+local items = {} -- functions that make the item of an operation without the field `out`, by the operation's kind
 
 local function apply_dropout(module, text)
   return module and ("%s(%s)"):format(module, text) or text
@@ -79,7 +82,7 @@ end
 
 function items.embed(op, class)
   local factor = op.scale == math.sqrt(op.p.columns.count) and "math.sqrt(WIDTH)"
-    or op.scale and op.scale ~= 1 and number(op.scale)
+    or op.scale and op.scale ~= 1 and format_number(op.scale)
   local kind = op.encoding and op.encoding.kind or "none"
   local module = op.p.kind == "linear" and class:add_linear(op.p) or class:add_table(op.p)
   local text = op.p.kind == "linear" and map_tokens(op, class, module)
@@ -97,28 +100,29 @@ end
 function items.place(op, class)
   local module, takes_x = op.dropout and class:add_dropout(op.dropout), op.encoding.kind == "sinusoid"
   local vectors = class:add_position(op.encoding, op.p, op.x.stream, "%s") -- %s: x, whose type sinusoids get
-  return { reads = { op.x, takes_x and op.x or nil }, rank = module and PRIMARY or SUM, text = function(of)
-    return apply_dropout(module, ("%s + %s"):format(of(1, SUM), vectors:format(takes_x and of(2, 0) or nil)))
+  return { reads = { op.x, takes_x and op.x or nil }, rank = module and PRIMARY or SUM, text = function(operand)
+    return apply_dropout(module, ("%s + %s"):format(operand(1, SUM), vectors:format(takes_x and operand(2, 0) or nil)))
   end }
 end
 
 function items.product(op, class)
   local modules = class:add_linears(op.p)
   local reads = lists.map(modules, function() return op.x end)
-  return { reads = reads, rank = PRIMARY, text = #modules == 1 and make_call(modules[1]) or function(of)
-    local parts = lists.map(modules, function(module, i) return ("%s(%s)"):format(module, of(i, 0)) end)
+  return { reads = reads, rank = PRIMARY, text = #modules == 1 and make_call(modules[1]) or function(operand)
+    local parts = lists.map(modules, function(module, i) return ("%s(%s)"):format(module, operand(i, 0)) end)
     return ("torch.cat([%s], dim=-1)"):format(table.concat(parts, ", "))
   end }
 end
 
 function items.activation(op, class)
   local module = op.dropout and class:add_dropout(op.dropout)
-  return { reads = { op.x }, rank = PRIMARY, text = function(of)
-    return apply_dropout(module, FUNCTIONS[op.activation]:format(of(1, 0)))
+  return { reads = { op.x }, rank = PRIMARY, text = function(operand)
+    return apply_dropout(module, FUNCTIONS[op.activation]:format(operand(1, 0)))
   end }
 end
 
--- Whether an operation is a gate over a product of two tensors that nothing else reads: one expression has both.
+-- Whether an operation is a gate whose input is a product of two tensors that nothing else reads; one expression then
+-- computes gate and product.
 local function is_gated(op)
   local product = op.kind == "gate" and op.x.op
   return product and product.kind == "product" and #product.p.tensors == 2 and op.x.reads == 1
@@ -126,23 +130,23 @@ end
 
 function items.gate(op, class)
   local product = op.x.op
-  local function item(reads, text)
+  local function make_item(reads, text)
     local module = op.dropout and class:add_dropout(op.dropout)
-    return { reads = reads, rank = module and PRIMARY or PRODUCT, text = function(of)
-      return apply_dropout(module, text(of))
+    return { reads = reads, rank = module and PRIMARY or PRODUCT, text = function(operand)
+      return apply_dropout(module, text(operand))
     end }
   end
   if is_gated(op) then
     local modules = class:add_linears(product.p)
-    return item({ product.x, product.x }, function(of)
-      return ("%s * %s(%s)"):format(FUNCTIONS[op.activation]:format(("%s(%s)"):format(modules[1], of(1, 0))),
-        modules[2], of(2, 0))
+    return make_item({ product.x, product.x }, function(operand)
+      return ("%s * %s(%s)"):format(FUNCTIONS[op.activation]:format(("%s(%s)"):format(modules[1], operand(1, 0))),
+        modules[2], operand(2, 0))
     end)
   end
-  local half = op.out.width.text
-  return item({ op.x, op.x }, function(of)
-    return ("%s * %s[..., %s:]"):format(FUNCTIONS[op.activation]:format(("%s[..., :%s]"):format(of(1, PRIMARY), half)),
-      of(2, PRIMARY), half)
+  local half_width = op.out.width.text
+  return make_item({ op.x, op.x }, function(operand)
+    local first_half = ("%s[..., :%s]"):format(operand(1, PRIMARY), half_width)
+    return ("%s * %s[..., %s:]"):format(FUNCTIONS[op.activation]:format(first_half), operand(2, PRIMARY), half_width)
   end)
 end
 
@@ -152,8 +156,8 @@ end
 
 function items.add(op, class)
   local module = op.dropout and class:add_dropout(op.dropout)
-  return { reads = { op.residual, op.branch }, rank = SUM, text = function(of)
-    return ("%s + %s"):format(of(1, SUM), apply_dropout(module, of(2, module and 0 or PRODUCT)))
+  return { reads = { op.residual, op.branch }, rank = SUM, text = function(operand)
+    return ("%s + %s"):format(operand(1, SUM), apply_dropout(module, operand(2, module and 0 or PRODUCT)))
   end }
 end
 
@@ -164,19 +168,19 @@ function items.classify(op, class)
     return { reads = { op.x }, rank = PRIMARY, text = make_call(class:add_output(op.others[1])) }
   end
   local rows = class:add_table(op.tied)
-  return { reads = { op.x }, rank = PRIMARY, text = function(of)
-    return ("F.linear(%s, %s.weight[FIRST_OUTPUT:FIRST_OUTPUT + CLASSES])"):format(of(1, 0), rows)
+  return { reads = { op.x }, rank = PRIMARY, text = function(operand)
+    return ("F.linear(%s, %s.weight[FIRST_OUTPUT:FIRST_OUTPUT + CLASSES])"):format(operand(1, 0), rows)
   end }
 end
 
--- Returns the operations of a list that have their own item: a product within a gate's expression has none.
+-- Returns the operations of a list that have their own item, which a product within a gate's expression does not have.
 function M.list_own(list)
   local gated = lists.to_set(lists.map(list, function(op) return is_gated(op) and op.x or nil end))
   return lists.filter(list, function(op) return not gated[op.out] end)
 end
 
 function M.make(op, class)
-  check(op)
+  check_fields(op)
   local item = items[op.kind](op, class)
   item.out = op.out
   return item

@@ -1,7 +1,7 @@
 -- Names of an exported file: the names of the network's description, unless Python or PyTorch uses them already.
 --
 -- Input: words. Output: names that are unique in their scope. If an attribute of a module cannot have its name in
--- checkpoints, it gets another name, and the field `renamed`, a list of { name, word }, records both.
+-- checkpoints, it gets another name, and the field `renamed` records both.
 
 local lists = require("base.lists")
 
@@ -27,7 +27,7 @@ local ATTRIBUTES = lists.split_set(PYTHON .. [[add_module apply bfloat16 buffers
 -- Classes of the file's fixed part, names that the file imports, and words of Python.
 local CLASSES = lists.split_set("F Relative Geometric Direction None True False")
 
--- Returns `word`, or `word` with as many endings as it takes to be free, and marks the result as taken.
+-- Returns `word`, with `ending` appended as often as needed to be unique, and marks the result as taken.
 local function take_free(taken, word, ending)
   while taken[word] do
     word = word .. ending
@@ -36,31 +36,35 @@ local function take_free(taken, word, ending)
   return word
 end
 
--- Fields: in_files, the words of tensors' names; classes, taken names of classes; renamed, see above; word_of, the word
--- of each renamed attribute.
+-- Fields:
+--   in_files  the set of the words of tensors' names
+--   classes   the set of taken names of classes
+--   renamed   a list of { name, word }: an attribute, and its name in checkpoints
+--   words     the name in checkpoints of each renamed attribute
 local Names = {}
 Names.__index = Names
 
--- Starts the names of a file. tensors: of checkpoints; a new name of an attribute is no word of a tensor's name.
+-- Starts the names of a file. tensors: those of its checkpoint; a changed name of an attribute differs from all words
+-- of tensors' names.
 function M.new(tensors)
   local words = lists.collect(tensors, function(tensor) return lists.find_all(tensor.name, "[^.]+") end)
   return setmetatable({ in_files = lists.to_set(words), classes = setmetatable({}, { __index = CLASSES }), renamed = {},
-    word_of = {} }, Names)
+    words = {} }, Names)
 end
 
 function M.new_attributes()
   return setmetatable({}, { __index = ATTRIBUTES })
 end
 
--- Returns the attribute for a word of a name in files: the word itself if it is free.
+-- Returns the attribute for a word of a tensor's name: the word itself if it is free.
 function Names:add_attribute(attributes, word)
-  local name, known = word, self.word_of
-  while attributes[name] or name ~= word and (self.in_files[name] or known[name] and known[name] ~= word) do
+  local name, words = word, self.words
+  while attributes[name] or name ~= word and (self.in_files[name] or words[name] and words[name] ~= word) do
     name = name .. "_"
   end
   attributes[name] = true
-  if name ~= word and not known[name] then
-    known[name] = word
+  if name ~= word and not words[name] then
+    words[name] = word
     self.renamed[#self.renamed + 1] = { name = name, word = word }
   end
   return name

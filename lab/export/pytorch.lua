@@ -19,22 +19,26 @@ local M = {}
 
 local INPUT = 1
 
--- Returns the facets of an attention as facts for templates/attention/python: { needs, calls, layer, text }.
--- needs[name], with the names positions, distance, shared, and memory_... if queries and keys are of two streams: true,
--- or the folder of numbers that all layers share. calls[name]: true for each function of the file that the text calls.
--- layer: whether the class needs its layer index. text: variables of the template, among them `pages`, files of
--- templates/attention/python/terms by part of a facet (facets/pages.lua). formula: that of the score.
+-- Returns the facets of an attention as facts for its Python class. formula: the formula of its score, or nil. Result:
+--   needs   the values that the attention reads, by name: positions, distance, shared, and for keys of another stream
+--           memory_positions, memory_distance, memory_shared; each true, or for parameters that all layers share the
+--           folder of their tensors
+--   calls   the set of the functions of the file that its text calls
+--   layer   whether the class needs its layer index
+--   text    variables of the template, among them `pages`: for each part of a facet (facets/pages.lua) the files of
+--           templates/attention/python/terms that write it
 local function collect_facets(op, formula)
   local family, crosses = op.family, op.q.stream ~= op.kv.stream
-  local given = { crosses = crosses, memory = crosses and "memory_" or "", formula = formula, net = op.scope.net,
+  local context = { crosses = crosses, memory = crosses and "memory_" or "", formula = formula, net = op.scope.net,
     needs = {}, pages = {}, calls = {} }
-  local variables = { heads = family.heads, crosses = crosses, pages = given.pages,
+  local variables = { heads = family.heads, crosses = crosses, pages = context.pages,
     dropout = op.dropout and ("%.9g"):format(op.dropout.rate) or false }
-  local text = lists.merge(variables, table.unpack(pages.collect("export", family, given))) -- sets fields of `given`
-  return { needs = given.needs, calls = given.calls, layer = given.layer or false, text = text }
+  local page_variables = pages.collect("export", family, context) -- also sets fields of `context`
+  return { needs = context.needs, calls = context.calls, layer = context.layer or false,
+    text = lists.merge(variables, table.unpack(page_variables)) }
 end
 
-local EXPORTED = { parameters = true }
+local EXPORTED = { parameters = true } -- fields of encodings that the export writes
 for _, page in ipairs(pages) do
   EXPORTED[page.name] = page.exported or page.export ~= nil
 end
@@ -42,7 +46,7 @@ for _, name in ipairs(families.NAMES) do
   EXPORTED[name] = true
 end
 
--- Whether a field has a value that is not among its kinds or choices in the schema.
+-- Whether a field has kinds or choices in the schema, and the value is none of them.
 local function has_unknown_word(field, value)
   local words = field.kinds and lists.get_names(field.kinds) or field.choices
   return words and not lists.has(words, value)
@@ -51,29 +55,30 @@ end
 -- Returns words for the first setting of a resolved encoding that cannot be exported, or nil.
 local function find_unknown_encoding(value, path)
   for _, name in ipairs(canonical.sort_keys(value)) do
-    local inner, at = value[name], path .. "." .. name
-    local field = schema.at[at]
-    local facet = families.make_shared_path(at):match("^encoding%.([^.]+)")
-    if not field or not EXPORTED[facet] or has_unknown_word(field, inner) then
-      return ("%s = %s"):format(at, json.encode(inner))
+    local field_value, field_path = value[name], path .. "." .. name
+    local field = schema.at[field_path]
+    local facet = families.make_shared_path(field_path):match("^encoding%.([^.]+)")
+    if not field or not EXPORTED[facet] or has_unknown_word(field, field_value) then
+      return ("%s = %s"):format(field_path, json.encode(field_value))
     end
-    local problem = field.type == "table" and type(inner) == "table" and find_unknown_encoding(inner, at)
+    local problem = field.type == "table" and type(field_value) == "table"
+      and find_unknown_encoding(field_value, field_path)
     if problem then
       return problem
     end
   end
 end
 
--- Fields of a task that the templates can write; any other field is an error. operations.lua checks the network.
-local TASK = lists.split_set("kind source data eval validation input_symbols output_symbols longest axes seed options "
-  .. "computation loss symbols end_symbol")
+-- Fields of a task that the templates can write; a task with any other field cannot be exported.
+local TASK_FIELDS = lists.split_set("kind source data eval validation input_symbols output_symbols longest axes seed "
+  .. "options computation loss symbols end_symbol")
 
 local function find_unknown_task(task)
-  local name = lists.find(canonical.sort_keys(task), function(one) return not TASK[one] end)
+  local name = lists.find(canonical.sort_keys(task), function(field) return not TASK_FIELDS[field] end)
   return name and ("task.%s = %s"):format(name, json.encode(task[name]))
 end
 
--- Returns why a model cannot be exported, or nil; later steps find further problems in the network.
+-- Returns why a model cannot be exported, as far as its encoding, task and evaluation show; nil if they show no reason.
 function M.find_problem(spec)
   local unknown = find_unknown_encoding(spec.resolved.encoding, "encoding") or find_unknown_task(spec.resolved.task)
   if unknown then
@@ -83,7 +88,8 @@ function M.find_problem(spec)
   end
 end
 
--- Returns the encoding of positions that blocks add, of the first operation `place`; nil if there is none.
+-- Returns the encoding of positions that a block adds to its input, in an operation of kind `place`; nil if no block
+-- adds one.
 local function find_block_encoding(net)
   for _, op in lists.iterate_nested(net.scopes, "ops") do
     if op.kind == "place" then
@@ -96,12 +102,12 @@ local function list_operations(net)
   return lists.collect({ net, table.unpack(net.scopes) }, function(scope) return scope.ops end)
 end
 
--- Adds the facts about sampled positions or distances: range, first value, order, the text that samples them.
+-- Adds facts about sampled positions or distances: range, first value, order, and the texts that sample them.
 local function add_draws(facts, positions)
   local distance = positions.distance
-  local drawn = facts.draws_positions and positions or facts.draws_distances and distance
-  facts.max_position = drawn and drawn.range
-  facts.one_based = drawn and drawn.max_position > drawn.range or false
+  local sampled = facts.draws_positions and positions or facts.draws_distances and distance
+  facts.max_position = sampled and sampled.range
+  facts.one_based = sampled and sampled.max_position > sampled.range or false
   facts.range_words = facts.one_based and "from 1 to MAX_POSITION" or "below MAX_POSITION"
   facts.sorted_words = positions.sorted and ", ascending" or ""
   facts.sort_text = positions.sorted and ".sort().values" or ""
@@ -116,48 +122,53 @@ local function format_positions(place, tokens)
   return ("%s = torch.arange(%s.shape[1], device=%s.device)"):format(place, tokens, tokens)
 end
 
--- Returns facts about positions and distances: lines that make them, before_layers, which run once, and in_layers,
--- which run before each layer; draws_positions, draws_distances, whether they are sampled; by_sequence, whether each
--- sequence has its own sample; and those of add_draws.
--- positions: the facet; needs: those of all attentions and blocks; additive: whether the embedding adds positions.
-local function write_places(positions, needs, additive)
-  local distance, lines, inner = positions.distance, {}, {}
-  local drawn = distance.kind == "drawn" or distance.kind == "clamped"
-  local random, by_sequence = positions.kind ~= "index", positions.kind == "sequence"
-  local make = random and "place = draw_positions(tokens, positions)" or format_positions("place", "tokens")
-  local each_layer_samples = random and not by_sequence and positions.layer_index ~= "0"
-  local layers_read = needs.positions or needs.distance and not drawn
-  if additive or layers_read and not each_layer_samples then
-    lines[#lines + 1] = make
+-- Returns facts about positions and distances:
+--   before_layers    the lines that compute them and run once
+--   in_layers        the lines that compute them and run before each layer
+--   draws_positions  whether positions are sampled; draws_distances: whether distances are
+--   by_sequence      whether each sequence has its own sample
+-- and the facts that add_draws adds. positions: the facet; needs: what all attentions and blocks read
+-- (collect_facets); is_additive: whether the embedding adds an encoding of positions.
+local function write_places(positions, needs, is_additive)
+  local distance, lines, layer_lines = positions.distance, {}, {}
+  local samples_distances = distance.kind == "drawn" or distance.kind == "clamped"
+  local samples_positions, by_sequence = positions.kind ~= "index", positions.kind == "sequence"
+  local position_line = samples_positions and "place = draw_positions(tokens, positions)"
+    or format_positions("place", "tokens")
+  local each_layer_samples = samples_positions and not by_sequence and positions.layer_index ~= "0"
+  local layers_read = needs.positions or needs.distance and not samples_distances
+  if is_additive or layers_read and not each_layer_samples then
+    lines[#lines + 1] = position_line
   end
   if layers_read and each_layer_samples then
-    inner[#inner + 1] = make
+    layer_lines[#layer_lines + 1] = position_line
   end
-  if needs.distance and drawn then
-    table.insert(distance.layer_index == "0" and lines or inner,
+  if needs.distance and samples_distances then
+    table.insert(distance.layer_index == "0" and lines or layer_lines,
       "distance = pair_distances(draw_distances(tokens, distances))")
   elseif needs.distance then
-    table.insert(each_layer_samples and inner or lines, "distance = place - place[:, None]")
+    table.insert(each_layer_samples and layer_lines or lines, "distance = place - place[:, None]")
   end
-  local facts = { before_layers = lines, in_layers = inner,
-    draws_positions = random and (additive or layers_read) and true or false,
-    draws_distances = needs.distance and drawn or false, by_sequence = by_sequence }
+  local facts = { before_layers = lines, in_layers = layer_lines,
+    draws_positions = samples_positions and (is_additive or layers_read) and true or false,
+    draws_distances = needs.distance and samples_distances or false, by_sequence = by_sequence }
   add_draws(facts, positions)
   return facts
 end
 
--- Returns the facts of write_places for a network of two streams, whose positions are token numbers. made: the
--- variables that the network's forward pass reads (classes.lua).
-local function write_stream_places(streams, made)
+-- Returns the facts of write_places for a network of two streams, whose positions are the indices of tokens.
+-- variables: those that the network's forward pass reads (classes.lua).
+local function write_stream_places(streams, variables)
   local lines, distances = {}, {}
   for i, stream in ipairs(streams) do
-    local place, other = stream.name .. "_place", streams[3 - i].name .. "_place"
-    local read = made.distance[stream] or made.memory_distance[stream] or made.memory_distance[streams[3 - i]]
-    if made.place[stream] or read then
+    local other_stream = streams[3 - i]
+    local place, other_place = stream.name .. "_place", other_stream.name .. "_place"
+    if variables.place[stream] or variables.distance[stream] or variables.memory_distance[stream]
+      or variables.memory_distance[other_stream] then
       lines[#lines + 1] = format_positions(place, stream.name)
     end
-    for what, keys in next, { distance = place, memory_distance = other } do
-      local name = made[what][stream]
+    for quantity, keys in next, { distance = place, memory_distance = other_place } do
+      local name = variables[quantity][stream]
       distances[#distances + 1] = name and ("%s = %s - %s[:, None]"):format(name, keys, place) or nil
     end
   end
@@ -166,34 +177,35 @@ local function write_stream_places(streams, made)
     draws_distances = false, by_sequence = false, max_position = false, one_based = false }
 end
 
-local function has_draws(family)
+local function is_sampled(family)
   return family.positions.kind ~= "index" or family.positions.distance.range ~= nil
 end
 
 -- Ends the export if attentions differ in the number of heads or in sampled positions.
 local function check_equal(attentions)
   for _, op in ipairs(attentions) do
-    local first, own = attentions[1].family, op.family
-    local other = own.heads ~= first.heads and "heads" or (has_draws(own) or has_draws(first))
-      and canonical.format(own.positions) ~= canonical.format(first.positions) and "positions"
-    if other then
-      stop.exit(INPUT, ("%s of attention %s that are not those of %s"):format(other, own.name, first.name))
+    local first, family = attentions[1].family, op.family
+    local difference = family.heads ~= first.heads and "heads" or (is_sampled(family) or is_sampled(first))
+      and canonical.format(family.positions) ~= canonical.format(first.positions) and "positions"
+    if difference then
+      stop.exit(INPUT, ("%s of attention %s that differ from those of %s"):format(difference, family.name, first.name))
     end
   end
 end
 
--- Returns collect_facets of each attention. formula: of all scores, or { families } with that of each family, or nil.
+-- Returns the result of collect_facets for each attention. formula: the one of all scores, or { families } with a
+-- formula for each family, or nil.
 local function collect_all_facets(formula, attentions)
   local facets = {}
   for _, op in ipairs(attentions) do
-    local own = formula and formula.families and formula.families[op.family.of_spec]
-    facets[op] = collect_facets(op, formula and not formula.families and formula or own)
+    local family_formula = formula and formula.families and formula.families[op.family.of_spec]
+    facets[op] = collect_facets(op, formula and not formula.families and formula or family_formula)
   end
   return facets
 end
 
--- Adds the numbers that scores read: facts.constants, which the file contains once for each name, and facts.shared,
--- parameters that layers share: { path, entries }.
+-- Adds the numbers that scores read: facts.constants, each name once, and facts.shared, the parameters that layers
+-- share: { path (the folder of their tensors), entries }.
 local function add_numbers(facts, attentions, facets)
   local known, paths = {}, {}
   facts.constants, facts.shared = {}, {}
@@ -202,8 +214,8 @@ local function add_numbers(facts, attentions, facets)
     for _, constant in ipairs(score and score.constants or {}) do
       local text = canonical.format(constant)
       if known[constant.name] and known[constant.name] ~= text then
-        stop.exit(INPUT, ("%s of the score of attention %s: another attention has it, too"):format(constant.name,
-          op.family.name))
+        stop.exit(INPUT, ("%s of the score of attention %s: another attention gives it other values"):format(
+          constant.name, op.family.name))
       elseif not known[constant.name] then
         known[constant.name] = text
         table.insert(facts.constants, constant)
@@ -217,17 +229,17 @@ local function add_numbers(facts, attentions, facets)
   end
 end
 
-local LINE = 70 -- most characters of names on a line of sizes
+local LONGEST_NAMES = 70 -- maximum characters of the names on a line of sizes
 
 -- Returns lines of Python that define sizes: counts of blocks, heads, widths.
 local function write_sizes(net, attentions)
-  local lines, words, values = {}, {}, {}
-  local function add(word, value)
-    if #table.concat(words, ", ") + #word > LINE then
-      words, values = {}, {}
+  local lines, size_names, values = {}, {}, {}
+  local function add(name, value)
+    if #table.concat(size_names, ", ") + #name > LONGEST_NAMES then
+      size_names, values = {}, {}
     end
-    words[#words + 1], values[#values + 1] = word, value
-    lines[#words == 1 and #lines + 1 or #lines] = ("%s = %s"):format(table.concat(words, ", "),
+    size_names[#size_names + 1], values[#values + 1] = name, value
+    lines[#size_names == 1 and #lines + 1 or #lines] = ("%s = %s"):format(table.concat(size_names, ", "),
       table.concat(values, ", "))
   end
   for _, block in ipairs(net.scopes) do
@@ -246,9 +258,9 @@ end
 
 -- Returns Python's expression of the classes of norms, for isinstance; false without norms.
 local function write_norms(net)
-  local has = lists.to_set(lists.map(list_operations(net), function(op) return op.norm end))
-  return has.layer and has.rms and "(nn.LayerNorm, nn.RMSNorm)" or has.layer and "nn.LayerNorm"
-    or has.rms and "nn.RMSNorm" or false
+  local norms = lists.to_set(lists.map(list_operations(net), function(op) return op.norm end))
+  return norms.layer and norms.rms and "(nn.LayerNorm, nn.RMSNorm)" or norms.layer and "nn.LayerNorm"
+    or norms.rms and "nn.RMSNorm" or false
 end
 
 -- Whether a forward pass of one of the classes contains a word.
@@ -258,14 +270,16 @@ local function uses_word(list, word)
   end)
 end
 
+-- Adds the arguments of the network's forward pass for sampled positions and distances.
 local function add_calls(facts)
-  local words = lists.filter({ "positions", "distances" }, function(name) return facts["draws_" .. name] end)
+  local sampled = lists.filter({ "positions", "distances" }, function(name) return facts["draws_" .. name] end)
   local function format_each(form)
-    return table.concat(lists.map(words, function(name) return (form:gsub("NAME", name)) end))
+    return table.concat(lists.map(sampled, function(name) return (form:gsub("NAME", name)) end))
   end
   facts.forward_arguments, facts.pass_arguments = format_each(", NAME=None"), format_each(", NAME")
   facts.check_arguments = format_each(', NAME=example["NAME"]')
-  facts.forward_words = #words > 0 and (" %s [T] if given, otherwise sampled."):format(table.concat(words, ", ")) or ""
+  facts.forward_words = #sampled > 0 and (" %s [T] if given, otherwise sampled."):format(table.concat(sampled, ", "))
+    or ""
 end
 
 local function derive_file_facts(spec, run)
@@ -285,30 +299,30 @@ local function derive_file_facts(spec, run)
 end
 
 local function add_network(facts, spec, net, attentions, facets)
-  local in_blocks, two = find_block_encoding(net), net.streams[2] ~= nil
-  local additive = lists.any(net.ops, function(op)
+  local block_encoding, has_two_streams = find_block_encoding(net), net.streams[2] ~= nil
+  local is_additive = lists.any(net.ops, function(op)
     return op.kind == "embed" and op.encoding and op.encoding.kind ~= "none" and op.encoding.kind
   end)
   local family = attentions[1] and attentions[1].family or spec.plan.first
-  if not two then
-    local needs = lists.merge({ positions = in_blocks and true or nil },
+  if not has_two_streams then
+    local needs = lists.merge({ positions = block_encoding and true or nil },
       table.unpack(lists.map(attentions, function(op) return facets[op].needs end)))
-    lists.update(facts, write_places(family.positions, needs, additive))
+    lists.update(facts, write_places(family.positions, needs, is_additive))
   elseif not facts.decoder then
     stop.exit(INPUT, ("the stream %s of the network in addition to %s"):format(net.streams[2].name,
       net.streams[1].name))
   end
-  local found = classes.derive(net, { name = names.to_camel(spec.resolved.model.kind), tensors = spec.plan.tensors,
+  local derived = classes.derive(net, { name = names.to_camel(spec.resolved.model.kind), tensors = spec.plan.tensors,
     one_based = facts.one_based, shared = facts.shared, in_layers = facts.in_layers or {}, facets = facets })
-  lists.update(facts, two and write_stream_places(net.streams, found.made) or {})
+  lists.update(facts, has_two_streams and write_stream_places(net.streams, derived.variables) or {})
   for _, op in ipairs(attentions) do
     lists.append(facts.before_layers, op.scope == net and facts.in_layers or {})
   end
-  facts.streams = two and ("%s, %s"):format(net.streams[1].name, net.streams[2].name) or "tokens"
-  facts.stream_words = two and ("%s [B][S] and %s [B][T]"):format(net.streams[1].name, net.streams[2].name)
-    or "tokens [B][T]"
-  facts.two_streams, facts.star = two, two and "*" or ""
-  facts.list, facts.network, facts.renamed = found.list, found.network, found.renamed
+  facts.streams = has_two_streams and ("%s, %s"):format(net.streams[1].name, net.streams[2].name) or "tokens"
+  facts.stream_words = has_two_streams and ("%s [B][S] and %s [B][T]"):format(net.streams[1].name,
+    net.streams[2].name) or "tokens [B][T]"
+  facts.two_streams, facts.star = has_two_streams, has_two_streams and "*" or ""
+  facts.list, facts.network, facts.renamed = derived.list, derived.network, derived.renamed
   local encoding = spec.plan.additive
   facts.waves = encoding.member == "place" and { interleaved = encoding.interleaved, grid = encoding.grid,
     period = encoding.period }
