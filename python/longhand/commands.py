@@ -1,9 +1,10 @@
 """Verbs of ./longhand as functions.
 
-A keyword argument is a flag of the command: steps=600 is --steps 600, no_eval=True is --no-eval, a list is joined by
-commas, and range(0, 10) is 0:9. All flags of a command can be given, and the command refuses unknown flags. `set`
-changes fields of a spec for this call only: {"train.steps": 5}. `progress` is called with each line of progress that a
-command writes; by default, lines are printed to stderr. `metrics` is called with each new line of metrics of the runs.
+A keyword argument is a flag of the command: steps=600 is --steps 600, no_eval=True is --no-eval, a list becomes a text
+with commas, and range(0, 10) is 0:9. The functions accept all flags of their command, which refuses unknown flags.
+`set` changes fields of a spec for this call only: {"train.steps": 5}. `progress` is called with each line of progress
+that a command writes; by default, lines are printed to stderr. `metrics` is called with each new line of metrics of
+the runs.
 """
 
 import json
@@ -26,15 +27,15 @@ def _make_flag(name, value):
         return [name]
     if isinstance(value, range):
         if len(value) == 0:
-            raise LonghandError(f"{name}: {value} has no numbers\n  expected: one at least")
+            raise LonghandError(f"{name}: {value} has no numbers\n  expected: at least one number")
         value = f"{value[0]}:{value[-1]}" + (f":{value.step}" if value.step != 1 else "")
     elif isinstance(value, (list, tuple)):
         value = ",".join(map(str, value))
     return [name, str(value)]
 
 
-def _make_flags(given):
-    return [word for name, value in given.items() for word in _make_flag(name, value)]
+def _make_flags(flags):
+    return [word for name, value in flags.items() for word in _make_flag(name, value)]
 
 
 class Trainer:
@@ -74,21 +75,22 @@ def build(spec, *, set=None, progress=None, **flags):
 
 
 def _read_states(folder):
-    """Times and inodes of run.json files by path: they change when a trainer works on a run."""
+    """The time and the inode of each run.json, by path; one of them changes whenever a trainer works on the run."""
     return {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in pathlib.Path(folder).glob("*/run.json")}
 
 
 def _make_watch(root, pattern, metrics):
-    """A function that passes each new line of metrics to `metrics`; None if `metrics` is None."""
+    """A function that passes each new line of metrics to `metrics`; None if `metrics` is None. pattern: a glob pattern
+    of the folders of runs below `root`."""
     if metrics is None:
         return None
     new_lines = Metrics(root, pattern)
 
-    def watch():
+    def pass_new_lines():
         for line in new_lines.read():
             metrics(line)
 
-    return watch
+    return pass_new_lines
 
 
 def train(spec, *, set=None, target=None, arch=None, jit=False, cuda_root=None, progress=None, metrics=None, **flags):
@@ -103,15 +105,15 @@ def train(spec, *, set=None, target=None, arch=None, jit=False, cuda_root=None, 
     continues; the results are bit for bit those of an uninterrupted run."""
     checked = specs.check(spec, set, launcher.ignore_line)
     folder = os.path.join(flags.get("out") or "runs", checked["id"], checked["digest"])
-    before = _read_states(folder)
-    building = _make_flags({"target": target, "arch": arch, "jit": jit, "cuda_root": cuda_root})
-    launcher.call(["train", specs.get_argument(spec), *specs.make_sets(set), *building, "--", *_make_flags(flags)],
+    states_before = _read_states(folder)
+    build_flags = _make_flags({"target": target, "arch": arch, "jit": jit, "cuda_root": cuda_root})
+    launcher.call(["train", specs.get_argument(spec), *specs.make_sets(set), *build_flags, "--", *_make_flags(flags)],
                   progress, _make_watch(folder, "*", metrics))
     if not os.path.isdir(folder):
         return Runs()
-    after, found = _read_states(folder), runs(folder)
-    changed = {path for path in after if after[path] != before.get(path)}
-    return Runs((run for run in found if pathlib.Path(run.path, "run.json") in changed), found.skipped)
+    changed = {path for path, state in _read_states(folder).items() if state != states_before.get(path)}
+    all_runs = runs(folder)
+    return Runs((run for run in all_runs if pathlib.Path(run.path, "run.json") in changed), all_runs.skipped)
 
 
 def sweep(study, *, scale=None, out="runs", set=None, progress=None, metrics=None, **flags):
@@ -143,8 +145,8 @@ class Report:
     """
 
     def __init__(self, text):
-        self.text, _, last = text.rstrip("\n").rpartition("\n")  # the last line is "FOLDER: index.html, ..."
-        self.folder = pathlib.Path(last[:last.rindex(": index.html")])
+        self.text, _, last_line = text.rstrip("\n").rpartition("\n")  # the last line is "FOLDER: index.html, ..."
+        self.folder = pathlib.Path(last_line[:last_line.rindex(": index.html")])
         self.page = self.folder / "index.html"
 
     def __repr__(self):

@@ -1,4 +1,4 @@
-"""Exceptions. `longhand --help` lists the exit codes of ./longhand and of trainers."""
+"""Exceptions, one class for each exit code of ./longhand and of trainers, which `longhand --help` lists."""
 
 
 class LonghandError(Exception):
@@ -32,7 +32,7 @@ class UsageError(CommandError):
 
 
 class MachineError(CommandError):
-    """Exit code 4: this machine lacks something: a compiler, a package, a GPU, space on the disk."""
+    """Exit code 4: this machine lacks a compiler, a package, a GPU or space on the disk."""
 
 
 class StoppedError(CommandError):

@@ -1,11 +1,11 @@
-"""Writes event files of TensorBoard from the files of runs, on request while they train. Needs Python alone.
+"""Writes event files of TensorBoard from the files of runs, with --follow also while they train. Needs no package.
 
 `./longhand export tensorboard` calls `python3 -m longhand.events RUNS OUT [--follow]`. Exit codes: 0, success; 1, a run
 is damaged and was left out, or RUNS cannot be read; 2, wrong arguments; 4, OUT cannot be written.
 
 The bytes of an event file depend only on the lines of its run and on the time of the file's first event. So an export
-appends the events that a file lacks, even to one that was cut short by a kill. If lines of a run have changed, as
---resume changes those of lost steps, a new file replaces the old one.
+appends the events that a file lacks, even if a kill cut the file short. If lines of a run have changed, a new file
+replaces the old one: --resume repeats steps after the last checkpoint, and writes their lines again.
 """
 
 import datetime
@@ -23,12 +23,12 @@ from .reading import Run, get_key
 
 # Numeric fields of a line that are no measurements.
 NO_MEASURES = ("step", "by", "examples", "of", "batch", "draws", "counted", "seconds", "epoch")
-PLAIN = dict.fromkeys([*range(32), *range(127, 160)], " ")  # control characters, which a terminal would execute
+SPACES_FOR_CONTROLS = dict.fromkeys([*range(32), *range(127, 160)], " ")  # a terminal would obey them
 STOPPED = 75  # exit code of a run that continues later
-PAUSE = 1  # seconds between two looks at the files
-# Following ends after these seconds without a change, the longer time if a run has not ended: a run may write a line
-# after minutes only, and a cluster may restart a stopped task after minutes.
-QUIET, PATIENCE = 60, 600
+PAUSE = 1  # seconds between two readings of the files
+# Seconds without a change after which --follow ends: if all runs have ended, and if one has not. A run may need minutes
+# for a line, and a cluster minutes to restart a stopped task.
+QUIET_ENDED, QUIET_UNENDED = 60, 600
 
 
 # ---- the format: records of TensorFlow with protocol buffers (tensorflow.Event, tensorflow.Summary) ----
@@ -58,14 +58,16 @@ def _encode_checksum(data):
 
 
 def _encode_integer(value):
-    value, out = value & (1 << 64) - 1, bytearray()
+    """A variable-length integer of protocol buffers."""
+    value, groups = value & (1 << 64) - 1, bytearray()
     while value > 127:
-        out.append(value & 127 | 128)
+        groups.append(value & 127 | 128)
         value >>= 7
-    return bytes([*out, value])
+    return bytes([*groups, value])
 
 
 def _encode_field(number, data):
+    """A field of protocol buffers that contains bytes."""
     return bytes([number << 3 | 2]) + _encode_integer(len(data)) + data
 
 
@@ -91,14 +93,14 @@ def _encode_event(event):
 
 
 def _encode_head(seconds):
-    """The first records: the version of the format, and the start of a session at step 0, with which TensorBoard drops
-    the events of the file that this one replaces."""
+    """The first records: the version of the format, and the start of a session at step 0, at which TensorBoard drops
+    the events of earlier files of the run."""
     return _encode_record(seconds, _encode_field(3, b"brain.Event:2")) + \
         _encode_record(seconds, _encode_field(7, b"\x08\x01"))
 
 
 def _decode_time(head):
-    """The time of the first record in the first bytes of a file; None if they hold none."""
+    """The time of the first record, from the first bytes of a file; None if they contain no time."""
     return struct.unpack("<d", head[13:21])[0] if len(head) >= 21 and head[12] == 9 else None
 
 
@@ -134,7 +136,7 @@ def _average_during(evaluations):
 
 
 def _list_final_events(evaluations, seconds):
-    """Events of evaluations by one axis, whose steps are the values on this axis."""
+    """Events of evaluations by one axis, after training; the step of an event is the value on this axis."""
     for line in evaluations:
         by = line.get("by") or {}
         if line.get("split") not in (None, "during") and len(by) == 1 and "seed" not in line:
@@ -144,8 +146,8 @@ def _list_final_events(evaluations, seconds):
 
 
 def _list_events(run, start, ended):
-    """All events of a run. start: time of its first step. Of a run that has not ended, an evaluation is left out until
-    a later line of metrics shows that the evaluation is complete."""
+    """All events of a run. start: time of its first step. If a run has not ended, an evaluation is left out until a
+    later line of metrics shows that the evaluation is complete."""
     seconds, events, evaluations = start, [], run.evaluations()
     during = _average_during(evaluations)
     for line in run.metrics():
@@ -160,7 +162,7 @@ def _list_events(run, start, ended):
 
 
 def _read_start(run):
-    """The time of a run's start in seconds; the present if run.json has none."""
+    """The time of a run's start in seconds since 1970; the current time if run.json has none."""
     try:
         return datetime.datetime.fromisoformat(str(run.info["started"]).replace("Z", "+00:00")).timestamp()
     except (KeyError, ValueError, OverflowError):
@@ -173,10 +175,10 @@ def _write(path, data, flags):
     """Appends bytes to a file, all of them or none."""
     handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC | flags, 0o666)
     try:
-        size, rest = os.fstat(handle).st_size, memoryview(data)
+        size, unwritten = os.fstat(handle).st_size, memoryview(data)
         try:
-            while rest:
-                rest = rest[os.write(handle, rest):]
+            while unwritten:
+                unwritten = unwritten[os.write(handle, unwritten):]
         except BaseException as error:
             os.ftruncate(handle, size)
             if isinstance(error, OSError):
@@ -191,7 +193,7 @@ class _EventFile:
 
     def __init__(self, folder):
         self._folder, self._path = folder, None
-        self._events, self._size = [], -1  # of the file, as far as known; size -1: unknown
+        self._events, self._size = [], -1  # events and size of the file as this object wrote it; -1: it has not yet
         for path in sorted(folder.glob("events.out.tfevents.*.longhand")):
             if path.is_file() and not path.is_symlink():
                 self._path = path
@@ -204,16 +206,16 @@ class _EventFile:
             return file.read()
 
     def _is_unchanged(self):
-        """Whether the file has only what was written here: no other export has appended to it."""
+        """Whether the file has the size that this object left: no other export has appended to it."""
         return self._path is not None and self._path.is_file() and self._path.stat().st_size == self._size
 
     def _replace(self, data):
-        """Writes a new file, whose name sorts after those of older ones, and removes these."""
-        old = sorted(self._folder.glob("events.out.tfevents.*"))
+        """Writes a new file, whose name sorts after the names of older files, and removes the older files."""
+        old_paths = sorted(self._folder.glob("events.out.tfevents.*"))
         number = int(self._path.name.split(".")[3]) + 1 if self._path else 1
         self._path = self._folder / f"events.out.tfevents.{number:08d}.longhand"
         _write(self._path, data, os.O_CREAT | os.O_EXCL)
-        for path in old:
+        for path in old_paths:
             path.unlink()
 
     def update(self, run, ended):
@@ -226,9 +228,9 @@ class _EventFile:
             _write(self._path, data, 0)
             self._size += len(data)
         else:
-            data, old = _encode_head(self._start) + b"".join(map(_encode_event, events)), self._read()
-            if old and data.startswith(old):
-                _write(self._path, data[len(old):], 0)
+            data, old_data = _encode_head(self._start) + b"".join(map(_encode_event, events)), self._read()
+            if old_data and data.startswith(old_data):
+                _write(self._path, data[len(old_data):], 0)
             else:
                 self._replace(data)
             self._size = len(data)
@@ -238,33 +240,35 @@ class _EventFile:
 # ---- runs ----
 
 def _find_folders(root, warn):
-    """The folders of each run in a folder, by the run's key: its own and those of attempts by tasks of a cluster."""
+    """The folders of each run below `root`, by the run's key: the run's own folder, and those of attempts by tasks of a
+    cluster. warn: called with the path and the error of a folder that cannot be read."""
     found = {}
     for folder, folders, names in os.walk(root, onerror=lambda error: warn(error.filename, error)):
         folders[:] = sorted(name for name in folders if name == ".attempts" or not name.startswith("."))
         if os.path.basename(os.path.dirname(folder)) == ".attempts":
-            folders[:] = [name for name in folders if name != "replaced"]  # former folders of runs
+            folders[:] = [name for name in folders if name != "replaced"]  # "replaced" has former folders of runs
         if "run.json" in names:
             found.setdefault(get_key(folder), []).append(folder)
     return found
 
 
 def _read_states(folder):
-    """The states of a run's files, which change when the files do: (size, time of the last change, inode)."""
+    """The state of each of a run's files, which changes when the file does: (size, time of the last change, inode)."""
     states = []
     for name in ("run.json", "eval.jsonl", "metrics.jsonl"):
         try:
-            found = os.stat(os.path.join(folder, name))
-            states.append((found.st_size, found.st_mtime_ns, found.st_ino))
+            status = os.stat(os.path.join(folder, name))
+            states.append((status.st_size, status.st_mtime_ns, status.st_ino))
         except OSError:
             states.append((0, 0, 0))
     return states
 
 
 def _choose_folder(folders):
-    """The folder with the run's most lines of metrics, and the states of its files; the run's own folder before all."""
-    own = [folder for folder in folders if f"{os.sep}.attempts{os.sep}" not in folder]
-    return max(((folder, _read_states(folder)) for folder in own or folders), key=lambda one: one[1][-1][0])
+    """The run's own folder if there is one, otherwise the attempt with the largest file of metrics; and the states of
+    the folder's files."""
+    own_folders = [folder for folder in folders if f"{os.sep}.attempts{os.sep}" not in folder]
+    return max(((folder, _read_states(folder)) for folder in own_folders or folders), key=lambda pair: pair[1][-1][0])
 
 
 class _Export:
@@ -272,8 +276,9 @@ class _Export:
 
     def __init__(self, root, out, follow):
         self._root, self._out, self._follow = root, out, follow
-        self._files, self._states = {}, {}  # by the key of a run
-        self._unended, self._warned = {}, set()  # by the key of a run: the time of the last change
+        self._files, self._states = {}, {}  # by the key of a run: its event file; its folder and the files' states
+        self._unended = {}  # by the key of a run that has not ended: the time of the last change
+        self._warned = set()  # keys of runs, and paths of folders, with a warning
 
     @property
     def count(self):
@@ -282,18 +287,18 @@ class _Export:
 
     @property
     def is_training(self):
-        """Whether no run is known, or files of a run that has not ended have changed lately."""
+        """Whether no run is known, or files of a run that has not ended have changed within QUIET_UNENDED seconds."""
         now = time.monotonic()
-        return not self._states or any(now - changed < PATIENCE for changed in self._unended.values())
+        return not self._states or any(now - changed < QUIET_UNENDED for changed in self._unended.values())
 
     def _warn(self, key, error):
-        """Warns once of a run, or of a folder that cannot be read."""
+        """Warns once per key: that of a run that is left out, or the path of a folder that cannot be read."""
         if key not in self._warned:
             warnings.warn(f"{error}; left out", LonghandWarning, stacklevel=4)
         self._warned.add(key)
 
     def _update_run(self, key, folder, age):
-        """age: seconds since the last change of the run's files."""
+        """Writes new events of a run. age: seconds since the last change of the run's files."""
         run = Run(folder)
         ended = run.info.get("exit") not in (None, STOPPED)
         if not ended:
@@ -313,7 +318,7 @@ class _Export:
             chosen = _choose_folder(folders)
             if chosen == self._states.get(key):
                 continue
-            # The clock of a disk may differ from that of this machine, so only the first look takes its times.
+            # The clock of a disk may differ from that of this machine, so its times count only at the first reading.
             age = 0 if key in self._states else time.time() - max(state[1] for state in chosen[1]) / 1e9
             changed, self._states[key] = True, chosen
             self._unended.pop(key, None)
@@ -330,24 +335,24 @@ def export(root, out, follow=False):
     no file of a run has changed for a minute; for ten minutes if a run has not ended.
 
     Metrics and the means of evaluations during training, over all conditions, have the training step as their step.
-    Evaluations of the trained model by one axis have the value on this axis, such as the length, as their step. Those
-    by several axes, at fractions or with a seed of their own are left out."""
+    Evaluations of the trained model by one axis have the value on this axis, such as the length, as their step.
+    Evaluations by several axes, at values that are no integers, or with a seed of their own are left out."""
     if not os.path.isdir(root):
         raise LonghandError(f"{root}: no such folder")
-    files, last = _Export(root, out, follow), time.monotonic()
+    event_files, last_change = _Export(root, out, follow), time.monotonic()
     while True:
         start = time.monotonic()
         try:
-            changed = files.update()
+            has_changed = event_files.update()
             end = time.monotonic()
-            last = end if changed or files.is_training else last
-            if not follow or end - last >= QUIET:
-                return files.count
+            last_change = end if has_changed or event_files.is_training else last_change
+            if not follow or end - last_change >= QUIET_ENDED:
+                return event_files.count
             time.sleep(max(PAUSE, 3 * (end - start)))
         except KeyboardInterrupt:
             if not follow:
                 raise
-            return files.count
+            return event_files.count
 
 
 def main(words):
@@ -360,9 +365,9 @@ def main(words):
     def show(message, category, *_):
         if category is LonghandWarning:
             left_out.append(message)
-        elif category is not UserWarning or follow:  # a line that is torn now may be a line that is being written
+        elif category is not UserWarning or follow:  # a trainer may still be writing a line that looks incomplete
             return
-        print(f"longhand export tensorboard: {message}".translate(PLAIN), file=sys.stderr)
+        print(f"longhand export tensorboard: {message}".translate(SPACES_FOR_CONTROLS), file=sys.stderr)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")

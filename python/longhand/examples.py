@@ -1,4 +1,4 @@
-"""Examples of a task from Python objects. They become a file of examples (docs/own-task.md), which a spec names."""
+"""Examples of a task from Python objects, which are written to a file that a spec names (docs/own-task.md)."""
 
 import collections.abc
 import hashlib
@@ -18,9 +18,10 @@ class Examples:
         Examples([("1 0 +", "1"), ("1 1 +", "2")])
         Examples(frame, input="question", target="answer")
 
-    given          an iterable of pairs (input, target) or of dicts, or a pandas.DataFrame. Dicts and columns have input
-                   and target, and may have mask and values on the axes of the task. Input and target are texts or lists
-                   of tokens (names or numbers), as in a file of JSON lines; a missing mask or value is None or NaN
+    given          an iterable of pairs (input, target) or of dicts, or a pandas.DataFrame. A dict or a row has an input
+                   and a target, and may have a mask and values on the axes of the task. Input and target are texts or
+                   lists of tokens (names or numbers), as in a file of JSON lines; a missing mask or value is None or
+                   NaN
     input, target  names of the keys, or columns, with inputs and targets
     path           the name of `given` in messages
 
@@ -34,7 +35,7 @@ class Examples:
         lines = [_format_line(example, (input, target), f"{path}[{index}]")
                  for index, example in enumerate(_list_examples(given, path))]
         if not lines:
-            raise LonghandError(f"{path}: found no examples; expected one at least")
+            raise LonghandError(f"{path}: found no examples; expected at least one")
         self.content, self._count = b"".join(lines), len(lines)
         self.name = f"examples-{hashlib.sha256(self.content).hexdigest()[:16]}.jsonl"
 
@@ -48,8 +49,8 @@ class Examples:
         """Writes the file into a folder, unless it is there already; returns its path."""
         path = pathlib.Path(folder, self.name)
         if path.is_file() and path.read_bytes() != self.content:
-            raise LonghandError(f"{path}: found other content than the digest in the name states\n  expected: the file "
-                                "that was written for this spec; delete it, or rename it and name it in a spec")
+            raise LonghandError(f"{path}: found content that does not match the digest in the name\n  expected: the "
+                                "file that was written for this spec; delete it, or rename it and name it in a spec")
         replace_file(path, self.content)
         return path
 
@@ -92,7 +93,8 @@ def _convert_tokens(value, path):
 
 
 def _convert_value(value, path):
-    """A value on an axis. Texts are for columns without a meaning, which the trainer names and ignores."""
+    """A value on an axis, as an integer. A text is kept: it is in a column that is no axis, which the trainer reports
+    and ignores."""
     if isinstance(value, str):
         return value
     if isinstance(value, numbers.Real) and 0 <= value < 2**31 and value == int(value):

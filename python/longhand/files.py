@@ -1,5 +1,5 @@
-"""Reads the files of runs, which are untrusted. The checks are those of ./longhand: only regular files of bounded size,
-and only lines of JSON with valid fields. Nothing is written or deleted through a link.
+"""Reads the files of runs, which are untrusted, with the checks of ./longhand: only regular files of bounded size, and
+only lines of JSON with valid fields. Writes files completely or not at all, and makes folders, but not through links.
 """
 
 import json
@@ -17,18 +17,19 @@ LONGEST_LINE = 1 << 20
 
 
 def open_file(path, largest=None):
-    """Opens a regular file to read bytes; refuses pipes, which could block, and devices."""
+    """Opens a regular file to read bytes; refuses devices, and pipes, which could block. largest: the maximum size in
+    bytes; None: no limit."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError as error:
         raise LonghandError(f"{path}: {error.strerror}") from None
-    found = os.fstat(handle)
-    if not stat.S_ISREG(found.st_mode):
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode):
         os.close(handle)
         raise LonghandError(f"{path}: found no regular file; expected one")
-    if largest is not None and found.st_size > largest:
+    if largest is not None and status.st_size > largest:
         os.close(handle)
-        raise LonghandError(f"{path}: found {found.st_size} bytes; expected at most {largest}")
+        raise LonghandError(f"{path}: found {status.st_size} bytes; expected at most {largest}")
     return os.fdopen(handle, "rb")
 
 
@@ -76,7 +77,7 @@ FIELDS = {"step": WHOLE_NUMBER, "split": TEXT, "set": TEXT, "decoding": TEXT,
 
 
 def _find_problem(value):
-    """A message if an object, read from a line of a run's file, has no step or a field of the wrong type; else None."""
+    """A message if an object from a line of a run's file has no step, or a field of the wrong type; otherwise None."""
     if value.get("step") is None:
         return ": step: found nothing; expected a whole number"
     for name, (fits, expected) in FIELDS.items():
@@ -86,7 +87,7 @@ def _find_problem(value):
 
 
 def make_floats(fields):
-    """A copy of a dict whose measured numbers are floats."""
+    """A copy of a dict in which measured numbers are floats, and None in their place is nan."""
     def convert(value):
         return float("nan") if value is None else float(value) if is_number(value) else value
 
@@ -104,10 +105,10 @@ def _parse_line(text, find_problem):
 
 def read_lines(path, largest=None, longest=-1, find_problem=lambda value: None):
     """Reads a file of JSON lines; returns a list of its objects. A torn (incomplete) last line is skipped with a
-    warning. largest: most bytes of the file; longest: each line is shorter (-1: no limit); find_problem: a function
-    that returns a message on a wrong object, else None. A larger file, a longer line or a wrong object raises a
-    LonghandError."""
-    out, number = [], 0
+    warning. largest: the maximum size of the file in bytes; longest: the size in bytes that a line must not reach (-1:
+    no limit); find_problem: a function that returns a message about a wrong object, else None. A larger file, a longer
+    line or a wrong object raises a LonghandError."""
+    objects, number = [], 0
     with open_file(path, largest) as file:
         while line := file.readline(longest):
             number += 1
@@ -119,8 +120,8 @@ def read_lines(path, largest=None, longest=-1, find_problem=lambda value: None):
             elif problem:
                 raise LonghandError(f"{path}: line {number}{problem}")
             elif value is not None:
-                out.append(value)
-    return out
+                objects.append(value)
+    return objects
 
 
 def read_run_lines(folder, name):
@@ -132,7 +133,8 @@ def read_run_lines(folder, name):
 
 
 def parse_run_line(path, number, text):
-    """The object in a line of a run's file; a wrong one raises a LonghandError. number: that of the line, from 1."""
+    """The object in a line of a run's file; a wrong object raises a LonghandError. number: the line's number, from 1,
+    for messages."""
     value, problem = _parse_line(text, _find_problem)
     if problem:
         raise LonghandError(f"{path}: line {number}{problem}")

@@ -10,33 +10,34 @@ from .files import LARGEST, open_file, parse_run_line
 
 
 class Tail:
-    """The complete lines of a run's file, which may grow, or lose lines: --resume removes those of lost steps."""
+    """The complete lines of a run's file, which may grow. It may also lose lines at its end, since --resume removes the
+    lines of steps after the checkpoint."""
 
     def __init__(self, path):
         self.path = path
-        self._sums = []  # checksums of the lines that were read, in the order of the file
-        self._place, self._last = 0, b""  # end of the last of these lines, and its text
+        self._checksums = []  # of the lines that were read, in the order of the file
+        self._end, self._last_line = 0, b""  # the end of the last of these lines, in bytes of the file, and its text
 
     def read(self):
-        """Returns how many of the lines that were read before are still the first lines of the file, and a list of the
-        lines after them, as bytes. A missing file counts as unchanged."""
+        """Compares the file with the lines that earlier calls read. Returns the number of lines at its beginning that
+        are unchanged, and a list of the lines after them, as bytes. A missing file counts as unchanged."""
         try:
             file = open_file(self.path, LARGEST[os.path.basename(self.path)])
         except LonghandError:
-            return len(self._sums), []
-        before = self._sums
+            return len(self._checksums), []
+        before = self._checksums
         with file:
-            file.seek(self._place - len(self._last))
-            if file.read(len(self._last)) != self._last:
+            file.seek(self._end - len(self._last_line))
+            if file.read(len(self._last_line)) != self._last_line:
                 file.seek(0)
-                self._sums, self._place, self._last = [], 0, b""
+                self._checksums, self._end, self._last_line = [], 0, b""
             text = file.read()
         lines = text[:text.rfind(b"\n") + 1].splitlines(keepends=True)
-        self._sums = self._sums + [zlib.crc32(line) for line in lines]
-        self._place += sum(map(len, lines))
-        self._last = lines[-1] if lines else self._last
-        kept = len(os.path.commonprefix([before, self._sums]))
-        return kept, lines[kept + len(lines) - len(self._sums):]
+        self._checksums = self._checksums + [zlib.crc32(line) for line in lines]
+        self._end += sum(map(len, lines))
+        self._last_line = lines[-1] if lines else self._last_line
+        kept = len(os.path.commonprefix([before, self._checksums]))
+        return kept, lines[kept + len(lines) - len(self._checksums):]
 
 
 class Metrics:

@@ -1,7 +1,7 @@
 """Finds ./longhand and runs its commands.
 
-The environment variable LONGHAND_ROOT names the folder of Longhand. If it is not set, Longhand is the folder that holds
-the folder python/ with this package, or the python/ from which pip installed the package.
+The environment variable LONGHAND_ROOT names the folder of Longhand. If it is not set, the folder of Longhand is the one
+that contains python/ with this package, or the python/ from which pip installed the package.
 """
 
 import collections
@@ -21,8 +21,8 @@ import urllib.parse
 
 from .errors import BY_CODE, CommandError, LonghandError, MachineError
 
-LAST_LINES = 200  # most lines of stderr that an exception shows
-WATCH_SECONDS = 0.25  # between two calls of `watch`
+LAST_LINES = 200  # maximum number of lines of stderr that an exception shows
+WATCH_SECONDS = 0.25  # minimum time between two calls of `watch`
 
 
 def _find_install_source():
@@ -37,14 +37,14 @@ def _find_install_source():
 
 def find_root():
     """The folder of Longhand, which contains ./longhand."""
-    given = os.environ.get("LONGHAND_ROOT")
-    package, installed = pathlib.Path(__file__).resolve().parents[1], _find_install_source()
-    folders = [pathlib.Path(given)] if given else [package.parent, *([installed.parent] if installed else [])]
+    configured = os.environ.get("LONGHAND_ROOT")
+    python_folder, source = pathlib.Path(__file__).resolve().parents[1], _find_install_source()
+    folders = [pathlib.Path(configured)] if configured else [python_folder.parent, *([source.parent] if source else [])]
     for folder in folders:
         if (folder / "longhand").is_file() and (folder / "generator" / "main.lua").is_file():
             return folder
-    raise LonghandError(f"there is no Longhand in {' or '.join(map(str, folders))}; only reading of runs works without "
-                        "it\n  expected: LONGHAND_ROOT, the folder of a clone")
+    raise LonghandError(f"there is no Longhand in {' or '.join(map(str, folders))}; without it, only the functions "
+                        "that read runs and tensors work\n  expected: LONGHAND_ROOT, the folder of a clone")
 
 
 def print_line(line):
@@ -69,7 +69,8 @@ class _Lines:
         self._queue.put(None)
 
     def _wait(self):
-        """The next line, None at the end; calls `watch` whenever it is due, but not for most of the time."""
+        """The next line, None at the end. While it waits, it calls `watch` again and again, and pauses after each call
+        three times as long as the call took, at least WATCH_SECONDS."""
         while self.watch is not None:
             try:
                 return self._queue.get(timeout=max(0, self._due - time.monotonic()))
@@ -83,30 +84,30 @@ class _Lines:
     def __iter__(self):
         while (line := self._wait()) is not None:
             yield line
-        self._queue.put(None)  # for another iteration, after Ctrl-C
+        self._queue.put(None)  # ends a second iteration, which follows after Ctrl-C
         if self.watch is not None:
             self.watch()
 
 
-def _forward_lines(lines, progress, last):
-    """Passes each line of the command's stderr to progress, and appends it to `last`."""
+def _forward_lines(lines, progress, last_lines):
+    """Passes each line of the command's stderr to progress, and appends it to `last_lines`."""
     for line in lines:
-        last.append(line)
+        last_lines.append(line)
         progress(line)
 
 
-def _end_command(process, lines, progress, last):
+def _end_command(process, lines, progress, last_lines):
     """Sends SIGINT to a command, as Ctrl-C on a terminal would, and waits until the command ends, so that a trainer can
     write its checkpoint. A second Ctrl-C ends a trainer at once. If this process ignores SIGINT, as background jobs of
     a shell do, the command gets SIGTERM, which has the same effect."""
-    ending = signal.SIGTERM if signal.getsignal(signal.SIGINT) == signal.SIG_IGN else signal.SIGINT
+    stop_signal = signal.SIGTERM if signal.getsignal(signal.SIGINT) == signal.SIG_IGN else signal.SIGINT
     while True:
         try:
-            os.killpg(process.pid, ending)
+            os.killpg(process.pid, stop_signal)
         except ProcessLookupError:
             pass
         try:
-            _forward_lines(lines, progress, last)
+            _forward_lines(lines, progress, last_lines)
             return process.wait()
         except KeyboardInterrupt:
             continue
@@ -136,38 +137,38 @@ def run(words, progress=None, watch=None):
     second until the command has ended. After Ctrl-C or an exception in progress or watch, run() ends the command, waits
     for it and raises the exception again. A command that fails raises a CommandError."""
     command = [os.fspath(word) if isinstance(word, os.PathLike) else str(word) for word in words]
-    last = collections.deque(maxlen=LAST_LINES)
+    last_lines = collections.deque(maxlen=LAST_LINES)
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output, \
             _start_command(command, output) as process:
         lines = _Lines(process.stderr, watch)
         try:
-            _forward_lines(lines, progress or print_line, last)
+            _forward_lines(lines, progress or print_line, last_lines)
             code = process.wait()
         except BaseException as error:
             if not isinstance(error, KeyboardInterrupt):
                 progress, lines.watch = ignore_line, None
-            _end_command(process, lines, progress or print_line, last)
+            _end_command(process, lines, progress or print_line, last_lines)
             raise
         output.seek(0)
         text = output.read()
     if code != 0:
-        raise _make_error(command, code, text, "\n".join(last))
+        raise _make_error(command, code, text, "\n".join(last_lines))
     return text
 
 
 def _make_error(command, code, text, said):
-    kind = BY_CODE.get(code, CommandError)
-    how = f"exit code {code}" if code >= 0 else f"ended by signal {-code}"
+    error_class = BY_CODE.get(code, CommandError)
+    end = f"exit code {code}" if code >= 0 else f"ended by signal {-code}"
     line = " ".join([os.path.basename(command[0]), *command[1:]])
-    return kind(f"{line}: {how}\n{said}".rstrip(), command, code, text, said)
+    return error_class(f"{line}: {end}\n{said}".rstrip(), command, code, text, said)
 
 
 @functools.lru_cache(maxsize=None)
-def _read_facts_of(folder):
+def _read_facts_in(folder):
     return json.loads(call(["fields", "--json"], ignore_line))
 
 
 def read_facts():
     """The object that `longhand fields --json` prints: every field of a spec, and the functions and symbols of
     formulas."""
-    return _read_facts_of(find_root())
+    return _read_facts_in(find_root())

@@ -16,26 +16,27 @@ def is_name(text):
     return re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", text) is not None and text not in KEYWORDS
 
 
-def format_text(string):
+def format_string(string):
     """The Lua text of a string, with quotes and escapes."""
     return '"' + re.sub(r'[\x00-\x1f"\\]', lambda c: ESCAPES.get(c[0]) or f"\\{ord(c[0]):03d}", string) + '"'
 
 
-def format_number(n):
-    if isinstance(n, bool):
-        return "true" if n else "false"
-    if isinstance(n, numbers.Integral):
-        return str(int(n))
-    n = float(n)
-    if not math.isfinite(n):
-        raise LonghandError(f"{n}: expected a finite number")
-    if n == 0:
-        return repr(n)[:-2] if math.copysign(1, n) > 0 else repr(n)  # Lua would read -0 as the integer 0
-    return re.sub(r"\.0$", "", re.sub(r"e([+-])0*(?=\d)", lambda e: "e" + e[1].replace("+", ""), repr(n)))
+def format_number(number):
+    """The Lua text of a number or a truth value."""
+    if isinstance(number, bool):
+        return "true" if number else "false"
+    if isinstance(number, numbers.Integral):
+        return str(int(number))
+    number = float(number)
+    if not math.isfinite(number):
+        raise LonghandError(f"{number}: expected a finite number")
+    if number == 0:
+        return repr(number)[:-2] if math.copysign(1, number) > 0 else repr(number)  # Lua reads -0 as the integer 0
+    return re.sub(r"\.0$", "", re.sub(r"e([+-])0*(?=\d)", lambda e: "e" + e[1].replace("+", ""), repr(number)))
 
 
 def format_literal(given):
     """The Lua text of a number, a truth value or a string; None for other values."""
     if isinstance(given, str):
-        return format_text(given)
+        return format_string(given)
     return format_number(given) if isinstance(given, (bool, numbers.Real)) else None

@@ -35,7 +35,7 @@ def make_table(given, path):
         return given
     if isinstance(given, range):
         if len(given) == 0 or given.step < 1:
-            raise LonghandError(f"{path}: {given} holds no ascending lengths")
+            raise LonghandError(f"{path}: found {given}; expected a range of ascending lengths, with at least one")
         return Table(given[0], given[-1], **({"step": given.step} if given.step > 1 else {}))
     if isinstance(given, dict):
         table = Table()

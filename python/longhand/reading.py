@@ -22,11 +22,11 @@ class Run:
 
     path           path of the folder, as given
     info           content of run.json: spec (all fields, resolved), flags, level, compiler, machine, started, ...
-    id, digest     id of the spec, and digest of its plan; runs with the same digest differ only in seeds, learning rate,
-                   steps, evaluation, and intervals of logs and checkpoints
+    id, digest     id of the spec, and digest of its plan; runs with the same digest differ only in seeds, learning
+                   rate, steps, evaluation, and intervals of logs and checkpoints
     seed           seed of the run
-    seeds          seeds of the run's parts, which are its seed unless they were set apart: {"init": 0, "data": 0, "draws":
-                   0}, of initial values, of training examples, of random positions and dropout
+    seeds          seeds of the run's parts, {"init": 0, "data": 0, "draws": 0}: of initial values, of training
+                   examples, of random positions and dropout; each is `seed` unless a flag of the trainer set it
     learning_rate  learning rate of the run
     spec           resolved spec of the run, a dict
     task           kind of the task; for examples from a file task.name of the spec, by default the id
@@ -43,8 +43,8 @@ class Run:
         self.id, self.digest = self._read_field("id", str), self._read_field("digest", str)
         self.seed = self._read_field("seed", int)
         self.learning_rate = float(self._read_field("learning_rate", (int, float)))
-        apart = self._read_field("seeds_apart", dict) if "seeds_apart" in self.info else {}
-        self.seeds = {part: apart.get(part, self.seed) for part in ("init", "data", "draws")}
+        part_seeds = self._read_field("seeds_apart", dict) if "seeds_apart" in self.info else {}
+        self.seeds = {part: part_seeds.get(part, self.seed) for part in ("init", "data", "draws")}
         for part, seed in self.seeds.items():
             if not is_whole_number(seed):
                 self._refuse(f"seeds_apart.{part}", seed)
@@ -117,16 +117,16 @@ class Run:
 
     @property
     def generative(self):
-        """Whether the model answers token by token: a decoder, an encoder-decoder, or a user's similar network."""
+        """Whether the model answers token by token, which all models do except encoders."""
         return (self.spec.get("model") or {}).get("kind", "encoder") != "encoder"
 
     def _choose_decoding(self, lines):
         """The kind of decoding whose lines evaluations() returns; None for models that are not generative."""
         if not self.generative:
             return None
-        wanted = (self.spec.get("eval") or {}).get("decoding") or "greedy"
-        found = {line.get("decoding") for line in lines if line.get("split") != "during"}
-        return wanted if wanted in found or not found else found.pop()
+        preferred = (self.spec.get("eval") or {}).get("decoding") or "greedy"
+        present = {line.get("decoding") for line in lines if line.get("split") != "during"}
+        return preferred if preferred in present or not present else present.pop()
 
     def checkpoint(self, name="checkpoint.safetensors"):
         """Opens a checkpoint of the run as Tensors. A weight, such as "layers.0.attention.query.weight", has shape
@@ -177,7 +177,8 @@ class Rows(list):
             raise ValueError(f"no row has both {x!r} and {y!r}; the rows have {', '.join(self.columns()) or 'nothing'}")
         ax = pyplot.subplots()[1] if ax is None else ax
         for name, points in lines.items():
-            ax.plot(sorted(points), [statistics.fmean(points[at]) for at in sorted(points)], marker=".", label=name)
+            ax.plot(sorted(points), [statistics.fmean(points[place]) for place in sorted(points)], marker=".",
+                    label=name)
         ax.set_xlabel(x)
         ax.set_ylabel(y)
         if by is not None:
@@ -204,12 +205,12 @@ class Runs(list):
         self.skipped = list(skipped)
 
     def rows(self):
-        """A row per run: id, digest, task, encoding, axes of the study, seed, seeds of its parts (seed_init,
-        seed_data, seed_draws), the size of the model (layers over all stacks, width, heads), path, and all other texts, numbers and booleans of run.json: parameters, learning_rate,
-        level, compiler, machine, step, train_seconds, exit, ..."""
-        plain = (str, int, float, bool)
+        """A row per run: id, digest, task, encoding, axes of the study, seed, seeds of its parts (seed_init, seed_data,
+        seed_draws), the size of the model (layers over all stacks, width, heads), path, and all other texts, numbers
+        and booleans of run.json: parameters, learning_rate, level, compiler, machine, step, train_seconds, exit, ..."""
+        plain_types = (str, int, float, bool)
         return Rows({**_get_first_columns(run), **_get_model_size(run),
-                     **{key: value for key, value in make_floats(run.info).items() if isinstance(value, plain)},
+                     **{key: value for key, value in make_floats(run.info).items() if isinstance(value, plain_types)},
                      "path": run.path}
                     for run in self)
 
@@ -233,9 +234,9 @@ def runs(root, study=None, scale=None):
         raise LonghandError(f"{root}: no such folder")
     found = Runs()
 
-    def skip(path, why):
-        found.skipped.append((path, why))
-        warnings.warn(f"{why}; skipped", LonghandWarning, stacklevel=3)
+    def skip(path, message):
+        found.skipped.append((path, message))
+        warnings.warn(f"{message}; skipped", LonghandWarning, stacklevel=3)
 
     for folder, folders, files in os.walk(root, onerror=lambda error: skip(error.filename, str(error))):
         folders[:] = sorted(name for name in folders if not name.startswith("."))  # skips .attempts of clusters
@@ -248,7 +249,7 @@ def runs(root, study=None, scale=None):
 
 
 def _convert_numbers(names):
-    """The names of an axis's values, converted to numbers if every name is a number in its usual form."""
+    """The names of an axis's values, converted to numbers if every name is a number as Python would print it."""
     for kind, text in (int, str), (float, "{:.14g}".format):
         try:
             numbers = [kind(name) for name in names]
@@ -260,14 +261,15 @@ def _convert_numbers(names):
 
 
 def _select_study_runs(found, root, study, scale):
-    """The runs of a study, with their axes, from `export csv`: only ./longhand expands studies."""
+    """The runs of a study among the runs that were found, with their axes. `longhand export csv` names both, since
+    only ./longhand can expand a study."""
     words = ["export", "csv", root, "--study", specs.get_argument(study)] + (["--scale", scale] if scale else [])
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "runs.csv")
         try:
             launcher.call([*words, "--out", folder], launcher.ignore_line)
         except InputError as error:
-            if not os.path.exists(path):  # else the error is about damaged runs, which the file leaves out
+            if not os.path.exists(path):  # if the file exists, the error is about damaged runs, which it leaves out
                 raise
             warnings.warn(str(error), LonghandWarning, stacklevel=4)
         with open(path, encoding="utf-8", newline="") as file:
@@ -278,10 +280,10 @@ def _select_study_runs(found, root, study, scale):
                for i in range(len(names))]
     for i, line in enumerate(lines[1:]):
         axes[get_key(line[head.index("folder")])] = {name: column[i] for name, column in zip(names, columns)}
-    chosen = Runs((run for run in found if get_key(run.path) in axes), found.skipped)
-    for run in chosen:
+    study_runs = Runs((run for run in found if get_key(run.path) in axes), found.skipped)
+    for run in study_runs:
         run.axes = axes[get_key(run.path)]
-    return chosen
+    return study_runs
 
 
 def get_key(path):
@@ -309,11 +311,12 @@ def _get_model_size(run):
 def rows(of_runs, what="evaluations"):
     """Rows of a table, flat dicts: one for each line of each run's evaluations, or of its metrics with what="metrics".
     A row has id, digest, task, encoding, axes of the study, seed and seeds of the parts of the run (seed_init,
-    seed_data, seed_draws), the fields of the line, and the run's learning_rate. `by` is replaced by one field for each axis ("length": 41), the list `beyond` by a text; the seed of
-    an evaluation is evaluation_seed. A run without lines has no row; damaged lines leave a run out with a warning."""
+    seed_data, seed_draws), the fields of the line, and the run's learning_rate. One field for each axis ("length": 41)
+    replaces `by`, and a text the list `beyond`; the seed of an evaluation is evaluation_seed. A run without lines has
+    no row; a run with damaged lines is left out with a warning."""
     if what not in ("evaluations", "metrics"):
         raise ValueError(f"{what!r}: expected 'evaluations' or 'metrics'")
-    out = Rows()
+    table = Rows()
     for run in of_runs:
         try:
             lines = getattr(run, what)()
@@ -324,14 +327,14 @@ def rows(of_runs, what="evaluations"):
             by = line.get("by")
             row = {**_get_first_columns(run), **line, **(by if isinstance(by, dict) else {})}
             row.pop("by", None)
-            row.pop("places", None)  # lists by place, only in Run.evaluations()
+            row.pop("places", None)  # lists do not fit into a flat row; Run.evaluations() has them
             if "beyond" in row:
                 row["beyond"] = " ".join(row["beyond"])
             row.update(seed=run.seed, learning_rate=run.learning_rate)
             if "seed" in line:
                 row["evaluation_seed"] = line["seed"]
-            out.append(row)
-    return out
+            table.append(row)
+    return table
 
 
 def evaluations(root, study=None, scale=None):

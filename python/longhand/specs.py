@@ -22,8 +22,8 @@ def _list_examples(given):
 
 
 def _change_parts(given, change):
-    """A list, dict or Table with change(name, part) in place of each part, where the name of an item is None; another
-    value as it is."""
+    """A copy of a list, dict or Table with change(name, part) in place of each part; an item without a name has the
+    name None. Any other value is returned unchanged."""
     if isinstance(given, Table):
         return Table(*_change_parts(given.items, change), **_change_parts(given.fields, change))
     if isinstance(given, dict):
@@ -36,8 +36,8 @@ def _make_examples(name, given):
 
 
 def _take_examples(fields, convert=_make_examples):
-    """The fields of a spec, with Examples in place of other Python objects as files of examples. convert: a function
-    of such a field's name and value that returns the new value."""
+    """The fields of a spec, with Examples in place of Python objects in fields that name files of examples. convert: a
+    function of the name and the value of such a field that returns the new value."""
     def take(name, given):
         is_file = given is None or isinstance(given, (str, os.PathLike))
         return convert(name, given) if name in ("data", "eval", "validation") and not is_file else given
@@ -93,9 +93,10 @@ class Spec(File):
         Spec("own_bias.lua", task={"kind": "bucket_sort"}, encoding={"score": my_bias, "parameters": {...}},
              model={"use": "ruoss_encoder"}, train={"use": "quick", "steps": 600}, eval={"use": "quick"})
 
-    The functions Task, Encoding, Model, Train and Eval make sections from keywords. Tables are dicts; a table with items without names is a Table(...). A range gives lengths. A score is a Python
-    function, which may call the functions of longhand.functions. task.data, task.eval and task.validation may be paths,
-    or examples as Python objects (see Examples). The base name of the file is the id of its runs.
+    The functions Task, Encoding, Model, Train and Eval make sections from keywords. Tables are dicts; a table with
+    items without names is a Table(...). A range gives lengths. A score is a Python function, which may call the
+    functions of longhand.functions. task.data, task.eval and task.validation may be paths, or examples as Python
+    objects (see Examples). The base name of the file is the id of its runs.
 
     path    path of the file, or None
     fields  the sections, as given
@@ -139,13 +140,13 @@ def _make_axis(name, values):
     if not isinstance(values, (list, tuple, range)) and not hasattr(values, "tolist"):
         raise LonghandError(f"axes: {name}: {values!r} is a {type(values).__name__}; expected a list of a field's "
                             "values, or a dict from names of values to fragments of a spec")
-    plain = values.tolist() if hasattr(values, "tolist") else list(values)
-    for value in plain:
+    value_list = values.tolist() if hasattr(values, "tolist") else list(values)
+    for value in value_list:
         if isinstance(value, bool) or not isinstance(value, (str, int, float)):
             raise LonghandError(f"axes: {name}: {value!r} has no name; expected numbers and texts, or a dict from "
                                 "names of values to fragments of a spec")
     return {"name": name.rpartition(".")[2],
-            "values": [{"name": value, "spec": _make_fragment(name, value)} for value in plain]}
+            "values": [{"name": value, "spec": _make_fragment(name, value)} for value in value_list]}
 
 
 def _check_seeds(given):
@@ -155,11 +156,12 @@ def _check_seeds(given):
     if hasattr(given, "tolist"):
         given = given.tolist()
     if isinstance(given, (list, tuple)) and given and all(isinstance(seed, int) for seed in given):
-        unbroken = range(given[0], given[0] + len(given))
-        given = unbroken if list(unbroken) == list(given) else given
+        consecutive = range(given[0], given[0] + len(given))
+        given = consecutive if list(consecutive) == list(given) else given
     if isinstance(given, range) and given.step == 1 or isinstance(given, Table):
         return given
-    raise LonghandError(f"seeds: {given!r} is no unbroken range; expected range(5), which is 0 to 4, or Table(0, 4)")
+    raise LonghandError(f"seeds: found {given!r}; expected consecutive seeds, such as range(5) or Table(0, 4), which "
+                        "are both 0 to 4")
 
 
 class Study(File):
@@ -178,20 +180,20 @@ class Study(File):
            or kinds of tasks), or a free name with a dict from names of values to fragments of a spec; or a list of axes
            in the form of the file
     seeds  consecutive seeds: range(5), [0, 1, 2, 3, 4] and Table(0, 4) are all 0 to 4; or a dict of such seeds for the
-           parts "init", "data" and "draws", which are set apart and crossed
+           parts "init", "data" and "draws": the study has a run for each combination
     """
 
     kind = "study"
 
     def __init__(self, path=None, *, axes, title=None, base=None, **fields):
-        shown = {"title": title or (pathlib.Path(path).stem if path else "study")}
+        file_fields = {"title": title or (pathlib.Path(path).stem if path else "study")}
         if base is not None:
-            shown["base"] = base.fields if isinstance(base, Spec) else _take_examples(base)
-        shown["axes"] = [_make_axis(*axis) for axis in axes.items()] if isinstance(axes, dict) else \
+            file_fields["base"] = base.fields if isinstance(base, Spec) else _take_examples(base)
+        file_fields["axes"] = [_make_axis(*axis) for axis in axes.items()] if isinstance(axes, dict) else \
             _take_axis_examples(axes)
         if fields.get("seeds") is not None:
             fields["seeds"] = _check_seeds(fields["seeds"])
-        super().__init__(path, **shown, **fields)
+        super().__init__(path, **file_fields, **fields)
 
 
 def get_argument(spec):

@@ -29,7 +29,7 @@ MOST_DIMENSIONS = 64
 
 class Tensors(Mapping):
     """The tensors of a safetensors file: a mapping from names to tensors, in the order of the file. It is a context
-    manager; tensors taken from it stay valid after it is closed.
+    manager; a tensor stays valid after close().
 
     path      path of the file, as given
     metadata  a dict from names to texts: the file's __metadata__
@@ -47,8 +47,8 @@ class Tensors(Mapping):
                 raise LonghandError(f"{self.path}: cannot map its {size} bytes into memory: {error.strerror}") from None
         length, = struct.unpack_from("<Q", self._map)
         if length > min(LARGEST_HEADER, size - 8):
-            raise LonghandError(f"{self.path}: no safetensors file, or cut short: a header of {length} bytes is "
-                                f"announced, {size - 8} follow")
+            raise LonghandError(f"{self.path}: no safetensors file, or cut short: found a header of {length} bytes; "
+                                f"expected at most {min(LARGEST_HEADER, size - 8)}")
         self._bytes = memoryview(self._map)[8 + length:]
         self._entries = self._read_header(self._map[8:8 + length])
         self.metadata = self._entries.pop("__metadata__", {})
@@ -56,7 +56,8 @@ class Tensors(Mapping):
         for name in self._entries:
             end = max(end, self._check_entry(name))
         if end != len(self._bytes):
-            raise LonghandError(f"{self.path}: the tensors end at byte {end} of {len(self._bytes)} behind the header")
+            raise LonghandError(f"{self.path}: the tensors end at byte {end} after the header; expected the end of the "
+                                f"file, byte {len(self._bytes)}")
 
     def __repr__(self):
         return f"{type(self).__name__}({self.path!r})"
@@ -75,12 +76,12 @@ class Tensors(Mapping):
         try:
             entry = self._entries[name]
             kind, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
-            whole = isinstance(kind, str) and isinstance(shape, list) and len(shape) <= MOST_DIMENSIONS and all(
+            is_complete = isinstance(kind, str) and isinstance(shape, list) and len(shape) <= MOST_DIMENSIONS and all(
                 isinstance(n, int) and 0 <= n < 1 << 63 for n in [*shape, begin, end])
         except (TypeError, KeyError, ValueError):
-            whole = False
-        if not whole:
-            raise LonghandError(f"{self.path}: {name}: no dtype, shape and data_offsets")
+            is_complete = False
+        if not is_complete:
+            raise LonghandError(f"{self.path}: {name}: expected dtype, shape and data_offsets")
         if kind not in TYPES:
             raise LonghandError(f"{self.path}: {name}: elements are {kind}; expected one of {', '.join(TYPES)}")
         if end - begin != TYPES[kind][1] * math.prod(shape) or end > len(self._bytes):
@@ -101,7 +102,7 @@ class Tensors(Mapping):
         if sys.byteorder == "big" and size > 1:
             values = struct.unpack(f"<{(end - begin) // size}{kind}", data)
             data = memoryview(struct.pack(f"{len(values)}{kind}", *values))
-        return data.cast(kind, entry["shape"]) if end > begin else data.cast(kind)  # no cast to a size of 0
+        return data.cast(kind, entry["shape"]) if end > begin else data.cast(kind)  # cast() refuses shapes of size 0
 
     def __iter__(self):
         return iter(self._entries)
@@ -134,21 +135,22 @@ class Trace(Tensors):
     """A file of `trainer trace`; docs/trace.md describes its tensors. In all methods, `length` is the task length (for
     examples from files the input length), and `outputs` is the number of output tokens, needed only if the traced
     examples of this length have several such numbers. In a trace with several draws, a dimension [draws] precedes
-    [examples], except in targets, and in tokens without decoded answers. A trace of means (--average) has neither."""
+    [examples], except in targets, and in tokens without decoded answers. A trace of means (--average) has neither
+    dimension."""
 
     def lengths(self):
         """Traced task lengths, ascending."""
         return sorted({int(re.match(r"n(\d+)", name).group(1)) for name in self})
 
-    def _get_tensor(self, length, outputs, rest):
-        return self[self._make_prefix(length, outputs) + rest]
+    def _get_tensor(self, length, outputs, name):
+        return self[self._make_prefix(length, outputs) + name]
 
     def sites(self, length, kind="attention", outputs=None):
         """Names of the traced sites of a kind, in the order of the forward pass. kind: "attention", "scores" or
         "entropy" (sites are attentions, such as "layers.0"), or "activations" ("embedding", "layers.0.output")."""
         prefix = self._make_prefix(length, outputs)
-        found = [self._split_name(name[len(prefix):]) for name in self if name.startswith(prefix)]
-        return [site for site, site_kind in found if site_kind == kind]
+        pairs = [self._split_name(name[len(prefix):]) for name in self if name.startswith(prefix)]
+        return [site for site, site_kind in pairs if site_kind == kind]
 
     @staticmethod
     def _make_prefix(length, outputs):
@@ -167,8 +169,8 @@ class Trace(Tensors):
         return name, "tokens" if is_tokens else "activations"
 
     def _get_site_tensor(self, length, site, kind, outputs, skipped=0):
-        """A tensor by the name of its site, or by the site's index among the sites of the kind without the first
-        `skipped` ones."""
+        """A tensor by the name of its site, or by the site's index among the sites of the kind. The index counts from
+        the site after the first `skipped` sites."""
         if isinstance(site, int):
             sites = self.sites(length, kind, outputs)[skipped:]
             if not 0 <= site < len(sites):

@@ -2,9 +2,9 @@
 
 The function is called once, with an object whose attributes are symbols instead of numbers. Operators and the functions
 of longhand.functions combine symbols into nodes of a tree, and the tree that the function returns is written as Lua.
-Local variables keep their names. `longhand check` checks the Lua text like every other formula. Operations
-that Python would apply to a node itself, such as its truth value, are refused here; if Lua refuses the same operation,
-the message is that of the generator.
+Local variables keep their names. `longhand check` checks the Lua text like every other formula. This module refuses
+operations that Python would apply to a node instead of recording them, such as `if`; if the generator refuses the same
+operation in Lua, the message is the generator's.
 """
 
 import inspect
@@ -16,7 +16,7 @@ from .errors import LonghandError
 from .literals import WIDTH, format_literal, is_name
 
 SUM, PRODUCT, UNARY, POWER, PRIMARY = 10, 11, 12, 14, 20  # Lua's operator precedences
-LONGEST = 96  # columns of a line of a formula
+LONGEST_LINE = 96  # columns of a formula
 LEVELS = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "//": PRODUCT, "%": PRODUCT, "^": POWER}
 
 
@@ -32,6 +32,7 @@ def _make_operator(word):
 
 
 def _make_refusal(event):
+    """A method that refuses an operation with the generator's message. event: the name of the operation in Lua."""
     def refuse(*_):
         refusal = launcher.read_facts()["formulas"]["refused"][event]
         raise LonghandError(f"a formula cannot be traced: {refusal['what']}\n  expected: {refusal['expected']}")
@@ -40,6 +41,7 @@ def _make_refusal(event):
 
 
 def _make_misuse(what, expected):
+    """A method that refuses an operation with this message."""
     def refuse(*_):
         raise LonghandError(f"a formula cannot be traced: {what}\n  expected: {expected}")
 
@@ -89,18 +91,18 @@ class Traced:
     __invert__ = _make_refusal("__bnot")
     __lshift__ = __rlshift__ = _make_refusal("__shl")
     __rshift__ = __rrshift__ = _make_refusal("__shr")
-    __bool__ = _make_misuse("Python asks whether a traced value is true, as in `if`, `and`, `or`, `not`, min or max",
+    __bool__ = _make_misuse("Python tests whether a traced value is true, as in `if`, `and`, `or`, `not`, min or max",
                             "select(condition, a, b), all, any, negate, min, max of longhand.functions")
     __hash__ = _make_misuse("Python looks a traced value up in a set or a dict",
                             "select(condition, a, b), equal of longhand.functions")
-    __float__ = __int__ = __index__ = _make_misuse("Python asks for the number that a traced value stands for",
+    __float__ = __int__ = __index__ = _make_misuse("Python needs the number that a traced value stands for",
                                                    "a function of longhand.functions in place of math's, or "
                                                    "a plain number where Python needs one, as in range(n)")
     __getitem__ = _make_misuse("Python takes an element of a traced value", "lookup(table, i) of longhand.functions")
     __call__ = _make_misuse("a traced value is called as a function",
                             "a function of longhand.functions; x.score is no call")
     __round__ = _make_misuse("Python rounds a traced value", "floor(a + 0.5) of longhand.functions")
-    __trunc__ = _make_misuse("Python cuts off the fraction of a traced value", "floor of longhand.functions")
+    __trunc__ = _make_misuse("Python truncates a traced value", "floor of longhand.functions")
 
     def __repr__(self):
         return f"<traced {self.word}>"
@@ -119,7 +121,7 @@ class Symbols:
 
 
 class Body:
-    """The function that a sum repeats: its index, its result, and the names of its local variables."""
+    """The function whose results a sum adds: its index, its result, and the names of its local variables."""
 
     def __init__(self, f):
         self.index = Traced("index", _get_parameter_name(f, "m"), ())
@@ -130,9 +132,9 @@ def _wrap_argument(part):
     return Body(part) if callable(part) and not isinstance(part, Traced) else part
 
 
-def _get_parameter_name(f, otherwise):
+def _get_parameter_name(f, default):
     code = getattr(f, "__code__", None)
-    name = code.co_varnames[0] if code and code.co_argcount else otherwise
+    name = code.co_varnames[0] if code and code.co_argcount else default
     return name if is_name(name) else name + "_"
 
 
@@ -153,11 +155,11 @@ def _trace_call(f, argument):
     _expect_one_argument(f, argument)
     names, code, old_profile = {}, getattr(f, "__code__", None), sys.getprofile()
 
-    def watch(frame, event, _):
+    def record_locals(frame, event, _):
         if event == "return" and frame.f_code is code:
             names.update((id(node), (node, name)) for name, node in frame.f_locals.items() if isinstance(node, Traced))
 
-    sys.setprofile(watch)
+    sys.setprofile(record_locals)
     try:
         return f(argument), names
     finally:
@@ -177,8 +179,8 @@ def _sort_inner_first(root):
     """The root and all nodes below it, each once, and each after its children."""
     order, seen, stack = [], set(), [(root, False)]
     while stack:
-        node, done = stack.pop()
-        if done:
+        node, has_children_done = stack.pop()
+        if has_children_done:
             order.append(node)
         elif id(node) not in seen:
             seen.add(id(node))
@@ -193,34 +195,34 @@ class Writer:
     def __init__(self, root, symbols, names):
         self.symbols, self.names = symbols, names
         self.taken = set()  # names that no variable may have
-        # by id of a node: the number of its uses, the ids of the indices that it reads, the name of its variable
-        self.uses, self.free, self.known = {}, {}, {}
-        self.scopes = []  # (index, lines) of each function that is being written, the outermost first
+        # By the id of a node: the number of its uses, the ids of the indices of sums that it reads, its variable.
+        self.uses, self.read_indices, self.variables = {}, {}, {}
+        self.scopes = []  # (index, lines) of each function whose text is not complete, the outermost first
         for node in _sort_inner_first(root):
             self._count_uses(node)
 
     def _count_uses(self, node):
         """Counts the uses of a node's children, and records the indices of sums on which the node depends."""
-        free = {id(node)} if isinstance(node, Traced) and node.kind == "index" else set()
+        indices = {id(node)} if isinstance(node, Traced) and node.kind == "index" else set()
         for inner in _get_children(node):
             self.uses[id(inner)] = self.uses.get(id(inner), 0) + 1
-            free |= self.free[id(inner)]
+            indices |= self.read_indices[id(inner)]
         if isinstance(node, Body):
-            free -= {id(node.index)}
+            indices -= {id(node.index)}
             self.names.update(node.names)
         elif isinstance(node, Traced) and node.kind == "call":
             self.taken.add(node.word)
-        self.free[id(node)] = free
+        self.read_indices[id(node)] = indices
 
     def _choose_name(self, name):
         name = re.sub("[^A-Za-z0-9_]", "_", name)
         name = name if is_name(name) else name + "_"
-        free, count = name, 1
-        while free in self.taken:
+        unique, count = name, 1
+        while unique in self.taken:
             count += 1
-            free = f"{name}_{count}"
-        self.taken.add(free)
-        return free
+            unique = f"{name}_{count}"
+        self.taken.add(unique)
+        return unique
 
     def write_body(self, index, result):
         """The lines of a function's body, for its result. index: the index of a sum, None for a score."""
@@ -237,18 +239,18 @@ class Writer:
         """The text of an expression, in parentheses if its precedence is below level. whole: the expression is the
         complete result of a function."""
         if self.is_local(node) and not (whole and self.uses.get(id(node), 0) == 0):
-            return self.known.get(id(node)) or self._declare(node)
-        text, binds = self._write_node(node)
-        return f"({text})" if binds < level else text
+            return self.variables.get(id(node)) or self._declare(node)
+        text, precedence = self._write_node(node)
+        return f"({text})" if precedence < level else text
 
     def _declare(self, node):
         """Declares a local variable for a node, in the innermost function on whose index the node depends."""
         text, _ = self._write_node(node)
-        depths = [depth for depth, (index, _) in enumerate(self.scopes) if id(index) in self.free[id(node)]]
+        depths = [depth for depth, (index, _) in enumerate(self.scopes) if id(index) in self.read_indices[id(node)]]
         scope = max(depths, default=0)
         name = self._choose_name(self.names.get(id(node), (node, "part"))[1])
         self.scopes[scope][1].append(f"local {name} = {text}")
-        self.known[id(node)] = name
+        self.variables[id(node)] = name
         return name
 
     def _write_node(self, node):
@@ -273,7 +275,7 @@ class Writer:
         return f"x.{node.word}" if is_name(node.word) else f"x[{format_literal(node.word)}]", PRIMARY
 
     def _write_index(self, node):
-        return self.known[id(node)], PRIMARY
+        return self.variables[id(node)], PRIMARY
 
     def _write_call(self, node):
         return f"{node.word}({', '.join(self.write_text(part, 0) for part in node.parts)})", PRIMARY
@@ -285,7 +287,7 @@ class Writer:
         level = LEVELS[node.word]
         if level == POWER:
             return f"{self.write_text(node.parts[0], POWER + 1)} ^ {self.write_text(node.parts[1], UNARY)}", POWER
-        chain = [node]  # the operators of this precedence, without recursion
+        chain = [node]  # operators of this precedence, outermost first; a loop, since recursion has a limited depth
         while self._continues_chain(chain[-1].parts[0], level):
             chain.append(chain[-1].parts[0])
         pieces = [self.write_text(chain[-1].parts[0], level)]
@@ -297,7 +299,7 @@ class Writer:
                 and LEVELS[node.word] == level and not self.is_local(node))
 
     def _write_function(self, body):
-        self.known[id(body.index)] = name = self._choose_name(body.index.word)
+        self.variables[id(body.index)] = name = self._choose_name(body.index.word)
         return _lay_out_function(name, self.write_body(body.index, body.result), 0)
 
 
@@ -305,7 +307,7 @@ def _fill_lines(pieces):
     """The pieces of a chain of operators, as many in each line as fit."""
     lines = pieces[:1]
     for piece in pieces[1:]:
-        if len(lines[-1].rpartition("\n")[2]) + len(piece.partition("\n")[0]) < LONGEST:
+        if len(lines[-1].rpartition("\n")[2]) + len(piece.partition("\n")[0]) < LONGEST_LINE:
             lines[-1] += " " + piece
         else:
             lines.append("  " + piece)
@@ -313,7 +315,8 @@ def _fill_lines(pieces):
 
 
 def _lay_out_function(name, lines, used):
-    """The text of a function: one line if its body is one line and fits, else one line for each line of the body."""
+    """The text of a function: one line if its body is one line and fits, else one line for each line of the body. used:
+    the number of columns before the function in its line."""
     line = f"function({name}) {lines[0]} end"
     if len(lines) == 1 and "\n" not in line and used + len(line) < WIDTH:
         return line
@@ -321,7 +324,8 @@ def _lay_out_function(name, lines, used):
 
 
 def format_function(f, path, indent, used=0):
-    """Converts a score to the text of a Lua function. path, indent, used: as in lua.format_value."""
+    """Converts a score to the text of a Lua function. `path` names the score in messages; indent: the indentation of
+    its first line; used: the number of further columns before it in this line."""
     x = Symbols()
     try:
         result, names = _trace_call(f, x)

@@ -197,7 +197,7 @@ class TestEvents(FolderCase):
         export = events._Export(self.folder / "runs", self.folder / "out", True)
         export.update()
         self.assertTrue(export.is_training)
-        with unittest.mock.patch.object(events, "PATIENCE", 0):
+        with unittest.mock.patch.object(events, "QUIET_UNENDED", 0):
             self.assertFalse(export.is_training)
         shutil.rmtree(folders[0])
         self.assertTrue(export.update())
@@ -207,20 +207,20 @@ class TestEvents(FolderCase):
         self.assertFalse(export.is_training)
 
         folder, _ = self.begin_run("plain/d/killed")
-        past = time.time() - events.PATIENCE - 1
+        past = time.time() - events.QUIET_UNENDED - 1
         for path in folder.iterdir():
             os.utime(path, (past, past))
         export = events._Export(self.folder / "runs", self.folder / "out", True)
         export.update()
         self.assertFalse(export.is_training)
-        with unittest.mock.patch.multiple(events, PAUSE=0.01, QUIET=0.02):
+        with unittest.mock.patch.multiple(events, PAUSE=0.01, QUIET_ENDED=0.02):
             self.assertEqual(self.export(self.folder / "runs", "--follow"), (0, ""))
         os.utime(folder / "metrics.jsonl")
         export.update()
         self.assertTrue(export.is_training)
 
     def test_following_ends_after_the_runs(self):
-        with unittest.mock.patch.multiple(events, PAUSE=0.01, QUIET=0.02):
+        with unittest.mock.patch.multiple(events, PAUSE=0.01, QUIET_ENDED=0.02):
             self.assertEqual(self.export(RUNS, "--follow"), (0, ""))
         self.assertEqual(self.export(RUNS, "--folow")[0], 2)
 

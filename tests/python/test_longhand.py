@@ -432,11 +432,11 @@ class TestTensors(Files):
     def test_headers_with_wrong_entries_are_refused(self):
         for entry, what in (({"dtype": "F32", "shape": [2], "data_offsets": [0, 4]}, "bytes 0 to 4 are not those"),
                             ({"dtype": "BF16", "shape": [2], "data_offsets": [0, 4]}, "elements are BF16"),
-                            ({"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}, "no dtype, shape"),
-                            ({"dtype": ["F32"], "shape": [1], "data_offsets": [0, 4]}, "no dtype, shape"),
-                            ({"dtype": "F32", "shape": "1", "data_offsets": [0, 4]}, "no dtype, shape"),
-                            ({"dtype": "F32", "shape": [1 << 70], "data_offsets": [0, 4]}, "no dtype, shape"),
-                            ({"shape": [1]}, "no dtype, shape"), ([], "no dtype, shape"), (3, "no dtype, shape")):
+                            ({"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}, "dtype, shape"),
+                            ({"dtype": ["F32"], "shape": [1], "data_offsets": [0, 4]}, "dtype, shape"),
+                            ({"dtype": "F32", "shape": "1", "data_offsets": [0, 4]}, "dtype, shape"),
+                            ({"dtype": "F32", "shape": [1 << 70], "data_offsets": [0, 4]}, "dtype, shape"),
+                            ({"shape": [1]}, "dtype, shape"), ([], "dtype, shape"), (3, "dtype, shape")):
             self.expect_refusal(what, longhand.Tensors, self.write_tensors({"a": entry}, b"1234"))
         self.expect_refusal("no JSON object", longhand.Tensors, self.write_tensors([1], b""))
         self.expect_refusal("no JSON object", longhand.Tensors, self.write_tensors({"__metadata__": [1]}, b""))

@@ -61,7 +61,7 @@ class TestStudies(SpecCase):
         self.expect_refusal("axes: train.lengths: (1, 40) has no name", "or a dict",
                             call=lambda: longhand.Study(axes={"train.lengths": [(1, 40)]}))
         for seeds in (5, [0, 4], range(0, 10, 2), [], ["a"]):
-            self.expect_refusal("seeds: ", "expected range(5)", call=lambda: longhand.Study(axes={}, seeds=seeds))
+            self.expect_refusal("seeds: ", "expected consecutive seeds", call=lambda: longhand.Study(axes={}, seeds=seeds))
         self.assertEqual(longhand.Study(axes={}, seeds=[2, 3, 4]).text, longhand.Study(axes={}, seeds=range(2, 5)).text)
         self.assertIn("seeds = { init = { 0, 3 }, data = { 2, 2 } }",
                       longhand.Study(axes={}, seeds={"init": range(4), "data": [2]}).text.replace("  ", ""))
@@ -97,9 +97,9 @@ class TestText(SpecCase):
         self.expect_refusal("train.lengths[2]: None is a NoneType",
                             call=lambda: lua.format_value({"train": {"lengths": [1, None]}}))
         self.expect_refusal("nan: expected a finite number", call=lambda: lua.format_value(float("nan")))
-        self.expect_refusal("range(3, 1) holds no ascending lengths",
+        self.expect_refusal("found range(3, 1); expected a range of ascending lengths",
                             call=lambda: lua.format_value(range(3, 1), "train.lengths"))
-        self.expect_refusal("--lengths: range(0, 0) has no numbers", "one at least",
+        self.expect_refusal("--lengths: range(0, 0) has no numbers", "at least one number",
                             call=lambda: longhand.train("bucket_sort_rope", lengths=range(0)))
         self.expect_refusal("1 is no name of a field", call=lambda: lua.format_value({1: 2}, "task"))
 
@@ -310,7 +310,7 @@ class TestExamples(SpecCase):
         self.assertEqual([(self.folder / name).stat().st_ino for name in names], before)
         self.assertEqual(longhand.Spec(**spec.fields).check()["digest"], digest)  # in a temporary folder
         (self.folder / names[0]).write_text("mine")
-        self.expect_refusal(names[0], "found other content", "delete it, or rename it", call=spec.check)
+        self.expect_refusal(names[0], "found content that does not match", "delete it, or rename it", call=spec.check)
         study = longhand.Study(self.folder / "grid.lua", base={**spec.fields, "task": {"data": pairs}},
                                axes={"size": {"one": {"task": longhand.Table(eval=pairs[:1])}}})
         self.assertEqual(study.text.count("examples-"), 2)
