@@ -2,7 +2,11 @@
 
 local support = dofile("tests/lua/support.lua")
 
+local canonical = require("base.canonical")
 local cells = require("lab.study.read.cells")
+local curves = require("lab.study.report.figures.curves")
+local figures = require("lab.study.report.figures.figures")
+local hostile = require("hostile")
 local lists = require("base.lists")
 local lu = require("luaunit")
 local novel_shares = require("lab.study.report.tables.novel_shares")
@@ -96,14 +100,36 @@ function TestNovelty.test_reports_show_the_shares_next_to_scores()
   lu.assertStrContains(text, ",in_distribution,5,50,1,,0.99,,0.25,,,,,0.5,,length,0,0,0,30,60,90\n")
   lu.assertStrContains(text, ",beyond,20,50,1,,0.51,,0.25,,,,,0.5,,length,0.5,0.2625,1,,,\n")
   lu.assertStrContains(text, ",length,0.5,0.2625,1,0,0,0\n")
-  rows = select(2, read({ ["encoding.positions"] = "{ kind = 'randomized', max_position = 512 }",
-    ["encoding.additive.kind"] = "sinusoid" }))
+  local function list_strip(one)
+    local figure = figures.make_by_length(one, { kind = "curves", lines = "encoding" })
+    local strip = figure.panels[1].strip or { curves = {} }
+    return lists.map(strip.curves, function(curve)
+      return curve.line .. " " .. canonical.format(curve.points)
+    end), figure
+  end
+  local curves_of_strip, figure = list_strip(study)
+  lu.assertEquals(curves_of_strip, { "new positions [[5,0],[20,50],[30,66.666666666666657]]",
+    "new distances [[5,0],[20,26.25],[30,45.555555555555557]]", "more keys [[5,0],[20,100],[30,100]]" })
+  figure.name = "by_length"
+  lu.assertNil(hostile.find_gnuplot_problem(curves.make_script(figure)))
+  lu.assertStrContains(curves.make_script(figure), "set format x ''")
+  lu.assertEquals({ table.unpack(curves.make_page(figure).makes, 1, 2) }, { "by_length-panel1.svg",
+    "by_length-strip1.svg" })
+  lu.assertStrContains(figure.caption, "Below: shares of a test sequence that no training sequence has")
+  local randomized
+  randomized, rows = read({ ["encoding.positions"] = "{ kind = 'randomized', max_position = 512 }",
+    ["encoding.additive.kind"] = "sinusoid" })
   lu.assertEquals(rows[1], "20 56.0 - - 100%")
+  lu.assertEquals(list_strip(randomized), { "more keys [[5,0],[20,100],[30,100]]" })
   study.get_plan = nil
   for _, cell in ipairs(study.cells) do
     cell.novelty = nil
   end
   lu.assertNil(novel_shares.make_cells_table(study))
+  curves_of_strip, figure = list_strip(study)
+  lu.assertEquals(curves_of_strip, {})
+  lu.assertNotStrContains(curves.make_script(lists.update(figure, { name = "by_length" })), "set format x ''")
+  lu.assertNotStrContains(figure.caption, "Below")
 end
 
 support.run()

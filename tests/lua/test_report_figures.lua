@@ -13,6 +13,7 @@ local lists = require("base.lists")
 local lu = require("luaunit")
 local report_csv = require("lab.study.report.tables.report_csv")
 local time_to_threshold = require("lab.study.report.tables.time_to_threshold")
+local plans = require("plans")
 local reports = require("reports")
 local scales = require("lab.study.report.figures.scales")
 local write = require("base.write")
@@ -339,7 +340,9 @@ end
 
 -- The page's figure has every number in a table, whose columns link to runs, and a description of the picture.
 function TestPicture.test_figure_of_the_page()
-  local figure = figures.make_by_length(make_study("page", SCORES), CURVES)
+  local study, plan = make_study("page", SCORES), plans.make_plan({ ["train.lengths"] = "{ 1, 10 }" })
+  study.get_plan = function(cell) return cell.key.task == "even_pairs" and plan end
+  local figure = figures.make_by_length(study, CURVES)
   figure.name = "curves"
   local body = figure_page.make_body(figure, {})
   lu.assertNil(hostile.find_xml_problem(body))
@@ -351,7 +354,10 @@ function TestPicture.test_figure_of_the_page()
   lu.assertNil(hostile.find_xml_problem(body))
   lu.assertStrContains(body, 'aria-label="even_pairs: token accuracy in percent by length. rope: 99.00 at 5, 51.00 at '
     .. '30; rand-rope: 99.00 at 5, 96.00 at 30."')
-  lu.assertEquals(select(2, body:gsub('<li data%-toggle="%d">', "")), 2)
+  lu.assertStrContains(body, 'aria-label="novelty in percent by length. new positions: 0.0 at 5, 66.7 at 30; new '
+    .. 'distances: 0.0 at 5, 45.6 at 30; more keys: 0.0 at 5, 100.0 at 30."')
+  lu.assertEquals(select(2, body:gsub("novelty in percent", "")), 1)
+  lu.assertEquals(select(2, body:gsub('<li data%-toggle="%d">', "")), 5)
   -- In a panel, gnuplot draws a band, faint curves of three seeds, and the mean of each line.
   local first = body:match('<div class="plot".-</svg>')
   lu.assertEquals(select(2, first:gsub('<g class="line" data%-line="1"', "")), 5)

@@ -10,6 +10,8 @@
 --   levels = { { y, text, shift }, ... }: horizontal lines with a text on the right, `shift` text lines above the level
 --   marks = { { x }, ... }: dashed vertical lines; shade = { from, to }: a range of x
 --   labels = { { x, y, text, align }, ... }: texts in the panel; align: gnuplot's word, such as "center"
+--   strip: a low panel below with the same x axis, which has no numbers there, or nil. Its legend = { { title, style },
+--     ... } is in the figure's legend, too; its styles have no `point`
 
 local gnuplot = require("lab.study.report.figures.gnuplot")
 local lists = require("base.lists")
@@ -24,6 +26,8 @@ M.POINTS = 100 -- the most points of a curve; curves with more points are averag
 local WIDTH, HEIGHT = 430, 320 -- size of one of several panels, in pixels of the SVG
 -- For a figure of a given width, in pixels: the least width of a panel, the font (8 points), a line of the legend.
 local LEAST, PAPER_FONT, LINE = 200, 11, 14
+local NAME = 12 -- pixels from the top of a picture of the page to the middle of the y axis' name
+local STRIP = 0.22 -- height of a strip as a share of its panel's height
 local MARKS = 8 -- roughly the most symbols on a curve
 
 local FRAME = [[
@@ -53,10 +57,19 @@ local function make_block(name, points)
   end))
 end
 
+-- Returns the panels of a figure, each followed by its strip.
+local function list_panels(figure)
+  return lists.collect(figure.panels, function(panel) return { panel, panel.strip } end)
+end
+
+local function has_strips(figure)
+  return lists.find(figure.panels, function(panel) return panel.strip end) ~= nil
+end
+
 -- Returns the blocks of data of a figure's curves, and sets `number` of each curve, from 1 on in the whole figure.
 local function make_blocks(figure)
   local blocks, count = {}, 0
-  for _, curve in lists.iterate_nested(figure.panels, "curves") do
+  for _, curve in lists.iterate_nested(list_panels(figure), "curves") do
     count = count + 1
     curve.number = count
     blocks[#blocks + 1] = make_block("curve" .. count, curve.points)
@@ -68,9 +81,9 @@ end
 -- Returns the words `with ...` for a line. every: one of so many points has a symbol; nil: each point. gnuplot expects
 -- the transparency of a colour before red, green and blue.
 local function format_style(style, faint, every)
-  local colour = faint and "#a8" .. style.colour:sub(2) or style.colour
-  return ("with %s lw %s dt %s%s lc rgb '%s'"):format(faint and "lines" or "linespoints", faint and "1" or "2.2",
-    style.dash, faint and "" or (" pt %d ps 0.8 pi %d"):format(style.point, every or 1), colour)
+  local colour, point = faint and "#a8" .. style.colour:sub(2) or style.colour, not faint and style.point
+  return ("with %s lw %s dt %s%s lc rgb '%s'"):format(point and "linespoints" or "lines", faint and "1" or "2.2",
+    style.dash, point and (" pt %d ps 0.8 pi %d"):format(point, every or 1) or "", colour)
 end
 
 -- Returns the lines that set the scale of the y axis, in every panel, since gnuplot retains that of the last panel.
@@ -91,7 +104,7 @@ local function format_ranges(panel)
     ("set yrange [%s:%s]"):format(number(panel.y[1]), number(panel.y[2])),
     x.log and ("set logscale x %d"):format(x.log) or "unset logscale x", "set xtics nomirror " .. tics,
     panel.percent and "set format y '%g%%'" or "set format y '%g'",
-    not panel.y.zoom and "set ytics nomirror " .. (panel.percent and "20" or "autofreq") or nil }, "\n")
+    not panel.y.zoom and "set ytics nomirror " .. (panel.y.step or panel.percent and 20 or "autofreq") or nil }, "\n")
 end
 
 local function format_marks(panel)
@@ -131,22 +144,39 @@ local function list_parts(panel)
         math.ceil(#M.thin(curve.points) / MARKS))), curve } or nil
     end))
   end
-  return parts
+  return lists.append(parts, lists.map(panel.strip and panel.strip.legend or {}, function(entry)
+    return { ("NaN title %s %s"):format(quote(entry.title), format_style(entry.style)) }
+  end))
 end
 
 local function format_plot(texts)
   return #texts > 0 and "plot " .. table.concat(texts, ", \\\n     ") or "plot NaN notitle"
 end
 
--- on_page: the panel has no title, and the name of its y axis is at the top left.
-local function format_panel(panel, on_page)
+-- height: of the panel's picture on the page, where the panel has no title and the name of its y axis is at the top
+-- left; nil in files.
+local function format_panel(panel, height)
   local ylabel, ink = quote(scales.make_label(panel.ylabel, panel.y)), " textcolor rgb '#222222'"
   local lines = { "set xlabel " .. quote(panel.xlabel) .. " offset 0,0.3" .. ink, format_ranges(panel),
     format_marks(panel) }
-  lists.append(lines, on_page and { "set label " .. ylabel .. " at screen 0.01,0.96 left" .. ink }
+  lists.append(lines, height and { ("set label %s at screen 0.01,%.6f left"):format(ylabel, 1 - NAME / height)
+    .. ink }
     or { "set title " .. quote(panel.title or "") .. ink, "set ylabel " .. ylabel .. " offset -0.6,0" .. ink })
   lines[#lines + 1] = format_plot(lists.map(list_parts(panel), function(part) return part[1] end))
   return table.concat(lines, "\n")
+end
+
+-- height: of format_panel.
+local function format_strip(strip, height)
+  return ("set key off\nset format x ''\n%s\nset format x '%% h'"):format(format_panel(lists.merge(strip, {
+    xlabel = "" }), height))
+end
+
+-- Returns the lines that set a part of the picture for drawing: the i-th in rows of `across`, from the share `low` of
+-- its height to the share `high`.
+local function format_place(i, across, down, low, high)
+  return ("set origin %.6f,%.6f\nset size %.6f,%.6f"):format((i - 1) % across / across,
+    1 - ((i - 1) // across + 1 - low) / down, 1 / across, (high - low) / down)
 end
 
 -- Lines that remove everything but the key and the curves.
@@ -168,24 +198,36 @@ end
 -- Returns the lines of gnuplot that draw a figure; and the width and height of the drawing in pixels.
 local function format_drawing(figure)
   local wide = figure.width and figure.width / 25.4 * 96
+  local taller = has_strips(figure) and 1 + STRIP or 1
   local lines = { FRAME, ("set lmargin 10\nset rmargin %d"):format(has_levels(figure) and 17 or 3) }
+  local across, down = 1, 1
+  local function add(i, panel)
+    lists.append(lines, { format_place(i, across, down, 1 - 1 / taller, 1), format_panel(panel) })
+    lists.append(lines, panel.strip and { format_place(i, across, down, 0, 1 - 1 / taller), format_strip(panel.strip) }
+      or {})
+  end
   if #figure.panels == 1 then
-    local names = figure.width and lists.count(figure.panels[1].curves, function(curve) return curve.title end) or 0
+    local panel = figure.panels[1]
+    local titles = lists.count(panel.curves, function(curve) return curve.title end)
+      + #(panel.strip and panel.strip.legend or {})
     wide = wide or 800
-    lines[#lines + 1] = "set key outside above left Left reverse samplen 2.2 width 2 textcolor rgb '#222222' "
-      .. (figure.width and "vertical maxcols 1" or "horizontal")
-    lines[#lines + 1] = format_panel(figure.panels[1])
-    return lines, wide, wide * 0.6 + LINE * names
+    lists.append(lines, { "set key outside above left Left reverse samplen 2.2 width 2 textcolor rgb '#222222' "
+      .. (figure.width and "vertical maxcols 1" or "horizontal"), "set multiplot" })
+    add(1, panel)
+    lines[#lines + 1] = "unset multiplot"
+    return lines, wide, taller * (wide * 0.6 + (figure.width and LINE * titles or 0))
   end
   local places = #figure.panels + 1
-  local across = wide and math.max(1, math.floor(wide / LEAST)) or figure.across or places <= 4 and 2
-    or places <= 9 and 3 or 4
-  local down = math.ceil(places / across)
-  lists.append(lines, { "set key off", ("set multiplot layout %d,%d"):format(down, across) })
-  lists.append(lines, lists.map(figure.panels, function(panel) return format_panel(panel) end))
-  lists.append(lines, { format_legend(figure.legend), "unset multiplot" })
+  across = wide and math.max(1, math.floor(wide / LEAST)) or figure.across or places <= 4 and 2 or places <= 9 and 3
+    or 4
+  down = math.ceil(places / across)
+  lists.append(lines, { "set key off", "set multiplot" })
+  for i, panel in ipairs(figure.panels) do
+    add(i, panel)
+  end
+  lists.append(lines, { format_place(places, across, down, 0, 1), format_legend(figure.legend), "unset multiplot" })
   wide = wide or across * WIDTH
-  return lines, wide, down * HEIGHT * wide / (across * WIDTH)
+  return lines, wide, taller * down * HEIGHT * wide / (across * WIDTH)
 end
 
 -- Returns the script of a figure's files: gnuplot writes <name>.svg, .pdf and .png into its working folder.
@@ -196,8 +238,9 @@ function M.make_script(figure)
 end
 
 -- Sizes on the page, in pixels: of a panel; of the panel's margins, of which `levels` replaces `right` if there are
--- levels; and of a sample, the smallest picture that gnuplot can draw.
-M.PAGE = { width = 460, height = 300, left = 52, right = 14, levels = 112, top = 28, bottom = 56, sample = { 100, 60 } }
+-- levels; of a sample, the smallest picture that gnuplot can draw; and of a strip.
+M.PAGE = { width = 460, height = 300, left = 52, right = 14, levels = 112, top = 28, bottom = 56, sample = { 100, 60 },
+  strip = { height = 86, top = 26, bottom = 12 } }
 
 -- Returns the right edge of the axes in each of a figure's panels on the page, in pixels.
 function M.get_right_edge(figure)
@@ -206,7 +249,7 @@ end
 
 -- Returns the lines of a figure, { title, style }, first those of the legend; and their numbers by title.
 function M.list_lines(figure)
-  local drawn = lists.map(lists.collect(figure.panels, function(panel) return panel.curves end), function(curve)
+  local drawn = lists.map(lists.collect(list_panels(figure), function(panel) return panel.curves end), function(curve)
     return { title = curve.line, style = curve.style }
   end)
   local shown = lists.index_by(drawn, function(line) return line.title end)
@@ -223,20 +266,29 @@ function M.list_drawn_curves(panel)
   return lists.map(list_parts(panel), function(part) return part[2] or false end)
 end
 
--- Returns a script that draws every panel of a figure, and a sample of every line, each into its own SVG: { path, text,
--- makes (the names of these SVG files) }. gnuplot reads the script after the figure's, which defines the data.
+-- Returns the lines that set the margins of a picture of the page. place: a panel's or a strip's part of M.PAGE.
+local function format_margins(figure, place)
+  return ("set lmargin at screen %.6f\nset rmargin at screen %.6f\nset tmargin at screen %.6f\n"
+    .. "set bmargin at screen %.6f\n"):format(M.PAGE.left / M.PAGE.width, M.get_right_edge(figure) / M.PAGE.width,
+    1 - place.top / place.height, place.bottom / place.height)
+end
+
+-- Returns a script that draws every panel and strip of a figure, and a sample of every line, each into its own SVG:
+-- { path, text, makes (the names of these SVG files) }. gnuplot reads the script after the figure's, which defines the
+-- data.
 function M.make_page(figure)
-  local at, makes = M.PAGE, {}
-  local lines = { FRAME, "set key off", ("set lmargin at screen %.6f\nset rmargin at screen %.6f\n"
-    .. "set tmargin at screen %.6f\nset bmargin at screen %.6f"):format(at.left / at.width,
-    M.get_right_edge(figure) / at.width, 1 - at.top / at.height, at.bottom / at.height) }
+  local at, makes, lines = M.PAGE, {}, { FRAME, "set key off" }
   local function add(what, i, width, height, text)
     makes[#makes + 1] = ("%s-%s%d.svg"):format(figure.name, what, i)
     lists.append(lines, { ("set terminal svg noenhanced size %d,%d dynamic font 'Helvetica,12'"):format(width, height),
       "set output " .. quote(makes[#makes]), text })
   end
   for i, panel in ipairs(figure.panels) do
-    add("panel", i, at.width, at.height, format_panel(panel, true))
+    add("panel", i, at.width, at.height, format_margins(figure, at) .. format_panel(panel, at.height))
+    if panel.strip then
+      add("strip", i, at.width, at.strip.height, format_margins(figure, at.strip)
+        .. format_strip(panel.strip, at.strip.height))
+    end
   end
   lists.append(lines, { BARE, "set margins 0, 0, 0, 0", gnuplot.make_block("sample", { "-1 0.5", "0.5 0.5",
     "2 0.5" }) })

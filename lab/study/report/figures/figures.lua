@@ -9,6 +9,7 @@ local curves = require("lab.study.report.figures.curves")
 local entries = require("lab.study.report.tables.table_entries")
 local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
+local novelty_strip = require("lab.study.report.figures.novelty_strip")
 local progress = require("lab.study.report.figures.progress")
 local time_to_threshold = require("lab.study.report.tables.time_to_threshold")
 local runs = require("lab.study.read.runs")
@@ -122,13 +123,14 @@ function M.make_by_length(study, item)
     local panel = { title = name and score_tables.label(study, item.panels, name) or "", xlabel = "length",
       ylabel = study.scored.metric == "accuracy" and "token accuracy" or entries.name_metric(study), x = { 0, 1 },
       percent = is_percent(study), curves = {}, marks = {} }
-    for _, line in ipairs(score_tables.list_along(study, item, item.lines, name and { [item.panels] = name })) do
-      if line.cell then
-        add_cell(panel, line.cell, line.label, styles[line.name], study.scored)
-      end
+    local lines = lists.map(score_tables.list_along(study, item, item.lines, name and { [item.panels] = name }),
+      function(line) return line.cell and lists.update(line, { style = styles[line.name] }) end)
+    for _, line in ipairs(lines) do
+      add_cell(panel, line.cell, line.label, line.style, study.scored)
     end
     if #panel.curves > 0 then
       scales.fit_panel(panel)
+      panel.strip = novelty_strip.make(study, panel, lines)
       figure.panels[#figure.panels + 1] = panel
     end
   end
@@ -139,9 +141,12 @@ function M.make_by_length(study, item)
     return lists.find(figure.panels, function(panel) return panel[field] end)
   end
   local axis = figure.panels[1].xlabel
+  local strips = lists.map(figure.panels, function(panel) return panel.strip end)
+  lists.append(figure.legend, lists.drop_repeats(lists.collect(strips, function(strip) return strip.legend end)))
   figure.title = score_tables.make_title(item, ("%s by %s"):format(entries.name_metric(study), axis))
   figure.caption = captions.join(M.BOLD .. M.SEEDS .. (any("samples") and SAMPLES or ""), captions.name_answers(study),
     captions.name_rates(study), axis == "length" and "Shaded: lengths of training, up to the longest (dashed)",
+    strips[1] and novelty_strip.CAPTION,
     lists.find(figure.panels, function(panel) return #panel.levels > 0 end)
       and "Flat lines: chance, and the majority baseline where it is higher",
     any("thinned") and ("Neighbouring lengths are averaged, so that a curve has at most %d points"):format(

@@ -38,16 +38,16 @@ local function inline_svg(svg, attributes, groups)
   return ('<svg xmlns="http://www.w3.org/2000/svg" %s>%s'):format(attributes, svg)
 end
 
--- Returns the picture of a panel; line_numbers: by title; alternative: the text alternative of the picture.
-local function make_picture(panel, svg, line_numbers, alternative)
+-- Returns the picture of a panel or a strip. at: its part of curves.PAGE; line_numbers: by title; alternative: the text
+-- alternative of the picture.
+local function make_picture(panel, svg, at, line_numbers, alternative)
   local groups = lists.map(curves.list_drawn_curves(panel), function(curve)
     return curve and curve.line and ('class="line" data-line="%d" %s'):format(line_numbers[curve.line],
       format_properties(curve.style)) or 'class="level"'
   end)
-  local at = curves.PAGE
   return ('<div class="plot" style="--top:%.2f%%;--bottom:%.2f%%">%s</div>'):format(100 * at.top / at.height,
     100 * at.bottom / at.height, inline_svg(svg, ('viewBox="0 0 %d %d" role="img" aria-label="%s"'):format(
-    at.width, at.height, escape(alternative)), groups))
+    curves.PAGE.width, at.height, escape(alternative)), groups))
 end
 
 -- Returns the distance of a value of the x axis from the picture's left edge, as a share of the picture's width.
@@ -134,10 +134,13 @@ local function describe_picture(panel, series)
     panel.ylabel .. (panel.percent and " in percent" or ""), panel.xlabel, table.concat(parts, "; "))
 end
 
-local function make_panel_body(figure, panel, svg, line_numbers)
+-- svg, strip_svg: pictures of the panel and of its strip, or nil.
+local function make_panel_body(figure, panel, svg, strip_svg, line_numbers)
   local series, xs = list_series(panel, line_numbers)
   local title = panel.title and panel.title ~= "" and ("<h3>%s</h3>"):format(escape(panel.title)) or ""
-  local picture = svg and make_picture(panel, svg, line_numbers, describe_picture(panel, series)) or ""
+  local picture = svg and make_picture(panel, svg, curves.PAGE, line_numbers, describe_picture(panel, series)) or ""
+  picture = picture .. (strip_svg and make_picture(panel.strip, strip_svg, curves.PAGE.strip, line_numbers,
+    describe_picture(panel.strip, (list_series(panel.strip, line_numbers)))) or "")
   return ('<div class="panel" data-axis="%s">%s%s%s</div>'):format(escape(panel.xlabel), title, picture,
     make_numbers(figure, panel, series, xs, not svg))
 end
@@ -145,7 +148,8 @@ end
 function M.make_body(figure, pictures)
   local lines, line_numbers = curves.list_lines(figure)
   local panels = lists.map(figure.panels, function(panel, i)
-    return make_panel_body(figure, panel, pictures[("%s-panel%d.svg"):format(figure.name, i)], line_numbers)
+    return make_panel_body(figure, panel, pictures[("%s-panel%d.svg"):format(figure.name, i)],
+      pictures[("%s-strip%d.svg"):format(figure.name, i)], line_numbers)
   end)
   return ('<figure class="curves">%s<div class="panels">\n%s\n</div>%s</figure>'):format(next(pictures)
     and make_legend(figure, lines, pictures) or '<p class="flag">no picture</p>', table.concat(panels, "\n"),

@@ -18,6 +18,9 @@ local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
+M.ABOUT = "shares of a test sequence that no training sequence has: tokens at later positions, pairs of a query and a "
+  .. "visible key at farther distances, queries with more visible keys"
+
 local SHARES = { "positions", "distances", "keys" }
 
 -- Returns the scores of a cell's chosen runs by length, { length = scores }, and the lengths in ascending order.
@@ -80,12 +83,10 @@ end
 function M.make_cells_table(study)
   local metric = metrics.of[study.scored.metric]
   local rows = lists.collect(study.cells, function(cell) return make_rows(study, cell) end)
-  local about = "shares of a test sequence that no training sequence has: tokens at later positions, pairs of a query "
-    .. "and a visible key at farther distances, queries with more visible keys; -: positions are no indices"
   return rows[1] and entries.tabulate({ name = "novelty",
     title = ("Novelty: mean %s in %s by length, next to what is new in a test sequence"):format(metric.title,
       metric.unit),
-    about = captions.join(about, captions.name_rates(study)),
+    about = captions.join(M.ABOUT .. "; -: positions are no indices", captions.name_rates(study)),
     heads = { "cell", "length", "score", "positions", "distances", "keys" }, rows = rows }) or nil
 end
 
