@@ -1,12 +1,19 @@
 -- Page (pages.lua) of the facet `additive`: vectors added to the vectors of tokens, and the dropout of the sum.
 --
--- Input of M.plan_added: the resolved encoding and model, the task's facts. Output: kind; embedding_rate: the dropout
--- rate of the tokens' vectors together with the vectors added to them, or nil; in_blocks: the vectors are added to the
--- input of every block, with dropout at dropout_rate. A sinusoid has interleaved: sines in even channels; grid: the
--- tokens in a row of the task's grid, if positions are cells of the grid, or false; period: of periodic positions, or
--- false; member: the name of its tables of positions, which are separate for forms other than Ruoss et al.'s;
--- place_words: the channels in words. A learned table has rows; first, its initial values { kind, value }; and frozen:
--- training leaves the values unchanged.
+-- Input of M.plan_added: the resolved encoding and model, the task's facts. Output:
+--   kind            "none", "sinusoid" or "learned"
+--   embedding_rate  the dropout rate of the tokens' vectors together with the vectors added to them, or nil
+--   in_blocks       whether the vectors are added to the input of every block
+--   dropout_rate    with in_blocks: the dropout rate of the sum
+--   interleaved     of a sinusoid: whether sines are in even channels and cosines in odd channels
+--   grid            of a sinusoid: if positions are cells of the task's grid, the number of tokens in a row, else false
+--   period          of a sinusoid: the period of cyclic positions, or false
+--   member          of a sinusoid: the name of its table in C: "sinusoid" for sines then cosines of the index, and
+--                   "place" for the other forms
+--   place_words     of a sinusoid: the channels in words
+--   rows            of a learned table: the number of its rows
+--   first           of a learned table: its initial values, { kind, value }
+--   frozen          of a learned table: whether training leaves the values unchanged
 
 local diagnostics = require("base.diagnostics")
 local placement = require("facets.placement")
@@ -84,7 +91,7 @@ function M.check(view, report)
   elseif drawn.max_position and additive.rows < drawn.max_position then
     local most = drawn.max_position
     report.refuse("encoding.additive.rows", "encoding.positions.max_position", most, {
-      what = ("%d rows are fewer than the positions that can be drawn"):format(additive.rows),
+      what = ("%d rows are fewer than the positions that can be sampled"):format(additive.rows),
       expected = ("at least encoding.positions.max_position = %d; every position needs a row"):format(most),
       hint = "leave rows out: it follows max_position" })
   end
@@ -116,7 +123,7 @@ function M.plan_added(encoding, model, task)
   }
 end
 
--- Words for the added vectors, and for their positions if several streams sample these separately from the families.
+-- Words for the added vectors, and for their positions if several streams sample them separately from attention.
 function M.describe(_, plan)
   local additive, draw = plan.additive, plan.input_draw
   if additive.kind == "none" then
@@ -129,7 +136,7 @@ function M.describe(_, plan)
     draw and draw.apart and ", at " .. positions.describe_draws(draw) or "")
 end
 
--- The kind of the encoding, and properties that distinguish forms of this kind.
+-- The kind, and the properties that decide whether a checkpoint fits.
 function M.identify(encoding)
   local additive, own = encoding.additive, { encoding.additive.kind }
   own[#own + 1] = additive.at

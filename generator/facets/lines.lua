@@ -1,22 +1,27 @@
 -- Page (pages.lua) of the facet `lines`: pairs of a query and a key that lie on straight lines, and values added to
--- their scores (Duan and Shi 2024, the bias of attention bias calibration).
+-- their scores (Duan and Shi 2024, attention bias calibration).
 --
--- Input of M.make_mask: the resolved encoding, the family so far, whether a query sees no later keys. Output: nil if
--- there are neither lines nor corners, or a mask (mask.lua) of kind "lines":
---   heads       for each head { lines, corner }: its lines { step, keys, first, value }; of S keys, a line opens to
---               query i the key first + step i if `keys` is 0, and S + first + step i if `keys` is 1; value: the given
---               number divided by the softmax's temperature; corner: query 0 sees key S - 1, with value 0
---   flat        the lines of all heads, head after head; starts: the indices in flat, from 0, at which each head's
---               lines begin, and the end of the last head's
---   starts_text, corners_text   C text: the starts, and whether each head has a corner; any_corner: whether one has
---   list, columns, corner   the lines as in the spec; the side; the choice of corners, "none" without cross-attention
+-- Input of M.make_mask: the resolved encoding, the family with the fields of earlier pages, and whether a query sees no
+-- later keys. Output: nil if there are neither lines nor corners, or a mask (mask.lua) of kind "lines":
+--   heads       for each head { lines, corner }. Its lines { step, keys, first, value }: with S keys, a line opens to
+--               query i the key first + step i if `keys` is 0, and S + first + step i if `keys` is 1; value is the
+--               number in the spec divided by the softmax's temperature. corner: whether query 0 sees key S - 1, with
+--               value 0
+--   flat        the lines of all heads, head after head
+--   starts      the index in `flat`, from 0, of the first line of each head, and then the number of lines
+--   starts_text, corners_text   C text of `starts`, and of whether each head has a corner
+--   any_corner  whether a head has a corner
+--   list        the lines as in the spec
+--   columns     the side from which lines of direction 0 are counted
+--   corner      the spec's choice of heads with a corner; "none" unless the family is cross-attention
 --   about       a description in words
 --   causal      whether keys after a query stay hidden
---   sees_all    true: a query for which its head opens no key sees all keys
+--   sees_all    true: a query whose head opens no key to it sees all keys
 --
--- The paper counts queries and keys from 1. Its line (n + 1) - (i + j) of the direction -1 is (S - 1) - (i + j) here;
--- both are 0 for the anti-diagonal through the corner of the first query and the last key. Its line l = j of the
--- direction 0 is key l - 1 counted from the left, and n - l counted from the right.
+-- Lines in the paper, which counts queries i and keys j from 1, with n keys: its line (n + 1) - (i + j) of direction -1
+-- is (S - 1) - (i + j) in specs, which count i and j from 0; both are 0 for the anti-diagonal through the corner of the
+-- first query and the last key. Its line l = j of direction 0 is line l - 1 if a spec counts from the left, and n - l
+-- if it counts from the right.
 
 local expression_text = require("expression.text")
 local lists = require("base.lists")
@@ -24,7 +29,8 @@ local wording = require("base.wording")
 
 local M = { name = "lines", off = { list = {} }, by_place = true, without_kinds = true, exported = true }
 
--- The largest value of a line. A device starts the largest score of a query at -1e30: visible scores must be above it.
+-- The largest value of a line. Device code searches a query's largest score starting from -1e30, so the scores of
+-- visible keys must be above this number.
 M.LARGEST = 1e20
 
 M.fields = {
@@ -60,10 +66,11 @@ function M.check(view, report)
   end
 end
 
--- The streams of an attention's queries and keys, by number.
+-- The numbers of the streams of an attention's queries and keys; in attentions that are not listed, 1 and 1.
 local SIDES = { decoder = { 2, 2 }, cross = { 2, 1 } }
 
--- Warns about lines that meet no pair of the longest sequences. name: of the attention; streams: tokens of each stream.
+-- Warns about lines that contain no pair of the longest sequences. name: the name of the attention; streams: the number
+-- of tokens of each stream.
 local function warn_beyond(view, report, name, streams)
   local encoding, sides = view.resolved.encoding, SIDES[name] or { 1, 1 }
   local queries, keys = streams[sides[1]], streams[sides[2]]
@@ -81,12 +88,14 @@ local function warn_beyond(view, report, name, streams)
   end
 end
 
--- Whether a line of the spec counts its place from the last key. columns: the side from which columns are counted.
+-- Whether the place of a line of the spec is counted from the last key. columns: the side from which lines of direction
+-- 0 are counted.
 local function is_reversed(entry, columns)
   return entry.direction == -1 or entry.direction == 0 and columns == "right"
 end
 
--- Words, if lines of a direction count their places from the last key and so depend on the length of the sequence.
+-- Words, if the places of lines are counted from the last key and so depend on the length of the sequence; otherwise a
+-- false value.
 function M.explain_length(resolved, sides)
   local lines = sides.key and resolved.encoding.lines
   return lines and lists.any(lines.list, function(line) return is_reversed(line, lines.columns or "left") end)
@@ -104,7 +113,7 @@ function M.warn(view, report)
     warn_beyond(view, report, name, streams)
   end
   if not crosses and report.find_place(path) then
-    report.warn(("%s has no effect: cross-attention alone has that corner"):format(report.get_path(path)))
+    report.warn(("%s has no effect: only cross-attention has that corner"):format(report.get_path(path)))
   end
 end
 
@@ -119,7 +128,7 @@ local function describe(mask, heads)
     heads)
 end
 
--- The mask of a family (see the head of this file), or nil.
+-- The mask of a family, or nil; the first comment of this file describes it.
 function M.make_mask(encoding, family, causal)
   local lines, temperature = encoding.lines, encoding.normaliser and encoding.normaliser.temperature or 1
   local columns = lines.columns or family.cross and "right" or "left"
@@ -154,11 +163,13 @@ function M.make_mask(encoding, family, causal)
   if not mask.flat[1] and not mask.any_corner then
     return nil
   end
-  mask.flat[1] = mask.flat[1] or { step = 0, keys = 0, first = -1, value = 0 } -- of no head: C arrays need an element
+  -- C arrays need an element, even if no head has a line.
+  mask.flat[1] = mask.flat[1] or { step = 0, keys = 0, first = -1, value = 0 }
   return mask
 end
 
--- The order of sums of attention with a corner and no line, which earlier versions computed as without a corner.
+-- Whether an attention has corners but no lines: such attention has another order of sums than in earlier versions,
+-- which ignored these corners.
 function M.identify_sums(plan)
   return { corner_alone = lists.any(plan.attentions, function(family)
     return family.mask.list and not family.mask.list[1]
@@ -167,8 +178,8 @@ end
 
 local COLUMN = { left = "j", right = "keys - 1 - j" }
 
--- For templates of Python: rows, the lines as in the spec; column, the expression that lines of direction 0 count;
--- corners, the heads that have a corner, or false; causal.
+-- The mask for templates of Python: rows, the lines as in the spec; column, the expression that is constant on a line
+-- of direction 0; corners, the heads that have a corner, or false; causal, whether keys after a query stay hidden.
 function M.export_mask(mask)
   local rows = lists.map(mask.list, function(line)
     return ("(%d, %d, %d, %s)"):format(line.head, line.direction, line.line, expression_text.format_number(line.value))

@@ -1,14 +1,14 @@
 -- Page (pages.lua) of the facet `mask`: the keys that a query sees, by indices, and values that lines add to scores.
 --
--- Input of M.plan: the resolved encoding, the family so far. Output: kind, and about, which is absent if all keys are
--- visible; by kind:
---   none
+-- Input of M.plan: the resolved encoding, and the family with the fields of earlier pages. Output: kind; about, words
+-- for the visible keys, absent if all are visible; sees_all, whether a query without any visible key sees all keys;
+-- and the fields of the kind:
+--   none             no further fields
 --   causal, window   left and right: the number of visible keys before and after the query (left: nil for no limit)
---   antidiagonal     query i of S keys sees the existing keys from S + low - stride i to S + high - stride i, or all
---                    keys if none of these exists; stride, width and left_only as in the spec; low_text, high_text,
---                    beyond_text: S + low, S + high and S + high + 1 as C text
+--   antidiagonal     low, high, stride: with S keys, query i sees the keys from S + low - stride i to S + high -
+--                    stride i that exist; width and left_only as in the spec; low_text, high_text, beyond_text: S +
+--                    low, S + high and S + high + 1 as C text
 --   lines            the fields of facets/lines.lua
--- sees_all: a query for which no key is open sees all keys. causal, of lines: keys after a query stay hidden.
 
 local lines_facet = require("facets.lines")
 
@@ -51,7 +51,8 @@ M.fields = {
     doc = "whether keys to the right of the line are hidden" },
 }
 
--- Refuses an anti-diagonal that begins at keys which a decoder's query does not see.
+-- Refuses an anti-diagonal in a decoder's self-attention: its line begins at the last key, which the first query there
+-- does not see.
 function M.check(view, report)
   local mask, kind = view.resolved.encoding.mask, view.resolved.model.kind
   for _, name in ipairs(mask and mask.kind == "antidiagonal" and view.holds_for or {}) do
@@ -65,7 +66,7 @@ function M.check(view, report)
   end
 end
 
--- C text of the number of keys plus a number of tokens.
+-- C text of S, the number of keys, plus a number of tokens.
 local function write_key_count(tokens)
   return tokens == 0 and "S" or ("S %s %d"):format(tokens < 0 and "-" or "+", math.abs(tokens))
 end
@@ -109,7 +110,8 @@ function M.identify(encoding)
   return { mask = encoding.mask }
 end
 
--- The condition in Python under which a pair is hidden, or false. `offset`: key - query, or key - S + stride query.
+-- The condition in Python under which a pair is hidden, or false if no pair is. In the text, `offset` is key - query,
+-- for an anti-diagonal key - S + stride query.
 local function write_condition(mask)
   if mask.kind == "none" or mask.kind == "lines" then
     return false

@@ -1,10 +1,13 @@
 -- Page (pages.lua) of the facet `normaliser`: computes weights from scores.
 --
--- Input of M.plan: the resolved encoding, the family so far. Output: kind; temperature of a softmax, by default 1; for
--- geometric:
---   normalised       the weights of a query are divided by their sum
---   directional      a learned map of the layer's input gives values that are added for keys to the right and the left
---   fill             the number of unused elements after the learned numbers of a layer, which fill up a vector
+-- Input of M.plan: the resolved encoding, and the family with the fields of earlier pages. Output:
+--   kind             "softmax" or "geometric"
+--   temperature      of softmax: the number that divides scores
+--   normalised       of geometric: whether the weights of a query are divided by their sum
+--   directional      of geometric: whether a learned map of the layer's input gives two values for each query, one
+--                    added to the scores of keys on its right and one to those on its left
+--   fill             of geometric: the number of unused elements after the learned numbers of a layer, which fill up a
+--                    vector
 
 local vector_width = require("base.vector_width")
 
@@ -32,7 +35,7 @@ M.fields = {
 
 local KIND = "encoding.normaliser.kind"
 
--- Refuses facets that change scores or hide pairs: both are made for softmax.
+-- Refuses facets that change scores or hide pairs, since they work only before a softmax.
 local function check_alone(encoding, report)
   local function refuse(path, is_set, what)
     if is_set then
@@ -48,7 +51,8 @@ local function check_alone(encoding, report)
   refuse("encoding.score", encoding.score, "a score")
 end
 
--- Refuses this normaliser in a decoder, since a visit outwards cannot omit later keys, and in cross-attention.
+-- Refuses geometric attention in a decoder and in cross-attention: it needs keys on both sides of each query, in the
+-- sequence of the query.
 local function check_side(view, report)
   local kind = view.resolved.model.kind
   if kind == "decoder" then
@@ -83,7 +87,8 @@ function M.plan(encoding, family)
   end
   if family.cross then
     error({ problem = true, field = ("encoding.%s.normaliser"):format(family.of_spec), expected = "softmax",
-      what = "geometric attention tries keys outwards for one sequence, but its queries and keys are of two" })
+      what = "geometric attention tries keys outwards in one sequence, but queries and keys of this attention are from "
+        .. "two sequences" })
   end
   local directional = normaliser.directional
   return {
@@ -118,8 +123,9 @@ end
 
 function M.describe_device_choice(family)
   if family.normaliser.kind == "geometric" then
-    return { what = "gpu attention", value = "weights made again",
-      why = "a thread owns a query, then a key; in the backward pass a layer's pairs are kept from one to the other" }
+    return { what = "gpu attention", value = "weights recomputed",
+      why = "a thread owns a query, then a key; in the backward pass the results for a layer's pairs are kept between "
+        .. "the two" }
   end
   return { what = "gpu attention", value = "probabilities recomputed", why = (family.attends.in_fragments
     and "a warp owns queries, then keys, of a head and computes their pairs in fragments of tensor instructions"
@@ -136,7 +142,7 @@ M.parts = { { of = "geometric", rank = 70, fields = { "geometric" },
 function M.export(family, given)
   local normaliser = family.normaliser
   if given.crosses and normaliser.kind == "geometric" then
-    -- in the form of lab/stop.lua, which ends an export with this text
+    -- The error has the form of lab/stop.lua: it ends the export with this text.
     local what = ("the order of keys of attention %s, which is between two streams"):format(family.name)
     error({ code = 1, text = what }, 0)
   end
@@ -152,7 +158,8 @@ function M.request_value(family)
     comment = "(right, left) of every head", about = "right and left of every head" } or nil
 end
 
--- The terms: the row function; if it is directional, also values for keys on both sides, from a learned map.
+-- The terms: the function that computes the weights of a query; if it is directional, also the values from the learned
+-- map.
 function M.make_terms(family)
   local normaliser = family.normaliser
   local outwards = normaliser.kind == "geometric"

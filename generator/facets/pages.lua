@@ -1,50 +1,54 @@
--- The pages of facets: a page holds all code and data of its facet, and code for all facets goes through the pages.
+-- The pages of facets, which are parts of an encoding: a page contains all code and data of its facet, and code for all
+-- facets loops over the pages.
 --
 -- Output: the pages, in the order in which families are planned and described; M.in_spec_order: the pages in the order
--- in which specs are resolved and documented, since a default may read earlier fields. A page has name, the field of an
--- encoding and of a family of attentions, and fields, rows of the schema (spec/schema.lua). It also has those of the
--- following fields that it needs:
---   of_input, serves         of_input: the facet belongs to the tokens' vectors, not to an attention; serves: only
---                            other facets read the facet
---   off, is_off(value)       the value that says that the facet is off for one family alone; whether a value says so
---   decoders, by_place       for facets given for all attentions: decoders, the kinds that only the decoder takes over;
---                            by_place: cross-attention does not take the facet over
+-- in which specs are resolved and documented, since a default may read earlier fields. A family is a kind of attention,
+-- such as the decoder's self-attention. A page has a name, which is the facet's field in encodings and in plans of
+-- families, and fields, its rows of the schema (spec/schema.lua). All other fields of a page are optional:
+--   of_input                 true: the facet belongs to the vectors of tokens, not to an attention
+--   serves                   true: only other facets read the facet
+--   off, is_off(value)       the value with which a spec turns the facet off for one family; whether a value does so
+--   decoders                 the kinds that, set for all attentions of an encoder-decoder, hold only for the decoder
+--   by_place                 true: the facet, set for all attentions, does not hold for cross-attention
 --   without_kinds            true: the facet has no kinds, and kind = "none" leaves it out of a family
---   reads, find_read(encoding)   "positions" or "distances": reads, if the facet reads them unless its kind is "none";
---                            find_read for other facets, false if the facet reads neither
+--   reads                    "positions" or "distances", if the facet reads them unless its kind is "none"
+--   find_read(encoding)      "positions" or "distances", for facets without `reads`; false if the facet reads neither
 --   explain_length(resolved, sides)   words, if the facet depends on the number of tokens in a sequence; sides: query
 --                            and key, of the attention whose sequence a model generates
 --   check(view, report)      reports errors between fields; view: the spec as the families with this facet see it
 --                            (family_facets.lua); report: the functions of spec/rules/reports.lua
 --   warn(view, report)       warns about unlikely settings, by report.warn
 --   plan(encoding, family, given)   the family's field of the page's name; family: with the fields of earlier pages;
---                            given: apart (several streams sample positions of added vectors apart), width, precision,
---                            longest_training, formula of the score or nil
+--                            given: apart (whether several streams sample positions of added vectors separately),
+--                            width, precision, longest_training (tokens), formula (of the score, or nil)
 --   describe(family, plan), describe_details(family)   parts of a sentence about an encoding, which commas (describe)
 --                            or semicolons join
 --   describe_attention(family)   a sentence at the head of the file of an attention
 --   add_choices(plan, families, add)   passes choices of the generator to add(what, value, why)
 --   describe_device_choice(family)   the choice for attention on a device
---   count_bytes(family, sizes, T, S)   bytes for T queries and S keys on the CPU (lab/pages/memory.lua): sums, to which
---                            all blocks of a shard add; behind, tables that begin_step fills for all threads; draws
+--   count_bytes(family, sizes, T, S)   bytes for T queries and S keys on the CPU: { sums (to which all blocks of a
+--                            shard add), behind (tables that begin_step fills for all threads), draws }
 --   hides(family, h, i, j, S)   whether query i of head h does not see key j of S, whatever the mask; for pictures
---   request_value(family)    a value that a learned map of the keys' input computes for the family: name, in files and
---                            in C; columns; bias, whether the map has one; comment of the parameter; about, words for
---                            its width. family.asks adds width, the columns rounded up to whole vectors, and constant,
---                            the name of the width in C. Attention receives the value and writes its gradient
+--   request_value(family)    a value that the family needs and that a learned map computes from the keys' input: name,
+--                            in files and in C; columns; bias, whether the map has one; comment of the parameter;
+--                            about, words for its width. family.asks has these fields, width (the columns, rounded up
+--                            to whole vectors) and constant (the name of the width in C)
 --   make_terms(family)       the facet's part of the loops over queries and keys: a list of terms with kinds
 --                            (attention/terms.lua), nil if the facet is off
---   export(family, given), exported   a table of the names that templates of Python read; given: crosses (two streams),
---                            memory (the prefix of names of the keys' stream), formula, net; tables to extend: needs,
---                            pages and calls; layer, to set (lab/export/pytorch.lua). exported = true: operations of
---                            the network, or another page's table (mask: lines), contain all of the facet
---   parts                    a list of the parts of an exported file that equal attentions share: of, the name of a
---                            part's pages; fields, the fields of the table of export that decide whether attentions
---                            are equal; names of its functions and classes; rank, its place in the file
+--   export(family, given)    a table of the names that templates of Python read; given: crosses (whether keys are of
+--                            another stream), memory (the prefix of names of the keys' stream), formula, net; export
+--                            may add to the tables needs, pages and calls of given, and set given.layer, with the
+--                            meanings in lab/export/pytorch.lua
+--   exported                 true: the facet needs no `export`, since operations of the network or the table of another
+--                            page contain all of it
+--   parts                    a list of the parts of an exported file that equal attentions share. of: the part's name
+--                            in given.pages of export; fields: the fields of the table of export that decide whether
+--                            attentions are equal; names: those of its functions and classes; rank: its place in the
+--                            file
 --   identify(encoding)       names and values that decide whether a checkpoint fits; absent: every checkpoint fits
 --   identify_sums(plan)      names and values of the order of sums, which fix the bits of a run in addition to the spec
---   warn_unreached(view, report)   warns about learned numbers that no gradient reaches; view: that of one family,
---                            with causal, formula, and another report, whose paths are those that the spec has
+--   warn_unreached(view, report)   warns about learned numbers that no gradient reaches. view: of one family, with
+--                            causal, formula and report, whose paths are paths of the spec
 -- A rule between two facets is on the page of the facet that refuses the other facet.
 
 local lists = require("base.lists")
@@ -69,7 +73,7 @@ placement.pages = M
 M.by_name = lists.index_by(M, function(page) return page.name end)
 M.in_spec_order = lists.map(SPEC_ORDER, function(name) return M.by_name[name] end)
 
--- Adds a page after all others; callers must do so before the schema is made, which happens only once.
+-- Adds a page after all others. It must be called before spec/schema.lua is loaded, which reads the pages once.
 function M.add(page)
   M[#M + 1], M.in_spec_order[#M.in_spec_order + 1], M.by_name[page.name] = page, page, page
 end

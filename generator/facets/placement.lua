@@ -1,7 +1,7 @@
 -- Predicates of a resolved encoding that depend on more than one facet.
 --
 -- Input: the resolved spec, or a family's view of it. Defaults of fields call these predicates during resolution, when
--- a later facet may be missing. Output: a boolean. A facet's page states what the facet reads; pages.lua sets M.pages.
+-- a later facet may be missing. Output: a true or a false value. M.pages is the list of pages, which pages.lua sets.
 
 local lists = require("base.lists")
 
@@ -43,7 +43,7 @@ function M.reads_positions_or_distances(resolved)
   return M.reads_positions(resolved) or M.reads_distances(resolved)
 end
 
--- Whether positions are sampled; sampled distances need no positions.
+-- Whether positions are sampled. Distances that are sampled themselves need no sampled positions.
 function M.draws_positions(resolved)
   return M.is_randomized(resolved) and (M.reads_positions(resolved)
     or resolved.encoding.positions.reading == "difference" and M.reads_distances(resolved))

@@ -1,37 +1,42 @@
 -- Page (pages.lua) of the facet `positions`: the position of each token, and the distance between the tokens of a pair.
 --
--- Input of M.plan: the resolved encoding, the family's layers, whether the input samples positions separately. Output:
--- the names with which templates sample positions, and in `distance` the source of signed distances of pairs. The kind
--- is "index" also for a grid, which only tables of sinusoids read, for positions with a `period`, which tables of
--- positions contain, and for sampled positions that the family does not read. A draw (a sample of positions) has an
--- index in the shared table of draws and a site in the counter: 0 if the whole pass shares the draw, l + 1 for block l.
--- Vectors added to embeddings share one draw; with draw = "layer", each block has a draw for rotation, distances and
--- vectors added in blocks (the first two as in Ruoss et al.'s released code). With several streams, each stream has its
--- own draws and sites, and added vectors have draws that belong to no family (M.plan_input). A draw is a function of
--- its site and its range, so that facets with the same site and range have the same positions.
+-- Input of M.plan: the resolved encoding, the family with its layers, and whether the input samples positions
+-- separately (given.apart). Output: the facts with which templates sample positions, and in `distance` the source of
+-- signed distances of pairs.
 --
--- Fields of sampled positions:
---   kind           "randomized"; "sequence": every sequence of the batch has its own draw, in the workspace
+-- A draw is a sample of positions. It has an index in the table of draws of a pass, and a site, which selects its
+-- random numbers: 0 if the whole pass shares the draw, l + 1 if it belongs to block l. A draw is a function of its site
+-- and its range, so facets with the same site and range have the same positions. Vectors that are added to embeddings
+-- share one draw. With draw = "layer", each block has a draw for rotation, distances and vectors added in blocks; Ruoss
+-- et al.'s released code does the same for rotation and distances. With several streams, each stream has its own draws
+-- and sites, and added vectors have draws that belong to no family (M.plan_input).
+--
+-- The kind is "index" for positions by index, for a grid, whose cells only tables of sinusoids read, for positions with
+-- a `period`, which tables of positions contain, and for sampled positions that the family does not read. Fields of
+-- sampled positions:
+--   kind           "randomized", or "sequence": every sequence of the batch has its own draw, in the workspace
 --   range          L, the number of positions to sample from
 --   first          the least of these positions, 0 or 1
 --   max_position   one more than the largest position, which is the number of rows in tables of positions
---   sorted, sorted_text   whether positions ascend, and C text of this
---   draws          rows of shared->position, and of shared->key_position if queries and keys are of two streams
---   site_offset    C text: the difference between a draw's index and its site
+--   sorted         whether positions ascend; sorted_text: C text of this
+--   draws          the number of draws, which is the number of rows of shared->position, and of shared->key_position if
+--                  queries and keys are of two streams
+--   site_offset    C text that makes a draw's index its site: "" or " + 1"
 --   layer_index    C text of the index of block l's draw
---   per_layer      every block has its own draw; input_first: draw 0 belongs to the input, and those of blocks follow
+--   per_layer      whether every block has its own draw
+--   input_first    whether draw 0 belongs to the input, and the draws of blocks follow
 --   about          a description in words
--- Kind "sequence" has no draws, site_offset, layer_index.
+-- Kind "sequence" has no draws, site_offset and layer_index.
 -- distance.kind names the source of distances for the facets that read distances (relative, score):
 --   "none"         no facet reads distances
 --   "index"        key - query
 --   "difference"   of sampled positions: those of draw layer_index
---   "drawn", "clamped"   from the ascending draw shared->distance[distance.layer_index], by the function drawn_distance
---                  of templates/parts/drawn_distance.tpl; with these fields:
---   distance.range, max_position, draws, site_offset, layer_index, per_layer, about: as above, with separate sites in
---                  the counter
---   distance.independent   the left side has its own draws: the distance of key - query = o, from -(T - 1) to T - 1, is
---                  element max_position + o
+--   "drawn", "clamped"   an element of the ascending draw shared->distance[distance.layer_index], by the function
+--                  drawn_distance of generated code
+-- Draws of distances have sites of their own. The two last kinds have further fields:
+--   distance.range, max_position, draws, site_offset, layer_index, per_layer, about   as above
+--   distance.independent   whether the left side has its own draws: the distance for o = key - query, from -(T - 1) to
+--                  T - 1, is element max_position + o of the draw
 
 local lists = require("base.lists")
 local placement = require("facets.placement")
@@ -100,6 +105,8 @@ local KIND = "encoding.positions.kind"
 local BY_INDEX = '"none", or positions by index'
 local NO_WORDS = "x.query_index and x.key_index, or positions by index"
 
+-- Makes a function that reports `what` and `expected` for the field `path` if is_set. other and value: the field that
+-- excludes it, with its value; by default positions of this kind.
 local function make_refusal(report, kind)
   return function(path, is_set, what, expected, other, value)
     if is_set then
@@ -108,7 +115,7 @@ local function make_refusal(report, kind)
   end
 end
 
--- Refuses facets that cannot use cells: a cell has two positions, and only sums of vectors can use both.
+-- Refuses facets that cannot use cells of a grid: a cell has two positions, and only sums of vectors can use both.
 local function check_grid(view, report)
   local encoding, facts, refuse = view.resolved.encoding, view.task, make_refusal(report, "grid")
   refuse(KIND, facts and not facts.grid, '"grid" is for a task whose input is a grid, and this one\'s is a line',
@@ -128,7 +135,7 @@ local function check_grid(view, report)
     "the score reads x.distance, x.query or x.key, which need one number per position, and a cell has two", NO_WORDS)
 end
 
--- Refuses facets that need distances between positions, or a vector for every index, since cyclic positions repeat.
+-- Refuses facets that need distances between positions, or a vector for every index: cyclic positions repeat.
 local function check_cyclic(view, report)
   local encoding, refuse = view.resolved.encoding, make_refusal(report, "cyclic")
   refuse("encoding.additive.kind", encoding.additive.kind == "learned",
@@ -172,9 +179,9 @@ function M.check(view, report)
   end
 end
 
-local FAR = 32 -- positions per token: twice the largest of Ruoss et al.'s figure 3, 8192 for 501 tokens, which trains
+local FAR = 32 -- positions per token; training worked with 16: Ruoss et al.'s figure 3 has 8192 for 501 tokens
 
--- Warns about a range far above the lengths in use: training would hardly meet most of its positions.
+-- Warns about a range far above the lengths in use: training would meet most of its positions too seldom.
 local function warn_range(view, report)
   local most, path = view.resolved.encoding.positions.max_position, "encoding.positions.max_position"
   local longest = not view.task.data and not report.is_inherited(path) and report.find_longest_tokens() or 0
@@ -189,7 +196,7 @@ local function warn_sides(view, report)
   local positions, path = view.resolved.encoding.positions, "encoding.positions.sides"
   local why = not lists.any(report.list_users(KIND), placement.reads_distances) and "nothing reads distances"
     or positions.reading == "difference" and "distances are differences of positions"
-    or positions.reading == "clamped" and "clamped reads the draw of the left side alone"
+    or positions.reading == "clamped" and "clamped reads only the draw of the left side"
   if positions.sides == "independent" and why and not report.is_inherited(path) then
     report.warn(("%s: \"independent\" has no effect: %s"):format(report.get_path(path), why))
   end
@@ -201,8 +208,8 @@ local function warn_draws(view, report)
   local distances, reads = lists.any(users, placement.reads_distances), lists.any(users, placement.reads_positions)
   local rotates = lists.any(users, function(user) return user.encoding.rotation.kind ~= "none" end)
   if not distances and not reads then
-    report.warn(path .. ": random positions are not used by anything: additive, rotation and relative are none, and no "
-      .. "score reads x.distance, x.query or x.key")
+    report.warn(path .. ": nothing reads the random positions: additive, rotation and relative are none, and no score "
+      .. "reads x.distance, x.query or x.key")
   elseif positions.draw == "layer" and not rotates and not distances and resolved.encoding.additive.at ~= "block" then
     report.warn(path .. ".draw: \"layer\" is the same as \"pass\" here: only rotation, relative and score draw in a "
       .. "layer")
@@ -231,11 +238,11 @@ function M.explain_length(resolved, sides)
     local positions = resolved.encoding.positions
     local distances = positions.reading ~= "difference" and placement.reads_distances(resolved)
     return (distances or positions.sorted ~= false and placement.draws_positions(resolved))
-      and "draws as many random positions as a sequence has tokens"
+      and "samples as many random positions as a sequence has tokens"
   end
 end
 
--- The fields for sampled positions: their range, and the way of sampling.
+-- The fields for sampled positions that do not depend on a family.
 local function plan_sampled(positions)
   local first = positions.range == "one_based" and 1 or 0
   return {
@@ -248,10 +255,10 @@ local function plan_sampled(positions)
   }
 end
 
--- The plan of distances. A score has draws even if the score reads no distances.
+-- The plan of distances. With a score, distances are planned even if the score reads none.
 local function plan_distances(encoding, layers)
   local positions = encoding.positions
-  if positions.draw == "sequence" -- then no facet reads distances: check_draws
+  if positions.draw == "sequence" -- check_draws refuses facets that read distances then
     or encoding.score == nil and not placement.reads_distances({ encoding = encoding }) then
     return { kind = "none" }
   elseif positions.kind ~= "randomized" then
@@ -282,7 +289,7 @@ function M.plan(encoding, family, given)
   local distance = plan_distances(encoding, layers)
   if family.cross and distance.draws then
     error({ problem = true, field = ("encoding.%s.positions.reading"):format(family.of_spec), expected = "difference",
-      what = "distances are drawn for one sequence, but its queries and keys are of two" })
+      what = "distances are sampled for one sequence, but queries and keys of this attention are from two sequences" })
   end
   local added, in_blocks = not given.apart and encoding.additive.kind ~= "none", encoding.additive.at == "block"
   local input = added and not in_blocks
@@ -313,7 +320,7 @@ local DISTANCES = {
   difference = "distances are differences of positions",
 }
 
--- Words about the range of sampled positions, of a family or of the vectors added to tokens.
+-- Words about the range of sampled positions. positions: the plan of a family's positions, or that of M.plan_input.
 function M.describe_draws(positions)
   return string.format("%s positions drawn from %d .. %d%s", positions.sorted and "sorted" or "unsorted",
     positions.first, positions.max_position - 1, positions.kind == "sequence" and " for every sequence" or "")
@@ -344,11 +351,12 @@ local function add_family_choices(family, several, add)
     add("distance draws" .. suffix, distance.draws,
       distance.about .. (distance.independent and ", each of two sides" or ""))
   elseif family.cross and distance.kind == "difference" then
-    add("distances" .. suffix, "differences", "queries and keys are of two streams, whose positions are drawn apart")
+    add("distances" .. suffix, "differences", "queries and keys are of two streams, which sample positions separately")
   end
 end
 
--- Adds choices about the draws of a pass: of one family, or of each family and of the vectors added to tokens.
+-- Adds choices about the draws of a pass: the draws of each family, and with several streams those of the vectors added
+-- to tokens.
 function M.add_choices(plan, families, add)
   local input, several = plan.input_draw, plan.streams[2] ~= nil
   if several and input then
@@ -374,7 +382,7 @@ function M.make_terms()
   return { { kind = "position_source", page = "draws", properties = {} } }
 end
 
--- Bytes of the draws of a pass, each with its workspace.
+-- Bytes of the draws of a pass, with the workspaces in which they are sampled.
 function M.count_bytes(family)
   local positions, distance = family.positions, family.positions.distance
   local numbers = positions.kind == "randomized" and (#family.sides + 1) * positions.draws * positions.max_position or 0

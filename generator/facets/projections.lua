@@ -1,7 +1,8 @@
--- Page (pages.lua) of the facet `projections`: the products around attention, of queries, keys, values and the output.
+-- Page (pages.lua) of the facet `projections`: the matrix products that compute queries, keys and values, and that
+-- follow attention.
 --
--- Output of M.plan: the table of the spec: bias (nil: as the network's description states), output (false: attention
--- has no output product), init ("linear": initial values as for other products); empty if the spec has none.
+-- Output of M.plan: the table of the spec, empty if the spec has none: bias (nil: as the network's description states),
+-- output (false: no product follows attention), init ("linear": initial values as for other products).
 
 local reach = require("facets.score.reach")
 
@@ -21,7 +22,8 @@ M.fields = {
       { "linear", "the values for other linear maps" } } },
 }
 
--- Warns about biases of keys if they add the same to all keys of a query, before a softmax: keys are not rotated then.
+-- Warns about biases of keys if softmax cancels them, since they add the same number to the scores of all keys of a
+-- query. This holds if keys are not rotated and the score adds the logit unchanged.
 function M.warn_unreached(view, report)
   local encoding, model = view.resolved.encoding, view.resolved.model
   local own = encoding.projections and encoding.projections.bias
@@ -46,7 +48,7 @@ function M.describe_details(family)
   return words[1] and "attention has " .. table.concat(words, " and ") or nil
 end
 
--- The identity is empty: names and shapes of tensors already show these choices.
+-- The identity is empty, since the names and shapes of tensors show these choices.
 function M.identify()
   return {}
 end

@@ -1,19 +1,26 @@
 -- Page (pages.lua) of the facet `relative`: vectors by the signed distance of a pair, which contribute to its logit.
 --
 -- Input of M.plan: the resolved encoding, the family with its positions, the model's width. Output:
---   kind       "none", "transformer_xl", "shaw"
---   toeplitz   a pair's row depends only on key - query, so that consecutive queries have consecutive rows
---   rotated    transformer_xl with differences of positions: pairs have no rows; queries are rotated by their positions
---   sets       the number of sets of distances in a step: one for each layer, or one for all layers; set_of_layer: C
---              text of the index of layer l's set
---   width      channels of a row: those of all heads side by side (transformer_xl), or of a head, shared by all (shaw)
---   biases     transformer_xl: content and position bias
---   vectors    vectors of a head's width that the keys' pass reads per query: output gradient, query with each bias
---   behind     begin_step computes the rows and stores them after the struct `shared`
---   clip, rows, room   shaw: the farthest distance, the table's rows, and its elements rounded up to vectors
---   left       shaw: only keys up to the query have vectors; rows_text: the number of rows, as C text; farthest: the
---              farthest distance to the right that has a vector
---   init_sigma shaw: the standard deviation of the table's initial values
+--   kind         "none", "transformer_xl" or "shaw"
+--   toeplitz     whether the vector of a pair, its row, depends only on key - query, so that consecutive queries have
+--                consecutive rows
+--   rotated      whether pairs have no rows, since queries are rotated by their positions instead: transformer_xl with
+--                differences of positions
+--   sets         the number of sets of distances in a step: one for each layer, or one for all layers
+--   set_of_layer C text of the index of layer l's set
+--   width        the number of channels of a row: those of all heads side by side (transformer_xl), or those of one
+--                head, which the heads share (shaw)
+--   biases       whether there are content and position biases (transformer_xl)
+--   vectors      the number of vectors of a head's width that the pass over keys reads per query: the gradient of the
+--                output, and the query with each of its biases
+--   behind       whether begin_step computes rows and stores them after the struct `shared`
+-- For shaw:
+--   clip         the farthest distance with a vector of its own
+--   rows         the number of rows of the table; rows_text: C text of it
+--   room         the number of elements of the table, rounded up to whole vectors
+--   left         whether only keys up to the query have vectors
+--   farthest     C text of the farthest distance to the right that has a vector
+--   init_sigma   the standard deviation of the table's initial values
 -- Further fields are words for the templates.
 
 local lists = require("base.lists")
@@ -138,8 +145,8 @@ function M.identify(encoding)
     encoding.positions.reading or false, relative.sides } or nil }
 end
 
--- How the vectors' gradients are summed: { pairs, queries }: in sequences with more than that number of pairs, block by
--- block of that number of queries.
+-- The order in which the gradients of vectors are summed, of each attention as { pairs, queries }: sequences with more
+-- than `pairs` pairs are summed in blocks of `queries` queries.
 function M.identify_sums(plan)
   local list = lists.map(plan.attentions, function(family)
     local recomputed = family.relative.toeplitz and family.recomputed
@@ -186,9 +193,9 @@ function M.make_terms(family)
   return terms
 end
 
-M.ROTATED_KEYS = 8 -- kernels/cpu/rotated.h
+M.ROTATED_KEYS = 8 -- the constant of this name in kernels/cpu/rotated.h
 
--- Bytes of a shard's sums (sums.tpl) and of begin_step's tables (behind_end.tpl).
+-- Bytes of the sums of a shard, and of the tables that begin_step fills.
 function M.count_bytes(family, sizes, T, S)
   local relative, round_up, behind = family.relative, sizes.round_up, 0
   if relative.kind == "none" then

@@ -1,9 +1,13 @@
 -- Page (pages.lua) of the facet `rotation`: the rotation of queries and keys.
 --
--- Input of M.plan: the resolved encoding, the family with its positions, the tokens of the longest training sequence.
--- Output: kind; for rope its base, its scaling, the index of its draw (C text, nil unless positions are sampled for a
--- batch), and period: the channels after which a row of heads repeats its angles (a multiple of the head width and of
--- the widest vector, 16 floats).
+-- Input of M.plan: the resolved encoding, the family with its positions, the number of tokens of the longest training
+-- sequence. Output:
+--   kind             "none" or "rope"
+--   base, base_text  the base of the angles, and C text of it
+--   period           the number of channels after which a row of heads repeats its angles, a multiple of the head width
+--                    and of the widest vector, 16 floats
+--   draw             C text of the index of the sample of positions; nil unless positions are sampled for a batch
+--   scaling          the change of the angles for longer sequences (plan_scaling)
 
 local diagnostics = require("base.diagnostics")
 local vector_width = require("base.vector_width")
@@ -64,7 +68,8 @@ end
 
 local SCALED = { linear = "linear x %s", ntk = "NTK x %s", yarn = "YaRN x %s from %d positions" }
 
--- The scaling of the angles. attention_factor: that of the spec; without it, a trainer with yarn computes one.
+-- The plan of a scaling. given: the scaling in the spec, or nil; without its attention_factor, a trainer with yarn
+-- computes this factor.
 local function plan_scaling(given, positions, longest_training)
   if not given then
     return { kind = "none" }
@@ -104,7 +109,7 @@ function M.describe(family)
     period and (", the position modulo %d"):format(period) or "") or nil
 end
 
--- The identity leaves the scaling out, so that checkpoints of models without scaling fit.
+-- The identity leaves the scaling out, so that a model with scaling can read checkpoints of a model without it.
 function M.identify(encoding)
   return { rotation = encoding.rotation.kind == "rope" and { "rope", encoding.rotation.base } or "none" }
 end

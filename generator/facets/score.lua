@@ -1,29 +1,40 @@
 -- Page (pages.lua) of the facet `score`: a function of the logit, as tables of a step and a formula for the pair loop.
 --
--- Input of M.derive: facts.score of validation (root, builder, parameters), the family so far, the precision. Output:
--- if there is no score, kind "none"; else the names that templates/attention/cpu/scalar.inc.tpl prints:
+-- Input of M.derive: the validated score { root, builder, parameters } or nil, the family with the fields of earlier
+-- pages, and the precision. A score is computed in two parts: tables, which a step fills once, and a rest of the
+-- formula, which the loop over pairs of queries and keys computes from the logit and the tables. A table has a class,
+-- which names its index: uniform (no index), query, key, distance (query - key), sum (query + key) or pair. Output of
+-- M.derive: kind "none" if there is no score; otherwise the facts for the templates in templates/attention/cpu:
 --
---   formula      the score as text; rest: the node of the formula that remains for the pair loop
---   tables       in the order in which they are made: { name, class, per_head, per_layer, learned, value, row, stride
---                }; has: which of the classes distance, sum and pair occur
---   members      members of the struct of tables: { name, class, declared, type, count, about }; numbers: the counts of
---                elements in the struct, { type, name, value, about }
---   sets         the number of sets of tables: one, or one for each layer (per_layer); trains: a table has a gradient
+--   kind         "expression"
+--   formula      the score as text
+--   rest         the node of the formula that remains for the loop over pairs
+--   tables       in the order in which they are filled: { name, class, per_head, per_layer, learned, value, row, stride
+--                }
+--   has          whether the classes distance, sum and pair occur
+--   members      members of the struct of tables: { name, class, declared, type, count, about }
+--   numbers      members of this struct that are counts of elements: { type, name, value, about }
+--   sets         the number of sets of tables: one, or one for each layer
+--   per_layer    whether each layer has a set
+--   trains       whether a table has a gradient
 --   constants    parameters that are not learned, and edges of buckets: { name, lines }
 --   learned      learned parameters: { name, member, count, room, shape, shape_text, per_layer, init, values,
---                values_text }, whose tensors network/graph/attention.lua declares; room: count, rounded up to vectors
---   making       loop nests that fill the tables, in order; gradients: loop nests that propagate gradients to
---                parameters; each { class, outer, key, lane, head: statements; sums: accumulators }
---   after        "distances" or "positions": the draws on which the tables depend; "nothing" if they depend on none;
---                false if no tables are made
+--                values_text }; room is count, rounded up to whole vectors
+--   making       loop nests that fill the tables, in order: { class, outer, key, lane, head: statements; sums:
+--                accumulators }
+--   gradients    loop nests that propagate gradients to parameters, of the same form
+--   after        the draws on which the tables depend: "distances" or "positions", "nothing" if they depend on none;
+--                false if no tables are filled
 --   uses, end_uses   { position, key_position, distance }: the draws that `making` and `gradients` read
---   pair         statements of the score of a pair, and its result; row: the same for a query and consecutive keys;
---                pair_gradient: statements of the gradients; recomputes: the backward pass needs the logit again;
---                grads: the logit's gradient differs from the score's, or tables have gradients
---   gathered     the tables whose gradients the pair loop gathers for a group of queries; gathers: whether any are
---   cuda         names for device code: facets/score/cuda.lua. Further fields are words for the templates
---
--- expression/lower.lua explains letters and classes of tables.
+--   pair         statements of the score of a pair, and its result
+--   row          the same for a query and consecutive keys
+--   pair_gradient   statements of the gradients of a pair
+--   recomputes   whether the backward pass must compute the logit again
+--   grads        whether the logit's gradient differs from the score's, or tables have gradients
+--   gathered     the tables whose gradients the loop over pairs gathers for a group of queries
+--   gathers      whether there are such tables
+--   cuda         the facts for device code (facets/score/cuda.lua)
+-- Further fields are words for the templates.
 
 local canonical = require("base.canonical")
 local classes = require("facets.score.table_classes")
@@ -108,8 +119,9 @@ local function list_learned(family, parameters)
   end)
 end
 
--- Tables as members of a struct; a learned table by distance or sum also has a row, in which gradients of a group of
--- queries are gathered. Tables by query or pair are LANES elements longer, since a vector may begin at any query.
+-- The members of the struct of tables. A learned table by distance or sum also has a row, in which the gradients of a
+-- group of queries are gathered. Tables by query or pair are LANES elements longer, since a vector may begin at any
+-- query.
 local function list_members(tables, heads, cross)
   local members = {}
   for _, t in ipairs(tables) do
@@ -144,7 +156,7 @@ local function list_numbers(has, cross)
   }, function(number) return number or nil end)
 end
 
--- Whether loop nests read positions of queries, positions of keys, and sampled distances.
+-- The draws that loop nests read: whether positions of queries, positions of keys, and sampled distances.
 local function find_uses(list)
   local set = lists.merge(table.unpack(lists.map(list, function(nest) return nest.mentioned end)))
   return { position = set.position or false, key_position = set.key_position or false, distance = set.drawn or false }
@@ -152,7 +164,8 @@ end
 
 local GATHERS = { uniform = true, query = true, distance = true, sum = true }
 
--- The tables whose gradients the pair loop gathers for a group of queries; it adds those of other tables pair by pair.
+-- The tables whose gradients the loop over pairs gathers for a group of queries; it adds the gradients of other tables
+-- pair by pair.
 local function list_gathered(tables, statements)
   return lists.map(tables, function(t)
     local uniform = t.class == "uniform"
@@ -181,7 +194,8 @@ local function make_nests(build, tables)
   return making, gradients
 end
 
--- Facts about the spec that loop nests need: the form of numbers, constants, and names for edges of buckets.
+-- The context in which loop nests are made: the builder of nodes, names, the form of numbers, constants, and a function
+-- that names the edges of buckets.
 local function start_build(source, family, precision)
   local build = { builder = source.builder, target = cpu, edges = 0, prefix = family.prefix,
     heads = family.PREFIX .. "HEADS", stack = family.stack.member, cross = family.cross,
@@ -249,7 +263,7 @@ function M.explain_length(resolved, sides)
   return placement.mentions(resolved.encoding.score or "", names) and "reads how many tokens a sequence has"
 end
 
--- Divides a softmax's score by its temperature; without a score, the scale of the logits contains this division.
+-- Divides the score by the softmax's temperature. Without a score, the scale of the logits contains this division.
 function M.plan(_, family, given)
   local formula, temperature = given.formula, family.normaliser.temperature or 1
   if formula and temperature ~= 1 then
@@ -266,7 +280,8 @@ end
 local PLACES = { uniform = "", query = "[query]", key = "[key]", distance = "[query - key]", sum = "[query + key]",
   pair = "[key][query]" }
 
--- The targets of a table's gradient: learned parameters and tables that its value reads, in the order of reading.
+-- The names of the learned parameters and tables that a table's value reads, to which its gradient is propagated, in
+-- the order of reading.
 local function list_destinations(value)
   local names = {}
   walk(value, function(node)
@@ -276,7 +291,7 @@ local function list_destinations(value)
   return table.concat(lists.drop_repeats(names), ", ")
 end
 
--- The parts of the score's formula: the tables, then the rest, which the pair loop computes.
+-- Adds the parts of the score's formula as choices: the tables, then the rest, which the loop over pairs computes.
 function M.add_choices(plan, families, add)
   local family = families[1]
   local score = family.score
@@ -295,7 +310,7 @@ function M.add_choices(plan, families, add)
   end
 end
 
--- The parameters in a checkpoint's identity; nil if there are none.
+-- The properties of parameters that decide whether a checkpoint fits; nil if there are no parameters.
 local function identify_parameters(parameters)
   return parameters and lists.map(canonical.sort_keys(parameters), function(name)
     local p = parameters[name]
@@ -316,7 +331,7 @@ function M.make_terms(family)
     score.trains and { kind = "pair_scalar", page = "scalar_trains", scalar = score, properties = {} } or nil } or nil
 end
 
--- Bytes of the sets of tables (templates/attention/cpu/scalar_layout.tpl).
+-- Bytes of the sets of tables, as templates/attention/cpu/scalar_layout.tpl lays them out.
 function M.count_bytes(family, sizes, T, S)
   local queries, keys = sizes.round_up(T, sizes.lanes), sizes.round_up(S, sizes.lanes)
   local counts = { uniform = 1, query = queries, key = keys, sum = queries + keys + sizes.lanes, pair = S * queries,

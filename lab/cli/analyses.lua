@@ -8,7 +8,7 @@ local options = require("cli.options")
 
 local M = {}
 
-local positive = converters.read_positive
+local read_positive = converters.read_positive
 
 local function read_count(text)
   local number = math.tointeger(tonumber(text))
@@ -19,7 +19,7 @@ end
 local function make_lengths_reader(minimum)
   local expected = "different lengths from 1 on, such as 40,150"
   local read = converters.make_list_reader(expected, function(word, list)
-    local length = positive(word)
+    local length = read_positive(word)
     return length and not lists.has(list, length) and length or nil
   end)
   return function(text)
@@ -47,9 +47,9 @@ end
 local LARGEST_GRID = 4096 -- cells
 
 local function read_grid(text)
-  local down, across = text:match("^(%d+)x(%d+)$")
-  down, across = positive(down), positive(across)
-  return down and across and down * across <= LARGEST_GRID and { down = down, across = across } or nil,
+  local rows, columns = text:match("^(%d+)x(%d+)$")
+  rows, columns = read_positive(rows), read_positive(columns)
+  return rows and columns and rows * columns <= LARGEST_GRID and { down = rows, across = columns } or nil,
     ("%s: expected rows and columns, such as 4x4, and at most %d cells"):format(text, LARGEST_GRID)
 end
 
@@ -69,27 +69,27 @@ local function read_difference(word, earlier)
 end
 
 local function make_seed_row(noun)
-  return { "--seed S", "seed of the " .. noun, default = "1", convert = positive }
+  return { "--seed S", "seed of the " .. noun, default = "1", convert = read_positive }
 end
 
-local LENGTH = { "--length N", "task length of the examples", default = "16", convert = positive }
+local LENGTH = { "--length N", "task length of the examples", default = "16", convert = read_positive }
 
 local function make_examples_row(text, default)
   return { "--examples K", text .. "; with a dataset, the first K of the split, or all if it has fewer",
-    default = default, convert = positive }
+    default = default, convert = read_positive }
 end
 
 -- Analyses of traces of single runs, each with its name, summary and own options. lengths: the minimum number of
 -- lengths that its option --lengths takes; an analysis without this field has no --lengths.
 local TRACE_ANALYSES = {
   { "pca", "find principal components of activations at the first length", lengths = 2, {
-    { "--sequences N", "number of sequences of each length", default = "30", convert = positive },
+    { "--sequences N", "number of sequences of each length", default = "30", convert = read_positive },
     { "--part", "tokens to show: those of the input, or those at the outputs", choices = { "input", "output" },
       default = "input" },
   } },
   { "attention", "show attention of one sequence, the maximum over the heads", lengths = 1, {
-    { "--sequence I", "number of the sequence, from 1", default = "1", convert = positive },
-    { "--crop N", "show only the first N queries and keys", convert = positive },
+    { "--sequence I", "number of the sequence, from 1", default = "1", convert = read_positive },
+    { "--crop N", "show only the first N queries and keys", convert = read_positive },
   } },
   { "decoding", "show the attention of all heads while the model answers an input", {
     { "--text SYMBOLS", "the input, such as 078114514+0241919810; repeat the option for several inputs", count = "+" },
@@ -118,7 +118,7 @@ local STUDY_ANALYSES = {
       { "--margin POINTS", "means that differ by less than this number of percentage points (for a loss: nats) count "
         .. "as equivalent; without --margin none do", convert = read_points },
       { "--resamples N", "number of resamples of the bootstrap, and of a permutation test with too many splits to "
-        .. "list", default = "10000", convert = positive },
+        .. "list", default = "10000", convert = read_positive },
       make_seed_row("resamples"),
     } },
   { "power", "count the seeds that a difference between two cells needs", split = "test", splits = SPLITS, {
@@ -150,9 +150,10 @@ local STUDY_ANALYSES = {
     { "--trials FILE", "CSV file of participants' trials, with the columns subject, LST_id, accuracy" },
     { "--without IDS", "puzzles to leave out, such as 99,100,101",
       convert = converters.make_list_reader("ids of puzzles from 0 on, such as 99,100,101", read_count) },
-    { "--copies N", "number of consecutive puzzles that are copies of one puzzle", default = "3", convert = positive },
+    { "--copies N", "number of consecutive puzzles that are copies of one puzzle", default = "3",
+      convert = read_positive },
     { "--resamples N", "number of resamples of bases, and of splits of the participants into halves", default = "2000",
-      convert = positive },
+      convert = read_positive },
     make_seed_row("resamples"),
   } },
   { "noise", "measure accuracy under noise on the embeddings", {
@@ -163,7 +164,7 @@ local STUDY_ANALYSES = {
     { "--axis NAME", "axis of the study; each of its values has a curve; default: the first axis with several values" },
     LENGTH,
     make_examples_row("number of examples of the length", "500"),
-    { "--draws D", "number of samples of the noise", default = "10", convert = positive },
+    { "--draws D", "number of samples of the noise", default = "10", convert = read_positive },
     make_seed_row("examples and the noise"),
   } },
 }

@@ -12,7 +12,7 @@ local sweeps = require("lab.cli.sweeps")
 
 local M = {}
 
-local positive = converters.read_positive
+local read_positive = converters.read_positive
 
 local function add_plan(parser)
   local plan = options.add_spec_verb(parser, "plan", "print all numbers that follow from a spec: shapes, "
@@ -36,11 +36,11 @@ local function add_tune(parser)
     .. "measures them one by one, and stores the fastest settings, which later builds on this machine use. Then it "
     .. "also measures settings that change bits; it only proposes these.")
   options.add(tune, {
-    { "--seconds N", "approximate duration", default = "600", convert = positive },
+    { "--seconds N", "approximate duration", default = "600", convert = read_positive },
     { "--lengths A,B,...", "task lengths to measure; default: the middle and the last of the training lengths",
       convert = read_lengths },
     { "--level LEVEL", "instruction-set level; best: the highest that this machine supports", default = "best" },
-    { "--threads N", "threads of a trainer", default = "1", convert = positive },
+    { "--threads N", "threads of a trainer", default = "1", convert = read_positive },
   })
 end
 
@@ -79,9 +79,9 @@ local function add_calibrate(parser)
     { "--set FIELD=VALUE", "change one of these choices, for example --set rows=all; docs/calibration.md lists all of "
       .. "them", count = "*", args = 1 },
     { "--samples N", "number of training examples; only examples that the teacher answers correctly "
-      .. "count", default = "1024", convert = positive },
-    { "--seed S", "seed of the examples", default = "1", convert = positive },
-    { "--length N", "task length of the examples; default: the longest training length", convert = positive },
+      .. "count", default = "1024", convert = read_positive },
+    { "--seed S", "seed of the examples", default = "1", convert = read_positive },
+    { "--length N", "task length of the examples; default: the longest training length", convert = read_positive },
     { "--positions", "whether the student keeps the teacher's encoding of positions; default: none, or keep with "
       .. "--init", choices = { "none", "keep" } },
     { "--init", "the student starts from the teacher's parameters instead of random initial values" },
@@ -123,7 +123,7 @@ end
 local function add_demo(parser)
   options.add(parser:command("demo"):summary("generate, compile, train and plot two small models on this machine"),
     { { "--steps N", "training steps of each run; default: the number in the spec, or fewer on a slow "
-      .. "machine", convert = positive } })
+      .. "machine", convert = read_positive } })
 end
 
 function M.add(parser)

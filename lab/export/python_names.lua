@@ -37,7 +37,7 @@ local function take_free(taken, word, ending)
 end
 
 -- Fields:
---   in_files  the set of the words of tensors' names
+--   in_files  the set of the words in names of tensors in checkpoints
 --   classes   the set of taken names of classes
 --   renamed   a list of { name, word }: an attribute, and its name in checkpoints
 --   words     the name in checkpoints of each renamed attribute
@@ -52,6 +52,7 @@ function M.new(tensors)
     words = {} }, Names)
 end
 
+-- Starts the set of taken names of a class's attributes.
 function M.new_attributes()
   return setmetatable({}, { __index = ATTRIBUTES })
 end
@@ -70,6 +71,7 @@ function Names:add_attribute(attributes, word)
   return name
 end
 
+-- Starts the set of taken names of a forward pass's variables.
 function M.new_variables(arguments)
   return setmetatable(lists.to_set(arguments), { __index = VARIABLES })
 end

@@ -1,6 +1,7 @@
 -- Exports runs as event files of TensorBoard. Python writes them (python/longhand/events.py).
 --
--- Input: { project, runs, out, follow }. Output: an exit code and, for an error found here, a message.
+-- Input: { project, runs (a folder), out (the output folder, or nil), follow (whether to go on while runs train) }.
+-- Output: an exit code, and a message unless Python has printed it.
 
 local lfs = require("lfs")
 local must = require("lab.stop").must
@@ -15,10 +16,11 @@ function M.run(options)
   must(INPUT, lfs.attributes(options.runs, "mode") == "directory",
     ("there is no folder %s\n  expected: a folder of runs"):format(options.runs))
   local out = must(INPUT, write.choose_folder(options.runs, "tensorboard", options.out))
-  local python, path = os.getenv("LONGHAND_PYTHON") or "python3", options.project.root .. "/python"
-  local others = os.getenv("PYTHONPATH") or ""
-  local code = shell.run({ "env", "PYTHONPATH=" .. path .. (others ~= "" and ":" .. others or ""), python, "-m",
-    "longhand.events", options.runs, out, options.follow and "--follow" or nil })
+  local python, package_path = os.getenv("LONGHAND_PYTHON") or "python3", options.project.root .. "/python"
+  local python_path = os.getenv("PYTHONPATH") or ""
+  python_path = package_path .. (python_path ~= "" and ":" .. python_path or "")
+  local code = shell.run({ "env", "PYTHONPATH=" .. python_path, python, "-m", "longhand.events", options.runs, out,
+    options.follow and "--follow" or nil })
   if code == NO_COMMAND then
     return ENVIRONMENT, ("there is no %s\n  expected: Python 3.9 or later; LONGHAND_PYTHON names another"):format(
       python)

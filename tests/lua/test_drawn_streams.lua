@@ -155,7 +155,7 @@ function TestDrawnStreams.test_plan_describes_draws()
   lu.assertNil(lines["position draws, decoder"])
   lu.assertEquals(lines["position draws, cross"], "6; one for each layer, of each stream")
   lu.assertEquals(lines["distances, cross"],
-    "differences; queries and keys are of two streams, whose positions are drawn apart")
+    "differences; queries and keys are of two streams, which sample positions separately")
   lu.assertNil(lines.gpu)
   lines = index_choices(make_plan(make_drawn("kind = 'label'")))
   lu.assertEquals(lines["position draws, input"], "as many as sequences; one for each sequence of the batch, of each "

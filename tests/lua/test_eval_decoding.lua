@@ -104,11 +104,11 @@ function TestDecoding.test_uses_of_the_target_s_length_are_warned_about()
   lu.assertEquals(list_warnings("encoder", log_length), "")
   lu.assertEquals(list_warnings("decoder", '{ use = "alibi" }'), "")
   lu.assertStrContains(list_warnings("decoder", '{ use = "rope", ' .. DRAWN .. " }"),
-    "encoding.positions: draws as many random positions as a sequence has tokens")
+    "encoding.positions: samples as many random positions as a sequence has tokens")
   lu.assertNotStrContains(list_warnings("decoder", '{ use = "rope", ' .. DRAWN:gsub("}", ", sorted = false }") .. " }"),
     "end with a symbol")
   lu.assertStrContains(list_warnings("decoder", ('{ use = "relative", %s }'):format(DRAWN:gsub(", reading.*", " }"))),
-    "encoding.positions: draws")
+    "encoding.positions: samples")
 end
 
 function TestDecoding.test_lines_from_the_last_key_depend_on_the_length()

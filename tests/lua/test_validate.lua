@@ -218,7 +218,7 @@ function TestValidate.test_sequences_fit_their_encoding()
   local during = learned:format(1000):gsub("}$", ", eval = { during = { every = 1, lengths = { 1, 501 } } } }")
   refuse(during, "eval.during.lengths[2]: length 501")
   refuse("return { " .. TASK .. [[encoding = { positions = { kind = "randomized" },
-    additive = { kind = "learned", rows = 2047 } } }]], "2047 rows are fewer than the positions that can be drawn")
+    additive = { kind = "learned", rows = 2047 } } }]], "2047 rows are fewer than the positions that can be sampled")
 end
 
 -- The time to check a file name is proportional to its length, for any content.
@@ -312,15 +312,16 @@ function TestValidate.test_accepted_specs_may_have_warnings()
     return table.concat(info.warnings, "\n")
   end
   lu.assertEquals(list_warnings(""), "")
-  lu.assertStrContains(list_warnings('encoding = { positions = { kind = "randomized" } }'), "not used by anything")
+  lu.assertStrContains(list_warnings('encoding = { positions = { kind = "randomized" } }'),
+    "nothing reads the random positions")
   -- Facets of one attention may be the only ones that read the positions of all attentions.
   local crossed = 'model = { kind = "encoder_decoder" }, encoding = { positions = { kind = "randomized", '
     .. 'sorted = false, draw = "layer", reading = "difference" }, '
     .. "cross = { score = function(x) return x.score + x.%s end, %s } }"
   lu.assertEquals(list_warnings(crossed:format("distance", "")):match("encoding[^\n]*"), nil)
-  lu.assertStrContains(list_warnings(crossed:format("head", "")), "not used by anything")
+  lu.assertStrContains(list_warnings(crossed:format("head", "")), "nothing reads the random positions")
   lu.assertStrContains(list_warnings(crossed:format("distance", "positions = { kind = 'randomized' }")),
-    "not used by anything")
+    "nothing reads the random positions")
   lu.assertStrContains(
     list_warnings('encoding = { kind = "sinusoid", positions = { kind = "randomized", draw = "layer" } }'),
     'the same as "pass"')
@@ -348,7 +349,7 @@ function TestValidate.test_accepted_specs_may_have_warnings()
   lu.assertStrContains(list_random_warnings("shaw", 'sides = "independent", reading = "difference"'),
     "differences of positions")
   lu.assertStrContains(list_random_warnings("shaw", 'sides = "independent", reading = "clamped"'),
-    "the left side alone")
+    "only the draw of the left side")
   lu.assertEquals(list_random_warnings("rope", "max_position = 32000"), "") -- 32 times the 1000 tokens of length 500
   lu.assertStrContains(list_random_warnings("rope", "max_position = 32001"), "32001 is more than 32 times")
   lu.assertEquals(list_warnings("model = { dropout = 0 }, eval = { dropout = false }"), "")

@@ -1,21 +1,24 @@
--- The score on a GPU: names for scalar_layout.tpl and scalar.tpl of templates/attention/cuda, and for their callers.
+-- The score on a GPU: facts for scalar_layout.tpl and scalar.tpl of templates/attention/cuda, and for their callers.
 --
--- Input: build of facets/score.lua, the lowered formula, the facet's plan so far. Output:
+-- Input: the context of loop nests and the plan of the facet (facets/score.lua), and the formula as split into tables
+-- and a rest (expression/lower.lua). Output:
 --
---   tables, gradients   members of score_tables and score_gradients { name, class, declared, type, count, about }, with
---                       behind: whether some are tables by query - key, which start before their pointers; numbers,
---                       gradient_numbers: counts in these structs that depend on the number of tokens
---   gradient_set        names of the struct of gradients and of its functions: as for score_tables if members are equal
+--   tables              members of the struct score_tables: { name, class, declared, type, count, about };
+--                       tables.behind: whether some are tables by query - key, which start before their pointers
+--   numbers             members of score_tables that are counts, which depend on the number of tokens
+--   gradients, gradient_numbers   the same for the struct score_gradients
+--   gradient_set        names of the struct of gradients and of its functions; those of score_tables if both structs
+--                       have equal members
 --   pair                statements of the score of a pair
 --   logit_grad          statements of the logit's gradient; false if it equals the score's
---   gathers             by class (expression/lower.lua): tables whose gradients the pair loop gathers, { name, target,
---                       at: index from 0 } with class, count, statements, needs_logit; lists: the same in a fixed
---                       order; uniform_count: the count of class uniform
---   stages              lists of loop nests that fill tables, with barriers between the lists; stage_count
---   back                loop nests that propagate gradients to parameters; work: arrays for these, members of
---                       score_work; uniform_work: arrays that start at 0
---   make, finish        for the functions that fill tables and that end a step: uses, the set of the words that they
---                       declare; needs, of finish: a comment on the memory that it needs
+--   gathers             by class: the tables whose gradients the loop over pairs gathers, { name, target, at (index
+--                       from 0) }, with class, count, statements, needs_logit
+--   lists               the values of `gathers` in a fixed order; uniform_count: the count of class uniform
+--   stages, stage_count lists of loop nests that fill tables, with barriers between the lists; their number
+--   back                loop nests that propagate gradients to parameters
+--   work                arrays that `back` needs, members of the struct score_work; uniform_work: those that start at 0
+--   make, finish        of the functions that fill tables and that end a step: uses, the set of the names that the
+--                       function declares; needs, of finish: words for the memory that it needs
 
 local classes = require("facets.score.table_classes")
 local cuda = require("expression.nests_cuda")
@@ -32,15 +35,15 @@ local function make_member(build, t, per_head)
     about = classes.describe_shape(t, per_head), count = count }
 end
 
--- Members for gradients: a member has a part for each head, whether or not the heads share the table.
+-- The members for gradients. Each has a part for each head, even if the heads share the table.
 local function list_gradients(build, gathers)
   return lists.collect(classes, function(class)
     return lists.map(gathers[class] or {}, function(entry) return make_member(build, entry.table, true) end)
   end)
 end
 
--- Counts of tokens that a struct with these members needs, { type, name, value, about }; even a struct without members
--- has a number. Sets members.behind. is_first: the struct is score_tables, whose counts have full comments.
+-- The counts that a struct with these members needs, { type, name, value, about }; at least one, since C has no empty
+-- struct. Sets members.behind. is_first: whether the struct is score_tables, whose counts have full comments.
 local function list_numbers(build, members, is_first)
   local has, list, cross = lists.to_set(lists.map(members, function(m) return m.class end)), {}, build.cross
   local function add(wanted, type, name, value, about)
@@ -68,7 +71,7 @@ local function describe_gradients(members, tables)
   return list_counts(members) == list_counts(tables) and TABLES_SET or OWN_SET
 end
 
-local BY_KEYS = { key = true, distance = true, sum = true } -- in cross-attention, loops of these classes have a bound S
+local BY_KEYS = { key = true, distance = true, sum = true } -- classes whose loops in cross-attention depend on S
 
 local function find_uses(build, nest)
   local set = lists.merge(nest.mentioned, { staging = nest.sums[1] ~= nil })
@@ -102,8 +105,10 @@ local function has_kind(statements, kinds)
   return lists.any(statements, function(statement) return kinds[statement.kind] end)
 end
 
--- Describes a nest. alone: one thread runs the whole nest; otherwise threads share the entries, or the heads if there
--- are no entries. long_heads: the loop over heads contains other loops, and unrolling it would fill all registers.
+-- Sets fields of a nest: uses, the set of the names that it reads; alone, whether one thread runs the whole nest
+-- (otherwise threads share the entries, or the heads if there are no entries); long_heads, whether the loop over heads
+-- contains other loops, in which case unrolling it would need too many registers. deals_heads: whether threads may
+-- share the heads.
 local function describe(build, nest, deals_heads)
   nest.alone = nest.class == "uniform" and (not deals_heads or not nest.head[1] or has_kind(nest.outer, RESULTS))
   nest.long_heads = has_kind(nest.head, { loop = true })
@@ -111,7 +116,7 @@ local function describe(build, nest, deals_heads)
   return nest
 end
 
--- The loop nests that fill tables, by stage, and the description of their function (make).
+-- The loop nests that fill tables, by stage, and the facts about the function that contains them.
 local function make_filling(build, tables)
   local stages, all = {}, {}
   for _, rank in ipairs(RANKS) do
@@ -130,9 +135,9 @@ local function make_filling(build, tables)
   return stages, { uses = merge_uses(build, all) }
 end
 
--- The loop nests from tables back to parameters, and the description of their function (finish). Nests of pairs come
--- first, since they send gradients to other tables. Barriers: threads read lists that others wrote, and nests may add
--- to equal sums.
+-- The loop nests that propagate gradients from tables to parameters, and the facts about the function that contains
+-- them. Nests of pairs come first, since they add to gradients of other tables. Barriers separate threads that read
+-- from threads that write, and nests that add to the same sums.
 local function make_gradients(build, tables)
   local list = {}
   for i = #classes, 1, -1 do

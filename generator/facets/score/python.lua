@@ -1,7 +1,7 @@
 -- A score for templates/attention/python: a Python function, its arguments, constants and parameters.
 --
--- Input: a family, and `given` as in pages.lua. Output: names for the template; given.needs and given.pages are
--- extended, and given.layer is set: whether the score reads the layer's number.
+-- Input: a family, and the table `given` that facets/pages.lua describes at `export`. Output: names for the template.
+-- M.export also adds to given.needs and given.pages, and sets given.layer: whether the score reads the layer's index.
 
 local lists = require("base.lists")
 local shapes = require("expression.leaves")
@@ -34,12 +34,13 @@ local function add_parameters(facts, parameters)
   end
 end
 
--- Arguments of the formula's function change_score, and the values that attention passes for them.
+-- Arguments of the Python function of the formula, and the values that attention passes for them.
 local ARGUMENTS = { { "distance", "distance" }, { "positions", "positions" }, { "layer", "self.layer" },
   { "own", "self.score" }, { "shared", "shared" } }
 
 -- The formula as a function: its lines, its arguments with the passed values, its constants, and its parameters (own:
--- of a layer; shared: by all layers). queries: the dimension of the scores that has the query's length.
+-- those that each layer has; shared: those that all layers share). queries: the dimension of the scores whose size is
+-- the number of queries, -2 or -1.
 local function describe_score(formula, crosses, memory)
   local score = torch.format(formula.root, crosses)
   score.arguments, score.pass, score.constants, score.own, score.shared = "", "", {}, {}, {}

@@ -1,9 +1,10 @@
 -- Finds learned numbers of a score that no gradient can reach.
 --
--- Input: view and report as in pages.lua. Output: M.warn_unreached warns about each unreached parameter and names its
--- numbers and the reason: no pair of tokens reads the numbers, the mask hides all pairs that do, the score takes only
--- steps of them, or they add the same to all keys of a query, which softmax cancels. Pairs of the first TOKENS tokens
--- are tested; if an index depends on more than the pair's places, its whole range counts as read.
+-- Input: view and report (facets/pages.lua, warn_unreached). M.warn_unreached warns about each unreached parameter and
+-- names its numbers and the reason: no pair of tokens reads the numbers; the mask hides all pairs that read them; only
+-- functions without a gradient, such as floor, read them; or they add the same to all keys of a query, which softmax
+-- cancels. Pairs of the first TOKENS tokens are tested. If an index depends on more than the indices of query and key,
+-- its whole range counts as read.
 
 local lists = require("base.lists")
 local plain = require("expression.functions").plain
@@ -16,7 +17,7 @@ local FARTHEST = 1024 -- the farthest distance tested, if an index depends on th
 -- Operations whose result does not change smoothly with their arguments.
 local STEPS = { bucket = true, floor = true, less = true, less_equal = true, equal = true, lookup = true }
 
--- Calls visit(node) once for root and every node below it; if `smoothly`, only for nodes that a gradient reaches.
+-- Calls visit(node) once for the root and every node below it; with `smoothly`, only for nodes that a gradient reaches.
 local function visit_nodes(root, smoothly, visit)
   local seen = {}
   local function walk(node)
@@ -34,8 +35,8 @@ local function visit_nodes(root, smoothly, visit)
   walk(root)
 end
 
--- The value of a node for query i and key j; nil if the value depends on anything else. node.row, if present: factors
--- of i and j, and a constant.
+-- The value of a node for query i and key j; nil if the value depends on anything else. A node that is linear in i and
+-- j has node.row: the factors of i and j, and a constant.
 local function compute_value(node, i, j)
   if node.op == "number" or node.op == "truth" then
     return node.value
@@ -64,8 +65,8 @@ local function compute_value(node, i, j)
   return plain[node.op](a, b)
 end
 
--- Whether query i sees key j, by causality and a window; other masks do not count. In cross-attention the window's left
--- end does not count, since a query whose window lies beyond the last key sees all keys.
+-- Whether a causal mask or a window lets query i see key j; other masks are not tested. In cross-attention the left end
+-- of a window is not tested either, since a query whose window lies beyond the last key sees all keys.
 local function sees(view, i, j)
   local mask = view.resolved.encoding.mask
   local left = mask and mask.kind == "window" and view.family ~= "cross" and mask.left or math.huge
@@ -73,7 +74,8 @@ local function sees(view, i, j)
   return i - j <= left and j - i <= right
 end
 
--- Calls visit(i, j) for the tested pairs: if the index depends on the distance alone, one query and keys on both sides.
+-- Calls visit(i, j) for the pairs to test: all pairs of TOKENS tokens, or, if the index depends only on the distance,
+-- one query with keys on both sides.
 local function visit_pairs(index, visit)
   local by_distance = true
   visit_nodes(index, false, function(node)
@@ -86,7 +88,7 @@ local function visit_pairs(index, visit)
   end
 end
 
--- Adds the indices (from 0) that a lookup reads: to `read` for visible pairs, to `hidden` for hidden pairs.
+-- Adds the indices, from 0, that a lookup reads to the set `read` for visible pairs, and to `hidden` for hidden pairs.
 local function add_indices(view, node, read, hidden)
   local index, size = node[1], node.parameter.size
   if compute_value(index, 0, 0) == nil then
@@ -102,7 +104,7 @@ local function add_indices(view, node, read, hidden)
       into[number] = true
     end
   end)
-  for number = 0, size - 1 do -- covers pairs beyond the tested pairs
+  for number = 0, size - 1 do -- untested pairs may read all other indices in the index's range
     read[number] = read[number] or not hidden[number] and number >= index.low and number <= index.high or nil
   end
 end
@@ -139,7 +141,7 @@ end
 -- Symbols that differ between the keys of a query.
 local DIFFERING = { score = true, key = true, distance = true, key_index = true, offset = true, total = true }
 
--- Whether a node's value differs between the keys of a query; known: results so far.
+-- Whether a node's value differs between the keys of a query. known: the results of earlier calls, by node.
 local function differs(node, known)
   local found = known[node]
   if found == nil then
@@ -152,8 +154,8 @@ local function differs(node, known)
   return found
 end
 
--- The arguments in which a node is linear while all parts that are equal for all keys are held constant, with their
--- factors or divisors; nil if the node is not linear.
+-- The arguments in which a node is linear, if parts that are equal for all keys count as constants, and the factor or
+-- divisor of these arguments; nil if the node is not linear.
 local function find_linear_parts(node, known)
   local op, a, b, c = node.op, node[1], node[2], node[3]
   if op == "add" or op == "sub" or op == "neg" or op == "sum" then
@@ -167,8 +169,8 @@ local function find_linear_parts(node, known)
   end
 end
 
--- The set of parameters that get a gradient through a softmax, which cancels terms equal for all keys of a query; and
--- whether the logit occurs only as a summand, times a factor that is equal for all keys.
+-- The set of parameters that get a gradient through a softmax, which cancels terms that are equal for all keys of a
+-- query; and whether the logit occurs only as a summand, possibly times a factor that is equal for all keys.
 function M.find_reached(root)
   local known, seen, reached, is_summand = {}, {}, {}, true
   local function visit(term)
@@ -215,8 +217,8 @@ function M.warn_unreached(view, report)
       report.warn(("%s never gets a gradient: %s"):format(view.report.get_path("encoding.parameters." .. p.name),
         M.CANCELS))
     elseif p.learned and not lookups[p] then
-      report.warn(("%s never gets a gradient: the score only takes steps of it (floor, bucket, an index, a comparison)")
-        :format(report.get_path("encoding.parameters." .. p.name)))
+      report.warn(("%s never gets a gradient: only functions without a gradient read it (floor, bucket, an index, a "
+        .. "comparison)"):format(report.get_path("encoding.parameters." .. p.name)))
     elseif p.learned and p.size then
       warn_table(view, report, p, lookups[p])
     end

@@ -1,5 +1,5 @@
--- The classes of a score's tables (expression/lower.lua), a list in the order of making, and the words for each class
--- on both targets.
+-- The classes of a score's tables, which name the index of a table, in the order in which tables are filled, and C
+-- text for each class, for CPU and GPU.
 
 local lists = require("base.lists")
 
@@ -13,7 +13,8 @@ function M.describe_shape(t, per_head)
   return shape ~= "" and (" /* %s */"):format(shape) or ""
 end
 
--- The C text of a table's number of elements; of_head: the text of the number for one head.
+-- The C text of a table's number of elements. of_head: the text of the number for one head; heads: the text of the
+-- number of heads; nil: the heads share the table.
 function M.write_count(t, of_head, heads)
   return "(size_t)" .. (not heads and of_head or t.class == "uniform" and heads or heads .. " * " .. of_head)
 end
