@@ -182,7 +182,7 @@ local function make_figure(task)
       { TRAINED_TO + last * 0.015, 4, "longer than in training", "left" } } }
   panel.curves = lists.map(RUNS, function(run)
     local points = lists.map(run.points, function(point) return { point[1], 100 * point[2] } end)
-    return { points = points, style = colours.choose_style(run.encoding), title = run.title }
+    return { points = points, style = colours.choose_style(run.encoding), line = run.title }
   end)
   return { name = "accuracy", panels = { panel } }
 end

@@ -125,7 +125,7 @@ end
 -- The commands of LaTeX that our tables use.
 local WORDS = lists.split_set([[begin end centering small caption label toprule midrule bottomrule cmidrule multicolumn
   textbf medskip smallskip raggedright footnotesize pm textbackslash textasciicircum textasciitilde textless textgreater
-  textbar textquotedbl]])
+  textbar textquotedbl setlength tabcolsep addtocounter]])
 local ENVIRONMENTS = { table = true, tabular = true }
 
 function M.find_latex_problem(text)

@@ -163,7 +163,7 @@ function TestHostile.test_scripts_of_gnuplot()
   local style = { colour = "#000000", dash = "solid", point = 1 }
   for _, text in ipairs(hostile.TEXTS) do
     local panel = { title = text, xlabel = text, ylabel = text, x = { 0, 1 }, y = { 0, 1 },
-      curves = { { points = { { 0, 1 } }, style = style, title = text } }, levels = { { 1, text } },
+      curves = { { points = { { 0, 1 } }, style = style, line = text } }, levels = { { 1, text } },
       labels = { { 0, 0, text, "left" } } }
     for _, figure in ipairs({ { panels = { panel } }, { panels = { panel, panel }, legend = { { title = text,
       style = style } } } }) do

@@ -37,7 +37,7 @@ function TestFigures.test_curves_by_length()
   lu.assertEquals(panel.marks, { { 10 } })
   lu.assertEquals(#panel.curves, 8)
   local means = lists.filter(panel.curves, function(curve) return not curve.faint end)
-  lu.assertEquals({ means[1].title, means[2].title, #means }, { "rope", "rand-rope", 2 })
+  lu.assertEquals({ means[1].line, means[2].line, #means }, { "rope", "rand-rope", 2 })
   local mean = panel.curves[4].points
   lu.assertEquals({ mean[1][1], mean[2][1], mean[3][1] }, { 5, 20, 30 })
   lu.assertAlmostEquals(mean[2][2], 53, 1e-9)
@@ -83,7 +83,7 @@ function TestFigures.test_accuracy_while_training()
   local faint, second, mean = table.unpack(figure.panels[1].curves)
   lu.assertEquals({ faint.points, faint.faint }, { { { 1, 25 }, { 2, 50 } }, true })
   lu.assertEquals(second.points, { { 1, 35 }, { 2, 60 } })
-  lu.assertEquals({ mean.points, mean.title }, { { { 1, 30 }, { 2, 55 } }, "rand_rope" })
+  lu.assertEquals({ mean.points, mean.line }, { { { 1, 30 }, { 2, 55 } }, "rand_rope" })
   lu.assertEquals(figure.panels[3].curves[3].points, { { 2, 22 } })
   lu.assertStrContains(curves.make_script({ name = "progress1", title = figure.title, panels = figure.panels,
     legend = figure.legend }), "set xlabel 'epochs'")
@@ -254,7 +254,7 @@ function TestFigures.test_scores_along_an_axis()
   end
   local figure = figures.make_along_axis(study, { kind = "axis", x = "range", lines = "task" })
   local curve = figure.panels[1].curves[1]
-  lu.assertEquals({ curve.title, #curve.points, curve.points[1][1], curve.points[2][1] },
+  lu.assertEquals({ curve.line, #curve.points, curve.points[1][1], curve.points[2][1] },
     { "even_pairs", 2, 1024, 2048 })
   lu.assertAlmostEquals(curve.points[2][2], 97, 1e-9)
   lu.assertAlmostEquals(curve.band[2][2], 95, 1e-9)
@@ -262,7 +262,7 @@ function TestFigures.test_scores_along_an_axis()
   lu.assertStrContains(figure.caption, "bands: from lowest to highest seed")
   figure = figures.make_along_axis(study, { kind = "axis", x = "range", lines = "task", show = "max" })
   curve = figure.panels[1].curves[1]
-  lu.assertEquals({ curve.title, figure.panels[1].curves[2].title }, { "even_pairs, best", "even_pairs, mean" })
+  lu.assertEquals({ curve.line, figure.panels[1].curves[2].line }, { "even_pairs, best", "even_pairs, mean" })
   lu.assertAlmostEquals(curve.points[2][2], 99, 1e-9)
 end
 
@@ -275,7 +275,7 @@ function TestFigures.test_scores_along_an_axis_in_any_order()
   end
   local panel = figures.make_along_axis(study, { kind = "axis", x = "dropout" }).panels[1]
   lu.assertEquals({ panel.curves[1].points[1][1], panel.curves[1].points[2][1] }, { 0, 0.5 })
-  lu.assertEquals({ panel.curves[1].title, panel.x.log, panel.x[1] < 0 }, { "median", nil, true })
+  lu.assertEquals({ panel.curves[1].line, panel.x.log, panel.x[1] < 0 }, { "median", nil, true })
 end
 
 -- The line of a value has the same style on a page of some values and on one of all.

@@ -3,8 +3,11 @@
 local support = dofile("tests/lua/support.lua")
 
 local cells = require("lab.study.read.cells")
+local entries = require("lab.study.report.tables.table_entries")
+local hostile = require("hostile")
 local html = require("lab.study.report.page.html")
 local items = require("lab.study.report.items")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local numbers = require("lab.study.report.tables.numbers")
 local published = require("lab.study.read.published")
@@ -175,7 +178,9 @@ function TestViews.test_sets_side_by_side()
   lu.assertEquals(score_tables.tabulate(study, { kind = "table", value = "max", rows = "encoding" }).about,
     "Mean over 2 values of vectors 1..2, on the set validation.")
   model.name = "splits1"
-  lu.assertStrContains(table_latex.render(model), "& ours & s.e. & paper & diff & ours")
+  local latex = table_latex.render(model) -- two sets next to each other are wider than the text
+  lu.assertEquals(lists.find_all(latex, "tabular}{(l[lr]+)}"), { "lrrrr", "lrrrr", "lrrrr" })
+  lu.assertStrContains(latex, " & ours & s.e. & paper & diff \\\\\n")
   study = make_puzzle_study("chosen", { split = "validation", select = "validation" })
   lu.assertEquals(study.cells[1].summary.best.rate, 0.2)
   lu.assertAlmostEquals(study.cells[1].summary.best.mean, 70, 1e-9)
@@ -261,6 +266,26 @@ function TestRenderers.test_a_table_as_text()
   for line in table_text.render(model, 60):gmatch("[^\n]+") do
     lu.assertTrue(utf8.len(line) <= 60, line)
   end
+end
+
+-- Parts of a table that are too wide or too long for a page, on pages of their own if they are long.
+function TestRenderers.test_large_tables_are_split()
+  local rows = {}
+  for i = 1, 50 do
+    rows[i] = { "row " .. i }
+    for column = 1, 20 do
+      rows[i][column + 1] = ("%d"):format(column * 100000)
+    end
+  end
+  local model = lists.merge(entries.tabulate({ title = "T", heads = lists.map(rows[1], tostring), rows = rows }),
+    { name = "large" })
+  local latex = table_latex.render(model)
+  lu.assertNil(hostile.find_latex_problem(latex))
+  lu.assertEquals(select(2, latex:gsub("begin{table}", "")), 6)
+  lu.assertEquals(select(2, latex:gsub("caption{%(continued%)}", "")), 5)
+  lu.assertEquals(select(2, latex:gsub("label{", "")), 1)
+  lu.assertEquals(lists.find_all(latex, "tabular}{(l[lr]+)}"), { "lrrrrrrrr", "lrrrrrrrr", "lrrrrrrr", "lrrrrrrr",
+    "lrrrrr", "lrrrrr" })
 end
 
 function TestRenderers.test_a_table_as_latex()

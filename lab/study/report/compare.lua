@@ -187,7 +187,7 @@ local function make_figure(pair)
   local panel = { xlabel = pair.corner, ylabel = pair.title, x = { 0, math.max(1, last * 1.02) },
     percent = pair.percent }
   panel.curves = lists.map({ pair.a, pair.b }, function(points, i)
-    return #points > 0 and { points = points, style = STYLES[LOOKS[i]], title = NAMES[i], line = NAMES[i] } or nil
+    return #points > 0 and { points = points, style = STYLES[LOOKS[i]], line = NAMES[i] } or nil
   end)
   scales.fit_panel(panel)
   return { name = pair.name, title = pair.title, panels = { panel } }

@@ -75,7 +75,7 @@ local function make_figure(study, item, list, axis, kinds)
   end)
   panels = lists.filter(panels, function(panel) return panel end)
   return #panels > 0 and { panels = panels, legend = figures.make_legend(study, item.lines, names, styles),
-    across = 2, title = score_tables.make_title(item, "token accuracy by place in the target"),
+    title = score_tables.make_title(item, "token accuracy by place in the target"),
     caption = captions.join(figures.BOLD .. figures.SEEDS, #kinds > 1
       and "Own answers follow the model's earlier answers; teacher-forced ones follow the target's tokens",
       captions.name_rates(study)) } or nil

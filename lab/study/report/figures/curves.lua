@@ -1,18 +1,19 @@
 -- Figures of curves as gnuplot scripts: one script draws a figure's files, another the pictures of the HTML page.
 --
--- Input: figure = { name (of files), title, panels, legend, width, across }. legend = { { title, style }, ... }, drawn
--- next to several panels, not next to one; width: of the files in millimetres, or nil; across: panels in a row, or nil.
+-- Input: figure = { name (of files), title, panels, legend, width }. legend = { { title, style }, ... }, the order of
+-- lines, or nil; width: of the files in millimetres; nil: of an article's text.
 -- Output: the script's text, which draw.lua runs. Fields of a panel:
 --   title, xlabel, ylabel; percent: whether y is in percent; x and y: axes as in scales.lua
---   curves = { { points = { { x, y }, ... }, style, faint, title, line, band }, ... }: style as in colours.lua; title:
---     in the key, or nil; line: the name of the line to which the curve belongs; band = { { x, low, high }, ... }
---     around the curve. figure.lua reads further fields
---   levels = { { y, text, shift }, ... }: horizontal lines with a text on the right, `shift` text lines above the level
+--   curves = { { points = { { x, y }, ... }, style, faint, line, band }, ... }: style as in colours.lua; line: the
+--     name of the line to which the curve belongs; band = { { x, low, high }, ... } around the curve. figure.lua reads
+--     further fields
+--   levels = { { y, text, shift }, ... }: horizontal lines with a text, `shift` text lines above the level
 --   marks = { { x }, ... }: dashed vertical lines; shade = { from, to }: a range of x
 --   labels = { { x, y, text, align }, ... }: texts in the panel; align: gnuplot's word, such as "center"
 --   strip: a low panel below with the same x axis, which has no numbers there, or nil. Its legend = { { title, style },
 --     ... } is in the figure's legend, too; its styles have no `point`
 
+local escape = require("base.escape")
 local gnuplot = require("lab.study.report.figures.gnuplot")
 local lists = require("base.lists")
 local scales = require("lab.study.report.figures.scales")
@@ -23,11 +24,11 @@ local quote, number = gnuplot.quote, gnuplot.format_number
 
 M.POINTS = 100 -- the most points of a curve; curves with more points are averaged in groups of neighbours
 
-local WIDTH, HEIGHT = 430, 320 -- size of one of several panels, in pixels of the SVG
--- For a figure of a given width, in pixels: the least width of a panel, the font (8 points), a line of the legend.
-local LEAST, PAPER_FONT, LINE = 200, 11, 14
+-- In pixels of the files: the least width and height of a panel, the height of a strip, the font (8 points); and of the
+-- legend a line, a letter, the rest of an entry.
+local LEAST, LOW, STRIP, FONT, LINE, LETTER, SAMPLE = 200, 190, 62, 11, 14, 6.5, 50
+local SHAPE = 0.65 -- height of a panel divided by its width
 local NAME = 12 -- pixels from the top of a picture of the page to the middle of the y axis' name
-local STRIP = 0.22 -- height of a strip as a share of its panel's height
 local MARKS = 8 -- roughly the most symbols on a curve
 
 local FRAME = [[
@@ -60,10 +61,6 @@ end
 -- Returns the panels of a figure, each followed by its strip.
 local function list_panels(figure)
   return lists.collect(figure.panels, function(panel) return { panel, panel.strip } end)
-end
-
-local function has_strips(figure)
-  return lists.find(figure.panels, function(panel) return panel.strip end) ~= nil
 end
 
 -- Returns the blocks of data of a figure's curves, and sets `number` of each curve, from 1 on in the whole figure.
@@ -107,7 +104,8 @@ local function format_ranges(panel)
     not panel.y.zoom and "set ytics nomirror " .. (panel.y.step or panel.percent and 20 or "autofreq") or nil }, "\n")
 end
 
-local function format_marks(panel)
+-- on_page: names of levels are next to the panel, not in it.
+local function format_marks(panel, on_page)
   local lines = { "unset object\nunset arrow\nunset label" }
   if panel.shade then
     lines[#lines + 1] = ("set object 1 rectangle from %s,graph 0 to %s,graph 1 fc rgb '#e8999977' fs solid noborder "
@@ -118,8 +116,10 @@ local function format_marks(panel)
       number(mark[1]), number(mark[1]))
   end))
   lists.append(lines, lists.map(panel.levels or {}, function(level)
-    return ("set label %s at graph 1.01, first %s left offset 0,%s tc rgb '#777777'"):format(quote(level[2]),
-      number(level[1]), number(level[3] or 0))
+    local shift = level[3] or 0
+    return ("set label %s at graph %s, first %s left offset 0,%s font ',%d' tc rgb '#777777'"):format(quote(level[2]),
+      on_page and "1.01" or "0.02", number(level[1]), number(on_page and shift or shift ~= 0 and shift or 0.5),
+      on_page and 12 or 9)
   end))
   return table.concat(lists.append(lines, lists.map(panel.labels or {}, function(label)
     return ("set label %s at %s,%s %s tc rgb '#777777'"):format(quote(label[3]), number(label[1]), number(label[2]),
@@ -139,14 +139,11 @@ local function list_parts(panel)
   end))
   for _, faint in ipairs({ true, false }) do
     lists.append(parts, lists.map(panel.curves, function(curve)
-      return (curve.faint or false) == faint and { ("$curve%d using 1:2 %s %s"):format(curve.number,
-        curve.title and "title " .. quote(curve.title) or "notitle", format_style(curve.style, faint,
-        math.ceil(#M.thin(curve.points) / MARKS))), curve } or nil
+      return (curve.faint or false) == faint and { ("$curve%d using 1:2 notitle %s"):format(curve.number,
+        format_style(curve.style, faint, math.ceil(#M.thin(curve.points) / MARKS))), curve } or nil
     end))
   end
-  return lists.append(parts, lists.map(panel.strip and panel.strip.legend or {}, function(entry)
-    return { ("NaN title %s %s"):format(quote(entry.title), format_style(entry.style)) }
-  end))
+  return parts
 end
 
 local function format_plot(texts)
@@ -158,7 +155,7 @@ end
 local function format_panel(panel, height)
   local ylabel, ink = quote(scales.make_label(panel.ylabel, panel.y)), " textcolor rgb '#222222'"
   local lines = { "set xlabel " .. quote(panel.xlabel) .. " offset 0,0.3" .. ink, format_ranges(panel),
-    format_marks(panel) }
+    format_marks(panel, height ~= nil) }
   lists.append(lines, height and { ("set label %s at screen 0.01,%.6f left"):format(ylabel, 1 - NAME / height)
     .. ink }
     or { "set title " .. quote(panel.title or "") .. ink, "set ylabel " .. ylabel .. " offset -0.6,0" .. ink })
@@ -168,15 +165,8 @@ end
 
 -- height: of format_panel.
 local function format_strip(strip, height)
-  return ("set key off\nset format x ''\n%s\nset format x '%% h'"):format(format_panel(lists.merge(strip, {
+  return ("set format x ''\n%s\nset format x '%% h'"):format(format_panel(lists.merge(strip, {
     xlabel = "" }), height))
-end
-
--- Returns the lines that set a part of the picture for drawing: the i-th in rows of `across`, from the share `low` of
--- its height to the share `high`.
-local function format_place(i, across, down, low, high)
-  return ("set origin %.6f,%.6f\nset size %.6f,%.6f"):format((i - 1) % across / across,
-    1 - ((i - 1) // across + 1 - low) / down, 1 / across, (high - low) / down)
 end
 
 -- Lines that remove everything but the key and the curves.
@@ -184,67 +174,14 @@ local BARE = "unset border\nunset tics\nunset grid\nunset title\nunset xlabel\nu
   .. "unset object\nunset arrow\nunset label\nunset logscale x\nunset nonlinear y\nunset logscale y\n"
   .. "set xrange [0:1]\nset yrange [0:1]"
 
-local function format_legend(legend)
-  return BARE .. "\nset key center center vertical Left reverse samplen 3 maxrows 8 textcolor rgb '#222222'\n"
-    .. format_plot(lists.map(legend, function(entry)
-      return ("2 title %s %s"):format(quote(entry.title), format_style(entry.style))
-    end))
-end
-
-local function has_levels(figure)
-  return lists.find(figure.panels, function(panel) return panel.levels and #panel.levels > 0 end) ~= nil
-end
-
--- Returns the lines of gnuplot that draw a figure; and the width and height of the drawing in pixels.
-local function format_drawing(figure)
-  local wide = figure.width and figure.width / 25.4 * 96
-  local taller = has_strips(figure) and 1 + STRIP or 1
-  local lines = { FRAME, ("set lmargin 10\nset rmargin %d"):format(has_levels(figure) and 17 or 3) }
-  local across, down = 1, 1
-  local function add(i, panel)
-    lists.append(lines, { format_place(i, across, down, 1 - 1 / taller, 1), format_panel(panel) })
-    lists.append(lines, panel.strip and { format_place(i, across, down, 0, 1 - 1 / taller), format_strip(panel.strip) }
-      or {})
-  end
-  if #figure.panels == 1 then
-    local panel = figure.panels[1]
-    local titles = lists.count(panel.curves, function(curve) return curve.title end)
-      + #(panel.strip and panel.strip.legend or {})
-    wide = wide or 800
-    lists.append(lines, { "set key outside above left Left reverse samplen 2.2 width 2 textcolor rgb '#222222' "
-      .. (figure.width and "vertical maxcols 1" or "horizontal"), "set multiplot" })
-    add(1, panel)
-    lines[#lines + 1] = "unset multiplot"
-    return lines, wide, taller * (wide * 0.6 + (figure.width and LINE * titles or 0))
-  end
-  local places = #figure.panels + 1
-  across = wide and math.max(1, math.floor(wide / LEAST)) or figure.across or places <= 4 and 2 or places <= 9 and 3
-    or 4
-  down = math.ceil(places / across)
-  lists.append(lines, { "set key off", "set multiplot" })
-  for i, panel in ipairs(figure.panels) do
-    add(i, panel)
-  end
-  lists.append(lines, { format_place(places, across, down, 0, 1), format_legend(figure.legend), "unset multiplot" })
-  wide = wide or across * WIDTH
-  return lines, wide, taller * down * HEIGHT * wide / (across * WIDTH)
-end
-
--- Returns the script of a figure's files: gnuplot writes <name>.svg, .pdf and .png into its working folder.
-function M.make_script(figure)
-  local blocks, lines, width, height = make_blocks(figure), format_drawing(figure)
-  return gnuplot.make_script({ name = figure.name, width = width, height = height, data = blocks,
-    font = figure.width and PAPER_FONT or #figure.panels == 1 and 15 or 12 }, lines)
-end
-
--- Sizes on the page, in pixels: of a panel; of the panel's margins, of which `levels` replaces `right` if there are
--- levels; of a sample, the smallest picture that gnuplot can draw; and of a strip.
-M.PAGE = { width = 460, height = 300, left = 52, right = 14, levels = 112, top = 28, bottom = 56, sample = { 100, 60 },
-  strip = { height = 86, top = 26, bottom = 12 } }
-
--- Returns the right edge of the axes in each of a figure's panels on the page, in pixels.
-function M.get_right_edge(figure)
-  return M.PAGE.width - (has_levels(figure) and M.PAGE.levels or M.PAGE.right)
+-- Returns the lines that draw the legend of lines (M.list_lines) in a part of the picture, and its height in pixels.
+local function format_legend(lines, wide)
+  local longest = lists.max(lines, function(line) return utf8.len(escape.plain(line.title)) end)
+  local rows = math.ceil(#lines / math.max(1, wide // (SAMPLE + LETTER * longest)))
+  return ("%s\nset margins 0, 0, 0, 0\nset key center center vertical Left reverse samplen 2.2 maxrows %d "
+    .. "textcolor rgb '#222222'\n"):format(BARE, math.max(1, rows)) .. format_plot(lists.map(lines, function(line)
+      return ("2 title %s %s"):format(quote(line.title), format_style(line.style))
+    end)), LINE * (rows + 1)
 end
 
 -- Returns the lines of a figure, { title, style }, first those of the legend; and their numbers by title.
@@ -259,6 +196,48 @@ function M.list_lines(figure)
     list[i], numbers[same.key] = same[1], i
   end
   return list, numbers
+end
+
+-- Returns the lines of gnuplot that draw a figure; and the width and height of the drawing in pixels.
+local function format_drawing(figure)
+  local wide = gnuplot.to_pixels(figure.width or gnuplot.TEXT_WIDTH)
+  local across = math.max(1, math.min(#figure.panels, wide // LEAST))
+  local panel = math.max(LOW, SHAPE * wide / across)
+  local strip = lists.find(figure.panels, function(one) return one.strip end) and STRIP or 0
+  local legend, above = format_legend(lists.filter((M.list_lines(figure)), function(line) return line.title ~= "" end),
+    wide)
+  local height = above + math.ceil(#figure.panels / across) * (panel + strip)
+  local lines = { FRAME, "set key off\nset lmargin 9\nset rmargin 3\nset multiplot" }
+  local function add(left, top, width, high, text)
+    lists.append(lines, { ("set origin %.6f,%.6f\nset size %.6f,%.6f"):format(left / wide, 1 - (top + high) / height,
+      width / wide, high / height), text })
+  end
+  for i, one in ipairs(figure.panels) do
+    local left, top = (i - 1) % across * wide / across, above + (i - 1) // across * (panel + strip)
+    add(left, top, wide / across, panel, format_panel(one))
+    if one.strip then
+      add(left, top + panel, wide / across, strip, format_strip(one.strip))
+    end
+  end
+  add(0, 0, wide, above, legend)
+  return lists.append(lines, { "unset multiplot" }), wide, height
+end
+
+-- Returns the script of a figure's files: gnuplot writes <name>.svg, .pdf and .png into its working folder.
+function M.make_script(figure)
+  local blocks, lines, width, height = make_blocks(figure), format_drawing(figure)
+  return gnuplot.make_script({ name = figure.name, width = width, height = height, data = blocks, font = FONT }, lines)
+end
+
+-- Sizes on the page, in pixels: of a panel; of the panel's margins, of which `levels` replaces `right` if there are
+-- levels; of a sample, the smallest picture that gnuplot can draw; and of a strip.
+M.PAGE = { width = 460, height = 300, left = 52, right = 14, levels = 112, top = 28, bottom = 56, sample = { 100, 60 },
+  strip = { height = 86, top = 26, bottom = 12 } }
+
+-- Returns the right edge of the axes in each of a figure's panels on the page, in pixels.
+function M.get_right_edge(figure)
+  local has_levels = lists.find(figure.panels, function(panel) return panel.levels and #panel.levels > 0 end)
+  return M.PAGE.width - (has_levels and M.PAGE.levels or M.PAGE.right)
 end
 
 -- Returns the curves that gnuplot draws in a panel, in the order of drawing; false stands for a level.

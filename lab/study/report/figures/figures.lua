@@ -262,7 +262,7 @@ local function make_curves(study, item, line_name, style)
   end
   local function make_curve(title, dash, get_value)
     return #points > 0 and { points = lists.map(points, function(point) return { point[1], get_value(point[2]) } end),
-      style = lists.merge(style, { dash = dash }), title = title, line = title, cells = cells_by_x } or nil
+      style = lists.merge(style, { dash = dash }), line = title, cells = cells_by_x } or nil
   end
   local name = line_name and score_tables.label(study, item.lines, line_name) or "median"
   if item.show ~= "max" then

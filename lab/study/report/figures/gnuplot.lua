@@ -10,12 +10,19 @@ local M = {}
 
 M.quote = escape.gnuplot
 
+M.TEXT_WIDTH = 121 -- millimetres, of the text of LaTeX's class article, which has 345 points
+
+-- Returns the pixels of millimetres, at 96 pixels per inch.
+function M.to_pixels(millimetres)
+  return millimetres / 25.4 * 96
+end
+
 -- Terminals: the ending of their files; the command; and the size of a pixel of the SVG in the unit of the command, for
 -- a PDF centimetres, at 96 pixels per inch.
 M.TERMINALS = {
   { "svg", "set terminal svg noenhanced size %.0f,%.0f dynamic font 'Helvetica,%d' background rgb 'white'", 1 },
-  { "pdf", "set terminal pdfcairo noenhanced size %.2fcm,%.2fcm font 'Helvetica,%d' fontscale 0.75 linewidth 0.75 "
-    .. "pointscale 0.75", 2.54 / 96 },
+  { "pdf", "set terminal pdfcairo noenhanced size %.2fcm,%.2fcm font 'Helvetica,%d' fontscale %.4f linewidth %.4f "
+    .. "pointscale %.4f", 2.54 / 96 },
   { "png", "set terminal pngcairo noenhanced size %.0f,%.0f font 'Helvetica,%d' fontscale 1.5 linewidth 2 pointscale 2",
     2 },
 }
@@ -29,12 +36,16 @@ function M.make_block(name, lines)
 end
 
 -- Returns the script that writes a drawing, lines of gnuplot, to <name>.svg, .pdf and .png in its working folder.
--- picture = { name, width, height, font, data }: data: lines before the drawings; font: a size, by default 12.
+-- picture = { name, width, height, font, most, data }: data: lines before the drawings; font: a size, by default 12;
+-- most: pixels to which the PDF is scaled down, or nil.
 function M.make_script(picture, drawing)
+  local scale = math.min(1, (picture.most or picture.width) / picture.width)
   local parts = lists.join({ "set encoding utf8" }, picture.data or {})
   for _, terminal in ipairs(M.TERMINALS) do
     local ending, text, unit = table.unpack(terminal)
-    parts[#parts + 1] = text:format(unit * picture.width, unit * picture.height, picture.font or 12)
+    local size = ending == "pdf" and unit * scale or unit
+    parts[#parts + 1] = text:format(size * picture.width, size * picture.height, picture.font or 12, 0.75 * scale,
+      0.75 * scale, 0.75 * scale)
     parts[#parts + 1] = ("set output %s"):format(M.quote(picture.name .. "." .. ending))
     lists.append(parts, drawing)
     parts[#parts + 1] = "unset output\nreset"

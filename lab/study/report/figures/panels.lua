@@ -88,7 +88,7 @@ function M.make_script(picture)
   picture.wide = picture.wide or picture.panel
   picture.width = picture.left + RIGHT + columns * (picture.wide + picture.across) - picture.across
   picture.height = TOP + (picture.bottom or BOTTOM) + #picture.rows * (picture.panel + picture.down) - picture.down
-  picture.data = {}
+  picture.data, picture.most = {}, gnuplot.to_pixels(gnuplot.TEXT_WIDTH)
   local drawing = lists.append(lists.join(SETTINGS, picture.settings or {}), {
     format_label(picture, 1, picture.title, 20, 14), format_label(picture, 2, picture.note, 40, 10), "set multiplot" })
   add_panels(picture, drawing)

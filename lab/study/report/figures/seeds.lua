@@ -43,7 +43,7 @@ function M.add_curves(panel, lists_of_points, style, title, bold)
     panel.curves[#panel.curves + 1] = { points = points, style = style, faint = true, line = title }
   end
   if #bold.mean > 0 then
-    panel.curves[#panel.curves + 1] = { points = bold.mean, style = style, title = title, line = title,
+    panel.curves[#panel.curves + 1] = { points = bold.mean, style = style, line = title,
       band = bold.band, cell = bold.cell }
   end
 end

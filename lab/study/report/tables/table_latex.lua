@@ -1,13 +1,16 @@
--- Writes a table (score_tables.lua) as LaTeX with rules of the booktabs package, in consecutive parts of a few columns.
+-- Writes a table (score_tables.lua) as LaTeX with rules of the booktabs package, in consecutive parts of as many
+-- columns and rows as fit into the text of the class article.
 --
--- Input: a table. Output: the text of one `table` environment, which needs only \usepackage{booktabs}.
+-- Input: a table. Output: the text of `table` environments of one number, which need only \usepackage{booktabs}.
 
 local lists = require("base.lists")
 local escape = require("base.escape")
 
 local M = {}
 
-local MOST_VALUES = 12 -- the most columns of numbers that fit on a page
+-- In points: the width of the text, of a letter of \small, and of a bold letter; and the space between columns.
+local TEXT, LETTER, BOLD, GAP = 345, 4.65, 5, 8
+local MOST_ROWS, HEAD = 40, 4 -- rows on a page, and the height of a part's head in rows
 local MOST_NOTES = 10 -- with more notes, a table has only their number
 
 local function format_cell(model, cell)
@@ -31,11 +34,13 @@ local function format_heads(model, from, to)
   return subs > 1 and text .. table.concat(rules, " ") .. "\n" .. table.concat(seconds, " & ") .. " \\\\\n" or text
 end
 
-local function format_part(model, from, to)
+-- part: { from, to (columns), rows }.
+local function format_part(model, part)
+  local from, to = part.from, part.to
   local lines = { ("\\begin{tabular}{l%s}\n\\toprule"):format(("r"):rep((to - from + 1) * #model.subs)),
     format_heads(model, from, to) .. "\\midrule" }
   local summary = lists.find(model.rows, function(row) return row.last end)
-  for _, row in ipairs(model.rows) do
+  for _, row in ipairs(part.rows) do
     lines[#lines + 1] = row == summary and "\\midrule" or nil
     local cells = { escape.latex(row.title) }
     for column = from, to do
@@ -47,12 +52,59 @@ local function format_part(model, from, to)
   return table.concat(lines, "\n")
 end
 
-function M.render(model)
-  local step = math.max(1, MOST_VALUES // #model.subs)
-  local parts = {}
-  for from = 1, #model.columns, step do
-    parts[#parts + 1] = format_part(model, from, math.min(from + step - 1, #model.columns))
+local function measure(text, is_bold)
+  return (is_bold and BOLD or LETTER) * utf8.len(escape.plain(text or "")) + GAP
+end
+
+local function measure_column(model, column)
+  local widths = lists.map(model.subs, function(sub, i)
+    local widest = lists.max(model.rows, function(row)
+      local cell = row.cells[column]
+      return measure(cell.texts[i], i == 1 and cell.best)
+    end)
+    return math.max(widest, #model.subs > 1 and measure(sub) or 0)
+  end)
+  return math.max(measure(model.columns[column].title), lists.sum(widths, function(width) return width end))
+end
+
+-- Returns the parts of a table, each of which fits on a page unless a single column is too wide.
+local function list_parts(model)
+  local room = TEXT - math.max(measure(model.corner), lists.max(model.rows, function(row)
+    return measure(row.title)
+  end))
+  local spans, left = {}, 0
+  for column = 1, #model.columns do
+    local width = measure_column(model, column)
+    if width > left then
+      spans[#spans + 1], left = { from = column }, room
+    end
+    spans[#spans].to, left = column, left - width
   end
+  return lists.collect(spans, function(span)
+    local parts = {}
+    for first = 1, math.max(1, #model.rows), MOST_ROWS do
+      parts[#parts + 1] = { from = span.from, to = span.to,
+        rows = table.move(model.rows, first, math.min(first + MOST_ROWS - 1, #model.rows), 1, {}) }
+    end
+    return parts
+  end)
+end
+
+-- Returns the texts of parts, as a list of pages.
+local function fill_pages(model)
+  local pages, left = {}, 0
+  for _, part in ipairs(list_parts(model)) do
+    local height = HEAD + #part.rows
+    if height > left then
+      pages[#pages + 1], left = {}, HEAD + MOST_ROWS
+    end
+    table.insert(pages[#pages], format_part(model, part))
+    left = left - height
+  end
+  return pages
+end
+
+function M.render(model)
   local caption = escape.latex(model.title)
   if model.about and model.about ~= model.title then
     caption = caption .. (model.about:find("^%u") and ". " or ": ") .. escape.latex(model.about)
@@ -63,8 +115,13 @@ function M.render(model)
       or ("%d cells have fewer runs than requested, or runs that differ; report.txt lists them"):format(#model.notes)
     notes = "\n\n\\smallskip\n\\raggedright\\footnotesize * " .. escape.latex(text)
   end
-  return ("\\begin{table}\n\\centering\\small\n\\caption{%s}\n\\label{tab:%s}\n%s%s\n\\end{table}\n"):format(caption,
-    model.name, table.concat(parts, "\n\n\\medskip\n"), notes)
+  local pages = fill_pages(model)
+  return table.concat(lists.map(pages, function(parts, i)
+    local head = i == 1 and ("\\caption{%s}\n\\label{tab:%s}"):format(caption, model.name)
+      or "\\addtocounter{table}{-1}\n\\caption{(continued)}"
+    return ("\\begin{table}\n\\centering\\small\\setlength{\\tabcolsep}{4pt}\n%s\n%s%s\n\\end{table}\n"):format(head,
+      table.concat(parts, "\n\n\\medskip\n"), i == #pages and notes or "")
+  end), "\n")
 end
 
 return M
