@@ -158,8 +158,8 @@ function TestDecoding.test_symbols_and_errors_are_on_the_axes()
   lu.assertEquals(files["decoding.csv"],
     "run,text,place,answer,right,wrong\nsums,3+4,0,0,7,1\nsums,3+4,1,7,&,1\n")
   local script = files["decoding.gnuplot"]
-  lu.assertStrContains(script, "$block1 << EOD\n1 0\n0.25 0.75\nEOD")
-  lu.assertStrContains(script, "$block4 << EOD\n0 1 0\n1 0 0\nEOD")
+  lu.assertStrContains(script, "$block1 << EOD\n0 0 0.5 1\n1 0 0.5 0\n0 1 0.5 0.25\n1 1 0.5 0.75\nEOD")
+  lu.assertStrContains(script, "$block4 << EOD\n0 0 0.5 0\n1 0 0.5 1\n2 0 0.5 0\n0 1 0.5 1\n1.5 1 1 0\nEOD")
   local font, red = " font ',9' textcolor rgb ", "'#c0392b'"
   lu.assertStrContains(script, "set label '0' at graph 0,first 0 right offset -0.7,0" .. font .. red)
   lu.assertStrContains(script, "set label '\u{D7}' at graph 0,first 0 right offset -2.1,0" .. font .. red)

@@ -92,7 +92,7 @@ function TestHeatMaps.test_report_with_a_heat_map()
   lu.assertStrContains(support.read(root .. "/out/heat-length-task-encoding.gnuplot"), "ytics ('RoPE' 0")
   if not reports.lacks_gnuplot(code, message) then
     lu.assertEquals(code, 0, message)
-    lu.assertStrContains(support.read(root .. "/out/index.html"), '<img src="data:image/png;base64,iVBOR')
+    lu.assertStrContains(support.read(root .. "/out/index.html"), '<img src="data:image/svg+xml;base64,PD94')
   end
 end
 

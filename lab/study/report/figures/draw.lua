@@ -77,7 +77,8 @@ function M.write(out, files, figures, make_page)
     return { path = figure.name .. ".gnuplot", text = figure.script or curves.make_script(figure) }
   end))
   local problem, pictures = M.add(files, lists.get_names(figures), lists.map(figures, function(figure)
-    return figure.script and { path = figure.name .. ".page", text = "", makes = { figure.name .. ".png" } }
+    return figure.script and { path = figure.name .. ".page", text = "", makes = { figure.name .. ".svg",
+      figure.name .. ".png" } }
       or curves.make_page(figure)
   end))
   files[#files + 1] = { path = "index.html", text = make_page(pictures) }

@@ -11,6 +11,7 @@ local M = {}
 
 local NAN = 0 / 0
 local MOST_TICS = 40 -- along an axis
+local MOST_BOXES = 1000
 local LETTER = 6 -- pixels
 local LIGHT = 0.6 -- share of the palette from which on dark text is readable
 
@@ -55,7 +56,9 @@ function M.draw(values, rows, title, range, names)
   local columns, low, high = #values // rows, scales.find_range({ values })
   local peak = math.max(1e-9, -low, high)
   local has_gaps = lists.find(values, function(value) return value ~= value end)
-  local layer = (has_gaps and make_boxes or make_image)(values, columns) -- an image draws gaps as a colour
+  local boxes = make_boxes(values, columns)
+  -- An image is smaller than many boxes, but draws gaps as a colour, and viewers blur the squares of a small image.
+  local layer = (has_gaps or #boxes[1] <= MOST_BOXES) and boxes or make_image(values, columns)
   return { title = range and title or ("%s, to %.2g"):format(title, peak), layers = { layer }, lines = {
     ("set xrange [-0.5:%g]\nset yrange [%g:-0.5]\nset cbrange [%.9g:%.9g]"):format(columns - 0.5, rows - 0.5,
       range and range[1] or -peak, range and range[2] or peak),

@@ -15,6 +15,8 @@ local wording = require("base.wording")
 
 local M = {}
 
+local LARGEST = 1 << 20 -- bytes of an SVG
+
 local function make_paragraph(text, class)
   return ("<p%s>%s</p>"):format(class and (' class="%s"'):format(class) or "", escape(text))
 end
@@ -76,14 +78,25 @@ local function make_cell(report, cell)
     table.concat(facts), make_sheet("Runs of " .. name, "Runs of " .. name, heads, rows))
 end
 
--- Makes a picture from the bytes of a PNG, or nil. As an image, an untrusted picture runs no scripts.
-local function make_image(png, alternative, caption)
-  return png and ('<figure><img src="data:image/png;base64,%s" alt="%s"/>%s</figure>'):format(
-    study_analyses.encode_base64(png), escape(alternative), caption
-    and ("<figcaption>%s</figcaption>"):format(escape(caption)) or "") or make_paragraph("no picture", "flag")
+-- Makes a picture from the bytes of a PNG or of gnuplot's SVG, or nil. As an image, an untrusted picture runs no
+-- scripts.
+local function make_image(bytes, alternative, caption)
+  if not bytes then
+    return make_paragraph("no picture", "flag")
+  end
+  local width = bytes:match('^<%?xml.-<svg[^<>]* viewBox="0 0 (%d+) ')
+  return ('<figure><img src="data:image/%s;base64,%s"%s alt="%s"/>%s</figure>'):format(width and "svg+xml" or "png",
+    study_analyses.encode_base64(bytes), width and (' width="%s"'):format(width) or "", escape(alternative), caption
+    and ("<figcaption>%s</figcaption>"):format(escape(caption)) or "")
 end
 
--- Makes the text and the picture of an analysis.
+-- Makes the picture of a heat map. An SVG has an element for every square, so the PNG replaces a very large SVG.
+local function make_heat_map(part, pictures)
+  local svg = pictures[part.name .. ".svg"]
+  return make_image(svg and #svg > LARGEST and pictures[part.name .. ".png"] or svg, part.title, part.caption)
+end
+
+-- Makes the text and the picture of an analysis, a PNG, since an SVG has an element for every point of a scatter plot.
 local function make_analysis(analysis)
   local picture = make_image(analysis.png, analysis.what)
   local text = analysis.text:gsub("[^\n]+", escape)
@@ -97,7 +110,7 @@ function M.render(report, pictures)
   end
   for _, part in ipairs(report.parts) do
     add(part.title, part.table and html.make_table(part.table, part.title)
-      or part.script and make_image(pictures[part.name .. ".png"], part.title, part.caption)
+      or part.script and make_heat_map(part, pictures)
       or figure.make_body(part, pictures))
   end
   for _, analysis in ipairs(report.analyses or {}) do
