@@ -13,7 +13,7 @@ RANDOM_WRITTEN := $(filter $(RANDOM_SPECS),$(patsubst build/tests/specs/%/spec.c
 # test_decoding links decoders, DECODED_SPECS of build/tests/specs.
 WITH_DECODERS := tests/unit/test_decoding.c
 DECODED_SPECS ?= $(addprefix parity_,decoder_rope decoder_relative) $(addprefix parity_float64_,decoder_alibi \
-	encoder_decoder identity_encoder drawn_layers drawn_pair masks lines)
+	encoder_decoder identity_encoder drawn_layers drawn_pair masks lines) parity_decoder_digits
 # test_encoder_decoder also compares generated code of specs of tests/specs/networks, MORE_PAIRS (long_vectors.sh).
 WITH_PAIRS := tests/unit/test_encoder_decoder.c
 MORE_PAIRS ?=

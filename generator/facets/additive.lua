@@ -44,9 +44,11 @@ M.fields = {
       { "interleaved", "sines in even channels, cosines in odd channels" } } },
   { path = "encoding.additive.rows", seldom = true, type = "integer", min = 1, max = 1048576, unit = "positions",
     only = { "learned" }, default = function(resolved)
-      return placement.is_randomized(resolved) and resolved.encoding.positions.max_position or 2048
+      local most = resolved.encoding.positions.max_position
+      return placement.is_by_token(resolved) and most and most + 1 or placement.is_randomized(resolved) and most
+        or 2048
     end,
-    default_text = "2048; for randomized positions max_position",
+    default_text = "2048; for randomized positions max_position; for positions of digits one more",
     doc = "number of positions that have a vector; no sequence can be longer" },
   { path = "encoding.additive.learned", seldom = true, type = "boolean", default = true, left_out = true,
     only = { "learned" },
@@ -78,6 +80,17 @@ local function check_rate(model, additive, report)
   end
 end
 
+-- Refuses tables with fewer rows than there are positions, max_position + beyond.
+local function check_rows(rows, max_position, beyond, positions_words, report)
+  if max_position and rows < max_position + beyond then
+    report.refuse("encoding.additive.rows", "encoding.positions.max_position", max_position, {
+      what = ("%d rows are fewer than %s"):format(rows, positions_words),
+      expected = ("at least encoding.positions.max_position%s = %d; every position needs a row"):format(
+        beyond > 0 and " + " .. beyond or "", max_position + beyond),
+      hint = "leave rows out: it follows max_position" })
+  end
+end
+
 function M.check(view, report)
   local drawn, additive = view.resolved.encoding.positions, view.resolved.encoding.additive
   if additive then
@@ -85,15 +98,13 @@ function M.check(view, report)
   end
   if not drawn or not additive or additive.kind ~= "learned" or not additive.rows then
     return
+  elseif placement.is_by_token(view.resolved) then
+    check_rows(additive.rows, drawn.max_position, 1, "the positions from 0 to max_position", report)
   elseif drawn.kind ~= "randomized" then
     report.check_limit("encoding.additive.rows", additive.rows, "the learned table",
       "a learned table has no row beyond it", "use a scheme without a table: none, rope, sinusoid")
-  elseif drawn.max_position and additive.rows < drawn.max_position then
-    local most = drawn.max_position
-    report.refuse("encoding.additive.rows", "encoding.positions.max_position", most, {
-      what = ("%d rows are fewer than the positions that can be sampled"):format(additive.rows),
-      expected = ("at least encoding.positions.max_position = %d; every position needs a row"):format(most),
-      hint = "leave rows out: it follows max_position" })
+  else
+    check_rows(additive.rows, drawn.max_position, 0, "the positions that can be sampled", report)
   end
 end
 
@@ -133,7 +144,7 @@ function M.describe(_, plan)
       or additive.period and ("sinusoids of the position modulo %d"):format(additive.period) or "sinusoids")
     or additive.frozen and "random vectors" or "learned vectors"
   return ("%s are added to the %s%s"):format(what, additive.in_blocks and "input of every block" or "token embedding",
-    draw and draw.apart and ", at " .. positions.describe_draws(draw) or "")
+    draw and (draw.apart or draw.by_token) and ", at " .. positions.describe_draws(draw) or "")
 end
 
 -- The kind, and the properties that decide whether a checkpoint fits.

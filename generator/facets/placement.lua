@@ -31,6 +31,17 @@ function M.is_randomized(resolved)
   return resolved.encoding.positions.kind == "randomized"
 end
 
+local BY_TOKEN = { digits = true }
+
+-- Whether positions depend on tokens.
+function M.is_by_token(resolved)
+  return BY_TOKEN[resolved.encoding.positions.kind] or false
+end
+
+function M.adds_vectors(resolved)
+  return resolved.encoding.additive.kind ~= "none"
+end
+
 function M.reads_positions(resolved)
   return reads_any(resolved, "positions")
 end

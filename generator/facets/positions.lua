@@ -12,8 +12,8 @@
 -- and sites, and added vectors have draws that belong to no family (M.plan_input).
 --
 -- The kind is "index" for positions by index, for a grid, whose cells only tables of sinusoids read, for positions with
--- a `period`, which tables of positions contain, and for sampled positions that the family does not read. Fields of
--- sampled positions:
+-- a `period`, which tables of positions contain, for positions that depend on tokens, which only added vectors have
+-- (token_positions.lua), and for sampled positions that the family does not read. Fields of sampled positions:
 --   kind           "randomized", or "sequence": every sequence of the batch has its own draw, in the workspace
 --   range          L, the number of positions to sample from
 --   first          the least of these positions, 0 or 1
@@ -40,6 +40,7 @@
 
 local lists = require("base.lists")
 local placement = require("facets.placement")
+local token_positions = require("facets.token_positions")
 
 local M = { name = "positions", serves = true }
 
@@ -53,11 +54,22 @@ M.fields = {
       { name = "grid", fingerprints = { "GRID_WIDTH" }, doc = "row and column in the task's grid" },
       { name = "cyclic", fingerprints = { "cyclic" }, used = placement.reads_positions_or_distances,
         doc = "0, 1, ..., period - 1, then again from 0" },
+      { name = "digits", fingerprints = { "token_positions" }, used = placement.adds_vectors,
+        doc = "a digit's place in its number, from 1; 0 for other tokens (Abacus)" },
     } },
   { path = "encoding.positions.period", type = "integer", min = 2, max = 1048576, required = true,
     only = { "cyclic" }, unit = "positions", doc = "number of different positions" },
   { path = "encoding.positions.max_position", type = "integer", min = 2, max = 1048576, default = 2048,
-    unit = "positions", only = { "randomized" }, doc = "size of the range from which positions are sampled" },
+    unit = "positions", only = { "randomized", "digits" },
+    doc = "size of the range from which positions are sampled; for digits the greatest position" },
+  { path = "encoding.positions.offset", type = "integer", min = 0, max = 1048575, default = 100, unit = "positions",
+    only = { "digits" },
+    doc = "greatest number that training adds to positions above 0, sampled anew for every batch" },
+  { path = "encoding.positions.elsewhere", seldom = true, type = "choice", default = "none", left_out = "none",
+    only = { "digits" }, doc = "positions for rotation, relative and scores",
+    choices = {
+      { "none", "these facets must not read positions or distances" },
+      { "index", "0, 1, 2, ..." } } },
   { path = "encoding.positions.range", seldom = true, type = "choice", default = "zero_based",
     left_out = "zero_based", only = { "randomized" }, fingerprints = { "FIRST_POSITION" },
     used = placement.draws_positions, doc = "the range of samples, with L = max_position",
@@ -169,7 +181,7 @@ local function check_draws(view, report)
   end
 end
 
-local CHECKS = { grid = check_grid, cyclic = check_cyclic, randomized = check_draws }
+local CHECKS = { grid = check_grid, cyclic = check_cyclic, randomized = check_draws, digits = token_positions.check }
 
 function M.check(view, report)
   local positions = view.resolved.encoding.positions
@@ -280,7 +292,11 @@ local function plan_distances(encoding, layers)
   }
 end
 
+-- The positions of vectors added to tokens, if they are apart from those of families.
 function M.plan_input(encoding)
+  if placement.is_by_token({ encoding = encoding }) then
+    return token_positions.plan(encoding.positions)
+  end
   return encoding.positions.kind == "randomized" and plan_sampled(encoding.positions) or { kind = "index" }
 end
 
@@ -322,6 +338,9 @@ local DISTANCES = {
 
 -- Words about the range of sampled positions. positions: the plan of a family's positions, or that of M.plan_input.
 function M.describe_draws(positions)
+  if positions.by_token then
+    return token_positions.describe(positions)
+  end
   return string.format("%s positions drawn from %d .. %d%s", positions.sorted and "sorted" or "unsorted",
     positions.first, positions.max_position - 1, positions.kind == "sequence" and " for every sequence" or "")
 end

@@ -77,8 +77,10 @@ typedef struct lh_cpu_block {
     uint32_t first_example; /* batch index of the block's first sequence; the counters of dropout and of positions by
                              * sequence contain the index of a sequence */
     const uint16_t *tokens[LH_MAX_STREAMS]; /* [sequences][length] */
-    const uint16_t *labels;                 /* [sequences][labels] */
-    const uint8_t *mask;                    /* [sequences][labels] */
+    /* [sequences][length] positions that depend on tokens (lh_format.positions); NULL: there are none */
+    const int32_t *positions[LH_MAX_STREAMS];
+    const uint16_t *labels; /* [sequences][labels] */
+    const uint8_t *mask;    /* [sequences][labels] */
     /* [sequences][labels] index of each label's token in stream lh_format.label_stream; NULL: the last `labels` tokens
      * of the stream, in order */
     const uint16_t *place;

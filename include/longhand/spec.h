@@ -54,6 +54,14 @@ typedef struct lh_stream {
 enum { LH_NUMBER_NAMES = 65000 };
 extern const char *const lh_number_names[LH_NUMBER_NAMES];
 
+/* Positions that depend on a sequence's tokens, as integers from 0; 0 means that a token has no position. */
+typedef struct lh_token_positions {
+    /* Whether each token, by its number, is a digit: the position of a digit is 1 plus the number of digits directly
+     * before it in its stream, and other tokens have no position. */
+    const bool *digit;
+    int offset; /* training adds a number from 0 to offset, one for each batch, to positions above 0 */
+} lh_token_positions;
+
 /* The conversion of a task's example to the model's token streams and labels. With a dataset, a fixed set of examples
  * (lh_data), `shape` sets the sizes, and the functions of n are NULL. */
 typedef struct lh_format {
@@ -73,6 +81,7 @@ typedef struct lh_format {
     /* Outputs of an input with this many tokens, for files of examples if answers are read at tokens of the input.
      * NULL: examples of files have any number of outputs, other examples lh_task.output_length. */
     int (*outputs)(int input);
+    const lh_token_positions *positions; /* NULL: positions do not depend on tokens */
 } lh_format;
 
 /* The source of a dataset, which takes the place of a sampler; see data/datasets/corpus.h. */

@@ -140,6 +140,9 @@ end
 -- Returns the expression of a stream's encoded positions. rows: the parameter of a learned table; like: the expression
 -- of a tensor of the result's type.
 function Class:add_position(encoding, rows, stream, like)
+  if encoding.draw and encoding.draw.by_token then
+    return ("%s(number_digits(%s))"):format(self:add_table(rows), self:get_tokens(stream))
+  end
   self.needs.positions = self.is_block or nil
   local place = self.is_block and "positions" or name_variable(self.state, "place", stream)
   if encoding.kind == "sinusoid" then

@@ -301,7 +301,7 @@ end
 local function add_network(facts, spec, net, attentions, facets)
   local block_encoding, has_two_streams = find_block_encoding(net), net.streams[2] ~= nil
   local is_additive = lists.any(net.ops, function(op)
-    return op.kind == "embed" and op.encoding and op.encoding.kind ~= "none" and op.encoding.kind
+    return op.kind == "embed" and op.encoding and op.encoding.kind ~= "none" and not spec.plan.token_positions
   end)
   local family = attentions[1] and attentions[1].family or spec.plan.first
   if not has_two_streams then
@@ -326,6 +326,7 @@ local function add_network(facts, spec, net, attentions, facets)
   local encoding = spec.plan.additive
   facts.waves = encoding.member == "place" and { interleaved = encoding.interleaved, grid = encoding.grid,
     period = encoding.period }
+  facts.digits = spec.plan.token_positions and table.concat(spec.plan.token_positions.digits, ", ")
   facts.sinusoid = encoding.member == "sinusoid"
 end
 

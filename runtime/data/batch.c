@@ -83,12 +83,17 @@ lh_status lh_batch_open(lh_batch *batch, const lh_spec *spec, int longest_n, int
     if (status != LH_OK) return status;
     size_t count = (size_t)sequences, labels = count * (size_t)most.labels;
     size_t words = labels + (size_t)input, places = spec->format->locate != NULL ? labels : 0;
-    for (int s = 0; s < LH_MAX_STREAMS; s++) words += count * (size_t)most.length[s];
-    size_t bytes = (words + places) * sizeof(uint16_t) + labels;
-    uint16_t *next = batch->memory = malloc(bytes ? bytes : 1);
-    if (!next)
+    size_t tokens = count * (size_t)lh_count_shape_tokens(&most), numbers = spec->format->positions ? tokens : 0;
+    size_t bytes = numbers * sizeof(int32_t) + (tokens + words + places) * sizeof(uint16_t) + labels;
+    int32_t *position = batch->memory = malloc(bytes ? bytes : 1);
+    if (!position)
         return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for a batch of %d sequences of length %d: %zu bytes",
                        sequences, longest_n, bytes);
+    for (int s = 0; numbers > 0 && s < spec->format->streams; s++) {
+        batch->positions[s] = position;
+        position += count * (size_t)most.length[s];
+    }
+    uint16_t *next = (uint16_t *)position;
     for (int s = 0; s < spec->format->streams; s++) {
         batch->tokens[s] = next;
         next += count * (size_t)most.length[s];
@@ -134,13 +139,22 @@ static lh_status make_example(lh_batch *batch, const lh_spec *spec, const lh_sou
     return LH_OK;
 }
 
-/* Writes tokens and label places of a row; false: the example does not determine the places. */
+/* Writes the positions of digits in their numbers. */
+static void place_digits(const bool *digit, const uint16_t *token, int count, int32_t *position) {
+    int32_t last = 0;
+    for (int i = 0; i < count; i++) position[i] = last = digit[token[i]] ? last + 1 : 0;
+}
+
+/* Writes tokens, positions and label places of a row; false: the example does not determine the places. */
 static bool assemble_row(lh_batch *batch, const lh_spec *spec, const lh_example *example, int row) {
     const lh_format *format = spec->format;
     uint16_t *tokens[LH_MAX_STREAMS] = {NULL};
     for (int s = 0; s < format->streams; s++)
         tokens[s] = batch->tokens[s] + (size_t)row * (size_t)batch->shape.length[s];
     format->assemble(example, tokens);
+    for (int s = 0; format->positions != NULL && s < format->streams; s++)
+        place_digits(format->positions->digit, tokens[s], batch->shape.length[s],
+                     batch->positions[s] + (size_t)row * (size_t)batch->shape.length[s]);
     return format->locate == NULL || format->locate(example, batch->place + (size_t)row * (size_t)batch->shape.labels);
 }
 
@@ -192,6 +206,16 @@ void lh_batch_put(lh_batch *batch, const lh_spec *spec, int n, int row, const ui
     assemble_row(batch, spec, &example, row);
 }
 
+void lh_batch_shift_positions(lh_batch *batch, const lh_spec *spec, const lh_draw *draw) {
+    const lh_token_positions *positions = spec->format->positions;
+    if (positions == NULL) return;
+    lh_rng rng = lh_rng_at(draw->key, draw->step, LH_SHARED, lh_site(LH_DOMAIN_POSITIONS, 0, LH_PLACE_DRAWN_POSITIONS));
+    const int32_t offset = (int32_t)lh_rng_below(&rng, (uint32_t)positions->offset + 1);
+    for (int s = 0; s < spec->format->streams; s++)
+        for (int i = 0; i < batch->shape.sequences * batch->shape.length[s]; i++)
+            if (batch->positions[s][i] > 0) batch->positions[s][i] += offset;
+}
+
 int lh_batch_count_sequences(const lh_batch *batch, const lh_spec *spec) {
     size_t labels = (size_t)batch->shape.labels;
     int count = 0;
@@ -207,6 +231,9 @@ lh_cpu_block lh_batch_make_block(const lh_batch *batch, int first, int sequences
     for (int s = 0; s < LH_MAX_STREAMS; s++)
         if (batch->tokens[s] != NULL)
             block.tokens[s] = batch->tokens[s] + (size_t)first * (size_t)batch->shape.length[s];
+    for (int s = 0; s < LH_MAX_STREAMS; s++)
+        if (batch->positions[s] != NULL)
+            block.positions[s] = batch->positions[s] + (size_t)first * (size_t)batch->shape.length[s];
     if (batch->place != NULL) block.place = batch->place + labels;
     return block;
 }

@@ -31,6 +31,7 @@ bool lh_extend_streams(int longest[LH_MAX_STREAMS], const int length[LH_MAX_STRE
 typedef struct lh_batch {
     lh_shape shape;
     uint16_t *tokens[LH_MAX_STREAMS];
+    int32_t *positions[LH_MAX_STREAMS]; /* NULL where the spec's format has no `positions` */
     uint16_t *labels;
     uint8_t *mask;
     uint16_t *place; /* NULL where the spec's format has no `locate` */
@@ -76,5 +77,10 @@ typedef struct lh_source {
  * set has no example of shape n, or an example does not determine the places of its labels (lh_format.locate). */
 lh_status lh_batch_fill(lh_batch *batch, const lh_spec *spec, const lh_source *source, int n, uint32_t first,
                         int sequences, lh_error *error);
+
+/* Adds the random numbers of a training step to the positions of a filled batch (lh_token_positions); evaluations leave
+ * positions as they are. draw: the key and counter words of the step's random positions. Without effect where the
+ * spec's format has no `positions`. */
+void lh_batch_shift_positions(lh_batch *batch, const lh_spec *spec, const lh_draw *draw);
 
 #endif

@@ -128,6 +128,15 @@ static int count_outputs(int input) { return input; } % if readout == "in_place"
 static int count_outputs(int input) { return 1; } % else
 
 % end
+% if token_positions then
+/* Tokens that are digits. */
+static const bool is_digit[${tokens}] = {
+        ${line} % for _, line in ipairs(token_positions.lines)
+};
+
+static const lh_token_positions token_positions = {.digit = is_digit, .offset = ${token_positions.offset}};
+
+% end
 % local source = ('{"source", %s}'):format(task.data and "NULL" or own_length and "source_length" or "input_length")
 % local target = (', {"target", %s}'):format(task.data and "NULL" or "output_length")
 static const lh_format format = {
@@ -142,6 +151,7 @@ static const lh_format format = {
         %   { "locate", readout == "probe" and "locate" },
         %   { "located", text = readout == "probe" and ("one %s in the input, and one output"):format(task.probe_symbol) },
         %   { "outputs", counts_outputs and "count_outputs" },
+        %   { "positions", token_positions and "&token_positions" },
         % } })
 };
 

@@ -3,6 +3,7 @@
 
 local support = dofile("tests/lua/support.lua")
 
+local lists = require("base.lists")
 local lu = require("luaunit")
 local plans = require("plans")
 local schema = require("spec.schema")
@@ -12,6 +13,7 @@ local make_small_sets, make_task = plans.make_small_sets, plans.make_task
 
 TestDigests = {}
 
+local DIGITS = { ["encoding.positions.kind"] = "digits", ["encoding.additive.kind"] = "learned" }
 local LINES = { ["encoding.lines"] = "{ { head = 0, direction = 1, line = 0, value = 1 } }" }
 
 -- For every field of a spec: { path, another value, whether the value changes the plan digest, whether it changes the
@@ -75,6 +77,9 @@ local FIELDS = {
   { "encoding.positions.period", 4, true, true, { ["encoding.positions"] = "{ kind = 'cyclic', period = 3 }",
     ["encoding.additive.kind"] = "sinusoid" } },
   { "encoding.positions.max_position", 500, true, false },
+  { "encoding.positions.offset", 7, true, false, DIGITS },
+  { "encoding.positions.elsewhere", "none", true, false,
+    lists.merge(DIGITS, { ["encoding.positions.elsewhere"] = "index" }) },
   { "encoding.positions.range", "zero_based", true, false },
   { "encoding.positions.sorted", false, true, false },
   { "encoding.positions.draw", "pass", true, false },

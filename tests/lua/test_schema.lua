@@ -14,6 +14,7 @@ local LINE = "encoding.lines={ list = { { head = 0, direction = 1, line = 0, val
 local SHAW = "encoding.relative.kind=shaw"
 local XL = "encoding.relative.kind=transformer_xl"
 local RANDOM = "encoding.positions.kind=randomized"
+local DIGITS = "encoding.positions.kind=digits"
 local LEARNED = "encoding.additive.kind=learned"
 local ROPE = "encoding.rotation.kind=rope"
 local DATA = { "task.data=x.jsonl", "task.input_symbols=5", "task.output_symbols=2" }
@@ -115,9 +116,11 @@ local CASES = {
   { "encoding.normaliser.normalised", "false", "0", "expected: true or false", { GEOMETRIC } },
   { "encoding.normaliser.directional", "false", "left", "expected: true or false", { GEOMETRIC } },
   { "encoding.positions", "{ kind = 'index' }", "1", "1 does not fit here" },
-  { "encoding.positions.kind", "randomized", "random", "expected: index, randomized, grid, cyclic" },
+  { "encoding.positions.kind", "randomized", "random", "expected: index, randomized, grid, cyclic, digits" },
   { "encoding.positions.period", "3", "1", "1 is below 2", { "encoding.positions.kind=cyclic" } },
   { "encoding.positions.max_position", "1000", "1", "1 is below 2", { RANDOM } },
+  { "encoding.positions.offset", "0", "-1", "-1 is below 0", { DIGITS, LEARNED } },
+  { "encoding.positions.elsewhere", "index", "all", "expected: none, index", { DIGITS, LEARNED } },
   { "encoding.positions.sorted", "false", "0", "expected: true or false", { RANDOM } },
   { "encoding.positions.range", "one_based", "1", "expected: zero_based, one_based", { RANDOM } },
   { "encoding.positions.draw", "sequence", "head", "expected: pass, layer, sequence", { RANDOM } },
@@ -335,7 +338,7 @@ function TestSchema.test_absent_identifiers_follow_the_features()
   local updates = " adamw_update kernels/cpu/sgd.h momentum" .. noise
   local off = updates .. " EVAL_DROPOUT"
   local score = " placed score_pair score_tables" .. off
-  local drawn = "GRID_WIDTH cyclic FIRST_POSITION draw_sequence signed_distances "
+  local drawn = "GRID_WIDTH cyclic token_positions FIRST_POSITION draw_sequence signed_distances "
   local geometric = "geometric LEAST_TOTAL direction_scale DIRECTION_WIDTH "
   local relative = "position_bias table_row relative_table visible " .. geometric
   local scalings = "interpolated log_base slowed "
@@ -367,14 +370,14 @@ function TestSchema.test_absent_identifiers_follow_the_features()
   lu.assertEquals(list_absent(RANDOM, ROPE, "encoding.positions.sides=independent",
     "encoding.positions.range=one_based"),
     others .. scalings .. relative
-      .. "GRID_WIDTH cyclic draw_sequence signed_distances sinusoid position_table" .. score)
+      .. "GRID_WIDTH cyclic token_positions draw_sequence signed_distances sinusoid position_table" .. score)
   lu.assertEquals(list_absent(RANDOM, SHAW, "encoding.positions.sides=independent",
     "encoding.positions.range=one_based"),
     rotations .. "position_bias visible " .. geometric
-    .. "GRID_WIDTH cyclic FIRST_POSITION draw_sequence sinusoid position_table" .. score)
+    .. "GRID_WIDTH cyclic token_positions FIRST_POSITION draw_sequence sinusoid position_table" .. score)
   lu.assertEquals(list_absent(RANDOM, LEARNED, "encoding.positions.draw=sequence", "eval.dropout=true"),
-    rotations .. relative .. "GRID_WIDTH cyclic FIRST_POSITION signed_distances sinusoid placed score_pair score_tables"
-      .. updates)
+    rotations .. relative .. "GRID_WIDTH cyclic token_positions FIRST_POSITION signed_distances sinusoid placed "
+      .. "score_pair score_tables" .. updates)
   lu.assertEquals(list_absent("model.dropout=0", "eval.dropout=true"), list_absent("model.dropout=0"))
   local without_dropout = list_absent("model.dropout=0"):gsub("^dropout ", "")
   lu.assertEquals(list_absent("model.dropout=0", "model.embedding_dropout=0.1"), without_dropout)

@@ -50,6 +50,7 @@ void lh_trainer_run(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mas
                               .first_example = batch->first_example + (uint32_t)first,
                               .tokens = {batch->token + first * batch->tokens,
                                          batch->target ? batch->target + first * batch->target_tokens : NULL},
+                              .positions = {t->positions ? t->positions + first * batch->tokens : NULL},
                               .labels = batch->label + labels,
                               .mask = mask + labels,
                               .place = batch->place ? batch->place + labels : NULL,

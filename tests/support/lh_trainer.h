@@ -11,6 +11,7 @@ typedef struct lh_trainer {
     const lh_cpu_program *program;
     lh_cpu_step step;
     void *parameters, *tables, *workspace, *gradient;
+    const int32_t *positions; /* [sequences][tokens] positions that depend on tokens; NULL: there are none */
     lh_sums sums;
 } lh_trainer;
 

@@ -101,6 +101,7 @@ try decoder_learned_window "$DECODER, bias = \"all\"" 'additive = { kind = "lear
 try decoder_drawn "$DECODER" "$DRAWN }, kind = \"relative\""
 try decoder_log_length "$DECODER, $PRE" 'kind = "log_length"'
 try decoder_pauses "$DECODER" 'kind = "rope"' 'task = { kind = "reverse_string", computation = 2 }'
+try decoder_abacus "$DECODER" 'use = "abacus", rotation = { kind = "rope" }, positions = { elsewhere = "index" }'
 try decoder_double "$DECODER, $PRE, bias = \"none\"" 'kind = "rope"' \
     'precision = "float64", task = { kind = "bucket_sort" }'
 try encoder_geometric_bias "bias = \"all\", $PRE" 'kind = "geometric"'
@@ -128,6 +129,7 @@ try lines "" 'encoder = { mask = { kind = "antidiagonal", width = 1, stride = 2 
         { head = 1, direction = -1, line = 2, value = 0.5 } } },
     cross = { rotation = { kind = "rope" }, positions = { kind = "cyclic", period = 3 },
         lines = { { head = 1, direction = 0, line = 1, value = 2 }, { head = 1, direction = 1, line = 0, value = -1 } } }'
+try pair_abacus "" 'kind = "abacus"'
 STACK='layers = 2'
 
 cp examples/own_network/parallel_block.lua tests/specs/descriptions/blocks.lua "$work"

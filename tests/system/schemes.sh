@@ -13,7 +13,7 @@ MORE_SCHEMES="sinusoid rope rand_learned rand_rope_ntk rope_yarn rand_relative r
     rand_learned_onebased rand_rope_onebased rand_relative_onebased abc_a abc_b abc_c abc_d lines lst_1d lst_1d_clean
     lst_2d lst_2d_clean lst_random lst_relative lst_relative_clean lst_rope lst_nope lst_cnope lst_cnope_clean
     sums_abc_a sums_abc_b sums_abc_c sums_abc_d sums_lines sums_alibi sums_alibi_learned sums_rope sums_shaw
-    sums_distance_table sums_pair_table sums_windows sums_left_only sums_all"
+    sums_distance_table sums_pair_table sums_windows sums_left_only sums_all abacus"
 
 CAP='function(x) return exp(x.log_cap) * tanh(x.score / exp(x.log_cap)) end'
 CAPPED='parameters = { log_cap = { init = 0.5 } }'

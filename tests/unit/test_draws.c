@@ -1,4 +1,4 @@
-/* Positions sampled by sequence and distances sampled by side, in generated trainers
+/* Positions sampled by sequence, positions that depend on tokens, and distances sampled by side, in generated trainers
  * (tests/specs/parity_float64_*.lua) and in their arguments to a device, compared with kernels/ref and
  * longhand/positions.h. */
 #include "support/lh_test.h"
@@ -13,11 +13,13 @@
 #include "support/lh_engines.h"
 #include "support/lh_trainer.h"
 
-extern const lh_spec longhand_spec_parity_float64_labels, longhand_spec_parity_float64_sides;
+extern const lh_spec longhand_spec_parity_float64_digits, longhand_spec_parity_float64_labels,
+    longhand_spec_parity_float64_sides;
 
 enum { SEQUENCES = LH_PARITY_SEQUENCES, FIRST_EXAMPLE = 1000, RANGE = 64 };
 
 static const lh_parity_case LABELS = {"rand_learned", &longhand_spec_parity_float64_labels};
+static const lh_parity_case DIGITS = {"rand_learned", &longhand_spec_parity_float64_digits};
 static const lh_parity_case SIDES = {"rand_relative", &longhand_spec_parity_float64_sides};
 
 /* The program of the lowest instruction-set level. */
@@ -95,6 +97,36 @@ static void test_forward_block_with_dropout_of_the_draw_matches_reference(void *
     check_labels(2, 1, LH_MODE_EVALUATE, false);
     check_labels(LH_PARITY_LONGEST, 18, LH_MODE_EVALUATE, false);
     check_labels(10, 5, LH_MODE_EVALUATE, true);
+}
+
+/* ---- positions that depend on tokens ---- */
+
+/* In a sequence, tokens may share a position. */
+static void test_blocks_with_positions_of_tokens_match_reference(void **state) {
+    enum { TOKENS = 16, LABELS_OF_EACH = 8 };
+    const lh_spec *spec = DIGITS.spec;
+    lh_ref_model *model = lh_parity_open_model(&DIGITS);
+    lh_parity_batch data;
+    int32_t rows[SEQUENCES][LH_PARITY_LONGEST], positions[SEQUENCES * TOKENS];
+    lh_rng rng = lh_rng_at(lh_key_of_seed(3), 0, 0, 0);
+    lh_parity_make_batch(&DIGITS, (lh_parity_size){TOKENS, LABELS_OF_EACH, 0}, FIRST_EXAMPLE, &data);
+    for (int i = 0; i < SEQUENCES * TOKENS; i++)
+        rows[i / TOKENS][i % TOKENS] = positions[i] = (int32_t)lh_rng_below(&rng, i < TOKENS ? 64 : 5);
+    double *logits = lh_parity_reserve((size_t)(SEQUENCES * LABELS_OF_EACH * spec->classes) * sizeof *logits);
+    for (int mode = LH_MODE_TRAIN; mode <= LH_MODE_EVALUATE; mode++) {
+        data.batch.backward = mode == LH_MODE_TRAIN;
+        data.batch.dropping = mode == LH_MODE_TRAIN ? LH_REF_IN_TRAINING : LH_REF_NO_DROPOUT;
+        const double loss = run_each(model, &data.batch, rows, logits, spec->classes);
+        for (int most = 1; most <= SEQUENCES; most++) {
+            lh_trainer t = lh_trainer_open(spec, spec->cpu[0], model, &data.batch, NULL, (lh_mode)mode);
+            t.positions = positions;
+            lh_trainer_check(&t, &data.batch, lh_parity_all_count, most, model, loss, logits,
+                             lh_parity_get_tolerance(8));
+            lh_trainer_close(&t);
+        }
+    }
+    free(logits);
+    lh_ref_model_free(model);
 }
 
 static void test_draws_of_sequences_give_a_device_the_same_positions(void **state) {
@@ -236,6 +268,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_train_block_with_positions_of_each_sequence_matches_reference),
         cmocka_unit_test(test_forward_block_with_dropout_of_the_draw_matches_reference),
+        cmocka_unit_test(test_blocks_with_positions_of_tokens_match_reference),
         cmocka_unit_test(test_draws_of_sequences_give_a_device_the_same_positions),
         cmocka_unit_test(test_predict_has_the_logits_of_an_evaluation),
         cmocka_unit_test(test_blocks_with_distances_of_each_side_match_reference),

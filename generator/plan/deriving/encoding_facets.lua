@@ -10,11 +10,12 @@
 --   sides, first_drawn, range_drawn, distance_site: see settle_sides
 --   logit_scale (a number); score_text, the formula of its score as the spec has it, or nil
 -- Each stream gets first_site (settle_sites) and the fields of settle_stream.
--- M.derive returns additive; limit { tokens, because }, the most tokens of a sequence, or false; input_draw, the random
--- positions of the additive encoding, or false; drawn_text { position_range, first_position, distance_range }, each a C
--- list with a number for each stream (settle_stream), or false if all are 0; sequence_scratch { name, count }, integers
--- that drawing positions for one sequence takes, or false; draws_distances, any_draws; by_length: whether sequences of
--- each length of a batch have draws and tables of their own; panels_of: the workspace's member with the packed weights.
+-- M.derive returns additive; token_positions (derive_token_positions); limit { tokens, because }, the most tokens of a
+-- sequence, or false; input_draw, the positions of the additive encoding if these are random or depend on tokens, or
+-- false; drawn_text { position_range, first_position, distance_range }, each a C list with a number for each stream
+-- (settle_stream), or false if all are 0; sequence_scratch { name, count }, integers that drawing positions for one
+-- sequence takes, or false; draws_distances, any_draws; by_length: whether sequences of each length of a batch have
+-- draws and tables of their own; panels_of: the workspace's member with the packed weights.
 -- Output of M.derive_shared, once families have their terms: which position tables exist. Each family gets sums (its
 -- shards sum more than the gradient), behind (it has tables behind the struct `shared`), behind_previous (the name of
 -- the family whose tables lie before these, or false) and paired (name_pairs). With one stream, vectors added to tokens
@@ -26,10 +27,14 @@ local families = require("spec.families")
 local levels = require("plan.deriving.levels")
 local lists = require("base.lists")
 local pages = require("facets.pages")
+local placement = require("facets.placement")
 local positions_facet = require("facets.positions")
+local token_positions = require("facets.token_positions")
 local vector_width = require("base.vector_width")
 
 local M = {}
+
+local MARKS_PER_LINE = 8
 
 -- The value that the network computes because a page of the family asks for it, or false: its columns, rounded up to
 -- whole vectors, and the constant with their number.
@@ -130,9 +135,12 @@ end
 -- and the draw of block l; false if positions are indices. With several streams these draws belong to no family
 -- (apart).
 local function plan_input_draw(plan)
-  local family = plan.first
+  local family, encoding = plan.first, plan.resolved.encoding
   local apart = plan.streams[2] ~= nil
-  local positions = apart and positions_facet.plan_input(plan.resolved.encoding) or family.positions
+  if placement.is_by_token({ encoding = encoding }) then
+    return positions_facet.plan_input(encoding)
+  end
+  local positions = apart and positions_facet.plan_input(encoding) or family.positions
   return positions.kind ~= "index" and { apart = apart, PREFIX = apart and "" or family.PREFIX,
     prefix = apart and "" or family.prefix, kind = positions.kind, range = positions.range, first = positions.first,
     max_position = positions.max_position, sorted = positions.sorted, sorted_text = positions.sorted_text,
@@ -143,7 +151,7 @@ end
 -- streams, the draw of the additive encoding, if there is one, comes first.
 function M.list_readers(plan, stream, drawn)
   local list, own = {}, plan.resolved.encoding
-  if plan.streams[2] and drawn then
+  if plan.streams[2] and drawn and not drawn.by_token then
     list[1] = { positions = drawn, PREFIX = drawn.PREFIX, field = "encoding" }
   end
   for _, family in ipairs(dimensions.list_families(plan)) do
@@ -192,7 +200,10 @@ local function find_limit(plan, additive, drawn)
       end
     end
   end
-  if additive.kind == "learned" and not drawn then
+  if drawn and drawn.by_token then
+    local most = drawn.by_token.limit
+    limit = not (limit and limit.tokens < most.tokens) and most or limit
+  elseif additive.kind == "learned" and not drawn then
     add(additive.rows, "encoding.additive.rows", additive.rows)
   end
   return limit
@@ -235,6 +246,29 @@ local function has_values_of_lengths(plan, drawn)
     end)
 end
 
+-- The positions of tokens as the runtime makes them, or false: offset; digits, the tokens that are digits; lines, a C
+-- initialiser that marks these.
+local function derive_token_positions(plan, task, drawn)
+  if not drawn or not drawn.by_token then
+    return false
+  end
+  local digits, lines = {}, {}
+  local function add(symbols, first)
+    for i, symbol in ipairs(symbols) do
+      digits[#digits + 1] = token_positions.is_digit(symbol) and first + i - 1 or nil
+    end
+  end
+  add(task.input_symbols, 0)
+  if plan.decoder and plan.decoder.first_output > 0 then
+    add(task.output_symbols, plan.decoder.first_output)
+  end
+  local marks = lists.map(digits, function(token) return ("[%d] = true,"):format(token) end)
+  for i = 1, #marks, MARKS_PER_LINE do
+    lines[#lines + 1] = table.concat(marks, " ", i, math.min(i + MARKS_PER_LINE - 1, #marks))
+  end
+  return { offset = drawn.by_token.offset, digits = digits, lines = lines }
+end
+
 function M.derive(plan, facts, added)
   for _, family in ipairs(dimensions.list_families(plan)) do
     derive_family(plan, family, facts)
@@ -243,6 +277,7 @@ function M.derive(plan, facts, added)
   local part, additive = {}, lists.merge(added, { draw = drawn })
   additive.from_tables = not (drawn and drawn.kind == "sequence") -- a table has one row for a token of all sequences
   add_draws(part, plan, drawn)
+  part.token_positions = derive_token_positions(plan, facts.task, drawn)
   part.additive, part.limit = additive, find_limit(plan, additive, drawn)
   part.by_length = plan.train.mixes and has_values_of_lengths(plan, drawn) or false
   part.panels_of = part.by_length and "panels" or "shared"

@@ -52,7 +52,8 @@ function M.check_limit(context, report, path, value, what, why, way_out, beyond)
   end
   beyond = beyond or 0
   local field = report.get_path(path)
-  local limit, limit_text = value + beyond, field .. (beyond > 0 and " + " .. beyond or "")
+  local limit = value + beyond
+  local limit_text = field .. (beyond ~= 0 and (beyond > 0 and " + " or " - ") .. math.abs(beyond) or "")
   local function refuse(paths, found, most, more)
     report.add(paths, { what = ("%s past %s"):format(found, what), notes = { report.note(path, value) },
       expected = ("at most %s tokens; %s"):format(limit_text, why),

@@ -10,7 +10,9 @@
 % end
 % local token_place, input_place = input_place:gsub("#", token_index), input_place:gsub("#", "m")
 % local drawn, draw = false, false
-% if by_sequence then
+% if by_sequence and input_draw.by_token then
+% drawn = ("w->block->positions[%d]"):format(stream)
+% elseif by_sequence then
 % drawn = "w->" .. of .. "position"
 % elseif input_draw then
 % drawn = input_draw.apart and ("w->shared->input_position[%d]"):format(stream) or ("w->shared->%sposition[0]"):format(prefix)

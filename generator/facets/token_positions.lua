@@ -1,0 +1,89 @@
+-- Positions that depend on tokens, for the page of positions: every token of a sequence has an integer, and tokens with
+-- the integer 0 have no position, but a learned vector in common.
+--
+-- Input of M.check: as for a page (pages.lua). Output of M.plan: the fields of sampled positions with kind = "sequence"
+-- (positions.lua), as far as templates read them, and by_token: offset, the greatest number that training adds to the
+-- positions of a batch; limit { tokens, because }, the most tokens of a sequence.
+
+local lists = require("base.lists")
+local placement = require("facets.placement")
+
+local M = {}
+
+local KIND = "encoding.positions.kind"
+
+-- Refuses facets that would need the positions of tokens as numbers on a line.
+local function check_readers(view, report)
+  local encoding, name = view.resolved.encoding, ('"%s"'):format(view.resolved.encoding.positions.kind)
+  local hint = 'positions.elsewhere = "index" gives positions by index to rotation, relative and scores'
+  local function refuse(path, is_set, what)
+    if is_set then
+      report.refuse(path, KIND, name, { what = what, expected = '"none", or positions by index', hint = hint })
+    end
+  end
+  if encoding.positions.elsewhere ~= "index" then
+    refuse("encoding.rotation.kind", encoding.rotation.kind == "rope",
+      "a rotation needs tokens at different positions, and many tokens have the same position")
+    refuse("encoding.relative.kind", (encoding.relative.kind or "none") ~= "none",
+      "a vector belongs to a distance, and many tokens have the same position")
+    refuse("encoding.score", placement.score_reads_positions(encoding),
+      "the score reads x.distance, x.query or x.key, and many tokens have the same position")
+  end
+end
+
+function M.is_digit(symbol)
+  return symbol:find("^%d$") ~= nil
+end
+
+local function check_digits(view, report)
+  local facts, positions = view.task, view.resolved.encoding.positions
+  if facts and not lists.any(facts.input_symbols, M.is_digit) then
+    report.refuse(KIND, "task.kind", facts.kind, { what = ('"%s" needs digits, and no symbol of inputs is one'):format(
+      positions.kind), expected = "a task with some of the symbols 0 to 9" })
+  end
+end
+
+function M.check(view, report)
+  local encoding = view.resolved.encoding
+  local positions, additive = encoding.positions, encoding.additive
+  if view.family and not report.is_inherited(KIND) then
+    report.add({ KIND }, { expected = "this kind in encoding.positions alone",
+      what = ('"%s" is for vectors that are added to tokens, not for one kind of attention'):format(positions.kind) })
+    return
+  end
+  check_readers(view, report)
+  if view.family then
+    return
+  elseif additive and additive.kind ~= "learned" then
+    report.refuse("encoding.additive.kind", KIND, ('"%s"'):format(positions.kind), {
+      what = "tokens without a position need a learned vector", expected = '"learned", or positions by index' })
+  elseif additive and additive.at == "block" then
+    report.refuse("encoding.additive.at", KIND, ('"%s"'):format(positions.kind), {
+      what = "positions that depend on tokens are for vectors that are added to those of tokens",
+      expected = '"input", or positions by index' })
+  end
+  check_digits(view, report)
+  if positions.offset and positions.max_position and positions.offset >= positions.max_position then
+    report.refuse("encoding.positions.offset", "encoding.positions.max_position", positions.max_position, {
+      what = ("%d leaves no position for digits"):format(positions.offset),
+      expected = "below encoding.positions.max_position, which the sum of a position and the offset does not exceed" })
+  elseif positions.offset then
+    report.check_limit("encoding.positions.max_position", positions.max_position, "the range of positions",
+      "a number may fill the sequence, and training adds up to encoding.positions.offset to its positions",
+      "lower encoding.positions.offset", -positions.offset)
+  end
+end
+
+function M.plan(positions)
+  local most = positions.max_position - positions.offset
+  return { kind = "sequence", first = 0, prefix = "", PREFIX = "", max_position = positions.max_position + 1,
+    by_token = { offset = positions.offset, limit = { tokens = most,
+      because = ("encoding.positions.max_position - encoding.positions.offset = %d"):format(most) } } }
+end
+
+function M.describe(positions)
+  return ("positions of digits in their numbers, with an offset of 0 .. %d in training"):format(
+    positions.by_token.offset)
+end
+
+return M

@@ -1,0 +1,50 @@
+-- Positions that depend on tokens: what a plan, generated code and exported files have of them.
+
+dofile("tests/lua/support.lua")
+
+local exports = require("exports")
+local lu = require("luaunit")
+
+TestTokenPositions = {}
+
+local assert_has, assert_lacks = exports.assert_has, exports.assert_lacks
+
+local function write_spec(of_positions, of_encoding, rest)
+  return ([[{ task = { kind = "free_addition", options = { longest = 5, pairs = 64 } },
+    encoding = { kind = "learned", positions = { kind = "digits", offset = 7, max_position = 100%s } %s },
+    model = { kind = "decoder" }, train = { steps = 1 } %s }]]):format(of_positions or "", of_encoding or "",
+    rest or "")
+end
+
+function TestTokenPositions.test_a_plan_has_digits_limit_and_rows()
+  local plan = exports.plan_text(write_spec()).plan
+  lu.assertEquals(plan.token_positions.digits, { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 })
+  lu.assertEquals(plan.token_positions.offset, 7)
+  lu.assertEquals({ plan.additive.rows, plan.limit.tokens }, { 101, 93 })
+  lu.assertEquals({ plan.any_draws, plan.sequence_scratch, plan.streams[1].by_sequence }, { false, false, false })
+end
+
+-- Outputs of a decoder with an alphabet of its own have tokens after those of inputs.
+function TestTokenPositions.test_digits_of_both_alphabets_count()
+  local plan = exports.plan_text([[{ task = { kind = "reverse_string" }, model = { kind = "decoder" },
+    encoding = { use = "abacus", positions = { max_position = 2000 } } }]]).plan
+  lu.assertEquals(plan.token_positions.digits, { 0, 1, 2, 3 })
+end
+
+function TestTokenPositions.test_a_plan_of_indices_has_none()
+  lu.assertFalse(exports.plan_text('{ task = { kind = "bucket_sort" }, encoding = { kind = "learned" } }').plan
+    .token_positions)
+end
+
+function TestTokenPositions.test_exported_files_count_digits()
+  local digits = exports.render_spec(write_spec())
+  assert_has(digits, "DIGITS = torch.tensor([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])  # the tokens that are digits",
+    "digit = torch.isin(tokens, DIGITS.to(tokens.device))", 'self.embed["position"](number_digits(tokens))')
+  assert_lacks(digits, "place =", "MAX_POSITION")
+  local turned = exports.render_spec(write_spec(', elsewhere = "index"', ', rotation = { kind = "rope" }'))
+  assert_has(turned, 'self.embed["position"](number_digits(tokens))', "place = torch.arange(tokens.shape[1]")
+  assert_lacks(exports.render_spec('{ task = { kind = "bucket_sort" }, encoding = { kind = "learned" } }'), "DIGITS",
+    "number_digits")
+end
+
+os.exit(lu.LuaUnit.run())

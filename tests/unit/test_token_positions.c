@@ -1,0 +1,169 @@
+/* Positions that depend on tokens (data/batch.h): positions of digits, and the numbers that training adds to them. */
+#include "lh_test.h"
+
+#include <string.h>
+
+#include "data/batch.h"
+#include "toy_spec.h"
+
+enum { ROWS = 3, OFFSET = 7, STEPS = 8000 };
+
+static const char SYMBOLS[] = "0123456789+= E";
+static const bool DIGITS[sizeof SYMBOLS] = {true, true, true, true, true, true, true, true, true, true};
+static const lh_token_positions POSITIONS = {DIGITS, OFFSET};
+static const char *text; /* the input of every example */
+
+static void sample_text(lh_rng *rng, int n, lh_example *example) {
+    for (int i = 0; i < n; i++) example->input[i] = (uint16_t)(strchr(SYMBOLS, text[i]) - SYMBOLS);
+    example->target[0] = 0;
+}
+
+static int get_length(int n) { return n; }
+
+static int get_one(int n) { return 1; }
+
+/* Both streams have the tokens of the input. */
+static void assemble_text(const lh_example *example, uint16_t *const tokens[LH_MAX_STREAMS]) {
+    for (int s = 0; s < 2; s++)
+        memcpy(tokens[s], example->input, (size_t)example->input_length * sizeof *example->input);
+}
+
+typedef struct toy {
+    lh_task task;
+    lh_format format;
+    lh_spec spec;
+    lh_batch batch;
+} toy;
+
+static void open_toy(toy *t, const char *input, const lh_token_positions *positions) {
+    lh_error error;
+    t->task = *lh_toy_spec.task;
+    t->task.sample = sample_text;
+    t->task.input_length = get_length;
+    t->task.output_length = get_one;
+    t->format = (lh_format){.stream = {{"source", get_length}, {"target", get_length}},
+                            .streams = 2,
+                            .label_stream = 1,
+                            .labels = get_one,
+                            .assemble = assemble_text,
+                            .positions = positions};
+    t->spec = lh_toy_spec;
+    t->spec.task = &t->task;
+    t->spec.format = &t->format;
+    text = input;
+    lh_assert_ok(lh_batch_open(&t->batch, &t->spec, (int)strlen(text), ROWS, &error), &error);
+}
+
+static void fill(toy *t, uint32_t first, int rows) {
+    const lh_source source = {lh_key_of_seed(3), 5, LH_DOMAIN_DATA, 0, NULL, NULL};
+    lh_error error;
+    lh_assert_ok(lh_batch_fill(&t->batch, &t->spec, &source, (int)strlen(text), first, rows, &error), &error);
+}
+
+static void shift(toy *t, uint64_t seed, uint32_t step) {
+    const lh_draw draw = {lh_key_of_seed(seed), step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
+    lh_batch_shift_positions(&t->batch, &t->spec, &draw);
+}
+
+/* Checks the positions of every row in both streams: those of `evaluation`, plus `offset` where they are above 0. */
+static void check_positions(const toy *t, const int *evaluation, int offset) {
+    const int length = (int)strlen(text);
+    for (int s = 0; s < 2; s++)
+        for (int i = 0; i < t->batch.shape.sequences * length; i++) {
+            const int expected = evaluation[i % length] > 0 ? evaluation[i % length] + offset : 0;
+            assert_int_equal(t->batch.positions[s][i], expected);
+        }
+}
+
+/* 123 + 45 = 168, lowest digits first, and a sum with spaces, one of which cuts a number. */
+static void test_positions_of_digits_are_counted_in_each_number(void **state) {
+    static const struct {
+        const char *text;
+        int positions[13];
+    } cases[] = {{"321+54=861E", {1, 2, 3, 0, 1, 2, 0, 1, 2, 3, 0}},
+                 {" 1 +23=42 1E", {0, 1, 0, 0, 1, 2, 0, 1, 2, 0, 1, 0}},
+                 {"7", {1}},
+                 {"+", {0}},
+                 {"0000000000099", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        toy t;
+        open_toy(&t, cases[i].text, &POSITIONS);
+        fill(&t, 0, ROWS); /* a number does not continue in the next row */
+        check_positions(&t, cases[i].positions, 0);
+        const lh_cpu_block block = lh_batch_make_block(&t.batch, 1, 2);
+        for (int s = 0; s < 2; s++) assert_ptr_equal(block.positions[s], t.batch.positions[s] + strlen(text));
+        lh_batch_close(&t.batch);
+    }
+}
+
+/* The rows of a batch have the same offset, whichever part of the batch they are filled in. */
+static void test_a_step_adds_one_number_to_all_positions_above_0(void **state) {
+    static const int expected[] = {1, 2, 3, 0, 1, 2, 0, 1, 2, 3, 0};
+    long seen[OFFSET + 1] = {0};
+    toy t;
+    open_toy(&t, "321+54=861E", &POSITIONS);
+    for (uint32_t step = 0; step < STEPS; step++) {
+        lh_rng rng = lh_rng_at(lh_key_of_seed(9), step, LH_SHARED, lh_site(LH_DOMAIN_POSITIONS, 0, 0));
+        const int offset = (int)lh_rng_below(&rng, OFFSET + 1);
+        const uint32_t first = step % 2 * ROWS;
+        fill(&t, first, ROWS - (int)(step % 3));
+        shift(&t, 9, step);
+        check_positions(&t, expected, offset);
+        seen[offset]++;
+    }
+    assert_true(lh_test_compute_chi_square(seen, OFFSET + 1) < 24.32); /* 99.9% point, 7 degrees of freedom */
+    lh_batch_close(&t.batch);
+}
+
+static void test_an_offset_of_0_changes_nothing(void **state) {
+    static const lh_token_positions fixed = {DIGITS, 0};
+    static const int expected[] = {1, 2, 0, 1};
+    toy t;
+    open_toy(&t, "10+1", &fixed);
+    for (uint32_t step = 0; step < 20; step++) {
+        fill(&t, 0, ROWS);
+        shift(&t, step, step);
+        check_positions(&t, expected, 0);
+    }
+    lh_batch_close(&t.batch);
+}
+
+/* A row that is put again has positions of its new tokens, as in decoding, where tokens become known one by one. */
+static void test_a_row_put_again_has_new_positions(void **state) {
+    const uint16_t inputs[2][4] = {{1, 2, 10, 4}, {1, 2, 3, 4}};
+    const int expected[2][4] = {{1, 2, 0, 1}, {1, 2, 3, 4}};
+    toy t;
+    open_toy(&t, "12+4", &POSITIONS);
+    fill(&t, 0, 2);
+    for (int i = 0; i < 2; i++) {
+        lh_batch_put(&t.batch, &t.spec, 4, 1, inputs[i], NULL);
+        for (int j = 0; j < 4; j++) {
+            assert_int_equal(t.batch.positions[0][j], expected[0][j]);
+            assert_int_equal(t.batch.positions[0][4 + j], expected[i][j]);
+        }
+    }
+    lh_batch_close(&t.batch);
+}
+
+static void test_other_formats_have_no_positions(void **state) {
+    toy t;
+    open_toy(&t, "12+4", NULL);
+    fill(&t, 0, ROWS);
+    shift(&t, 1, 1);
+    for (int s = 0; s < LH_MAX_STREAMS; s++) {
+        assert_null(t.batch.positions[s]);
+        assert_null(lh_batch_make_block(&t.batch, 0, 1).positions[s]);
+    }
+    lh_batch_close(&t.batch);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_positions_of_digits_are_counted_in_each_number),
+        cmocka_unit_test(test_a_step_adds_one_number_to_all_positions_above_0),
+        cmocka_unit_test(test_an_offset_of_0_changes_nothing),
+        cmocka_unit_test(test_a_row_put_again_has_new_positions),
+        cmocka_unit_test(test_other_formats_have_no_positions),
+    };
+    return cmocka_run_group_tests_name("token_positions", tests, NULL, NULL);
+}
