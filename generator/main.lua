@@ -219,6 +219,10 @@ function verbs.train(project, arguments)
   if not built then
     return code
   end
+  if not built.spec.plan.has_draws and lists.find(arguments.flags, function(flag)
+    return flag:find("^%-%-seeds%-draws") end) then
+    print_error("warning: --seeds-draws has no effect: training draws neither positions nor dropout\n")
+  end
   local dir, files = built.dir, trainer_flags.list_training(built.spec.data_files)
   local trainer = (dir:find("/") and dir or "./" .. dir) .. "/trainer"
   return replace_process(lists.join({ "env", defaults.make_environment(built.spec.plan.defaults), trainer, "train" },

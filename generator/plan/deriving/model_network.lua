@@ -315,6 +315,7 @@ local function list_headers(executed)
 end
 
 -- Constants of generated code: the network's dropouts, and the factors by which vectors of tokens are multiplied.
+-- has_draws: whether training draws positions or dropout, which the seeds of `draws` determine.
 local function derive_constants(plan, net)
   local embedding, scales = nil, embeddings.list_scales(net)
   local dropouts = lists.map(net.dropouts, function(d) return dimensions.plan_dropout(d.name, d.rate) end)
@@ -325,7 +326,9 @@ local function derive_constants(plan, net)
   for _, scale in ipairs(scales) do
     scale.text = scale.value == math.sqrt(plan.width) and "sqrt(WIDTH)" or "as the network has it"
   end
-  return { dropouts = dropouts, eval_dropout = plan.resolved.eval.dropout and dropouts[1] ~= nil or false,
+  local drops = dropouts[1] ~= nil
+  return { dropouts = dropouts, has_draws = plan.any_draws or drops,
+    eval_dropout = plan.resolved.eval.dropout and drops or false,
     noise = features.get_noise(plan.resolved) or false, linear = embedding ~= nil and embedding.kind == "linear",
     inputs = embedding and embedding.rows.count, embedding_scales = scales }
 end

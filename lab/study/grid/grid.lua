@@ -36,6 +36,7 @@ local sha256 = require("base.sha256")
 local stages = require("lab.study.grid.stages")
 local study_module = require("lab.study.grid.study")
 local tree = require("spec.reading.tree")
+local wording = require("base.wording")
 
 local M = {}
 
@@ -306,6 +307,16 @@ local function make_cells(work)
   return cells
 end
 
+-- Adds a warning to work.warnings if the cells have seeds of draws, and some of these cells draw nothing.
+local function warn_of_seeds(work, cells)
+  local equal = lists.filter(cells, function(cell)
+    return cell.spec and not cell.spec.plan.has_draws and lists.get(cell.seeds, "apart.draws")
+  end)
+  work.warnings[#work.warnings + 1] = equal[1] and ("seeds of draws have no effect in %s: %d of %s draw neither "
+    .. "positions nor dropout, so that runs with other seeds of draws are equal"):format(equal[1].id, #equal,
+    wording.count(#cells, "cell")) or nil
+end
+
 -- Expands a study: see the head of this file. argument: a name or a path; options.out: by default "runs".
 function M.expand(project, argument, options)
   options = options or {}
@@ -325,6 +336,7 @@ function M.expand(project, argument, options)
   if d:count() > 0 then
     return nil, d:text()
   end
+  warn_of_seeds(work, cells)
   local axes = lists.map(study.axes, function(axis)
     return { name = axis.name, values = lists.get_names(axis.values) }
   end)
