@@ -1,9 +1,9 @@
 -- Reverse-mode derivatives of a lowered formula, as nodes of the same builder.
 --
--- Input: a builder, a node, its incoming gradient (a node), and a predicate of wanted leaves. Output: a list of { leaf,
--- gradient, loops } in the order of the leaves' ids. leaf is a symbol, parameter, lookup or table load, or a node at
--- which the caller stops. loops are the indices of the sums around the leaf, outermost first: the caller must sum the
--- gradient over these indices.
+-- Input: a builder, a node, the gradient of this node (a node), and a predicate that selects leaves. Output: a list of
+-- { leaf, gradient, loops } in the order of the leaves' ids. leaf is a symbol, parameter, lookup or load from a table,
+-- or a node at which the caller stops. loops are the indices of the sums around the leaf, outermost first: the caller
+-- must sum the gradient over these indices.
 
 local functions = require("expression.functions")
 local ir = require("expression.ir")
@@ -11,7 +11,7 @@ local lists = require("base.lists")
 
 local M = {}
 
--- The gradients of the arguments of an operation, from the operation's gradient a; b: the builder.
+-- Functions of a builder, a node and the node's gradient a that return the gradients of the node's arguments.
 local rules = {
   add = function(_, _, a) return a, a end,
   sub = function(b, _, a) return a, b:apply("neg", a) end,
@@ -23,13 +23,13 @@ local rules = {
   end,
   select = function(b, node, a) return nil, b:apply("select", node[1], a, 0), b:apply("select", node[1], 0, a) end,
 }
-local flat = { bucket = true }
+local flat = { bucket = true } -- operations whose gradients are all 0
 
 for name, row in next, functions.rows do
   rules[name], flat[name] = row.gradient, not row.gradient
 end
 
--- A function that returns whether a node leads to a wanted leaf.
+-- Makes a function that returns whether a gradient that reaches a node also reaches a wanted leaf below it.
 local function make_predicate(wanted)
   local known = {}
   local function leads_to_leaf(node)
@@ -54,7 +54,7 @@ function Walk:add(gradients, node, gradient)
   gradients[node] = gradients[node] and assert(self.builder:apply("add", gradients[node], gradient)) or gradient
 end
 
--- The node of largest id that has a gradient. The gradient is complete: all users of a node have larger ids.
+-- The node with the largest id that has a gradient. Its gradient is complete, since nodes that use it have larger ids.
 local function find_last(gradients)
   local found
   for node in next, gradients do
@@ -85,14 +85,14 @@ function Walk:add_sum(outer, node, gradient, loops)
   end
 end
 
--- Sends gradients, by node, down to the leaves. leaves_loop(node, gradient), if given, takes the gradient of a node
--- that does not need the innermost index, and then returns true.
-function Walk:descend(gradients, loops, leaves_loop)
+-- Propagates gradients, by node, to the leaves. take(node, gradient), if given, takes the gradient of a node that does
+-- not need the innermost index, and returns whether it did.
+function Walk:descend(gradients, loops, take)
   while next(gradients) do
     local node = find_last(gradients)
     local gradient = gradients[node]
     gradients[node] = nil
-    if leaves_loop and leaves_loop(node, gradient) then -- luacheck: ignore 542
+    if take and take(node, gradient) then -- luacheck: ignore 542
     elseif LEAVES[node.op] or self.stops[node] then
       self.found[#self.found + 1] = { leaf = node, gradient = gradient, loops = loops }
     elseif node.op == "sum" then
@@ -108,7 +108,7 @@ function Walk:descend(gradients, loops, leaves_loop)
   end
 end
 
--- Gradients of the leaves for which wanted(leaf) is true; stops: a set of nodes that also count as leaves.
+-- Returns the gradients of the leaves for which wanted(leaf) is true. stops: a set of nodes that also count as leaves.
 function M.derive(builder, root, gradient, wanted, stops)
   stops = stops or {}
   local walk = setmetatable({ builder = builder, found = {}, wants = make_predicate(wanted), stops = stops }, Walk)

@@ -1,23 +1,27 @@
--- Turns nodes into statements, and chooses for each node a level of the loop nest and a name. syntax.lua makes
--- expressions; templates/parts/statements.tpl has the form of statements.
+-- Turns nodes into statements, and chooses for each node a level of the loop nest and a name. syntax.lua writes the
+-- expressions; templates/parts/statements.tpl prints the statements.
 --
 -- Input: an environment that describes leaves in this loop nest, and effects, the results of the nest. Output: lists of
 -- statements by level: "outer", "key", "lane" and "head", each nested in the previous level, and "after", which is at
--- the level of lanes, behind the loop over heads.
---
---   environment  literal(number), symbol(name), load(table), parameter(p), edges(list) give text; integer(name): a
---                symbol as an index, text and how tightly it binds, or nil; lanes: the letters (lower.lua) that differ
---                from lane to lane; scalar: there are no vectors, a lane is one entry; flat: everything is at one
---                level; under_keys: lanes are within a loop over keys
---   effect       { kind, node, per_head, loops, ... }; loops: indices of sums around the node, outermost first. All
---                fields are copied to the statement, with value = text of the node, index = text of index_node, place =
---                base + index; wide: the text may be longer, less the text `target`; integer: the node is an index
---   statement    { kind = "set", type, name, value }, { kind = "array", type, name, count }, { kind = "loop", index,
---                count }, { kind = "close" } at its end, or an effect's statement; each with its indent
+-- the level of lanes, after the loop over heads. Fields of an environment:
+--   literal(number), symbol(name), load(table), parameter(p), edges(list)   return the text of a leaf
+--   integer(name)   returns the text of a symbol as an index, and its precedence; or nil
+--   lanes           the set of letters (lower.lua) of what differs from lane to lane
+--   scalar          whether there are no vectors, so that a lane is one entry
+--   flat            whether everything is at one level
+--   under_keys      whether lanes are within a loop over keys
+-- An effect is { kind, node, per_head, loops, base, index_node, wide, integer, ... }:
+--   loops           indices of the sums around the node, outermost first
+--   index_node      the node of the index of the place to which the effect writes, or nil; base: text that is added
+--   wide            whether the line may be longer, by WIDE characters less those of `target`
+--   integer         whether the node is an index
+-- Its statement has all its fields, and value (the text of the node), index (that of index_node), place (base + index).
+-- All statements, each with its indent: those of effects; { kind = "set", type, name, value }; { kind = "array", type,
+-- name, count }; { kind = "loop", index, count }, with { kind = "close" } at its end.
 --
 -- A part (a node within a formula) gets a name if it is a sum, if it is used more than once, if an outer level can
 -- compute it, or if its line becomes too long. A part of a sum for one head that is equal for all heads becomes an
--- array, filled once.
+-- array, which is filled before the loop over heads.
 
 local formulas = require("expression.text")
 local functions = require("expression.functions")
@@ -28,11 +32,11 @@ local walk = require("expression.walk")
 
 local M = {}
 
-local LONGEST_PART = 128    -- operations and leaves in a line: each takes a character or more
-local LONGEST_NEGATIVE = 32 -- operations and leaves of a part with a minus that is written out wherever it is used
-local LINE = 94 -- characters of an indented expression, without the rest of its statement
-local WIDE = 22 -- characters that an expression may have beyond LINE if it is only assigned
-local INDENT = { outer = 8, key = 12, lane = 12, head = 16, after = 12 } -- columns at most; under keys four more
+local LONGEST_PART = 128    -- maximum operations and leaves in a line, since each takes at least a character
+local LONGEST_NEGATIVE = 32 -- maximum operations and leaves of a part with a minus that is repeated at each use
+local LONGEST_LINE = 94 -- characters of an indented expression, without the rest of its statement
+local WIDE = 22 -- characters that an expression may have beyond LONGEST_LINE if it is only assigned
+local INDENT = { outer = 8, key = 12, lane = 12, head = 16, after = 12 } -- maximum columns; under keys four more
 local RANK = { outer = 1, key = 2, lane = 3, head = 4, after = 5 }
 
 local NAMES = { add = "total", sub = "difference", mul = "product", div = "ratio", neg = "negative",
@@ -42,9 +46,14 @@ for name, row in next, functions.rows do
   NAMES[name] = row.word
 end
 
--- The state of one nest: levels by name, and the list of open loops, each a scope { list = statements, known = names by
--- node }; by node, uses (their number), arrays (the text of an element), forced (true: the node must get a name) and
--- sizes (results of count_written); names, the number of uses of each name.
+-- The state of one nest. A scope is { list = statements, known = names by node }. Fields:
+--   levels   scopes, by the name of the level
+--   open     scopes of the loops over sums that are not complete, outermost first
+--   uses     by node: the number of its uses
+--   arrays   by node: the text of an element of its array
+--   forced   by node: whether it must get a name
+--   sizes    by node: the result of count_written
+--   names    by name: how often it is in use
 local Emitter = setmetatable({}, { __index = syntax })
 Emitter.__index = Emitter
 
@@ -91,7 +100,8 @@ function Emitter:add_set(node)
   return name
 end
 
--- Adds a loop over an index to a scope; fill makes the statements of its body. Returns the loop and the result of fill.
+-- Adds a loop over an index to a scope; fill() adds the statements of its body. Returns the loop's statement and the
+-- result of fill.
 function Emitter:add_loop(index, scope, fill)
   local loop = { index = index, list = {}, known = {} }
   self.open[#self.open + 1] = loop
@@ -168,12 +178,12 @@ function Emitter:count_written(node)
   return known
 end
 
--- Whether a part has a name because it is used more than once. A short part with a minus has none.
+-- Whether a part gets a name because it is used more than once; a short part with a minus does not.
 function Emitter:is_shared(node)
   return self.uses[node] > 1 and (node.op ~= "neg" or self:count_written(node) > LONGEST_NEGATIVE)
 end
 
--- Whether a part deserves a name where a statement of this level uses it.
+-- Whether a part gets a name if a statement of this level uses it.
 function Emitter:deserves_name(node, level)
   local op = node.op
   if op == "number" or op == "truth" or op == "index" or op == "parameter" or op == "gathered" then
@@ -189,30 +199,31 @@ function Emitter:deserves_name(node, level)
   if loop and self:find_needs(node)[loop.index] then
     return false
   end
-  local further_out = loop ~= nil or RANK[self:find_level(node)] < RANK[level]
-  return further_out and (#node > 0 or op == "symbol" and not self:find_needs(node).s)
+  local can_move_outwards = loop ~= nil or RANK[self:find_level(node)] < RANK[level]
+  return can_move_outwards and (#node > 0 or op == "symbol" and not self:find_needs(node).s)
 end
 
--- The text of a whole expression for one line. Parts that make the line too long get names. defines: true if the line
--- gives the node a name; taken: characters of the line for other text; binding: how tightly the context binds.
-function Emitter:print_line(node, defines, taken, binding)
-  for _, argument in ipairs(node) do -- parts that no line can hold get names first
+-- The text of a whole expression for one line. Parts that make the line too long get names. defines: whether the line
+-- gives the node a name; taken: the number of characters of the line for other text; precedence: text of a lower
+-- precedence gets parentheses.
+function Emitter:print_line(node, defines, taken, precedence)
+  for _, argument in ipairs(node) do -- parts that are too long for any line get names first
     self.forced[argument] = self.forced[argument] or self:count_written(argument) > LONGEST_PART or nil
   end
   local level = self:find_level(node)
   local function write()
-    return defines and (self:print_whole(node, level)) or self:print(node, binding or 0, level)
+    return defines and (self:print_whole(node, level)) or self:print(node, precedence or 0, level)
   end
   local text = write()
   local indent = self.environment.flat and 4
     or INDENT[level] + (self.environment.under_keys and RANK[level] > RANK.key and 4 or 0)
-  local room = LINE - indent - 4 * #self.open - (taken or 0)
-  while #text > room do
-    local longest, most
+  local limit = LONGEST_LINE - indent - 4 * #self.open - (taken or 0)
+  while #text > limit do
+    local longest, longest_length
     for _, argument in ipairs(node) do
-      local part = self:print(argument, 0, self:find_level(node))
-      if #argument > 0 and not self:find_name(argument) and (not most or #part > most) then
-        longest, most = argument, #part
+      local length = #self:print(argument, 0, self:find_level(node))
+      if #argument > 0 and not self:find_name(argument) and (not longest_length or length > longest_length) then
+        longest, longest_length = argument, length
       end
     end
     if not longest and not defines and #node > 0 and not self:find_name(node) then
@@ -228,15 +239,15 @@ end
 
 function Emitter:print_index(node, level)
   local text = self:print_integer(node, level)
-  if #text > LINE // 2 then
+  if #text > LONGEST_LINE // 2 then
     self:add_set(node)
     text = self:print_integer(node, level)
   end
   return text
 end
 
--- The text of a node in a statement of this level, with parentheses if it binds less tightly than `binding`.
-function Emitter:print(node, binding, level)
+-- The text of a node in a statement of this level, in parentheses if its precedence is below `least`.
+function Emitter:print(node, least, level)
   local name = self:find_name(node)
   if name then
     return name
@@ -245,8 +256,8 @@ function Emitter:print(node, binding, level)
   elseif self:deserves_name(node, level) then
     return node.op == "sum" and self:add_sum(node) or self:add_set(node)
   end
-  local text, own = self:print_whole(node, level)
-  return own < binding and "(" .. text .. ")" or text
+  local text, precedence = self:print_whole(node, level)
+  return precedence < least and "(" .. text .. ")" or text
 end
 
 function Emitter:emit_effect(effect, level)

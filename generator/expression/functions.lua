@@ -1,4 +1,4 @@
--- The functions of numbers that a score may call: the generator's whole knowledge of a function is in its row.
+-- The functions of numbers that a score may call, with a row for each.
 --
 -- Fields of a row:
 --   arguments  the number of arguments; false: 2 or more arguments, combined from the left
@@ -8,11 +8,13 @@
 --              argument. With `bounded` the function does not ascend, and only its range is known
 --   simplify   simplify(b, x, y), for functions without `low`: the simplified node, or nil and a problem; b:
 --              the builder (ir.lua)
---   gradient   gradient(b, node, a, wants) gives the arguments' gradients from the node's, a; wants(argument): whether
---              the argument's is needed; absent: the function is flat. At a corner one side counts: max and min take
---              their first argument at a tie, abs the right side
---   commutes   true: the arguments may change places
---   cheap      the pair loop may compute it; values of other functions are stored in tables if they need no logit
+--   gradient   gradient(b, node, a, wants) returns the gradients of the arguments from a, the gradient of the node;
+--              wants(argument): whether this argument's gradient is needed. Without this field, all gradients are 0. If
+--              the two sides of a point have different slopes, max and min use the slope of their first argument, and
+--              abs the slope of the right side
+--   commutes   true: the order of the arguments does not matter
+--   cheap      true: the loop over pairs may compute the function; values of other functions are stored in tables if
+--              they need no logit
 --   word       the name of the function's value in generated code
 --   vector, scalar  the names in kernels, by default NAME_of and NAME_real; torch: the name in PyTorch, by default
 --              NAME; torch.lua has other texts for min, max and pow
@@ -24,7 +26,7 @@ local M = {}
 
 local HUGE = math.huge
 local TINY = 1e-30 -- keeps the logarithm in the gradient of pow finite at base 0, where its factor is 0
-local KEPT_AWAY = "max keeps it away from there; both branches of select are computed"
+local LIMIT_HINT = "max limits it; both branches of select are computed"
 
 -- exp(x) - 1 and log(1 + x) without cancellation (Higham 2002, section 1.14.1).
 local function compute_expm1(x)
@@ -55,6 +57,7 @@ local function compute_erf(x)
   return sum
 end
 
+-- Returns nil and a problem.
 function M.refuse(what, expected, hint)
   return nil, { what = what, expected = expected, hint = hint }
 end
@@ -67,22 +70,24 @@ end
 -- Makes `simplify` of min (sign 1) or max (sign -1): one of the two arguments if their ranges decide, otherwise a node.
 local function make_extreme(op, sign)
   return function(b, x, y)
-    local pick = sign > 0 and math.min or math.max
+    local choose = sign > 0 and math.min or math.max
     if M.is_number(x) and M.is_number(y) then
-      return b:number(pick(x.value, y.value))
+      return b:number(choose(x.value, y.value))
     elseif x == y or (sign > 0 and x.high <= y.low) or (sign < 0 and x.low >= y.high) then
       return x
     elseif (sign > 0 and y.high <= x.low) or (sign < 0 and y.low >= x.high) then
       return y
     end
-    return b:make_result(op, { x, y }, true, pick(x.low, y.low), pick(x.high, y.high))
+    return b:make_result(op, { x, y }, true, choose(x.low, y.low), choose(x.high, y.high))
   end
 end
 
-local function make_extreme_gradient(first, second)
+-- Makes `gradient` of min or max. The first argument gets the gradient if node[smaller] <= node[larger]; smaller and
+-- larger: indices of the two arguments.
+local function make_extreme_gradient(smaller, larger)
   return function(b, node, a)
-    local wins = b:apply("less_equal", node[first], node[second])
-    return b:apply("select", wins, a, 0), b:apply("select", wins, 0, a)
+    local is_first = b:apply("less_equal", node[smaller], node[larger])
+    return b:apply("select", is_first, a, 0), b:apply("select", is_first, 0, a)
   end
 end
 
@@ -148,7 +153,7 @@ local function simplify_pow(b, x, y)
   if not b.trusted and (M.is_number(x) or x.sure and (x.low < 0 and not whole or x.low <= 0 and y.low < 0
     and x.high >= 0)) then
     return M.refuse(("the base of pow can be %s: %s"):format(text.format_number(x.low), text.format_briefly(x)),
-      "a base above 0", KEPT_AWAY)
+      "a base above 0", LIMIT_HINT)
   end
   local low, high = -HUGE, HUGE
   if x.low >= 0 then
@@ -176,7 +181,7 @@ M.rows = {
     word = "larger", vector = "maximum", scalar = "maximum_real", gradient = make_extreme_gradient(2, 1) },
   floor = { arguments = 1, value = math.floor, simplify = simplify_floor, cheap = true, word = "whole" },
   mod = { arguments = 2, value = function(a, b) return b > 0 and a % b or 0 / 0 end, simplify = simplify_mod,
-    expected = "a positive number behind the comma", word = "remainder", torch = "remainder",
+    expected = "a positive second argument", word = "remainder", torch = "remainder",
     gradient = function(_, _, a) return a end },
   exp = { arguments = 1, value = math.exp, low = 0, high = HUGE, word = "exponential",
     gradient = function(b, node, a) return b:apply("mul", a, node) end },
@@ -204,7 +209,7 @@ M.rows = {
 }
 
 -- The problem with an argument outside the function's domain, or nil.
-local function find_outside(name, row, x)
+local function find_domain_problem(name, row, x)
   local limit = row.above or row.from
   local function is_outside(v)
     return row.from and v < limit or row.above and v <= limit
@@ -214,16 +219,16 @@ local function find_outside(name, row, x)
     return { what = ("%s of %s"):format(name, text.format_briefly(x)), expected = bound }
   elseif x.sure and is_outside(x.low) then
     return { what = ("the argument of %s can be %s: %s"):format(name, text.format_number(x.low),
-      text.format_briefly(x)), expected = bound, hint = KEPT_AWAY }
+      text.format_briefly(x)), expected = bound, hint = LIMIT_HINT }
   end
 end
 
 -- Makes `simplify` of a function of one real from the function's row.
 local function make_elementary(name, row)
   return function(b, x)
-    local message = (row.above or row.from) and not b.trusted and find_outside(name, row, x)
-    if message then
-      return nil, message
+    local problem = (row.above or row.from) and not b.trusted and find_domain_problem(name, row, x)
+    if problem then
+      return nil, problem
     elseif M.is_number(x) then
       return b:number(row.value(x.value))
     elseif row.bounded then

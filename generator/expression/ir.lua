@@ -1,26 +1,29 @@
--- The intermediate form of score expressions: nodes, their types and ranges, and immediate simplification.
+-- The formulas of scores as graphs of nodes, with types and ranges, which a builder simplifies while it makes them.
 --
--- Input: operations, one at a time. Output: nodes; or a problem { what, expected, hint } if an operation is invalid. A
--- node is { op, id, type, low, high, sure, [1], [2], ... } with its arguments as items, and never changes; equal nodes
--- are one node. Invariant: ids ascend in the order in which nodes are made, so every order that derives from ids is the
--- same in each run.
+-- Input: operations, one at a time. Output: nodes; or nil and a problem { what, expected, hint } if an operation is
+-- invalid. A node is { op, id, type, low, high, sure, [1], [2], ... } with its arguments as items, and never changes;
+-- equal nodes are one node. Invariant: ids ascend in the order in which nodes are made, so every order that derives
+-- from ids is the same in each run.
 --
 --   type        "real", "integer" (a real that is whole) or "truth"
 --   low, high   the range of the value, as far as it is known; ranges may be too wide, never too narrow
 --   sure        the range follows from positions and constants alone, not from learned numbers or logits
 --   row         { a, b, c } of a number a q + b k + c, with the indices q of the query and k of the key in their
---               sequences: simplify.lua finds differences and sums of the indices; nil for other nodes
---   others      value of a number or truth; name of a symbol, shown: its text in a spec; parameter of a parameter or
---               lookup; edges of a bucket; depth and count of the index of a sum; index of a sum; table (lower.lua);
---               name and letters of a node `gathered` (nests.lua)
+--               sequences; nil for other nodes
+--   value       of a number or truth
+--   name        of a symbol; shown: its text in a spec, if that is not x.<name>
+--   parameter   of a parameter or lookup
+--   edges       of a bucket
+--   index       of a sum; an index has its depth, the number of sums around its sum, and its count
+--   table       of a load from a table (lower.lua)
+--   letters     of a node `gathered`, which also has a name (nests.lua)
 --
--- A builder whose `trusted` is set no longer checks whether arguments can leave a function's domain, since all its
--- operations are valid. One problem remains, too many nodes, which a trusted builder raises as { problem = true, what,
--- expected }.
+-- A builder with the field `trusted` no longer checks whether arguments can leave a function's domain, since its
+-- formula has been checked. If such a builder gets too many nodes, it raises { problem = true, what, expected }.
 --
--- ir.new(context) makes a builder of nodes; context has heads, layers, cross (queries attend to another sequence),
--- positions ("index", "difference", "drawn" or "clamped", see docs/encodings.md), first_position and max_position:
--- sampled positions are first_position .. max_position - 1. Longest sequences: M.LONGEST tokens.
+-- ir.new(context) makes a builder. context: heads, layers, cross (whether queries attend to another sequence),
+-- positions ("index", "difference", "drawn" or "clamped", as in docs/encodings.md), first_position and max_position:
+-- sampled positions are first_position .. max_position - 1.
 
 local functions = require("expression.functions")
 local lists = require("base.lists")
@@ -30,11 +33,11 @@ local walk = require("expression.walk")
 
 local M = {}
 
-M.LONGEST = 300000 -- tokens: three times the longest task length
+M.LONGEST = 300000 -- tokens of the longest sequence: three times the longest task length
 M.NODES = 4096     -- nodes of a builder that is not trusted; traced.lua has a lower limit between operations
-M.DERIVED = 16384  -- nodes of a formula's generated code, gradients included
+M.DERIVED = 16384  -- nodes of a trusted builder: a formula and its gradients
 M.WRITTEN = 16384  -- operations and leaves of a formula's text
-M.EXACT = 2 ^ 23   -- integers below this are exact in float32, in quotients as well
+M.EXACT = 2 ^ 23   -- integers below this, and their quotients that are integers, are exact in float32
 
 local HUGE = math.huge
 
@@ -75,7 +78,8 @@ function Builder:make(op, arguments, payload, fields)
   return self.known[key]
 end
 
--- A node whose value is a number. With `whole` the type is integer if all arguments are integers, otherwise real.
+-- A node whose value is a number. whole: whether the type is integer if all arguments are integers; otherwise it is
+-- real.
 function Builder:make_result(op, arguments, whole, low, high, row)
   local sure, integers = true, true
   for _, argument in ipairs(arguments) do
@@ -97,7 +101,7 @@ function Builder:truth(value)
   return self:make("truth", {}, tostring(value), { value = value, type = "truth", sure = true })
 end
 
--- A symbol that is a whole number; row, shown: as in a node.
+-- A symbol that is an integer. row, shown: fields of the node.
 local function make_integer(b, name, low, high, row, shown)
   return b:make("symbol", {}, name,
     { name = name, type = "integer", low = low, high = high, sure = true, row = row, shown = shown })
@@ -204,7 +208,7 @@ function Builder:sum(count, body)
   return self:sum_over(index, term)
 end
 
--- A sum whose terms need the logit: the pair loop computes the sum term by term.
+-- A sum whose terms need the logit, written out as additions.
 function Builder:write_out(count, body)
   local total = self:number(0)
   for m = 0, count - 1 do
@@ -236,7 +240,7 @@ function M.depends_on(root, leaf)
   return found
 end
 
--- A leaf: the logit, a parameter, a loaded value, or an incoming gradient. key distinguishes leaves of one kind.
+-- A leaf: the logit, a parameter, a value from a table, or a gradient. key distinguishes leaves of one kind.
 function Builder:leaf(kind, key, fields)
   return self:make(kind, {}, key, lists.merge({ type = "real", low = -HUGE, high = HUGE }, fields))
 end
@@ -244,7 +248,7 @@ end
 local TRUTH = { all = true, any = true, negate = true }
 
 -- The problem with the types of arguments, or nil.
-local function find_misfit(op, arguments)
+local function find_type_problem(op, arguments)
   for i, argument in ipairs(arguments) do
     local wants_truth = TRUTH[op] or op == "select" and i == 1
     if wants_truth and argument.type ~= "truth" then
@@ -262,9 +266,9 @@ function Builder:apply(op, ...)
   for i = 1, select("#", ...) do
     arguments[i] = type(arguments[i]) == "number" and self:number(arguments[i]) or arguments[i]
   end
-  local message = op ~= "bucket" and find_misfit(op, arguments)
-  if message then
-    return nil, message
+  local problem = op ~= "bucket" and find_type_problem(op, arguments)
+  if problem then
+    return nil, problem
   end
   return simplify[op](self, table.unpack(arguments))
 end

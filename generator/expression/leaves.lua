@@ -1,4 +1,5 @@
--- Leaves with the same text on every target: learned and constant parameters, numbers, edges, places in tables.
+-- C text of the leaves of formulas that is the same for CPU and GPU: learned and constant parameters, numbers, edges of
+-- buckets, indices in tables. p: a parameter.
 
 local M = {}
 
@@ -10,22 +11,25 @@ function M.has_layer(p)
   return p.per == "layer" or p.per == "layer_head"
 end
 
--- The text of a learned parameter in `set`, p (values) or g (gradients). build: as in nests.lua.
+-- The text of a learned parameter in the struct `set`: "p" (values) or "g" (gradients). build: the context of loop
+-- nests (nests.lua).
 function M.write_member(build, set, p)
   local layer = M.has_layer(p) and build.stack .. "[l]." or ""
   return ("%s->%s%sscore_%s"):format(set, layer, build.prefix, p.name)
 end
 
-local OWN = { query = "i", key = "j", distance = "o", sum = "t" }
-local OF_PAIR = { query = "i", key = "j", distance = "i - j", sum = "i + j" }
+-- Indices in a table of a class: in a loop nest over the entries of this class, and in one over pairs.
+local OWN_INDEX = { query = "i", key = "j", distance = "o", sum = "t" }
+local PAIR_INDEX = { query = "i", key = "j", distance = "i - j", sum = "i + j" }
 
 -- The index of the current entry in a table of a class: in a loop nest of the same class, or in a nest over pairs. nil
 -- for tables of pairs and tables without entries.
 function M.find_place(table_class, nest_class)
-  return (table_class == nest_class and OWN or OF_PAIR)[table_class]
+  return (table_class == nest_class and OWN_INDEX or PAIR_INDEX)[table_class]
 end
 
--- The environment (emit.lua) of a loop nest, without symbols and tables.
+-- The environment (emit.lua) of a loop nest, without texts of symbols and tables. lanes: the set of letters of the
+-- indices that differ from lane to lane.
 function M.make_environment(build, lanes)
   return {
     lanes = lanes,

@@ -1,19 +1,22 @@
--- Splits a score expression into parts by their dependencies.
+-- Splits the formula of a score into tables, which a step fills once, and a rest, which the loop over pairs of queries
+-- and keys computes.
 --
--- Input: a builder, the root of a formula, { draws_per_layer = whether positions are sampled anew for each layer }.
--- Output: { tables, score, state }: tables in the order in which they are made; the remaining formula for the pair
--- loop, over the logit and loads from the tables; and the state for M.find_needs and M.varies. A table is { name,
--- class, per_head, per_layer, learned, value, key }; value is a node over symbols, parameters and loads from tables of
--- lower classes; key is unique among all tables of the builder. Classes, by the dependencies of an entry in addition to
--- head and layer:
+-- Parts of the formula that do not need the logit are moved out of the loop over pairs, into a table of the lowest
+-- class that suffices; only cheap combinations of two classes are left in the loop. The class of a table names what its
+-- entries depend on, in addition to head and layer:
 --
---   uniform    none                          query, key   one of the two tokens
+--   uniform    nothing                       query, key   one of the two tokens
 --   distance   key - query                   sum          key + query          pair   both, in some other way
 --
--- A formula is a graph: every walk caches its result for each part.
+-- Input: a builder (ir.lua), the root of a formula, and { draws_per_layer }: whether each layer samples positions.
+-- Output:
+--   tables   in the order in which they are filled: { name, class, per_head, per_layer, learned, value, key }; value is
+--            a node over symbols, parameters and loads from tables of lower classes; key is unique among all tables of
+--            the builder
+--   score    the node of the rest, over the logit and loads from the tables
+--   state    for M.find_needs and M.varies
 --
--- Everything that does not need the logit is hoisted out of the pair loop, into a table of the lowest class that
--- suffices; only cheap combinations of two classes stay in the pair loop.
+-- A formula is a graph with shared nodes, so the functions here remember their result for each node.
 
 local functions = require("expression.functions")
 local lists = require("base.lists")
@@ -21,17 +24,17 @@ local text = require("expression.text")
 
 local M = {}
 
-local OPENED = 64 -- operands of a sum or product; with more, parts that are used more than once are not opened
+local MOST_OPERANDS = 64 -- of a sum or product; beyond, operands that are used more than once are not taken apart
 local EXPENSIVE = { div = true, lookup = true, sum = true, bucket = true }
 for name, row in next, functions.rows do
   EXPENSIVE[name] = not row.cheap
 end
-local CHEAP_OPERATIONS = 4 -- on a pair's two classes in the pair loop, at most; with more, a table of pairs is made
+local CHEAP_OPERATIONS = 4 -- maximum in the loop over pairs to combine two classes; beyond, there is a table of pairs
 
 local RANK = { uniform = 0, query = 1, key = 1, distance = 1, sum = 1, pair = 2 }
 
--- Letters of a leaf's dependencies: s(core) h(ead) l(ayer) q(uery) k(ey) o(ffset) t(otal); a: the leaf is available
--- after the loop over heads.
+-- Letters for the dependencies of leaves: s(core) h(ead) l(ayer) q(uery) k(ey) o(ffset, key - query) t(otal, key +
+-- query) p(arameter that is learned). The leaf `gathered` may also have a(fter): it exists after the loop over heads.
 local SYMBOLS = { score = "s", head = "h", layer = "l", query_index = "q", query = "q", key_index = "k", key = "k",
   offset = "o", distance = "o", total = "t", length = "", key_length = "", dscore = "s", weighted = "s" }
 local PER = { model = "", layer = "l", head = "h", layer_head = "hl" }
@@ -52,7 +55,7 @@ local function get_leaf_needs(state, node)
   return ""
 end
 
--- Dependencies of a node, as a set of letters (p: a learned number), and the indices of sums that the node needs.
+-- The dependencies of a node: a set of letters, and of the indices of sums that the node needs.
 function M.find_needs(state, node)
   local known = state.needs[node]
   if known then
@@ -101,7 +104,7 @@ local function has_index(needs)
   return M.find_index(needs) ~= nil
 end
 
--- Whether a node depends on one of the letters that differ from lane to lane: lanes, a set.
+-- Whether a node differs from lane to lane. lanes: the set of letters that do.
 function M.varies(state, node, lanes)
   for letter in next, M.find_needs(state, node) do
     if lanes[letter] then
@@ -111,8 +114,8 @@ function M.varies(state, node, lanes)
   return false
 end
 
--- The number of operations of a node, each part once, without parts of classes below `class` (nil: with all parts); and
--- whether one is expensive. seen: a set of the parts that have been counted.
+-- The number of operations in a node, where each part counts once and parts of classes below `class` do not count (nil:
+-- all parts count); and whether one of them is expensive. seen: the set of parts that have been counted.
 local function count_operations(state, node, class, seen)
   if seen[node] or #node == 0 and node.op ~= "lookup" then
     return 0, false
@@ -128,12 +131,13 @@ local function count_operations(state, node, class, seen)
   return count, expensive
 end
 
+-- The node of the same operation with other arguments.
 local function rebuild(state, node, arguments)
-  local same = true
+  local is_same = true
   for i, argument in ipairs(node) do
-    same = same and argument == arguments[i]
+    is_same = is_same and argument == arguments[i]
   end
-  if same then
+  if is_same then
     return node
   elseif node.op == "sum" then
     return state.builder:sum_over(node.index, arguments[1])
@@ -150,32 +154,31 @@ local tabulate
 
 local move_inside
 
-local function move_inside_anew(state, node, class)
+local function compute_inside(state, node, class)
   local needs = M.find_needs(state, node)
-  local own = find_class(needs)
-  local hoistable = node.type ~= "truth" and not has_index(needs) and next(needs)
-  if hoistable and RANK[own] < RANK[class] then
+  local is_movable = node.type ~= "truth" and not has_index(needs) and next(needs)
+  if is_movable and RANK[find_class(needs)] < RANK[class] then
     local count, expensive = count_operations(state, node, nil, {})
-    local drawn = class == "pair" and node.op == "symbol" and DRAWN[node.name]
-    if expensive or count > 2 or drawn then
+    local is_sampled = class == "pair" and node.op == "symbol" and DRAWN[node.name]
+    if expensive or count > 2 or is_sampled then
       return tabulate(state, node)
     end
   end
   return rebuild(state, node, lists.map(node, function(argument) return move_inside(state, argument, class) end))
 end
 
--- A part of a table's value, in which inner parts of lower classes, if that is worthwhile, are loads from tables of
--- their own.
+-- A part of the value of a table of this class, in which inner parts of lower classes that are worth a table are loads
+-- from tables of their own.
 function move_inside(state, node, class)
   local known = state.inside[class]
-  known[node] = known[node] or move_inside_anew(state, node, class)
+  known[node] = known[node] or compute_inside(state, node, class)
   return known[node]
 end
 
 local NAMES = { uniform = "by_head", query = "by_query", key = "by_key", distance = "by_distance", sum = "by_sum",
   pair = "by_pair" }
 
--- A load from the table that holds this node's values.
+-- A load from the table of this node's values, which the first call for a node adds.
 function tabulate(state, node)
   if state.loads[node] then
     return state.loads[node]
@@ -194,11 +197,12 @@ function tabulate(state, node)
   return state.loads[node]
 end
 
--- Terms of a sum or factors of a product: { { node, inverse } ... }; inverse: subtracted, or divided by. Shared parts
--- are opened while the list is short: otherwise s = s * s, repeated twenty times, would give a million factors.
+-- The terms of a sum or the factors of a product, { { node, inverse } ... }; inverse: whether the node is subtracted,
+-- or divides. Inner sums or products that are used more than once are taken apart only while the list is short:
+-- otherwise s = s * s, repeated twenty times, would give a million factors.
 local function collect_operands(state, node, kind, inverse, out)
   local op, inverse_op = kind == "sum" and "add" or "mul", kind == "sum" and "sub" or "div"
-  if #out >= OPENED and state.uses[node] > 1 then
+  if #out >= MOST_OPERANDS and state.uses[node] > 1 then
     out[#out + 1] = { node, inverse }
   elseif node.op == op then
     collect_operands(state, node[1], kind, inverse, out)
@@ -221,6 +225,7 @@ end
 
 local lower
 
+-- The sum or product of `total` (nil: none yet) and an operand.
 local function combine(state, kind, total, node, inverse)
   local b = state.builder
   if not total then
@@ -232,7 +237,7 @@ end
 
 local ORDER = { "distance", "query", "key", "sum", "pair", "uniform" }
 
--- A sum or product that contains the logit: the operands without the logit are gathered by class.
+-- A sum or product that contains the logit, in which the operands without the logit are combined by class.
 local function gather(state, node, kind)
   local total
   local groups = {}
@@ -245,10 +250,10 @@ local function gather(state, node, kind)
       groups[class] = combine(state, kind, groups[class], operand[1], operand[2])
     end
   end
-  local host = groups.distance and "distance" or groups.query and "query" or groups.key and "key"
+  local joined_class = groups.distance and "distance" or groups.query and "query" or groups.key and "key"
     or groups.sum and "sum"
-  if groups.uniform and host then
-    groups[host] = combine(state, kind, groups[host], groups.uniform, false)
+  if groups.uniform and joined_class then
+    groups[joined_class] = combine(state, kind, groups[joined_class], groups.uniform, false)
     groups.uniform = nil
   end
   for _, class in ipairs(ORDER) do
@@ -265,7 +270,7 @@ local function lower_arguments(state, node)
   end))
 end
 
--- A part without the logit: a number, a load, or a cheap combination of loads. Tables hold no truth values.
+-- A part without the logit: a number, a load, or a cheap combination of loads. There are no tables of truth values.
 local function lower_free(state, node)
   if node.op == "number" or node.op == "truth" then
     return node
@@ -280,7 +285,7 @@ local function lower_free(state, node)
   return tabulate(state, node)
 end
 
-local function lower_anew(state, node)
+local function compute_lowered(state, node)
   local needs = M.find_needs(state, node)
   if not needs.s then
     return lower_free(state, node)
@@ -294,9 +299,9 @@ local function lower_anew(state, node)
   return lower_arguments(state, node)
 end
 
--- The node of the formula that the pair loop computes.
+-- The node that the loop over pairs computes for a node of the formula.
 function lower(state, node)
-  state.lowered[node] = state.lowered[node] or lower_anew(state, node)
+  state.lowered[node] = state.lowered[node] or compute_lowered(state, node)
   return state.lowered[node]
 end
 
@@ -306,7 +311,7 @@ function M.lower(builder, root, options)
   local state = { builder = builder, draws_per_layer = options.draws_per_layer, needs = {}, loads = {}, tables = {},
     number = builder.lowered, names = {}, inside = {}, lowered = {},
     uses = setmetatable(text.count_uses({ root }),
-      { __index = function() return 1 end }) } -- nodes of `combine` have one use
+      { __index = function() return 1 end }) } -- nodes that `combine` makes are used once
   for class in next, RANK do
     state.inside[class] = {}
   end

@@ -1,14 +1,20 @@
 -- The loop nests of a score: they fill its tables, compute the score of a pair, and propagate gradients to parameters.
 --
--- Input: a class of tables, its tables, and build, a table with
---   builder, state   of the formula (ir.lua, lower.lua); target: nests_cpu or nests_cuda
---   prefix, heads    texts: the prefix of the attention's names, its number of heads; cross: keys are of another
---                    sequence
---   stack            the array of a set of parameters whose elements hold the parameters of a layer
---   real(number)     gives the literal, name_edges(list) the name of a constant
--- Output: statements by level (emit.lua) with class, sums { name, member, extent } (gradients of parameters, summed
--- over the entries), gathered (sums over the heads), parts and scatters (lists that nests_cuda makes), block (the
--- statements need their own scope) and mentioned, the words in their texts; nil if there is nothing to compute.
+-- Input: a class of tables (lower.lua), its tables, and `build`, the context of loop nests:
+--   builder, state   those of the formula (ir.lua, lower.lua)
+--   target           the module nests_cpu or nests_cuda
+--   prefix, heads    texts: the prefix of the attention's names, and its number of heads
+--   cross            whether keys are of another sequence
+--   stack            the name of the array whose elements contain the parameters of a layer
+--   real(number)     returns the literal of a number
+--   name_edges(list) returns the name of a constant array of edges
+-- Output: statements by level (emit.lua), nil if there is nothing to compute, with these fields:
+--   class            the class of the tables
+--   sums             gradients of parameters, summed over the entries: { name, member, extent }
+--   gathered         sums over the heads
+--   parts, scatters  lists that nests_cuda makes
+--   block            whether the statements need their own scope in C
+--   mentioned        the set of the words in their texts
 
 local canonical = require("base.canonical")
 local derive = require("expression.derive")
@@ -26,7 +32,8 @@ local function varies(build, class, node)
   return lower.varies(build.state, node, build.target.make_environment(build, class).lanes)
 end
 
--- The words in texts of statements; among them are the arguments and locals that the statements need.
+-- The set of the words in the texts of statements, which include the names of all arguments and variables that the
+-- statements need.
 function M.collect_words(...)
   local words = {}
   for _, list in ipairs({ ... }) do
@@ -39,11 +46,12 @@ function M.collect_words(...)
   return words
 end
 
--- The loop nest of some effects on tables of a class.
-local function make_nest(build, class, found)
-  local nest = emit.make_statements(build.state, build.target.make_environment(build, class), found.effects)
-  nest.class, nest.sums, nest.gathered, nest.parts, nest.scatters = class, found.sums or {}, found.gathered or {},
-    found.parts or {}, found.scatters or {}
+-- The loop nest of a class with the given effects. contents: { effects, sums, gathered, parts, scatters }, all but the
+-- first optional.
+local function make_nest(build, class, contents)
+  local nest = emit.make_statements(build.state, build.target.make_environment(build, class), contents.effects)
+  nest.class, nest.sums, nest.gathered, nest.parts, nest.scatters = class, contents.sums or {}, contents.gathered or {},
+    contents.parts or {}, contents.scatters or {}
   nest.mentioned = M.collect_words(nest.outer, nest.key, nest.lane, nest.head, nest.after, nest.sums, nest.parts,
     nest.scatters)
   nest.block = #nest.outer + #nest.sums > 0
@@ -57,7 +65,8 @@ function M.make_filling(build, class, tables)
   end) })
 end
 
--- The effects that add a gradient to a learned parameter; loops over entries first sum the gradient in nest.sums.
+-- The effects that add a gradient to a learned parameter. In loops over entries they add to a sum of nest.sums, unless
+-- the parameter's element differs from entry to entry.
 local function make_parameter_effects(build, nest, class, entry)
   local leaf, p = entry.leaf, entry.leaf.parameter
   local effect = { kind = "add_element", node = entry.gradient, per_head = leaves.has_head(p), loops = entry.loops }
@@ -81,8 +90,8 @@ local function is_learned(leaf)
   return leaf.parameter and leaf.parameter.learned or leaf.op == "table" and leaf.table.learned
 end
 
--- Parts that are equal for all heads within parts that differ by head, in the order of their ids. The gradients of
--- equal parts are first summed over the heads, and then propagated once.
+-- The parts that are equal for all heads within parts that differ by head, as a list in the order of their ids, and as
+-- a set. Their gradients are first summed over the heads, and then propagated once.
 local function find_shared_parts(build, class, root)
   local list, set = {}, {}
   walk(root, function(node)
@@ -103,8 +112,8 @@ local function find_shared_parts(build, class, root)
   return list, set
 end
 
--- The sums of a part's gradient over the heads: { part, index, name, count, leaf }. index: that of the sum in which the
--- part is, or nil; count: the number of the index's values, or 1; leaf: the node that reads the sum.
+-- The sums of a part's gradient over the heads: { part, index, name, count, leaf }. index: the index of the sum that
+-- contains the part, or nil; count: the number of the index's values, or 1; leaf: the node that reads the sums.
 local function make_gathering(build, class, part, number)
   local index = lower.find_index(lower.find_needs(build.state, part))
   local letters = "a"
@@ -128,7 +137,8 @@ local function add_effects(build, nest, class, entry)
   table.insert(nest.effects, effect)
 end
 
--- Adds to nest.effects those that propagate one table's gradient to leaves, and to nest.gathered the sums over heads.
+-- Adds to nest.effects the effects that propagate a table's gradient to leaves, and to nest.gathered the sums over
+-- heads.
 local function add_table_effects(build, nest, class, t)
   local parts, stops = {}, {}
   if t.per_head and class ~= "uniform" then
@@ -159,7 +169,7 @@ local function add_table_effects(build, nest, class, t)
   end
 end
 
--- The sums that effects add to, in the order of their parameters' names.
+-- The sums to which effects add, in the order of their parameters' names.
 local function find_used_sums(sums, effects, heads)
   local used = lists.to_set(lists.map(effects, function(effect) return effect.target end))
   return lists.map(canonical.sort_keys(sums), function(name)
@@ -172,18 +182,18 @@ end
 
 -- The loop nest that propagates the gradients of tables of a class; nil if no table is learned.
 function M.make_gradients(build, class, tables)
-  local found = { sums = {}, gathered = {}, effects = {}, parts = {}, scatters = {} }
+  local contents = { sums = {}, gathered = {}, effects = {}, parts = {}, scatters = {} }
   for _, t in ipairs(tables) do
     if t.learned then
-      add_table_effects(build, found, class, t)
+      add_table_effects(build, contents, class, t)
     end
   end
-  if #found.effects == 0 then
+  if #contents.effects == 0 then
     return nil
   end
-  build.target.finish(build, found, class)
-  found.sums = find_used_sums(found.sums, found.effects, build.heads)
-  return make_nest(build, class, found)
+  build.target.finish(build, contents, class)
+  contents.sums = find_used_sums(contents.sums, contents.effects, build.heads)
+  return make_nest(build, class, contents)
 end
 
 -- The statements that compute the score of a pair. class: the loop nest, by default "score".
@@ -198,26 +208,28 @@ local ROW_SYMBOLS = { score = true, head = true, layer = true, length = true, ke
 -- The statements that compute the score of one query with consecutive keys, in the form of M.make_pair's; nil if the
 -- score reads a table of pairs or a sampled position.
 function M.make_row(build, score)
-  local possible = true
+  local is_possible = true
   walk(score, function(node)
-    possible = possible and not (node.op == "symbol" and not ROW_SYMBOLS[node.name]
+    is_possible = is_possible and not (node.op == "symbol" and not ROW_SYMBOLS[node.name]
       or node.op == "table" and node.table.class == "pair")
   end)
-  return possible and M.make_pair(build, score, "row") or nil
+  return is_possible and M.make_pair(build, score, "row") or nil
 end
 
--- An incoming gradient, as a leaf.
+-- The leaf for a gradient that the loop over pairs has computed before, with its name in C.
 function M.make_given(build, name)
   return build.builder:leaf("symbol", name, { name = name })
 end
 
--- The gradients of the tables that the pair loop gathers, derived from the score's gradient: entries of derive.lua.
+-- The gradients of the tables that the loop over pairs gathers, from the score's gradient dscore: entries as derive.lua
+-- returns them.
 function M.derive_tables(build, score, dscore)
   return derive.derive(build.builder, score, dscore, function(leaf)
     return leaf.op == "table" and leaf.table.learned
   end)
 end
 
+-- The node of the logit's gradient, from the score's gradient dscore.
 function M.derive_logit(build, score, dscore)
   local b = build.builder
   local logit = b:number(0)

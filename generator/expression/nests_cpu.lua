@@ -1,18 +1,18 @@
 -- Loop nests of scores on a CPU: vectors, whose lanes are neighbouring entries of a table.
 --
--- The module is the target CPU of nests.lua. A target has the texts of a formula's leaves (symbols, parameters,
--- tables), and the places of results, in these functions:
+-- A target is a module that nests.lua calls for the texts of a formula's leaves (symbols, parameters, tables) and for
+-- the places of results. It has these functions, where t is a table and build the context of loop nests (nests.lua):
 --
 --   make_environment(build, class)   the environment for emit.lua
 --   make_filling(build, t, class)  the statement that stores a table's entry; nests.lua adds the value
 --   complete_effect(build, nest, t, class, effect)   completes an effect that adds to a table's gradient
---   scatter(build, nest, class, effect, p)   effects that replace an addition to elements of parameter p, where the
+--   scatter(build, nest, class, effect, p)   the effects that replace an addition to elements of parameter p, if the
 --                                  elements differ from lane to lane
 --   finish(build, nest, class)     runs after all effects of a nest are made
 --
--- Texts use names of templates/attention/cpu/scalar.inc.tpl: s and d, the tables and their gradients; p and g, the
--- parameters and their gradients; T, the number of tokens, and S, the number of keys in cross-attention. Variables of
--- loops are h, l, i, j, o, t: head, layer, query, key, query - key, query + key.
+-- Texts use these names of generated code: s and d, the tables and their gradients; p and g, the parameters and their
+-- gradients; T, the number of tokens, and S, the number of keys in cross-attention; h, l, i, j, o, t, variables of
+-- loops over head, layer, query, key, query - key, query + key.
 
 local emit = require("expression.emit")
 local leaves = require("expression.leaves")
@@ -20,16 +20,17 @@ local nests = require("expression.nests")
 
 local M = {}
 
--- For each loop nest, what differs from lane to lane, as letters of lower.lua: q query, k key, o offset (key - query),
--- t total (query + key), s score.
+-- For each loop nest, the letters (lower.lua) of the numbers that differ from lane to lane: q query, k key, o offset
+-- (key - query), t total (query + key), s score.
 local LANES = {
   uniform = {}, query = { q = true }, key = { k = true }, distance = { o = true }, sum = { t = true },
   pair = { q = true, o = true, t = true }, score = { q = true, o = true, t = true, s = true },
   row = { q = true, k = true, o = true, t = true, s = true }, -- one query with consecutive keys
 }
 
--- The texts of symbols in all loop nests, then in each nest.
-local ANY = { head = "(real)h", layer = "(real)l", length = "(real)T", key_length = "(real)S", score = "logit" }
+-- The texts of symbols: first in all loop nests, then in the nests of each class.
+local COMMON_SYMBOLS = { head = "(real)h", layer = "(real)l", length = "(real)T", key_length = "(real)S",
+  score = "logit" }
 local SYMBOLS = {
   uniform = {},
   query = { query_index = "ascending(i, T - 1)", query = "positions_from(position, i, T)" },
@@ -44,7 +45,7 @@ local SYMBOLS = {
     offset = "counting((real)(j - i), 1)", total = "counting((real)(i + j), 1)" },
 }
 
--- The texts of cross-attention, with T queries and S keys, where they differ: each stream has its sampled positions.
+-- The texts that differ in cross-attention, with T queries and S keys, where keys have sampled positions of their own.
 local CROSS = {
   key = { key_index = "ascending(j, S - 1)", key = "positions_from(key_position, j, S)" },
   sum = { total = "ascending(t, T + S - 2)" },
@@ -61,7 +62,7 @@ function M.write_stride(set, t)
   return (t.stride or STRIDE[t.class]):format(set)
 end
 
--- The address of a table's entry in a loop nest: in `set`, s (values) or d (gradients).
+-- The text of the address of a table's entry in a loop nest over `class`. set: "s" (values) or "d" (gradients).
 function M.write_address(set, t, class)
   local place = t.class == "pair" and "j * " .. set .. "->queries + i" or leaves.find_place(t.class, class)
   local head = t.per_head and "h * " .. M.write_stride(set, t) .. " + " or ""
@@ -75,26 +76,27 @@ function M.write_element(set, t, class)
 end
 
 function M.make_environment(build, class)
-  local out, own, cross = leaves.make_environment(build, LANES[class]), SYMBOLS[class],
+  local out, symbols, cross_symbols = leaves.make_environment(build, LANES[class]), SYMBOLS[class],
     build.cross and CROSS[class] or {}
   out.flat, out.under_keys = class == "score" or class == "row", class == "pair"
   function out.symbol(name)
-    return (name == "distance" and build.prefix or "") .. assert(cross[name] or own[name] or ANY[name], name)
+    return (name == "distance" and build.prefix or "")
+      .. assert(cross_symbols[name] or symbols[name] or COMMON_SYMBOLS[name], name)
   end
   function out.integer(name)
     return INTEGERS[name], 14
   end
-  -- Loads an entry of a table. A table of gradients has `of`, the table whose gradients it holds. In a row, keys
+  -- Loads an entry of a table. A table of gradients has `of`, the table whose gradients it contains. In a row, keys
   -- ascend, so distances i - j descend.
   function out.load(t)
-    local set, whole = t.of and "d" or "s", t.of or t
+    local set, source = t.of and "d" or "s", t.of or t
     if class == "row" and t.class == "query" then
-      return ("broadcast(%s)"):format(M.write_element(set, whole, class))
+      return ("broadcast(%s)"):format(M.write_element(set, source, class))
     elseif class == "row" and t.class == "distance" then
-      return ("reversed(load(%s))"):format(M.write_address(set, whole, class))
+      return ("reversed(load(%s))"):format(M.write_address(set, source, class))
     end
     local in_lanes = t.class ~= "uniform" and not (t.class == "key" and (class == "pair" or class == "score"))
-    return in_lanes and ("load(%s)"):format(M.write_address(set, whole, class)) or M.write_element(set, whole, class)
+    return in_lanes and ("load(%s)"):format(M.write_address(set, source, class)) or M.write_element(set, source, class)
   end
   return out
 end
@@ -127,8 +129,8 @@ local GATHERED = { uniform = "gather_uniform", query = "gather_query", key = "ga
   distance = "gather_distance", sum = "gather_sum", pair = "gather_pair" }
 
 -- Returns the statements of a pair's backward pass, for the gradients of the logit and of the learned tables; whether
--- they need the logit; and whether the logit's gradient differs from dscore. `weighted` is dscore times inverse_sum,
--- the inverse of the sum by which attention weights are divided.
+-- they need the logit; and whether the logit's gradient differs from dscore, the score's. In C, `weighted` is dscore
+-- times the inverse of the sum by which attention weights are divided.
 function M.derive_pair(build, score)
   local effects = {}
   local weighted, dscore = nests.make_given(build, "weighted"), nests.make_given(build, "dscore")

@@ -1,17 +1,24 @@
 -- Loop nests of scores on a GPU: values are scalars, and a thread owns an entry of a table. nests_cpu.lua lists the
 -- functions of a target.
 --
--- Every number has one owner, which sums its terms in a fixed order: there are no atomic additions. In addition to
--- nests.lua's input, build has tables that nests fill: `gathered`, a set of tables whose gradients the pair loop
--- gathers; `parts`, by table, the parts (below) of tables that receive gradients from other tables; `work`, arrays of
--- end_score { type, name, count }; `uniform_work`, the parts { array, extent } of tables of class uniform; `names`,
--- counts of the arrays' names. Texts use names of templates/attention/cuda/scalar.tpl: s, d and w (tables, their
--- gradients, end_score's workspace), e (the number of a pair), and p, g, T, S, h, l, i, j, o, t as in nests_cpu.lua.
+-- Every number has one owner, which sums its terms in a fixed order: there are no atomic additions. build, the context
+-- of loop nests (nests.lua), has further fields, which this module fills:
+--
+--   gathered      the set of tables whose gradients the loop over pairs gathers
+--   parts         by table that receives gradients from other tables: the part of its gradient (below)
+--   work          arrays of the function end_score: { type, name, count }
+--   uniform_work  the parts { array, extent } of tables of class uniform
+--   names         how often each name of an array is in use
+--
 -- Nests have two more lists:
 --
---   parts      { name, per_head, array, place }: a pair sums `name`, which is stored at its place in an array of parts
---   scatters   { member, heads, size, index, index_stride, value, count }: lists of indices and values, one for every
+--   parts      { name, per_head, array, place }: each pair computes the sum `name` and stores it at `place` in `array`
+--   scatters   { member, heads, size, index, index_stride, value, count }: lists of indices and values, one for each
 --              entry; the owners of a parameter's elements read them
+--
+-- Texts use these names of generated code: s, d and w (tables, their gradients, the workspace of end_score), e (the
+-- number of a pair), p and g (parameters and their gradients), T (tokens), S (keys in cross-attention), h, l, i, j
+-- (head, layer, query, key), o (query - key), t (query + key).
 
 local emit = require("expression.emit")
 local leaves = require("expression.leaves")
@@ -24,9 +31,8 @@ local M = {}
 local LANES = { uniform = {}, query = { q = true }, key = { k = true }, distance = { o = true }, sum = { t = true },
   pair = { q = true, k = true, o = true, t = true }, score = { q = true, k = true, o = true, t = true, s = true } }
 
--- The texts of symbols that are whole numbers, in all loop nests and then in each nest; then how tightly those texts
--- bind that bind less tightly than a name.
-local ANY = { head = "h", layer = "l", length = "T", key_length = "S" }
+-- The texts of symbols that are whole numbers: first in all loop nests, then in the nests of each class.
+local COMMON_INTEGERS = { head = "h", layer = "l", length = "T", key_length = "S" }
 local INTEGERS = {
   uniform = {},
   query = { query_index = "i", query = "position[i]" },
@@ -37,18 +43,20 @@ local INTEGERS = {
     key = "position[j]", distance = "drawn_distance(drawn, j - i)" },
   score = {},
 }
-local BINDS = { ["-o"] = 13, ["j - i"] = 11, ["i + j"] = 11 }
+local NAME_PRECEDENCE = 14
+local PRECEDENCES = { ["-o"] = 13, ["j - i"] = 11, ["i + j"] = 11 } -- of the texts above that are no names
 local NUMBERS = { score = "logit", dscore = "dscore" }
 
 local STRIDE = { uniform = "1", query = "%s->tokens", key = "%s->tokens", distance = "%s->distances",
   sum = "%s->distances", pair = "%s->pairs" }
--- The number of entries of a class, and the functions of kernels/cuda/score.cu that sum the pairs' terms of an entry.
+-- The number of entries of a class, and calls of the functions of kernels/cuda/score.cu that sum the terms of all pairs
+-- of an entry.
 local COUNT = { query = "T", key = "T", distance = "(2 * T - 1)", sum = "(2 * T - 1)", pair = "T * T" }
-local OVER = { query = "sum_keys(%s, i, T)", key = "sum_queries(%s, j, T)", distance = "sum_diagonal(%s, o, T)",
+local SUM_CALL = { query = "sum_keys(%s, i, T)", key = "sum_queries(%s, j, T)", distance = "sum_diagonal(%s, o, T)",
   sum = "sum_antidiagonal(%s, t, T)" }
--- The counts of cross-attention, T queries and S keys.
+-- Counts and calls for cross-attention, with T queries and S keys.
 local CROSS_COUNT = { query = "T", key = "S", distance = "(T + S - 1)", sum = "(T + S - 1)", pair = "T * S" }
-local CROSS_OVER = { query = "sum_cross_keys(%s, i, T, S)", key = "sum_queries(%s, j, T)",
+local CROSS_SUM_CALL = { query = "sum_cross_keys(%s, i, T, S)", key = "sum_queries(%s, j, T)",
   distance = "sum_cross_diagonal(%s, o, T, S)", sum = "sum_cross_antidiagonal(%s, t, T, S)" }
 
 -- The stride from one head to the next in a table of a class, which is also the number of a head's elements.
@@ -64,7 +72,7 @@ local function write_place(t, class, set)
   return leaves.find_place(t.class, class) or class == "pair" and "e" or ("(size_t)j * %s->tokens + i"):format(set)
 end
 
--- A table's entry in a loop nest: in `set`, s (values) or d (gradients).
+-- The text of a table's entry in a loop nest over `class`. set: "s" (values) or "d" (gradients).
 local function write_element(build, set, t, class)
   if t.class == "uniform" then
     return ("%s->%s[%s]"):format(set, t.name, t.per_head and "h" or "0")
@@ -73,36 +81,37 @@ local function write_element(build, set, t, class)
   return ("%s->%s[%s%s]"):format(set, t.name, head, write_place(t, class, set))
 end
 
--- The gradient of a table's entry: the pair loop's gathered gradient, for each head, plus gradients from other tables.
+-- The text of the gradient of a table's entry: the gradient that the loop over pairs has gathered, plus the gradients
+-- from other tables.
 local function write_gradient(build, t, class)
-  local gathered, sent
+  local gathered, propagated
   if build.gathered[t] then
     local offset = t.class == "uniform" and "" or " + " .. write_place(t, class, "d")
     gathered = t.per_head and write_element(build, "d", t, class)
       or ("sum_heads(d->%s%s, %s)"):format(t.name, offset, M.write_stride(build, t.class, "d"))
   end
   if build.parts[t] and t.class == "uniform" then
-    sent = ("w.%s[%s]"):format(t.name, t.per_head and "h" or "0")
+    propagated = ("w.%s[%s]"):format(t.name, t.per_head and "h" or "0")
   elseif build.parts[t] then
     local pairs_of = ("w.%s%s"):format(t.name, t.per_head and " + h * s->pairs" or "")
-    sent = (build.cross and CROSS_OVER or OVER)[t.class]:format(pairs_of)
+    propagated = (build.cross and CROSS_SUM_CALL or SUM_CALL)[t.class]:format(pairs_of)
   end
-  return gathered and sent and ("(%s + %s)"):format(gathered, sent) or gathered or sent
+  return gathered and propagated and ("(%s + %s)"):format(gathered, propagated) or gathered or propagated
 end
 
 function M.make_environment(build, class)
   local out = leaves.make_environment(build, LANES[class])
   out.scalar, out.flat = true, class == "score"
   function out.integer(name)
-    local text = name == "key" and build.cross and "key_position[j]" or INTEGERS[class][name] or ANY[name]
-    return text and (name == "distance" and build.prefix or "") .. text, BINDS[text] or 14
+    local text = name == "key" and build.cross and "key_position[j]" or INTEGERS[class][name] or COMMON_INTEGERS[name]
+    return text and (name == "distance" and build.prefix or "") .. text, PRECEDENCES[text] or NAME_PRECEDENCE
   end
   function out.symbol(name)
-    local integer, binds = out.integer(name)
+    local integer, precedence = out.integer(name)
     if not integer then
       return (assert(NUMBERS[name], name))
     end
-    return "(real)" .. (binds < 13 and "(" .. integer .. ")" or integer)
+    return "(real)" .. (precedence < 13 and "(" .. integer .. ")" or integer)
   end
   function out.load(t)
     return t.of and write_gradient(build, t.of, class) or write_element(build, "s", t, class)
@@ -159,16 +168,16 @@ function M.finish(build, nest)
     else
       part.name, part.per_head = "to_" .. t.name, t.per_head
       summed[#summed + 1] = part
-      for _, each in ipairs(part.effects) do
-        each.kind, each.target, each.base = t.per_head and "add_element" or "add", part.name, t.per_head and "h" or nil
+      for _, term in ipairs(part.effects) do
+        term.kind, term.target, term.base = t.per_head and "add_element" or "add", part.name, t.per_head and "h" or nil
       end
     end
   end
   nest.parts = summed
 end
 
--- The place in a list that has a number for every entry, every iteration of the entry's loops, and with per_head for
--- every head.
+-- The text of the place in a list that has a number for every entry, every iteration of the loops around the entry, and
+-- with per_head for every head.
 local function write_list_place(build, class, loops, per_head)
   local text = per_head and "h" or ""
   local function enter_loop(count, inner)
@@ -207,17 +216,19 @@ end
 
 local OWNERS = { "uniform", "query", "key", "distance", "sum", "pair" }
 
--- Returns the gradients that the pair loop gathers: by class, a list of { name, table, target } with statements and
--- needs_logit; the statements of the logit's gradient; and whether the logit's gradient differs from the score's.
+-- Returns the gradients that the loop over pairs gathers: by class, a list of { name, table, target } with the fields
+-- statements and needs_logit; the statements of the logit's gradient; and whether the logit's gradient differs from the
+-- score's.
 function M.derive_pair(build, score)
   local dscore = nests.make_given(build, "dscore")
   local effects, gathers = {}, {}
   for _, entry in ipairs(nests.derive_tables(build, score, dscore)) do
     local t = entry.leaf.table
     build.gathered[t] = true
-    local list, own = gathers[t.class] or {}, effects[t.class] or {}
-    gathers[t.class], effects[t.class] = list, own
-    own[#own + 1] = { kind = "add", node = entry.gradient, loops = entry.loops, target = ("out[%d]"):format(#list) }
+    local list, class_effects = gathers[t.class] or {}, effects[t.class] or {}
+    gathers[t.class], effects[t.class] = list, class_effects
+    class_effects[#class_effects + 1] = { kind = "add", node = entry.gradient, loops = entry.loops,
+      target = ("out[%d]"):format(#list) }
     local gathered = { name = t.name, class = t.class, per_head = true }
     list[#list + 1] = { name = t.name, table = t,
       target = write_element(build, "d", gathered, t.class == "pair" and "score" or t.class) }

@@ -1,18 +1,18 @@
--- Tracing objects, which represent numbers while a score function is traced, and the border between our code and a
--- spec's code.
+-- Tracing objects, which stand for numbers while the score function of a spec is traced, and calls between the
+-- generator's code and a spec's code.
 --
 -- Output: tables from each object to its node, and checked arguments of traced functions: numbers, or nodes of ir.lua.
--- Invariants: an object reveals nothing of itself; every mistake is raised as { problem = true, word, what, expected,
--- hint }, which the sandbox maps to a line and column. Strings have their methods while our code runs, but have no
--- methods while a spec's code runs.
+-- Invariants: a spec cannot read the content of an object; every mistake is raised as { problem = true, word, what,
+-- expected, hint }, which the sandbox maps to a line and column. Strings have methods only while the generator's code
+-- runs.
 
 local diagnostics = require("base.diagnostics")
 
 local M = {}
 
 M.nodes = setmetatable({}, { __mode = "k" })  -- traced number -> its node
-M.tables = setmetatable({}, { __mode = "k" }) -- table parameter -> the parameter
-M.roots = setmetatable({}, { __mode = "k" })  -- x -> its session
+M.tables = setmetatable({}, { __mode = "k" }) -- object of a parameter with several values -> the parameter
+M.roots = setmetatable({}, { __mode = "k" })  -- x, the argument of a score -> its session
 
 M.TRACED, M.TABLE, M.ROOT = {}, {}, {} -- metatables of tracing objects, which traced.lua fills
 
@@ -29,32 +29,33 @@ function M.wrap(node)
   return object
 end
 
-local STRINGS = debug.getmetatable("") -- methods of strings: our code has them, code of a spec has none
+local STRINGS = debug.getmetatable("") -- the methods of strings
 
-M.is_ours = false -- whether our code runs that a spec's code has called
+M.is_ours = false -- whether a function of the generator runs that a spec has called
 
--- Calls f as our code or as a spec's code, then restores the former state; an error ends the whole run of the spec.
-local function call_as(ours, f, ...)
-  local former, strings = M.is_ours, debug.getmetatable("")
-  M.is_ours = ours
-  debug.setmetatable("", ours and STRINGS or nil)
+-- Calls f with or without methods of strings, then restores the former state; an error ends the whole run of the spec.
+-- is_ours: whether f is the generator's, not the spec's.
+local function call_as(is_ours, f, ...)
+  local was_ours, strings = M.is_ours, debug.getmetatable("")
+  M.is_ours = is_ours
+  debug.setmetatable("", is_ours and STRINGS or nil)
   local result = f(...)
-  M.is_ours = former
+  M.is_ours = was_ours
   debug.setmetatable("", strings)
   return result
 end
 
--- Wraps one of our functions so that a spec may call it.
+-- Wraps a function of the generator so that a spec may call it.
 function M.export(f)
-  return function(...) return (call_as(true, f, ...)) end -- no tail call: sandbox.lua finds the line of a failure
+  return function(...) return (call_as(true, f, ...)) end -- no tail call, so that the stack has the line of a failure
 end
 
--- Wraps a function of the spec for our code.
+-- Wraps a function of the spec so that the generator may call it.
 function M.import(f)
   return function(...) return (call_as(false, f, ...)) end
 end
 
--- Refuses a table where one number is needed.
+-- Refuses a parameter with several values where one number is needed.
 function M.refuse_table(object)
   local p = tables[object]
   M.refuse(p.local_name, ("x.%s has %d values: read one with lookup(x.%s, index)"):format(p.local_name, p.size,
@@ -65,14 +66,14 @@ function M.is_finite(value)
   return value == value and value ~= math.huge and value ~= -math.huge
 end
 
--- The number or the node of an argument; other arguments raise a mistake.
+-- The number, or the node, of an argument; other arguments are refused. word: the name of the function that is called.
 function M.read_number(word, value)
   if nodes[value] then
     return nodes[value]
   elseif type(value) == "number" then
     if not M.is_finite(value) then
       M.refuse(word, ("%s takes %s, which is not a finite number"):format(word,
-        value ~= value and "NaN" or tostring(value)), "finite numbers", "was something divided by zero?")
+        value ~= value and "NaN" or tostring(value)), "finite numbers", "a division by zero gives no finite number")
     end
     return value
   elseif tables[value] then
@@ -86,7 +87,7 @@ function M.read_number(word, value)
     or ("%s takes %s for a number"):format(word, diagnostics.show(value)), "numbers, and what x holds")
 end
 
--- A truth value: a boolean or a node.
+-- The boolean, or the node, of an argument that must be a truth value; other arguments are refused.
 function M.read_truth(word, value)
   if type(value) == "boolean" then
     return value

@@ -1,9 +1,10 @@
--- The types, ranges and simplest form of each operation of a score expression; functions.lua has the same for
--- functions.
+-- Makes the node of each operation of a score, with its type and range, in its simplest form; for functions of numbers
+-- the rows of functions.lua do so.
 --
--- Input: a builder (ir.lua) and nodes of fitting types. Output: a node, or nil and a problem. A simplification changes
--- the value of a real only by rounding: constants are folded, ones and zeros vanish, minus signs move outwards,
--- combinations of raw indices become the distance or the sum of both, and ranges decide comparisons where they can.
+-- Input: a builder (ir.lua) and nodes of the right types. Output: a node, or nil and a problem. A simplification
+-- changes the value of a real only by rounding: constants are computed, terms of 0 and factors of 1 are dropped, minus
+-- signs move outwards, combinations of the indices of query and key become their difference or sum, and ranges decide
+-- comparisons if they can.
 
 local functions = require("expression.functions")
 local lists = require("base.lists")
@@ -130,7 +131,7 @@ function M.sub(b, x, y)
     or b:make_result("sub", { x, y }, true, x.low - y.high, x.high - y.low, row)
 end
 
--- A product; a factor cancels its own reciprocal: (a / b) b is a, and a (1 / b) is a / b.
+-- A product, in which a factor and its reciprocal cancel: (a / b) b is a, and a (1 / b) is a / b.
 function M.mul(b, x, y)
   if is_number(y) and not is_number(x) then
     x, y = y, x
@@ -165,7 +166,7 @@ function M.div(b, x, y)
     return refuse("division by the constant zero", "a divisor that is not zero")
   elseif y.sure and y.low <= 0 and y.high >= 0 and not is_number(y) and not b.trusted then
     return refuse("the divisor can be 0: " .. text.format_briefly(y), "a divisor that is never 0",
-      "max(1, ...) or adding a constant keeps it away from 0; both branches of select are computed")
+      "max(1, ...) or adding a constant makes it larger than 0; both branches of select are computed")
   elseif is_number(x) and is_number(y) then
     return b:number(x.value / y.value)
   elseif is_number(x, 0) then
@@ -219,7 +220,7 @@ function M.negate(b, x)
   return make_truth(b, "negate", x)
 end
 
--- The operations all and any: a known truth value decides the result or drops out.
+-- Makes the operation `all` or `any`: a known truth value decides the result, or makes no difference and is left out.
 local function make_junction(op, deciding)
   return function(b, x, y)
     if x.op == "truth" then

@@ -1,9 +1,9 @@
--- Writes nodes as C expressions, with as few parentheses as possible. leaves.lua, nests_cpu.lua and nests_cuda.lua have
--- the texts of leaves; templates write the statements.
+-- Writes nodes as C expressions, with as few parentheses as possible.
 --
--- Input: an emitter (emit.lua) with its state, environment and print(node, binding, level), which replaces a part by
--- its name if it has one. Output: text, and how tightly it binds (C's precedence, 14 for text that needs no
--- parentheses). The methods here belong to the emitter.
+-- The functions here are methods of the emitter (emit.lua), which has a state, an environment with the texts of leaves,
+-- and print(node, precedence, level), which prints a part as its name if it has one. Output: text, and its precedence
+-- in C, where a larger number binds more tightly and 14 is text that needs no parentheses. level: the level of the
+-- loop nest at which the text is used.
 
 local functions = require("expression.functions")
 local lists = require("base.lists")
@@ -12,7 +12,7 @@ local shapes = require("expression.leaves")
 
 local M = {}
 
--- Operators by operation: the text in C, how tightly it binds, and for COMPARE the function of vectors.
+-- Operators by operation: the text in C, its precedence, and for COMPARE the function that compares vectors.
 local BINARY = { add = { " + ", 11 }, sub = { " - ", 11 }, mul = { " * ", 12 }, div = { " / ", 12 } }
 local COMPARE = { less = { " < ", 9, "less_than" }, less_equal = { " <= ", 9, "at_most" },
   equal = { " == ", 8, "equals" }, all = { " && ", 5, "both" }, any = { " || ", 4, "either" } }
@@ -34,7 +34,7 @@ function M.name_index(index)
   return "m" .. (index.depth > 0 and index.depth + 1 or "")
 end
 
--- Makes a function that converts scalar text to a vector; word: the name of the conversion in C.
+-- Makes a method that prints a node as a vector: the text of a scalar is the argument of the C function `word`.
 local function make_conversion(word)
   return function(self, node, level)
     local text = self:print(node, 0, level)
@@ -44,19 +44,19 @@ end
 
 M.print_vector, M.print_mask = make_conversion("broadcast"), make_conversion("make_mask")
 
--- An integer as an index in C, and how tightly it binds.
+-- An integer as an index in C, and its precedence.
 function M:print_integer(node, level)
   if node.op == "number" then
     return ("%d"):format(node.value), node.value < 0 and 13 or 14
   elseif node.op == "index" then
     return M.name_index(node), 14
   end
-  local text, binds
+  local text, precedence
   if node.op == "symbol" then
-    text, binds = self.environment.integer(node.name)
+    text, precedence = self.environment.integer(node.name)
   end
   if text then
-    return text, binds
+    return text, precedence
   elseif (node.op == "add" or node.op == "sub") and not self:find_name(node) and not self.forced[node] then
     local operator = BINARY[node.op]
     local left = self:print_integer(node[1], level)
@@ -132,7 +132,7 @@ local leaves = {
   end,
 }
 
--- The text of a node, and how tightly it binds.
+-- The text of a node, and its precedence.
 function M:print_whole(node, level)
   local operator = BINARY[node.op]
   if operator then

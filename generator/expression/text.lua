@@ -1,8 +1,9 @@
--- A score expression as text in the syntax of a spec: for messages, `plan`, and the digests.
+-- The formula of a score as text in the syntax of a spec, for messages, `plan`, and digests.
 --
 -- Input: a node. Output: one line, the same for the same formula. A large part that is used more than once is named
--- first: "a = exp(...); x.score * a - a". Parts inside a sum may depend on the sum's index and are written out wherever
--- they are used, so M.count_written measures the text before any text is made. All counts are of operations and leaves.
+-- first: "a = exp(...); x.score * a - a". Parts inside a sum may depend on the sum's index and are repeated at each
+-- use, so a text can be very long; M.count_written returns its size without making it. Sizes are numbers of operations
+-- and leaves.
 
 local lists = require("base.lists")
 local walk = require("expression.walk")
@@ -10,8 +11,8 @@ local walk = require("expression.walk")
 local M = {}
 
 local BINARY = { add = { " + ", 4 }, sub = { " - ", 4 }, mul = { " * ", 5 }, div = { " / ", 5 } }
-local BRIEF = 40 -- size of the largest formula that a message shows
-local SMALL = 6 -- size of the largest part that is written out wherever it is used
+local LARGEST_SHOWN = 40 -- size of the largest formula that a message shows
+local LARGEST_REPEATED = 6 -- size of the largest part that is repeated at each use
 
 -- A number in at most 9 digits if these are exact, otherwise in 17; integers below 2^53 with all digits.
 function M.format_number(value)
@@ -22,7 +23,7 @@ function M.format_number(value)
   return tonumber(short) == value and short or ("%.17g"):format(value)
 end
 
--- The number of uses of each node in the given formulas; and the list of nodes, each after its arguments.
+-- The number of uses of each node in the formulas with these roots; and the list of nodes, each after its arguments.
 function M.count_uses(roots)
   local uses, order = {}, {}
   local function visit(node)
@@ -80,31 +81,31 @@ function leaves.bucket(node, names)
   return ("bucket(%s, { %s })"):format(print_node(node[1], names, 0), edges)
 end
 
--- Prints a node. binding: how tightly the context binds; weaker operations get parentheses.
-function print_node(node, names, binding)
+-- Prints a node, in parentheses if its precedence is below `least`. names: the names of parts, by node.
+function print_node(node, names, least)
   if names[node] then
     return names[node]
   end
   local operator = BINARY[node.op]
-  local text, own
+  local text, precedence
   if operator then
-    own = operator[2]
-    text = print_node(node[1], names, own) .. operator[1] .. print_node(node[2], names, own + 1)
+    precedence = operator[2]
+    text = print_node(node[1], names, precedence) .. operator[1] .. print_node(node[2], names, precedence + 1)
   elseif node.op == "neg" then
-    own = 6
+    precedence = 6
     text = "-" .. print_node(node[1], names, 7)
   elseif leaves[node.op] then
-    own = node.op == "number" and node.value < 0 and 6 or 9
+    precedence = node.op == "number" and node.value < 0 and 6 or 9
     text = leaves[node.op](node, names)
   else
-    own = 9
+    precedence = 9
     local parts = lists.map(node, function(argument) return print_node(argument, names, 0) end)
     text = ("%s(%s)"):format(node.op, table.concat(parts, ", "))
   end
-  return own < binding and "(" .. text .. ")" or text
+  return precedence < least and "(" .. text .. ")" or text
 end
 
--- Parts inside a sum: they may depend on the sum's index, so they are never named outside the sum.
+-- The set of parts inside sums, which get no name since they may depend on the sum's index.
 local function find_parts_of_sums(root)
   local inside = {}
   walk(root, function(node)
@@ -119,9 +120,9 @@ local function find_parts_of_sums(root)
   return inside
 end
 
--- Parts outside of sums that are used more than once and are larger than `small`, each after its own parts. In sizes a
--- part counts at every place that uses it; a size is a float, because it can exceed all integers.
-function M.find_shared_parts(root, small)
+-- The list of parts outside of sums that are used more than once and are larger than `limit`, each after its own parts.
+-- In a size, a part counts at each use; a size is a float, because it can exceed all integers.
+function M.find_shared_parts(root, limit)
   local uses, order = M.count_uses({ root })
   local inside, size, list = find_parts_of_sums(root), {}, {}
   for _, node in ipairs(order) do
@@ -129,7 +130,7 @@ function M.find_shared_parts(root, small)
     for _, argument in ipairs(node) do
       size[node] = size[node] + size[argument]
     end
-    if node ~= root and uses[node] > 1 and size[node] > small and not inside[node] then
+    if node ~= root and uses[node] > 1 and size[node] > limit and not inside[node] then
       list[#list + 1] = node
     end
   end
@@ -138,7 +139,7 @@ end
 
 -- The size of the text of M.format.
 function M.count_written(root)
-  local parts, count = lists.to_set(M.find_shared_parts(root, SMALL)), {}
+  local parts, count = lists.to_set(M.find_shared_parts(root, LARGEST_REPEATED)), {}
   local function visit(node)
     if not count[node] then
       count[node] = 1.0
@@ -156,14 +157,15 @@ function M.count_written(root)
   return total
 end
 
--- The formula in a message; a long formula is not written out.
+-- The formula as text for a message; words in place of a long formula.
 function M.format_briefly(node)
-  return M.count_written(node) <= BRIEF and M.format(node) or "a formula of more than " .. BRIEF .. " operations"
+  return M.count_written(node) <= LARGEST_SHOWN and M.format(node)
+    or "a formula of more than " .. LARGEST_SHOWN .. " operations"
 end
 
 function M.format(root)
   local names, parts = {}, {}
-  for i, node in ipairs(M.find_shared_parts(root, SMALL)) do
+  for i, node in ipairs(M.find_shared_parts(root, LARGEST_REPEATED)) do
     local text = print_node(node, names, 0)
     names[node] = M.make_name(i)
     parts[i] = names[node] .. " = " .. text

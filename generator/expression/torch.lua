@@ -1,11 +1,12 @@
 -- A score expression as Python with PyTorch, for the file that `export pytorch` writes.
 --
--- Input: a node. Output: { lines, uses }: a function's body, in which large parts that are used more than once outside
--- of sums have names, and the names that the body reads: symbols (score, distance, positions, index, head, layer,
--- length), functions of the exported file (bucket), and kinds of parameters (own: a layer's, shared, constant). With
--- cross-attention there are also memory_index, for keys, and key_length.
--- Every leaf except a number is a tensor that broadcasts over [batch][heads][queries][keys]. Terms of a sum lie along a
--- dimension before these.
+-- Input: a node. Output: { lines, uses }:
+--   lines   a function's body, in which large parts that are used more than once outside of sums have names
+--   uses    the set of names that the body reads: symbols (score, distance, positions, index, head, layer, length),
+--           functions of the exported file (bucket), and kinds of parameters (own: a layer's; shared; constant). With
+--           cross-attention there are also memory_index, for keys, and key_length
+-- Every leaf except a number is a tensor that broadcasts over [batch][heads][queries][keys]. The terms of a sum are
+-- along a dimension before these.
 
 local functions = require("expression.functions")
 local ir = require("expression.ir")
@@ -33,18 +34,20 @@ local CROSSING = setmetatable({
   offset = { "(memory_index - index[:, None])", "memory_index", "index" },
   total = { "(memory_index + index[:, None])", "memory_index", "index" },
 }, { __index = SYMBOLS })
-local LINE, SHORTEST = 96, 16 -- characters of a line at most; characters of a part that is worth a name
+local LONGEST_LINE = 96       -- characters
+local SHORTEST_NAMED = 16     -- characters of the shortest part that gets a name
 local DIMENSIONS = 4          -- dimensions of scores: batch, heads, queries, keys
-local SHARED = 2              -- operations and leaves of the largest part that is written out wherever it is used
+local LARGEST_REPEATED = 2    -- operations and leaves of the largest part that is written out wherever it is used
 local UNARY, POWER, PRIMARY = 6, 7, 9 -- precedences of Python
 
 local Printer = {}
 Printer.__index = Printer
 
-function Printer:name_store(p)
-  local place = not p.learned and "constant" or shapes.has_layer(p) and "own" or "shared"
-  self.uses[place] = true
-  return ("%s[%q]"):format(place == "constant" and "constants" or place, p.name)
+-- The text of a parameter: its place in a dictionary.
+function Printer:name_parameter(p)
+  local kind = not p.learned and "constant" or shapes.has_layer(p) and "own" or "shared"
+  self.uses[kind] = true
+  return ("%s[%q]"):format(kind == "constant" and "constants" or kind, p.name)
 end
 
 local leaves = {
@@ -54,19 +57,20 @@ local leaves = {
 }
 
 function leaves.symbol(self, node)
-  local known = node.shown == "x.distance" and SYMBOLS.distance or self.symbols[node.name]
-  for i = 2, #known do
-    self.uses[known[i]] = true
+  local entry = node.shown == "x.distance" and SYMBOLS.distance or self.symbols[node.name]
+  for i = 2, #entry do
+    self.uses[entry[i]] = true
   end
-  return known[1], PRIMARY
+  return entry[1], PRIMARY
 end
 
 function leaves.parameter(self, node)
-  local store = self:name_store(node.parameter)
+  local store = self:name_parameter(node.parameter)
   return store .. (shapes.has_head(node.parameter) and "[:, None, None]" or ""), PRIMARY
 end
 
--- The numbers of a sum's terms, along a dimension before all others; an earlier line of the body makes them.
+-- The values of a sum's index, as a tensor along a dimension before all others, which an earlier line of the body
+-- makes.
 function leaves.index(self, node)
   if not self.terms[node] then
     self.terms[node] = "term" .. (self.term_count > 0 and self.term_count + 1 or "")
@@ -78,7 +82,7 @@ function leaves.index(self, node)
 end
 
 function leaves.lookup(self, node)
-  local store, index = self:name_store(node.parameter), node[1]
+  local store, index = self:name_parameter(node.parameter), node[1]
   local index_text = index.op == "number" and text.format_number(index.value) or self:print(index, PRIMARY) .. ".long()"
   if shapes.has_head(node.parameter) then
     self.uses.head = true
@@ -87,8 +91,8 @@ function leaves.lookup(self, node)
   return ("%s[%s]"):format(store, index_text), PRIMARY
 end
 
--- The depth of the innermost enclosing sum that a sum depends on; -1: none. The terms of the inner sum lie behind the
--- dimensions of the sums between these two; summation removes all these dimensions together.
+-- The depth of the innermost sum around a sum whose index its terms need; -1: none. Dimensions of sums that are between
+-- the two have size 1 here, and summation removes them together with the dimension of the inner sum.
 local function find_outer_depth(node)
   local deepest = -1
   walk(node, function(part)
@@ -116,7 +120,7 @@ function leaves.bucket(self, node)
   return ("bucket(%s, [%s])"):format(self:print(node[1], 0), edges), PRIMARY
 end
 
--- The text of a branch of torch.where: a whole number as a float, since the types of the branches must agree.
+-- The text of a branch of torch.where. A whole number is written as a float, since both branches must have one type.
 local function print_branch(self, node)
   local out = self:print(node, 0)
   return node.op == "number" and not out:find("[%.e]") and out .. ".0" or out
@@ -144,12 +148,12 @@ end
 
 leaves.min, leaves.max = make_bound("minimum", "max"), make_bound("maximum", "min")
 
--- The text of a node, and how tightly it binds.
+-- The text of a node, and its precedence.
 function Printer:print_whole(node)
   local operator = BINARY[node.op]
   if operator then
-    local own = operator[2]
-    return self:print(node[1], own) .. operator[1] .. self:print(node[2], own + 1), own
+    local sign, precedence = operator[1], operator[2]
+    return self:print(node[1], precedence) .. sign .. self:print(node[2], precedence + 1), precedence
   elseif COMPARE[node.op] then
     return self:print(node[1], 4) .. COMPARE[node.op] .. self:print(node[2], 4), 3
   elseif leaves[node.op] then
@@ -160,26 +164,26 @@ function Printer:print_whole(node)
   return ("torch.%s(%s)"):format(name, table.concat(parts, ", ")), PRIMARY
 end
 
--- Prints a node. binding: how tightly the context binds; weaker operations get parentheses.
-function Printer:print(node, binding)
+-- Prints a node, in parentheses if its precedence is below `level`.
+function Printer:print(node, level)
   if self.names[node] then
     return self.names[node]
   end
-  local out, own = self:print_whole(node)
-  return own < binding and "(" .. out .. ")" or out
+  local out, precedence = self:print_whole(node)
+  return precedence < level and "(" .. out .. ")" or out
 end
 
--- The part of a node with the longest text that can be named before it.
+-- The argument of a node with the longest text, among those that may get a name.
 function Printer:find_longest_part(node)
-  local best, longest
+  local longest, longest_length
   for _, argument in ipairs(node) do
-    local free = not self.names[argument] and #argument > 0
-    local length = free and #self:print(argument, 0) or 0
-    if free and length > (longest or SHORTEST) then
-      best, longest = argument, length
+    local is_unnamed = not self.names[argument] and #argument > 0
+    local length = is_unnamed and #self:print(argument, 0) or 0
+    if is_unnamed and length > (longest_length or SHORTEST_NAMED) then
+      longest, longest_length = argument, length
     end
   end
-  return best
+  return longest
 end
 
 -- Names a part; first names those of its parts that are too long for a line.
@@ -192,21 +196,21 @@ end
 
 -- Whether a part has more operations and unnamed leaves than a line has characters.
 function Printer:is_long(node)
-  local left = LINE
+  local remaining = LONGEST_LINE
   local function visit(part)
-    left = left - 1
+    remaining = remaining - 1
     for _, argument in ipairs(self.names[part] and {} or part) do
-      if left >= 0 then
+      if remaining >= 0 then
         visit(argument)
       end
     end
   end
   visit(node)
-  return left < 0
+  return remaining < 0
 end
 
--- The text of a node. Parts that no line can hold are named first, then the longest parts until the line is short
--- enough.
+-- The text of a node. Parts that are too long for any line are named first, then the longest parts until the line is
+-- short enough.
 function Printer:fit(node)
   for _, argument in ipairs(node) do
     if self:is_long(argument) then
@@ -214,7 +218,7 @@ function Printer:fit(node)
     end
   end
   local out = self:print_whole(node)
-  while #out > LINE do
+  while #out > LONGEST_LINE do
     local part = self:find_longest_part(node)
     if not part then
       break
@@ -225,11 +229,11 @@ function Printer:fit(node)
   return out
 end
 
--- The lines and uses of a formula. crosses: queries attend to another sequence.
+-- The lines and uses of a formula. crosses: whether queries attend to another sequence.
 function M.format(root, crosses)
   local printer = setmetatable({ names = {}, uses = {}, lines = {}, terms = {}, term_count = 0,
     symbols = crosses and CROSSING or SYMBOLS }, Printer)
-  for _, node in ipairs(text.find_shared_parts(root, SHARED)) do
+  for _, node in ipairs(text.find_shared_parts(root, LARGEST_REPEATED)) do
     printer:assign(node)
   end
   local result = printer:fit(root)

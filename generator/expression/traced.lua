@@ -1,8 +1,9 @@
--- Tracing: a score function runs once on x, with the operators and the functions that a spec may call.
+-- Tracing: the score function of a spec runs once, with an object x in place of numbers, and the operators and
+-- functions that it applies become nodes of a formula.
 --
--- Input: plain numbers, or x, which M.begin returns as the argument of a spec's function, and objects made from x.
--- Output: plain numbers from plain numbers, so that a spec can compute its constants; otherwise nodes of a builder
--- (ir.lua). An object supports arithmetic and these functions alone: every other use raises.
+-- Output: the functions that a spec may call, and M.begin, which returns x. Functions and operators return a number if
+-- all arguments are numbers, so that a spec can compute its constants; otherwise an object for a node of a builder
+-- (ir.lua). Every other use of an object raises a mistake of the spec.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -26,23 +27,23 @@ local session -- of the function that is being traced (M.begin); nil between fun
 M.SYMBOLS = { "score", "query", "key", "distance", "query_index", "key_index", "head", "heads", "layer", "layers",
   "query_length", "key_length", "causal" }
 
-local LONGEST_SUM = 1024 -- terms of a sum, at most
-local LARGEST = 2048     -- nodes of a formula in a spec, at most; one operation may exceed it, up to ir.NODES
+local LONGEST_SUM = 1024 -- maximum terms of a sum
+local MOST_NODES = 2048  -- maximum nodes of a formula in a spec; a single operation may exceed it, up to ir.NODES
 
--- wanted: the number of arguments; false: 2 or more.
-local function check_count(word, count, wanted)
-  if count ~= wanted and (wanted or count < 2) then
+-- Refuses a wrong number of arguments. expected: the right number; false: 2 or more.
+local function check_count(word, count, expected)
+  if count ~= expected and (expected or count < 2) then
     refuse(word, ("%s has %s"):format(word, wording.count(count, "argument")),
-      wanted and wording.count(wanted, "argument") or "2 or more arguments")
+      expected and wording.count(expected, "argument") or "2 or more arguments")
   end
 end
 
--- The builder's result as a tracing object.
+-- The result of the builder, a node or nil and a problem, as a tracing object.
 local function wrap_result(word, node, problem)
   if not node then
     refuse(word, problem.what, problem.expected, problem.hint)
-  elseif session.builder.count > LARGEST then
-    refuse(word, ("the formula has more than %d operations"):format(LARGEST), "a smaller one",
+  elseif session.builder.count > MOST_NODES then
+    refuse(word, ("the formula has more than %d operations"):format(MOST_NODES), "a smaller one",
       "sum(n, function(m) ... end) repeats one operation")
   elseif node.op == "number" and not is_finite(node.value) then
     refuse(word, ("%s gives no finite number here"):format(word), "arguments for which it does")
@@ -72,7 +73,8 @@ local function compute_plain(word, op, arguments)
   return value
 end
 
--- Operators, functions and comparisons; calls with more than two arguments are combined from the left.
+-- The result of an operator, a function or a comparison; min and max of more than two arguments are applied from the
+-- left.
 local function apply(word, op, ...)
   local arguments, traced, row = { ... }, false, functions.rows[op]
   for i = 1, select("#", ...) do
@@ -91,18 +93,18 @@ local function compute(name, ...)
   return apply(name, name, ...)
 end
 
--- The result of `all` or `any`: a plain truth value decides the result or drops out.
+-- The result of `all` or `any`: a boolean decides the result, or makes no difference and is left out.
 local function join_truths(name, ...)
-  local open, decided, deciding = {}, false, name == "any"
+  local traced, is_decided, deciding = {}, false, name == "any"
   for i = 1, select("#", ...) do
     local value = read_truth(name, (select(i, ...)))
-    decided = decided or value == deciding
-    open[#open + 1] = type(value) ~= "boolean" and value or nil
+    is_decided = is_decided or value == deciding
+    traced[#traced + 1] = type(value) ~= "boolean" and value or nil
   end
-  if decided or #open == 0 then
-    return decided == deciding
+  if is_decided or #traced == 0 then
+    return is_decided == deciding
   end
-  return #open == 1 and wrap(open[1]) or build_chain(name, name, open)
+  return #traced == 1 and wrap(traced[1]) or build_chain(name, name, traced)
 end
 
 local function negate(name, given)
@@ -172,22 +174,22 @@ local function sum(name, count, f)
   elseif type(f) ~= "function" then
     refuse(name, "sum has no function", "sum(8, function(m) return ... end)")
   end
-  local term_of = import(f)
+  local compute_term = import(f)
   if not session then
     local total = 0
     for m = 0, whole - 1 do
-      total = total + read_number(name, term_of(m))
+      total = total + read_number(name, compute_term(m))
     end
     return total
   end
   return wrap_result(name, session.builder:sum(whole, function(m)
-    local term = read_number(name, term_of(wrap(m)))
+    local term = read_number(name, compute_term(wrap(m)))
     return type(term) == "number" and session.builder:number(term) or term
   end))
 end
 
--- The functions that a spec may call, as { number of arguments, as in functions.lua, implementation }; the first
--- argument of an implementation is the function's name.
+-- The functions that a spec may call: { number of arguments (false: 2 or more), implementation }. The first argument of
+-- an implementation is the function's name.
 local FUNCTIONS = { less = { 2, compute }, less_equal = { 2, compute }, equal = { 2, compute },
   all = { false, join_truths }, any = { false, join_truths }, negate = { 1, negate }, select = { 3, choose },
   lookup = { 2, lookup }, bucket = { 2, find_bucket }, sum = { 2, sum } }
@@ -209,10 +211,10 @@ local OPERATORS = { __add = { "+", "add" }, __sub = { "-", "sub" }, __mul = { "*
   __pow = { "^", "pow" }, __mod = { "%", "mod" } }
 
 local COMPARED = "a traced value is compared"
-local ROUND = "arithmetic; negate(a) turns a truth value round"
+local NEGATE = "arithmetic; negate(a) is the opposite of a truth value"
 
--- For each refused operator: its word, the text that is expected instead, and the message. An entry without a message
--- gets "`word` of a traced value".
+-- For each refused operator: its symbol, the text that is expected instead, and the message, by default "`symbol` of a
+-- traced value".
 local FORBIDDEN = {
   __lt = { "<", "less(a, b)", COMPARED },
   __le = { "<=", "less_equal(a, b)", COMPARED },
@@ -221,8 +223,8 @@ local FORBIDDEN = {
   __len = { "#", "x.query_length or x.key_length for the length of a sequence" },
   __band = { "&", "arithmetic; all(a, b) joins truth values" },
   __bor = { "|", "arithmetic; any(a, b) joins truth values" },
-  __bxor = { "~", ROUND },
-  __bnot = { "~", ROUND },
+  __bxor = { "~", NEGATE },
+  __bnot = { "~", NEGATE },
   __shl = { "<<", "a * 2" },
   __shr = { ">>", "floor(a / 2)" },
 }
@@ -249,8 +251,8 @@ for _, metatable in next, { TRACED, TABLE, ROOT } do
   lists.update(metatable, EVENTS)
 end
 
--- Words of formulas, for tracers in other languages: names of functions and symbols, the operators' words by their
--- metatable events, and the message for each refused event.
+-- The words of formulas, for tracers in other languages: the names of functions and symbols, the symbols of operators
+-- by the names of their metamethods in Lua, and the message for each refused metamethod.
 function M.list_words()
   local operators, refused = { __idiv = "//", __unm = "-" }, {}
   for event, entry in next, OPERATORS do
@@ -266,7 +268,7 @@ local function get_key_text(key)
   return type(key) == "string" and key or nil
 end
 
--- Makes the metamethod that refuses to set a field.
+-- Makes the metamethod that refuses to set a field, with the message `what`.
 local function make_refusal(what)
   return export(function(_, key)
     refuse(get_key_text(key), what, "a local name: local a = ...")
@@ -277,7 +279,7 @@ TRACED.__newindex = make_refusal("a field of a traced number is set")
 ROOT.__newindex = make_refusal("x is changed")
 
 TRACED.__index = export(function(_, key)
-  refuse(get_key_text(key), "a traced number has no fields", "its value alone", type(key) ~= "string"
+  refuse(get_key_text(key), "a traced number has no fields", "only its value", type(key) ~= "string"
     and "lookup(x.table, index) reads a table" or nil)
 end)
 
@@ -288,7 +290,7 @@ end)
 TABLE.__index, TABLE.__call = export(objects.refuse_table), export(objects.refuse_table)
 
 TABLE.__newindex = export(function(object)
-  refuse(tables[object].local_name, "a table parameter is set", "its values stand in the field parameters")
+  refuse(tables[object].local_name, "a table parameter is set", "its values in the field parameters")
 end)
 
 local function read_parameter(p)
@@ -336,15 +338,15 @@ ROOT.__call = export(function()
   refuse("x", "x is called like a function", "one of its fields, such as x.score")
 end)
 
--- Begins a session, which M.finish ends; returns x, the argument of the function to trace. new: { builder, heads,
--- layers, causal (1 or 0), score (the node of the score so far, or nil for the logit), parameters (by their names in
--- the spec) }. Sets new.used and new.symbols, the sets of names of parameters and of symbols that the function has
--- read.
-function M.begin(new)
-  new.used, new.symbols = {}, {}
-  session = new
+-- Begins a session, which M.finish ends; returns x, the argument of the function to trace. new_session: { builder,
+-- heads, layers, causal (1 or 0), score (the node of the score so far, or nil for the logit), parameters (by their
+-- names in the spec) }. Its fields used and symbols become the sets of the names of parameters and of symbols that the
+-- function reads.
+function M.begin(new_session)
+  new_session.used, new_session.symbols = {}, {}
+  session = new_session
   local x = setmetatable({}, ROOT)
-  roots[x] = new
+  roots[x] = new_session
   return x
 end
 

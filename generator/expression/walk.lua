@@ -1,16 +1,16 @@
--- Visits a node and all nodes of which it consists (its parts), each once, and before its own parts.
+-- Visits a node and all nodes below it, each once, and before the nodes below it.
 --
--- Input: the root of a formula; look(node), which returns whether to skip the parts of the node.
+-- Input: the root of a formula; visit(node), which returns whether to skip the nodes below this node.
 
-local function walk(node, look, seen)
+local function walk(node, visit, seen)
   if not seen[node] then
     seen[node] = true
-    for _, part in ipairs(look(node) and {} or node) do
-      walk(part, look, seen)
+    for _, part in ipairs(visit(node) and {} or node) do
+      walk(part, visit, seen)
     end
   end
 end
 
-return function(root, look)
-  walk(root, look, {})
+return function(root, visit)
+  walk(root, visit, {})
 end
