@@ -134,7 +134,7 @@ function TestText.test_slots_insert_text_of_terms()
   check('  % slot("members", { name = "cup", flag = false })\n', "  int cup_6;\n")
   check('% slot("nothing")\n', "")
   check('x = ${inline("value", "1")} + ${inline("nothing", "2")};\n', "x = g(f(1, 3)) + 2;\n")
-  check('% include("terms/a.tpl")\n', "templates/terms/a.tpl:2: a section, but the file is included whole")
+  check('% include("terms/a.tpl")\n', "templates/terms/a.tpl:2: a section in a file that is included as a whole")
   check("% slot(n)\n", "templates/t.tpl:1: slot takes the name of a section of the terms' pages")
   check('${inline("members", "1")}${zzz}\n', "templates/t.tpl:1: 'zzz' is not in the plan")
   table.insert(plan.terms, { page = "c" })
@@ -230,7 +230,7 @@ function TestText.test_conditions_hold_up_to_the_closing_bracket()
 end
 
 function TestErrors.test_holes_compute_nothing()
-  local hint = " | a hole holds a name, a field or one helper call; compute in plan.lua"
+  local hint = " | a hole contains a name, a field or one helper call; compute in plan.lua"
   check_error("${n + 1}\n", "1:5: '+' in a hole" .. hint)
   check_error("${name .. name}\n", "1:8: '..' in a hole" .. hint)
   check_error("${#layers}\n", "1:3: '#' in a hole" .. hint)

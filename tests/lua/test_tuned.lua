@@ -117,7 +117,7 @@ function TestStoredChoices.test_an_unreadable_folder_is_a_warning()
       function()
       local warnings = tuned.apply(project, plan)
       lu.assertEquals(#warnings, 1)
-      lu.assertStrContains(warnings[1], "Permission denied; the model's choices are taken")
+      lu.assertStrContains(warnings[1], "Permission denied; estimated choices are used instead")
     end)
   end)
 end

@@ -1,10 +1,10 @@
--- Compiles generated files into a trainer, in its own folder, whole or not at all.
+-- Compiles generated files into a trainer, in its own folder, completely or not at all.
 --
--- Input: a project, the files of a plan, a target folder, levels, architectures. Output: the exit code, text to show.
--- The work happens in a folder next to the target, which replaces the target only after success. The folder holds
--- trainer, src/ and stamp. The stamp has a line with the digest of the trainer's sources, its linking and its levels,
--- for a CUDA half another line with the digest of the half's sources and its targets, and a line with the digest of the
--- loose files (gen.lua): the trainer's defaults, and plan.lua.
+-- Input: a project, the files of a plan, a target folder, instruction-set levels, GPU architectures. Output: the exit
+-- code, and text to show. The work happens in a staging folder next to the target folder, which it replaces only after
+-- success. The folder contains trainer, src/ and stamp. The stamp has these lines: the digest of the sources of the CPU
+-- half, its linking and its levels; for a CUDA half, the digest of its sources and its targets; the digest of the loose
+-- files, which change no code: the defaults of flags, and plan.lua.
 
 local claim = require("base.claim")
 local lfs = require("lfs")
@@ -23,11 +23,11 @@ local M = {}
 local NO_SPACE_MESSAGES = { "No space left on device", "Disk quota exceeded", "Read-only file system",
   "Input/output error", "File too large", "Cannot allocate memory", "out of memory", "memory exhausted", "Killed",
   "Bus error" }
-local TRIES = 100 -- attempts to claim a folder, a tenth of a second apart, while another build puts its files there
-local ROOM = 4 << 20 -- bytes that a step of a build may need at once
+local TRIES = 100 -- attempts to claim a folder, a tenth of a second apart, while another build replaces its files
+local STEP_BYTES = 4 << 20 -- bytes on the disk that a step of a build may need at once
 
 -- Returns the digests of the sources of the CPU half (generated and hand-written) and of the CUDA half (generated; nil
--- without the half), and a digest of every byte of the loose files, which change no code.
+-- if there is none), and the digest of the loose files.
 function M.make_stamps(project, files)
   local cpu, cuda, loose = { project:digest_sources() }, {}, {}
   for _, file in ipairs(files) do
@@ -44,8 +44,8 @@ local function run_goal(project, ...)
   return text:gsub("%s+$", ""), code
 end
 
--- The levels, as words, that a choice (all, best, or a list) means for this compiler on this machine; or nil and a
--- message.
+-- Returns the levels, as words, for which a choice (all, best, or a list) stands with this compiler on this machine; or
+-- nil and a message.
 function M.find_levels(project, choice)
   local answer, code = "", 1
   if escape.make((choice:gsub(" ", ","))) then
@@ -65,8 +65,8 @@ function M.find_static_problem(project)
 end
 
 -- Returns the compiler and the targets of device code, as words: the compiler's kind, version and path, targets such as
--- sm_80, and "text" if the trainer holds the source; or nil and a message. request = { arch, jit, cuda_root }; least:
--- the least compute capability that the device code requires, such as 80.
+-- sm_80, and "text" if the trainer contains the source; or nil and a message. request: { arch, jit, cuda_root }, as in
+-- the flags; least: the least compute capability that the device code requires, such as 80.
 function M.find_cuda(project, request, least)
   local text = request.jit and "text" or ""
   if request.jit and not request.arch then
@@ -78,12 +78,13 @@ function M.find_cuda(project, request, least)
   if code ~= 0 then
     return nil, words
   elseif not escape.make((words:gsub(" ", ","))) then
-    return nil, ("make cannot handle the toolkit's path: %s; expected %s"):format(escape.plain(words), escape.MAKE_TEXT)
+    return nil, ("make cannot handle the path of the CUDA toolkit: found %s; expected %s"):format(escape.plain(words),
+      escape.MAKE_TEXT)
   end
   return (words .. " " .. text):gsub(" $", "")
 end
 
--- The words of M.find_cuda as a phrase for the user.
+-- Returns the words of M.find_cuda as a phrase for the user.
 function M.describe_cuda(words)
   local text = words:find("text$") and "its text, for NVRTC where it runs"
   local kind, version, compiler, images = words:gsub(" ?text$", ""):match("^(%l+) (%S+) (%S+) (.+)$")
@@ -98,15 +99,15 @@ function M.has_cuda(dir)
   return (write.read(dir .. "/stamp") or ""):find("\ncuda ", 1, true) ~= nil
 end
 
--- Whether the words of the text `have` include all words of the text `needed`.
-local function has_all(have, needed)
-  local found = lists.to_set(lists.find_all(have, "%S+"))
-  return not lists.find(lists.find_all(needed, "%S+"), function(word) return not found[word] end)
+-- Whether the words of the text `present` include all words of the text `needed`.
+local function has_all(present, needed)
+  local words = lists.to_set(lists.find_all(present, "%S+"))
+  return not lists.find(lists.find_all(needed, "%S+"), function(word) return not words[word] end)
 end
 
--- Returns the sources and targets of the trainer in dir, as lines of its stamp, and its `loose` digest. Returns nil
--- unless the trainer has the sources of job, at least the job's levels and the targets of the job's CUDA half, and the
--- requested linking ("static" or "dynamic"; nil: any).
+-- Returns the lines of the stamp in dir on what was compiled, and its digest of the loose files; nil unless the trainer
+-- there has the job's sources, at least the job's levels and the targets of its CUDA half, and the requested linking
+-- ("static" or "dynamic"; nil: any).
 local function read_compiled(dir, job, linking)
   local lines, loose = (write.read(dir .. "/stamp") or ""):match("^(.*\n)defaults (%x+)\n$")
   local digest, linked, levels = (lines or ""):match("^(%x+) (%l+) ([^\n]*)\n")
@@ -118,8 +119,8 @@ local function read_compiled(dir, job, linking)
   end
 end
 
--- Whether the trainer in dir is the job's trainer, with this linking. The trainer itself is searched for its defaults:
--- two concurrent builds may have left the defaults of one build and the stamp of the other.
+-- Whether the trainer in dir is the job's trainer, with this linking. The defaults are looked up in the trainer, not in
+-- the stamp: two concurrent builds may have left the defaults of one build and the stamp of the other.
 function M.is_fresh(dir, job, linking)
   local lines, loose = read_compiled(dir, job, linking)
   return lines ~= nil and loose == job.loose_stamp and trainer_defaults.has(dir .. "/trainer", job.defaults)
@@ -130,8 +131,8 @@ function M.is_compiled(dir, job, linking)
   return read_compiled(dir, job, linking) ~= nil
 end
 
--- Describes the build of a spec with its files: { id, files, defaults, levels, linking, stamp, cuda, cuda_stamp,
--- loose_stamp }. cuda: words of M.find_cuda, or nil.
+-- Describes the build of a spec with its files: { id, files, defaults, levels, linking, cuda } and the digests { stamp,
+-- cuda_stamp, loose_stamp } (M.make_stamps). levels: words; cuda: words of M.find_cuda, or nil without a CUDA half.
 function M.make_job(project, spec, levels, linking, cuda)
   local job = { id = spec.id, files = spec.files, defaults = spec.plan.defaults, levels = levels, linking = linking,
     cuda = cuda }
@@ -139,20 +140,20 @@ function M.make_job(project, spec, levels, linking, cuda)
   return job
 end
 
--- The folder of a spec's trainer, unless the user names another.
+-- Returns the folder of a spec's trainer, unless the user names another.
 function M.get_folder(project, spec)
   return project:get_build_path(("trainers/%s-%s"):format(spec.id, spec.plan.digest))
 end
 
--- The name of a folder for make, which runs in the root; inside the repository the root's own name is left out.
+-- Returns the name of a folder for make, which runs in the root: relative for folders in the repository, else absolute.
 local function get_path_from_root(project, path)
   path = paths.make_rooted(path):gsub("/+$", "")
   local root = project.root .. "/"
   return path:sub(1, #root) == root and path:sub(#root + 1) or path
 end
 
--- Makes an empty folder next to dir that no other process uses; returns a claim, or nil and a message. Later builds use
--- the same names again, since debugging information contains them, and equal sources must give equal bytes.
+-- Makes an empty folder next to dir that no other process uses; returns a claim, or nil and a message. The names do not
+-- depend on time or process, since debugging information contains them and equal sources must give equal bytes.
 local function make_staging_folder(dir)
   local ok, message = write.make_directory(dir:match("^(.*)/[^/]*$"))
   if not ok then
@@ -171,8 +172,8 @@ local function find_generated(files, name)
   return name and lists.find(files, function(file) return file.path == name end) or { map = {} }
 end
 
--- The file and line number that a line of output names from its character `first` on, in the form of the C compiler,
--- nvcc or its assembler; nil if there are none.
+-- Returns the file and line number that a line of output names from its character `first` on, in the form of the C
+-- compiler, nvcc or its assembler; nil if it names none.
 local function find_place(line, first)
   for _, pattern in ipairs({ "^([^:]+):(%d+)[:,]", "^([%w_.]+)%((%d+)%):", "^([%w_.]+), line (%d+);" }) do
     local name, number = line:match(pattern, first)
@@ -182,9 +183,9 @@ local function find_place(line, first)
   end
 end
 
--- The compiler's output, with the template line after every place in a generated file, and `shown` in place of the
--- folder of the sources. A copy of a file is reported by the name of the original.
-function M.annotate(text, folder, files, shown)
+-- Returns the compiler's output, with the template line after every place in a generated file, and shown_folder in
+-- place of the folder of the sources. A copy of a file is reported by the name of the original.
+function M.annotate(text, folder, files, shown_folder)
   local lines = {}
   for line in text:gmatch("([^\n]*)\n?") do
     local first = line:find(folder .. "/", 1, true)
@@ -194,7 +195,7 @@ function M.annotate(text, folder, files, shown)
     local base = from and line:match("^/([%w_.]+)", to + 1)
     local original = find_generated(files, base).original
     if from then
-      line = line:sub(1, from - 1) .. (original or shown) .. line:sub(to + 1 + (original and #base + 1 or 0))
+      line = line:sub(1, from - 1) .. (original or shown_folder) .. line:sub(to + 1 + (original and #base + 1 or 0))
     end
     lines[#lines + 1] = origin and ("%s [%s]"):format(line, render.format_place(origin[1])) or line
   end
@@ -206,7 +207,7 @@ function M.count_processors()
   return tonumber(text) or 2
 end
 
--- The command that compiles the sources in staging/src into staging/trainer.
+-- Returns the command that compiles the sources in staging/src into staging/trainer.
 function M.make_compile_command(project, job, staging, threads)
   local words = job.cuda or ""
   return shell.make_command(project.root, "-j" .. threads, project:get_build_setting(), "trainer", "ID=" .. job.id,
@@ -216,7 +217,8 @@ function M.make_compile_command(project, job, staging, threads)
     "TOOLKIT=" .. words:gsub(" ?text$", ""))
 end
 
--- Forces files to the disk before they replace others, if there is a program for it; nil and a message on failure.
+-- Forces files to the disk before they replace others, if this machine has the program sync. Returns nil and a message
+-- on failure.
 local function sync(...)
   local said, code = shell.ask({ "sync", ... })
   return code == 0 or code == 127 or nil, said
@@ -233,7 +235,7 @@ local function claim_replacement(dir)
     end
     shell.run({ "sleep", "0.1" })
   end
-  return nil, ("another build is putting its files there (%s); remove the folder %s if none is"):format(
+  return nil, ("another build (%s) is replacing files there; if no build runs, remove the folder %s"):format(
     claim.describe_holder(who), path)
 end
 
@@ -249,7 +251,8 @@ local function replace_files(staging, dir)
   return ok, message
 end
 
--- Moves what was built into place: the whole folder if the target does not exist, else one part after the other.
+-- Moves the results of a build into place: the whole folder if the target does not exist, else one part after the
+-- other.
 local function replace(work)
   local dir, staging = work.dir, work.staging
   write.remove_tree(staging .. "/obj")
@@ -261,13 +264,14 @@ local function replace(work)
   if not held then
     return nil, message
   end
-  local done
-  done, message = replace_files(staging, dir)
+  local is_done
+  is_done, message = replace_files(staging, dir)
   claim.give_back(held)
-  return done, message
+  return is_done, message
 end
 
--- An exit code and text if make cannot take the path `dir`; otherwise nil. choice: the setting that names dir.
+-- Returns an exit code and a message if make cannot handle the path `dir`; otherwise nil. choice: the setting that
+-- names dir.
 function M.refuse_folder(project, dir, choice)
   if not escape.make(get_path_from_root(project, dir)) then
     return 2, ("%s: make cannot handle this folder's name; expected %s; choose another %s\n"):format(
@@ -275,9 +279,13 @@ function M.refuse_folder(project, dir, choice)
   end
 end
 
--- A build that has begun: { project, job, dir, claim, staging, words, log, compiled }, or nil, an exit code and text.
--- claim is for the folder staging, words is the command that compiles, log takes the command's output, and compiled
--- goes into the stamp. threads: for make. The build ends with M.finish and claim.give_back(claim).
+-- Begins a build, which M.finish and then claim.give_back(claim) end. threads: the number of threads of make. Returns
+-- nil, an exit code and a message on failure; otherwise the build's
+--   project, job, dir   as given, dir as an absolute path
+--   claim, staging      the claim of the staging folder, and the path of this folder
+--   words               the command that compiles
+--   log                 the file for the command's output
+--   compiled            the lines of the stamp on what is compiled
 function M.begin(project, job, dir, threads)
   dir = paths.make_rooted(dir):gsub("/+$", "")
   local refused, why = M.refuse_folder(project, dir, "--out")
@@ -303,10 +311,11 @@ function M.begin(project, job, dir, threads)
   return work
 end
 
-local function has_room(folder)
-  local path = folder .. "/room"
+-- Whether the disk has space for STEP_BYTES in a folder.
+local function has_space(folder)
+  local path = folder .. "/space"
   local file = io.open(path, "wb")
-  local written = file and file:write(("\0"):rep(ROOM))
+  local written = file and file:write(("\0"):rep(STEP_BYTES))
   written = file and file:close() and written
   os.remove(path)
   return written and true or false
@@ -318,18 +327,19 @@ end
 function M.find_lack(log, staging)
   local message = lists.find(NO_SPACE_MESSAGES, function(words) return log:find(words, 1, true) end)
   local at_a_place = log:find(":%d+:%d+: error: ") or log:find("%(%d+%): error")
-  return message or not at_a_place and not has_room(staging) and ("less than %d MB are left"):format(ROOM >> 20) or nil
+  return message or not at_a_place and not has_space(staging)
+    and ("less than %d MB are left"):format(STEP_BYTES >> 20) or nil
 end
 
--- Moves a build into place, whose command ended with `code`. Returns the exit code for the user, and text to show
--- (warnings, errors) or nil.
+-- Ends a build whose command returned the exit code `code`: moves its results into place if it is 0. Returns the exit
+-- code for the user, and text to show (warnings, errors) or nil.
 function M.finish(work, code)
   local job, staging = work.job, work.staging
   local log = write.read(work.log) or ""
   local text = log:find("%S") and M.annotate(log, get_path_from_root(work.project, staging) .. "/src", job.files,
     job.id) or nil
   if code ~= 0 then
-    local failure, lack = text or "make failed without a word\n", M.find_lack(log, staging)
+    local failure, lack = text or "make failed and printed nothing\n", M.find_lack(log, staging)
     if lack then
       return 4, ("%s%s: %s\n"):format(failure, work.dir, lack)
     end
@@ -348,17 +358,17 @@ function M.finish(work, code)
   return 0, text
 end
 
--- Begins a build, carries it out with carry_out(work) and gives its folder back. Returns what carry_out returns: an
--- exit code, and text to show or nil.
+-- Begins a build, calls carry_out(work) and releases the staging folder. Returns the results of carry_out: an exit
+-- code, and text to show or nil.
 local function run_build(project, job, dir, carry_out)
   local work, code, text = M.begin(project, job, dir, math.min(M.count_processors(), 16))
   if not work then
     return code, text
   end
-  local done
-  done, code, text = pcall(carry_out, work)
+  local is_done
+  is_done, code, text = pcall(carry_out, work)
   claim.give_back(work.claim)
-  if not done then
+  if not is_done then
     error(code, 0)
   end
   return code, text
@@ -371,7 +381,7 @@ function M.build(project, job, dir)
   end)
 end
 
--- The job, extended by the sources in dir that the job lacks: the trainer there may have a CUDA half.
+-- Returns the job, extended by the sources in dir that the job lacks, since the trainer there may have a CUDA half.
 local function add_sources(dir, job)
   local files, known = {}, {}
   for i, file in ipairs(job.files) do
@@ -385,7 +395,8 @@ local function add_sources(dir, job)
   return setmetatable({ files = files }, { __index = job })
 end
 
--- Builds without a compiler if the trainer in dir, linked as requested, has only other defaults; else returns nil.
+-- Builds without a compiler if the trainer in dir, linked as requested, differs from the job's only in its defaults;
+-- otherwise returns nil.
 function M.renew(project, job, dir, linking)
   local lines = read_compiled(dir, job, linking)
   if not lines or lfs.attributes(dir .. "/src", "mode") ~= "directory" then

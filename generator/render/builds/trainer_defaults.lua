@@ -1,7 +1,9 @@
--- The defaults in a trainer: checks whether they are those of a spec, and copies a trainer with those of another spec.
+-- The defaults of flags in a compiled trainer: checks whether they are a spec's, and copies a trainer with other
+-- defaults.
 --
--- Input: paths of trainers, defaults (defaults.lua). The first line of the text locates the text: the line must occur
--- once, with the same space, and only zeros may follow the text. A copy is read back.
+-- Input: paths of trainers; defaults { text, room }, of plan/deriving/defaults.lua, where room is the number of bytes
+-- that the trainer reserves for the text. The first line of the text locates it in the trainer: this line must occur
+-- once, with the same number of bytes, and only zeros may follow the text. A copy is read back.
 
 local defaults = require("plan.deriving.defaults")
 local shell = require("base.shell")
@@ -9,7 +11,7 @@ local write = require("base.write")
 
 local M = {}
 
--- Finds the text in a program: its first byte and the last byte of its space; nil if that is not certain.
+-- Finds the text in a program: its first byte, and the last byte that is reserved for it; nil if that is not certain.
 local function find_text(program, room)
   local pattern = defaults.make_pattern(room)
   local first = program:find(pattern)
@@ -21,6 +23,7 @@ local function find_text(program, room)
   return first, last
 end
 
+-- The text of defaults, followed by zeros up to the reserved size.
 local function fill_space(new)
   return new.text .. ("\0"):rep(new.room - #new.text)
 end
@@ -40,9 +43,9 @@ local function overwrite(path, offset, bytes)
   if ok then
     ok, reason = file:write(bytes)
   end
-  local closed, late = file:close()
-  if not ok or not closed then
-    return nil, ("%s: %s"):format(path, reason or late)
+  local is_closed, close_reason = file:close()
+  if not ok or not is_closed then
+    return nil, ("%s: %s"):format(path, reason or close_reason)
   end
   return true
 end
@@ -63,7 +66,7 @@ function M.write(from, to, new)
   local block = fill_space(new)
   local written, message = overwrite(to, first - 1, block)
   if written and write.read(to) ~= program:sub(1, first - 1) .. block .. program:sub(last + 1) then
-    return false, to .. ": is not what was written"
+    return false, to .. ": found other bytes than were written; expected a disk without errors"
   end
   return written or false, message
 end

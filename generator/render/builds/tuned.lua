@@ -1,8 +1,8 @@
 -- Results of ./longhand tune on this machine: a folder of small JSON files, one for each machine, level, compiler and
--- shape of model, from which builds take their choices (tuning.lua).
+-- shape of model, from which builds take choices that affect speed (plan/deriving/tuning.lua).
 --
 -- Input: a project, a plan. Output: plan.tuned, and warnings about invalid files, which are ignored. The folder is
--- `tuned` in LONGHAND_CACHE, or in longhand in the user's cache, where trainers also keep compiled device code.
+-- `tuned` in LONGHAND_CACHE, by default in the folder longhand of the user's cache.
 
 local canonical = require("base.canonical")
 local input = require("base.input")
@@ -17,14 +17,14 @@ local write = require("base.write")
 
 local M = {}
 
-local LARGEST = 1 << 16 -- bytes of a file, at most
+local LARGEST_FILE = 1 << 16 -- bytes
 local CPU = "/sys/devices/system/cpu/cpu0/cache/index%d/%s"
 
 local function read_first_line(path)
   return (write.read(path) or ""):match("^([^\n]+)")
 end
 
--- Bytes of a core's data caches, by level.
+-- Returns the bytes of a core's data caches, by level.
 local function read_caches()
   local bytes = {}
   for i = 0, 9 do
@@ -37,7 +37,8 @@ local function read_caches()
   return bytes
 end
 
--- This machine: { name, l2 }, for tuning.lua; name: processor and caches, for users and as the machine's identity.
+-- Returns { name, l2 } of this machine. name: processor and caches, which identify the machine; l2: bytes of a core's
+-- second cache.
 function M.read_machine()
   local name = ("\n" .. (write.read("/proc/cpuinfo") or "")):match("\nmodel name[ \t]*:[ \t]*([^\n]-)%s*\n")
   local bytes = read_caches()
@@ -45,7 +46,7 @@ function M.read_machine()
     name or "unknown processor", bytes[1] and bytes[1] // 1024 or "?", bytes[2] and bytes[2] // 1024 or "?") }
 end
 
--- The compiler's name and version in one line, as the Makefile prints it; requested once.
+-- Returns the compiler's name and version in one line, as the Makefile prints it. Make runs only at the first call.
 function M.read_compiler(project)
   if not project.compiler_words then
     local text = shell.capture(shell.make_command(project.root, "print-compiler"))
@@ -58,13 +59,13 @@ local function hash_briefly(text)
   return sha256.digest(text):sub(1, 8)
 end
 
--- The key of an entry: { machine, level, compiler, shape }.
+-- Returns the key of an entry: { machine, level, compiler, shape }.
 function M.make_key(project, plan, level)
   return { machine = M.read_machine().name, level = level, compiler = M.read_compiler(project),
     shape = tuning.describe_shape(plan) }
 end
 
--- The path of a key's file; nil if the user has no cache.
+-- Returns the path of a key's file; nil if the user has no cache folder.
 function M.get_path(key)
   local folder = paths.find_cache("tuned")
   return folder and ("%s/%s-%s-%s.json"):format(folder, hash_briefly(key.shape), key.level,
@@ -97,10 +98,10 @@ local function find_problem(entry, key, plan)
   end
 end
 
--- The entry of a key: { date, values }; nil if there is none; nil and a warning if the entry is invalid.
+-- Returns the entry of a key: { date, values }; nil if there is none; nil and a warning if the entry is invalid.
 function M.read(key, plan)
   local path = M.get_path(key)
-  local text, problem = input.read(path, LARGEST)
+  local text, problem = input.read(path, LARGEST_FILE)
   local entry
   if text then
     entry, problem = input.decode(text)
@@ -109,14 +110,14 @@ function M.read(key, plan)
     return nil
   end
   if problem then
-    return nil, ("%s: %s%s; expected %s; the model's choices are taken; remove it"):format(path,
+    return nil, ("%s: %s%s; expected %s; estimated choices are used instead; remove the file"):format(path,
       problem.field and escape.plain(problem.field) .. ": " or "", escape.plain(problem.found), problem.expected)
   end
   return { date = entry.date, values = entry.choices }
 end
 
--- Whether models of this shape were ever tuned (if not, the compiler's name is not needed); and a warning if the folder
--- cannot be read.
+-- Returns whether the folder has results for models of this shape, without which the compiler's name is not needed; and
+-- a warning if the folder cannot be read.
 local function has_results(plan)
   local folder, prefix = paths.find_cache("tuned"), hash_briefly(tuning.describe_shape(plan)) .. "-"
   if not folder or lfs.attributes(folder, "mode") ~= "directory" then
@@ -124,7 +125,7 @@ local function has_results(plan)
   end
   local good, following, state = pcall(lfs.dir, folder)
   if not good then
-    return false, ("%s; the model's choices are taken"):format(escape.plain(following))
+    return false, ("%s; estimated choices are used instead"):format(escape.plain(following))
   end
   for name in following, state do
     if name:sub(1, #prefix) == prefix then

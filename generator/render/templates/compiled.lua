@@ -1,10 +1,10 @@
--- Reduces C text to what its compilation depends on, for digests of sources: an improved comment, another line break or
--- a new name of a static function changes no bit.
+-- Reduces C text to the parts that change compiled code, for digests of sources: comments, line breaks and names of
+-- static functions change no bit of a run.
 --
--- Input: C or device code. Output of M.reduce: the text without comments, blank lines and blanks that separate no
--- words; each directive of the preprocessor is a line, and so is the text between two directives. Output of
+-- Input: C or device code. Output of M.reduce: the text without comments, blank lines, and blanks that do not separate
+-- two words; each directive of the preprocessor is a line, and so is the text between two directives. Output of
 -- M.number_names: such a text with the names of its static functions and tables replaced by numbers, in the order of
--- their definitions; `names` holds the names of earlier texts and gains the names of this text. Pure.
+-- their definitions; `names` has the numbers of names in earlier texts, and the call adds the names of this text.
 
 local lists = require("base.lists")
 
@@ -22,7 +22,8 @@ local function find_literal_end(text, from)
   return last
 end
 
--- The text without comments (with a blank for each /* */), and with blanks of literals hidden.
+-- Returns the text without comments, with a blank in place of each /* */, and with characters of HIDDEN in place of
+-- blanks in literals.
 local function remove_comments(text)
   local parts, first = {}, 1
   while true do
@@ -49,7 +50,8 @@ local function remove_comments(text)
   end
 end
 
--- The text without blanks that separate no words. A directive keeps one of several blanks: #define A (1) needs one.
+-- Returns the text without blanks that do not separate two words. In a directive, several blanks become one, since
+-- #define A (1) needs its blanks.
 local function pack(text)
   return text:find("^#") and text:gsub("[ \t]+", " ") or text:gsub("%f[^%w_]%s+%f[%w_]", "\4"):gsub("%s+", "")
 end
@@ -61,7 +63,7 @@ function M.reduce(text)
   return (table.concat(lines, "\n"):gsub("[\1\2\4]", { ["\1"] = " ", ["\2"] = "\t", ["\4"] = " " }))
 end
 
--- Adds the names whose definitions begin with `word`, which makes them static, each with its place.
+-- Adds the names whose definitions begin with `word`, which makes them static, each with its place in the text.
 local function add_static(found, text, word)
   local from, to = text:find(word, 1, true)
   while from do

@@ -1,14 +1,20 @@
 -- All generated files of one plan, in memory.
 --
--- Input: the plan, read(name, folder) as in render.lua, the kernels { { path, text }... } in a fixed order, and whether
--- the CUDA half is requested. Output: a list of { path, text, map, cuda, loose, neutral, counted, original }, plan.lua
--- last, and the source digest; or nil and the engine's error. cuda marks files of the CUDA half, loose files that
--- change no code, neutral files that change no bit; counted is the text for stamps; original: of task.c, the path of
--- the user's file. Pure.
+-- Input: the plan; read(name, folder), which returns the text of a template or a file (render.lua); the kernels, a list
+-- of { path, text } in a fixed order; whether the CUDA half is requested. Output: a list of files, plan.lua last, and
+-- the source digest; or nil and the error of the template engine. A file:
+--   path, text  its name and content
+--   map         the template line of each line (render.lua)
+--   cuda        whether it belongs to the CUDA half
+--   loose       whether it changes no code
+--   neutral     whether it changes no bit of a run
+--   counted     its text for the digests of a build, without the name of a study
+--   original    of task.c: the path of the user's file
+--
 -- The source digest identifies the code that computes on a CPU: the kernels, a user's own sampler, and every rendered
 -- file that is neither spec.c nor loose nor neutral. The CUDA source digest identifies device.cu, which contains the
--- text of its kernels. Both digests cover the text as the compiler takes it (compiled.lua), without comments and names
--- of static functions. spec.c and cuda.c contain the digests, so each is the last rendered file of its half.
+-- text of its kernels. Both digests cover the text as the compiler reads it, without comments and names of static
+-- functions. spec.c and cuda.c contain the digests, so each is the last rendered file of its half.
 
 local compiled = require("render.templates.compiled")
 local lists = require("base.lists")
@@ -21,21 +27,22 @@ local escape = require("base.escape")
 
 local M = {}
 
-local DEVICE = "device.cu" -- cuda.mk knows it
-local TASK = "task.c" -- the Makefile knows it
+local DEVICE = "device.cu" -- cuda.mk uses the same name
+local TASK = "task.c" -- the Makefile uses the same name
 
 local function replace(text, old, new)
   return (text:gsub(escape.c_comment(old):gsub("%p", "%%%0"), new))
 end
 
--- A file's text for the stamp of a build. Studies may share a cell, so the name of the study in the banner is left out.
+-- Returns a file's text for the digests of a build, without the name of the study in its banner, since several studies
+-- may share a cell.
 local function remove_study(text, plan)
   return not plan.source:find("%.lua:[%w_:-]+$") and text
     or replace(replace(text, plan.command, "./longhand gen " .. plan.id), plan.source, plan.id)
 end
 
--- A file's text as the compiler takes it, without the spec's name in symbols. Names and comments change no bit of a
--- run, and cells of a study may differ in their seed alone. `names`: see compiled.lua.
+-- Returns a file's text as the compiler reads it, without the spec's name in symbols: names and comments change no bit
+-- of a run. names: the numbers of names of static functions, which the call extends (compiled.lua).
 local function remove_names(text, plan, names)
   local symbol = plan.symbol:gsub("%p", "%%%0")
   text = compiled.reduce(text):gsub("LH_LEVEL_SYMBOL%(" .. symbol .. "%)", "LH_LEVEL_SYMBOL()")
@@ -48,7 +55,7 @@ end
 
 local hashes = setmetatable({}, { __mode = "k" }) -- by list of kernels, which many plans share
 
--- The hash of kernels, and the names of their static functions.
+-- Returns the hash of kernels, and the numbers of the names of their static functions.
 local function hash_kernels(kernels)
   if not hashes[kernels] then
     local names = {}
@@ -69,8 +76,8 @@ local function digest_sources(files, kernels, plan)
   return sha256.digest(hash .. table.concat(parts))
 end
 
--- Appends the rendered entries of a half to files, in order; then renders `carrier`, one of the entries, in which the
--- name half.name stands for half.digest(files) of the files so far. Returns this digest; or nil and an error.
+-- Appends the rendered entries of a half to files, in order; then renders the entry with the path half.carrier, whose
+-- template prints half.digest(files) by the name half.name. Returns this digest; or nil and an error.
 local function render_half(half, plan, read, files)
   local known, carrier, place = signatures.new(), nil, nil
   local function add(entry, names, index)
@@ -99,7 +106,7 @@ end
 local function make_cpu_half(plan, kernels)
   local half = { entries = plan.files, carrier = "spec.c", name = "source_digest" }
   function half.digest(files)
-    -- First adds a copy of a user's own sampler, with the banner at its end, so that lines keep their numbers.
+    -- A copy of a user's own sampler has the banner at its end, so that lines keep their numbers.
     local task = plan.task
     files[#files + 1] = task.source and { path = TASK, original = task.path, map = {},
       text = ("%s/* Generated by Longhand; do not edit: a copy of %s. */\n"):format(task.text, task.source) }

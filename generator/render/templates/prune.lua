@@ -1,14 +1,15 @@
--- Removes functions that are never called in a device text: files of kernels/ have more functions than an experiment
+-- Removes functions of device code that are never called, since inserted files have more functions than an experiment
 -- uses.
--- Input: the lines of a text and the map of each line to its source (render.lua). Output: both, without those functions
--- and the comments above them, nor comments of a file that has nothing else left. A function begins with INLINE or
--- NOINLINE at the start of a line. Other text, such as __global__ functions, is kept.
+--
+-- Input: the lines of a text and the origin of each line (render.lua's map). Output: both, without these functions and
+-- the comments above them, and without inserted files of which only comments would be left. A function begins with
+-- INLINE or NOINLINE at the start of a line. Other text, such as __global__ functions, is kept.
 
 local lists = require("base.lists")
 
 local M = {}
 
--- Lines of comments at the start of a line, each mapped to the first line of its comment.
+-- Returns, for each line of a comment that begins at the start of a line, the number of the comment's first line.
 local function find_comments(lines)
   local comments, first = {}, nil
   for number, line in ipairs(lines) do
@@ -21,13 +22,14 @@ local function find_comments(lines)
   return comments
 end
 
--- Adds the functions that lines call: all names before a parenthesis, since a struct's member may be called as well.
+-- Adds the names that lines call, which are all names before a parenthesis, members of structs included.
 local function add_calls(calls, lines, first, last)
   local names = lists.find_all(table.concat(lines, "\n", first, last), "([%a_][%w_]*)%s*%(")
   return lists.update(calls, lists.to_set(names))
 end
 
--- The functions of a text in order, { name, from, to, calls }, and the calls outside of functions.
+-- Returns the functions of a text in order, { name, from, to, calls }, and the set of the names that are called outside
+-- of them.
 local function find_functions(lines, comments)
   local functions, outside, number = {}, {}, 1
   while lines[number] do
@@ -45,7 +47,7 @@ local function find_functions(lines, comments)
   return functions, outside
 end
 
--- Marks the functions that are called, directly or by marked functions.
+-- Marks the functions that `calls` names, and the functions that these call, as used.
 local function mark_used(functions, calls)
   for _, f in ipairs(functions) do
     if calls[f.name] and not f.used then
@@ -55,38 +57,39 @@ local function mark_used(functions, calls)
   end
 end
 
--- Marks the lines to remove: a function, the comment above it (unless a used function directly below shares the
--- comment), and the empty line after it if there is also an empty line above.
+-- Returns the set of lines to remove: those of unused functions, of the comment above such a function, unless a used
+-- function directly below shares the comment, and the empty line after it if there is also an empty line above.
 local function mark_lines(lines, functions, comments)
-  local out = {}
+  local removed = {}
   for i, f in ipairs(functions) do
     if not f.used then
-      local follower = functions[i + 1]
-      local shared = follower and follower.used and follower.from == f.to + 1
-      local first = not shared and comments[f.from - 1] or f.from
+      local next_function = functions[i + 1]
+      local is_comment_shared = next_function and next_function.used and next_function.from == f.to + 1
+      local first = not is_comment_shared and comments[f.from - 1] or f.from
       for number = first, f.to do
-        out[number] = true
+        removed[number] = true
       end
-      if lines[f.to + 1] == "" and (first == 1 or out[first - 1] or lines[first - 1] == "") then
-        out[f.to + 1] = true
+      if lines[f.to + 1] == "" and (first == 1 or removed[first - 1] or lines[first - 1] == "") then
+        removed[f.to + 1] = true
       end
     end
   end
-  return out
+  return removed
 end
 
--- Marks whole files of which only comments remain after the removal of functions.
-local function mark_files(lines, map, comments, out)
+-- Adds to the lines to remove all lines of files of which only comments would be left.
+local function mark_files(lines, map, comments, removed)
   local first = 1
   while lines[first] do
-    local last, lost, bare = first - 1, false, true
+    local last, has_removed, has_only_comments = first - 1, false, true
     repeat
       last = last + 1
-      lost, bare = lost or out[last], bare and (out[last] or lines[last] == "" or comments[last])
+      has_removed = has_removed or removed[last]
+      has_only_comments = has_only_comments and (removed[last] or lines[last] == "" or comments[last])
     until not map[last + 1] or map[last + 1][1][1] ~= map[first][1][1]
-    if lost and bare then
+    if has_removed and has_only_comments then
       for number = first, lines[last + 1] == "" and last + 1 or last do
-        out[number] = true
+        removed[number] = true
       end
     end
     first = last + 1
@@ -97,10 +100,10 @@ function M.prune(lines, map)
   local comments = find_comments(lines)
   local functions, outside = find_functions(lines, comments)
   mark_used(functions, outside)
-  local out = mark_lines(lines, functions, comments)
-  mark_files(lines, map, comments, out)
+  local removed = mark_lines(lines, functions, comments)
+  mark_files(lines, map, comments, removed)
   local function keep(item, number)
-    return not out[number] and item or nil
+    return not removed[number] and item or nil
   end
   return lists.map(lines, keep), lists.map(map, keep)
 end

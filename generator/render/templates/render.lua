@@ -1,13 +1,14 @@
 -- The template engine: renders a template with a plan into text, and records the template line of every line.
 --
 -- Input: the template's name (relative to templates/), the plan, extras (names that take precedence over the plan's),
--- and read(name, folder) -> text or nil; folder is nil for a template, and for an inserted hand-written file "kernels"
--- or the folder that the template states. Output: text, map; or nil and an error { path, line, col, what, hint, notes
--- }. map[i] is the include chain of line i, innermost first: { { name, line, folder }, ... }; M.format_place puts an
--- entry in words. Invariants: no input or output; the same plan gives the same text; a text line gives exactly one line
--- each time it runs, except lines of C that are too long (wrap.lua) or change with a function's parameters
--- (signatures.lua); a template sees only the plan's fields, the extras, the arguments of its include, and the helpers
--- below.
+-- and read(name, folder), which returns a text or nil; folder is nil for a template, and for an inserted hand-written
+-- file "kernels" or the folder that the template states. Output: text and map; or nil and an error { path, line, col,
+-- what, hint, notes }. map[i] is the chain of templates that produced line i, innermost first: { { name, line, folder
+-- }, ... }.
+--
+-- Invariants: the same plan gives the same text; each time a line of text in a template runs, it gives exactly one
+-- line, except lines of C that are too long (wrap.lua) or lose parameters (signatures.lua); a template can read only
+-- the plan's fields, the extras, the arguments of its include, and the helpers below.
 
 local lists = require("base.lists")
 local literals = require("base.literals")
@@ -22,11 +23,12 @@ local M = {}
 
 local KERNELS = "kernels"
 local C_ENDINGS = { c = true, h = true, inc = true, cu = true, cpp = true } -- endings of the names of C files
-local TAKES = "a hole takes a one-line string or an integer"
+local HOLE_HINT = "a hole takes a one-line string or an integer"
 
 local KEYWORDS = [[ auto break case char const continue default do double else enum extern float for goto if inline int
   long register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while ]]
 
+-- Raises an error at the current place of the innermost template.
 local function fail(run, what, hint)
   local frame = run.stack[#run.stack]
   local notes = {}
@@ -36,7 +38,8 @@ local function fail(run, what, hint)
   error({ path = frame.path, line = frame.line, col = frame.col, what = what, hint = hint, notes = notes }, 0)
 end
 
--- A C identifier from a name such as "x86-64-v3": each run of other characters becomes one underscore.
+-- Makes a C identifier from a name such as "x86-64-v3": each run of characters that C does not allow becomes one
+-- underscore. Returns nil and a reason if there is none.
 local function make_identifier(name)
   if type(name) ~= "string" then
     return nil, ("a name is needed, not %s"):format(type(name))
@@ -58,7 +61,7 @@ local function make_text_helper(language)
   end
 end
 
--- A question with the nearest name in these tables, or nil.
+-- Makes a hint with the nearest name among the keys of the given tables; nil if no name is near.
 local function make_hint(name, ...)
   local names = {}
   for _, scope in ipairs({ ... }) do
@@ -70,8 +73,8 @@ local function make_hint(name, ...)
   return nearest.make_hint(name, names, "%q")
 end
 
--- The innermost frame, with the template line that runs now from Lua's call stack: lines of text and calls that give
--- lines record their line when they run, other Lua does not.
+-- Returns the innermost frame, after setting its line to the template line that runs now, which is in Lua's call stack:
+-- lines of text, and calls that give lines, record their line when they run; other lines of Lua do not.
 local function locate(run)
   local frame = run.stack[#run.stack]
   for level = 2, 30 do
@@ -115,7 +118,7 @@ end
 local function fill_hole(run, expression, parent, value)
   if type(value) == "string" then
     if value:find("[\n\r]") then
-      fail(run, ("%s has more than one line"):format(expression), TAKES)
+      fail(run, ("%s has more than one line"):format(expression), HOLE_HINT)
     end
     return value
   elseif math.type(value) == "integer" then
@@ -124,7 +127,7 @@ local function fill_hole(run, expression, parent, value)
     fail(run, ("%s is a float: %.17g"):format(expression, value), "print floats with f32(x) or f64(x)")
   end
   local near = value == nil and type(parent) == "table" and make_hint(expression:match("([%w_]+)%s*$"), parent)
-  fail(run, ("%s is %s"):format(expression, value == nil and "nil" or "a " .. type(value)), near or TAKES)
+  fail(run, ("%s is %s"):format(expression, value == nil and "nil" or "a " .. type(value)), near or HOLE_HINT)
 end
 
 -- Makes a helper from a function that returns nil and a reason on failure; the failure becomes an error at the place of
@@ -142,11 +145,11 @@ end
 
 local run_template
 
--- Inserts a template, or one section of it, at the column of the current line; extra: names for it, or nil.
+-- Inserts a template, or one section of it, indented to the column of the call. extra: names for it, or nil.
 local function include(run, name, extra, section)
   local frame = run.stack[#run.stack]
   if type(name) ~= "string" or (extra ~= nil and type(extra) ~= "table") then
-    fail(run, "include takes the name of a part and, if you like, a table of names for it")
+    fail(run, "include takes the name of a template, and optionally a table of names for it")
   end
   for i, earlier in ipairs(run.stack) do
     if earlier.name == name and earlier.section == section then
@@ -172,13 +175,14 @@ local function add_line(run, text, place, depth)
   run.map[#run.map + 1] = chain
 end
 
--- Includes a template and adds an empty line behind it.
+-- Includes a template and adds an empty line after it.
 local function include_paragraph(run, name, extra)
   include(run, name, extra)
   local frame = run.stack[#run.stack]
   add_line(run, "", { frame.name, frame.line }, #run.stack - 1)
 end
 
+-- Adds the line of text that the pieces so far make. line: its number in the template.
 local function finish_line(run, line)
   local text = table.concat(run.pieces)
   run.pieces = {}
@@ -186,8 +190,8 @@ local function finish_line(run, line)
   add_line(run, text, { run.stack[#run.stack].name, line }, #run.stack - 1)
 end
 
--- A call of a function, or its head. Words are text or integers; false words, which belong to features that are off,
--- are left out; a list counts as its words. signatures.lua removes arguments that the function does not use.
+-- Writes a call of a function, or its head, with the given words, or the words of a single list. A word is text or an
+-- integer; false, which stands for a word of a feature that is off, is left out.
 local function write_call(run, head, ...)
   local words, texts = ..., {}
   words = type(words) == "table" and { n = #words, table.unpack(words) } or table.pack(...)
@@ -217,8 +221,8 @@ local function invoke(run, ...)
   return write_call(run, ...)
 end
 
--- Inserts a hand-written file of kernels/, or of another folder, unchanged except that a header loses its guard: holes,
--- Lua and indentation have no effect.
+-- Inserts a hand-written file of kernels/, or of another folder, unchanged except that a header loses its guard. Text
+-- such as ${name} or % in the file has no meaning here, and no indentation is added.
 local function splice(run, name, folder)
   folder = folder or KERNELS
   if type(name) ~= "string" or type(folder) ~= "string" then
@@ -239,12 +243,11 @@ local function splice(run, name, folder)
   end
 end
 
--- Adds a piece of a line of text. The code that template.lua makes of a line of a template calls this and the functions
--- in CODE.
 local function add_text(run, text)
   run.pieces[#run.pieces + 1] = text
 end
 
+-- The functions that the code of a template (template.lua) calls for pieces of lines, places, holes and ends of lines.
 local CODE = {
   __text = add_text,
   __at = function(run, line, col)
@@ -259,7 +262,7 @@ local CONVERT = { c_comment = make_text_helper(escape.c_comment), c_string = mak
 local ACT = { include = include, paragraph = include_paragraph, splice = splice, slot = slots.fill,
   inline = slots.inline, call = make_call_helper(";"), invoke = invoke, define = make_call_helper(" {") }
 
--- A copy of a table of functions, each with the run as its first argument.
+-- Returns a copy of a table of functions, in which the run is the first argument of each.
 local function bind(run, functions)
   local names = {}
   for name, call in next, functions do
@@ -322,19 +325,24 @@ local function convert_error(run, err)
   return shaped
 end
 
--- An entry of the map as a path of the repository and a line: "templates/cpu/step.c.tpl:7".
+-- Returns an entry of the map as a path of the repository and a line: "templates/cpu/step.c.tpl:7".
 function M.format_place(entry)
   return ("%s/%s:%d"):format(entry[3] or "templates", entry[1], entry[2])
 end
 
--- Renders a template. `finish`, if given, converts the lines and the map; extras, if given, are names for the whole
--- template, like the arguments of an include; known, if given, has the functions of files rendered before
+-- Renders a template. finish(lines, map), if given, returns changed lines and a changed map; extras, if given, are
+-- names for the whole template; known, if given, is the record of the functions of files rendered before
 -- (signatures.lua), to which the functions of this C file are added.
 --
--- The state of a rendering, `run`, has in addition to the arguments: stack, the frames of the running templates,
--- innermost last, { name, section, path, source, chunk, line, col }; extras, tables of names, of which later ones take
--- precedence; parsed, templates by name and section; sections (slots.lua); indent, of the lines of an include; pieces,
--- of the current line; lines and map, the result; environment, in which templates run; helpers, functions in it.
+-- The state of a rendering, `run`, has in addition to the arguments:
+--   stack        the frames of the running templates, innermost last: { name, section, path, source, chunk, line, col }
+--   extras       tables of names, of which later ones take precedence
+--   parsed       parsed templates, by name and section
+--   sections     whether pages have sections, by name and section (slots.lua)
+--   indent       the indentation of the lines of an include
+--   pieces       the pieces of the current line
+--   lines, map   the result
+--   environment  the environment in which templates run; helpers: functions in it
 function M.render(name, plan, read, finish, extras, known)
   local in_c = known ~= nil or C_ENDINGS[name:match("%.(%w+)%.tpl$")]
   local run = {

@@ -1,34 +1,34 @@
--- Parameters and constants of generated functions: a function keeps those that its body mentions, and calls pass only
--- the arguments of the remaining parameters.
+-- Removes parameters and constants of generated functions that the functions do not use, and the arguments for these
+-- parameters from calls.
 --
--- Input: the lines of a C text and their origins (render.lua's map), functions of files that were rendered before.
--- M.fit changes all of these in place. A function begins with static, INLINE or NOINLINE at the start of a line
--- and ends with a "}" there. Functions of inserted files stay unchanged, and so do functions that are called above
--- their definition or whose addresses are taken. Constants are declarations `const type name = ...;` of one line within
--- a function. Names in comments and names of members do not count as mentions. A function is defined before it is
--- called, in the same file or in a file that was rendered before; a second definition holds for the text below it.
--- Heads become one line; wrap.lua breaks them.
+-- Input of M.fit: a record of the functions of files that were rendered before (M.new), the lines of a C text, and the
+-- origin of each line (render.lua's map). M.fit changes all three in place. A function begins with static, INLINE or
+-- NOINLINE at the start of a line and ends with a "}" at the start of a line. It must be defined before it is called,
+-- in the same file or in one that was rendered before; a second definition counts for the text below it. Functions of
+-- inserted files are not changed, nor are functions that are called above their definition or whose addresses are
+-- taken. Constants are declarations `const type name = ...;` of one line within a function. Names in comments and names
+-- of members do not count as uses. Heads of functions become one line, which wrap.lua breaks again.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
 
 local M = {}
 
--- A record of functions. kept: by name, for functions that have lost parameters, a list that states for every parameter
--- whether it stays; called: the set of the names of all called functions.
+-- Returns a record of functions. kept: for each function that has lost parameters, by name, a list that states for each
+-- parameter whether it is kept; called: the set of the names of all called functions.
 function M.new()
   return { kept = {}, called = {} }
 end
 
--- In replace, is_value, fit_calls, fit_body, fit_head and fit_function, `text` is M.fit's record { lines, map, defined,
--- values }. defined: the set of the functions defined so far; values: by name, whether is_value found it outside calls.
+-- In replace, is_value, fit_calls, fit_body, fit_head and fit_function, `text` is a record { lines, map, defined,
+-- values }. defined: the set of the functions defined so far; values: by name, whether it occurs other than in a call.
 
--- Underscores in place of a text's characters, so that nothing in it separates words.
+-- Returns underscores in place of the characters of a text, so that it contains no separators.
 local function mask(text)
   return ("_"):rep(#text)
 end
 
--- Splits words into parameters or arguments: commas in brackets and strings are no separators.
+-- Splits a list of parameters or arguments at its commas, except those in brackets and strings.
 function M.split(text)
   local list = {}
   local masked = text:gsub("\\.", "__"):gsub('"[^"]*"', mask):gsub("%b()", mask):gsub("%b[]", mask):gsub("%b{}", mask)
@@ -38,7 +38,7 @@ function M.split(text)
   return list
 end
 
--- The text without comments and members of structs, which do not count as mentions of names.
+-- Returns the text without comments and names of members, which do not count as uses.
 local function remove_comments(text)
   if text:find("/", 1, true) then
     text = text:gsub("/%*.-%*/", " "):gsub("//[^\n]*", "")
@@ -53,8 +53,8 @@ local function count(counts, text, step)
   end
 end
 
--- The lines from `first` on as one line, up to the line that closes the bracket at column `from` of the first one; and
--- the number of the last line.
+-- Returns the lines from number `first` to the line that closes the bracket at column `from` of the first line, joined
+-- into one line; and the number of the last line.
 local function join(lines, first, from)
   local line, last = lines[first], first
   while not line:find("^%b()", from) and lines[last + 1] do
@@ -73,8 +73,8 @@ local function replace(text, first, last, line)
   end
 end
 
-local function join_kept(list, stays)
-  return table.concat(lists.map(list, function(word, i) return stays[i] and word or nil end), ", ")
+local function join_kept(list, is_kept)
+  return table.concat(lists.map(list, function(word, i) return is_kept[i] and word or nil end), ", ")
 end
 
 -- Removes arguments that functions no longer take from the calls in a line; a call may continue on the next lines.
@@ -85,25 +85,25 @@ local function fit_calls(functions, text, number, from)
     if not name then
       return
     end
-    local stays = functions.kept[name]
+    local is_kept = functions.kept[name]
     functions.called[name] = true
-    if stays then
+    if is_kept then
       local line, last = join(text.lines, number, open)
       local close = select(2, line:find("^%b()", open))
       local words = M.split(line:sub(open + 1, close - 1))
-      if #words ~= #stays and not (#words == 0 and #stays == 1) then
-        local what = ("%s takes %d arguments, not %d"):format(name, #stays, #words)
+      if #words ~= #is_kept and not (#words == 0 and #is_kept == 1) then
+        local what = ("%s takes %d arguments, not %d"):format(name, #is_kept, #words)
         error({ problem = true, what = what, line = number }, 0)
       end
-      local call = ("%s(%s)%s"):format(line:sub(1, open - 1), join_kept(words, stays), line:sub(close + 1))
+      local call = ("%s(%s)%s"):format(line:sub(1, open - 1), join_kept(words, is_kept), line:sub(close + 1))
       replace(text, number, last, call)
     end
     from = open + 1
   end
 end
 
--- A line of a function without the constants that it declares and that are mentioned nowhere else; nil if none of its
--- constants remains. counts: how often the function mentions each name.
+-- Returns a line of a function without the constants that it declares and that nothing else uses; nil if no constant
+-- remains. counts: how often the function mentions each name.
 local function fit_constants(counts, line)
   local head, list = line:match("^(%s+const [%w_]+ )([^{]*);$")
   if not head then
@@ -155,22 +155,23 @@ local function is_value(text, name)
   return text.values[name]
 end
 
--- Gives the function whose head is at a line only the parameters that its body mentions.
+-- Removes from the head at a line the parameters that the function's body does not mention.
 local function fit_head(functions, text, number, name, counts)
   local line = text.lines[number]
   local open = line:find("(", 1, true)
   local close = select(2, line:find("^%b()", open))
-  local words, stays, whole = M.split(line:sub(open + 1, close - 1)), {}, true
+  local words, is_kept, keeps_all = M.split(line:sub(open + 1, close - 1)), {}, true
   for i, word in ipairs(words) do
     local parameter = word:match("%(%*([%a_][%w_]*)%)") or word:gsub("%s*%[.*$", ""):match("([%a_][%w_]*)$")
-    stays[i] = #words == 1 and word == "void" or (counts[parameter] or 0) > 0
-    whole = whole and stays[i]
+    is_kept[i] = #words == 1 and word == "void" or (counts[parameter] or 0) > 0
+    keeps_all = keeps_all and is_kept[i]
   end
-  local seen = functions.called[name] and not functions.kept[name] -- in kept: those calls were an earlier text's
+  -- A function in `kept` was called in an earlier text, where another function had its name.
+  local is_called_above = functions.called[name] and not functions.kept[name]
   functions.kept[name] = nil
-  if not whole and (text.defined[name] or not seen) and not is_value(text, name) then
-    functions.kept[name] = stays
-    local parameters = join_kept(words, stays)
+  if not keeps_all and (text.defined[name] or not is_called_above) and not is_value(text, name) then
+    functions.kept[name] = is_kept
+    local parameters = join_kept(words, is_kept)
     text.lines[number] = ("%s(%s)%s"):format(line:sub(1, open - 1), parameters == "" and "void" or parameters,
       line:sub(close + 1))
   end
@@ -207,12 +208,12 @@ function M.fit(functions, lines, map)
   local text, number = { lines = lines, map = map, defined = {} }, 1
   local fits, problem = diagnostics.attempt(function()
     while lines[number] do
-      local line, own = lines[number], map[number][1][3] == nil
-      local is_head = own and (line:find("^static ") or line:find("^N?O?INLINE "))
+      local line, is_generated = lines[number], map[number][1][3] == nil
+      local is_head = is_generated and (line:find("^static ") or line:find("^N?O?INLINE "))
       local name = is_head and line:match("^[%w_ *]-([%a_][%w_]*)%(")
       if name then
         number = fit_function(functions, text, number, name)
-      elseif own then
+      elseif is_generated then
         fit_calls(functions, text, number)
       end
       number = number + 1

@@ -1,16 +1,15 @@
--- Slots: the text of an attention's terms for one place of a skeleton.
+-- Slots: places of a template at which the terms of an attention insert their text.
 --
--- A term is a table of names for its template, with a field `page`: the file terms/<page>.tpl next to the skeleton,
--- which consists of sections (template.lua). A section has the name of its slot; if a term's page lacks the section,
--- the term adds no text to the slot. The terms in scope are a list, in the order in which their text is inserted.
--- render.lua calls this module; `run` is the state of one rendering, with the functions of render.lua that are called
--- here.
+-- A term is a table of names for its template, the page: the file terms/<page>.tpl in the folder of the template with
+-- the slot, where <page> is the term's field `page`. A page consists of sections (template.lua), each with the name of
+-- its slot; if a page lacks the section, its term adds no text to the slot. The terms are a list, in the order in which
+-- their text is inserted. `run` is the state of one rendering, with functions of render.lua, which calls this module.
 
 local template = require("render.templates.template")
 
 local M = {}
 
--- The template name of a term's page if the page has the section, else false.
+-- Returns the name of a term's page as a template if the page has the section, else false.
 local function find_page(run, folder, term, section)
   local name = ("%sterms/%s.tpl"):format(folder, term.page)
   local key = name .. "#" .. section
@@ -34,7 +33,8 @@ local function add_term(run, folder, term, section, extra)
   end
 end
 
--- The terms in scope, and the folder of their pages: the skeleton's folder, unless the terms name another.
+-- Returns the terms for a slot, and the folder that contains the folder of their pages: that of the template with the
+-- slot, unless the terms have a field `folder`. call: the name of the calling function, for messages.
 local function find_terms(run, call, section, extra)
   if type(section) ~= "string" then
     run.fail(run, call .. " takes the name of a section of the terms' pages")
@@ -43,7 +43,7 @@ local function find_terms(run, call, section, extra)
   return terms, terms.folder or run.stack[#run.stack].name:match("^(.-)[^/]*$"):gsub("terms/$", "")
 end
 
--- Adds the lines of each term; extra: names for this slot alone.
+-- Adds the lines of each term. extra: further names for this slot.
 function M.fill(run, section, extra)
   local terms, folder = find_terms(run, "slot", section, extra)
   for _, term in ipairs(terms) do
@@ -51,8 +51,8 @@ function M.fill(run, section, extra)
   end
 end
 
--- The value of a hole: an expression that the terms extend one after another, each by one line of text in which `inner`
--- is the expression so far.
+-- Returns an expression that the terms extend one after another, each by one line of text in which the name `inner` is
+-- the expression so far.
 function M.inline(run, section, inner, extra)
   local terms, folder = find_terms(run, "inline", section, extra)
   local frame = run.stack[#run.stack]

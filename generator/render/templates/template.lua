@@ -1,17 +1,21 @@
 -- Converts a template's text to Lua code, one line of code per template line, so that line numbers are the same.
 --
--- Input: the template's name, path and text. Output: { name, path, source = { line... }, code = text } for render.lua
--- to load, or nil and an error { path, line, col, what, hint }.
--- Lines whose first non-blank character is % are Lua, all others are output with ${...} holes. This module checks,
--- before the code runs, that blocks are balanced, that every line of Lua is complete by itself (brackets may span
--- lines), and that holes hold a name, a field or one helper call. The code calls __text, __hole, __at and __end of
--- render.lua.
--- A line of text, or of a call that gives lines of output, may end with a condition for this line alone: `% if a`. The
--- next line may then end with `% elseif b` or `% else`. A line may also end with a loop: `% for _, a in ipairs(list)`.
--- With `then` or `do` behind it, the condition or loop holds up to the line that closes the line's brackets.
--- A file may have sections, each below a line `% section("name")`, which may end with a condition for the section: then
--- one section is read at a time, together with the text before the first section. A section of one line may have its
--- head at the end of this line.
+-- Input: the template's name, path and text. Output: { name, path, source (a list of lines), code (text) } for
+-- render.lua to load, or nil and an error { path, line, col, what, hint }. The code calls the functions __text, __hole,
+-- __at and __end.
+--
+-- A line whose first non-blank character is % is Lua; every other line is a line of output, in which ${...} is a hole
+-- for a value. This module checks, before the code runs, that blocks are balanced, that every line of Lua is complete
+-- by itself (brackets may span lines), and that each hole contains a name, a field or one call of a helper.
+--
+-- A line of text, or a call that gives lines of output, may end with a condition for this line: `% if a`. The next line
+-- may then end with `% elseif b` or `% else`. A line may also end with a loop: `% for _, a in ipairs(list)`. A
+-- condition that ends with `then`, or a loop that ends with `do`, applies to all lines up to the one that closes the
+-- brackets which the line opens.
+--
+-- A file may have sections, each below a head, the line `% section("name")`, which may end with a condition for the
+-- section. Then one section is read at a time, together with the text before the first section. A section of one line
+-- may have its head at the end of this line.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
@@ -20,7 +24,7 @@ local M = {}
 
 local BLOCK = { ["if"] = "then", ["for"] = "do", ["while"] = "do", ["repeat"] = "until", ["do"] = "end" }
 local FORBIDDEN = {
-  ["function"] = "a template holds no functions; use a part and include, or plan.lua",
+  ["function"] = "a template contains no functions; use a part and include, or plan.lua",
   ["return"] = "a template runs to its end",
   ["goto"] = "use if",
 }
@@ -28,16 +32,22 @@ local FORBIDDEN = {
 local LINES = { include = true, paragraph = true, splice = true, call = true, define = true, slot = true }
 local CLOSING = { [")"] = "(", ["]"] = "[", ["}"] = "{" }
 
--- The state of reading, `reader`, has path; source and code, line by line; firsts, the column of the first token of the
--- statement that begins at a line; blocks and brackets, those that are open; pending, the statement whose brackets are
--- open; section, the requested one, and within (read_head); held and chained (add_suffix).
+-- The state of reading, `reader`:
+--   path              the path of the template
+--   source, code      the lines of the template, and the code of each line
+--   firsts            by line: the column of the first token of the statement that begins there
+--   blocks, brackets  blocks and brackets that are open, outermost first
+--   pending           the statement whose brackets are open, or nil
+--   section           the name of the requested section, or nil
+--   within            the section of the current line (read_head)
+--   held, chained     conditions and loops at the end of lines (add_suffix)
 
--- The kinds of tokens and their patterns; the first that matches holds.
+-- The kinds of tokens and their patterns; a token has the first kind whose pattern matches.
 local FORMS = { { "name", "^[%a_][%w_]*" }, { "number", "^%.?%d[%w.]*" }, { "string", "^([\"']).-%1" },
   { "op", "^[=~<>]=" }, { "op", "^//" }, { "op", "^%.%." }, { "op", "^[^\"']" } }
 
--- The tokens of one line of Lua: { kind = "name" | "number" | "string" | "op", text, col }, without comments; nil and a
--- column if a string does not end on its line.
+-- Returns the tokens of one line of Lua, without comments: { kind = "name" | "number" | "string" | "op", text, col };
+-- nil and a column if a string does not end on its line.
 local function tokenise(code, first_column)
   local masked, tokens, first = (code:gsub("\\.", "__")), {}, 1
   while true do
@@ -45,7 +55,7 @@ local function tokenise(code, first_column)
     if not first or masked:find("^%-%-", first) then
       return tokens
     end
-    local form = lists.find(FORMS, function(each) return masked:find(each[2], first) end)
+    local form = lists.find(FORMS, function(entry) return masked:find(entry[2], first) end)
     if not form then
       return nil, first_column + first - 1
     end
@@ -59,6 +69,7 @@ local function fail(reader, line, col, what, hint)
   error({ problem = true, path = reader.path, line = line, col = col, what = what, hint = hint }, 0)
 end
 
+-- Closes the innermost block.
 local function close(reader, token, line)
   local block = table.remove(reader.blocks)
   if not block or (token.text == "until") ~= (block.word == "repeat") then
@@ -115,8 +126,8 @@ local function check_brackets(reader, tokens, line)
   end
 end
 
--- Checks the keywords of a statement, and puts before its code a ";" (see check_syntax) and, if it gives lines of
--- output, the call that records its place.
+-- Checks the keywords of the pending statement. Puts a ";" before its code, so that check_syntax can report its place,
+-- and the call that records its place if it gives lines of output.
 local function check_statement(reader)
   local pending = reader.pending
   local tokens, first = pending.tokens, pending.tokens[1]
@@ -140,13 +151,13 @@ local function check_statement(reader)
   reader.code[pending.line], reader.firsts[pending.line] = ";" .. record .. reader.code[pending.line], first.col
 end
 
--- depends: whether the line ends with a condition or loop.
-local function read_control(reader, source, line, depends)
+-- Reads a line of Lua. has_suffix: whether the line ends with a condition or loop.
+local function read_control(reader, source, line, has_suffix)
   local col = source:find("%%")
   local code = source:sub(col + 1)
-  local tokens, broken = tokenise(code, col + 1)
+  local tokens, string_col = tokenise(code, col + 1)
   if not tokens then
-    fail(reader, line, broken, "a string that does not end on its line")
+    fail(reader, line, string_col, "a string that does not end on its line")
   end
   check_brackets(reader, tokens, line)
   local pending = reader.pending or { tokens = {}, line = line, col = col }
@@ -156,7 +167,7 @@ local function read_control(reader, source, line, depends)
     table.insert(pending.tokens, token)
   end
   reader.code[line] = code
-  if depends and not (tokens[1] and LINES[tokens[1].text] and #reader.brackets == 0) then
+  if has_suffix and not (tokens[1] and LINES[tokens[1].text] and #reader.brackets == 0) then
     fail(reader, line, col + 1, "a condition or loop at the end of a line without output")
   end
   if #reader.brackets == 0 then
@@ -165,7 +176,7 @@ local function read_control(reader, source, line, depends)
   end
 end
 
--- The end of the hole whose "${" is at `from`; braces must be balanced, and strings are skipped.
+-- Returns the end of the hole whose "${" is at `from`, or nil. Braces in the hole must be balanced, except in strings.
 local function find_hole_end(source, from)
   local masked = source:sub(from + 1):gsub("()([\"']).-%2()", function(first, _, behind)
     return ("_"):rep(behind - first)
@@ -182,7 +193,7 @@ local function check_hole(reader, expression, line, col)
   for _, token in ipairs(tokens) do
     if token.kind == "op" and not token.text:find("^[.,%(%)%[%]]$") then
       fail(reader, line, token.col, ("'%s' in a hole"):format(token.text),
-        "a hole holds a name, a field or one helper call; compute in plan.lua")
+        "a hole contains a name, a field or one helper call; compute in plan.lua")
     elseif token.kind == "name" and (BLOCK[token.text] or FORBIDDEN[token.text] or LINES[token.text]) then
       fail(reader, line, token.col, ("'%s' in a hole"):format(token.text))
     end
@@ -221,14 +232,15 @@ end
 local SUFFIXES = { ["if"] = "then", ["elseif"] = "then", ["else"] = "", ["for"] = "do" }
 local SECTION = ' ?%% section%("([%w_]+)"%)$'
 
--- The number of brackets that a line of text opens minus those that it closes, except in holes, strings and comments.
+-- Returns the number of brackets that a line of text opens minus the number that it closes; brackets in holes, strings
+-- and comments do not count.
 local function count_opened(text)
   text = text:gsub("%$%b{}", ""):gsub('"[^"]*"', ""):gsub("/%*.-%*/", "")
   return select(2, text:gsub("[({[]", "")) - select(2, text:gsub("[)}%]]", ""))
 end
 
--- A line without the condition or loop at its end, and the suffix: { word, column, the text behind the word, whether it
--- holds up to the line that closes the brackets }.
+-- Returns a line without its suffix, the condition or loop at its end, and the suffix or nil: { word, col, behind (the
+-- text after the word), whole (whether it applies up to the line that closes the brackets) }.
 local function split_suffix(source)
   for first, word, stop in source:gmatch(" ()%% (%a+)()") do
     local rest, behind = source:sub(1, first - 2), source:sub(stop + 1)
@@ -255,17 +267,18 @@ local function check_suffix(reader, line, suffix)
   end
 end
 
--- Makes the code of a line depend on its suffix. reader.chained: the last line whose condition may have alternatives on
--- the next line; held: suffixes that may end on a later line; that of a section's head has infinite depth of brackets.
+-- Makes the code of a line depend on its suffix. reader.chained: the last suffix that `elseif` or `else` on the next
+-- line may continue; reader.held: suffixes that have not ended. The suffix of a section's head has an infinite depth of
+-- brackets.
 local function add_suffix(reader, line, suffix, text)
   check_suffix(reader, line, suffix)
-  local word, before = suffix.word, reader.chained
+  local word, previous = suffix.word, reader.chained
   local chains = word == "elseif" or word == "else"
-  if chains and not (before and before.line == line - 1) then
+  if chains and not (previous and previous.line == line - 1) then
     fail(reader, line, suffix.col, ("'%s' without 'if' at the end of the line before"):format(word))
   elseif chains then
     reader.code[line - 1] = reader.code[line - 1]:gsub(" end$", "")
-    suffix.whole = before.whole
+    suffix.whole = previous.whole
   end
   reader.code[line] = ("%s%s %s %s %s"):format(chains and "" or ";", word, suffix.behind, SUFFIXES[word],
     (reader.code[line]:gsub("^;", "")))
@@ -273,7 +286,7 @@ local function add_suffix(reader, line, suffix, text)
     whole = suffix.whole or text == "", chains = word:find("if$") })
 end
 
--- Ends the suffixes that hold for one line, and those whose brackets this line closes.
+-- Ends the suffixes that apply to one line, and those whose brackets this line closes.
 local function end_suffixes(reader, line, text)
   local brackets = count_opened(text)
   for i = #reader.held, 1, -1 do
@@ -301,12 +314,12 @@ local function end_section(reader, line)
   end
 end
 
--- The text of a line without the head of a section, and whether the line is outside all sections or in the section that
--- is read. reader.within: the section of the lines below; false below a section of one line.
+-- Returns the text of a line without the head of a section, and whether the line is read: if it is before all sections,
+-- or in the requested section. Sets reader.within: the section of the lines below; false below a section of one line.
 local function read_head(reader, source, line)
   local first, _, head = source:find(SECTION)
   if head and not reader.section then
-    fail(reader, line, 1, "a section, but the file is included whole", "include it by slot")
+    fail(reader, line, 1, "a section in a file that is included as a whole", "include it by slot")
   elseif not head and reader.within == false then
     fail(reader, line, 1, "a line below a section of one line", "begin the next section")
   elseif not head then
@@ -321,25 +334,25 @@ local function read_lines(reader, text)
   for source in (text:sub(-1) == "\n" and text or text .. "\n"):gmatch("([^\n]*)\n") do
     local line = #reader.source + 1
     reader.source[line] = source
-    local odd = source:find("[\r\t]")
-    if odd then
-      fail(reader, line, odd, "a tab or a carriage return", "templates use spaces and plain line feeds")
+    local bad_col = source:find("[\r\t]")
+    if bad_col then
+      fail(reader, line, bad_col, "a tab or a carriage return", "templates use spaces and plain line feeds")
     end
-    local whole, suffix = split_suffix(source)
-    local own, is_read = read_head(reader, whole, line)
-    if not is_read or own == "" and whole ~= "" then
+    local without_suffix, suffix = split_suffix(source)
+    local text_of_line, is_read = read_head(reader, without_suffix, line)
+    if not is_read or text_of_line == "" and without_suffix ~= "" then
       reader.code[line] = ""
-    elseif own:find("^ *%%") then
-      read_control(reader, own, line, suffix)
+    elseif text_of_line:find("^ *%%") then
+      read_control(reader, text_of_line, line, suffix)
     elseif #reader.brackets > 0 then
       break
     else
-      read_text(reader, own, line)
+      read_text(reader, text_of_line, line)
     end
     if is_read and suffix then
-      add_suffix(reader, line, suffix, own)
+      add_suffix(reader, line, suffix, text_of_line)
     end
-    end_suffixes(reader, line, is_read and own or "")
+    end_suffixes(reader, line, is_read and text_of_line or "")
   end
   end_section(reader, #reader.source)
   local bracket = reader.brackets[#reader.brackets]
@@ -364,17 +377,17 @@ local function read(name, path, text, section)
   return { name = name, path = path, source = reader.source, code = table.concat(reader.code, "\n") }
 end
 
-local known = {} -- parsed text by path and section, since parsing takes half the time of rendering
+local cache = {} -- parsed texts by path and section, since parsing takes half the time of rendering
 
--- Reads a template, or one section of a template; path: the name in errors.
+-- Converts a template, or one section of it. path: the template's name in errors.
 function M.parse(name, path, text, section)
   local key = path .. "#" .. (section or "")
-  local before = known[key]
-  if before and before.text == text and before.parsed.name == name then
-    return before.parsed
+  local entry = cache[key]
+  if entry and entry.text == text and entry.parsed.name == name then
+    return entry.parsed
   end
   local parsed, err = read(name, path, text, section)
-  known[key] = parsed and { text = text, parsed = parsed }
+  cache[key] = parsed and { text = text, parsed = parsed }
   return parsed, err
 end
 

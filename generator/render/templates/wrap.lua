@@ -1,10 +1,11 @@
--- Breaks lines of C that names of varying length have made too long, in the way in which a person would break them.
+-- Breaks lines of C that are too long, since names in generated code vary in length, as a person would break them.
 --
--- Input: lines and their origins (render.lua's map). Output: both, with lines of at most COLUMNS wherever a line can be
--- broken. A comment after code moves above the code. The statement after the head of a loop or condition moves to the
--- next line, and so does the body of a function on one line. Other code is broken in the outermost brackets, after a
--- comma or an operator, with CONTINUED blanks before the rest. The excess of a comment's line moves to the next line.
--- Rows of tables, directives, and the banner's command and spec stay unchanged.
+-- Input: lines and their origins (render.lua's map). Output: both, with lines of at most COLUMNS, except lines that
+-- cannot be broken. A comment after code moves above the code. The statement after the head of a loop or condition
+-- moves to the next line, and so does the body of a function on one line. Other code is broken in the outermost
+-- brackets, after a comma or an operator, with CONTINUED blanks before the rest. The excess of a line of a comment
+-- moves to the next line. Rows of tables, directives, and the lines of a file's banner with its command and its spec
+-- are not changed.
 
 local append = require("base.lists").append
 
@@ -12,20 +13,21 @@ local M = {}
 
 M.COLUMNS, M.CONTINUED = 120, 8
 local INDENT = 4
-local SHORTEST = 12 -- columns of a continued line at least, if another break is possible
+local SHORTEST_REST = 12 -- minimum columns of a continued line if another break is possible
 
--- Costs of a break at a token, in addition to the depth of brackets; before: the token moves to the next line.
-local ASSIGNS, WORST, DEEPER = 5, 6, 10
+-- Costs of a break: that of each token, of which the cheapest is 0, of a short rest, and of each level of brackets. The
+-- break is after the token, or with `before` in front of it.
+local ASSIGNMENT_COST, SHORT_REST_COST, DEPTH_COST = 5, 6, 10
 local BREAKS = {
   { ",", 0 }, { ";", 0 }, { " &&", 1 }, { " ||", 1 }, { " ?", 2, before = true }, { " :", 2, before = true },
   { " +", 3 }, { " -", 3 }, { " <", 3 }, { " >", 3 }, { " ==", 3 }, { " >=", 3 }, { " <=", 3 }, { " *", 4 },
-  { " /", 4 }, { " %", 4 }, { " =", ASSIGNS },
+  { " /", 4 }, { " %", 4 }, { " =", ASSIGNMENT_COST },
 }
 local OPENS = { ["("] = true, ["["] = true, ["{"] = true }
 
 local fit
 
--- The cost of a break after the first `last` characters, before a blank; nil if a break there is impossible.
+-- Returns the cost of a break after the first `last` characters; nil if a break there is impossible.
 local function find_cost(text, last)
   for _, entry in ipairs(BREAKS) do
     local token = entry[1]
@@ -37,23 +39,24 @@ local function find_cost(text, last)
   return nil
 end
 
--- The last of the best places to break a line of code, after the line's indent; most: columns of a rest.
-local function find_break(text, indent, most)
-  local depth, quoted, best, least = 0, false, nil, math.huge
+-- Returns the last of the cheapest places to break a line of code, after the line's indent; nil if there is none.
+-- longest_rest: the columns of a rest that fits into one line.
+local function find_break(text, indent, longest_rest)
+  local depth, is_quoted, best, least_cost = 0, false, nil, math.huge
   for place, c in text:sub(1, M.COLUMNS + 1):gmatch('()([][(){}" ])') do
     local last = place - 1
     local behind = text:sub(last, last)
     if c == '"' then
-      quoted = quoted ~= (behind ~= "\\")
-    elseif not quoted and c ~= " " then
+      is_quoted = is_quoted ~= (behind ~= "\\")
+    elseif not is_quoted and c ~= " " then
       depth = depth + (OPENS[c] and 1 or -1)
-    elseif not quoted and last > #indent and behind ~= '"' then
+    elseif not is_quoted and last > #indent and behind ~= '"' then
       local cost = find_cost(text, last)
       if cost then
-        cost = cost + DEEPER * depth + (#text - last < SHORTEST and WORST or 0)
-          + (cost == ASSIGNS and #text - last > most and 2 * DEEPER or 0)
-        if cost <= least then
-          best, least = last, cost
+        cost = cost + DEPTH_COST * depth + (#text - last < SHORTEST_REST and SHORT_REST_COST or 0)
+          + (cost == ASSIGNMENT_COST and #text - last > longest_rest and 2 * DEPTH_COST or 0)
+        if cost <= least_cost then
+          best, least_cost = last, cost
         end
       end
     end
@@ -61,7 +64,7 @@ local function find_break(text, indent, most)
   return best
 end
 
--- Code without comments, broken into continued lines.
+-- Returns the lines of code without comments, broken into continued lines.
 local function break_code(line, indent)
   local last = #line > M.COLUMNS and find_break(line, line:match("^%s*"), M.COLUMNS - M.CONTINUED - #indent)
   if not last then
@@ -71,7 +74,7 @@ local function break_code(line, indent)
   return append({ line:sub(1, last) }, #rest < #line and break_code(rest, indent) or { rest })
 end
 
--- The lines of a loop or a condition with its statement, which moves below the head; nil for other code.
+-- Returns the lines of a loop or a condition with its statement, which moves below the head; nil for other code.
 local function break_head(indent, code)
   local head, body = code:match("^(for %b()) (.*)$")
   if not head then
@@ -81,7 +84,7 @@ local function break_head(indent, code)
     and append(fit(indent .. head), fit(indent .. (" "):rep(INDENT) .. body)) or nil
 end
 
--- The lines of a function whose head, body and end are on one line; nil for other code.
+-- Returns the lines of a function whose head, body and end are on one line; nil for other code.
 local function unfold(indent, code)
   local head, body = code:match("^([%w_].-%)) { (.*) }$")
   if head and not code:find("=.*{") then
@@ -103,7 +106,7 @@ local function ends_comment(line)
   return line:find("*/", 1, true) ~= nil
 end
 
--- The last line of the comment that begins at a line and shares the line with no code; nil if there is none.
+-- Returns the last line of the comment that begins at a line without code; nil if there is none.
 local function find_comment_end(lines, first)
   if not lines[first]:find("^%s*/%*") or ends_comment(lines[first]) and not lines[first]:find("%*/$") then
     return nil
@@ -115,26 +118,26 @@ local function find_comment_end(lines, first)
   return last
 end
 
--- A line of a comment up to the limit, and its excess; or the whole line. The banner (templates/parts/banner.tpl) keeps
--- its command and its spec on one line each: gen.lua and ./longhand dev where look for them.
+-- Returns a line of a comment up to the limit, and its excess; or the whole line if it cannot be split. In the banner
+-- of a file, the command and the spec have a line each, since other code searches for these lines.
 local function split_comment(line)
   local last = M.COLUMNS + 1
   while last > 0 and (line:sub(last, last) ~= " " or line:sub(last + 1) == "*/") do
     last = last - 1
   end
-  local line_part, rest = line:sub(1, math.max(last - 1, 0)), line:sub(last + 1)
-  if line_part:find("^%s*/?%**%s*$") or line:find("^ %* %./longhand gen ") or line:find("^ %* spec  ") then
+  local head, rest = line:sub(1, math.max(last - 1, 0)), line:sub(last + 1)
+  if head:find("^%s*/?%**%s*$") or line:find("^ %* %./longhand gen ") or line:find("^ %* spec  ") then
     return line
   end
-  return line_part, rest
+  return head, rest
 end
 
--- The beginning of a comment's continuation line.
+-- Returns the beginning of the next line of a comment.
 local function write_star(line)
   return line:match("^%s*") .. (line:find("^%s*/") and " * " or "* ")
 end
 
--- Fits the lines of a comment, { line, from }: each line takes the excess of the line before.
+-- Fits the lines of a comment, { line, from (its number in the input) }: each line takes the excess of the line before.
 local function fit_comment(list)
   for i, entry in ipairs(list) do
     local line, rest, following = entry.line, nil, list[i + 1] and list[i + 1].line:match("^%s*%* (%w.*)$")
@@ -150,13 +153,15 @@ local function fit_comment(list)
   return list
 end
 
--- Whether the next line continues a line of code. Labels end like conditional expressions, and lists keep their lines.
+-- Whether the next line continues a line of code. A line that ends with ":" may be a label, and one that ends with "="
+-- may begin a list, so these are continued only if they are too long.
 local function is_continued(line, following)
   return line:find("[,(&|+*?:=-]$") and #following:match("^%s*") > #line:match("^%s*")
     and (#line > M.COLUMNS or not line:find("[:=]$"))
 end
 
--- A line with its continuation lines, and the number of the last of these. Inserted files stay as they are.
+-- Returns a line joined with the lines that continue it, and the number of the last of these. In inserted files only
+-- lines that are too long are joined.
 local function join(lines, map, first)
   local line, last = lines[first], first
   while lines[last + 1] and (#line > M.COLUMNS or not map[first][1][3]) and is_continued(line, lines[last + 1]) do
