@@ -165,6 +165,29 @@ function TestEstimate.test_speeds_are_recorded()
   end)
 end
 
+-- A trainer is measured at the lengths whose operations are closest to the mean over the steps of training, of which a
+-- curriculum makes most short, and over the lengths of evaluation.
+function TestEstimate.test_trainers_are_measured_at_typical_lengths()
+  local function list_lengths(curriculum)
+    local file = support.write("estimate/typical.lua", ([[
+return { title = "p", base = { task = { kind = "even_pairs" }, model = { use = "small_encoder" }, train = { steps = 100,
+  lengths = { 1, 40%s } }, eval = { lengths = { 41, 100 } } }, axes = { { name = "encoding", values = {
+  { name = "none", spec = { encoding = { kind = "none" } } } } } } }]]):format(curriculum))
+    local study, found = assert(grid.expand(project, file, { out = "none" })), nil
+    ledger.survey(study, "none")
+    support.replace_fields({ { estimate, "run_bench", function(_, words)
+      found = table.concat(words, " "):match("%-%-lengths (%S+)")
+      return {}
+    end } }, function()
+      estimate.format(study, { { cell = study.cells[1], dir = "none", fresh = true } }, { threads = 1, replicas = 1,
+        device = "cpu" })
+    end)
+    return found
+  end
+  lu.assertEquals(list_lengths(""), "22,72")
+  lu.assertEquals(list_lengths(", curriculum = { { until_step = 90, max = 4 } }"), "5,72")
+end
+
 -- Tasks without files are estimated by steps and by operations of the plan.
 function TestEstimate.test_tasks_without_files_have_no_work_of_files()
   local study = assert(grid.expand(project, support.write("estimate/plain.lua", [[

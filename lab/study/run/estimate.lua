@@ -1,11 +1,12 @@
 -- Estimates the time of a study's missing work on this machine, from short measurements of built trainers.
 --
 -- Input: the study after ledger.survey; items, from trainers.list of its cells; options. Output: lines of text, or a
--- function that estimates seconds. Cells with the same encoding, model, precision and batch share a measurement; the
--- speed of cells without a measurement is scaled by their operations from the mean of the measured cells. Cells that
--- train for epochs of examples that a task makes are not measured: only the trainer knows their number of steps, and
--- making the examples would take minutes. For dataset files, a step takes a constant time plus a time for its
--- operations, both fitted at two lengths; steps and operations are counted from the lengths of the files' examples.
+-- function that estimates seconds. Trainers are measured at the lengths whose operations are closest to the mean. Cells
+-- with the same encoding, model, precision and batch share a measurement; the speed of cells without a measurement is
+-- scaled by their operations from the mean of the measured cells. Cells that train for epochs of examples that a task
+-- makes are not measured: only the trainer knows their number of steps, and making the examples would take minutes.
+-- For dataset files, a step takes a constant time plus a time for its operations, both fitted at two lengths; steps and
+-- operations are counted from the lengths of the files' examples.
 
 local canonical = require("base.canonical")
 local costs = require("plan.deriving.costs")
@@ -39,10 +40,19 @@ local function count_operations(plan, row)
   return costs.count_forward(plan, row.tokens) * plan.train.batch * (row.mode == "train" and 3 or 1)
 end
 
--- Returns a length in the middle of a spec's lengths; nil for nil.
-local function find_middle(lengths)
-  local list = lengths and lengths.list
-  return list and list[(#list + 1) // 2] or lengths and (lengths.first + lengths.last) // 2
+-- Returns the one of a spec's lengths with the operations of a forward pass that are closest to a mean, or to the mean
+-- of all these lengths; nil for nil.
+local function find_typical(cell, lengths, mean)
+  local list = lengths and tasks.list_lengths(lengths) or {}
+  local operations = lists.map(list, function(n)
+    return costs.count_forward(cell.spec.plan, tasks.count_tokens(cell.spec.task, n))
+  end)
+  local best
+  mean = mean or statistics.mean(operations)
+  for i in ipairs(list) do
+    best = best and math.abs(operations[best] - mean) <= math.abs(operations[i] - mean) and best or i
+  end
+  return list[best]
 end
 
 -- Fits { step, operation }, the constant seconds of a step and the seconds of an operation, to points { operations,
@@ -71,7 +81,9 @@ end
 -- fails.
 local function measure(item, options)
   local resolved, plan = item.cell.spec.resolved, item.cell.spec.plan
-  local train, eval = find_middle(resolved.train.lengths), find_middle(resolved.eval.lengths)
+  local mean = plan.flops_per_step / (3 * plan.train.batch) -- over the steps of a curriculum, too
+  local train, eval = find_typical(item.cell, resolved.train.lengths, mean), find_typical(item.cell,
+    resolved.eval.lengths)
   local side_by_side = math.min(options.replicas, #item.cell.missing)
   local words = { "--seconds", SECONDS, "--threads", options.threads, "--replicas", side_by_side, "--device",
     options.device }
