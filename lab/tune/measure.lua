@@ -8,6 +8,7 @@ local build = require("render.builds.build")
 local lfs = require("lfs")
 local lists = require("base.lists")
 local shell = require("base.shell")
+local statistics = require("lab.study.read.statistics")
 local stops = require("lab.stop")
 local tuning = require("plan.deriving.tuning")
 local write = require("base.write")
@@ -24,19 +25,13 @@ function M.exceeds_noise(result, floor)
   return result.gain - 1 > math.max(floor, 2 * result.noise)
 end
 
-function M.compute_median(list)
-  local sorted = table.move(list, 1, #list, 1, {})
-  table.sort(sorted)
-  local n = #sorted
-  return n % 2 == 1 and sorted[n // 2 + 1] or (sorted[n // 2] + sorted[n // 2 + 1]) / 2
-end
-
 -- Summarises the ratios of rounds: { gain (their median), noise (the median's standard error), rounds (their number) }.
 function M.summarise(ratios)
-  local gain = M.compute_median(ratios)
+  local gain = statistics.quantile(ratios, 0.5)
   local deviations = lists.map(ratios, function(ratio) return math.abs(ratio - gain) end)
   -- 1.4826 converts a median distance to a standard deviation, 1.2533 a mean's standard error to a median's.
-  return { gain = gain, noise = 1.4826 * 1.2533 * M.compute_median(deviations) / math.sqrt(#ratios), rounds = #ratios }
+  return { gain = gain, noise = 1.4826 * 1.2533 * statistics.quantile(deviations, 0.5) / math.sqrt(#ratios),
+    rounds = #ratios }
 end
 
 -- Tries all values of a choice until time runs out. remaining: the number of candidates that are not tried yet. Returns
@@ -161,7 +156,7 @@ function M.compare(from, to, modes, options, stop)
     local first_rates, second_rates = measure_rates(first, modes, options), measure_rates(second, modes, options)
     ratios[#ratios + 1] = #ratios % 2 == 1 and compare_rates(second_rates, first_rates)
       or compare_rates(first_rates, second_rates)
-    if #ratios >= LEAST_ROUNDS and M.compute_median(ratios) < CLEAR then
+    if #ratios >= LEAST_ROUNDS and statistics.quantile(ratios, 0.5) < CLEAR then
       break
     end
   end

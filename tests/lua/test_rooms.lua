@@ -45,7 +45,7 @@ local ROOMS = {
   { "lab.study.calibrate", "base lab.stop spec lab.study.read lab.study.report.figures lab.study.analyze.mathematics "
     .. "lab.study.analyze" },
   { "lab.study.demo", "base lab.stop lab.study.read lab.study.run lab.study.report.figures" },
-  { "lab.tune", "base lab.stop spec plan.deriving render.builds" },
+  { "lab.tune", "base lab.stop spec plan.deriving render.builds lab.study.read" },
   { "lab.export",
     "base lab.stop expression facets spec render.templates lab.study.read lab.study.report.tables lab.study.report" },
   { "lab.verbs", "lab.stop lab.pages lab.runs lab.study.grid lab.study.run lab.study.slurm lab.study.bundle "
