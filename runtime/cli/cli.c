@@ -6,7 +6,8 @@
 #include "base/team.h"
 #include "cli/data_files.h"
 
-static void help_data(const lh_spec *spec) {
+/* Prints the part of --help on the examples of a dataset. */
+static void print_data_help(const lh_spec *spec) {
     printf("\n%s:\n", spec->task->collect != NULL ? "This trainer makes its examples at the start"
                                                   : "This trainer's examples are in files");
     lh_data_files_print_help(stdout, spec);
@@ -17,7 +18,7 @@ lh_status lh_cli_read_options(const lh_cli *cli, const lh_verb *verb, const lh_o
     lh_status status = lh_options_parse(verb, options, count, cli->argc, cli->argv, done, error);
     if (status == LH_OK && *done) {
         lh_options_print_help(stdout, cli->program, verb, options, count);
-        if (cli->spec->data != NULL && cli->reads_data) help_data(cli->spec);
+        if (cli->spec->data != NULL && cli->reads_data) print_data_help(cli->spec);
     }
     return status;
 }

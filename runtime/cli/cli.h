@@ -1,4 +1,4 @@
-/* Declarations shared by the verbs of a trainer. Of the library only the files in runtime/cli print. */
+/* Declarations that the verbs of a trainer share. In the runtime library, only files of runtime/cli print. */
 #ifndef LONGHAND_CLI_H
 #define LONGHAND_CLI_H
 
@@ -14,7 +14,7 @@ typedef struct lh_cli {
     const char *program; /* last part of the path argv[0] */
     int argc;            /* arguments after the verb; lh_data_files_open removes the data flags */
     char **argv;
-    bool reads_data; /* the verb takes flags for files of examples if the spec has a dataset */
+    bool reads_data; /* whether the verb has flags for files of examples if the spec has a dataset */
 } lh_cli;
 
 /* The function of a verb. Returns the exit code. After an error `error` holds the message; after LH_STOPPED it is
@@ -23,7 +23,7 @@ typedef lh_status lh_verb_function(const lh_cli *cli, lh_error *error);
 
 /* --- cli.c ------------------------------------------------------------------------------------------------------ */
 
-/* Parses the verb's flags. *done: --help was requested and printed. */
+/* Parses the verb's flags. *done: whether --help was requested and printed. */
 lh_status lh_cli_read_options(const lh_cli *cli, const lh_verb *verb, const lh_option *options, int count, bool *done,
                               lh_error *error);
 
@@ -54,17 +54,17 @@ void lh_warn_unlocked(const char *directory);
 /* Progress on stderr: one line that is overwritten on a terminal ("live"), occasional lines elsewhere. */
 typedef struct lh_progress {
     bool live;
-    double started, shown; /* lh_read_clock times */
+    double started, shown; /* times by lh_read_clock: of the start, and of the last line */
     int width;             /* width of the current line, to erase it */
 } lh_progress;
 
 void lh_progress_start(lh_progress *progress);
 double lh_progress_get_seconds(const lh_progress *progress); /* seconds since the start */
 
-/* Whether a line is due: several times a second when live, otherwise every `seconds`. */
+/* Whether it is time for another line: several times a second when live, otherwise every `seconds`. */
 bool lh_progress_is_due(const lh_progress *progress, double seconds);
 
-/* Prints a line; when live it overwrites the line before. */
+/* Prints a line; when live it overwrites the previous line. */
 void lh_progress_print(lh_progress *progress, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Erases the live line. */
@@ -82,7 +82,7 @@ void lh_progress_show_evaluation(void *context, const lh_eval_result *result, in
 /* Prints the final table of an evaluation on stdout. */
 void lh_print_evaluation(const lh_spec *spec, const lh_eval_result *results, int count);
 
-/* Prints two accuracies to compare results with: that of guessing, and that of the task's baseline, if it has one. */
+/* Prints the accuracy of guessing and, if the task has a baseline, the baseline's accuracy, for comparison. */
 void lh_print_guessing(const lh_spec *spec);
 
 /* --- signals.c -------------------------------------------------------------------------------------------------- */
@@ -91,8 +91,8 @@ void lh_print_guessing(const lh_spec *spec);
  * set. A second SIGINT kills the process. */
 const volatile sig_atomic_t *lh_catch_signals(void);
 
-/* Makes SIGINT, SIGTERM, SIGUSR1 and SIGHUP end the live line before they kill the process; those of them that are
- * caught or ignored are not changed. */
+/* Makes SIGINT, SIGTERM, SIGUSR1 and SIGHUP end the live line before they kill the process. Signals that are caught or
+ * ignored are not changed. */
 void lh_break_line_on_signals(void);
 
 /* Records whether a live line is on the screen, which a signal has to end. */

@@ -8,27 +8,28 @@
 #include "cli/data_paths.h"
 #include "data/datasets/overlap.h"
 
-/* The generator also reads this table; see verb_train.c. */
+/* The generator also reads this table, to refuse wrong flags before a build: every row begins a line, as
+ * {"--name", LH_OPTION_KIND, value, least, most, ...}. */
 static const lh_option options[] = {
     {"--data", LH_OPTION_TEXT, NULL, 0, 0, NULL, "FILE", "training examples, in place of the spec's file"},
     {"--eval-data", LH_OPTION_TEXT, NULL, 0, 0, NULL, "FILE", "examples to evaluate, in place of the spec's file"},
     {"--validation", LH_OPTION_TEXT, NULL, 0, 0, NULL, "FILE", "examples for validation, in place of the spec's file"},
 };
-enum { OPTIONS = LH_SETS }; /* number of options, which have the order of lh_set */
+enum { OPTIONS = LH_SETS }; /* number of options, one for each set, in the order of lh_set */
 
-/* The first option that a spec has: for a task that makes its examples, only the validation file can be given. */
+/* The first option that a spec has. A task that makes its examples has only the last one, for a validation file. */
 static int get_first_option(const lh_spec *spec) {
     return spec->task->collect != NULL ? LH_SET_VALIDATION : LH_SET_TRAIN;
 }
 
-static bool asks_for_help(const lh_cli *cli) {
+static bool requests_help(const lh_cli *cli) {
     for (int i = 0; i < cli->argc; i++)
         if (strcmp(cli->argv[i], "--help") == 0 || strcmp(cli->argv[i], "-h") == 0) return true;
     return false;
 }
 
-/* Takes "NAME VALUE" or "NAME=VALUE" at word *i, and moves *i to the flag's last word; false: the word is no data flag.
- * A missing value becomes "". */
+/* Reads the data flag "NAME VALUE" or "NAME=VALUE" at word *i, and moves *i to its last word; false: the word is no
+ * data flag. A missing value becomes "". */
 static bool take_flag(const lh_cli *cli, int *i, const char *paths[OPTIONS]) {
     const char *word = cli->argv[*i];
     for (int o = get_first_option(cli->spec); o < OPTIONS; o++) {
@@ -93,7 +94,7 @@ static lh_status open_corpus(lh_data_files *files, const lh_spec *spec, const ch
     return status;
 }
 
-/* Reports ignored keys of the files' lines. */
+/* Reports the keys in lines of the files that have no meaning for the task. */
 static void report_ignored(const lh_corpus *corpus, const lh_spec *spec) {
     const lh_dataset *const sets[] = {&corpus->train, corpus->separate ? &corpus->eval : NULL, &corpus->validation};
     for (int i = 0; i < LH_SETS; i++)
@@ -106,7 +107,7 @@ lh_status lh_data_files_open(lh_data_files *files, lh_cli *cli, lh_error *error)
     const char *paths[OPTIONS] = {NULL};
     int remaining = 0;
     memset(files, 0, sizeof *files);
-    if (cli->spec->data == NULL || asks_for_help(cli)) return LH_OK;
+    if (cli->spec->data == NULL || requests_help(cli)) return LH_OK;
     files->argv = calloc((size_t)cli->argc + 1, sizeof *files->argv);
     if (files->argv == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the flags");
     for (int i = 0; i < cli->argc; i++)
@@ -133,8 +134,8 @@ void lh_data_files_print_help(FILE *out, const lh_spec *spec) {
     lh_options_print_rows(out, options + get_first_option(spec), OPTIONS - get_first_option(spec));
 }
 
-/* Writes ", 3 among ... (lines 1, 7, 9, ...)" if the count is not 0, without the comma if the character before `text`
- * is a colon. Returns the number of bytes. */
+/* Writes text such as ", 3 repeated within the file (lines 1, 7, 9, ...)" if the count is not 0, without the comma if
+ * the character before `text` is a colon. Returns the number of bytes. */
 static size_t put_overlap(char *text, size_t size, const char *overlapping, const lh_overlap_count *overlap) {
     if (overlap->count == 0) return 0;
     size_t used = (size_t)snprintf(text, size, "%s%lld %s (line%s", text[-1] == ':' ? " " : ", ",
@@ -168,7 +169,8 @@ lh_status lh_data_files_find_set(const lh_spec *spec, const char *name, const lh
     *set = NULL;
     if (name == NULL) return LH_OK;
     if (spec->corpus == NULL)
-        return lh_fail(error, LH_ERR_USAGE, "--split: this trainer samples its examples, and has no sets of examples");
+        return lh_fail(error, LH_ERR_USAGE,
+                       "--split: this trainer samples its examples and has no sets of examples; leave out the flag");
     for (int i = 0; i < LH_SETS; i++)
         if (strcmp(name, lh_set_name[i]) == 0) *set = lh_corpus_get_set(spec->corpus, (lh_set)i);
     if (*set != NULL) return LH_OK;
@@ -193,7 +195,8 @@ lh_status lh_data_files_read_order(const lh_spec *spec, const char *word, bool *
     *in_order = spec->eval.in_order;
     if (word == NULL) return LH_OK;
     if (spec->corpus == NULL)
-        return lh_fail(error, LH_ERR_USAGE, "--order: this trainer samples its examples, which have no order");
+        return lh_fail(error, LH_ERR_USAGE,
+                       "--order: this trainer samples its examples, which have no order; leave out the flag");
     *in_order = strcmp(word, "file") == 0;
     if (*in_order || strcmp(word, "hash") == 0) return LH_OK;
     return lh_fail(error, LH_ERR_USAGE,

@@ -11,18 +11,18 @@ typedef struct lh_data_files {
     lh_spec spec; /* the spec bound to its data */
     lh_corpus corpus;
     char path[LH_SETS][LH_PATH_MAX]; /* found paths of files that no flag gives */
-    char **argv;                     /* remaining arguments, for free() */
-    bool is_open;                    /* the corpus is open */
+    char **argv;                     /* the arguments without the data flags, for free() */
+    bool is_open;                    /* whether the corpus is open */
 } lh_data_files;
 
-/* For a cli->spec with a fixed set of examples: removes the data flags from cli's arguments, reads or makes the
- * examples, and replaces cli->spec by the spec bound to them. Does nothing if --help is requested. Call
- * lh_data_files_close in any case. */
+/* If cli->spec has a fixed set of examples: removes the data flags from cli's arguments, reads or makes the examples,
+ * and replaces cli->spec by the spec bound to them. Does nothing if --help is requested. Call lh_data_files_close also
+ * after an error. */
 lh_status lh_data_files_open(lh_data_files *files, lh_cli *cli, lh_error *error);
 void lh_data_files_close(lh_data_files *files);
 
-/* Reports on stderr held-out examples of files that are also training examples, held-out inputs that training examples
- * have with other targets, and duplicates among held-out examples; prints nothing if there are none.
+/* Reports on stderr overlaps between files: test and validation examples that are also training examples, their inputs
+ * that training examples have with another target, and duplicates within a file. Prints nothing if there are none.
  * LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_data_files_compare(const lh_spec *spec, lh_error *error);
 
@@ -32,17 +32,18 @@ void lh_data_files_print_help(FILE *out, const lh_spec *spec);
 /* The dataset that the value of --split names; NULL: the flag is absent. LH_ERR_USAGE: there is no such set. */
 lh_status lh_data_files_find_set(const lh_spec *spec, const char *name, const lh_dataset **set, lh_error *error);
 
-/* Reads the value `word` of the flag --order: "hash", "file", or NULL for the spec's order. *in_order: it is "file".
- * LH_ERR_USAGE: another word, or the spec has no dataset. */
+/* Reads the value `word` of the flag --order: "hash", "file", or NULL for the spec's order. *in_order: whether the
+ * order is that of the file. LH_ERR_USAGE: another word, or the spec has no dataset. */
 lh_status lh_data_files_read_order(const lh_spec *spec, const char *word, bool *in_order, lh_error *error);
 
-/* With a dataset, replaces the requested task lengths by shapes of training examples. given: the lengths come from a
- * flag; each is an input length, and gives the shape with this input length that has the most training examples. Not
- * given: the first and the last shape. LH_ERR_INPUT: there is no training example of a given length; LH_ERR_USAGE: more
- * than LH_OPTION_MOST_LENGTHS are given. */
+/* With a dataset, replaces the requested task lengths by shapes, which are pairs of input and output length. given:
+ * whether the lengths come from a flag. Then each is an input length, and is replaced by the shape with this input
+ * length that has the most training examples; otherwise the first and the last shape of training are requested.
+ * LH_ERR_INPUT: there is no training example of a given length; LH_ERR_USAGE: more than LH_OPTION_MOST_LENGTHS are
+ * given. */
 lh_status lh_data_files_choose_shapes(const lh_spec *spec, lh_option_lengths *requested, bool given, lh_error *error);
 
-/* With a dataset, reduces the requested input lengths to those of the set; set NULL: of the test set, or of the
+/* With a dataset, removes requested input lengths of which the set has no example. set NULL: the test set, or the
  * training set if there is no test set. LH_ERR_INPUT: no length is left. */
 lh_status lh_data_files_select(const lh_spec *spec, const lh_dataset *set, lh_lengths *requested, lh_error *error);
 

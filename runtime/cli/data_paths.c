@@ -9,13 +9,13 @@
 #include "base/sha256.h"
 #include "eval/eval_data.h"
 
-enum { MOST_FOLDERS = 8 }; /* most searched folders: the folder of the training, and folders above the checkpoint */
+enum { MOST_FOLDERS = 8 }; /* maximum of searched folders: that of the training, and those around the checkpoint */
 
 typedef struct search {
     const char *path;   /* path in the spec */
     const char *name;   /* last part of this path */
     const char *digest; /* required digest of the file */
-    char *found;        /* [LH_PATH_MAX] the path that is tried, at the end the found path */
+    char *found;        /* [LH_PATH_MAX] the path that is tried; after a successful search, the file's path */
     char folders[2048]; /* searched folders, for the message */
 } search;
 
@@ -30,7 +30,7 @@ static bool has_digest(const search *s) {
     return strcmp(digest, s->digest) == 0;
 }
 
-/* Searches a folder, and adds it to the list of searched folders. */
+/* Searches a folder, and adds it to the list of searched folders. Returns whether the file is there. */
 static bool find_in_folder(search *s, const char *folder) {
     size_t used = strlen(s->folders);
     snprintf(s->folders + used, sizeof s->folders - used, "%s%s", used > 0 ? ", " : "", folder);
@@ -53,7 +53,7 @@ static char *find_training_folder(const char *facts_path) {
     return folder;
 }
 
-/* Searches the folders that contain the checkpoint, from the innermost to the outermost. */
+/* Searches the folders around the checkpoint, from the innermost to the outermost; returns whether one has the file. */
 static bool find_above(search *s, const char *checkpoint) {
     char *folder = realpath(checkpoint, NULL), *slash;
     bool found = false;

@@ -10,7 +10,7 @@
 #include "cli/verbs/verbs.h"
 #include "training/defaults.h"
 
-/* Whether a verb reads the examples of the spec's dataset; UNLESS_INPUT: only without --input and --text. */
+/* When a verb reads the examples of the spec's dataset: never, always, or unless --input or --text is given. */
 typedef enum reading { NOTHING, EXAMPLES, UNLESS_INPUT } reading;
 
 static const struct {

@@ -73,8 +73,8 @@ static lh_status fail_number(const lh_option *option, const char *text, const ch
                    expected, form, option->least, option->most);
 }
 
-/* Reads a number in the option's range, up to one of the characters `ends` or the end of the text; *text moves to that
- * character. */
+/* Reads a number in the option's range, which must end at one of the characters `ends` or at the end of the text; *text
+ * moves there. expected: the kind of number in words, such as "an integer". */
 static lh_status take_number(const lh_option *option, const char **text, const char *ends, const char *expected,
                              double *value, lh_error *error) {
     char *end;
@@ -136,18 +136,20 @@ static lh_status parse_numbers(const lh_option *option, const char *text, lh_err
     for (const char *rest = text; status == LH_OK;) {
         double value = 0;
         if (numbers->count == LH_OPTION_MOST_NUMBERS)
-            return lh_fail(error, LH_ERR_USAGE, "%s: more than %d values", option->name, LH_OPTION_MOST_NUMBERS);
+            return lh_fail(error, LH_ERR_USAGE, "%s: too many values\n  expected: at most %d", option->name,
+                           LH_OPTION_MOST_NUMBERS);
         status = take_number(option, &rest, ",", "a number", &value, error);
         for (int i = 0; status == LH_OK && i < numbers->count; i++)
             if (numbers->list[i] == value)
-                return lh_fail(error, LH_ERR_USAGE, "%s: %.15g is given twice", option->name, value);
+                return lh_fail(error, LH_ERR_USAGE, "%s: %.15g is given twice\n  expected: each value once",
+                               option->name, value);
         if (status == LH_OK) numbers->list[numbers->count++] = value;
         if (status == LH_OK && *rest++ == 0) break;
     }
     return status;
 }
 
-/* Reads one length of a list or range; *text moves past it. */
+/* Reads a length of a list or range, and moves *text past it. */
 static bool take_length(const char **text, int32_t *length) {
     char *end;
     long value = strtol(*text, &end, 10);
@@ -200,7 +202,8 @@ static lh_status take_text(const lh_option *option, const char *text, lh_error *
     }
     lh_option_texts *texts = option->value;
     if (texts->count == LH_OPTION_MOST_TEXTS)
-        return lh_fail(error, LH_ERR_USAGE, "%s: is given more than %d times", option->name, LH_OPTION_MOST_TEXTS);
+        return lh_fail(error, LH_ERR_USAGE, "%s: is given too often\n  expected: at most %d times", option->name,
+                       LH_OPTION_MOST_TEXTS);
     texts->list[texts->count++] = text;
     return LH_OK;
 }

@@ -51,9 +51,9 @@ typedef struct lh_option {
     const char *name; /* "--steps" */
     lh_option_kind kind;
     void *value;        /* destination, unchanged if the flag is absent */
-    double least, most; /* range of numbers */
-    bool *given;        /* set if the flag is present; NULL: not requested */
-    const char *word;   /* stands for the value in help and messages: "N"; NULL: no value */
+    double least, most; /* range of numbers, inclusive */
+    bool *given;        /* becomes true if the flag is present; NULL: not needed */
+    const char *word;   /* the name of the value in help and messages, such as "N"; NULL: no value */
     const char *help;   /* one line of text */
 } lh_option;
 
@@ -63,8 +63,8 @@ typedef struct lh_verb {
     const char *notes; /* more help, or NULL */
 } lh_verb;
 
-/* Parses argv[0 .. argc - 1], the arguments after the verb. LH_ERR_USAGE names the flag and the problem. *help:
- * --help or -h was found; later arguments are not parsed. */
+/* Parses argv[0 .. argc - 1], the arguments after the verb. LH_ERR_USAGE: a wrong flag or value, which the message
+ * names. *help: whether --help or -h was found; later arguments are not parsed. */
 lh_status lh_options_parse(const lh_verb *verb, const lh_option *options, int count, int argc, char **argv, bool *help,
                            lh_error *error);
 
@@ -72,8 +72,9 @@ lh_status lh_options_parse(const lh_verb *verb, const lh_option *options, int co
 void lh_options_print_help(FILE *out, const char *program, const lh_verb *verb, const lh_option *options, int count);
 void lh_options_print_rows(FILE *out, const lh_option *options, int count);
 
-/* The name with the fewest edits to word (a name that begins with word counts as one edit), or NULL if all need many.
- * names: address of the first `const char *` among records; stride: bytes from one record to the next. */
+/* The name that is nearest to `word` by the number of edits (insert, remove, replace a character), or NULL if none is
+ * near. A name that begins with `word` counts as one edit. names: address of the first `const char *` in an array of
+ * records; stride: bytes from one record to the next. */
 const char *lh_find_nearest_name(const char *word, const void *names, int count, size_t stride);
 
 #endif

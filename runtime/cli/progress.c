@@ -27,7 +27,8 @@ bool lh_progress_is_due(const lh_progress *progress, double seconds) {
     return lh_read_clock() - progress->shown >= (progress->live ? LIVE_SECONDS : seconds);
 }
 
-/* Most characters of a live line: one fewer than a line of the terminal has; 511 if its width is unknown. */
+/* The maximum number of characters of a live line: one fewer than the columns of the terminal; 511 if they are
+ * unknown. */
 static int get_terminal_width(void) {
     struct winsize size;
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1 : 511;
@@ -108,22 +109,22 @@ static void print_titles(const char *decoding) {
     printf(" %10s\n", "loss");
 }
 
-static void print_number(int width, double value, bool known) {
-    if (known) printf(" %*.4f", width, value);
+static void print_number(int width, double value, bool is_known) {
+    if (is_known) printf(" %*.4f", width, value);
     else printf(" %*s", width, "-");
 }
 
-/* Prints the columns of print_titles; without results (count 0) each has a "-". */
+/* Prints the numbers of the columns that print_titles names; a "-" for each if there are no results (count 0). */
 static void print_numbers(const char *decoding, const lh_eval_means *means) {
-    bool known = means->count > 0;
-    if (decoding == NULL) print_number(10, means->accuracy, known);
-    print_number(12, means->exact_match, known);
-    if (decoding == lh_greedy) print_number(10, means->accuracy, known);
-    if (decoding != NULL) print_number(14, means->teacher_forced, known);
-    print_number(10, means->loss, known);
+    bool is_known = means->count > 0;
+    if (decoding == NULL) print_number(10, means->accuracy, is_known);
+    print_number(12, means->exact_match, is_known);
+    if (decoding == lh_greedy) print_number(10, means->accuracy, is_known);
+    if (decoding != NULL) print_number(14, means->teacher_forced, is_known);
+    print_number(10, means->loss, is_known);
 }
 
-/* Prints a row with means; prints nothing if there are no results. */
+/* Prints a row with means up to its last number and a newline; prints nothing if there are no results. */
 static void print_means(int split_width, const char *name, const char *decoding, const lh_eval_means *means) {
     char lengths[48];
     snprintf(lengths, sizeof lengths, "%d..%d", means->first, means->last);
@@ -135,23 +136,23 @@ static void print_means(int split_width, const char *name, const char *decoding,
 
 /* Ends a row; with a dataset it first prints the numbers of evaluated examples and of all examples. */
 static void print_examples(const lh_eval_result *results, int count) {
-    int64_t taken = 0, total = 0;
+    int64_t evaluated = 0, total = 0;
     if (results[0].groups != NULL) {
         for (int i = 0; i < count; i++) {
-            taken += results[i].examples;
+            evaluated += results[i].examples;
             total += results[i].total > 0 ? results[i].total : results[i].examples;
         }
-        printf("  %lld of %lld examples", (long long)taken, (long long)total);
+        printf("  %lld of %lld examples", (long long)evaluated, (long long)total);
     }
     putchar('\n');
 }
 
 /* Prints after a row the number of its conditions that have no counted label, and so no accuracy. */
 static void print_uncounted(const lh_eval_result *results, int count) {
-    int none = 0;
-    for (int i = 0; i < count; i++) none += results[i].counted == 0;
+    int uncounted = 0;
+    for (int i = 0; i < count; i++) uncounted += results[i].counted == 0;
     if (count == 1) printf("  no label counts");
-    else if (none > 0) printf("  no label counts in %d of them", none);
+    else if (uncounted > 0) printf("  no label counts in %d of them", uncounted);
 }
 
 /* The number of results at the start with equal split, noise and n (length, or value on the first axis). */

@@ -1,4 +1,4 @@
-/* Handles signals: a clean stop, and the end of a live progress line before other output. */
+/* Handles signals, which request a clean stop of training, or end a live progress line before they kill the process. */
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
@@ -17,15 +17,15 @@ static void break_line(void) {
     if (line_is_open && write(STDERR_FILENO, "\n", 1) == 1) line_is_open = 0;
 }
 
-/* Lets the signal kill the process. */
+/* Ends the live line, and lets the signal kill the process. */
 static void end_by_signal(int number) {
     break_line();
     signal(number, SIG_DFL);
     raise(number);
 }
 
-/* Sets the stop flag. If the same signal has ended the reader of the output, such as tee, the write in this function
- * must not kill this process before its checkpoint. */
+/* Sets the stop flag. SIGPIPE is ignored from then on: if the signal has also ended a program that reads the output,
+ * such as tee, a write must not kill this process before its checkpoint. */
 static void on_signal(int number) {
     int old_errno = errno; /* the interrupted code may read errno, and writing to a closed terminal changes it */
     if (number == SIGINT && interrupted) end_by_signal(number);
@@ -44,8 +44,8 @@ static void handle(int number, void (*handler)(int)) {
 
 /* Whether this is the signal's current handler. */
 static bool has_handler(int number, void (*handler)(int)) {
-    struct sigaction now;
-    return sigaction(number, NULL, &now) == 0 && now.sa_handler == handler;
+    struct sigaction current;
+    return sigaction(number, NULL, &current) == 0 && current.sa_handler == handler;
 }
 
 const volatile sig_atomic_t *lh_catch_signals(void) {

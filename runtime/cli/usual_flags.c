@@ -5,10 +5,9 @@
 
 enum { LONGEST_WORD = 40 };
 
-/* Flags of other programs and other words, without leading dashes and with - for _, separated by blanks, and their
- * meaning: a flag, perhaps with its value, or a field of the spec. If a word is in several rows, the first row applies
- * whose meaning is a field or a flag that the verb has. The generator also reads this table: every row is
- * {"words", "meaning"}. */
+/* Flags of other programs, without leading dashes and with - for _, separated by blanks, and their meaning: a flag,
+ * perhaps with its value, or a field of the spec. If a word is in several rows, the first row counts whose meaning is a
+ * field, or a flag that the verb has. The generator also reads this table: every row is {"words", "meaning"}. */
 static const struct {
     const char *words, *meaning;
 } usual[] = {
@@ -49,7 +48,7 @@ static const struct {
     {"dtype precision", "precision"},
 };
 
-/* Writes a word as the table has it: without leading dashes, with - for _. */
+/* Writes a word in the form of the table: without leading dashes, with - for _. */
 static void strip(const char *word, char plain[LONGEST_WORD]) {
     size_t used = 0;
     word += strspn(word, "-_");

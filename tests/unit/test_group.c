@@ -122,7 +122,7 @@ static void test_missing_trains_only_missing_runs(void **state) {
     lh_assert_ok(lh_lock_directory(lh_test_path(*state, "parts/" PLAN "lr0.02-seed5"), &lock, &alone, &error), &error);
     lh_run_result result =
         run_toy(state, 0, "train --out parts --steps 33 --seeds 3:5 --learning-rate 0.01,0.02 --threads 2 --missing");
-    assert_non_null(strstr(result.err, "lr0.02-seed5: another process works here; left out"));
+    assert_non_null(strstr(result.err, "lr0.02-seed5: another process uses this folder; left out"));
     assert_non_null(strstr(result.err, "toy: 2 of 6 runs are finished, 3 remain"));
     assert_non_null(strstr(result.out, "toy: 3 runs, 49 steps"));
     char *after = read_text(state, "parts/" PLAN "lr0.01-seed3/run.json");
@@ -152,7 +152,7 @@ static void test_nothing_is_written_through_a_link(void **state) {
     lh_run_result result = run_toy(state, LH_ERR_INPUT, "train --out ours --steps 3 --seed 3 --learning-rate 0.01");
     assert_non_null(strstr(result.err, "lr0.01-seed3: is a symbolic link, expected a folder"));
     result = run_toy(state, 0, "train --out ours --steps 3 --seeds 3:4 --learning-rate 0.01 --missing");
-    assert_non_null(strstr(result.err, "lr0.01-seed3: lies behind a symbolic link; left out"));
+    assert_non_null(strstr(result.err, "lr0.01-seed3: is behind a symbolic link; left out"));
     assert_int_equal(rmdir(target), 0); /* it is still empty */
     assert_true(lh_test_exists(lh_test_path(*state, "ours/" PLAN "lr0.01-seed4/run.json")));
 }

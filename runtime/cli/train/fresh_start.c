@@ -14,14 +14,14 @@
 #include "eval/eval_data.h"
 
 enum {
-    MOST_LISTED = 256,  /* most folders of one list */
-    MOST_PLANS = 3,     /* most plans that are compared */
-    MOST_FIELDS = 12,   /* most printed fields of a plan */
-    LONGEST_VALUE = 48, /* most printed bytes of a value */
+    MOST_LISTED = 256,  /* maximum of folders in a list */
+    MOST_PLANS = 3,     /* maximum of plans that are compared */
+    MOST_FIELDS = 12,   /* maximum of printed fields of a plan */
+    LONGEST_VALUE = 48, /* maximum of printed bytes of a value */
     LONGEST_FIELD = 160 /* bytes for the path of a field, or a text of run.json */
 };
 
-/* A folder inside the searched folder, and the time of modification of the file that was looked for in it. */
+/* A folder inside the searched folder, and the time of the last change of the file in it that qualifies it. */
 typedef struct folder {
     char name[128];
     time_t changed;
@@ -50,7 +50,7 @@ __attribute__((format(printf, 2, 3))) static bool put_path(char path[LH_PATH_MAX
     return bytes >= 0 && bytes < LH_PATH_MAX;
 }
 
-/* Lists the folders in `path` with fitting names that contain the file file_name (".": any folder), newest first. */
+/* Lists the folders in `path` whose names fit and that contain the file file_name (".": any folder), newest first. */
 static int list_folders(const char *path, bool (*fits)(const char *name), const char *file_name,
                         folder list[MOST_LISTED]) {
     int count = 0;
@@ -58,12 +58,13 @@ static int list_folders(const char *path, bool (*fits)(const char *name), const 
     if (directory == NULL) return 0;
     for (struct dirent *entry; count < MOST_LISTED && (entry = readdir(directory)) != NULL;) {
         char file_path[LH_PATH_MAX];
-        struct stat found;
+        struct stat file_status;
         folder *item = &list[count];
         if (!fits(entry->d_name) || strlen(entry->d_name) >= sizeof item->name) continue;
-        if (!put_path(file_path, "%s/%s/%s", path, entry->d_name, file_name) || stat(file_path, &found) != 0) continue;
+        if (!put_path(file_path, "%s/%s/%s", path, entry->d_name, file_name) || stat(file_path, &file_status) != 0)
+            continue;
         strcpy(item->name, entry->d_name);
-        item->changed = found.st_mtime;
+        item->changed = file_status.st_mtime;
         count++;
     }
     closedir(directory);
@@ -197,7 +198,7 @@ static void print_plans(const lh_run *run) {
                 "the parameters of a checkpoint\n");
 }
 
-/* Copies a text of run.json, with ? for each byte that does not print. Returns text. */
+/* Copies a text of run.json, with ? in place of each byte that is no printable character. Returns text. */
 static const char *write_shown(const json_t *data, const char *key, char text[LONGEST_FIELD]) {
     const char *value = json_string_value(json_object_get(data, key));
     snprintf(text, LONGEST_FIELD, "%s", value != NULL ? value : "?");
@@ -233,7 +234,7 @@ static bool print_data(const lh_run *run, const char *path, const folder *runs, 
     return false;
 }
 
-/* Prints a run of this plan with other data, or else with another rate or seed. */
+/* Prints a run of this plan that was trained on other data or, if there is none, with another rate or seed. */
 static void print_runs(const lh_run *run) {
     static folder runs[MOST_LISTED];
     char path[LH_PATH_MAX];

@@ -9,7 +9,8 @@
 #include "eval/eval_data.h"
 #include "training/run_facts.h"
 
-/* Time for which a thread trains one run before it may change to another; each change refills the caches. */
+/* Time for which a thread trains one run before it may change to another. It is long, since the caches are cold after
+ * each change. */
 static const double SECONDS_AT_ONCE = 0.5;
 
 static lh_run_start make_start(const lh_train_flags *flags) {
@@ -107,8 +108,8 @@ static lh_status load_state(lh_train_run *train_run, lh_error *error) {
     return status;
 }
 
-/* Lets a run that patience has ended go on, if now another number of steps is requested: it waits again for a better
- * score. */
+/* Lets a run that train.patience has ended continue if another number of steps is requested now: it waits again for a
+ * better score. */
 static lh_status renew_patience(lh_train_run *train_run, lh_error *error) {
     lh_window *window = &train_run->window;
     lh_run_ending ending;
@@ -167,8 +168,8 @@ static lh_eval_request make_evaluation_request(const lh_train_run *train_run, in
     };
 }
 
-/* Requests a sampled task's evaluation on the validation stream, without noise. This evaluation precedes the
- * evaluation after the last step. */
+/* Requests the evaluation of a sampled task on the validation stream, without noise, which comes before the evaluation
+ * by length. */
 static lh_eval_request make_validation_request(const lh_train_run *train_run, int64_t step) {
     lh_eval_request request = make_evaluation_request(train_run, step);
     request.validation = true;
@@ -223,7 +224,7 @@ static lh_status evaluate(lh_train_run *train_run, int64_t step, lh_eval_result 
     return status;
 }
 
-/* Loads the parameters of the best checkpoint into the engine, whose step stays the last one. */
+/* Loads the parameters of the best checkpoint into the engine, without a change of the engine's step. */
 static lh_status load_best(lh_train_run *train_run, lh_error *error) {
     char path[LH_PATH_MAX + 64];
     lh_engine *engine = train_run->engine;
@@ -252,7 +253,7 @@ static lh_status evaluate_best(lh_train_run *train_run, lh_error *error) {
     return status == LH_OK && !is_complete ? evaluate(train_run, step, &train_run->best_results, error) : status;
 }
 
-/* Makes the evaluation after the last step or, with --overfit, checks the answers. */
+/* Evaluates the model after the last step or, with --overfit, checks its answers. */
 static lh_status finish(lh_train_run *train_run, lh_error *error) {
     lh_screen_show_trained(train_run->screen, train_run);
     if (train_run->flags->overfit > 0) return check_overfit(train_run, error);

@@ -10,12 +10,12 @@
 typedef struct lh_train_flags {
     int64_t steps, threads, log_every, checkpoint_every, overfit;
     lh_option_range seeds;
-    lh_option_range apart[LH_SEED_PARTS]; /* --seeds-<part>: seeds of a part */
-    bool is_apart[LH_SEED_PARTS];
+    lh_option_range apart[LH_SEED_PARTS]; /* the values of --seeds-init, --seeds-data and --seeds-draws */
+    bool is_apart[LH_SEED_PARTS];         /* whether this flag is present */
     lh_option_numbers rates;
     const char *out, *init, *device;
     bool resume, overwrite, no_eval, missing;
-    bool group; /* --seeds or --learning-rate requested a group, even of one run */
+    bool group; /* whether flags request a group of runs: several runs, or --seeds even with a single seed */
 } lh_train_flags;
 
 typedef struct lh_train_run {
@@ -24,15 +24,16 @@ typedef struct lh_train_run {
     struct lh_train_screen *screen;
     const volatile sig_atomic_t *stop; /* the flag of lh_catch_signals */
     lh_run run;                        /* spec, root, flags, seeds, learning rate and overfit are set by the caller */
-    bool claimed, begun;               /* the folder is claimed; run.json is written */
+    bool claimed, begun;               /* whether the folder is claimed; whether run.json is written */
     lh_engine *engine;                 /* set by the caller */
     lh_window window;
     lh_loop *loop;
-    int64_t first_step, last_step; /* number of steps made before this process, and until now */
+    int64_t first_step, last_step; /* steps at the start of this process, and now */
     lh_eval_result *results;       /* [conditions], validation first; NULL before the evaluation */
     lh_eval_result *best_results;  /* of the best checkpoint; NULL: not evaluated, or the last checkpoint is the best */
-    int conditions, validated;     /* number of conditions; of validation conditions, 0 until all are evaluated */
-    bool over;                     /* the run has ended, with the following status and error */
+    int conditions;                /* number of conditions of an evaluation */
+    int validated;                 /* number of its validation conditions; 0 until all of these are evaluated */
+    bool over;                     /* whether the run has ended, with the following status and error */
     lh_status status;
     lh_error error;
 } lh_train_run;
@@ -43,8 +44,8 @@ lh_engine_config lh_train_run_make_config(const lh_train_run *train_run);
 /* Claims the run's folder. Files of an earlier run in the folder are not changed. */
 lh_status lh_train_run_claim(lh_train_run *train_run, lh_error *error);
 
-/* Whether a claimed run is finished: it has made all steps (or train.patience has ended it before) and, if requested,
- * its evaluation, or it has made more steps than requested. */
+/* Finds whether a claimed run is finished: either all steps are made, or train.patience has ended training, and the
+ * requested evaluation is complete; or the run has made more steps than requested. */
 lh_status lh_train_run_is_finished(const lh_train_run *train_run, bool *finished, lh_error *error);
 
 /* Makes the run ready for lh_train_run_advance, and claims its folder if necessary. */
@@ -54,9 +55,8 @@ lh_status lh_train_run_open(lh_train_run *train_run, lh_error *error);
  * before any run advances: the file may belong to a run that is overwritten. */
 lh_status lh_train_runs_load_init(lh_train_run *train_runs, int count, lh_error *error);
 
-/* An lh_group_advance for an lh_train_run: does the next piece of the work of a run, which begins with loading its
- * state and ends with its evaluation. Returns whether work remains. A failure is stored in the run's status and error,
- * and ends this run only. */
+/* Does the next piece of the work of an lh_train_run, from loading its state to its evaluation; an lh_group_advance.
+ * Returns whether work remains. A failure is stored in the run's status and error, and ends only this run. */
 bool lh_train_run_advance(void *train_run);
 
 void lh_train_run_close(lh_train_run *train_run);

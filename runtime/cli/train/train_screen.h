@@ -1,5 +1,5 @@
-/* Displays progress and results of `train`, for one run or a group. The functions that training threads call for runs
- * of a group lock the screen. */
+/* Displays progress and results of `train`, for one run or a group. Functions that several training threads may call at
+ * once lock the screen. */
 #ifndef LONGHAND_TRAIN_SCREEN_H
 #define LONGHAND_TRAIN_SCREEN_H
 
@@ -10,7 +10,7 @@
 typedef enum lh_phase { LH_WAITS, LH_TRAINS, LH_EVALUATES, LH_IS_OVER } lh_phase;
 
 typedef struct lh_shown {
-    lh_training_view view; /* the latest view; loss is NaN before the first */
+    lh_training_view view; /* the latest view of the run; its loss is NaN before the first */
     lh_phase phase;
     int evaluated; /* conditions evaluated so far */
 } lh_shown;

@@ -34,7 +34,7 @@ static const lh_verb verb = {
 
 static int64_t count_range(const lh_option_range *range) { return range->last - range->first + 1; }
 
-/* The number of runs; a number above MOST_RUNS may be too small. */
+/* The number of runs. If it is above MOST_RUNS, the result may be lower, but it is also above MOST_RUNS. */
 static int64_t count_runs(const lh_train_flags *f) {
     int64_t count = f->rates.count, seeds = count_range(&f->seeds);
     for (int part = 0; part <= LH_SEED_PARTS; part++) {
@@ -125,7 +125,7 @@ static char *write_flags(const lh_cli *cli) {
     return lh_text_close(&text, NULL) == LH_OK ? text.text : NULL;
 }
 
-/* Tries a user's own task at every length before any training. */
+/* Makes an example of a user's own task at every length, to find its errors before training. */
 static lh_status try_task(const lh_spec *spec, const lh_train_flags *flags, lh_error *error) {
     lh_key key = lh_key_of_seed(LH_EVAL_SEED);
     lh_status status = lh_try_lengths(spec->task, &spec->train.lengths, key, error);
@@ -137,7 +137,8 @@ static lh_status try_task(const lh_spec *spec, const lh_train_flags *flags, lh_e
     return status;
 }
 
-/* Checks the evaluations after training: their sequences fit the encoding, and their targets accuracies by place. */
+/* Checks that the sequences of the evaluation after training fit the encoding, and with eval.places that its targets
+ * allow accuracies by place. */
 static lh_status check_evaluation(const lh_spec *spec, lh_error *error) {
     const lh_eval_defaults *eval = &spec->eval;
     lh_status status = lh_check_limit(spec, &eval->lengths, error);
@@ -147,8 +148,8 @@ static lh_status check_evaluation(const lh_spec *spec, lh_error *error) {
     return status;
 }
 
-/* Checks, before a run is opened, that --overfit suits the spec, that evaluations fit the encoding, and a user's own
- * task. */
+/* Checks, before a run is opened, that --overfit is possible, that sequences of evaluations fit the encoding, and that
+ * a user's own task works. */
 static lh_status check_lengths(const lh_spec *spec, const lh_train_flags *flags, lh_error *error) {
     lh_status status = LH_OK;
     if (flags->overfit > 0 && spec->eval.dropout)
@@ -162,7 +163,7 @@ static lh_status check_lengths(const lh_spec *spec, const lh_train_flags *flags,
 }
 
 /* Sets the seeds of run number `index` among the runs of one learning rate; the seeds of the last part vary fastest. A
- * part whose seed equals the run's seed is not set apart. */
+ * part has a seed of its own only if it differs from the run's seed. */
 static void set_seeds(lh_run *run, const lh_train_flags *flags, int64_t index) {
     int64_t apart[LH_SEED_PARTS];
     for (int part = LH_SEED_PARTS; part-- > 0;) {
@@ -204,7 +205,7 @@ static lh_status keep_missing(lh_train_run *train_runs, int *count, lh_error *er
         status = lh_train_run_claim(&train_run, error);
         if (status != LH_OK && (train_run.run.lock == LH_LOCK_HELD || train_run.run.linked)) {
             fprintf(stderr, "%s: %s; left out\n", train_run.run.directory,
-                    train_run.run.linked ? "lies behind a symbolic link" : "another process works here");
+                    train_run.run.linked ? "is behind a symbolic link" : "another process uses this folder");
             status = LH_OK;
             continue;
         }
@@ -240,7 +241,7 @@ static lh_status check_data(const lh_spec *spec, const lh_train_flags *flags, lh
     return lh_data_files_compare(spec, error);
 }
 
-/* Refuses steps beyond the schedule; reports if a run stops before the schedule's last step. */
+/* Refuses steps beyond the end of the learning rate's schedule; reports if training stops before its end. */
 static lh_status check_schedule(const lh_spec *spec, const lh_train_flags *flags, lh_error *error) {
     lh_status status = lh_schedule_check(&spec->train, flags->steps, error);
     if (status == LH_OK && spec->train.schedule.kind != LH_SCHEDULE_CONSTANT && flags->steps < spec->train.steps)
@@ -249,7 +250,7 @@ static lh_status check_schedule(const lh_spec *spec, const lh_train_flags *flags
     return status;
 }
 
-/* Checks the init file before any folder is created. With --resume, which may not need the file, it is only checked
+/* Checks the init file before any folder is created. With --resume the file may not be needed, so it is checked only
  * when it is loaded. */
 static lh_status check_init(const lh_spec *spec, const lh_train_flags *flags, lh_error *error) {
     if (flags->init == NULL || flags->resume) return LH_OK;
@@ -304,8 +305,8 @@ static lh_status open_runs(const lh_target *target, lh_train_run *train_runs, in
     return status;
 }
 
-/* The status of the whole command. Of several runs an environment error counts most, then a signal, then a failed
- * run. */
+/* The status of the whole command. If runs end with different statuses, an environment error comes first, then a stop
+ * by a signal, then another failure. */
 static lh_status combine_statuses(const lh_train_run *train_runs, int count, lh_error *error) {
     if (count == 1) {
         *error = train_runs[0].error;

@@ -10,7 +10,7 @@
 #include "data/symbols/symbols.h"
 #include "data/symbols/token.h"
 
-enum { LONGEST_LINE = INT32_MAX / 8 }; /* bytes; search_length computes 4 times the number of tokens as an int */
+enum { LONGEST_LINE = INT32_MAX / 8 }; /* bytes; 4 times the number of tokens must fit into an int (search_length) */
 
 static lh_status fail_line(int64_t line, lh_error *error, const char *problem) {
     return lh_fail(error, LH_ERR_INPUT, "line %lld: %s", (long long)line, problem);
@@ -67,8 +67,8 @@ void lh_line_shapes_open(lh_line_shapes *lines, const lh_spec *spec) {
     if (spec->data != NULL) lines->spec.corpus = &lines->corpus;
 }
 
-/* The number of outputs to predict: as requested or as the readout requires, or, if a symbol ends answers, as many as
- * may follow the input; else 1. */
+/* The number of outputs to predict: the requested number, or the number that the readout requires; if a symbol ends
+ * answers, the maximum number that may follow the input; otherwise 1. */
 static int choose_outputs(const lh_input *input, const lh_spec *spec) {
     if (input->outputs > 0) return input->outputs;
     if (spec->format->outputs != NULL) return spec->format->outputs(input->input_length);
@@ -95,11 +95,11 @@ static lh_status set_shape(lh_input *input, const lh_spec *spec, int64_t line, l
         return lh_fail(error, LH_ERR_INPUT,
                        "line %lld: %d tokens of input and %d of output\n  expected: at most task.longest = %d together",
                        (long long)line, input->input_length, outputs, spec->data->longest);
-    int wanted = spec->format->outputs != NULL ? spec->format->outputs(input->input_length) : outputs;
-    if (outputs != wanted)
+    int expected = spec->format->outputs != NULL ? spec->format->outputs(input->input_length) : outputs;
+    if (outputs != expected)
         return lh_fail(error, LH_ERR_INPUT,
                        "line %lld: %d outputs\n  expected: %d, as many as model.readout reads from this input",
-                       (long long)line, outputs, wanted);
+                       (long long)line, outputs, expected);
     put_shape(input, spec);
     return LH_OK;
 }
@@ -130,7 +130,7 @@ static lh_status find_length(lh_input *input, const lh_spec *spec, int64_t line,
     return status == LH_OK ? check_counts(spec, "distances", input->distances, &shape, line, error) : status;
 }
 
-/* Reads a list of token ids or names; tokens must hold all. */
+/* Reads a list of token ids or names. tokens: space for all of them. */
 static lh_status read_names(const json_t *list, const char *const *names, int symbols, int64_t line, const char *key,
                             uint16_t *tokens, lh_error *error) {
     char where[32];
@@ -182,9 +182,10 @@ typedef struct given {
     const int *least, *range;
 } given;
 
-static lh_status fail_undrawn(const char *name, int64_t line, lh_error *error) {
-    return lh_fail(error, LH_ERR_INPUT, "line %lld: \"%s\" is given, but this encoding samples none", (long long)line,
-                   name);
+static lh_status fail_unsampled(const char *name, int64_t line, lh_error *error) {
+    return lh_fail(error, LH_ERR_INPUT,
+                   "line %lld: \"%s\" is given, but this encoding samples none\n  expected: a line without this key",
+                   (long long)line, name);
 }
 
 /* Reads {"<stream>":[...]}, lists for one or more of the model's streams. */
@@ -205,7 +206,7 @@ static lh_status read_streams(json_t *object, const lh_spec *spec, const given *
                            spec->format->stream[1].name);
         const label field = make_label(spec, values->name, s);
         status = values->range[s] == 0
-                     ? fail_undrawn(field.text, line, error)
+                     ? fail_unsampled(field.text, line, error)
                      : read_list(list, field.text, values->least[s], values->range[s], line, &out[s], error);
         if (status != LH_OK) break;
     }
@@ -216,10 +217,10 @@ static lh_status read_streams(json_t *object, const lh_spec *spec, const given *
 static lh_status read_lists(const json_t *object, const lh_spec *spec, const given *values, int64_t line,
                             lh_input_list *out, lh_error *error) {
     json_t *lists = json_object_get(object, values->name);
-    bool drawn = false;
+    bool is_sampled = false;
     if (lists == NULL) return LH_OK;
-    for (int s = 0; s < spec->format->streams; s++) drawn = drawn || values->range[s] > 0;
-    if (!drawn) return fail_undrawn(values->name, line, error);
+    for (int s = 0; s < spec->format->streams; s++) is_sampled = is_sampled || values->range[s] > 0;
+    if (!is_sampled) return fail_unsampled(values->name, line, error);
     if (spec->format->streams > 1) return read_streams(lists, spec, values, line, out, error);
     return read_list(lists, values->name, *values->least, *values->range, line, out, error);
 }
@@ -282,7 +283,8 @@ static lh_status fail_length(int64_t line, int found, int expected, lh_error *er
                    expected);
 }
 
-/* Replaces the content of input by the task's solution of a literal. A user's own task is not trusted. */
+/* Replaces the content of input by the task's solution of a literal, and checks the solution, since a user's own task
+ * may be wrong. */
 static lh_status solve(lh_input *input, const lh_task *task, const lh_literal *literal, int64_t line, lh_error *error) {
     lh_example example = {.options = task->options};
     lh_error problem = {""};
@@ -316,9 +318,9 @@ static lh_literal make_literal(const lh_task *task, const uint16_t *tokens, int 
     return (lh_literal){tokens, count, task->input_symbol, task->options, frame};
 }
 
-/* Sets the task's answer as the right answer, if the input has the form of the task's examples and the requested number
- * of outputs; other inputs get no answer. */
-static void solve_as_it_stands(lh_input *input, const lh_spec *spec) {
+/* Sets the task's answer as the right answer if the input has the form of the task's examples and the requested number
+ * of outputs; other inputs get no right answer. */
+static void add_known_answer(lh_input *input, const lh_spec *spec) {
     lh_input solved = {.input = NULL};
     lh_error ignored;
     lh_literal literal = make_literal(spec->task, input->input, input->input_length, LH_NO_VALUE);
@@ -339,7 +341,7 @@ static lh_status find_right(lh_input *input, const lh_spec *spec, int64_t line, 
                             lh_error *error) {
     lh_status status = read_target(input, spec, line, object, error);
     if (status != LH_OK) return status;
-    if (input->target == NULL && right == LH_IF_KNOWN && spec->task->solve != NULL) solve_as_it_stands(input, spec);
+    if (input->target == NULL && right == LH_IF_KNOWN && spec->task->solve != NULL) add_known_answer(input, spec);
     if (input->target == NULL || spec->corpus == NULL) return LH_OK;
     if (input->outputs > 0 && input->outputs != input->target_length)
         return fail_length(line, input->target_length, input->outputs, error);
@@ -403,7 +405,7 @@ lh_status lh_input_read_symbols(lh_input *input, const lh_spec *spec, int64_t li
     return status == LH_OK ? find_length(input, spec, line, error) : status;
 }
 
-/* Checks that an input, whose frame may be wider than in training, does not exceed the limit of the encoding. */
+/* Checks that an input does not exceed the limit of the encoding: its frame may be wider than in training. */
 static lh_status check_limit(const lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
     lh_shape shape = lh_make_shape(spec, input->n, 1);
     for (int s = 0; spec->limit.tokens > 0 && s < spec->format->streams; s++)

@@ -6,14 +6,14 @@
 #include "data/datasets/corpus.h"
 #include "engine/engine.h"
 
-/* Numbers that replace the random draws of a stream, one per token; NULL: the line has none. */
+/* Numbers that replace the sampled positions or distances of a stream, one per token; NULL: the line has none. */
 typedef struct lh_input_list {
     int32_t *numbers;
     int count;
 } lh_input_list;
 
 typedef struct lh_input {
-    int n;           /* task length; with a dataset a shape: 1 (lh_line_shapes), or one of lh_trace_inputs.corpus */
+    int n;           /* task length; with a dataset the number of a shape (lh_line_shapes, lh_trace_inputs) */
     int outputs;     /* dataset: number of tokens to predict; 0: not given */
     uint16_t *input; /* [input_length] tokens */
     int input_length;
@@ -23,8 +23,8 @@ typedef struct lh_input {
     int target_length;
 } lh_input;
 
-/* The source of the right answer. LH_IF_GIVEN: the line; LH_IF_KNOWN: the line or, if it has none, the task's solution
- * of the input. */
+/* The source of the right answer. LH_IF_GIVEN: only the line; LH_IF_KNOWN: the line or, if it has none, the task's
+ * solution of the input. */
 typedef enum lh_right { LH_IF_GIVEN, LH_IF_KNOWN } lh_right;
 
 /* A spec for reading lines of inputs. With a dataset its corpus has two shapes: 1 is the shape of the current line, 2
@@ -37,8 +37,8 @@ typedef struct lh_line_shapes {
 
 void lh_line_shapes_open(lh_line_shapes *lines, const lh_spec *spec);
 
-/* Reads {"input":[...]} with, optionally, "positions":[...], "distances":[...] and, with a dataset, "outputs":N;
- * where the model has several streams, positions and distances are {"<stream>":[...]} for one or more streams. The
+/* Reads {"input":[...]} with, optionally, "positions":[...], "distances":[...] and, with a dataset, "outputs":N. If the
+ * model has several streams, positions and distances are {"<stream>":[...]} for one or more streams. The
  * right answer is "target":[...] with an optional "mask":[...], which also give the number of outputs; or the task's
  * solution, if the input has the form of the task's examples. Keys of the task's axes are allowed. line: number of
  * the line, for messages. LH_ERR_INPUT: no JSON, an unknown key, a value of a wrong type or out of range, distances

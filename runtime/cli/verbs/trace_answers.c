@@ -65,16 +65,16 @@ static lh_status write_answer_names(const trace_answer *a, char **out, lh_error 
     return status;
 }
 
-/* Prints a line with ^ under each wrong symbol if all symbols of both answers are one character; else prints the places
- * of wrong symbols, from 1. */
+/* Prints a line with ^ under each wrong symbol if all symbols of both answers are single characters; otherwise prints
+ * the places of wrong symbols, from 1. */
 static void mark(const trace_answer *a, char *const text[TEXTS]) {
-    bool single = strlen(text[ANSWER]) == (size_t)a->length && strlen(text[RIGHT]) == (size_t)a->labels;
+    bool are_characters = strlen(text[ANSWER]) == (size_t)a->length && strlen(text[RIGHT]) == (size_t)a->labels;
     int last = 0;
-    printf(single ? "        " : "wrong  ");
+    printf(are_characters ? "        " : "wrong  ");
     for (int i = 0; i < a->labels; i++)
         if (is_wrong(a, i)) last = i;
     for (int i = 0; i <= last; i++)
-        if (single) putchar(is_wrong(a, i) ? '^' : ' ');
+        if (are_characters) putchar(is_wrong(a, i) ? '^' : ' ');
         else if (is_wrong(a, i)) printf(" %d", i + 1);
     printf("\n");
 }

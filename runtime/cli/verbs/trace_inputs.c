@@ -23,7 +23,8 @@ static int find_or_add_shape(lh_corpus *corpus, const lh_sizes *sizes) {
     return i + 1;
 }
 
-/* Counts the input that was just read, so that it is freed also after an error; makes its query. */
+/* Completes the input that was read last: adds it to the count, also after an error so that it is freed, and makes its
+ * query. */
 static void add(lh_trace_inputs *inputs, const lh_line_shapes *lines, lh_status status) {
     lh_input *input = &inputs->list[inputs->count];
     if (status == LH_OK && lines->spec.corpus != NULL) input->n = find_or_add_shape(&inputs->corpus, &lines->sizes[0]);
@@ -45,7 +46,8 @@ static lh_status read_lines(lh_trace_inputs *inputs, const lh_spec *spec, const 
         add(inputs, &lines, status);
         if (status != LH_OK) return lh_fail(error, status, "%s: %s", path, problem.text);
     }
-    return inputs->count > 0 ? LH_OK : lh_fail(error, LH_ERR_INPUT, "%s: there is no input in it", path);
+    return inputs->count > 0 ? LH_OK
+                             : lh_fail(error, LH_ERR_INPUT, "%s: contains no line\n  expected: JSON lines", path);
 }
 
 static lh_status allocate_inputs(lh_trace_inputs *inputs, const lh_spec *spec, size_t most, lh_error *error) {

@@ -27,8 +27,8 @@ static lh_status parse_mode(const char *word, unsigned *modes, lh_error *error) 
     return LH_OK;
 }
 
-/* The share of the measured time in which multiply-adds at their peak and exponentials at their measured speed could do
- * the same work. */
+/* The share of the measured time that the same work would take if multiply-adds ran at the peak, and exponentials at
+ * their measured speed. */
 static double compute_share_of_limit(const lh_bench_result *r) {
     return r->flops_per_second / r->peak + r->parts[LH_PART_EXPONENTIALS];
 }

@@ -120,7 +120,7 @@ static bool has_frames(const lh_task *task) {
 static lh_status check_inputs(const lh_spec *spec, const flags *f, lh_error *error) {
     const char *inputs = get_inputs_flag(f);
     if (f->input != NULL && f->texts.count > 0)
-        return lh_fail(error, LH_ERR_USAGE, "--input and --text: only one of the two");
+        return lh_fail(error, LH_ERR_USAGE, "--input and --text exclude each other");
     if (inputs != NULL && (f->length > 0 || f->lengths_given || f->examples_given || f->split != NULL))
         return lh_fail(error, LH_ERR_USAGE, "%s: its %s take the place of examples; leave out %s", inputs,
                        f->input != NULL ? "lines" : "symbols",
@@ -159,7 +159,7 @@ static lh_status make_request(const lh_spec *spec, const flags *f, lh_trace_requ
     lh_status status = read_kinds(f->kinds, request->kinds, error);
     if (status != LH_OK) return status;
     if (f->length > 0 && f->lengths_given)
-        return lh_fail(error, LH_ERR_USAGE, "--length and --lengths: only one of the two");
+        return lh_fail(error, LH_ERR_USAGE, "--length and --lengths exclude each other");
     status = check_inputs(spec, f, error);
     if (status != LH_OK) return status;
     status = lh_data_files_find_set(spec, f->split, &request->set, error);
