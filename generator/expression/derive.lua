@@ -31,18 +31,18 @@ end
 
 -- Makes a function that returns whether a gradient that reaches a node also reaches a wanted leaf below it.
 local function make_predicate(wanted)
-  local known = {}
+  local results = {}
   local function leads_to_leaf(node)
-    if known[node] == nil then
-      known[node] = wanted(node) or false
+    if results[node] == nil then
+      results[node] = wanted(node) or false
       for _, argument in ipairs(node) do
-        known[node] = leads_to_leaf(argument) or known[node]
+        results[node] = leads_to_leaf(argument) or results[node]
       end
       if flat[node.op] or node.type == "truth" then
-        known[node] = false
+        results[node] = false
       end
     end
-    return known[node]
+    return results[node]
   end
   return leads_to_leaf
 end
@@ -56,13 +56,13 @@ end
 
 -- The node with the largest id that has a gradient. Its gradient is complete, since nodes that use it have larger ids.
 local function find_last(gradients)
-  local found
+  local last
   for node in next, gradients do
-    if not found or node.id > found.id then
-      found = node
+    if not last or node.id > last.id then
+      last = node
     end
   end
-  return found
+  return last
 end
 
 local LEAVES = { symbol = true, parameter = true, lookup = true, table = true }
@@ -70,18 +70,18 @@ local LEAVES = { symbol = true, parameter = true, lookup = true, table = true }
 -- Sends the gradient of a sum down to its term. Gradients of parts that do not need the sum's index are summed over the
 -- index and added to `outer`.
 function Walk:add_sum(outer, node, gradient, loops)
-  local inner, constant = { [node[1]] = gradient }, {}
+  local inner, constant_gradients = { [node[1]] = gradient }, {}
   self:descend(inner, lists.join(loops, { node.index }), function(child, part)
     if ir.depends_on(child, node.index) then
       return false
     end
-    self:add(constant, child, part)
+    self:add(constant_gradients, child, part)
     return true
   end)
-  while next(constant) do
-    local child = find_last(constant)
-    self:add(outer, child, self.builder:sum_over(node.index, constant[child]))
-    constant[child] = nil
+  while next(constant_gradients) do
+    local child = find_last(constant_gradients)
+    self:add(outer, child, self.builder:sum_over(node.index, constant_gradients[child]))
+    constant_gradients[child] = nil
   end
 end
 

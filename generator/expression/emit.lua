@@ -115,10 +115,10 @@ end
 function Emitter:add_sum(node)
   local scope, name = self:find_scope(node), self:make_name(NAMES.sum)
   local type = self:get_type(node)
-  local before = { kind = "set", type = type, name = name, value = type == "vector" and "{0}" or self.zero }
+  local declaration = { kind = "set", type = type, name = name, value = type == "vector" and "{0}" or self.zero }
   local statement, value = self:add_loop(node.index, { list = {} }, function() return self:print_line(node[1]) end)
   table.insert(statement.body, { kind = "add", target = name, value = value })
-  table.insert(scope.list, before)
+  table.insert(scope.list, declaration)
   table.insert(scope.list, statement)
   scope.known[node] = name
   return name
@@ -167,15 +167,15 @@ end
 
 -- The number of operations and leaves in a part's text, in which shared parts are names.
 function Emitter:count_written(node)
-  local known = self.sizes[node]
-  if not known then
-    known = 1
+  local size = self.sizes[node]
+  if not size then
+    size = 1
     for _, argument in ipairs(node) do
-      known = known + (self:is_shared(argument) and 1 or self:count_written(argument))
+      size = size + (self:is_shared(argument) and 1 or self:count_written(argument))
     end
-    self.sizes[node] = known
+    self.sizes[node] = size
   end
-  return known
+  return size
 end
 
 -- Whether a part gets a name because it is used more than once; a short part with a minus does not.
@@ -269,10 +269,10 @@ function Emitter:emit_effect(effect, level)
   statement.place = effect.base and statement.index and effect.base .. " + " .. statement.index
     or effect.base or statement.index or "0"
   local has_target = statement.kind == "store" or statement.kind == "add_at" or statement.kind == "scatter"
-  local taken = has_target and #statement.target or effect.wide and #statement.target - WIDE or 0
+  local taken_width = has_target and #statement.target or effect.wide and #statement.target - WIDE or 0
   local is_term = statement.kind == "gather_distance" or statement.kind == "gather_sum"
   statement.value = effect.integer and self:print_index(effect.node, level)
-    or self:print_line(effect.node, false, taken, is_term and 12 or 0)
+    or self:print_line(effect.node, false, taken_width, is_term and 12 or 0)
   if effect.kind == "result" and not self.environment.scalar and not self:is_vector(effect.node) then
     statement.value = ("broadcast(%s)"):format(statement.value)
   end

@@ -149,8 +149,8 @@ local function simplify_pow(b, x, y)
   elseif M.is_number(x) and x.value > 0 then
     return b:apply("exp", b:apply("mul", math.log(x.value), y))
   end
-  local whole = M.is_number(y) and y.value == math.floor(y.value)
-  if not b.trusted and (M.is_number(x) or x.sure and (x.low < 0 and not whole or x.low <= 0 and y.low < 0
+  local is_integer_power = M.is_number(y) and y.value == math.floor(y.value)
+  if not b.trusted and (M.is_number(x) or x.sure and (x.low < 0 and not is_integer_power or x.low <= 0 and y.low < 0
     and x.high >= 0)) then
     return M.refuse(("the base of pow can be %s: %s"):format(text.format_number(x.low), text.format_briefly(x)),
       "a base above 0", LIMIT_HINT)

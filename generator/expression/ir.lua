@@ -92,9 +92,9 @@ end
 
 function Builder:number(value)
   value = value == 0 and 0.0 or value + 0.0 -- avoids a negative zero
-  local whole = value == math.floor(value) and math.abs(value) < M.EXACT
-  return self:make("number", {}, ("%a"):format(value), { value = value, type = whole and "integer" or "real",
-    low = value, high = value, sure = true, row = whole and { 0, 0, value } or nil })
+  local is_integer = value == math.floor(value) and math.abs(value) < M.EXACT
+  return self:make("number", {}, ("%a"):format(value), { value = value, type = is_integer and "integer" or "real",
+    low = value, high = value, sure = true, row = is_integer and { 0, 0, value } or nil })
 end
 
 function Builder:truth(value)
@@ -232,12 +232,12 @@ end
 
 -- Whether a formula has a leaf; the index of a sum inside the formula does not count.
 function M.depends_on(root, leaf)
-  local found = false
+  local is_found = false
   walk(root, function(node)
-    found = found or node == leaf
-    return found or node.op == "sum" and node.index == leaf
+    is_found = is_found or node == leaf
+    return is_found or node.op == "sum" and node.index == leaf
   end)
-  return found
+  return is_found
 end
 
 -- A leaf: the logit, a parameter, a value from a table, or a gradient. key distinguishes leaves of one kind.

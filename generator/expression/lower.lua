@@ -57,9 +57,9 @@ end
 
 -- The dependencies of a node: a set of letters, and of the indices of sums that the node needs.
 function M.find_needs(state, node)
-  local known = state.needs[node]
-  if known then
-    return known
+  local earlier_result = state.needs[node]
+  if earlier_result then
+    return earlier_result
   end
   local set = lists.to_set(lists.find_all(get_leaf_needs(state, node), "."))
   if node.op == "index" then
@@ -77,27 +77,27 @@ end
 
 -- The class of an entry with these needs.
 local function find_class(needs)
-  local found
+  local class_so_far
   for letter, class in next, { q = "query", k = "key", o = "distance", t = "sum" } do
     if needs[letter] then
-      found = found and "pair" or class
+      class_so_far = class_so_far and "pair" or class
     end
   end
-  return found or "uniform"
+  return class_so_far or "uniform"
 end
 
 -- The index of a sum that a node needs; nil if it needs none, false if it needs more than one.
 function M.find_index(needs)
-  local found
+  local index
   for key in next, needs do
     if type(key) == "table" then
-      if found then
+      if index then
         return false
       end
-      found = key
+      index = key
     end
   end
-  return found
+  return index
 end
 
 local function has_index(needs)
@@ -123,12 +123,12 @@ local function count_operations(state, node, class, seen)
     return 0, false
   end
   seen[node] = true
-  local count, expensive = 1, EXPENSIVE[node.op] or false
+  local count, is_expensive = 1, EXPENSIVE[node.op] or false
   for _, argument in ipairs(node) do
-    local inner, inner_expensive = count_operations(state, argument, class, seen)
-    count, expensive = count + inner, expensive or inner_expensive
+    local inner_count, has_inner_expensive = count_operations(state, argument, class, seen)
+    count, is_expensive = count + inner_count, is_expensive or has_inner_expensive
   end
-  return count, expensive
+  return count, is_expensive
 end
 
 -- The node of the same operation with other arguments.
@@ -170,9 +170,9 @@ end
 -- A part of the value of a table of this class, in which inner parts of lower classes that are worth a table are loads
 -- from tables of their own.
 function move_inside(state, node, class)
-  local known = state.inside[class]
-  known[node] = known[node] or compute_inside(state, node, class)
-  return known[node]
+  local results = state.inside[class]
+  results[node] = results[node] or compute_inside(state, node, class)
+  return results[node]
 end
 
 local NAMES = { uniform = "by_head", query = "by_query", key = "by_key", distance = "by_distance", sum = "by_sum",

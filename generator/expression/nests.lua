@@ -162,8 +162,8 @@ local function add_table_effects(build, nest, class, t)
   end
   for _, part in ipairs(parts) do
     local index, leaf = gatherings[part].index, gatherings[part].leaf
-    local whole = index and build.builder:sum_over(index, part) or part
-    for _, entry in ipairs(derive.derive(build.builder, whole, leaf, is_learned)) do
+    local summed_part = index and build.builder:sum_over(index, part) or part
+    for _, entry in ipairs(derive.derive(build.builder, summed_part, leaf, is_learned)) do
       add_effects(build, nest, class, entry)
     end
   end

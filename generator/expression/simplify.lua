@@ -246,8 +246,8 @@ function M.select(b, condition, x, y)
   elseif x.type == "truth" or y.type == "truth" then
     return refuse("select between truth values", "numbers", "all, any and negate combine truth values")
   end
-  local whole = x.type == "integer" and y.type == "integer"
-  return b:make("select", { condition, x, y }, nil, { type = whole and "integer" or "real",
+  local is_integer = x.type == "integer" and y.type == "integer"
+  return b:make("select", { condition, x, y }, nil, { type = is_integer and "integer" or "real",
     low = math.min(x.low, y.low), high = math.max(x.high, y.high),
     sure = condition.sure and x.sure and y.sure or false })
 end

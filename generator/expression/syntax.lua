@@ -150,8 +150,8 @@ function M:print_whole(node, level)
   elseif functions.rows[node.op] then
     return self:print_call(node, level), 14
   end
-  local text, binding = leaves[node.op](self, node, level)
-  return text, binding or 14
+  local text, precedence = leaves[node.op](self, node, level)
+  return text, precedence or 14
 end
 
 return M

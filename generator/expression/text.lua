@@ -111,9 +111,9 @@ local function find_parts_of_sums(root)
   walk(root, function(node)
     if node.op == "sum" then
       walk(node[1], function(part)
-        local known = inside[part]
+        local is_known = inside[part]
         inside[part] = true
-        return known
+        return is_known
       end)
     end
   end)

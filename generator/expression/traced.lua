@@ -167,8 +167,8 @@ local function find_bucket(name, value, edges)
 end
 
 local function sum(name, count, f)
-  local whole = type(count) == "number" and math.tointeger(count)
-  if not whole or whole < 1 or whole > LONGEST_SUM then
+  local term_count = type(count) == "number" and math.tointeger(count)
+  if not term_count or term_count < 1 or term_count > LONGEST_SUM then
     refuse(name, ("%s is no number of terms"):format(nodes[count] and "a traced value" or show(count)),
       ("a constant integer from 1 to %d, as in sum(8, function(m) return ... end), m = 0 .. 7"):format(LONGEST_SUM))
   elseif type(f) ~= "function" then
@@ -177,12 +177,12 @@ local function sum(name, count, f)
   local compute_term = import(f)
   if not session then
     local total = 0
-    for m = 0, whole - 1 do
+    for m = 0, term_count - 1 do
       total = total + read_number(name, compute_term(m))
     end
     return total
   end
-  return wrap_result(name, session.builder:sum(whole, function(m)
+  return wrap_result(name, session.builder:sum(term_count, function(m)
     local term = read_number(name, compute_term(wrap(m)))
     return type(term) == "number" and session.builder:number(term) or term
   end))

@@ -230,8 +230,8 @@ local function name_parts(state, class)
     add_terms(attention.terms, texts)
     add_terms(attention.new_terms, state.parts[key] and {} or texts)
     for _, name in ipairs(texts[1] and row.names or {}) do
-      local own = name:find("^%u") and class.name .. name or names_module.to_snake(class.name) .. "_" .. name
-      attention.part[name] = state.parts[key .. name] or state.parts[name] and own or name
+      local prefixed_name = name:find("^%u") and class.name .. name or names_module.to_snake(class.name) .. "_" .. name
+      attention.part[name] = state.parts[key .. name] or state.parts[name] and prefixed_name or name
       state.parts[key .. name], state.parts[name], state.parts[key] = attention.part[name], true, true
     end
   end
@@ -279,18 +279,18 @@ end
 local make_block_class
 
 local function make_loop_item(state, class, op)
-  local block, inner = op.block, make_block_class(state, op.block)
-  local lines = inner.attends and state.in_layers or {}
+  local block, inner_class = op.block, make_block_class(state, op.block)
+  local lines = inner_class.attends and state.in_layers or {}
   if block.loops > 1 and #lines > 0 then -- each layer samples once for all loops
     stop.exit(INPUT, ("samples for each layer in %s, which runs %d times"):format(block.title, block.loops))
   end
-  add_needs(class, inner)
+  add_needs(class, inner_class)
   class.layer = false
-  local text = inner.layer and "%s(layer) for layer in range(%s)" or "%s() for _ in range(%s)"
+  local text = inner_class.layer and "%s(layer) for layer in range(%s)" or "%s() for _ in range(%s)"
   local modules = class:add_module(block, (block.path:gsub("%.%%d%.$", "")),
-    ("nn.ModuleList(%s)"):format(text:format(inner.name, block.count_name)))
+    ("nn.ModuleList(%s)"):format(text:format(inner_class.name, block.count_name)))
   return { out = op.out, reads = { op.x, table.unpack(op.externals) }, loop = { name = block.name, times = block.loops,
-    modules = modules, arguments = list_passed_variables(state, inner, op.x.stream), lines = lines } }
+    modules = modules, arguments = list_passed_variables(state, inner_class, op.x.stream), lines = lines } }
 end
 
 local function list_items(state, class, scope)

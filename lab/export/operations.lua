@@ -49,11 +49,11 @@ local function refuse(op, words)
 end
 
 local function check_fields(op)
-  local known = KNOWN_FIELDS[op.kind]
-  if not known then
+  local known_fields = KNOWN_FIELDS[op.kind]
+  if not known_fields then
     refuse(op, ("the operation %s (%s)"):format(op.kind, op.out.name))
   end
-  local fields = (" %s %s "):format(known, COMMON_FIELDS)
+  local fields = (" %s %s "):format(known_fields, COMMON_FIELDS)
   for _, field in ipairs(canonical.sort_keys(op)) do
     if op[field] and not fields:find((" %s "):format(field), 1, true) then
       refuse(op, ("%s of the operation %s (%s)"):format(field, op.kind, op.out.name))

@@ -207,17 +207,17 @@ end
 -- Adds the numbers that scores read: facts.constants, each name once, and facts.shared, the parameters that layers
 -- share: { path (the folder of their tensors), entries }.
 local function add_numbers(facts, attentions, facets)
-  local known, paths = {}, {}
+  local texts_by_name, paths = {}, {}
   facts.constants, facts.shared = {}, {}
   for _, op in ipairs(attentions) do
     local score, needs = facets[op].text.score, facets[op].needs
     for _, constant in ipairs(score and score.constants or {}) do
       local text = canonical.format(constant)
-      if known[constant.name] and known[constant.name] ~= text then
+      if texts_by_name[constant.name] and texts_by_name[constant.name] ~= text then
         stop.exit(INPUT, ("%s of the score of attention %s: another attention gives it other values"):format(
           constant.name, op.family.name))
-      elseif not known[constant.name] then
-        known[constant.name] = text
+      elseif not texts_by_name[constant.name] then
+        texts_by_name[constant.name] = text
         table.insert(facts.constants, constant)
       end
     end

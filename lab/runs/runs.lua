@@ -109,10 +109,10 @@ end
 -- Returns the last evaluation of each split of a run, and the evaluations of its best checkpoint: { split, step,
 -- examples, lengths } and, under the name of each measured metric, its mean in its unit.
 local function summarise_evaluations(run)
-  local found = lists.drop_repeats(lists.collect({ run, run.best }, function(by_split)
+  local distinct_evaluations = lists.drop_repeats(lists.collect({ run, run.best }, function(by_split)
     return lists.map(evaluations.SPLITS, function(split) return by_split[split] end)
   end))
-  return lists.map(found, function(evaluation)
+  return lists.map(distinct_evaluations, function(evaluation)
     local summary = { split = evaluation.split, step = evaluation.step, examples = evaluation.examples,
       lengths = lists.copy(evaluation.lengths) }
     for _, metric in ipairs(metrics.NAMES) do
@@ -170,8 +170,8 @@ local function remove(options, found, list)
   elseif not is_confirmed then
     return INPUT, "nothing is removed"
   end
-  local done, message = alter.remove(found.root, list)
-  if not done then
+  local is_done, message = alter.remove(found.root, list)
+  if not is_done then
     return INPUT, message
   end
   options.say(("removed %s"):format(total))
@@ -185,8 +185,8 @@ local function rename(options, found, list)
     return INPUT, ("%s: all runs of a spec have one name\n  expected: the folder of a spec's runs, such as %s")
       :format(path, list[1].path:match("^(.*)/[^/]+/[^/]+$"))
   end
-  local done, message = alter.rename(found.root, list, id, options.name)
-  if not done then
+  local is_done, message = alter.rename(found.root, list, id, options.name)
+  if not is_done then
     return INPUT, message
   end
   options.say(("%s: now %s/%s"):format(path, found.root, options.name))

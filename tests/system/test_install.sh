@@ -141,7 +141,7 @@ reports_a_home_with_a_space() {
 
 # A build without a home folder is refused, and the message names a remedy.
 reports_a_missing_home() {
-    cd "$work" && ends_with 4 'LONGHAND_BUILD names another folder for what is built' run_as_user env -u HOME \
+    cd "$work" && ends_with 4 'LONGHAND_BUILD names another folder for the results of builds' run_as_user env -u HOME \
         "$work/root/usr/bin/longhand" build parity_check_sinusoid --levels best
 }
 

@@ -260,13 +260,13 @@ local function replace(work)
   if not lfs.attributes(dir, "mode") and os.rename(staging, dir) then
     return os.remove(dir .. work.claim.mark:sub(#staging + 1))
   end
-  local held, message = claim_replacement(dir)
-  if not held then
+  local replacement_claim, message = claim_replacement(dir)
+  if not replacement_claim then
     return nil, message
   end
   local is_done
   is_done, message = replace_files(staging, dir)
-  claim.give_back(held)
+  claim.give_back(replacement_claim)
   return is_done, message
 end
 
@@ -292,16 +292,17 @@ function M.begin(project, job, dir, threads)
   if refused then
     return nil, refused, why
   end
-  local taken, message = make_staging_folder(dir)
-  if not taken then
-    local own = get_path_from_root(project, dir):find(project:get_build_goal(""), 1, true) == 1
-    return nil, 4, message .. (own and "\n  LONGHAND_BUILD names another folder for what is built\n" or "\n")
+  local staging_claim, message = make_staging_folder(dir)
+  if not staging_claim then
+    local is_in_build_folder = get_path_from_root(project, dir):find(project:get_build_goal(""), 1, true) == 1
+    return nil, 4, message .. (is_in_build_folder
+      and "\n  LONGHAND_BUILD names another folder for the results of builds\n" or "\n")
   end
-  local staging = taken.path
+  local staging = staging_claim.path
   local compiled_as = ("%s %s %s\n"):format(job.stamp, job.linking, job.levels)
     .. (job.cuda and ("cuda %s %s\n"):format(job.cuda_stamp, job.cuda) or "")
-  local work = { project = project, job = job, dir = dir, claim = taken, staging = staging, log = staging .. "/log",
-    words = M.make_compile_command(project, job, staging, threads), compiled = compiled_as }
+  local work = { project = project, job = job, dir = dir, claim = staging_claim, staging = staging,
+    log = staging .. "/log", words = M.make_compile_command(project, job, staging, threads), compiled = compiled_as }
   local written
   written, message = write.files(staging .. "/src", job.files)
   if not written then
@@ -383,13 +384,13 @@ end
 
 -- Returns the job, extended by the sources in dir that the job lacks, since the trainer there may have a CUDA half.
 local function add_sources(dir, job)
-  local files, known = {}, {}
+  local files, known_paths = {}, {}
   for i, file in ipairs(job.files) do
-    files[i], known[file.path] = file, true
+    files[i], known_paths[file.path] = file, true
   end
   for name in lfs.dir(dir .. "/src") do
     local path = dir .. "/src/" .. name
-    local text = not known[name] and lfs.attributes(path, "mode") == "file" and write.read(path)
+    local text = not known_paths[name] and lfs.attributes(path, "mode") == "file" and write.read(path)
     files[#files + 1] = text and { path = name, text = text } or nil
   end
   return setmetatable({ files = files }, { __index = job })

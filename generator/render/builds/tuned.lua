@@ -137,13 +137,13 @@ end
 
 -- Sets plan.tuned by the results for this machine. Returns warnings.
 function M.apply(project, plan)
-  local found, has_any, unread = {}, has_results(plan)
-  local warnings = { unread }
+  local entries, has_any, unread_warning = {}, has_results(plan)
+  local warnings = { unread_warning }
   for _, level in ipairs(has_any and levels or {}) do
     local entry, warning = M.read(M.make_key(project, plan, level.name), plan)
-    found[level.name], warnings[#warnings + 1] = entry, warning
+    entries[level.name], warnings[#warnings + 1] = entry, warning
   end
-  plan.tuned = tuning.derive(plan, M.read_machine(), found)
+  plan.tuned = tuning.derive(plan, M.read_machine(), entries)
   return warnings
 end
 

@@ -64,21 +64,21 @@ function M.reduce(text)
 end
 
 -- Adds the names whose definitions begin with `word`, which makes them static, each with its place in the text.
-local function add_static(found, text, word)
+local function add_static(definitions, text, word)
   local from, to = text:find(word, 1, true)
   while from do
     local name = text:match("^[%w_ *]-([%a_][%w_]*)[%(%[=;]", to + 1)
-    found[#found + 1] = name and { at = to, name = name }
+    definitions[#definitions + 1] = name and { at = to, name = name }
     from, to = text:find(word, to, true)
   end
 end
 
 function M.number_names(text, names)
-  local found = {}
-  add_static(found, text, "static ")
-  add_static(found, text, "INLINE ")
-  table.sort(found, function(a, b) return a.at < b.at end)
-  for _, entry in ipairs(found) do
+  local definitions = {}
+  add_static(definitions, text, "static ")
+  add_static(definitions, text, "INLINE ")
+  table.sort(definitions, function(a, b) return a.at < b.at end)
+  for _, entry in ipairs(definitions) do
     if not names[entry.name] then
       names[#names + 1] = entry.name
       names[entry.name] = ("@%d"):format(#names)

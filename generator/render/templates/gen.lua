@@ -79,10 +79,10 @@ end
 -- Appends the rendered entries of a half to files, in order; then renders the entry with the path half.carrier, whose
 -- template prints half.digest(files) by the name half.name. Returns this digest; or nil and an error.
 local function render_half(half, plan, read, files)
-  local known, carrier, place = signatures.new(), nil, nil
+  local functions, carrier, place = signatures.new(), nil, nil
   local function add(entry, names, index)
     local text, map = render.render(entry.template, names, read, entry.path == DEVICE and prune.prune or nil,
-      entry.family, known)
+      entry.family, functions)
     table.insert(files, index, text and { path = entry.path, text = text, map = map, cuda = half.cuda,
       loose = entry.loose, neutral = entry.neutral })
     return not text and map

@@ -178,11 +178,11 @@ end
 
 -- Returns the end of the hole whose "${" is at `from`, or nil. Braces in the hole must be balanced, except in strings.
 local function find_hole_end(source, from)
-  local masked = source:sub(from + 1):gsub("()([\"']).-%2()", function(first, _, behind)
-    return ("_"):rep(behind - first)
+  local masked = source:sub(from + 1):gsub("()([\"']).-%2()", function(first, _, after)
+    return ("_"):rep(after - first)
   end)
-  local behind = masked:match("^%b{}()")
-  return behind and from + behind - 1
+  local after = masked:match("^%b{}()")
+  return after and from + after - 1
 end
 
 local function check_hole(reader, expression, line, col)
@@ -243,10 +243,10 @@ end
 -- text after the word), whole (whether it applies up to the line that closes the brackets) }.
 local function split_suffix(source)
   for first, word, stop in source:gmatch(" ()%% (%a+)()") do
-    local rest, behind = source:sub(1, first - 2), source:sub(stop + 1)
-    if SUFFIXES[word] and (word == "else") == (behind == "") and rest:find("%S") then
-      local short = count_opened(rest) > 0 and behind:match("^(.*) " .. SUFFIXES[word] .. "$")
-      return rest, { word = word, col = first + 2, behind = short or behind, whole = short }
+    local text, after_word = source:sub(1, first - 2), source:sub(stop + 1)
+    if SUFFIXES[word] and (word == "else") == (after_word == "") and text:find("%S") then
+      local short = count_opened(text) > 0 and after_word:match("^(.*) " .. SUFFIXES[word] .. "$")
+      return text, { word = word, col = first + 2, behind = short or after_word, whole = short }
     end
   end
   return source
@@ -290,12 +290,12 @@ end
 local function end_suffixes(reader, line, text)
   local brackets = count_opened(text)
   for i = #reader.held, 1, -1 do
-    local held = reader.held[i]
-    held.depth = held.depth + brackets
-    if held.depth <= 0 or not held.whole then
+    local suffix = reader.held[i]
+    suffix.depth = suffix.depth + brackets
+    if suffix.depth <= 0 or not suffix.whole then
       reader.code[line] = reader.code[line] .. " end"
-      reader.held[i], held.line = nil, line
-      reader.chained = held.chains and held or nil
+      reader.held[i], suffix.line = nil, line
+      reader.chained = suffix.chains and suffix or nil
     end
   end
 end
@@ -306,10 +306,10 @@ end
 
 -- Ends the condition of a section at the line before the next head, or at the last line.
 local function end_section(reader, line)
-  local held = table.remove(reader.held)
-  if held and held.depth < math.huge then
-    fail(reader, held.line, held.col, "a condition or loop for brackets that are never closed")
-  elseif held then
+  local suffix = table.remove(reader.held)
+  if suffix and suffix.depth < math.huge then
+    fail(reader, suffix.line, suffix.col, "a condition or loop for brackets that are never closed")
+  elseif suffix then
     reader.code[line] = reader.code[line] .. " end"
   end
 end

@@ -45,12 +45,12 @@ local function find_break(text, indent, longest_rest)
   local depth, is_quoted, best, least_cost = 0, false, nil, math.huge
   for place, c in text:sub(1, M.COLUMNS + 1):gmatch('()([][(){}" ])') do
     local last = place - 1
-    local behind = text:sub(last, last)
+    local before_place = text:sub(last, last)
     if c == '"' then
-      is_quoted = is_quoted ~= (behind ~= "\\")
+      is_quoted = is_quoted ~= (before_place ~= "\\")
     elseif not is_quoted and c ~= " " then
       depth = depth + (OPENS[c] and 1 or -1)
-    elseif not is_quoted and last > #indent and behind ~= '"' then
+    elseif not is_quoted and last > #indent and before_place ~= '"' then
       local cost = find_cost(text, last)
       if cost then
         cost = cost + DEPTH_COST * depth + (#text - last < SHORTEST_REST and SHORT_REST_COST or 0)
