@@ -32,8 +32,8 @@ lh_engine_config lh_train_run_make_config(const lh_train_run *train_run) {
 
 lh_status lh_train_run_claim(lh_train_run *train_run, lh_error *error) {
     lh_status status = lh_run_claim(&train_run->run, make_start(train_run->flags), error);
-    train_run->claimed = status == LH_OK;
-    if (train_run->claimed && !train_run->run.alone) lh_warn_unlocked(train_run->run.directory);
+    train_run->is_claimed = status == LH_OK;
+    if (train_run->is_claimed && !train_run->run.alone) lh_warn_unlocked(train_run->run.directory);
     return status;
 }
 
@@ -47,7 +47,7 @@ lh_status lh_train_run_open(lh_train_run *train_run, lh_error *error) {
     if (status != LH_OK) return status;
     train_run->engine->stop = train_run->stop;
     train_run->run.engine = train_run->engine;
-    return train_run->claimed ? LH_OK : lh_train_run_claim(train_run, error);
+    return train_run->is_claimed ? LH_OK : lh_train_run_claim(train_run, error);
 }
 
 static lh_overfit_run make_overfit_run(const lh_train_run *train_run) {
@@ -135,7 +135,7 @@ static lh_status open_loop(lh_train_run *train_run, lh_error *error) {
     lh_status status = load_state(train_run, error);
     if (status == LH_OK) status = renew_patience(train_run, error);
     if (status == LH_OK) status = lh_run_begin(&train_run->run, make_start(train_run->flags), error);
-    train_run->begun = status == LH_OK;
+    train_run->is_begun = status == LH_OK;
     if (status == LH_OK) lh_screen_show_start(train_run->screen, train_run);
     return status == LH_OK ? lh_loop_open(&training, train_run->engine, &train_run->window, &train_run->loop, error)
                            : status;
@@ -279,15 +279,15 @@ static lh_status train_for(lh_train_run *train_run, double seconds, bool *done, 
 /* Ends a run. If it has not begun, for example because its checkpoint was refused, its files do not change. */
 static void end_run(lh_train_run *train_run, lh_status status) {
     lh_error closing = {""};
-    lh_status closed = train_run->begun ? lh_run_close(&train_run->run, status, &train_run->window, &closing) : LH_OK;
-    if (!train_run->begun) lh_run_release(&train_run->run);
+    lh_status closed =
+        train_run->is_begun ? lh_run_close(&train_run->run, status, &train_run->window, &closing) : LH_OK;
+    if (!train_run->is_begun) lh_run_release(&train_run->run);
     if (status == LH_OK && closed != LH_OK) {
         status = closed;
         train_run->error = closing;
     }
-    train_run->claimed = false;
+    train_run->is_claimed = false;
     train_run->status = status;
-    train_run->over = true;
     lh_loop_close(train_run->loop);
     train_run->loop = NULL;
     train_run->engine->ops->close(train_run->engine);
@@ -307,7 +307,7 @@ bool lh_train_run_advance(void *job) {
 }
 
 void lh_train_run_close(lh_train_run *train_run) {
-    if (train_run->claimed) lh_run_release(&train_run->run);
+    if (train_run->is_claimed) lh_run_release(&train_run->run);
     if (train_run->engine != NULL) train_run->engine->ops->close(train_run->engine);
     free(train_run->results);
     free(train_run->best_results);

@@ -10,8 +10,8 @@
 typedef struct lh_train_flags {
     int64_t steps, threads, log_every, checkpoint_every, overfit;
     lh_option_range seeds;
-    lh_option_range apart[LH_SEED_PARTS]; /* the values of --seeds-init, --seeds-data and --seeds-draws */
-    bool is_apart[LH_SEED_PARTS];         /* whether this flag is present */
+    lh_option_range part_seeds[LH_SEED_PARTS]; /* the values of --seeds-init, --seeds-data and --seeds-draws */
+    bool has_part_seeds[LH_SEED_PARTS];        /* whether this flag is present */
     lh_option_numbers rates;
     const char *out, *init, *device;
     bool resume, overwrite, no_eval, missing;
@@ -24,7 +24,7 @@ typedef struct lh_train_run {
     struct lh_train_screen *screen;
     const volatile sig_atomic_t *stop; /* the flag of lh_catch_signals */
     lh_run run;                        /* spec, root, flags, seeds, learning rate and overfit are set by the caller */
-    bool claimed, begun;               /* whether the folder is claimed; whether run.json is written */
+    bool is_claimed, is_begun;         /* whether the folder is claimed; whether run.json is written */
     lh_engine *engine;                 /* set by the caller */
     lh_window window;
     lh_loop *loop;
@@ -33,8 +33,7 @@ typedef struct lh_train_run {
     lh_eval_result *best_results;  /* of the best checkpoint; NULL: not evaluated, or the last checkpoint is the best */
     int conditions;                /* number of conditions of an evaluation */
     int validated;                 /* number of its validation conditions; 0 until all of these are evaluated */
-    bool over;                     /* whether the run has ended, with the following status and error */
-    lh_status status;
+    lh_status status;              /* status and error of the run after its end */
     lh_error error;
 } lh_train_run;
 

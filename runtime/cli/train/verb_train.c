@@ -40,7 +40,7 @@ static int64_t count_runs(const lh_train_flags *f) {
     for (int part = 0; part <= LH_SEED_PARTS; part++) {
         if (seeds > MOST_RUNS || count > MOST_RUNS) return seeds > count ? seeds : count;
         count *= seeds;
-        seeds = part < LH_SEED_PARTS && f->is_apart[part] ? count_range(&f->apart[part]) : 1;
+        seeds = part < LH_SEED_PARTS && f->has_part_seeds[part] ? count_range(&f->part_seeds[part]) : 1;
     }
     return count;
 }
@@ -52,7 +52,7 @@ static lh_status check_flags(const lh_train_flags *f, bool seed_given, bool seed
         return lh_fail(error, LH_ERR_USAGE,
                        "--seeds, --seeds-..., --learning-rate: %lld runs\n  expected: at most %d at once",
                        (long long)count, MOST_RUNS);
-    if (f->is_apart[LH_SEED_INIT] && f->init != NULL)
+    if (f->has_part_seeds[LH_SEED_INIT] && f->init != NULL)
         return lh_fail(error, LH_ERR_USAGE,
                        "--seeds-init: the initial values are those of the file %s\n"
                        "  expected: --seeds-init without --init, and a spec without init",
@@ -82,12 +82,12 @@ static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *done, lh
          "seed of initial values, data, dropout (0)"},
         {"--seeds", LH_OPTION_RANGE, &f->seeds, 0, LH_LARGEST_SEED, &seeds_given, "A:B",
          "one run for each seed from A to B"},
-        {"--seeds-init", LH_OPTION_RANGE, &f->apart[LH_SEED_INIT], 0, LH_LARGEST_SEED, &f->is_apart[LH_SEED_INIT],
-         "A:B", "seeds of initial values alone (each run's seed)"},
-        {"--seeds-data", LH_OPTION_RANGE, &f->apart[LH_SEED_DATA], 0, LH_LARGEST_SEED, &f->is_apart[LH_SEED_DATA],
-         "A:B", "seeds of training examples alone"},
-        {"--seeds-draws", LH_OPTION_RANGE, &f->apart[LH_SEED_DRAWS], 0, LH_LARGEST_SEED, &f->is_apart[LH_SEED_DRAWS],
-         "A:B", "seeds of random positions and dropout alone"},
+        {"--seeds-init", LH_OPTION_RANGE, &f->part_seeds[LH_SEED_INIT], 0, LH_LARGEST_SEED,
+         &f->has_part_seeds[LH_SEED_INIT], "A:B", "seeds of initial values alone (each run's seed)"},
+        {"--seeds-data", LH_OPTION_RANGE, &f->part_seeds[LH_SEED_DATA], 0, LH_LARGEST_SEED,
+         &f->has_part_seeds[LH_SEED_DATA], "A:B", "seeds of training examples alone"},
+        {"--seeds-draws", LH_OPTION_RANGE, &f->part_seeds[LH_SEED_DRAWS], 0, LH_LARGEST_SEED,
+         &f->has_part_seeds[LH_SEED_DRAWS], "A:B", "seeds of random positions and dropout alone"},
         {"--learning-rate", LH_OPTION_NUMBERS, &f->rates, 0, 1e6, NULL, "X,...",
          "rates, one run for each (the spec's)"},
         {"--out", LH_OPTION_TEXT, &f->out, 0, 0, NULL, "DIR", "folder of the runs (runs)"},
@@ -165,18 +165,18 @@ static lh_status check_lengths(const lh_spec *spec, const lh_train_flags *flags,
 /* Sets the seeds of run number `index` among the runs of one learning rate; the seeds of the last part vary fastest. A
  * part has a seed of its own only if it differs from the run's seed. */
 static void set_seeds(lh_run *run, const lh_train_flags *flags, int64_t index) {
-    int64_t apart[LH_SEED_PARTS];
+    int64_t part_seed[LH_SEED_PARTS];
     for (int part = LH_SEED_PARTS; part-- > 0;) {
-        if (!flags->is_apart[part]) continue;
-        int64_t count = count_range(&flags->apart[part]);
-        apart[part] = flags->apart[part].first + index % count;
+        if (!flags->has_part_seeds[part]) continue;
+        int64_t count = count_range(&flags->part_seeds[part]);
+        part_seed[part] = flags->part_seeds[part].first + index % count;
         index /= count;
     }
     run->seed = (uint64_t)(flags->seeds.first + index);
     for (int part = 0; part < LH_SEED_PARTS; part++) {
-        if (!flags->is_apart[part] || (uint64_t)apart[part] == run->seed) continue;
+        if (!flags->has_part_seeds[part] || (uint64_t)part_seed[part] == run->seed) continue;
         run->apart.is_apart[part] = true;
-        run->apart.seed[part] = (uint64_t)apart[part];
+        run->apart.seed[part] = (uint64_t)part_seed[part];
     }
 }
 
