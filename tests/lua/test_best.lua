@@ -43,7 +43,7 @@ function TestBest.test_scores_need_evaluations_at_training_lengths()
   check_refusal("train.patience: needs the score of the best checkpoint", "patience = 3")
 end
 
-function TestBest.test_the_trainer_gets_the_settings_and_the_plan_stays_the_same()
+function TestBest.test_settings_reach_the_trainer_and_the_plan_is_unchanged()
   local function build(train)
     return assert(plan_module.build(accept(train)))
   end

@@ -49,7 +49,7 @@ function TestFamilies.test_uneven_heads_call_existing_functions()
 end
 
 -- Calls of functions of random positions have an argument for the layer unless the whole pass shares the positions.
-function TestFamilies.test_calls_for_drawn_positions_have_the_arguments_of_the_function()
+function TestFamilies.test_calls_for_sampled_positions_have_the_arguments_of_the_function()
   local draws = 'positions = { kind = "randomized", max_position = 2048, draw = %q }'
   local models = { 'kind = "encoder", width = 32', PAIR:format(32) }
   for _, draw in ipairs({ "pass", "layer" }) do

@@ -90,7 +90,7 @@ function TestOwnNetwork.test_limits_on_pages_are_those_of_the_code()
 end
 
 -- The lines of `plan` on the page are in its output, and the invalid example gives the message on the page.
-function TestOwnNetwork.test_the_example_is_planned_as_the_page_says()
+function TestOwnNetwork.test_the_example_is_planned_as_the_page_describes()
   local project = project_module.new(".")
   local spec = assert(project:plan("examples/own_network/own_network.lua", {}))
   local text = require("lab.pages.plan_page").format_page(spec.plan)

@@ -9,7 +9,7 @@ local make_plan = plans.make_plan
 
 TestEncoding = {}
 
-function TestEncoding.test_tables_and_drawn_positions_limit_the_length()
+function TestEncoding.test_tables_and_sampled_positions_limit_the_length()
   local function find_limit(sets)
     return make_plan(sets).limit
   end

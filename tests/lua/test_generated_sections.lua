@@ -45,7 +45,7 @@ function TestSections.test_sections_are_the_golden_ones()
   end
 end
 
-function TestSections.test_every_golden_section_is_made_here()
+function TestSections.test_every_golden_section_has_a_test_here()
   local known = { ["."] = true, [".."] = true }
   for _, entry in ipairs(SECTIONS) do
     known[entry[1] .. ".txt"] = true

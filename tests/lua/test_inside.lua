@@ -26,7 +26,7 @@ function TestInside.test_the_first_link_of_a_path_is_found()
   lu.assertNil(inside.find_link(out .. "-link", out .. "-link/a/run"))
 end
 
-function TestInside.test_nothing_goes_through_a_link()
+function TestInside.test_no_file_is_changed_through_a_link()
   local out, theirs = make_folders("through")
   for _, call in ipairs({
     function() return inside.remove(out, out .. "/link/run") end,

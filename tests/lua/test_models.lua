@@ -316,7 +316,7 @@ end
 
 -- The formula of a family has the family's number of layers. The resolved spec lacks a family's facets that equal those
 -- of `encoding`.
-function TestFields.test_facets_of_a_family_differ_where_the_spec_says_so()
+function TestFields.test_facets_of_a_family_differ_if_the_spec_sets_them()
   local sizes = "model = { kind = 'encoder_decoder', encoder_layers = 1, decoder_layers = 2, heads = 2, width = 16 }"
   local function make_plan(encoding)
     local spec, message = project:plan(support.write("families.lua",

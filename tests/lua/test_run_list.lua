@@ -115,7 +115,7 @@ function TestRuns.test_removed_runs_leave_no_empty_folders()
   lu.assertEquals(write.list_names(root), { "bucket_sort_none" })
 end
 
-function TestRuns.test_a_held_run_is_not_removed()
+function TestRuns.test_a_run_with_a_locked_folder_is_not_removed()
   local row = rows.read(root).rows[1]
   row.state = "running"
   local done, message = require("lab.runs.alter").remove(root, { row })

@@ -181,7 +181,7 @@ function TestExpressions.test_differences_of_integers_stay_integers()
   lu.assertStrContains(code, "p->score_t[h - (l - 3)] * p->score_b[0]")
 end
 
-function TestExpressions.test_drawn_positions_are_read_where_they_are_needed()
+function TestExpressions.test_sampled_positions_are_read_only_if_needed()
   local _, _, drawn = render_device('use = "kerple_log"', "drawn")
   lu.assertStrContains(drawn, "const int *drawn = find_distances(v, l);")
   lu.assertStrContains(drawn, "(real)drawn_distance(drawn, -o)")

@@ -136,7 +136,7 @@ function TestTracing.test_symbols_of_index_positions_are_the_indices()
   lu.assertEquals(trace_formula("return x.score + x.layers + x.layer"), "x.score + 2 + x.layer")
 end
 
-function TestTracing.test_drawn_distances_are_not_the_indices_difference()
+function TestTracing.test_sampled_distances_are_no_differences_of_indices()
   local random = RANDOM:format("")
   local random_score = trace_formula("return x.score - abs(x.distance)", random)
   local raw = trace_formula("return x.score - abs(x.key_index - x.query_index)", random)

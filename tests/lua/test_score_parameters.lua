@@ -251,7 +251,7 @@ local FORMULAS = {
 -- Presets for a grid of 16 cells, which test_latin_encodings.lua tests.
 local CELL_PRESETS = { lst_2d = true, lst_2d_clean = true, lst_learned = true, lst_random = true }
 
-function TestPresets.test_every_preset_is_valid_on_its_own_and_where_distances_are_drawn()
+function TestPresets.test_every_preset_is_valid_alone_and_with_sampled_distances()
   local count = 0
   for _, file in ipairs(write.list_names("spec/encodings")) do
     local name = file:match("^(.*)%.lua$")

@@ -58,7 +58,7 @@ function TestPacking.test_groups_are_rectangles_of_missing_runs()
 end
 
 -- The seeds of a part that is set apart are in one group if all their runs are missing, otherwise alone.
-function TestPacking.test_groups_of_seeds_that_are_set_apart()
+function TestPacking.test_groups_of_runs_with_separate_seeds_of_parts()
   local function make_crossed(without)
     local cell = { id = "a", seeds = { 0, 1, apart = { init = { 0, 1, 2 } } } }
     cell.missing = lists.filter(run_seeds.list_runs(cell.seeds), function(run)

@@ -53,7 +53,7 @@ function TestGrid.test_fragments_are_merged_in_order()
 end
 
 -- Seeds of parts are crossed; a part whose seed equals the run's seed is not set apart.
-function TestGrid.test_seeds_that_are_set_apart_are_crossed()
+function TestGrid.test_separate_seeds_of_parts_are_crossed()
   local text = SMALL:gsub("seeds = {[^}]*}", "seeds = { 2, 3, init = { 3, 4 }, data = { 2, 2 } }", 1)
   local cell = expand(support.write("seeds.lua", text)).cells[1]
   local names = lists.map(lists.filter(cell.runs, function(run) return run.learning_rate == cell.learning_rates[1] end),

@@ -73,7 +73,7 @@ function TestRunProgress.test_a_run_from_its_first_line_to_its_end()
 end
 
 -- A run is running if a process of this machine holds its lock, even if its files are old.
-function TestRunProgress.test_a_held_lock_shows_a_live_run()
+function TestRunProgress.test_a_locked_folder_shows_a_run_in_training()
   local cell, run = expand_cell()
   local dir = support.write("run_progress/old/run.json", ENDED:format("null", "null")):match("^(.*)/")
   support.write("run_progress/old/metrics.jsonl", '{"step":35}\n')

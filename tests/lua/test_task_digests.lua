@@ -52,7 +52,7 @@ function TestTaskDigests.test_dataset_files_are_in_the_digest_by_their_alphabets
 end
 
 -- If a task makes the examples, the plan digest covers its options, its seed, and the bytes of a validation file.
-function TestTaskDigests.test_made_examples_are_in_the_digest_by_options_seed_and_files()
+function TestTaskDigests.test_generated_examples_are_in_the_digest_by_options_seed_and_files()
   local kind = "kind = 'latin_square'"
   local base, model = digest_task(kind)
   lu.assertEquals({ digest_task(kind .. ", seed = 0, options = { puzzles = 3000, strict = 'no' }",

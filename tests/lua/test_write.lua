@@ -28,7 +28,7 @@ function TestFiles.test_only_changed_files_are_written()
   lu.assertEquals(write.files(dir, files), {})
 end
 
-function TestFiles.test_missing_folders_are_made()
+function TestFiles.test_missing_folders_are_created()
   local dir = write_folder("deep") .. "/x/y"
   lu.assertEquals(write.files(dir, { { path = "a.c", text = "a\n" } }), { "a.c" })
 end
@@ -59,7 +59,7 @@ function TestFiles.test_a_late_failure_is_undone()
   lu.assertEquals(write.list_names(dir), { "a.c", "b.c", "mine.txt", "old.c" })
 end
 
-function TestFiles.test_folders_made_before_a_failure_are_removed()
+function TestFiles.test_folders_created_before_a_failure_are_removed()
   local dir = write_folder("made")
   local changed = write.files(dir .. "/new/deep", { { path = "no/such/folder.c", text = "" } })
   lu.assertNil(changed)
