@@ -208,6 +208,12 @@ bench-check bench-record:
 	@echo "skip bench-check: $(CC) or this processor does not know $(BENCH_LEVEL)"
 endif
 
+# Called by tests/bench/mixed.sh, once the trainers mixed_% and plain_% exist.
+build/bench/mixed/%/measure: tests/bench/mixed.c FORCE $(LIBRARY)
+	@mkdir -p $(@D)
+	$(CC) $(RUNTIME_CFLAGS) -DMIXED_SPEC=$(call symbol,spec,mixed_$*) -DPLAIN_SPEC=$(call symbol,spec,plain_$*) -o $@ $< \
+		$(foreach half,mixed plain,$(wildcard build/bench/mixed/$(half)_$*/obj/s*.o)) $(LIBRARY) $(LIBRARIES)
+
 bench-peers: ## time PyTorch, JAX and matrix libraries next to our trainers, on the CPU (FLAGS="--minutes 20")
 	@$(or $(PYTHON),python3) tests/peers/cpu.py $(FLAGS)
 

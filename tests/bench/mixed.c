@@ -1,0 +1,88 @@
+/* Measures training steps with mixed lengths, and steps that train the same numbers of sequences of each length in
+ * batches of one length; see mixed.sh. MIXED_SPEC and PLAIN_SPEC differ only in train.lengths.per.
+ *
+ *     mixed ROUNDS SEQUENCES     SEQUENCES: sequences for each length
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/cpu_level.h"
+#include "data/lengths.h"
+#include "data/train_lengths.h"
+#include "engine/engine.h"
+
+extern const lh_spec MIXED_SPEC, PLAIN_SPEC;
+
+enum { SEED = 1, MOST_LENGTHS = 64 };
+
+static void stop_on_error(lh_status status, const lh_error *error) {
+    if (status == LH_OK) return;
+    fprintf(stderr, "mixed: %s\n", error->text);
+    exit(status);
+}
+
+/* length: the task length of all sequences; 0: lengths as the spec has them. */
+static lh_engine *open_engine(const lh_spec *spec, int length) {
+    lh_error error;
+    lh_engine *engine;
+    const lh_cpu_program *program;
+    lh_engine_config config = {.spec = spec, .seed = SEED, .threads = 1, .trains = true, .fixed_length = length};
+    config.learning_rate = 1e-5;
+    stop_on_error(lh_level_choose(spec->cpu, &program, &error), &error);
+    stop_on_error(lh_cpu_engine_open(&config, program, &engine, &error), &error);
+    return engine;
+}
+
+/* Makes a step. Lowers *least to its processor time in seconds; 0: no step was timed yet. */
+static void time_step(lh_engine *engine, double *least) {
+    int done;
+    lh_error error;
+    lh_step_metrics metrics;
+    double start = lh_read_processor_clock();
+    stop_on_error(engine->ops->step(engine, 1, &metrics, &done, &error), &error);
+    double seconds = lh_read_processor_clock() - start;
+    if (*least == 0 || seconds < *least) *least = seconds;
+}
+
+/* Times the first steps of a mixed engine, one for each length, and a step of every length. Writes the least
+ * seconds of each over all rounds to by_step and by_length, which are 0 before. */
+static void time_rounds(const lh_spec *mixed, const lh_spec *plain, int rounds, double *by_step, double *by_length) {
+    int lengths = lh_lengths_count(&mixed->train.lengths);
+    lh_engine *mixed_engine = open_engine(mixed, 0), *engines[MOST_LENGTHS];
+    for (int i = 0; i < lengths; i++) engines[i] = open_engine(plain, lh_lengths_get(&plain->train.lengths, i));
+    for (int round = 0; round < rounds; round++) {
+        mixed_engine->step = 0; /* the same batches again */
+        for (int i = 0; i < lengths; i++) {
+            time_step(engines[i], &by_length[i]);
+            time_step(mixed_engine, &by_step[i]);
+        }
+    }
+    for (int i = 0; i < lengths; i++) engines[i]->ops->close(engines[i]);
+    mixed_engine->ops->close(mixed_engine);
+}
+
+int main(int argc, char **argv) {
+    lh_error error;
+    lh_seeds_apart apart = {0};
+    lh_spec mixed = MIXED_SPEC, plain = PLAIN_SPEC;
+    int64_t *sequences;
+    double by_step[MOST_LENGTHS] = {0}, by_length[MOST_LENGTHS] = {0}, mixed_seconds = 0, plain_seconds = 0;
+    int rounds = argc == 3 ? atoi(argv[1]) : 0, lengths = lh_lengths_count(&mixed.train.lengths);
+    if (rounds < 1 || atoi(argv[2]) < 1 || lengths > MOST_LENGTHS) {
+        fprintf(stderr, "usage: mixed ROUNDS SEQUENCES, for at most %d lengths\n", MOST_LENGTHS);
+        return LH_ERR_USAGE;
+    }
+    mixed.train.batch = plain.train.batch = atoi(argv[2]) * lengths;
+    time_rounds(&mixed, &plain, rounds, by_step, by_length);
+    lh_key key = lh_get_part_key(SEED, &apart, LH_SEED_DATA);
+    stop_on_error(lh_count_trained_sequences(&mixed, key, lengths, &sequences, &error), &error);
+    for (int i = 0; i < lengths; i++) {
+        mixed_seconds += by_step[i];
+        plain_seconds += by_length[i] * (double)sequences[i] / plain.train.batch;
+    }
+    free(sequences);
+    printf("%.2f %.2f %.3f\n", 1e3 * mixed_seconds / lengths, 1e3 * plain_seconds / lengths,
+           plain_seconds / mixed_seconds);
+    return 0;
+}
