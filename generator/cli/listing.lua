@@ -26,8 +26,8 @@ local PAPERS = {
 }
 -- The kinds of models that an encoding fits, if not all.
 local ENCODER, BOTH_SIDES, PAIR = "encoder", "encoder, encoder_decoder", "encoder_decoder"
-local ONLY = { geometric = BOTH_SIDES, abc_b = PAIR, abc_c = PAIR, abc_d = PAIR, lst_2d = ENCODER,
-  lst_2d_clean = ENCODER, lst_learned = ENCODER, lst_random = ENCODER }
+local ONLY = { coupling = "decoder, encoder_decoder", geometric = BOTH_SIDES, abc_b = PAIR, abc_c = PAIR, abc_d = PAIR,
+  lst_2d = ENCODER, lst_2d_clean = ENCODER, lst_learned = ENCODER, lst_random = ENCODER }
 
 local function format_row(name, about)
   return ("%-34s %s"):format(name, about)

@@ -48,7 +48,7 @@ M.fields = {
       return placement.is_by_token(resolved) and most and most + 1 or placement.is_randomized(resolved) and most
         or 2048
     end,
-    default_text = "2048; for randomized positions max_position; for positions of digits one more",
+    default_text = "2048; for randomized positions max_position; for digits and by_task one more",
     doc = "number of positions that have a vector; no sequence can be longer" },
   { path = "encoding.additive.learned", seldom = true, type = "boolean", default = true, left_out = true,
     only = { "learned" },

@@ -31,7 +31,7 @@ function M.is_randomized(resolved)
   return resolved.encoding.positions.kind == "randomized"
 end
 
-local BY_TOKEN = { digits = true }
+local BY_TOKEN = { digits = true, by_task = true }
 
 -- Whether positions depend on tokens.
 function M.is_by_token(resolved)

@@ -56,17 +56,19 @@ M.fields = {
         doc = "0, 1, ..., period - 1, then again from 0" },
       { name = "digits", fingerprints = { "token_positions" }, used = placement.adds_vectors,
         doc = "a digit's place in its number, from 1; 0 for other tokens (Abacus)" },
+      { name = "by_task", fingerprints = { "lh_place_" }, used = placement.adds_vectors,
+        doc = "positions that the task gives to tokens, such as one for all digits of a weight (position coupling)" },
     } },
   { path = "encoding.positions.period", type = "integer", min = 2, max = 1048576, required = true,
     only = { "cyclic" }, unit = "positions", doc = "number of different positions" },
   { path = "encoding.positions.max_position", type = "integer", min = 2, max = 1048576, default = 2048,
-    unit = "positions", only = { "randomized", "digits" },
-    doc = "size of the range from which positions are sampled; for digits the greatest position" },
+    unit = "positions", only = { "randomized", "digits", "by_task" },
+    doc = "size of the range from which positions are sampled; for digits and by_task the greatest position" },
   { path = "encoding.positions.offset", type = "integer", min = 0, max = 1048575, default = 100, unit = "positions",
     only = { "digits" },
     doc = "greatest number that training adds to positions above 0, sampled anew for every batch" },
   { path = "encoding.positions.elsewhere", seldom = true, type = "choice", default = "none", left_out = "none",
-    only = { "digits" }, doc = "positions for rotation, relative and scores",
+    only = { "digits", "by_task" }, doc = "positions for rotation, relative and scores",
     choices = {
       { "none", "these facets must not read positions or distances" },
       { "index", "0, 1, 2, ..." } } },
@@ -181,7 +183,8 @@ local function check_draws(view, report)
   end
 end
 
-local CHECKS = { grid = check_grid, cyclic = check_cyclic, randomized = check_draws, digits = token_positions.check }
+local CHECKS = { grid = check_grid, cyclic = check_cyclic, randomized = check_draws, digits = token_positions.check,
+  by_task = token_positions.check }
 
 function M.check(view, report)
   local positions = view.resolved.encoding.positions

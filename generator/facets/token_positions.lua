@@ -2,8 +2,9 @@
 -- the integer 0 have no position, but a learned vector in common.
 --
 -- Input of M.check: as for a page (pages.lua). Output of M.plan: the fields of sampled positions with kind = "sequence"
--- (positions.lua), as far as templates read them, and by_token: offset, the greatest number that training adds to the
--- positions of a batch; limit { tokens, because }, the most tokens of a sequence.
+-- (positions.lua), as far as templates read them, and by_token: for digits offset, the greatest number that training
+-- adds to the positions of a batch, and limit { tokens, because }, the most tokens of a sequence; for positions of the
+-- task greatest, the greatest position, and limit = false.
 
 local lists = require("base.lists")
 local placement = require("facets.placement")
@@ -43,6 +44,17 @@ local function check_digits(view, report)
   end
 end
 
+local function check_task(view, report)
+  local facts, kind = view.task, view.resolved.model.kind
+  if facts and not facts.positions then
+    report.refuse(KIND, "task.kind", facts.kind, { what = '"by_task" needs a task that gives positions to tokens',
+      expected = "a task with a line `positions:` in its header, such as free_addition or reverse_string" })
+  elseif kind == "encoder" then
+    report.refuse(KIND, "model.kind", '"encoder"', { expected = 'model.kind = "decoder" or "encoder_decoder"',
+      what = '"by_task" gives positions to tokens of the target, which an encoder does not read' })
+  end
+end
+
 function M.check(view, report)
   local encoding = view.resolved.encoding
   local positions, additive = encoding.positions, encoding.additive
@@ -62,6 +74,9 @@ function M.check(view, report)
       what = "positions that depend on tokens are for vectors that are added to those of tokens",
       expected = '"input", or positions by index' })
   end
+  if positions.kind == "by_task" then
+    return check_task(view, report)
+  end
   check_digits(view, report)
   if positions.offset and positions.max_position and positions.offset >= positions.max_position then
     report.refuse("encoding.positions.offset", "encoding.positions.max_position", positions.max_position, {
@@ -75,6 +90,10 @@ function M.check(view, report)
 end
 
 function M.plan(positions)
+  if positions.kind == "by_task" then
+    return { kind = "sequence", first = 0, prefix = "", PREFIX = "", max_position = positions.max_position + 1,
+      by_token = { greatest = positions.max_position, limit = false } }
+  end
   local most = positions.max_position - positions.offset
   return { kind = "sequence", first = 0, prefix = "", PREFIX = "", max_position = positions.max_position + 1,
     by_token = { offset = positions.offset, limit = { tokens = most,
@@ -82,6 +101,10 @@ function M.plan(positions)
 end
 
 function M.describe(positions)
+  if positions.by_token.greatest then
+    return ("positions of the task, up to %d, with a random offset for each sequence in training"):format(
+      positions.by_token.greatest)
+  end
   return ("positions of digits in their numbers, with an offset of 0 .. %d in training"):format(
     positions.by_token.offset)
 end

@@ -58,8 +58,10 @@ extern const char *const lh_number_names[LH_NUMBER_NAMES];
 typedef struct lh_token_positions {
     /* Whether each token, by its number, is a digit: the position of a digit is 1 plus the number of digits directly
      * before it in its stream, and other tokens have no position. */
-    const bool *digit;
-    int offset; /* training adds a number from 0 to offset, one for each batch, to positions above 0 */
+    const bool *digit; /* NULL: positions are those of lh_task.place */
+    /* Training adds a random number to positions above 0: with `digit` one for each batch, from 0 to offset; else one
+     * for each sequence, from 0 to `greatest` minus the sequence's greatest position. */
+    int offset, greatest;
 } lh_token_positions;
 
 /* The conversion of a task's example to the model's token streams and labels. With a dataset, a fixed set of examples

@@ -65,6 +65,13 @@
  *
  *     lh_status lh_solve_addition(const lh_literal *literal, lh_example *example, lh_error *error);
  *
+ * A task that couples tokens by common positions (encoding.positions.kind = "by_task") says so in a line, whose text
+ * describes the positions, and defines a third function:
+ *
+ *     positions: of digits by their weight; 1 for +
+ *
+ *     void lh_place_addition(const lh_example *example, int32_t *input, int32_t *target);
+ *
  * A task with a dataset of its own (latin_square) has lengths without n and these lines:
  *
  *     sets:         train test validation    sets of its examples: train, then any of the others
@@ -110,6 +117,7 @@ typedef struct lh_item {
     const uint16_t *word; /* [words] */
     int words;
     int input_length, output_length; /* tokens */
+    int greatest_position; /* greatest position that lh_task.place gives a token; 0 if the task has no positions */
 } lh_item;
 
 /* Makes the example of an item. All randomness comes from seed, which is task.seed. */
@@ -153,6 +161,12 @@ typedef struct lh_literal {
  * of the task ("symbol 3 is '*'"), or does not fit in the frame. */
 typedef lh_status lh_task_solve(const lh_literal *literal, lh_example *example, lh_error *error);
 
+/* Writes a position for each token of an example that a decoder reads: an integer from 1, which another token may have
+ * too, or 0 for a token without a position. input [input_length]: of the input. target [output_length]: of the
+ * separator or start symbol, then of the target without its last token. Must not read example->target, whose tokens are
+ * unknown while a model decodes. */
+typedef void lh_task_place(const lh_example *example, int32_t *input, int32_t *target);
+
 /* Labels over which the loss is the mean. */
 typedef enum lh_loss {
     LH_LOSS_UNMASKED, /* the task masks no labels */
@@ -167,6 +181,7 @@ typedef struct lh_task {
     lh_task_collect *collect; /* makes the examples of a dataset; NULL: they are in files, or sampled */
     lh_task_solve *solve;     /* NULL: the task cannot solve other inputs */
     const char *literal;      /* an input that the task solves, for messages and help */
+    lh_task_place *place;     /* NULL: the spec does not use the task's positions */
     int (*input_length)(int n);
     int (*output_length)(int n);
     const int *options; /* values of options in the header's order: index of a choice, or an integer; NULL: none */

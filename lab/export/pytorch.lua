@@ -83,6 +83,8 @@ function M.find_problem(spec)
   local unknown = find_unknown_encoding(spec.resolved.encoding, "encoding") or find_unknown_task(spec.resolved.task)
   if unknown then
     return "does not know " .. unknown
+  elseif spec.resolved.encoding.positions.kind == "by_task" then
+    return 'does not know encoding.positions.kind = "by_task"'
   elseif spec.plan.eval_dropout then
     return "has no logits to compare with: eval.dropout = true makes them random"
   end
@@ -326,7 +328,8 @@ local function add_network(facts, spec, net, attentions, facets)
   local encoding = spec.plan.additive
   facts.waves = encoding.member == "place" and { interleaved = encoding.interleaved, grid = encoding.grid,
     period = encoding.period }
-  facts.digits = spec.plan.token_positions and table.concat(spec.plan.token_positions.digits, ", ")
+  local digits = spec.plan.token_positions and spec.plan.token_positions.digits
+  facts.digits = digits and table.concat(digits, ", ")
   facts.sinusoid = encoding.member == "sinusoid"
 end
 

@@ -176,13 +176,13 @@ def Encoding(*, use: str | None = None, rotation: dict | None = None, relative: 
     normaliser.directional (kind geometric): whether a learned map of the layer's input adds one value to the scores of
         keys on the right, and another to those on the left [true or false; default: true]
     positions: the position of each token
-    positions.kind: the choice of positions [index, randomized, grid, cyclic, digits; default: index]
+    positions.kind: the choice of positions [index, randomized, grid, cyclic, digits, by_task; default: index]
     positions.period (kind cyclic): number of different positions [an integer from 2 to 1048576; required]
-    positions.max_position (kind randomized, digits): size of the range from which positions are sampled; for digits the
-        greatest position [an integer from 2 to 1048576; default: 2048]
+    positions.max_position (kind randomized, digits, by_task): size of the range from which positions are sampled; for
+        digits and by_task the greatest position [an integer from 2 to 1048576; default: 2048]
     positions.offset (kind digits): greatest number that training adds to positions above 0, sampled anew for every
         batch [an integer from 0 to 1048575; default: 100]
-    positions.elsewhere (kind digits): positions for rotation, relative and scores [none, index; default: none]
+    positions.elsewhere (kind digits, by_task): positions for rotation, relative and scores [none, index; default: none]
     positions.range (kind randomized): the range of samples, with L = max_position [zero_based, one_based; default:
         zero_based]
     positions.sorted (kind randomized): whether sampled positions ascend in the order of the tokens [true or false;
@@ -197,7 +197,7 @@ def Encoding(*, use: str | None = None, rotation: dict | None = None, relative: 
     additive.at (kind sinusoid, learned): the place at which the vectors are added [input, block; default: input]
     additive.channels (kind sinusoid): the order of the channels [halves, interleaved; default: halves]
     additive.rows (kind learned): number of positions that have a vector; no sequence can be longer [an integer from 1
-        to 1048576; default: 2048; for randomized positions max_position; for positions of digits one more]
+        to 1048576; default: 2048; for randomized positions max_position; for digits and by_task one more]
     additive.learned (kind learned): whether training changes the table; false: it keeps its initial values, which do
         not count as parameters [true or false; default: true]
     additive.init (kind learned): the distribution of the table's initial values [truncated_normal, normal; default:

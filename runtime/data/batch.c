@@ -145,6 +145,28 @@ static void place_digits(const bool *digit, const uint16_t *token, int count, in
     for (int i = 0; i < count; i++) position[i] = last = digit[token[i]] ? last + 1 : 0;
 }
 
+static int32_t *get_positions(const lh_batch *batch, int s, int row) {
+    return batch->positions[s] + (size_t)row * (size_t)batch->shape.length[s];
+}
+
+/* Writes the positions of the task: the target's stream ends with a token for each output. */
+static void place_by_task(const lh_batch *batch, const lh_spec *spec, const lh_example *example, int row) {
+    const int stream = spec->format->label_stream, length = batch->shape.length[stream];
+    for (int s = 0; s < spec->format->streams; s++)
+        memset(get_positions(batch, s, row), 0, (size_t)batch->shape.length[s] * sizeof(int32_t));
+    spec->task->place(example, get_positions(batch, 0, row),
+                      get_positions(batch, stream, row) + length - example->output_length);
+}
+
+static void place_row(const lh_batch *batch, const lh_spec *spec, const lh_example *example, int row) {
+    const bool *digit = spec->format->positions->digit;
+    if (digit == NULL) place_by_task(batch, spec, example, row);
+    for (int s = 0; digit != NULL && s < spec->format->streams; s++) {
+        const int length = batch->shape.length[s];
+        place_digits(digit, batch->tokens[s] + (size_t)row * (size_t)length, length, get_positions(batch, s, row));
+    }
+}
+
 /* Writes tokens, positions and label places of a row; false: the example does not determine the places. */
 static bool assemble_row(lh_batch *batch, const lh_spec *spec, const lh_example *example, int row) {
     const lh_format *format = spec->format;
@@ -152,10 +174,35 @@ static bool assemble_row(lh_batch *batch, const lh_spec *spec, const lh_example 
     for (int s = 0; s < format->streams; s++)
         tokens[s] = batch->tokens[s] + (size_t)row * (size_t)batch->shape.length[s];
     format->assemble(example, tokens);
-    for (int s = 0; format->positions != NULL && s < format->streams; s++)
-        place_digits(format->positions->digit, tokens[s], batch->shape.length[s],
-                     batch->positions[s] + (size_t)row * (size_t)batch->shape.length[s]);
+    if (format->positions != NULL) place_row(batch, spec, example, row);
     return format->locate == NULL || format->locate(example, batch->place + (size_t)row * (size_t)batch->shape.labels);
+}
+
+/* The greatest position of a row, or its first one below 0. */
+static int32_t find_greatest_position(const lh_batch *batch, const lh_spec *spec, int row) {
+    int32_t greatest = 0;
+    for (int s = 0; s < spec->format->streams; s++) {
+        const int32_t *position = get_positions(batch, s, row);
+        for (int i = 0; i < batch->shape.length[s]; i++) {
+            if (position[i] < 0) return position[i];
+            if (position[i] > greatest) greatest = position[i];
+        }
+    }
+    return greatest;
+}
+
+/* See lh_check_input_positions. */
+static lh_status check_positions(const lh_batch *batch, const lh_spec *spec, int row, lh_error *error) {
+    const lh_token_positions *positions = spec->format->positions;
+    if (positions == NULL || positions->digit != NULL) return LH_OK; /* lh_spec.limit bounds the positions of digits */
+    const int32_t greatest = find_greatest_position(batch, spec, row);
+    if (greatest >= 0 && greatest <= positions->greatest) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT,
+                   "%s: an example with %d tokens of input has a token at position %d\n"
+                   "  expected: at most encoding.positions.max_position = %d\n"
+                   "  hint: shorter examples, or a spec with a greater max_position",
+                   spec->task->kind, lh_count_shape_tokens(&batch->shape) - batch->shape.labels, greatest,
+                   positions->greatest);
 }
 
 /* An example to be written to a row: its target and mask are the row's labels and mask, its input is batch->input. */
@@ -179,7 +226,7 @@ static lh_status fill_row(lh_batch *batch, const lh_spec *spec, const lh_source 
     if (status == LH_OK && !assemble_row(batch, spec, &example, row))
         return lh_fail(error, LH_ERR_INPUT, "%s: no place to read the answer of example %u\n  expected: %s",
                        spec->task->kind, index, spec->format->located);
-    return status;
+    return status == LH_OK ? check_positions(batch, spec, row, error) : status;
 }
 
 lh_status lh_batch_fill(lh_batch *batch, const lh_spec *spec, const lh_source *source, int n, uint32_t first,
@@ -206,14 +253,35 @@ void lh_batch_put(lh_batch *batch, const lh_spec *spec, int n, int row, const ui
     assemble_row(batch, spec, &example, row);
 }
 
-void lh_batch_shift_positions(lh_batch *batch, const lh_spec *spec, const lh_draw *draw) {
+/* Adds a number to the positions above 0 of a row. */
+static void shift_row(lh_batch *batch, const lh_spec *spec, int row, int32_t offset) {
+    for (int s = 0; s < spec->format->streams; s++) {
+        int32_t *position = get_positions(batch, s, row);
+        for (int i = 0; i < batch->shape.length[s]; i++)
+            if (position[i] > 0) position[i] += offset;
+    }
+}
+
+void lh_batch_shift_positions(lh_batch *batch, const lh_spec *spec, const lh_draw *draw, uint32_t first) {
     const lh_token_positions *positions = spec->format->positions;
-    if (positions == NULL) return;
-    lh_rng rng = lh_rng_at(draw->key, draw->step, LH_SHARED, lh_site(LH_DOMAIN_POSITIONS, 0, LH_PLACE_DRAWN_POSITIONS));
-    const int32_t offset = (int32_t)lh_rng_below(&rng, (uint32_t)positions->offset + 1);
-    for (int s = 0; s < spec->format->streams; s++)
-        for (int i = 0; i < batch->shape.sequences * batch->shape.length[s]; i++)
-            if (batch->positions[s][i] > 0) batch->positions[s][i] += offset;
+    const uint32_t site = lh_site(LH_DOMAIN_POSITIONS, 0, LH_PLACE_DRAWN_POSITIONS);
+    for (int row = 0; positions != NULL && row < batch->shape.sequences; row++) {
+        const bool shared = positions->digit != NULL;
+        const int most = shared ? positions->offset : positions->greatest - find_greatest_position(batch, spec, row);
+        lh_rng rng = lh_rng_at(draw->key, draw->step, shared ? LH_SHARED : first + (uint32_t)row, site);
+        shift_row(batch, spec, row, (int32_t)lh_rng_below(&rng, (uint32_t)most + 1));
+    }
+}
+
+lh_status lh_check_input_positions(const lh_spec *spec, int n, const uint16_t *input, lh_error *error) {
+    lh_batch batch;
+    if (spec->format->positions == NULL) return LH_OK;
+    lh_status status = lh_batch_open(&batch, spec, n, 1, error);
+    if (status != LH_OK) return status;
+    lh_batch_put(&batch, spec, n, 0, input, NULL);
+    status = check_positions(&batch, spec, 0, error);
+    lh_batch_close(&batch);
+    return status;
 }
 
 int lh_batch_count_sequences(const lh_batch *batch, const lh_spec *spec) {

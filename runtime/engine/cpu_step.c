@@ -72,7 +72,8 @@ static bool fill_lane(const lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard, co
     lh_error error;
     lh_status status = lh_batch_fill(&lane->batch, cpu->engine.spec, &source, part->n, find_example(cpu, part->first),
                                      part->sequences, &error);
-    if (status == LH_OK) lh_batch_shift_positions(&lane->batch, cpu->engine.spec, &cpu->job.draw);
+    if (status == LH_OK)
+        lh_batch_shift_positions(&lane->batch, cpu->engine.spec, &cpu->job.draw, (uint32_t)part->first);
     if (status != LH_OK && lane->failure.status == LH_OK) lane->failure = (lh_cpu_failure){status, shard, error};
     return status == LH_OK;
 }

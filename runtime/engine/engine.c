@@ -145,6 +145,18 @@ int lh_take_pass_answers(const uint16_t *target, const uint8_t *mask, int limit,
     return known_count;
 }
 
+/* Checks the positions of a sampler's first example of each length; a dataset's are checked when it is made. */
+static lh_status check_positions(const lh_spec *spec, const lh_lengths *lengths, lh_error *error) {
+    const lh_source source = {.domain = LH_DOMAIN_EVAL};
+    lh_batch batch;
+    if (spec->format->positions == NULL || lh_lengths_count(lengths) == 0) return LH_OK;
+    lh_status status = lh_batch_open(&batch, spec, lh_lengths_find_longest(lengths), 1, error);
+    for (int i = 0; status == LH_OK && i < lh_lengths_count(lengths); i++)
+        status = lh_batch_fill(&batch, spec, &source, lh_lengths_get(lengths, i), 0, 1, error);
+    lh_batch_close(&batch);
+    return status;
+}
+
 lh_status lh_check_limit(const lh_spec *spec, const lh_lengths *lengths, lh_error *error) {
     int count = lh_lengths_count(lengths);
     if (spec->data != NULL) return LH_OK; /* the spec's task.longest is within the limit */
@@ -158,5 +170,5 @@ lh_status lh_check_limit(const lh_spec *spec, const lh_lengths *lengths, lh_erro
                                "  hint: shorter lengths, or a spec with a higher limit",
                                n, shape.length[s], spec->limit.tokens, spec->limit.because);
     }
-    return LH_OK;
+    return check_positions(spec, lengths, error);
 }

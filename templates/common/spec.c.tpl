@@ -22,6 +22,7 @@ static int ${length.name}(int n) { return ${length.formula}; }
 % if role then
 lh_task_${role} lh_task_${task.kind};
 lh_task_solve lh_solve_${task.kind}; % if task.literal
+lh_task_place lh_place_${task.kind}; % if token_positions and not token_positions.digits
 
 % end
 % for _, list in ipairs(lists) do
@@ -44,6 +45,7 @@ static const lh_task task = {
         %   { "output_length", not task.data and "output_length" },
         %   { "solve", task.literal and "lh_solve_" .. task.kind },
         %   { "literal", text = task.literal },
+        %   { "place", token_positions and not token_positions.digits and "lh_place_" .. task.kind },
         %   { "options", task.options and "task_options" },
         %   { "input_symbols", task.input_count },
         %   { "output_symbols", task.output_count },
@@ -128,7 +130,10 @@ static int count_outputs(int input) { return input; } % if readout == "in_place"
 static int count_outputs(int input) { return 1; } % else
 
 % end
-% if token_positions then
+% if token_positions and not token_positions.digits then
+static const lh_token_positions token_positions = {.greatest = ${token_positions.greatest}};
+
+% elseif token_positions then
 /* Tokens that are digits. */
 static const bool is_digit[${tokens}] = {
         ${line} % for _, line in ipairs(token_positions.lines)

@@ -116,7 +116,7 @@ local CASES = {
   { "encoding.normaliser.normalised", "false", "0", "expected: true or false", { GEOMETRIC } },
   { "encoding.normaliser.directional", "false", "left", "expected: true or false", { GEOMETRIC } },
   { "encoding.positions", "{ kind = 'index' }", "1", "1 does not fit here" },
-  { "encoding.positions.kind", "randomized", "random", "expected: index, randomized, grid, cyclic, digits" },
+  { "encoding.positions.kind", "randomized", "random", "expected: index, randomized, grid, cyclic, digits, by_task" },
   { "encoding.positions.period", "3", "1", "1 is below 2", { "encoding.positions.kind=cyclic" } },
   { "encoding.positions.max_position", "1000", "1", "1 is below 2", { RANDOM } },
   { "encoding.positions.offset", "0", "-1", "-1 is below 0", { DIGITS, LEARNED } },
@@ -338,7 +338,7 @@ function TestSchema.test_absent_identifiers_follow_the_features()
   local updates = " adamw_update kernels/cpu/sgd.h momentum" .. noise
   local off = updates .. " EVAL_DROPOUT"
   local score = " placed score_pair score_tables" .. off
-  local drawn = "GRID_WIDTH cyclic token_positions FIRST_POSITION draw_sequence signed_distances "
+  local drawn = "GRID_WIDTH cyclic token_positions lh_place_ FIRST_POSITION draw_sequence signed_distances "
   local geometric = "geometric LEAST_TOTAL direction_scale DIRECTION_WIDTH "
   local relative = "position_bias table_row relative_table visible " .. geometric
   local scalings = "interpolated log_base slowed "
@@ -370,14 +370,14 @@ function TestSchema.test_absent_identifiers_follow_the_features()
   lu.assertEquals(list_absent(RANDOM, ROPE, "encoding.positions.sides=independent",
     "encoding.positions.range=one_based"),
     others .. scalings .. relative
-      .. "GRID_WIDTH cyclic token_positions draw_sequence signed_distances sinusoid position_table" .. score)
+      .. "GRID_WIDTH cyclic token_positions lh_place_ draw_sequence signed_distances sinusoid position_table" .. score)
   lu.assertEquals(list_absent(RANDOM, SHAW, "encoding.positions.sides=independent",
     "encoding.positions.range=one_based"),
     rotations .. "position_bias visible " .. geometric
-    .. "GRID_WIDTH cyclic token_positions FIRST_POSITION draw_sequence sinusoid position_table" .. score)
+    .. "GRID_WIDTH cyclic token_positions lh_place_ FIRST_POSITION draw_sequence sinusoid position_table" .. score)
   lu.assertEquals(list_absent(RANDOM, LEARNED, "encoding.positions.draw=sequence", "eval.dropout=true"),
-    rotations .. relative .. "GRID_WIDTH cyclic token_positions FIRST_POSITION signed_distances sinusoid placed "
-      .. "score_pair score_tables" .. updates)
+    rotations .. relative .. "GRID_WIDTH cyclic token_positions lh_place_ FIRST_POSITION signed_distances sinusoid "
+      .. "placed score_pair score_tables" .. updates)
   lu.assertEquals(list_absent("model.dropout=0", "eval.dropout=true"), list_absent("model.dropout=0"))
   local without_dropout = list_absent("model.dropout=0"):gsub("^dropout ", "")
   lu.assertEquals(list_absent("model.dropout=0", "model.embedding_dropout=0.1"), without_dropout)

@@ -304,6 +304,7 @@ end
 -- The literal is a sample input, in the task's symbols, of a task with a function that solves inputs of users.
 function TestTasks.test_a_literal_has_its_function()
   for line, what in pairs({
+    [" * positions: of a"] = "probe.c:8:4: error: positions: lh_place_probe is not defined here",
     [" * literal: a b c"] = "probe.c:8:4: error: literal: lh_solve_probe is not defined here",
     [" * literal: ab?"] = 'probe.c:8:4: error: literal: "?" is not always an input symbol',
     [" * literal:"] = "",
@@ -367,7 +368,7 @@ function TestTasks.test_no_task_has_a_name_of_the_headers()
       taken[kind] = not samplers[kind] or nil
     end
   end
-  lu.assertEquals(taken, { sample = true, collect = true, expand = true, solve = true })
+  lu.assertEquals(taken, { sample = true, collect = true, expand = true, solve = true, place = true })
   local d = diagnostics.new()
   lu.assertNil(tasks.read_own("there/sample.c", (table.concat(HEADER, "\n"):gsub("_probe", "_sample")), d))
   lu.assertStrContains(d:text(), 'there/sample.c:1:1: error: no task can be called "sample"')

@@ -4,6 +4,7 @@ dofile("tests/lua/support.lua")
 
 local exports = require("exports")
 local lu = require("luaunit")
+local pytorch = require("lab.export.pytorch")
 
 TestTokenPositions = {}
 
@@ -24,11 +25,25 @@ function TestTokenPositions.test_a_plan_has_digits_limit_and_rows()
   lu.assertEquals({ plan.any_draws, plan.sequence_scratch, plan.streams[1].by_sequence }, { false, false, false })
 end
 
+function TestTokenPositions.test_a_plan_of_positions_of_the_task_has_the_greatest()
+  local plan = exports.plan_text([[{ task = { kind = "reverse_string" }, model = { kind = "decoder" },
+    encoding = { use = "coupling", positions = { max_position = 600 } } }]]).plan
+  lu.assertEquals(plan.token_positions, { greatest = 600, digits = false })
+  lu.assertEquals({ plan.additive.rows, plan.limit }, { 601, false })
+end
+
 -- Outputs of a decoder with an alphabet of its own have tokens after those of inputs.
 function TestTokenPositions.test_digits_of_both_alphabets_count()
   local plan = exports.plan_text([[{ task = { kind = "reverse_string" }, model = { kind = "decoder" },
     encoding = { use = "abacus", positions = { max_position = 2000 } } }]]).plan
   lu.assertEquals(plan.token_positions.digits, { 0, 1, 2, 3 })
+end
+
+function TestTokenPositions.test_a_plan_of_positions_is_not_exported()
+  local result = exports.plan_text('{ task = { kind = "reverse_string" }, model = { kind = "decoder" }, '
+    .. 'encoding = { kind = "coupling" } }')
+  local facts, problem = pytorch.derive_facts(result, exports.RUN, exports.project:build_network(result))
+  lu.assertEquals({ facts or false, problem }, { false, 'does not know encoding.positions.kind = "by_task"' })
 end
 
 function TestTokenPositions.test_a_plan_of_indices_has_none()

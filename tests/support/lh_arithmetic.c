@@ -14,7 +14,12 @@ static lh_status add_item(lh_collection *c, lh_set set, const lh_item *item, con
         assert_non_null(s->item);
     }
     lh_kept *k = &s->item[s->count++];
-    *k = (lh_kept){set, {0}, item->input_length, item->output_length, {axes[0], axes[1], axes[2], LH_NO_VALUE}};
+    *k = (lh_kept){set,
+                   {0},
+                   item->input_length,
+                   item->output_length,
+                   item->greatest_position,
+                   {axes[0], axes[1], axes[2], LH_NO_VALUE}};
     if (s->frame_axis > 0) k->axes[FRAME] = axes[s->frame_axis];
     assert_in_range(item->words, 1, 16);
     memcpy(k->word, item->word, (size_t)item->words * sizeof *item->word);

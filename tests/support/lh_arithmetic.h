@@ -17,7 +17,7 @@ lh_task_collect lh_task_successor, lh_task_addition, lh_task_multiplication, lh_
 typedef struct lh_kept {
     lh_set set;
     uint16_t word[16];
-    int input_length, output_length;
+    int input_length, output_length, greatest_position;
     int32_t axes[4];
 } lh_kept;
 

@@ -13,7 +13,7 @@ MORE_SCHEMES="sinusoid rope rand_learned rand_rope_ntk rope_yarn rand_relative r
     rand_learned_onebased rand_rope_onebased rand_relative_onebased abc_a abc_b abc_c abc_d lines lst_1d lst_1d_clean
     lst_2d lst_2d_clean lst_random lst_relative lst_relative_clean lst_rope lst_nope lst_cnope lst_cnope_clean
     sums_abc_a sums_abc_b sums_abc_c sums_abc_d sums_lines sums_alibi sums_alibi_learned sums_rope sums_shaw
-    sums_distance_table sums_pair_table sums_windows sums_left_only sums_all abacus"
+    sums_distance_table sums_pair_table sums_windows sums_left_only sums_all abacus coupling"
 
 CAP='function(x) return exp(x.log_cap) * tanh(x.score / exp(x.log_cap)) end'
 CAPPED='parameters = { log_cap = { init = 0.5 } }'
@@ -84,6 +84,7 @@ write_spec() {
             task='kind = "addition", options = { width = 6, input = "aligned", numbers = 256 }' train='use = "duan", batch = 16, epochs = 1'
             eval='splits = { "test" }, by = { digits = { 1, 5 } }' sizes="$sizes, bias = \"all\", init = \"xavier\"" ;;
     esac
+    case $scheme in coupling) stack='kind = "decoder", layers = 2' task='kind = "reverse_string"' ;; esac
     weights=', attention_dropout = 0.2'
     case $scheme in geometric*) weights='' ;; esac # geometric attention keeps all weights
     case $drawn in rand_*) positions=", positions = { kind = \"randomized\", max_position = 128$choice }" ;; esac

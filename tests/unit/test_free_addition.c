@@ -7,8 +7,9 @@
 
 lh_task_collect lh_task_free_addition;
 lh_task_solve lh_solve_free_addition;
+lh_task_place lh_place_free_addition;
 
-enum { REVERSED, PLAIN };
+enum { REVERSED, PLAIN, REVERSED_SUM };
 enum { NONE, LONGER };
 enum { FIRST = CARRY, SECOND = TRAINED, IS_TRAINED = FRAME }; /* the task's axes in lh_kept.axes */
 enum { LONGEST = 3, PAIRS = 6400, PARTS = 10, TESTS = 20, GREATEST = 5 };
@@ -19,22 +20,39 @@ static uint64_t read_number(const char *text, int count, bool reversed) {
     return number;
 }
 
+/* An item has the greatest position of its tokens. */
+static void check_positions(const lh_collected *s, const lh_kept *k, const lh_text *text) {
+    uint16_t input[MOST_TOKENS];
+    int32_t positions[2 * MOST_TOKENS], greatest = 0;
+    const int count = k->input_length + k->output_length;
+    for (int t = 0; t < k->input_length; t++)
+        input[t] = (uint16_t)(strchr(lh_arithmetic_symbols, text->input[t]) - lh_arithmetic_symbols);
+    const lh_example example = {
+        .input_length = k->input_length, .output_length = k->output_length, .input = input, .options = s->c.options};
+    lh_place_free_addition(&example, positions, positions + k->input_length);
+    for (int t = 0; t < count; t++)
+        if (positions[t] > greatest) greatest = positions[t];
+    assert_in_range(k->greatest_position - greatest, 0, s->c.options[1] == LONGER ? 0 : 1);
+}
+
 /* The numbers of an example, and its sum, which the test compares with theirs. The symbol $ stands for the end. */
 static void check_example(const lh_collected *s, const lh_kept *k, uint64_t number[2]) {
     const bool reversed = s->c.options[0] == REVERSED, padded = s->c.options[1] == LONGER;
+    const bool reversed_sum = s->c.options[0] != PLAIN;
     const lh_text text = lh_write_kept(s, k);
     const int first = (int)strcspn(text.input, "+"), second = (int)strlen(text.input) - first - 1;
     const int longer = first > second ? first : second, digits = (int)strlen(text.target) - 1;
     number[0] = read_number(text.input, first, reversed);
     number[1] = read_number(text.input + first + 1, second, reversed);
     assert_int_equal(text.target[digits], '$');
-    assert_int_equal(read_number(text.target, digits, reversed), number[0] + number[1]);
+    assert_int_equal(read_number(text.target, digits, reversed_sum), number[0] + number[1]);
     assert_int_equal(digits, padded ? longer + 1 : lh_count_digits(10, number[0] + number[1]));
     for (int i = 0; i < 2; i++) {
         assert_int_equal(k->axes[FIRST + i], lh_count_digits(10, number[i]));
         assert_int_equal(i == 0 ? first : second, padded ? longer : k->axes[FIRST + i]);
     }
     assert_int_equal(k->axes[DIGITS], longer);
+    check_positions(s, k, &text);
 }
 
 static bool was_trained(const lh_collected *s, uint64_t (*numbers)[2], int i) {
@@ -60,9 +78,9 @@ static lh_collected collect(int order, int padding, int options[6]) {
 }
 
 static void test_every_sum_is_right(void **state) {
-    for (int choice = 0; choice < 4; choice++) {
+    for (int choice = 0; choice < 6; choice++) {
         int options[6];
-        lh_collected s = collect(choice % 2, choice / 2, options);
+        lh_collected s = collect(choice % 3, choice / 3, options);
         uint64_t(*numbers)[2] = calloc((size_t)s.count, sizeof *numbers);
         assert_non_null(numbers);
         int trained = 0;

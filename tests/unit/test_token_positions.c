@@ -1,16 +1,18 @@
-/* Positions that depend on tokens (data/batch.h): positions of digits, and the numbers that training adds to them. */
+/* Positions that depend on tokens (data/batch.h): positions of digits and of tasks, and the numbers that training adds
+ * to them. */
 #include "lh_test.h"
 
 #include <string.h>
 
 #include "data/batch.h"
+#include "engine/engine.h"
 #include "toy_spec.h"
 
 enum { ROWS = 3, OFFSET = 7, STEPS = 8000 };
 
 static const char SYMBOLS[] = "0123456789+= E";
 static const bool DIGITS[sizeof SYMBOLS] = {true, true, true, true, true, true, true, true, true, true};
-static const lh_token_positions POSITIONS = {DIGITS, OFFSET};
+static const lh_token_positions POSITIONS = {.digit = DIGITS, .offset = OFFSET};
 static const char *text; /* the input of every example */
 
 static void sample_text(lh_rng *rng, int n, lh_example *example) {
@@ -62,7 +64,7 @@ static void fill(toy *t, uint32_t first, int rows) {
 
 static void shift(toy *t, uint64_t seed, uint32_t step) {
     const lh_draw draw = {lh_key_of_seed(seed), step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
-    lh_batch_shift_positions(&t->batch, &t->spec, &draw);
+    lh_batch_shift_positions(&t->batch, &t->spec, &draw, 50);
 }
 
 /* Checks the positions of every row in both streams: those of `evaluation`, plus `offset` where they are above 0. */
@@ -116,7 +118,7 @@ static void test_a_step_adds_one_number_to_all_positions_above_0(void **state) {
 }
 
 static void test_an_offset_of_0_changes_nothing(void **state) {
-    static const lh_token_positions fixed = {DIGITS, 0};
+    static const lh_token_positions fixed = {.digit = DIGITS};
     static const int expected[] = {1, 2, 0, 1};
     toy t;
     open_toy(&t, "10+1", &fixed);
@@ -157,6 +159,94 @@ static void test_other_formats_have_no_positions(void **state) {
     lh_batch_close(&t.batch);
 }
 
+/* ---- positions of tasks ---- */
+
+lh_task_place lh_place_free_addition, lh_place_reverse_string;
+
+/* Positions of 653 + 49 and 7 + 5 by Cho et al. 2024, whose sums begin with the lowest digit; of the same sum with all
+ * numbers in one order; of four bits in reverse order. Missing tokens of the sum have the positions of later digits. */
+static void test_tasks_give_positions_to_tokens(void **state) {
+    enum { REVERSED, PLAIN, REVERSED_SUM };
+    static const struct {
+        lh_task_place *place;
+        const char *input;
+        int order, outputs, positions[15];
+    } cases[] = {{lh_place_free_addition, "653+049", REVERSED_SUM, 5, {4, 3, 2, 1, 4, 3, 2, 1, 2, 3, 4, 5}},
+                 {lh_place_free_addition, "7+5", REVERSED_SUM, 3, {2, 1, 2, 1, 2, 3}},
+                 {lh_place_free_addition, "356+94", REVERSED, 7, {2, 3, 4, 1, 2, 3, 1, 2, 3, 4, 5, 0, 0}},
+                 {lh_place_free_addition, "653+049", PLAIN, 5, {4, 3, 2, 1, 4, 3, 2, 6, 5, 4, 3, 2}},
+                 {lh_place_free_addition, "12", REVERSED, 2, {2, 3, 1, 2}},
+                 {lh_place_reverse_string, "4071", 0, 4, {1, 2, 3, 4, 5, 4, 3, 2}},
+                 {lh_place_reverse_string, "4", 0, 1, {1, 2}}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const int length = (int)strlen(cases[i].input), count = length + cases[i].outputs;
+        uint16_t input[8];
+        int32_t positions[15];
+        for (int t = 0; t < length; t++) input[t] = (uint16_t)(strchr(SYMBOLS, cases[i].input[t]) - SYMBOLS);
+        const lh_example example = {
+            .input_length = length, .output_length = cases[i].outputs, .input = input, .options = &cases[i].order};
+        cases[i].place(&example, positions, positions + length);
+        for (int t = 0; t < count; t++) assert_int_equal(positions[t], cases[i].positions[t]);
+    }
+}
+
+static void place_copies(const lh_example *example, int32_t *input, int32_t *target) {
+    for (int i = 0; i < example->input_length; i++) input[i] = i; /* the first token has no position */
+    target[0] = 4;
+}
+
+/* Every sequence has a number of its own, from 0 to the greatest position minus that of the sequence, 4. */
+static void test_a_step_adds_a_number_to_the_positions_of_each_sequence(void **state) {
+    enum { GREATEST = 9, TOKENS = 3 };
+    static const lh_token_positions by_task = {.greatest = GREATEST};
+    long seen[GREATEST - 4 + 1] = {0};
+    toy t;
+    open_toy(&t, "123", &by_task);
+    t.task.place = place_copies;
+    for (uint32_t step = 0; step < STEPS; step++) {
+        const uint32_t first = step % 2 * 100;
+        fill(&t, first, ROWS);
+        const lh_draw draw = {lh_key_of_seed(9), step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
+        lh_batch_shift_positions(&t.batch, &t.spec, &draw, first);
+        for (uint32_t row = 0; row < ROWS; row++) {
+            lh_rng rng = lh_rng_at(lh_key_of_seed(9), step, first + row, lh_site(LH_DOMAIN_POSITIONS, 0, 0));
+            const int offset = (int)lh_rng_below(&rng, GREATEST - 4 + 1);
+            const int32_t *source = t.batch.positions[0] + row * TOKENS, *target = t.batch.positions[1] + row * TOKENS;
+            for (int i = 0; i < TOKENS; i++) {
+                assert_int_equal(source[i], i > 0 ? i + offset : 0);
+                assert_int_equal(target[i], i == TOKENS - 1 ? 4 + offset : 0); /* the last token has the label */
+            }
+            seen[offset]++;
+        }
+    }
+    assert_true(lh_test_compute_chi_square(seen, GREATEST - 4 + 1) < 20.52); /* 99.9% point, 5 degrees of freedom */
+    lh_batch_close(&t.batch);
+}
+
+static void place_far(const lh_example *example, int32_t *input, int32_t *target) {
+    for (int i = 0; i < example->input_length; i++) input[i] = example->input[i] == 9 ? -1 : 10 * i;
+    target[0] = 0;
+}
+
+static void test_positions_out_of_range_are_an_error(void **state) {
+    static const lh_token_positions by_task = {.greatest = 10};
+    static const char *const texts[] = {"11", "111", "19"};
+    static const char *const messages[] = {NULL, "position 20\n  expected: at most", "position -1\n"};
+    const lh_source source = {lh_key_of_seed(3), 5, LH_DOMAIN_DATA, 0, NULL, NULL};
+    for (int i = 0; i < 3; i++) {
+        lh_error error;
+        toy t;
+        open_toy(&t, texts[i], &by_task);
+        t.task.place = place_far;
+        const lh_lengths lengths = {NULL, 0, (int)strlen(text), (int)strlen(text), 1};
+        const lh_status status = lh_batch_fill(&t.batch, &t.spec, &source, (int)strlen(text), 0, 1, &error);
+        if (messages[i] == NULL) lh_assert_ok(status, &error);
+        else lh_assert_error(status, LH_ERR_INPUT, &error, messages[i]);
+        assert_int_equal(lh_check_limit(&t.spec, &lengths, &error), status);
+        lh_batch_close(&t.batch);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_positions_of_digits_are_counted_in_each_number),
@@ -164,6 +254,9 @@ int main(void) {
         cmocka_unit_test(test_an_offset_of_0_changes_nothing),
         cmocka_unit_test(test_a_row_put_again_has_new_positions),
         cmocka_unit_test(test_other_formats_have_no_positions),
+        cmocka_unit_test(test_tasks_give_positions_to_tokens),
+        cmocka_unit_test(test_a_step_adds_a_number_to_the_positions_of_each_sequence),
+        cmocka_unit_test(test_positions_out_of_range_are_an_error),
     };
     return cmocka_run_group_tests_name("token_positions", tests, NULL, NULL);
 }

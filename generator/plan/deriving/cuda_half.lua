@@ -211,7 +211,7 @@ end
 local function find_missing(plan)
   local what = plan.train.mixes and 'train.lengths.per = "sequence"'
     or plan.train.weighs and plan.task.counted and 'train.loss_mean = "sequence" with labels that do not count'
-    or plan.token_positions and 'encoding.positions.kind = "digits"'
+    or plan.token_positions and ('encoding.positions.kind = "%s"'):format(plan.resolved.encoding.positions.kind)
   return what and { what = what } or nil
 end
 

@@ -202,7 +202,7 @@ local function find_limit(plan, additive, drawn)
   end
   if drawn and drawn.by_token then
     local most = drawn.by_token.limit
-    limit = not (limit and limit.tokens < most.tokens) and most or limit
+    limit = most and not (limit and limit.tokens < most.tokens) and most or limit
   elseif additive.kind == "learned" and not drawn then
     add(additive.rows, "encoding.additive.rows", additive.rows)
   end
@@ -246,11 +246,13 @@ local function has_values_of_lengths(plan, drawn)
     end)
 end
 
--- The positions of tokens as the runtime makes them, or false: offset; digits, the tokens that are digits; lines, a C
--- initialiser that marks these.
+-- The positions of tokens as the runtime makes them, or false. Positions of the task have greatest, the greatest one;
+-- those of digits have offset; digits, the tokens that are digits; lines, a C initialiser that marks these.
 local function derive_token_positions(plan, task, drawn)
   if not drawn or not drawn.by_token then
     return false
+  elseif drawn.by_token.greatest then
+    return { greatest = drawn.by_token.greatest, digits = false }
   end
   local digits, lines = {}, {}
   local function add(symbols, first)

@@ -14,7 +14,8 @@
 --   chance             an accuracy, or { over = formula } for 1 / formula; baseline, baseline_name: an accuracy, its
 --                      name
 --   mask               the labels in the loss, { encoder, other } by the model: "all" or "counted"
---   grid               the number of cells in a row of the input, which is a grid; literal: an input as text
+--   grid               the number of cells in a row of the input, which is a grid; literal: an input as text;
+--                      positions: words about the positions that the task gives to tokens
 --   options            a list of { name, choices, doc }, choices all strings or all integers, or { name, first, last,
 --                      default, doc }
 --   sets, axes         of a task with a dataset: a list of names; a list of { name, first, last, doc }
@@ -42,7 +43,7 @@ local REQUIRED = { "input symbols", "output symbols", "input length", "output le
 local KEYS = task_lines.KEYS
 
 -- Words that cannot be kinds: longhand/task.h has types of functions with the names lh_task_<word>.
-local TAKEN = { sample = true, collect = true, expand = true, solve = true }
+local TAKEN = { sample = true, collect = true, expand = true, solve = true, place = true }
 
 -- For callers that handle one task: functions of task_lines.lua and formulas.lua.
 M.length, M.settle = formulas.compute, task_lines.settle
@@ -208,9 +209,11 @@ local function read_task(kind, path, text, d)
   elseif not text:find("lh_task_" .. kind .. "%s*%(") then
     report(whole, ("lh_task_%s is not defined here"):format(kind), "a function of the file's name")
   end
-  if facts.literal and not text:find("lh_solve_" .. kind .. "%s*%(") then
-    report(given.literal, ("literal: lh_solve_%s is not defined here"):format(kind),
-      "a function that solves such inputs: longhand/task.h")
+  for key, role in next, { literal = "solve", positions = "place" } do
+    if facts[key] and not text:find(("lh_%s_%s%%s*%%("):format(role, kind)) then
+      report(given[key], ("%s: lh_%s_%s is not defined here"):format(key, role, kind),
+        "a function as in longhand/task.h")
+    end
   end
   return not failed and d:count() == before and facts or nil
 end
@@ -228,7 +231,10 @@ function M.read_own(path, text, d)
   if facts.sets then
     return refuse("a task of one's own has no sets", "a sampler; or examples in files: task.data")
   end
-  for _, line in ipairs({ "lh_task_sample lh_task_" .. kind, facts.literal and "lh_task_solve lh_solve_" .. kind }) do
+  local declarations = { "lh_task_sample lh_task_" .. kind }
+  declarations[#declarations + 1] = facts.literal and "lh_task_solve lh_solve_" .. kind or nil
+  declarations[#declarations + 1] = facts.positions and "lh_task_place lh_place_" .. kind or nil
+  for _, line in ipairs(declarations) do
     if not text:find(line:gsub(" ", "%%s+") .. "%s*;") then
       return refuse(("the line `%s;` is missing"):format(line),
         "it before the function, so that the compiler compares their parameters")

@@ -55,8 +55,7 @@ static lh_status search_length(lh_input *input, const lh_spec *spec, int64_t lin
     const lh_task *task = spec->task;
     int most = 4 * input->input_length + 16;
     for (input->n = 1; input->n <= most; input->n++)
-        if (task->input_length(input->n) == input->input_length) break;
-    if (input->n <= most) return LH_OK;
+        if (task->input_length(input->n) == input->input_length) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT, "line %lld: no task length of %s has an input of %d tokens", (long long)line,
                    task->kind, input->input_length);
 }
@@ -123,9 +122,10 @@ static lh_status check_place(const lh_input *input, const lh_spec *spec, int64_t
  * the answer and the numbers of positions and distances. */
 static lh_status find_length(lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
     lh_status status = (spec->corpus != NULL ? set_shape : search_length)(input, spec, line, error);
+    if (status == LH_OK) status = check_place(input, spec, line, error);
     if (status != LH_OK) return status;
     lh_shape shape = lh_make_shape(spec, input->n, 1);
-    status = check_place(input, spec, line, error);
+    status = lh_check_input_positions(spec, input->n, input->input, error);
     if (status == LH_OK) status = check_counts(spec, "positions", input->positions, &shape, line, error);
     return status == LH_OK ? check_counts(spec, "distances", input->distances, &shape, line, error) : status;
 }

@@ -73,7 +73,14 @@ static lh_status check_tested(const lh_spec *spec, const lh_item *item, lh_error
 static lh_status add_item(lh_collection *c, lh_set set, const lh_item *item, const int32_t *axes, lh_error *error) {
     const collection_state *state = (const collection_state *)c;
     int count = state->spec->task->axes;
+    const lh_token_positions *positions = state->spec->format->positions;
     lh_example_storage storage;
+    if (positions != NULL && positions->digit == NULL && item->greatest_position > positions->greatest)
+        return lh_fail(error, LH_ERR_INPUT,
+                       "%s makes an example with a token at position %d\n"
+                       "  expected: at most encoding.positions.max_position = %d\n"
+                       "  hint: smaller numbers in eval.by and task.options, or a greater max_position",
+                       state->spec->task->kind, item->greatest_position, positions->greatest);
     if (item->input_length + item->output_length > state->spec->data->longest) {
         lh_status status = set == LH_SET_TEST
                                ? check_tested(state->spec, item, error)

@@ -12,7 +12,8 @@
  * axis first:     1 to 4096; digits of the first number
  * axis second:    1 to 4096; digits of the second number
  * axis trained:   0 to 1; 1 if the pair is a training example, else 0
- * option order:   reversed plain; reversed: numbers and sum begin with the lowest digit
+ * positions:      of digits by their weight; of + and =, below those of the lowest digits
+ * option order:   reversed plain reversed_sum; the parts that begin with the lowest digit: all, none, the sum
  * option padding: none longer; longer: zeros fill the shorter number to the longer one's length, the sum to one more
  * option longest: 1..4096 = 20; most digits of a number in training; each pair of digit counts is equally likely
  * option pairs:   64..16777216 = 1048576; number of training and validation pairs
@@ -26,11 +27,12 @@
 
 lh_task_collect lh_task_free_addition;
 lh_task_solve lh_solve_free_addition;
+lh_task_place lh_place_free_addition;
 
 static const char kind[] = "free_addition";
 
 enum { ORDER, PADDING, LONGEST, PAIRS, PARTS, TESTS }; /* options */
-enum { PLAIN = 1, LONGER = 1 };                        /* choices */
+enum { PLAIN = 1, REVERSED_SUM, LONGER = 1 };          /* choices */
 enum { DIGITS, FIRST, SECOND, TRAINED, AXES };         /* axes */
 enum { PLUS = 10, EQUALS, END };                       /* tokens after the digits */
 enum { MOST = 4096, EXACT = 19 /* digits of a number that fits in 64 bits */, PROGRESS = 1 << 14 };
@@ -83,8 +85,13 @@ static int count_sum_digits(const pair *p, const int *options, const uint8_t *su
     return longer + (options[PADDING] == LONGER || sum[longer] > 0);
 }
 
-static int find_place(const int *options, int token, int count) {
-    return options[ORDER] == PLAIN ? count - 1 - token : token;
+static bool begins_with_lowest(const int *options, bool is_sum) {
+    return options[ORDER] != PLAIN && (is_sum || options[ORDER] != REVERSED_SUM);
+}
+
+/* The place of a token's digit in its number of `count` digits, from 0 for the lowest one. */
+static int find_place(const int *options, bool is_sum, int token, int count) {
+    return begins_with_lowest(options, is_sum) ? token : count - 1 - token;
 }
 
 /* Sets the lengths of the example of a pair and, if example->input is not NULL, writes it. */
@@ -98,11 +105,29 @@ static void write_example(const pair *p, const int *options, lh_example *example
     if (example->input == NULL) return;
     uint16_t *cursor = example->input;
     for (int i = 0; i < 2; i++) {
-        for (int t = 0; t < count[i]; t++) *cursor++ = (uint16_t)get_digit(p, i, find_place(options, t, count[i]));
+        for (int t = 0; t < count[i]; t++)
+            *cursor++ = (uint16_t)get_digit(p, i, find_place(options, false, t, count[i]));
         if (i == 0) *cursor++ = PLUS;
     }
-    for (int t = 0; t < digits; t++) example->target[t] = sum[find_place(options, t, digits)];
+    for (int t = 0; t < digits; t++) example->target[t] = sum[find_place(options, true, t, digits)];
     example->target[digits] = END;
+}
+
+/* The position of =, if the sum's highest digit, which may be missing, has place `longer`. */
+static int place_equals(const int *options, int longer) { return begins_with_lowest(options, true) ? 1 : longer + 3; }
+
+/* Positions of Cho et al. 2024, "Position Coupling for Improving Length Generalization of Arithmetic Transformers". */
+void lh_place_free_addition(const lh_example *example, int32_t *input, int32_t *target) {
+    const int *options = example->options, length = example->input_length;
+    int plus = 0;
+    while (plus < length && example->input[plus] != PLUS) plus++;
+    const int second = length - plus - 1, longer = plus > second ? plus : second;
+    for (int t = 0; t < plus; t++) input[t] = 2 + find_place(options, false, t, plus);
+    if (plus < length) input[plus] = 1;
+    for (int t = 0; t < second; t++) input[plus + 1 + t] = 2 + find_place(options, false, t, second);
+    target[0] = place_equals(options, longer);
+    for (int t = 0; t + 1 < example->output_length; t++)
+        target[t + 1] = t <= longer ? 2 + find_place(options, true, t, longer + 1) : 0;
 }
 
 static void expand(uint64_t seed, const uint16_t *word, lh_example *example) {
@@ -166,7 +191,9 @@ static lh_status add_pair(collection_state *s, lh_set set, const uint16_t *word)
     }
     if (s->finished_pairs++ % PROGRESS == 0)
         s->c->progress(s->c, s->finished_pairs < options[PAIRS] ? (double)s->finished_pairs / options[PAIRS] : 1);
-    const lh_item item = {word, WORDS, sizes.input_length, sizes.output_length};
+    const int longer = get_longer(&s->p), equals = place_equals(options, longer);
+    const lh_item item = {word, WORDS, sizes.input_length, sizes.output_length,
+                          equals > longer + 2 ? equals : longer + 2};
     return s->c->add_item(s->c, set, &item, axes, s->error);
 }
 
