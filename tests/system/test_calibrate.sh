@@ -54,7 +54,7 @@ refuses_flags() {
         ends_with 2 '--exact: applies only to examples' trace --exact --average --input x --out "$work/x" &&
         ends_with 2 '--shuffle: applies only to sets of examples, not to --input' trace --shuffle --input x \
             --out "$work/x" &&
-        ends_with 2 'only one of the two' trace --text 1 --input x --out "$work/x" &&
+        ends_with 2 'exclude each other' trace --text 1 --input x --out "$work/x" &&
         ends_with 2 '--frame: applies only to --text' trace --frame 9 --out "$work/x" &&
         ends_with 1 "'x2' is no symbol of successor, at column 2" trace --text 1x2 --out "$work/x" &&
         ends_with 1 "line 2: successor: symbol 2 is '+'" trace --text 1 --text 1+2 --out "$work/x" &&

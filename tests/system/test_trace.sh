@@ -64,7 +64,7 @@ prints_entropy() {
 refuses_wrong_requests() {
     ends_with 2 'attention, scores, activations, entropy' trace --what heat --out "$work/x" &&
         ends_with 2 '--out: missing' trace --what entropy,scores &&
-        ends_with 2 'only one of the two' trace --length 5 --lengths 5:6 --out "$work/x" &&
+        ends_with 2 'exclude each other' trace --length 5 --lengths 5:6 --out "$work/x" &&
         ends_with 2 'leave out --examples' trace --input "$work/inputs.jsonl" --examples 2 --out "$work/x" &&
         ends_with 1 'max_position = 64' trace --length 40 --out "$work/x" &&
         ends_with 1 'bad.jsonl: line 2: input[1] is 9' trace_bad_input &&
