@@ -35,8 +35,8 @@ def format_number(number):
     return re.sub(r"\.0$", "", re.sub(r"e([+-])0*(?=\d)", lambda e: "e" + e[1].replace("+", ""), repr(number)))
 
 
-def format_literal(given):
+def format_literal(value):
     """The Lua text of a number, a truth value or a string; None for other values."""
-    if isinstance(given, str):
-        return format_string(given)
-    return format_number(given) if isinstance(given, (bool, numbers.Real)) else None
+    if isinstance(value, str):
+        return format_string(value)
+    return format_number(value) if isinstance(value, (bool, numbers.Real)) else None

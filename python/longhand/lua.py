@@ -29,39 +29,39 @@ class Table:
         return format_value(self)
 
 
-def make_table(given, path):
+def make_table(value, path):
     """The Table of a value that represents a table, else None."""
-    if isinstance(given, Table):
-        return given
-    if isinstance(given, range):
-        if len(given) == 0 or given.step < 1:
-            raise LonghandError(f"{path}: found {given}; expected a range of ascending lengths, with at least one")
-        return Table(given[0], given[-1], **({"step": given.step} if given.step > 1 else {}))
-    if isinstance(given, dict):
+    if isinstance(value, Table):
+        return value
+    if isinstance(value, range):
+        if len(value) == 0 or value.step < 1:
+            raise LonghandError(f"{path}: found {value}; expected a range of ascending lengths, with at least one")
+        return Table(value[0], value[-1], **({"step": value.step} if value.step > 1 else {}))
+    if isinstance(value, dict):
         table = Table()
-        table.fields = given
+        table.fields = value
         return table
-    return Table(*given) if isinstance(given, (list, tuple)) else None
+    return Table(*value) if isinstance(value, (list, tuple)) else None
 
 
-def format_value(given, path="", indent=0, used=0):
+def format_value(value, path="", indent=0, used=0):
     """The Lua text of a value. `path` names the value in messages; `indent` is the indentation of its first line, and
     `used` the number of further columns before the value in this line."""
-    if hasattr(given, "tolist"):
-        given = given.tolist()
-    if isinstance(given, (os.PathLike, Examples)):
-        given = given.name if isinstance(given, Examples) else os.fspath(given)
-    written = format_literal(given)
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, (os.PathLike, Examples)):
+        value = value.name if isinstance(value, Examples) else os.fspath(value)
+    written = format_literal(value)
     if written is not None:
         return written
-    table = make_table(given, path)
+    table = make_table(value, path)
     if table is not None:
         return _format_table(table, path, indent, used)
-    if isinstance(given, tracing.Traced):
-        return tracing.format_expression(given)
-    if callable(given):
-        return tracing.format_function(given, path, indent, used)
-    raise LonghandError(f"{path}: {given!r} is a {type(given).__name__}; expected a number, a text, True or False, a "
+    if isinstance(value, tracing.Traced):
+        return tracing.format_expression(value)
+    if callable(value):
+        return tracing.format_function(value, path, indent, used)
+    raise LonghandError(f"{path}: {value!r} is a {type(value).__name__}; expected a number, a text, True or False, a "
                         "list, a dict, a Table, a range or, for a score, a function")
 
 

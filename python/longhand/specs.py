@@ -12,45 +12,45 @@ from .files import replace_file
 from .lua import Table
 
 
-def _list_examples(given):
+def _list_examples(value):
     """All Examples in the value of a field."""
-    if isinstance(given, Examples):
-        return [given]
-    parts = [*given.items, *given.fields.values()] if isinstance(given, Table) else \
-        given.values() if isinstance(given, dict) else given if isinstance(given, (list, tuple)) else ()
+    if isinstance(value, Examples):
+        return [value]
+    parts = [*value.items, *value.fields.values()] if isinstance(value, Table) else \
+        value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
     return [found for part in parts for found in _list_examples(part)]
 
 
-def _change_parts(given, change):
+def _change_parts(value, change):
     """A copy of a list, dict or Table with change(name, part) in place of each part; an item without a name has the
     name None. Any other value is returned unchanged."""
-    if isinstance(given, Table):
-        return Table(*_change_parts(given.items, change), **_change_parts(given.fields, change))
-    if isinstance(given, dict):
-        return {name: change(name, part) for name, part in given.items()}
-    return [change(None, item) for item in given] if isinstance(given, (list, tuple)) else given
+    if isinstance(value, Table):
+        return Table(*_change_parts(value.items, change), **_change_parts(value.fields, change))
+    if isinstance(value, dict):
+        return {name: change(name, part) for name, part in value.items()}
+    return [change(None, item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def _make_examples(name, given):
-    return given if isinstance(given, Examples) else Examples(given, path=f"task.{name}")
+def _make_examples(name, value):
+    return value if isinstance(value, Examples) else Examples(value, path=f"task.{name}")
 
 
 def _take_examples(fields, convert=_make_examples):
     """The fields of a spec, with Examples in place of Python objects in fields that name files of examples. convert: a
     function of the name and the value of such a field that returns the new value."""
-    def take(name, given):
-        is_file = given is None or isinstance(given, (str, os.PathLike))
-        return convert(name, given) if name in ("data", "eval", "validation") and not is_file else given
+    def convert_field(name, value):
+        is_file = value is None or isinstance(value, (str, os.PathLike))
+        return convert(name, value) if name in ("data", "eval", "validation") and not is_file else value
 
-    return _change_parts(fields, lambda name, given: _change_parts(given, take) if name == "task" else given)
+    return _change_parts(fields, lambda name, value: _change_parts(value, convert_field) if name == "task" else value)
 
 
-def _take_axis_examples(given):
+def _take_axis_examples(value):
     """Axes in the form of a study's file, with Examples in the field `spec` of each value."""
-    def take(name, part):
+    def convert_part(name, part):
         return _take_examples(part) if name == "spec" else _take_axis_examples(part)
 
-    return _change_parts(given, take)
+    return _change_parts(value, convert_part)
 
 
 class File:
@@ -64,10 +64,10 @@ class File:
     @property
     def text(self):
         """The content of the Lua file."""
-        fields = {name: given for name, given in self.fields.items() if given is not None}
+        fields = {name: value for name, value in self.fields.items() if value is not None}
         widest = max(map(len, fields), default=0)
-        lines = [f"  {name:{widest}} = {lua.format_value(given, name, 2, widest + 3)},\n"
-                 for name, given in fields.items()]
+        lines = [f"  {name:{widest}} = {lua.format_value(value, name, 2, widest + 3)},\n"
+                 for name, value in fields.items()]
         return "return {\n" + "".join(lines) + "}\n"
 
     def __repr__(self):
@@ -106,8 +106,8 @@ class Spec(File):
 
     def __init__(self, path=None, *, task=None, encoding=None, model=None, train=None, eval=None, **fields):
         sections = {"task": task, "encoding": encoding, "model": model, "train": train, "eval": eval}
-        given = {name: section for name, section in sections.items() if section is not None}
-        super().__init__(path, **_take_examples(given), **fields)
+        present = {name: section for name, section in sections.items() if section is not None}
+        super().__init__(path, **_take_examples(present), **fields)
 
     def check(self):
         """Runs `longhand check` on the spec; first writes its file if the spec has a path. Returns a dict with id,
@@ -122,14 +122,14 @@ class Spec(File):
 SECTIONS = {"task": "kind", "encoding": "use", "model": "use", "train": "use", "eval": "use"}
 
 
-def _make_fragment(field, given):
+def _make_fragment(field, value):
     """A fragment of a spec that sets one field. If the field is a section and the value is a string, the string names a
     preset, or the kind of a task."""
-    if field in SECTIONS and isinstance(given, str):
-        given = {SECTIONS[field]: given}
+    if field in SECTIONS and isinstance(value, str):
+        value = {SECTIONS[field]: value}
     for name in reversed(field.split(".")):
-        given = {name: given}
-    return given
+        value = {name: value}
+    return value
 
 
 def _make_axis(name, values):
@@ -149,18 +149,18 @@ def _make_axis(name, values):
             "values": [{"name": value, "spec": _make_fragment(name, value)} for value in value_list]}
 
 
-def _check_seeds(given):
+def _check_seeds(seeds):
     """Checks that seeds are consecutive: a study's file has a first and a last seed, but no list of single seeds."""
-    if isinstance(given, dict):
-        return {part: _check_seeds(seeds) for part, seeds in given.items()}
-    if hasattr(given, "tolist"):
-        given = given.tolist()
-    if isinstance(given, (list, tuple)) and given and all(isinstance(seed, int) for seed in given):
-        consecutive = range(given[0], given[0] + len(given))
-        given = consecutive if list(consecutive) == list(given) else given
-    if isinstance(given, range) and given.step == 1 or isinstance(given, Table):
-        return given
-    raise LonghandError(f"seeds: found {given!r}; expected consecutive seeds, such as range(5) or Table(0, 4), which "
+    if isinstance(seeds, dict):
+        return {part: _check_seeds(part_seeds) for part, part_seeds in seeds.items()}
+    if hasattr(seeds, "tolist"):
+        seeds = seeds.tolist()
+    if isinstance(seeds, (list, tuple)) and seeds and all(isinstance(seed, int) for seed in seeds):
+        consecutive = range(seeds[0], seeds[0] + len(seeds))
+        seeds = consecutive if list(consecutive) == list(seeds) else seeds
+    if isinstance(seeds, range) and seeds.step == 1 or isinstance(seeds, Table):
+        return seeds
+    raise LonghandError(f"seeds: found {seeds!r}; expected consecutive seeds, such as range(5) or Table(0, 4), which "
                         "are both 0 to 4")
 
 
@@ -202,19 +202,19 @@ def get_argument(spec):
     return spec.write() if isinstance(spec, File) else os.fspath(spec)
 
 
-def _refuse_examples(name, given):
-    raise LonghandError(f"set: task.{name}: found a value of type {type(given).__name__}; expected the path of a file\n"
+def _refuse_examples(name, value):
+    raise LonghandError(f"set: task.{name}: found a value of type {type(value).__name__}; expected the path of a file\n"
                         f"  expected: Python objects as task.{name} of a Spec, which writes their file, or the path of "
                         "a file by Examples(...).write(FOLDER), absolute or relative to the spec's file")
 
 
-def make_sets(given):
+def make_sets(settings):
     """The arguments --set of a command, from a dict such as {"train.steps": 5}."""
-    if given is not None and not isinstance(given, dict):
-        raise LonghandError(f'set: {given!r} is a {type(given).__name__}; expected a dict: {{"train.steps": 5}}')
-    for path, value in (given or {}).items():
+    if settings is not None and not isinstance(settings, dict):
+        raise LonghandError(f'set: {settings!r} is a {type(settings).__name__}; expected a dict: {{"train.steps": 5}}')
+    for path, value in (settings or {}).items():
         _take_examples(_make_fragment(str(path), value), _refuse_examples)
-    return [word for path, value in (given or {}).items() if value is not None
+    return [word for path, value in (settings or {}).items() if value is not None
             for word in ("--set", f"{path}={lua.format_value(value, path)}")]
 
 
