@@ -65,7 +65,7 @@ local function find_last(gradients)
   return last
 end
 
-local LEAVES = { symbol = true, parameter = true, lookup = true, table = true }
+local LEAVES = { symbol = true, parameter = true, lookup = true, table = true, value = true }
 
 -- Sends the gradient of a sum down to its term. Gradients of parts that do not need the sum's index are summed over the
 -- index and added to `outer`.

@@ -19,9 +19,9 @@
 -- All statements, each with its indent: those of effects; { kind = "set", type, name, value }; { kind = "array", type,
 -- name, count }; { kind = "loop", index, count }, with { kind = "close" } at its end.
 --
--- A part (a node within a formula) gets a name if it is a sum, if it is used more than once, if an outer level can
--- compute it, or if its line becomes too long. A part of a sum for one head that is equal for all heads becomes an
--- array, which is filled before the loop over heads.
+-- A part (a node within a formula) gets a name if it is a sum or `apart`, if it is used more than once, if an outer
+-- level can compute it, or if its line becomes too long. A part of a sum for one head that is equal for all heads
+-- becomes an array, which is filled before the loop over heads.
 
 local formulas = require("expression.text")
 local functions = require("expression.functions")
@@ -186,9 +186,10 @@ end
 -- Whether a part gets a name if a statement of this level uses it.
 function Emitter:deserves_name(node, level)
   local op = node.op
-  if op == "number" or op == "truth" or op == "index" or op == "parameter" or op == "gathered" then
+  if op == "number" or op == "truth" or op == "index" or op == "parameter" or op == "gathered"
+    or op == "value" then
     return false
-  elseif op == "sum" or self.forced[node] then
+  elseif op == "sum" or node.apart or self.forced[node] then
     return true
   elseif (op == "symbol" or op == "table") and not self:varies(node) then
     return false

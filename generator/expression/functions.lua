@@ -39,6 +39,10 @@ local function compute_log1p(x)
   return u == 1 and x or math.log(u) * x / (u - 1)
 end
 
+local function compute_log_sigmoid(x)
+  return math.min(x, 0) - compute_log1p(math.exp(-math.abs(x)))
+end
+
 local function compute_tanh(x)
   local e = compute_expm1(-2 * math.abs(x))
   return (x < 0 and 1 or -1) * e / (e + 2)
@@ -195,6 +199,9 @@ M.rows = {
     gradient = function(b, node, a) return b:apply("mul", a, b:apply("sub", 1, b:apply("mul", node, node))) end },
   sigmoid = { arguments = 1, value = function(x) return 1 / (1 + math.exp(-x)) end, low = 0, high = 1, word = "gate",
     gradient = function(b, node, a) return b:apply("mul", b:apply("mul", a, node), b:apply("sub", 1, node)) end },
+  log_sigmoid = { arguments = 1, value = compute_log_sigmoid, low = -HUGE, high = 0, word = "log_gate",
+    torch = "nn.functional.logsigmoid",
+    gradient = function(b, node, a) return b:apply("mul", a, b:apply("sigmoid", b:apply("neg", node[1]))) end },
   erf = { arguments = 1, value = compute_erf, low = -1, high = 1, word = "error_function",
     gradient = function(b, node, a)
       local density = b:apply("exp", b:apply("neg", b:apply("mul", node[1], node[1])))

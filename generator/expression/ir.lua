@@ -12,11 +12,12 @@
 --               sequences; nil for other nodes
 --   value       of a number or truth
 --   name        of a symbol; shown: its text in a spec, if that is not x.<name>
---   parameter   of a parameter or lookup
+--   parameter   of a parameter, a value of a token or a lookup
 --   edges       of a bucket
 --   index       of a sum; an index has its depth, the number of sums around its sum, and its count
 --   table       of a load from a table (lower.lua)
 --   letters     of a node `gathered`, which also has a name (nests.lua)
+--   apart       generated code computes the node by itself, before it adds anything to it
 --
 -- A builder with the field `trusted` no longer checks whether arguments can leave a function's domain, since its
 -- formula has been checked. If such a builder gets too many nodes, it raises { problem = true, what, expected }.
@@ -167,6 +168,38 @@ function Builder:parameter(p)
   return self:leaf("parameter", p.name, { parameter = p })
 end
 
+-- The value of a token, for a parameter that has one for each token and head.
+function Builder:value(p)
+  return self:leaf("value", p.name, { parameter = p })
+end
+
+-- The words for a node that sum_between cannot sum; nil for other nodes.
+local function find_unsummed(node)
+  local p = node.parameter
+  return node.op == "symbol" and node.name ~= "head" and text.format_briefly(node)
+    or node.op == "sum_between" and "another sum_between"
+    or p and p.learned and node.op ~= "value" and "x." .. p.name or nil
+end
+
+-- The difference of two running sums of a term over the tokens: up to and with the query, less up to and with the key.
+function Builder:sum_between(term)
+  local has_value, unsummed = false, nil
+  walk(term, function(node)
+    has_value = has_value or node.op == "value"
+    unsummed = unsummed or find_unsummed(node)
+  end)
+  if unsummed then
+    return refuse(("sum_between reads %s"):format(unsummed), "values of tokens, constants and x.head",
+      "write factors outside: x.slope * sum_between(x.gate)")
+  elseif not has_value or term.type == "truth" then
+    return refuse("sum_between reads no value of a token", 'a parameter with per = "token"')
+  elseif self.context.cross then
+    return refuse("sum_between is used in cross-attention, whose queries and keys are tokens of two sequences",
+      "self-attention, in which the tokens between a key and a query have values")
+  end
+  return self:make("sum_between", { term }, nil, { type = "real", low = -HUGE, high = HUGE })
+end
+
 -- One value of a parameter with shape; p.outside handles indices outside the shape.
 function Builder:lookup(p, index)
   local first, last = p.first or 0, (p.first or 0) + p.size - 1
@@ -200,7 +233,7 @@ function Builder:sum(count, body)
   self.depth = depth
   if not term then
     return nil, message
-  elseif M.depends_on(term, self:symbol("score")) then
+  elseif M.needs_pair(term) then
     return self:write_out(count, body)
   elseif term.type == "truth" then
     return refuse("a sum of truth values", "numbers", "select(truth, 1, 0) counts")
@@ -208,7 +241,7 @@ function Builder:sum(count, body)
   return self:sum_over(index, term)
 end
 
--- A sum whose terms need the logit, written out as additions.
+-- A sum whose terms need the logit or running sums, written out as additions.
 function Builder:write_out(count, body)
   local total = self:number(0)
   for m = 0, count - 1 do
@@ -238,6 +271,16 @@ function M.depends_on(root, leaf)
     return is_found or node.op == "sum" and node.index == leaf
   end)
   return is_found
+end
+
+-- Whether the pair loop must compute a formula: it needs the logit or running sums.
+function M.needs_pair(root)
+  local found = false
+  walk(root, function(node)
+    found = found or node.name == "score" or node.op == "sum_between"
+    return found
+  end)
+  return found
 end
 
 -- A leaf: the logit, a parameter, a value from a table, or a gradient. key distinguishes leaves of one kind.

@@ -13,6 +13,8 @@
 --   tables   in the order in which they are filled: { name, class, per_head, per_layer, learned, value, key }; value is
 --            a node over symbols, parameters and loads from tables of lower classes; key is unique among all tables of
 --            the builder
+--   running  running sums over the tokens of a sequence: { name, value, query, key }; query and key are the tables from
+--            which a pair loads the sums up to its query and up to its key
 --   score    the node of the rest, over the logit and loads from the tables
 --   state    for M.find_needs and M.varies
 --
@@ -37,7 +39,7 @@ local RANK = { uniform = 0, query = 1, key = 1, distance = 1, sum = 1, pair = 2 
 -- query) p(arameter that is learned). The leaf `gathered` may also have a(fter): it exists after the loop over heads.
 local SYMBOLS = { score = "s", head = "h", layer = "l", query_index = "q", query = "q", key_index = "k", key = "k",
   offset = "o", distance = "o", total = "t", length = "", key_length = "", dscore = "s", weighted = "s" }
-local PER = { model = "", layer = "l", head = "h", layer_head = "hl" }
+local PER = { model = "", layer = "l", head = "h", layer_head = "hl", token = "hk" }
 local DRAWN = { query = true, key = true, distance = true }
 
 local function get_leaf_needs(state, node)
@@ -47,6 +49,8 @@ local function get_leaf_needs(state, node)
     return PER[node.parameter.per] .. (node.parameter.learned and "p" or "")
   elseif node.op == "gathered" then
     return node.letters
+  elseif node.op == "sum_between" then
+    return "s"
   elseif node.op == "table" then
     local t = node.table
     return ({ uniform = "", query = "q", key = "k", distance = "o", sum = "t", pair = "qk" })[t.class]
@@ -285,10 +289,29 @@ local function lower_free(state, node)
   return tabulate(state, node)
 end
 
+-- The difference of two running sums. Each sequence has its own sums, which attention makes before it computes scores;
+-- a table for the query and a table for the key stand for the one array. The difference is exact for near tokens, so it
+-- is computed before anything is added.
+local function lower_sum(state, node)
+  local number = #state.running + 1
+  local sum = { name = number > 1 and "sums_" .. number or "sums", value = node[1] }
+  state.running[number] = sum
+  local function load_sum(class)
+    local key = ("%s %s %d"):format(sum.name, class, state.number)
+    sum[class] = { name = sum.name, class = class, per_head = true, per_layer = false, learned = true, running = true,
+      stride = "%s->stride", key = key }
+    return state.builder:leaf("table", key, { table = sum[class] })
+  end
+  return state.builder:make("sub", { load_sum("query"), load_sum("key") }, "apart",
+    { type = "real", low = -math.huge, high = math.huge, apart = true })
+end
+
 local function compute_lowered(state, node)
   local needs = M.find_needs(state, node)
   if not needs.s then
     return lower_free(state, node)
+  elseif node.op == "sum_between" then
+    return lower_sum(state, node)
   elseif #node == 0 then
     return node
   elseif node.op == "add" or node.op == "sub" or node.op == "neg" then
@@ -309,14 +332,14 @@ function M.lower(builder, root, options)
   builder.trusted = true -- the formula has been checked as a whole
   builder.lowered = (builder.lowered or 0) + 1 -- attentions may share a formula, but each has its own tables
   local state = { builder = builder, draws_per_layer = options.draws_per_layer, needs = {}, loads = {}, tables = {},
-    number = builder.lowered, names = {}, inside = {}, lowered = {},
+    running = {}, number = builder.lowered, names = {}, inside = {}, lowered = {},
     uses = setmetatable(text.count_uses({ root }),
       { __index = function() return 1 end }) } -- nodes that `combine` makes are used once
   for class in next, RANK do
     state.inside[class] = {}
   end
   local score = lower(state, root)
-  return { tables = state.tables, score = score, state = state }
+  return { tables = state.tables, running = state.running, score = score, state = state }
 end
 
 return M

@@ -196,6 +196,50 @@ function M.make_gradients(build, class, tables)
   return make_nest(build, class, contents)
 end
 
+-- The statements that compute the terms of running sums from the values of consecutive tokens (fill), and the values'
+-- gradients from those of the terms (back). heads: the number of rows of all sums; values,
+-- in the order of the parameters' names: { name, column, parameter }; reread: those that `back` reads. nil if there are
+-- no sums.
+function M.make_running(build, sums)
+  if not sums[1] then
+    return nil
+  end
+  local environment, fill, back, values = build.target.make_environment(build, "token"), {}, {}, {}
+  local function skip_heads(count)
+    return count == 0 and "h" or (count > 1 and count .. " * " or "") .. build.heads .. " + h"
+  end
+  for i, sum in ipairs(sums) do
+    sum.query.head_row = i > 1 and ("(%s)"):format(skip_heads(i - 1)) or nil -- the row of head h in the one array
+    sum.key.head_row = sum.query.head_row
+    fill[#fill + 1] = { kind = "store", target = build.target.write_address("s", sum.key, "token"), node = sum.value }
+    local gradient = build.builder:leaf("table", "d_" .. sum.key.key, { table = {
+      name = "d_" .. sum.name, class = "key", per_head = true, per_layer = false, of = sum.key } })
+    for _, entry in ipairs(derive.derive(build.builder, sum.value, gradient, function(leaf)
+      return leaf.op == "value"
+    end)) do
+      back[#back + 1] = { kind = "add", target = "d" .. environment.value(entry.leaf.parameter), node = entry.gradient,
+        loops = entry.loops }
+    end
+    walk(sum.value, function(node)
+      if node.op == "value" then
+        values[node.parameter.name] = node.parameter
+      end
+    end)
+  end
+  local function emit_lane(effects)
+    return emit.make_statements(build.state, environment, effects).lane
+  end
+  local names = canonical.sort_keys(values)
+  local out = { fill = emit_lane(fill), back = emit_lane(back), sums = sums,
+    heads = (sums[2] and #sums .. " * " or "") .. build.heads,
+    values = lists.map(names, function(name, i)
+      return { name = environment.value(values[name]), column = skip_heads(i - 1), parameter = values[name] }
+    end) }
+  local words = M.collect_words(out.back)
+  out.reread = lists.filter(out.values, function(value) return words[value.name] end)
+  return out
+end
+
 -- The statements that compute the score of a pair. class: the loop nest, by default "score".
 function M.make_pair(build, score, class)
   local environment = build.target.make_environment(build, class or "score")

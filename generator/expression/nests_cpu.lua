@@ -10,9 +10,9 @@
 --                                  elements differ from lane to lane
 --   finish(build, nest, class)     runs after all effects of a nest are made
 --
--- Texts use these names of generated code: s and d, the tables and their gradients; p and g, the parameters and their
--- gradients; T, the number of tokens, and S, the number of keys in cross-attention; h, l, i, j, o, t, variables of
--- loops over head, layer, query, key, query - key, query + key.
+-- Texts use these names of generated code: s and d, the tables and their gradients; r and dr, the running sums and
+-- their gradients; p and g, the parameters and their gradients; T, the number of tokens, and S, the number of keys in
+-- cross-attention; h, l, i, j, o, t, variables of loops over head, layer, query, key, query - key, query + key.
 
 local emit = require("expression.emit")
 local leaves = require("expression.leaves")
@@ -26,6 +26,7 @@ local LANES = {
   uniform = {}, query = { q = true }, key = { k = true }, distance = { o = true }, sum = { t = true },
   pair = { q = true, o = true, t = true }, score = { q = true, o = true, t = true, s = true },
   row = { q = true, k = true, o = true, t = true, s = true }, -- one query with consecutive keys
+  token = { k = true }, -- values of consecutive tokens, for running sums
 }
 
 -- The texts of symbols: first in all loop nests, then in the nests of each class.
@@ -43,6 +44,7 @@ local SYMBOLS = {
   score = { dscore = "dscore", weighted = "weighted" },
   row = { query_index = "broadcast((real)i)", key_index = "counting((real)j, 1)",
     offset = "counting((real)(j - i), 1)", total = "counting((real)(i + j), 1)" },
+  token = {},
 }
 
 -- The texts that differ in cross-attention, with T queries and S keys, where keys have sampled positions of their own.
@@ -62,11 +64,14 @@ function M.write_stride(set, t)
   return (t.stride or STRIDE[t.class]):format(set)
 end
 
+local RUNNING = { s = "r", d = "dr" }
+
 -- The text of the address of a table's entry in a loop nest over `class`. set: "s" (values) or "d" (gradients).
 function M.write_address(set, t, class)
+  set = t.running and RUNNING[set] or set
   local place = t.class == "pair" and "j * " .. set .. "->queries + i" or leaves.find_place(t.class, class)
-  local head = t.per_head and "h * " .. M.write_stride(set, t) .. " + " or ""
-  return ("%s->%s + %s%s%s"):format(set, t.name, head, place,
+  local head = t.per_head and (t.head_row or "h") .. " * " .. M.write_stride(set, t) .. " + " or ""
+  return ("%s->%s + %s%s%s"):format(set, t.running and "sums" or t.name, head, place,
     t.class == "distance" and class == "row" and " - LANES + 1" or "")
 end
 
@@ -78,10 +83,13 @@ end
 function M.make_environment(build, class)
   local out, symbols, cross_symbols = leaves.make_environment(build, LANES[class]), SYMBOLS[class],
     build.cross and CROSS[class] or {}
-  out.flat, out.under_keys = class == "score" or class == "row", class == "pair"
+  out.flat, out.under_keys = class == "score" or class == "row" or class == "token", class == "pair"
   function out.symbol(name)
     return (name == "distance" and build.prefix or "")
       .. assert(cross_symbols[name] or symbols[name] or COMMON_SYMBOLS[name], name)
+  end
+  function out.value(p)
+    return "value_" .. p.name
   end
   function out.integer(name)
     return INTEGERS[name], 14

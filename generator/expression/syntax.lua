@@ -123,6 +123,7 @@ local leaves = {
   symbol = function(self, node) return self.environment.symbol(node.name) end,
   table = function(self, node) return self.environment.load(node.table) end,
   index = function(_, node) return "(real)" .. M.name_index(node), 13 end,
+  value = function(self, node) return self.environment.value(node.parameter) end,
   parameter = function(self, node)
     return self.environment.parameter(node.parameter) .. (shapes.has_head(node.parameter) and "[h]" or "[0]")
   end,

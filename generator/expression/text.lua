@@ -59,7 +59,8 @@ local leaves = {
   truth = function(node) return tostring(node.value) end,
   symbol = function(node) return node.shown or "x." .. node.name end,
   parameter = function(node) return "x." .. node.parameter.name end,
-  table = function(node) return node.table.name end,
+  value = function(node) return "x." .. node.parameter.name end,
+  table = function(node) return node.table.name .. (node.table.running and ("[%s]"):format(node.table.class) or "") end,
   index = name_index,
 }
 

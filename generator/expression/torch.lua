@@ -3,8 +3,9 @@
 -- Input: a node. Output: { lines, uses }:
 --   lines   a function's body, in which large parts that are used more than once outside of sums have names
 --   uses    the set of names that the body reads: symbols (score, distance, positions, index, head, layer, length),
---           functions of the exported file (bucket), and kinds of parameters (own: a layer's; shared; constant). With
---           cross-attention there are also memory_index, for keys, and key_length
+--           functions of the exported file (bucket, sum_between), and kinds of parameters (own: a layer's; shared;
+--           constant; values: of tokens, along the keys). With cross-attention there are also memory_index, for keys,
+--           and key_length
 -- Every leaf except a number is a tensor that broadcasts over [batch][heads][queries][keys]. The terms of a sum are
 -- along a dimension before these.
 
@@ -118,6 +119,16 @@ function leaves.bucket(self, node)
   self.uses.bucket = true
   local edges = table.concat(lists.map(node.edges, text.format_number), ", ")
   return ("bucket(%s, [%s])"):format(self:print(node[1], 0), edges), PRIMARY
+end
+
+function leaves.value(self, node)
+  self.uses.values = true
+  return ("values[%q]"):format(node.parameter.name), PRIMARY
+end
+
+function leaves.sum_between(self, node)
+  self.uses.sum_between = true
+  return ("sum_between(%s)"):format(self:print(node[1], 0)), PRIMARY
 end
 
 -- The text of a branch of torch.where. A whole number is written as a float, since both branches must have one type.

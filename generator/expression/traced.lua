@@ -24,8 +24,8 @@ local TRACED, TABLE, ROOT = objects.TRACED, objects.TABLE, objects.ROOT
 
 local session -- of the function that is being traced (M.begin); nil between functions
 
-M.SYMBOLS = { "score", "query", "key", "distance", "query_index", "key_index", "head", "heads", "layer", "layers",
-  "query_length", "key_length", "causal" }
+M.SYMBOLS = { "score", "query", "key", "distance", "query_index", "key_index", "head", "heads",
+  "head_width", "layer", "layers", "query_length", "key_length", "causal" }
 
 local LONGEST_SUM = 1024 -- maximum terms of a sum
 local MOST_NODES = 2048  -- maximum nodes of a formula in a spec; a single operation may exceed it, up to ir.NODES
@@ -137,6 +137,12 @@ local function lookup(name, object, index)
     session.builder:lookup(p, type(index) == "number" and session.builder:number(index) or index))
 end
 
+local function sum_between(name, value)
+  value = read_number(name, value)
+  return wrap_result(name, session.builder:sum_between(type(value) == "number" and session.builder:number(value)
+    or value))
+end
+
 local function check_edges(edges)
   if type(edges) ~= "table" or nodes[edges] or tables[edges] or roots[edges] or #edges == 0 then
     refuse("bucket", "bucket has no list of edges", "bucket(value, { 1, 2, 4 })")
@@ -192,7 +198,8 @@ end
 -- an implementation is the function's name.
 local FUNCTIONS = { less = { 2, compute }, less_equal = { 2, compute }, equal = { 2, compute },
   all = { false, join_truths }, any = { false, join_truths }, negate = { 1, negate }, select = { 3, choose },
-  lookup = { 2, lookup }, bucket = { 2, find_bucket }, sum = { 2, sum } }
+  lookup = { 2, lookup }, bucket = { 2, find_bucket }, sum = { 2, sum },
+  sum_between = { 1, sum_between } }
 
 for name, row in next, functions.rows do
   FUNCTIONS[name] = { row.arguments, compute }
@@ -301,6 +308,8 @@ local function read_parameter(p)
     return object
   elseif p.inlined then
     return wrap(session.builder:number(p.values[1]))
+  elseif p.per == "token" then
+    return wrap(session.builder:value(p))
   end
   return wrap(session.builder:parameter(p))
 end
@@ -309,7 +318,7 @@ local function read_symbol(name)
   if name == "score" and session.score then
     session.symbols.score = true
     return wrap(session.score)
-  elseif name == "heads" or name == "layers" or name == "causal" then
+  elseif name == "heads" or name == "head_width" or name == "layers" or name == "causal" then
     return session[name] -- a plain number: a `for` can count to it, and it can index a list
   end
   local node, problem = session.builder:symbol(name)
@@ -339,9 +348,9 @@ ROOT.__call = export(function()
 end)
 
 -- Begins a session, which M.finish ends; returns x, the argument of the function to trace. new_session: { builder,
--- heads, layers, causal (1 or 0), score (the node of the score so far, or nil for the logit), parameters (by their
--- names in the spec) }. Its fields used and symbols become the sets of the names of parameters and of symbols that the
--- function reads.
+-- heads, head_width, layers, causal (1 or 0), score (the node of the score so far, or nil for the logit), parameters
+-- (by their names in the spec) }. Its fields used and symbols become the sets of the names of parameters and of symbols
+-- that the function reads.
 function M.begin(new_session)
   new_session.used, new_session.symbols = {}, {}
   session = new_session

@@ -27,12 +27,14 @@
 --   add_choices(plan, families, add)   passes choices of the generator to add(what, value, why)
 --   describe_device_choice(family)   the choice for attention on a device
 --   count_bytes(family, sizes, T, S)   bytes for T queries and S keys on the CPU: { sums (to which all blocks of a
---                            shard add), behind (tables that begin_step fills for all threads), draws }
+--                            shard add), scratch (of one sequence), behind (tables that begin_step fills for all
+--                            threads), draws }
 --   hides(family, h, i, j, S)   whether query i of head h does not see key j of S, whatever the mask; for pictures
 --   request_value(family)    a value that the family needs and that a learned map computes from the keys' input: name,
 --                            in files and in C; columns; bias, whether the map has one; comment of the parameter;
---                            about, words for its width. family.asks has these fields, width (the columns, rounded up
---                            to whole vectors) and constant (the name of the width in C)
+--                            about, words for its width; init of the map's weights, by default that of all products;
+--                            kept: attention keeps what it needs of decoded tokens. family.asks has these fields,
+--                            width (the columns, rounded up to whole vectors) and constant (the name of the width in C)
 --   make_terms(family)       the facet's part of the loops over queries and keys: a list of terms with kinds
 --                            (attention/terms.lua), nil if the facet is off
 --   export(family, given)    a table of the names that templates of Python read; given: crosses (whether keys are of

@@ -25,6 +25,8 @@
 --   gradients    loop nests that propagate gradients to parameters, of the same form
 --   after        the draws on which the tables depend: "distances" or "positions", "nothing" if they depend on none;
 --                false if no tables are filled
+--   running      running sums over the tokens of a sequence (nests.lua, make_running), whose gradients are gathered
+--                like those of tables; false if there are none. remade: gradients of pairs read the sums
 --   uses, end_uses   { position, key_position, distance }: the draws that `making` and `gradients` read
 --   pair         statements of the score of a pair, and its result
 --   row          the same for a query and consecutive keys
@@ -58,6 +60,7 @@ local wording = require("base.wording")
 local M = { name = "score", off = "none", warn_unreached = reach.warn_unreached, export = python.export }
 
 M.parts = { { of = "bucket", rank = 40, fields = { "bucket" }, names = { "bucket" } },
+  { of = "running", rank = 45, fields = { "sum_between" }, names = { "sum_between" } },
   { of = "score", rank = 50, fields = { "score_text" }, names = { "change_score" } } }
 
 M.INIT_TEXT = 'a number, a list, "alibi_slopes", { normal = sigma } or { truncated_normal = sigma }'
@@ -68,9 +71,11 @@ M.fields = {
       .. "that are applied in order",
     more = {
       "for example function(x) return x.score - x.slope * abs(x.distance) end",
-      "fields of x: score query key distance query_index key_index head heads layer layers query_length key_length",
-      "causal, and the parameters; x.score is the logit, or in a list the formula before; distance is key - query",
+      "fields of x: score query key distance query_index key_index head heads head_width layer layers query_length",
+      "key_length causal, and the parameters; x.score is the logit, or in a list the formula before; distance is",
+      "key - query",
       "operators: + - * / // % ^; functions: " .. table.concat(traced.names, " "),
+      "sum_between(term): the sum over the tokens after the key, up to the query, of a term of values of tokens",
       "lookup(x.table, integer), bucket(value, { edges }), select(condition, a, b), sum(8, function(m) ... end)",
       "an entry of a list: { use = preset, constant = value ... } or { score = function, parameters = { ... } }",
     } },
@@ -78,6 +83,8 @@ M.fields = {
     doc = "numbers that the score reads by name; a plain number, name or list gives the values of a constant",
     more = {
       "per: model, layer, head (shared by the layers) or layer_head; default: model",
+      "per = \"token\": a value that a learned map of the block's input gives each token, for each head; init is that",
+      "    of the map's weights, by default { normal = 0.02 }; sum_between reads it",
       "shape = n: n values, which lookup reads by indices from 0; index = { first, last }: by indices from first",
       "by_distance = true: the indices are distances; those above 0 are left out if no query sees later tokens",
       "init: " .. M.INIT_TEXT .. "; the values at the start of training",
@@ -113,8 +120,8 @@ local function list_learned(family, parameters)
     local heads, size = leaves.has_head(p) and family.heads, p.size
     local count = (size or 1) * (heads or 1)
     local shape = heads and { heads, size } or { size or 1 }
-    return p.learned and { name = p.name, member = family.prefix .. "score_" .. p.name, count = count,
-      room = vector_width.round_up(count), shape = shape, per_layer = leaves.has_layer(p), init = p.init,
+    return p.learned and p.per ~= "token" and { name = p.name, member = family.prefix .. "score_" .. p.name,
+      count = count, room = vector_width.round_up(count), shape = shape, per_layer = leaves.has_layer(p), init = p.init,
       values = p.values, values_text = write_values(p.values, count), shape_text = table.concat(shape, "][") } or nil
   end)
 end
@@ -231,7 +238,8 @@ end
 
 function M.derive(source, family, precision)
   if not source then
-    return { kind = "none", learned = {}, trains = false, grads = false, gathers = false, recomputes = false }
+    return { kind = "none", learned = {}, trains = false, grads = false, gathers = false, recomputes = false,
+      running = false }
   end
   local build = start_build(source, family, precision)
   local positions, distance = family.positions, family.positions.distance
@@ -244,12 +252,17 @@ function M.derive(source, family, precision)
   describe_sets(out, family)
   out.numbers = list_numbers(out.has, family.cross)
   out.making, out.gradients = make_nests(build, out.tables)
+  out.running = nests.make_running(build, lowered.running) or false
   out.pair = nests.make_pair(build, lowered.score)
   out.row = nests.make_row(build, lowered.score)
   local differs
   out.pair_gradient, out.recomputes, differs = cpu.derive_pair(build, lowered.score)
-  out.gathered = list_gathered(out.tables, out.pair_gradient)
-  out.grads = out.trains or differs
+  local sums = lists.map(lowered.running, function(sum) return sum.query end)
+  out.gathered = list_gathered(lists.join(out.tables, sums), out.pair_gradient)
+  out.grads = out.trains or out.running ~= false or differs
+  if out.running then
+    out.running.remade = nests.collect_words(out.pair_gradient).r or false
+  end
   out.gathers = #out.gathered > 0
   out.uses, out.end_uses = find_uses(out.making), find_uses(out.gradients)
   local placed = out.uses.position or out.uses.key_position
@@ -322,16 +335,41 @@ function M.identify(encoding)
   return { score = encoding.score, parameters = identify_parameters(encoding.parameters) }
 end
 
-function M.make_terms(family)
-  local score = family.score
-  return score.kind ~= "none" and { { kind = "pair_scalar", page = "scalar", scalar = score,
-    properties = { scaled = true, tables = true, numbered = true, needs_logits = score.recomputes,
-      trains = score.trains, changes = score.grads, row = score.row ~= nil, partly = score.has.distance,
-      sums = score.trains, first_query = true } },
-    score.trains and { kind = "pair_scalar", page = "scalar_trains", scalar = score, properties = {} } or nil } or nil
+-- Values of tokens, from a learned map of the block's input: those of all heads of one parameter lie side by side.
+function M.request_value(family)
+  local running = family.score.running
+  local first = running and running.values[1].parameter
+  for _, value in ipairs(running and running.values or {}) do
+    local p = value.parameter
+    if canonical.format(p.init) ~= canonical.format(first.init) then
+      error({ problem = true, field = "encoding.parameters." .. p.name, what = "has other initial values than x."
+        .. first.name, expected = "equal ones: one map gives all values of tokens" })
+    end
+  end
+  return running and { name = "values", columns = #running.values * family.heads, bias = true, kept = true,
+    init = first.init, comment = "of every head: " .. table.concat(lists.map(running.values, function(value)
+      return value.parameter.name
+    end), ", "), about = "values of every head" } or nil
 end
 
--- Bytes of the sets of tables, as templates/attention/cpu/scalar_layout.tpl lays them out.
+function M.make_terms(family)
+  local score = family.score
+  if score.kind == "none" then
+    return nil
+  end
+  return lists.map({
+    { kind = "pair_scalar", page = "scalar", scalar = score,
+      properties = { scaled = true, tables = true, numbered = true, needs_logits = score.recomputes,
+        trains = score.trains, changes = score.grads, row = score.row ~= nil, partly = score.has.distance,
+        sums = score.trains, first_query = true } },
+    score.trains and { kind = "pair_scalar", page = "scalar_trains", scalar = score, properties = {} },
+    score.running and { kind = "contribution", page = "running", scalar = score, properties = {},
+      wider = family.asks.width > family.asks.columns },
+  }, function(term) return term or nil end)
+end
+
+-- Bytes of the sets of tables, as templates/attention/cpu/scalar_layout.tpl lays them out, and of running sums and
+-- their gradients.
 function M.count_bytes(family, sizes, T, S)
   local queries, keys = sizes.round_up(T, sizes.lanes), sizes.round_up(S, sizes.lanes)
   local counts = { uniform = 1, query = queries, key = keys, sum = queries + keys + sizes.lanes, pair = S * queries,
@@ -341,7 +379,9 @@ function M.count_bytes(family, sizes, T, S)
     return sizes.reals(counts[t.class] * (t.per_head and family.heads or 1) + more)
       + (t.row and sizes.reals(counts[t.class]) or 0)
   end)
-  return { behind = bytes, sums = family.score.trains and bytes or 0 }
+  local running = family.score.running
+  local scratch = running and 2 * sizes.reals(#running.sums * family.heads * (queries + sizes.lanes)) or 0
+  return { behind = bytes, sums = family.score.trains and bytes or 0, scratch = scratch }
 end
 
 return M

@@ -289,6 +289,9 @@ INLINE vector sigmoid_of(vector x) {
     return choose(x < 0, q, broadcast(1)) / (1 + q);
 }
 
+/* log(1 / (1 + exp(-x))); neither it nor its gradient overflows. */
+INLINE vector log_sigmoid_of(vector x) { return minimum(x, broadcast(0)) - log1p_of(exp_of(-abs_of(x))); }
+
 /* erf(x), within 1.5 ulp; 1 from x = 4 (float) or x = 6 (double) on. */
 INLINE vector erf_of(vector x) {
     vector weight;
@@ -312,6 +315,7 @@ INLINE real log_real(real x) { return log_of(broadcast(x))[0]; }
 INLINE real log1p_real(real x) { return log1p_of(broadcast(x))[0]; }
 INLINE real tanh_real(real x) { return tanh_of(broadcast(x))[0]; }
 INLINE real sigmoid_real(real x) { return sigmoid_of(broadcast(x))[0]; }
+INLINE real log_sigmoid_real(real x) { return log_sigmoid_of(broadcast(x))[0]; }
 INLINE real erf_real(real x) { return erf_of(broadcast(x))[0]; }
 INLINE real sin_real(real x) { return sin_of(broadcast(x))[0]; }
 INLINE real cos_real(real x) { return cos_of(broadcast(x))[0]; }

@@ -34,6 +34,9 @@ INLINE real sigmoid_real(real x) {
     return (x < 0 ? q : 1) / (1 + q);
 }
 
+/* log(1 / (1 + exp(-x))); does not overflow. */
+INLINE real log_sigmoid_real(real x) { return minimum_real(x, 0) - log1p_real(exp_real(-abs_real(x))); }
+
 /* erf(x); 1 from x = 4 (float32) or x = 6 (float64) on. */
 INLINE real erf_real(real x) {
     real weight;

@@ -7,6 +7,8 @@
 
 static int count_keys(const lh_ref_attention *shape) { return shape->keys ? shape->keys : shape->tokens; }
 
+static double get_divisor(const lh_ref_attention *shape) { return shape->undivided ? 1 : sqrt(shape->head_width); }
+
 typedef struct rotation_table {
     const double *cosine, *sine; /* NULL: none */
 } rotation_table;
@@ -66,7 +68,7 @@ static double compute_logit(const lh_ref_attention *shape, const double *q, cons
             sum += (query[d] + get_element(shape->position_bias, h * D + d)) *
                    shape->relative[((size_t)i * S + j) * C + h * D + d];
     }
-    double score = sum / sqrt(D) + (shape->score ? shape->score[((size_t)h * T + i) * S + j] : 0);
+    double score = sum / get_divisor(shape) + (shape->score ? shape->score[((size_t)h * T + i) * S + j] : 0);
     return score / get_temperature(shape);
 }
 
@@ -91,7 +93,7 @@ void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double 
     free(rotated_k);
 }
 
-/* Adds the gradients of a pair from the gradient of its logit, already divided by sqrt(D). q, k: rotated; dq, dk:
+/* Adds the gradients of a pair from the gradient of its logit, already divided as the logit. q, k: rotated; dq, dk:
  * gradients of the rotated query and key. */
 static void add_pair_grad(const lh_ref_attention *shape, const double *q, const double *k, int h, int i, int j,
                           double dlogit, double *dq, double *dk, const lh_ref_pair_grad *dpair) {
@@ -131,7 +133,7 @@ void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const do
                 double keep = get_keep_factor(shape, h, i, j), dp = keep * dot(D, go, v + key);
                 double dscore = row[j] * (dp - mean) / get_temperature(shape);
                 for (int d = 0; d < D; d++) dv[key + d] += keep * row[j] * go[d];
-                add_pair_grad(shape, rotated_q, rotated_k, h, i, j, dscore / sqrt(D), dq, dk, dpair);
+                add_pair_grad(shape, rotated_q, rotated_k, h, i, j, dscore / get_divisor(shape), dq, dk, dpair);
                 if (dpair->score) dpair->score[((size_t)h * T + i) * S + j] += dscore;
             }
         }

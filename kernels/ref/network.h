@@ -26,7 +26,7 @@ typedef enum lh_ref_kind {
     LH_REF_GATE,       /* f(first half of x0) second half, with dropout */
     LH_REF_NORM,       /* norm of the rows of x0 */
     LH_REF_ADD,        /* x0 + x1, x1 with dropout */
-    LH_REF_ATTENTION,  /* queries from x0, keys and values from x1, weights with dropout; x2: directions */
+    LH_REF_ATTENTION,  /* queries from x0, keys and values from x1, weights with dropout; x2: directions, or gates */
     LH_REF_BLOCK,      /* all repetitions of a block, applied to x0 */
     LH_REF_CLASSIFY    /* logits of the labelled tokens of x0, and the loss */
 } lh_ref_kind;
@@ -110,6 +110,7 @@ typedef struct lh_ref_family {
     lh_ref_relative relative;
     int clip, farthest;         /* Shaw: distances -clip .. farthest have rows of the table */
     bool scored;                /* the batch's score is added to the logits */
+    int forgets;                /* FoX: 1; CABLE: -1, the sign of its gates; its logits have no divisor; 0: no gates */
     double temperature;         /* divisor of the softmax's logits */
     bool geometric, normalised; /* geometric attention (lh_ref_geometric) has no rotation, relative vectors or score */
     int left, right;            /* number of visible keys before and after the query, -1: all */

@@ -151,12 +151,14 @@ static void make_score(const run *r, tape_entry *entry) {
     int T = get_output(entry)->rows, S = count_keys(entry);
     const double *score = get_batch_score(r, entry);
     /* family->causal occurs only with lines; a causal mask without lines has right = 0. */
+    const node *gates = family->forgets != 0 ? get_input(entry, 2) : NULL;
     bool masked = family->left >= 0 || family->right >= 0 || family->stride > 0 || has_lines(family);
-    if (!score && !masked) return;
+    if (!score && !masked && !gates) return;
     entry->attention.score = allocate_doubles((size_t)family->heads * (size_t)T * (size_t)S);
     for (int pair = 0; pair < family->heads * T * S; pair++)
         entry->attention.score[pair] =
             get_mask_value(family, pair / S / T, pair / S % T, pair % S, S) + (score ? score[pair] : 0);
+    if (gates) lh_ref_forget(T, family->heads, family->forgets, gates->x, entry->attention.score);
 }
 
 /* Sets attention.keep if weights have dropout. The element of the dropout that belongs to a weight has the weight's
@@ -183,6 +185,7 @@ static lh_ref_attention describe_softmax(const run *r, const tape_entry *entry) 
                               .content_bias = get_parameter(entry, LH_REF_CONTENT_BIAS),
                               .position_bias = get_parameter(entry, LH_REF_POSITION_BIAS),
                               .score = values->score,
+                              .undivided = family->forgets < 0,
                               .temperature = family->temperature,
                               .keep = values->keep,
                               .logits = values->logits};
@@ -275,15 +278,21 @@ static void compute_softmax_grad(run *r, tape_entry *entry, double *dq, double *
     const attention_values *values = &entry->attention;
     lh_ref_attention shape = describe_softmax(r, entry);
     size_t pairs = (size_t)shape.tokens * (size_t)shape.keys;
+    const lh_ref_family *family = get_family(r, entry);
+    double *dscore = family->forgets != 0 ? allocate_doubles((size_t)shape.heads * pairs) : NULL;
     lh_ref_pair_grad grad = {.relative =
                                  shape.relative ? allocate_doubles(pairs * (size_t)get_output(entry)->width) : NULL,
                              .content_bias = get_gradient(entry, LH_REF_CONTENT_BIAS),
                              .position_bias = get_gradient(entry, LH_REF_POSITION_BIAS),
-                             .score = get_family(r, entry)->scored ? r->batch->score_gradient : NULL};
+                             .score = family->scored ? r->batch->score_gradient : dscore};
     lh_ref_attend_grad(&shape, values->q, values->k, values->v, values->weights, get_output(entry)->d, dq, dk, dv,
                        &grad);
     if (shape.relative) add_relative_grad(r, entry, grad.relative);
+    if (dscore)
+        lh_ref_forget_grad(shape.tokens, shape.heads, family->forgets, get_input(entry, 2)->x, dscore,
+                           get_input(entry, 2)->d);
     free(grad.relative);
+    free(dscore);
 }
 
 void lh_ref_attention_backward(run *r, tape_entry *entry) {

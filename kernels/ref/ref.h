@@ -106,6 +106,7 @@ typedef struct lh_ref_attention {
     const double *content_bias;  /* [heads][head_width] u, or NULL: 0 */
     const double *position_bias; /* [heads][head_width] v, or NULL: 0 */
     const double *score;         /* [heads][query][key] added to the scaled logit, or NULL */
+    int undivided;               /* products are not divided by sqrt(head_width) */
     double temperature;          /* divisor of the logits; 0 means 1 */
     const double *keep;          /* [heads][query][key] dropout factors of the weights after the softmax; NULL: 1 */
     double *logits;              /* [heads][query][key] inputs of the softmax, written; NULL: not requested */
@@ -177,6 +178,13 @@ typedef struct lh_ref_pair {
     int head, heads;
     int query, key; /* indices i and j, from 0 */
 } lh_ref_pair;
+
+/* Adds to score [heads][query][key] the sum over the tokens after the pair's first token, up to its last, of
+ * log(sigmoid(sign gate)); gate [tokens][heads]. The gradient is added to dgate. Source: Lin et al. 2025, "Forgetting
+ * Transformer", for keys before the query; sign -1: Veisi et al. 2025, "Context-aware biases for length extrapolation".
+ */
+void lh_ref_forget(int tokens, int heads, int sign, const double *gate, double *score);
+void lh_ref_forget_grad(int tokens, int heads, int sign, const double *gate, const double *dscore, double *dgate);
 
 /* Slope m of a head: 2^(-8 (head + 1) / heads) if `heads` is a power of two; for other numbers the slopes of the next
  * smaller power of two, then every other slope (the first, the third, ...) of the next larger one. Source: Press et al.

@@ -113,8 +113,8 @@ local function count_scratch(family, sizes, queries, keys)
   return rows + sizes.reals(dlogits) + rotated + keep
 end
 
--- Bytes of a family's facets for T queries and S keys. what: "sums" (sums.tpl), "draws" (sampled positions), or
--- "behind" (tables that lie behind the packed weights).
+-- Bytes of a family's facets for T queries and S keys. what: "sums" (sums.tpl), "scratch", "draws" (sampled positions),
+-- or "behind" (tables that lie behind the packed weights).
 local function count_facets(family, sizes, what, T, S)
   return lists.sum(pages.collect("count_bytes", family, sizes, T, S), function(part) return part[what] or 0 end)
 end
@@ -154,8 +154,8 @@ function M.list_buffers(plan, size, sequences, level)
   end
   for _, family in ipairs(plan.attentions) do
     local T, S = get_sides(family, size)
-    local sums = count_facets(family, sizes, "sums", T, S)
-    add(family.name .. "_scratch", count_scratch(family, sizes, T, S) + sums, false)
+    local facets = count_facets(family, sizes, "sums", T, S) + count_facets(family, sizes, "scratch", T, S)
+    add(family.name .. "_scratch", count_scratch(family, sizes, T, S) + facets, false)
   end
   local integers = plan.sequence_scratch and plan.sequence_scratch.count or 0 -- counted with the first stream
   local scratch = count_taken(integers * INTEGER)

@@ -18,6 +18,7 @@ typedef struct ${block.name}_cache {
 % if cache.tiles then
     real *${cache.name}_tiles; /* [sequences][tiled_elements(${cache.of}length)] keys and values in tiles, for single queries */
 % end
+    real *${cache.name}_sums; /* [sequences][count_${cache.name}_running(${cache.of}length)] running sums */ % if cache.sums
 % end
 } ${block.name}_cache;
 
@@ -43,6 +44,10 @@ static size_t lay_out_decoding(workspace *w, caches *c, char *memory, const lh_s
 % if cache.tiles then
         c->${block.name}[l].${cache.name}_tiles = reserve(memory, &used,
                 (size_t)w->sequences * tiled_elements(WIDTH, w->${cache.of}length) * sizeof(real));
+% end
+% if cache.sums then
+        c->${block.name}[l].${cache.name}_sums = reserve(memory, &used,
+                (size_t)w->sequences * count_${cache.name}_running(w->${cache.of}length) * sizeof(real));
 % end
 % end
     }
@@ -137,6 +142,7 @@ static void decode_move(const lh_cpu_step *step, int to, int from, void *memory)
 % if cache.tiles then
         copy_sequence(c.${block.name}[l].${cache.name}_tiles, to, from, tiled_elements(WIDTH, w.${cache.of}length));
 % end
+        copy_sequence(c.${block.name}[l].${cache.name}_sums, to, from, count_${cache.name}_running(w.${cache.of}length)); % if cache.sums
 % end
     }
 % end

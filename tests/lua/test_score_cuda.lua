@@ -34,7 +34,7 @@ return { task = { kind = "bucket_sort" }, encoding = { %s %s },
     positions = positions_facet.plan(resolved.resolved.encoding, { layers = LAYERS }, {}) }
   plan.score = score_facet.derive(resolved.score, plan, plan.precision)
   plan.scalar = plan.score
-  if plan.score.kind == "none" then
+  if plan.score.kind == "none" or plan.score.running then -- running sums have no device code
     return nil
   end
   local known = signatures.new()

@@ -175,14 +175,24 @@ local function describe_rotation(rotation)
     attention_factor = s.attention_factor or 0.1 * math.log(factor) + 1 }
 end
 
+-- The sign of the gates that a family's score sums, and whether the batch's score applies. The interpreter knows the
+-- sums of the presets fox and cable alone.
+local function describe_score(score)
+  local formula = score.formula or ""
+  local forgets = formula:find("log_sigmoid(x.gate)", 1, true) and 1 or formula:find("log_sigmoid(-x.gate)", 1, true)
+    and -1 or 0
+  return forgets, to_flag(forgets == 0 and score.kind and score.kind ~= "none")
+end
+
 local function describe_family(family)
   local normaliser, mask = family.normaliser, family.mask
+  local forgets, scored = describe_score(family.score)
   return { heads = family.heads, rotates = to_flag(family.rotation.kind ~= "none"),
     rotation = describe_rotation(family.rotation.kind ~= "none" and family.rotation or { base = 1 }),
     relative = family.relative.kind, clip = family.relative.clip or 0,
     period = family.positions and family.positions.period or 0,
     farthest = family.relative.left and 0 or family.relative.clip or 0, temperature = normaliser.temperature or 1,
-    scored = to_flag(family.score.kind and family.score.kind ~= "none"),
+    scored = scored, forgets = forgets,
     geometric = to_flag(normaliser.kind == "geometric"), normalised = to_flag(normaliser.normalised),
     left = mask.left or NONE, right = mask.right or NONE, stride = mask.stride or 0, width = mask.width or 0,
     left_only = to_flag(mask.left_only), lines = mask.list or {}, from_right = to_flag(mask.columns == "right"),

@@ -1,5 +1,5 @@
 # Small specs in float64 for every encoding, by name, with every dropout; sourced. `family`, set before, is the prefix
-# of their ids. SCHEMES has the names of the suite, MORE_SCHEMES those of the long suite. Together they have every
+# of their ids. SCHEMES has the names of the suite, MORE_SCHEMES those of the long suite. All lists together have every
 # scheme, every score of the library and every reading (of sampled positions).
 
 SCHEMES="none learned rand_rope relative rand_shaw rand_alibi_learned fire_softcap geometric"
@@ -14,6 +14,7 @@ MORE_SCHEMES="sinusoid rope rand_learned rand_rope_ntk rope_yarn rand_relative r
     lst_2d lst_2d_clean lst_random lst_relative lst_relative_clean lst_rope lst_nope lst_cnope lst_cnope_clean
     sums_abc_a sums_abc_b sums_abc_c sums_abc_d sums_lines sums_alibi sums_alibi_learned sums_rope sums_shaw
     sums_distance_table sums_pair_table sums_windows sums_left_only sums_all abacus coupling"
+HOST_SCHEMES="gates fox cable" # schemes without device code
 
 CAP='function(x) return exp(x.log_cap) * tanh(x.score / exp(x.log_cap)) end'
 CAPPED='parameters = { log_cap = { init = 0.5 } }'
@@ -37,6 +38,9 @@ print_facets() {
             { head = 1, direction = 1, line = 0, value = 0.5 } } }, cross = { mask = { kind = \"antidiagonal\",
             width = 1, stride = 2 }, normaliser = { temperature = 2 }, score = { use = \"pair_table\" }, $PAIRS }" ;;
         sums_*) echo "use = \"${1#sums_}\"" ;;
+        gates) echo 'score = function(x) return x.score + x.rate * sum_between(tanh(x.gate * x.other)) +
+            tanh(sum_between(log_sigmoid(x.gate))) end, parameters = { rate = { per = "layer_head", init = 0.5 },
+            gate = { per = "token", init = { normal = 0.5 } }, other = { per = "token", init = { normal = 0.5 } } }' ;;
         softcap) echo "score = $CAP, $CAPPED" ;;
         constant_cap) echo 'score = function(x) return 3 * tanh(x.score / 3) end' ;; # a score without tables
         fire_softcap) echo "score = { { use = \"fire\" }, { score = $CAP, $CAPPED } }" ;;

@@ -1,9 +1,11 @@
-/* kernels/cpu: the columns, rotations and dropout masks of attention, compared with kernels/ref and plain loops. */
+/* kernels/cpu: the columns, rotations and dropout masks of attention, and a function of scores, compared with
+ * kernels/ref and plain loops. */
 #include "support/lh_kernels.h"
 
 #include "base/cpu_level.h"
 #include "kernels/cpu/columns.h"
 #include "kernels/cpu/dropout.h"
+#include "kernels/cpu/functions.h"
 #include "kernels/cpu/matmul.h"
 #include "kernels/cpu/rotated.h"
 #include "kernels/cpu/rotation.h"
@@ -295,6 +297,20 @@ static void test_rotate_row_rotates_and_rotates_back(void **state) {
     check_rotation(1, 64);
 }
 
+/* ---- log_sigmoid_of of functions.h ---- */
+
+/* Errors of exp and of log1p add up. Far below 0 the result is the argument. */
+static void test_log_sigmoid_any_argument_is_close(void **state) {
+    for (int i = -4000; i <= 4000; i++) {
+        real x = (real)(0.02 * i);
+        long double expected = fminl(x, 0) - log1pl(expl(-fabsl(x)));
+        vector y = log_sigmoid_of(broadcast(x));
+        assert_true(fabsl(y[0] - expected) <= (REAL_BYTES == 8 ? 9e-16 : 5e-7) * fabsl(expected));
+        assert_true(y[LANES - 1] == log_sigmoid_real(x));
+    }
+    assert_true(log_sigmoid_real(-1000) == -1000 && log_sigmoid_real(1000) == 0 && isnan(log_sigmoid_real(NAN)));
+}
+
 static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_columns_any_head_width_exact),
     cmocka_unit_test(test_pairs_of_rows_exact),
@@ -306,6 +322,7 @@ static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_keep_columns_converts_rows_to_lanes),
     cmocka_unit_test(test_dropout_apply_scales_kept_and_clears_dropped),
     cmocka_unit_test(test_rotate_row_rotates_and_rotates_back),
+    cmocka_unit_test(test_log_sigmoid_any_argument_is_close),
 };
 
 int main(void) {

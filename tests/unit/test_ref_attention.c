@@ -195,6 +195,29 @@ static void test_attend_grad_relative_matches_differences(void **state) {
     check_attention_gradients(&c);
 }
 
+/* Three tokens with one head of one channel; gates: z of every token. */
+static void check_forgetting(int sign, const double *expected_row, const double *expected) {
+    static const double q[] = {1, 0.5, 2}, k[] = {1, 2, 0.5}, v[] = {1, 2, 4}, z[] = {0, 1, -1};
+    double score[9] = {0}, weights[9], logits[9], out[3];
+    const lh_ref_attention shape = {
+        .tokens = 3, .heads = 1, .head_width = 1, .score = score, .undivided = sign < 0, .logits = logits};
+    for (int pair = 0; pair < 9; pair++) score[pair] = pair % 3 > pair / 3 ? -INFINITY : 0;
+    lh_ref_forget(3, 1, sign, z, score);
+    lh_ref_attend(&shape, q, k, v, weights, out);
+    lh_assert_close(logits + 6, expected_row, 3, 0, 5e-5);
+    lh_assert_close(out, expected, 3, 0, 5e-5);
+}
+
+/* Lin et al. 2025: the gate of the key does not count, that of the query does. */
+static void test_forget_known_rows(void **state) {
+    check_forgetting(1, (const double[]){0.3735, 2.6867, 1}, (const double[]){1, 1.6928, 2.2113});
+}
+
+/* Veisi et al. 2025: the same sums, of negated gates. */
+static void test_forget_negated_known_rows(void **state) {
+    check_forgetting(-1, (const double[]){0.3735, 3.6867, 1}, (const double[]){1, 1.8598, 2.0904});
+}
+
 /* Two tokens, with only one channel that is not 0: the logit is ((q + u) k + (q + v) r) / sqrt(4), plus the score. */
 static void test_attend_relative_known_logits(void **state) {
     attention_case c = new_attention_case();
@@ -266,6 +289,8 @@ int main(void) {
         cmocka_unit_test(test_attend_grad_plain_matches_differences),
         cmocka_unit_test(test_attend_grad_rotated_matches_differences),
         cmocka_unit_test(test_attend_grad_relative_matches_differences),
+        cmocka_unit_test(test_forget_known_rows),
+        cmocka_unit_test(test_forget_negated_known_rows),
         cmocka_unit_test(test_attend_relative_known_logits),
         cmocka_unit_test(test_alibi_known_values),
         cmocka_unit_test(test_attend_rotated_depends_on_position_differences),

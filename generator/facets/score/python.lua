@@ -24,7 +24,9 @@ end
 
 local function add_parameters(facts, parameters)
   for _, p in ipairs(parameters) do
-    if not p.learned then
+    if p.per == "token" then
+      table.insert(facts.values, p.name)
+    elseif not p.learned then
       table.insert(facts.constants, { name = p.name, lines = wrap_values(p.values),
         view = shapes.has_head(p) and p.size and (".view(HEADS, %d)"):format(p.size) or "" })
     else
@@ -36,14 +38,14 @@ end
 
 -- Arguments of the Python function of the formula, and the values that attention passes for them.
 local ARGUMENTS = { { "distance", "distance" }, { "positions", "positions" }, { "layer", "self.layer" },
-  { "own", "self.score" }, { "shared", "shared" } }
+  { "own", "self.score" }, { "shared", "shared" }, { "values", "values" } }
 
 -- The formula as a function: its lines, its arguments with the passed values, its constants, and its parameters (own:
 -- those that each layer has; shared: those that all layers share). queries: the dimension of the scores whose size is
 -- the number of queries, -2 or -1.
 local function describe_score(formula, crosses, memory)
   local score = torch.format(formula.root, crosses)
-  score.arguments, score.pass, score.constants, score.own, score.shared = "", "", {}, {}, {}
+  score.arguments, score.pass, score.constants, score.own, score.shared, score.values = "", "", {}, {}, {}, {}
   for _, argument in ipairs(ARGUMENTS) do
     if score.uses[argument[1]] then
       local of_pair = argument[1] == "distance" or argument[1] == "shared"
@@ -52,12 +54,14 @@ local function describe_score(formula, crosses, memory)
     end
   end
   for _, name in ipairs({ "index", "memory_index", "length", "key_length", "head", "distance", "positions", "layer",
-    "bucket" }) do
+    "bucket", "sum_between" }) do
     score[name] = score.uses[name] or false
   end
   score.queries = crosses and (score.index or score.length) and -2 or -1
   score.text = { score.lines, score.arguments, score.queries }
   add_parameters(score, formula.parameters or {})
+  score.value_width = (score.values[2] and #score.values .. " * " or "") .. "HEADS"
+  score.value_names = table.concat(lists.map(score.values, function(name) return ("%q"):format(name) end), ", ")
   return score
 end
 
@@ -70,14 +74,15 @@ end
 
 function M.export(family, given)
   if (family.score.kind or "none") == "none" or not given.formula then
-    return { score = false, score_text = false, bucket = false }
+    return { score = false, score_text = false, bucket = false, sum_between = false }
   end
   local score, needs = describe_score(given.formula, given.crosses, given.memory), given.needs
   needs.positions = needs.positions or score.positions or nil
   needs[given.memory .. "distance"] = needs[given.memory .. "distance"] or score.distance or nil
   needs[given.memory .. "shared"] = #score.shared > 0 and find_shared_folder(given.net, family) or nil
   given.layer, given.pages.score, given.pages.bucket = score.layer, { "scalar" }, score.bucket and { "buckets" }
-  return { score = score, score_text = score.text, bucket = score.bucket }
+  given.pages.running = score.sum_between and { "running" }
+  return { score = score, score_text = score.text, bucket = score.bucket, sum_between = score.sum_between }
 end
 
 return M

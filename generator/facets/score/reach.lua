@@ -145,7 +145,7 @@ local DIFFERING = { score = true, key = true, distance = true, key_index = true,
 local function differs(node, known)
   local found = known[node]
   if found == nil then
-    found = DIFFERING[node.name] or false
+    found = DIFFERING[node.name] or node.op == "sum_between"
     for _, argument in ipairs(node) do
       found = differs(argument, known) or found
     end

@@ -160,7 +160,8 @@ function M.attend(scope, name, queries, keys, options)
     local width = scope:width((family.PREFIX or "") .. asks.constant, asks.width)
     width.asked = true
     asked, asked_p = add_product(part_names.prefix .. asks.name, keys, width, { tensors = { path .. asks.name },
-      bias = asks.bias or false, shown = asks.columns, comment = asks.comment })
+      bias = asks.bias or false, shown = asks.columns, comment = asks.comment,
+      init = asks.init and initial.make_scheme(asks.init) })
   end
   local function project(value, ...)
     local tensors = lists.map({ ... }, function(part) return path .. part end)

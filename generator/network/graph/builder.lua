@@ -160,7 +160,7 @@ function Scope:product(name, x, width, options)
   local tensors = options.tensors or { weight }
   local p = { kind = "weight", name = weight, rows = x.width, width = width, columns = multiply_width(width, #tensors),
     tensors = tensors, bias = options.bias or false, shown = options.shown, comment = options.comment,
-    use = options.use, fan_out = options.fan_out, init = self.net.initial }
+    use = options.use, fan_out = options.fan_out, init = options.init or self.net.initial }
   if not options.declared then
     self:declare(p)
   end

@@ -34,6 +34,13 @@ local function make_constant(init)
   return function() return init end
 end
 
+-- A scheme for one map, whose weights have given initial values: a number, or { kind, sigma }. Its bias starts at 0.
+function M.make_scheme(init)
+  local weight = type(init) == "number" and { kind = "constant", value = init }
+    or { kind = init.kind, value = init.sigma }
+  return { weight = make_constant(weight), bias = make_constant(M.ZERO) }
+end
+
 M.SCHEMES = {
   haiku = { token = make_constant({ kind = "truncated_normal", value = 0.02 }), bias = make_constant(M.ZERO),
     weight = function(rows) return { kind = "truncated_normal", value = 1 / math.sqrt(rows) } end },

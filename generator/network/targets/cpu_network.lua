@@ -112,7 +112,7 @@ local function make_decoded_block(cpu, block, stream)
     local prefix = cpu_buffers.get_prefix(cpu.net, op.kv.stream)
     local own = op.kv == op.q
     caches[i] = { name = op.family.name, of = prefix, own = own, width = own and "3 * WIDTH" or "2 * WIDTH",
-      tiles = op.family.tiles }
+      tiles = op.family.tiles, sums = op.family.score.running and true or false }
   end
   local cached = #caches > 0
   return { name = block.name, uses = block.uses, caches = caches, cached = cached,

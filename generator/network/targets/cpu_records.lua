@@ -131,9 +131,10 @@ end
 
 function forward.attention(cpu, at, op)
   local record = make_attention(cpu, at, op, "attention_%s")
-  record.call = "routine(self, 'l', part, site, kept, q, kv, cache, tiles, contribution, out)"
+  record.call = "routine(self, 'l', part, site, kept, q, kv, contribution, cache, tiles, sums, out)"
   record.site = op.dropout and write_site(op.scope) or false
   record.cache, record.tiles = op.family.ranged and op.kv == op.q and "NULL", op.family.tiles and "NULL"
+  record.sums = op.family.ranged and op.family.score.running and "NULL"
   return record
 end
 
@@ -314,6 +315,7 @@ function M.list_decoding(cpu, scope, stream, ahead)
         record.mask = record.mask and "NULL"
         record.cache = record.cache and "cache->" .. op.family.name
         record.tiles = record.tiles and ("cache->%s_tiles"):format(op.family.name)
+        record.sums = record.sums and ("cache->%s_sums"):format(op.family.name)
         record.part = record.part and at.all
         record.call = op.kind == "classify" and "read_out(self, x)" or record.call
         calls.append("cpu", records, op.kind, here, record)

@@ -75,6 +75,8 @@ local function check_network(net)
     local learns = family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
     if not scope.entry then
       records.refuse(op, "attention outside of a block")
+    elseif family.score.running then
+      records.refuse(op, "attention %s, whose score sums values of tokens (sum_between)", family.name)
     elseif scope.loops > 1 and learns then
       records.refuse(scope, "block %s, which runs %d times over, with an encoding that learns in attention",
         scope.name, scope.loops)

@@ -362,7 +362,7 @@ local function settle_families(plan, net, executed, stream, labelled)
   for _, family in ipairs(dimensions.list_families(plan)) do
     family.drops, family.partial = drops[family] or false, partial[family] or false
     family.ranged = decoded[family] or false
-    if family.ranged and family.asks then
+    if family.ranged and family.asks and not family.asks.kept then
       error({ problem = true, field = "encoding", expected = "an attention whose tokens are all there at once", what = (
         "attention %s asks the network for %s, which is not kept of tokens that are decoded"):format(family.name,
         family.asks.name) })

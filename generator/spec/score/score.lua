@@ -95,6 +95,16 @@ local function find_too_large(root, largest)
   return found
 end
 
+-- The name of a value of a token that a formula reads outside of running sums, or nil.
+local function find_bare_value(root)
+  local found
+  walk(root, function(node)
+    found = found or node.op == "value" and node.parameter.local_name or nil
+    return node.op == "sum_between"
+  end)
+  return found
+end
+
 -- Names of a function's parameters.
 local function list_arguments(f)
   local list = {}
@@ -125,8 +135,9 @@ local function trace(state, entry, list)
     return fail(("the function has %d arguments, %s"):format(#arguments, table.concat(arguments, ", ")),
       "one, whose fields have all values: function(x) return x.score + ... end", #arguments == 5 and FLEX or nil)
   end
-  local session = { builder = state.builder, heads = state.heads, layers = state.layers,
-    causal = state.causal and 1 or 0, score = state.root, parameters = list }
+  local session = { builder = state.builder, heads = state.heads,
+    head_width = state.head_width, layers = state.layers, causal = state.causal and 1 or 0, score = state.root,
+    parameters = list }
   local x = traced.begin(session)
   local good, value, problem = pcall(sandbox.call, text, entry.f.value, x, state.budget)
   traced.finish()
@@ -145,6 +156,11 @@ local function trace(state, entry, list)
   elseif ir.count_written(node) > ir.WRITTEN then
     return fail(("the formula has more than %d operations, written out"):format(ir.WRITTEN), "a smaller one",
       "a part inside a sum counts at every use")
+  end
+  local bare = find_bare_value(node)
+  if bare then
+    return fail(("the score reads x.%s, a value of one token, for a pair of tokens"):format(bare),
+      ("sum_between(x.%s), the sum of the values of the tokens after the key, up to the query"):format(bare))
   end
   local large = find_too_large(node, state.largest)
   if large then
@@ -225,15 +241,15 @@ function M.resolve(context, texts, owner)
       "there is no score to use it", owner.path .. ".score = function(x) ... end") or nil
   end
   local positions = owner.encoding.positions or {}
-  if not score or not resolved.model.heads or not owner.layers or not positions.kind
+  if not score or not resolved.model.heads or not resolved.model.width or not owner.layers or not positions.kind
     or positions.kind == "randomized" and not positions.max_position then
     return nil -- some inputs of the formula are unknown
   end
   local list = list_entries(owner, report)
   local state = { context = context, report = report, texts = texts, builder = make_builder(resolved, owner),
     taken = {}, all = {}, budget = sandbox.make_budget(), room = { values = parameters.MOST_VALUES },
-    heads = resolved.model.heads, layers = owner.layers, causal = owner.causal,
-    largest = resolved.precision == "float64" and math.huge or LARGEST }
+    heads = resolved.model.heads, head_width = resolved.model.width // resolved.model.heads, layers = owner.layers,
+    causal = owner.causal, largest = resolved.precision == "float64" and math.huge or LARGEST }
   local before = context.diagnostics:count()
   if not list or not apply_entries(state, list) or context.diagnostics:count() > before then
     return nil

@@ -4,9 +4,11 @@
 -- causal: no key is later than its query; largest: the largest number of the precision; room = { values = the number of
 -- values that further parameters may have }. Output: the parameter { name, per, size, first, init, values, learned,
 -- outside }, or nil after errors; size is nil for a single number. init is a number or { kind, sigma }, a distribution.
--- values is complete: one number for each head and index that the parameter has, row-major, equal in every layer.
--- outside: the value at other indices, a number or "clip" (that of the nearest index), or nil. score.lua adds node,
--- local_name (the name in the spec; name is unique in a score), and inlined: formulas contain the parameter's number.
+-- per = "token": a learned map of the block's input gives each token a value for each head, and init is that of the
+-- map's weights. values is complete: one number for each head and index that the parameter has, row-major, equal in
+-- every layer. outside: the value at other indices, a number or "clip" (that of the nearest index), or nil. score.lua
+-- adds node, local_name (the name in the spec; name is unique in a score), and inlined: formulas contain the
+-- parameter's number.
 
 local INIT_TEXT = require("facets.score").INIT_TEXT
 local diagnostics = require("base.diagnostics")
@@ -23,7 +25,8 @@ local M = {}
 local show = diagnostics.show
 
 local FIELDS = { "per", "shape", "index", "by_distance", "init", "values", "learned", "outside" }
-local PER = { "model", "layer", "head", "layer_head" }
+local PER = { "model", "layer", "head", "layer_head", "token" }
+local MAP_INIT = { kind = "normal", sigma = 0.02 } -- initial weights of a map that gives values of tokens
 local MOST = 16384 -- values of one parameter, for one head
 M.MOST_VALUES = 1 << 20 -- values of all parameters of a spec
 
@@ -212,6 +215,28 @@ local function read_learned(context, node, fields, path)
   return learned
 end
 
+-- Sets p.init of a value of tokens, by default MAP_INIT; returns nil after an error.
+local function read_map(context, fields, path, p)
+  for _, name in ipairs({ "shape", "index", "by_distance", "values", "learned", "outside" }) do
+    if fields[name] then
+      return context.report(fields[name], path .. "." .. name, 'a value with per = "token" has no such field',
+        'per = "token" and init, the initial values of the weights of its map')
+    end
+  end
+  p.learned = true
+  local init = fields.init
+  if not init then
+    p.init = MAP_INIT
+  elseif tree.is_record(init) then
+    p.init = read_spread(context, init, path .. ".init")
+  elseif type(init.value) == "number" then
+    p.init = init.value + 0.0
+  else
+    report_misfit(context, init, path .. ".init", "a number, { normal = sigma } or { truncated_normal = sigma }")
+  end
+  return p.init and p or nil
+end
+
 local function check_size(context, node, path, numbers)
   local large = lists.find(numbers, function(value) return math.abs(value) > context.largest end)
   return not large or context.report(node, path, ("%s is too large"):format(diagnostics.show(large)), M.LARGEST_TEXT)
@@ -240,6 +265,9 @@ function M.read(context, name, node, path)
   local p = { name = name, per = not fields.per and "model" or lists.has(PER, fields.per.value) and fields.per.value
     or report_misfit(context, fields.per, path .. ".per", table.concat(PER, ", "),
       nearest.make_hint(fields.per.value, PER)) }
+  if p.per == "token" then
+    return read_map(context, fields, path, p)
+  end
   local has_size = (fields.shape or fields.index or fields.by_distance) ~= nil
   local outside, whole = fields.outside, nil
   if has_size then

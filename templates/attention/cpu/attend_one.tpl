@@ -6,7 +6,7 @@
 % local per_head = terms.scaled or terms.by_head
 % local of_pair = score and invoke(score, per_head and "&single_head" or "head", "&group", key_index,
 %     "broadcast(weight[u])")
-% local row_score = by_row and invoke(name .. "_score_row", "head->scores", "first_head + u", "head->from", key_index,
+% local row_score = by_row and invoke(name .. "_score_row", "head->scores", "head->running", "first_head + u", "head->from", key_index,
 %     "logits[u]")
 enum { ${PREFIX}ONE_HEADS = ${heads_together} < LANES ? ${heads_together} : LANES }; /* heads that are computed together for one query */
 

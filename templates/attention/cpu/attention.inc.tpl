@@ -91,13 +91,15 @@ INLINE void skip_${name}_head(${name}_saved *saved, int T) {
 %     .. "of a single query reads" .. (cached and " instead of the cache" or "") .. "; or NULL." or "")
 % local part_words = partial and " part: the queries whose results are used." or ""
 % local layer_words = terms.drops and " layer: the layer in the counter of random numbers for the masks." or ""
+% local keeps_sums = ranged and terms.scalar.running
+% local sum_words = keeps_sums and " sums: the running sums of each sequence, to which those of the tokens are appended; or NULL." or ""
 % local also = terms.rotates and " (queries and keys are rotated in place)" or ""
 % local inputs = (cross and "query [sequences][%s][WIDTH] and key_value [sequences][S][2 WIDTH]"
 %     or "query_key_value [sequences][%s][3 WIDTH]"):format(query_rows)
-% local asked_words = asks and (" and %s [sequences][T][%s]"):format(asks.name, asks.constant) or ""
+% local asked_words = asks and (" and %s [sequences][%s][%s]"):format(asks.name, query_rows, asks.constant) or ""
 /* Attention of all heads of all sequences, from ${inputs}${also}${asked_words} to
- * attended [sequences][${query_rows}][WIDTH].${cache_words}${tile_words}${layer_words}${part_words} */
-% define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", terms.drops and "uint32_t layer", name .. "_saved *saved", "real *" .. rows_at, cross and "real *key_value", asks and "const real *" .. asks.name, cached and "real *cache", tiles and "real *tiles", "real *attended")
+ * attended [sequences][${query_rows}][WIDTH].${cache_words}${tile_words}${sum_words}${layer_words}${part_words} */
+% define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", terms.drops and "uint32_t layer", name .. "_saved *saved", "real *" .. rows_at, cross and "real *key_value", asks and "const real *" .. asks.name, cached and "real *cache", tiles and "real *tiles", keeps_sums and "real *sums", "real *attended")
     LH_TIMED(LH_PART_ATTENTION);
     const int T = w->${queries.at}length, S = w->${keys.at}length;
     const int from = w->${queries.at}from, count = w->${queries.at}to - from;
@@ -106,6 +108,8 @@ INLINE void skip_${name}_head(${name}_saved *saved, int T) {
     % slot("heads")
     for (int s = 0; s < w->sequences; s++) {
         const int first_query = ${part_start}, end_query = first_query + part->count;
+        % slot("kept_sums") % if keeps_sums
+        % slot("sequence", { from_token = ranged and "from" or "0", to_token = ranged and "w->" .. queries.at .. "to" or "T" })
         % slot("rotate")
 % if cached then
         const real *key = query_key_value + WIDTH;

@@ -38,14 +38,15 @@ static void make_${name}_score_set(const lh_cpu_step *step, int l) {
 }
 
 % end
+% paragraph("attention/cpu/running.tpl") % if scalar.running
 /* The scores of LANES queries, from i on, with key j, from their logits. */
-INLINE vector ${name}_score_pair(const ${name}_score_tables *s, int h, int i, int j, vector logit) {
+INLINE vector ${name}_score_pair(const ${name}_score_tables *s, const ${name}_running *r, int h, int i, int j, vector logit) {
     % include("parts/statements.tpl", { list = scalar.pair })
 }
 % if scalar.row and tiles then
 
 /* The scores of query i with LANES keys, from j on, from their logits. */
-INLINE vector ${name}_score_row(const ${name}_score_tables *s, int h, int i, int j, vector logit) {
+INLINE vector ${name}_score_row(const ${name}_score_tables *s, const ${name}_running *r, int h, int i, int j, vector logit) {
     % include("parts/statements.tpl", { list = scalar.row })
 }
 % end

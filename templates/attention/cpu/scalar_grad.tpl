@@ -1,6 +1,8 @@
 % local scalar = terms.scalar
-% local weighted = scalar.trains and " weighted: dscore with this factor, 0 in lanes beyond the last query." or ""
-% local added = scalar.trains and ", and adds gradients of the tables to d and group" or ""
+% local gathers = scalar.trains or scalar.running
+% local weighted = gathers and " weighted: dscore with this factor, 0 in lanes beyond the last query." or ""
+% local added = scalar.running and ", and adds gradients of tables and running sums to d, dr and group"
+% added = added or scalar.trains and ", and adds gradients of the tables to d and group" or ""
 % local and_begin, less_begin = terms.spans and " + begin" or "", terms.spans and " - begin" or ""
 
 % if scalar.gathers then
@@ -12,14 +14,14 @@ typedef struct ${name}_score_group {
 % end
 /* Returns the gradient of the logit${added}. dscore: the gradient of the score; both without the
  * factor inverse_sum.${weighted} */
-INLINE vector ${name}_score_pair_grad(const ${name}_score_tables *s, const ${name}_score_tables *d, int h,
-        ${name}_score_group *group, int i, int j, vector logit, vector weighted, vector dscore) {
+INLINE vector ${name}_score_pair_grad(const ${name}_score_tables *s, const ${name}_score_tables *d,
+        const ${name}_running *r, const ${name}_running *dr, int h, ${name}_score_group *group, int i, int j, vector logit, vector weighted, vector dscore) {
     % include("parts/statements.tpl", { list = scalar.pair_gradient })
 }
 % if scalar.gathers then
 
 /* Adds the sums of a group of queries, from i on, to the tables' gradients. */
-INLINE void end_${name}_score_group(const ${name}_score_tables *d, int h, const ${name}_score_group *group,
+INLINE void end_${name}_score_group(const ${name}_score_tables *d, const ${name}_running *dr, int h, const ${name}_score_group *group,
         ${span_words}, int i) {
 % for _, t in ipairs(scalar.gathered) do
 % if t.class == "uniform" then

@@ -11,6 +11,7 @@ def ${part.change_score}(score${score.arguments}):
     distance = distance.to(score) % if score.distance
     positions = positions.to(score) % if score.positions
     layer = score.new_tensor(float(layer)) % if score.layer
+    values = {name: value.to(score) for name, value in values.items()} % if score.sum_between
     ${line} % for _, line in ipairs(score.lines)
 
 
@@ -18,4 +19,9 @@ def ${part.change_score}(score${score.arguments}):
 self.score = nn.ParameterDict({ % if #score.own > 0 then
     "${p.name}": ${p.text}, % for _, p in ipairs(score.own)
 })
-score = ${part.change_score}(score${score.pass}).to(query) % section("change")
+% section("change")
+% if score.sum_between then
+values = self.values(h).unflatten(-1, (-1, HEADS)).permute(2, 0, 3, 1)[..., None, :]
+values = dict(zip([${score.value_names}], values))
+% end
+score = ${part.change_score}(score${score.pass}).to(query)

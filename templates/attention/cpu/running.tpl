@@ -1,0 +1,55 @@
+% local running, values = terms.scalar.running, terms.scalar.running.values
+% local row_width = PREFIX .. asks.constant
+/* Running sums of a sequence: up to and with each token, of a term that is computed from the token's values. */
+typedef struct ${name}_running {
+    int stride; /* elements of one head: those of T tokens, and whole vectors from any token on */
+    real *sums; /* [${running.heads}][stride] */
+} ${name}_running;
+
+/* Elements of the running sums of a sequence. */
+INLINE size_t count_${name}_running(int T) {
+    return ${running.heads} * (size_t)(round_up(T, LANES) + LANES);
+}
+
+INLINE ${name}_running place_${name}_running(int T, real *memory) {
+    return (${name}_running){.stride = round_up(T, LANES) + LANES, .sums = memory};
+}
+
+/* One value of a head, of LANES tokens of `count`; lanes beyond the last token repeat it. */
+INLINE vector load_${name}_values(const real *values, int count) {
+    vector x = {0};
+    for (int k = 0; k < LANES; k++) x[k] = values[(k < count ? k : count - 1) * ${row_width}];
+    return x;
+}
+
+/* Makes the running sums of tokens `from` to `to` - 1, whose values are in consecutive rows. */
+static void make_${name}_running(const ${name}_running *r, int from, int to, const real *values) {
+    for (int h = 0; h < ${PREFIX}HEADS; h++)
+        for (int j = from; j < to; j += LANES) {
+            const real *row = values + (j - from) * ${row_width};
+            vector ${value.name} = load_${name}_values(row + ${value.column}, to - j); % for _, value in ipairs(values)
+            % include("parts/statements.tpl", { list = running.fill })
+        }
+    for (int row = 0; row < ${running.heads}; row++) {
+        real *sum = r->sums + row * r->stride;
+        for (int j = from > 0 ? from : 1; j < to; j++) sum[j] += sum[j - 1];
+    }
+}
+
+/* Writes the gradients of a sequence's values, from those of its running sums, which become those of the terms. */
+static void end_${name}_running(const ${name}_running *dr, int T, const real *values, real *dvalues) {
+    for (int row = 0; row < ${running.heads}; row++) {
+        real *dsum = dr->sums + row * dr->stride;
+        for (int j = T - 1; j > 0; j--) dsum[j - 1] += dsum[j];
+    }
+    for (int h = 0; h < ${PREFIX}HEADS; h++)
+        for (int j = 0; j < T; j += LANES) {
+            const real *row = values + j * ${row_width}; % if running.reread[1]
+            vector ${value.name} = load_${name}_values(row + ${value.column}, T - j); % for _, value in ipairs(running.reread)
+            vector d${value.name} = {0}; % for _, value in ipairs(values)
+            % include("parts/statements.tpl", { list = running.back })
+            for (int k = 0; k < LANES && j + k < T; k++) {
+                dvalues[(j + k) * ${row_width} + ${value.column}] = d${value.name}[k]; % for _, value in ipairs(values)
+            }
+        }
+}

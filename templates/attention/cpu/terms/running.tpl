@@ -1,0 +1,29 @@
+% section("members")
+const ${name}_running *running; /* running sums of the sequence's tokens */
+const ${name}_running *drunning; /* their gradients */ % section("members_behind")
+% section("head")
+head.running = &w->${name}.running;
+head.drunning = &w->${name}.drunning;
+% section("scratch")
+${name}_running running, drunning; /* of one sequence; drunning: gradients, in training */
+% section("lay_out_scratch")
+scratch->running = place_${name}_running(T, reserve(memory, used, count_${name}_running(T) * sizeof(real)));
+% section("lay_out_training")
+scratch->drunning = place_${name}_running(T, reserve(memory, used, count_${name}_running(T) * sizeof(real)));
+% section("kept_sums")
+if (sums) {
+    w->${name}.running = place_${name}_running(T, sums);
+    sums += count_${name}_running(T);
+}
+make_${name}_running(&w->${name}.running, ${from_token}, ${to_token}, ${asks_name}); % section("sequence")
+memset(w->${name}.drunning.sums, 0, count_${name}_running(T) * sizeof(real)); % section("sequence_back")
+% section("group_back") % if not scalar.trains
+vector inverse_in_range = keep_where(lanes_before(T - first), inverse);
+% section("clear") % if wider
+/* unused columns stay zero */
+memset(d${asks_name}, 0, (size_t)(w->sequences * T) * ${PREFIX}${asks.constant} * sizeof(real));
+${asks_name} += ${ranged and "count" or "T"} * ${PREFIX}${asks.constant}; % section("advance")
+% section("advance_back")
+end_${name}_running(&w->${name}.drunning, T, ${asks_name}, d${asks_name});
+${asks_name} += T * ${PREFIX}${asks.constant};
+d${asks_name} += T * ${PREFIX}${asks.constant};

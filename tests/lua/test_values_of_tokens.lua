@@ -1,0 +1,103 @@
+-- Values of tokens in scores: parameters with per = "token", and sum_between, which sums them between key and query.
+
+local support = dofile("tests/lua/support.lua")
+
+local lists = require("base.lists")
+local lu = require("luaunit")
+local project = require("project").new(".")
+
+TestValues = {}
+
+local SPEC = [[return { task = { kind = "duplicate_string" }, encoding = { %s },
+  model = { kind = "%s", heads = 2, width = 16, feedforward = 32 }, train = { use = "quick" } }]]
+
+local function plan(encoding, kind)
+  return project:plan(support.write("values.lua", SPEC:format(encoding, kind or "decoder")))
+end
+
+local function make_plan(encoding, kind)
+  local spec, message = plan(encoding, kind)
+  lu.assertTrue(spec ~= nil, message)
+  return spec.plan, spec
+end
+
+local function make_score(formula, parameters)
+  return ("score = function(x) return %s end, parameters = { %s }"):format(formula,
+    parameters or 'gate = { per = "token" }')
+end
+
+local function assert_refused(words, formula, parameters, kind)
+  local spec, message = plan(make_score(formula, parameters), kind)
+  lu.assertNil(spec, formula)
+  lu.assertStrContains(message, words)
+end
+
+function TestValues.test_presets_have_the_papers_formulas()
+  local function get_formula(preset, kind)
+    return make_plan(("use = %q"):format(preset), kind).attentions[1].score.formula
+  end
+  lu.assertEquals(get_formula("fox", "decoder"), "x.score + sum_between(log_sigmoid(x.gate))")
+  lu.assertEquals(get_formula("cable", "decoder"),
+    "2.8284271247461903 * x.score + sum_between(log_sigmoid(-x.gate))") -- the root of a head's width, 8
+  lu.assertEquals(get_formula("fox", "encoder_decoder"), "x.score - abs(sum_between(log_sigmoid(x.gate)))")
+end
+
+function TestValues.test_a_map_of_the_input_gives_the_values_of_all_heads()
+  local planned = make_plan(make_score("x.score + sum_between(x.gate) * sum_between(x.other)",
+    'gate = { per = "token", init = 0 }, other = { per = "token", init = 0 }'))
+  local function find(name)
+    local t = lists.find(planned.tensors, function(tensor) return tensor.name == name end)
+    return { t.shape, t.init, t.value }
+  end
+  lu.assertEquals(find("layers.0.attention.values.weight"), { { 16, 4 }, "LH_INIT_CONSTANT", 0 })
+  lu.assertEquals(find("layers.0.attention.values.bias"), { { 4 }, "LH_INIT_CONSTANT", 0 })
+  local fox = make_plan("use = 'fox'")
+  local weight = lists.find(fox.tensors, function(tensor) return tensor.name == "layers.0.attention.values.weight" end)
+  lu.assertEquals({ weight.init, weight.value }, { "LH_INIT_NORMAL", 0.02 })
+end
+
+function TestValues.test_gates_get_gradients_and_have_no_device_code()
+  local planned, spec = make_plan("use = 'fox'")
+  lu.assertEquals(spec.warnings, {})
+  lu.assertStrContains(planned.no_device_code.what, "sums values of tokens (sum_between)")
+end
+
+function TestValues.test_cross_attention_does_not_take_sums_over()
+  local planned = make_plan("use = 'fox'", "encoder_decoder")
+  lu.assertEquals(lists.map(planned.attentions, function(family) return family.score.kind end),
+    { "expression", "expression", "none" })
+  local spec, message = plan("cross = { use = 'fox' }", "encoder_decoder")
+  lu.assertNil(spec)
+  lu.assertStrContains(message, "sum_between is used in cross-attention")
+end
+
+function TestValues.test_a_list_of_scores_may_have_several_gates()
+  local gate = "{ " .. make_score("x.score + sum_between(x.gate)") .. " }"
+  local score = make_plan(("score = { %s, { use = 'alibi' }, %s }"):format(gate, gate)).attentions[1].score
+  lu.assertEquals(#score.running.sums, 2)
+  lu.assertEquals(lists.map(score.running.values, function(value) return value.name end),
+    { "value_gate", "value_gate_2" })
+end
+
+function TestValues.test_other_terms_are_refused()
+  assert_refused("the score reads x.gate, a value of one token, for a pair", "x.score + x.gate")
+  assert_refused("sum_between reads x.score", "x.score + sum_between(x.score * x.gate)")
+  assert_refused("sum_between reads x.distance", "x.score + sum_between(x.distance * x.gate)")
+  assert_refused("sum_between reads another sum_between", "x.score + sum_between(x.gate * sum_between(x.gate))")
+  assert_refused("sum_between reads x.slope", "x.score + sum_between(x.slope * x.gate)",
+    'gate = { per = "token" }, slope = { init = 1 }')
+  assert_refused("sum_between reads no value of a token", "x.score + sum_between(2)", "")
+  assert_refused("sum_between reads no value of a token", "x.score + sum_between(less(x.gate, 1))")
+end
+
+function TestValues.test_fields_of_other_parameters_are_refused()
+  local sum = "x.score + sum_between(x.gate)"
+  for _, field in ipairs({ "shape = 2", "values = 1", "learned = true", "outside = 0", "index = { 0, 1 }" }) do
+    assert_refused('a value with per = "token" has no such field', sum, ('gate = { per = "token", %s }'):format(field))
+  end
+  assert_refused("does not fit here", sum, 'gate = { per = "token", init = "alibi_slopes" }')
+  assert_refused("has other initial values than x.gate", "x.score + sum_between(x.gate + x.other)",
+    'gate = { per = "token" }, other = { per = "token", init = 0 }')
+end
+
+support.run()
