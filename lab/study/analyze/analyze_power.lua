@@ -109,10 +109,10 @@ local function make_picture(row, options)
   return curves.make_script({ name = "power", panels = { { title = "", xlabel = "seeds of each cell", ylabel = "power",
     x = { 2, MOST_SHOWN }, y = { 0, 100 }, percent = true, curves = lists.map(options.differences,
       function(difference, i)
-        return { style = styles[names[i]], title = names[i], points = lists.map(counts, function(count)
+        return { style = styles[names[i]], line = names[i], points = lists.map(counts, function(count)
           return { count, row.sd > 0 and 100 * power.compute(difference, row.sd, count) or 100.0 }
         end) }
-      end) } }, legend = lists.map(names, function(name) return { title = name, style = styles[name] } end) })
+      end) } } })
 end
 
 function M.run(opened, options)
