@@ -77,6 +77,9 @@
  *     sets:         train test validation    sets of its examples: train, then any of the others
  *     axis digits:  1 to 50; meaning of the number    (optional, up to 4 axes: least and greatest, then meaning)
  *
+ *     number length: longest + 1 in training; digits + 1 in tests    most digits of a number: a formula in options,
+ *                                                                   and formulas in axes    (optional)
+ *
  * The ends of an axis may be formulas in options. Two names of axes have a meaning:
  *
  *     frame    width of the input's frame, in places: the task makes examples only for values that the spec lists. If

@@ -304,6 +304,7 @@ end
 -- The literal is a sample input, in the task's symbols, of a task with a function that solves inputs of users.
 function TestTasks.test_a_literal_has_its_function()
   for line, what in pairs({
+    [" * number length: n"] = 'probe.c:8:4: error: number length: "n" is no number of digits',
     [" * positions: of a"] = "probe.c:8:4: error: positions: lh_place_probe is not defined here",
     [" * literal: a b c"] = "probe.c:8:4: error: literal: lh_solve_probe is not defined here",
     [" * literal: ab?"] = 'probe.c:8:4: error: literal: "?" is not always an input symbol',

@@ -13,7 +13,7 @@ local assert_has, assert_lacks = exports.assert_has, exports.assert_lacks
 local function write_spec(of_positions, of_encoding, rest)
   return ([[{ task = { kind = "free_addition", options = { longest = 5, pairs = 64 } },
     encoding = { kind = "learned", positions = { kind = "digits", offset = 7, max_position = 100%s } %s },
-    model = { kind = "decoder" }, train = { steps = 1 } %s }]]):format(of_positions or "", of_encoding or "",
+    model = { kind = "decoder" }, train = { steps = 100 } %s }]]):format(of_positions or "", of_encoding or "",
     rest or "")
 end
 
@@ -30,6 +30,22 @@ function TestTokenPositions.test_a_plan_of_positions_of_the_task_has_the_greates
     encoding = { use = "coupling", positions = { max_position = 600 } } }]]).plan
   lu.assertEquals(plan.token_positions, { greatest = 600, digits = false })
   lu.assertEquals({ plan.additive.rows, plan.limit }, { 601, false })
+end
+
+-- The longest sum of training has 6 digits, and the offset is at most 7.
+function TestTokenPositions.test_positions_that_training_cannot_sample_are_named()
+  local function list_warnings(eval)
+    return table.concat(exports.plan_text(write_spec("", "", ", eval = " .. eval)).warnings, "\n")
+  end
+  for _, eval in ipairs({ "{ by = { digits = { 1, 12 } } }", "{ by = { digits = true } }",
+    "{ by = { first = { list = { 12 } }, second = { 1, 2 } } }", "{}" }) do
+    lu.assertEquals(list_warnings(eval), "", eval)
+  end
+  for _, eval in ipairs({ "{ by = { digits = { 1, 13 } } }", "{ by = { second = { list = { 1, 13 } } } }",
+    "{ during = { every = 1, by = { digits = { 13, 13 } } } }" }) do
+    lu.assertStrContains(list_warnings(eval), "encoding.positions.offset: evaluations have digits at positions up to "
+      .. "14, but training samples positions up to 13: the vectors of later positions are not trained", eval)
+  end
 end
 
 -- Outputs of a decoder with an alphabet of its own have tokens after those of inputs.

@@ -7,6 +7,7 @@ local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
 local features = require("spec.rules.features")
 local family_facets = require("spec.rules.family_facets")
+local formulas = require("spec.task.formulas")
 local lists = require("base.lists")
 local pages = require("facets.pages")
 local reports = require("spec.rules.reports")
@@ -71,6 +72,35 @@ local function warn_evaluation(resolved, warn)
   end
 end
 
+-- The greatest value that evaluations request on an axis; nil if they request none, or all.
+local function find_most_requested(eval, name)
+  local most
+  for _, path in ipairs({ "by", "during.by" }) do
+    local wanted = lists.get(eval, path .. "." .. name)
+    local last = type(wanted) == "table" and (wanted.last or wanted.list and wanted.list[#wanted.list])
+    most = last and math.max(most or last, last) or most
+  end
+  return most
+end
+
+-- Warns about positions of digits that evaluations use and training cannot sample.
+local function warn_digits(context, warn)
+  local positions, length = context.resolved.encoding.positions, context.task.number_length
+  if positions.kind ~= "digits" or not length then
+    return
+  end
+  local known, tested = length.trained + positions.offset, 0
+  for _, formula in ipairs(length.tests) do
+    local name = formula:match("%l[%l%d_]*")
+    local most = find_most_requested(context.resolved.eval, name)
+    tested = most and math.max(tested, formulas.compute_from_options(formula, { [name] = most })) or tested
+  end
+  if tested > known then
+    warn(("encoding.positions.offset: evaluations have digits at positions up to %d, but training samples positions up "
+      .. "to %d: the vectors of later positions are not trained"):format(tested, known))
+  end
+end
+
 -- Warns about rates that dropout rounds to 0: dropout compares 16 random bits, so a probability is a multiple of
 -- 1/65536.
 local function warn_dropout(resolved, warn)
@@ -110,6 +140,7 @@ function M.list(context)
   warn_evaluation(resolved, warn)
   warn_intervals(resolved, warn)
   warn_dropout(resolved, warn)
+  warn_digits(context, warn)
   return list
 end
 

@@ -154,6 +154,15 @@ local function read_sets(value)
   return sets
 end
 
+-- Reads the most digits of a number, as { trained, tests }: a formula in options, and formulas in axes.
+local function read_number_length(value)
+  local trained, tests = value:match("^(.+) in training; (.+) in tests$")
+  if not trained then
+    return nil, show(value) .. " is no number of digits", "FORMULA in training; FORMULA, ... in tests"
+  end
+  return { trained = trained, tests = lists.find_all(tests, "[^,]+") }
+end
+
 -- Reads `option NAME: choices; description` into facts.options; nil and the problem after an error.
 local function read_option(facts, key, value)
   local name, choices_text, doc = key:match("^option +(%l[%l%d_]*)$"), value:match("^(.-)%s*;%s*(.+)$")
@@ -180,7 +189,8 @@ local READERS = { { "input symbols", alphabets.read }, { "output symbols", alpha
   { "chance", read_chance }, { "baseline", read_share }, { "sets", read_sets }, { "symbol count", read_count },
   { "input symbol count", read_count }, { "output symbol count", read_count }, { "start symbol", keep_text },
   { "end symbol", keep_text }, { "blank", alphabets.read }, { "probe", read_probe }, { "grid", read_grid },
-  { "literal", keep_text }, { "positions", keep_text }, { "mask", read_mask } }
+  { "literal", keep_text }, { "positions", keep_text }, { "mask", read_mask },
+  { "number length", read_number_length } }
 
 M.KEYS = lists.map(READERS, function(row) return row[1] end)
 
@@ -405,6 +415,9 @@ function M.settle(facts, chosen)
     local over = formulas.compute_from_options(facts.chance.over, numbers)
     own.chance = over and over >= 1 and 1 / over or nil
   end
+  local length = facts.number_length
+  own.number_length = length and { tests = length.tests,
+    trained = formulas.compute_from_options(length.trained, numbers) }
   own.axes = facts.axes and lists.map(facts.axes, function(axis)
     local option = tostring(axis.last):match("%l[%l%d_]*")
     return { name = axis.name, doc = axis.doc, first = formulas.compute_from_options(axis.first, numbers),

@@ -8,6 +8,7 @@
  * chance:         0.1
  * literal:        12+345
  * sets:           train test validation
+ * number length:  longest + 1 in training; digits + 1, first + 1, second + 1 in tests
  * axis digits:    1 to 4096; digits of the longer number
  * axis first:     1 to 4096; digits of the first number
  * axis second:    1 to 4096; digits of the second number
