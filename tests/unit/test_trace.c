@@ -21,6 +21,7 @@ extern const lh_spec longhand_spec_parity_none, longhand_spec_parity_sincos, lon
     longhand_spec_parity_float64_rand_relative_difference;
 extern const lh_spec longhand_spec_parity_float64_geometric, longhand_spec_parity_geometric_raw,
     longhand_spec_parity_geometric_plain;
+extern const lh_spec longhand_spec_parity_float64_fox;
 
 static const lh_parity_case CASES[] = {
     {"none", &longhand_spec_parity_none},
@@ -62,14 +63,20 @@ static double get_rounding(const lh_engine *engine) { return engine->real_bytes 
 
 /* ---- a model and its buffers ---- */
 
-/* Opens an engine with the stored weights of an encoding. */
-static lh_engine *open_engine(const lh_parity_case *c, const lh_cpu_program *program) {
-    lh_engine *engine = lh_test_open_engine((lh_engine_config){.spec = c->spec, .threads = 1}, program);
-    lh_ref_model *model = lh_parity_open_model(c);
+/* Opens an engine with the weights of a model. */
+static lh_engine *open_model(const lh_spec *spec, const lh_cpu_program *program, const lh_ref_model *model) {
+    lh_engine *engine = lh_test_open_engine((lh_engine_config){.spec = spec, .threads = 1}, program);
     lh_state state = lh_test_copy_state(engine);
-    lh_parity_write_parameters(c->spec, program->real_bytes, model, state.parameters);
+    lh_parity_write_parameters(spec, program->real_bytes, model, state.parameters);
     engine->ops->write_state(engine, &state, 0, NULL);
     lh_state_close(&state);
+    return engine;
+}
+
+/* Opens an engine with the stored weights of an encoding. */
+static lh_engine *open_engine(const lh_parity_case *c, const lh_cpu_program *program) {
+    lh_ref_model *model = lh_parity_open_model(c);
+    lh_engine *engine = open_model(c->spec, program, model);
     lh_ref_model_free(model);
     return engine;
 }
@@ -293,6 +300,40 @@ static void trace_tokens(bare *b, const uint16_t *tokens, int sequences, const l
     b->program->trace_block(&b->step, &block, b->workspace, to, &sums);
 }
 
+/* Compares the trace of one sequence of a decoder with random weights, whose scores have running sums. */
+static void check_sums(lh_engine *engine, const lh_cpu_program *program, lh_ref_model *model) {
+    enum { TOKENS = 21 };
+    lh_parity_case c = lh_parity_make_random_case(engine->spec);
+    lh_parity_batch data;
+    lh_trace to[SITES];
+    observed o = {engine, to, TOKENS, 0, false, false};
+    lh_ref_observer observer = {check_layer, &o};
+    bare b;
+    lh_parity_make_batch(&c, (lh_parity_size){TOKENS, 1, 0}, 0, &data);
+    lh_parity_make_evaluation(engine->spec, &data.batch);
+    data.batch.sequences = 1;
+    data.batch.observer = &observer;
+    open_buffers(engine, TOKENS, to);
+    open_bare(&b, engine, program, TOKENS);
+    trace_tokens(&b, data.token, 1, to);
+    lh_ref_run(model, &data.batch, NULL);
+    assert_int_equal(o.layers, LAYERS);
+    close_bare(&b);
+    close_buffers(to);
+}
+
+static void test_trace_of_running_sums_matches_reference(void **state) {
+    const lh_spec *spec = &longhand_spec_parity_float64_fox;
+    for (const lh_cpu_program *const *program = spec->cpu; *program; program++) {
+        if (!lh_level_runs((*program)->level)) continue;
+        lh_ref_model *model = lh_parity_make_random_model(spec);
+        lh_engine *engine = open_model(spec, *program, model);
+        check_sums(engine, *program, model);
+        engine->ops->close(engine);
+        lh_ref_model_free(model);
+    }
+}
+
 /* Compares the attention of layer 1 (site 3) for two sequences in one block with that of each alone; nothing else is
  * traced. */
 static void check_block(lh_engine *engine, const lh_cpu_program *program, int T) {
@@ -329,6 +370,7 @@ static void test_trace_block_of_two_sequences_is_each_alone(void **state) { for_
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_trace_stored_batches_match_reference_and_prediction),
+        cmocka_unit_test(test_trace_of_running_sums_matches_reference),
         cmocka_unit_test(test_trace_block_of_two_sequences_is_each_alone),
     };
     return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
