@@ -315,6 +315,11 @@ function M.add_choices(plan, families, add)
     add("score table " .. t.name, shape ~= "" and shape or "one number", ("once per step%s: %s%s"):format(each,
       expression_text.format(t.value), gradient))
   end
+  for _, sum in ipairs(score.running and score.running.sums or {}) do
+    add("score " .. sum.name, ("[%d][token]"):format(family.heads),
+      ("once per sequence and layer, up to each token: %s; its gradient goes to %s"):format(
+        expression_text.format(sum.value), list_destinations(sum.value)))
+  end
   if score.rest then
     add("score in the pair loop", score.recomputes and "logit made twice" or "logit made once",
       expression_text.format(score.rest) .. (score.recomputes

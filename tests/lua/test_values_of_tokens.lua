@@ -5,6 +5,7 @@ local support = dofile("tests/lua/support.lua")
 local lists = require("base.lists")
 local lu = require("luaunit")
 local project = require("project").new(".")
+local score_facet = require("facets.score")
 
 TestValues = {}
 
@@ -60,6 +61,12 @@ function TestValues.test_gates_get_gradients_and_have_no_device_code()
   local planned, spec = make_plan("use = 'fox'")
   lu.assertEquals(spec.warnings, {})
   lu.assertStrContains(planned.no_device_code.what, "sums values of tokens (sum_between)")
+  local choices = {}
+  score_facet.add_choices(planned, planned.attentions, function(what, value, why)
+    choices[what] = value .. ", " .. why
+  end)
+  lu.assertEquals(choices["score sums"],
+    "[2][token], once per sequence and layer, up to each token: log_sigmoid(x.gate); its gradient goes to x.gate")
 end
 
 function TestValues.test_cross_attention_does_not_take_sums_over()
