@@ -35,7 +35,7 @@ WIDE_MODEL=${WIDE_MODEL:-use = \"ruoss_encoder\", layers = 2, width = 256, feedf
 WIDE_ENCODINGS=${WIDE_ENCODINGS:-sinusoid rand_relative}
 WIDE_DOUBLE=${WIDE_DOUBLE:-tests/specs/emulated_wide_rand_rope.lua tests/specs/emulated_wide_rand_relative.lua \
     tests/specs/emulated_wide_block_tables.lua}
-SANITIZE=${SANITIZE:-tests/specs/emulated_tf32.lua tests/specs/emulated_rand_relative.lua \
+SANITIZE=${SANITIZE:-tests/specs/emulated_tf32.lua tests/specs/emulated_rand_relative_difference.lua \
     tests/specs/emulated_warps_tf32.lua}
 TASKS="parity reverse"
 arch=sm_90 verb=build
