@@ -19,6 +19,8 @@
 --   middle      the offset, to append, of the distance of a token to itself among drawn distances
 --   of_head     the declaration of T, and of S if there are two lengths, from a head
 --   of_step, of_shape   the length, or the two lengths, of a step and of a shape
+--   of_tables, tables_shape   the lengths that the tables in step->shared are made for, and the shape with them
+--   of_head_tables            the same lengths in the function that makes a head
 
 local M = {}
 
@@ -26,6 +28,8 @@ function M.find(family)
   local cross, spans = family.cross, family.terms.spans
   local S, K = cross and "S" or "T", family.PREFIX .. (cross and "KEY_STRIDE" or "QUERY_STRIDE")
   local bounded, ranged, partial, terms, name = family.bounded, family.ranged, family.partial, family.terms, family.name
+  local tables_shape = family.slices and "get_tables_shape(step)" or "&step->shape"
+  local of_tables = family.slices and "get_tables_shape(%s)->length" or "%s->shape.length"
   local function lengths(side)
     local text = ("%s[%d]"):format(side, family.queries.stream)
     return cross and ("%s, %s[%d]"):format(text, side, family.keys.stream) or text
@@ -63,6 +67,9 @@ function M.find(family)
     of_head = cross and "T = head->T, S = head->S" or "T = head->T",
     of_step = lengths("step->shape.length"),
     of_shape = lengths("shape->length"),
+    of_tables = lengths(of_tables:format("step")),
+    tables_shape = tables_shape,
+    of_head_tables = family.slices and lengths(of_tables:format("w->step")) or cross and "head.T, head.S" or "head.T",
   }
 end
 

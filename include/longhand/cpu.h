@@ -5,7 +5,8 @@
  *
  *     once            make_tables
  *     training step   begin_step by all threads in parts | barrier
- *                     per shard: for each of its lengths begin_length, begin_shard, train_block over blocks, end_shard;
+ *                     per shard: for each of its lengths begin_length (unless the thread
+ *                     has the values), begin_shard, train_block over blocks, end_shard;
  *                     then fold in shard order | barrier
  *                     scale and squared_norm per chunk | barrier | update per chunk
  *     evaluation      begin_step | barrier | forward_block over blocks
@@ -16,6 +17,7 @@
 #ifndef LONGHAND_CPU_H
 #define LONGHAND_CPU_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "longhand/rng.h"
@@ -61,6 +63,7 @@ typedef struct lh_cpu_step {
     const void *tables;     /* written by make_tables */
     void *shared;           /* written by begin_step or begin_length, read by block functions */
     void *panels;           /* [panels_bytes] written by begin_step, read by block functions; NULL: `shared` has all */
+    const lh_shape *tables_shape; /* the shape for which begin_length wrote `shared`; NULL: `shape` */
 } lh_cpu_step;
 
 typedef struct lh_sums {
@@ -154,6 +157,7 @@ typedef struct lh_cpu_program {
      * as begin_step, after it. In training, begin_step leaves this to the caller, who may give sequences of each length
      * memory of their own; in evaluation, begin_step has made them. NULL: step->shared is for all lengths. */
     void (*begin_length)(const lh_cpu_step *step, int part, int parts);
+    bool slices;         /* what begin_length writes for a shape also serves shorter ones (lh_cpu_step.tables_shape) */
     size_t panels_bytes; /* bytes of step->panels; 0 without begin_length */
 
     /* Clears the sums that blocks accumulate in the workspace; called once for each length of a shard, before its first

@@ -86,6 +86,27 @@ static double compute_loss_scale(const lh_cpu_engine *cpu, int labels) {
     return cpu->program->scale != NULL ? 1.0 / sequences : 1.0 / (sequences * labels);
 }
 
+/* The greatest task length of the step's batch. */
+static int get_longest(const lh_cpu_engine *cpu) { return cpu->parts.parts[0].n; }
+
+/* Whether tables for the batch's longest sequences serve sequences of a shape, whose streams must not be longer. */
+static bool can_slice(const lh_cpu_engine *cpu, const lh_shape *shape) {
+    bool fits = cpu->program->slices;
+    for (int i = 0; i < LH_MAX_STREAMS; i++) fits = fits && shape->length[i] <= cpu->job.shape.length[i];
+    return fits;
+}
+
+/* Makes the lane's tables for sequences of task length n, or for the longest sequences, unless the lane has them. */
+static void begin_length(const lh_cpu_engine *cpu, lh_cpu_lane *lane, lh_cpu_step *step, int n) {
+    bool slices = can_slice(cpu, &step->shape);
+    lh_cpu_step made = slices ? cpu->job : *step;
+    made.shared = step->shared = lane->shared;
+    if (slices) step->tables_shape = &cpu->job.shape;
+    if (slices) n = get_longest(cpu);
+    if (lane->tables_n != n) cpu->program->begin_length(&made, 0, 1);
+    lane->tables_n = n;
+}
+
 /* Adds the gradient of a shard's sequences of one length to lane->gradient, and their losses and counts to *sums. */
 static void train_part(lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard, const lh_batch_part *part, lh_sums *sums) {
     lh_cpu_step step = cpu->job;
@@ -94,10 +115,7 @@ static void train_part(lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard, const l
         return;
     }
     step.shape = lh_make_shape(cpu->engine.spec, part->n, cpu->job.shape.sequences);
-    if (cpu->program->begin_length != NULL) {
-        step.shared = lane->shared;
-        cpu->program->begin_length(&step, 0, 1);
-    }
+    if (cpu->program->begin_length != NULL) begin_length(cpu, lane, &step, part->n);
     int largest = cpu->program->block_sequences(step.shape.length), count = part->sequences;
     if (cpu->program->begin_shard != NULL) cpu->program->begin_shard(&step, lane->workspace);
     for (int start = 0; start < count; start += largest) {
@@ -222,9 +240,6 @@ static void step_work(void *argument, int index, int count) {
     update_chunks(cpu, first, end);
 }
 
-/* The greatest task length of the step's batch. */
-static int get_longest(const lh_cpu_engine *cpu) { return cpu->parts.parts[0].n; }
-
 /* Chooses lengths and examples of the step's batch; returns its number of sequences. */
 static int choose_batch(lh_cpu_engine *cpu, uint32_t step) {
     const lh_spec *spec = cpu->engine.spec;
@@ -297,6 +312,7 @@ static void start_step(lh_cpu_engine *cpu) {
     cpu->labels = count_labels(cpu);
     if (cpu->parts.count > 1) cut_by_tokens(cpu);
     else cut_evenly(cpu, sequences);
+    for (int i = 0; i < cpu->engine.threads; i++) cpu->workspace->lanes[i].tables_n = 0;
     atomic_store(&cpu->next_shard, 0);
     for (int piece = 0; piece < LH_FOLD_PIECES; piece++) atomic_store(&cpu->turn[piece], 0);
 }

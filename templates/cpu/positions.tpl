@@ -51,3 +51,14 @@ typedef struct shared {
 % end
     % include("attention/cpu/shared_draws.tpl", family) % for _, family in ipairs(attentions)
 } shared;
+% if slices then
+
+/* The shape for which the tables in step->shared are made; shorter sequences read a part of the rows. */
+INLINE const lh_shape *get_tables_shape(const lh_cpu_step *step) {
+    return step->tables_shape != NULL ? step->tables_shape : &step->shape;
+}
+/* The number of rows before the first one that the step's sequences read: of distances that only longer ones have. */
+INLINE int get_slice(const lh_cpu_step *step, int stream) {
+    return get_tables_shape(step)->length[stream] - step->shape.length[stream];
+}
+% end

@@ -165,6 +165,7 @@ const lh_cpu_program LH_LEVEL_SYMBOL(${symbol}) = {
         %   { "workspace_bytes", "workspace_bytes" },
         %   { "begin_step", "begin_step" },
         %   { "begin_length", by_length and "begin_length" },
+        %   { "slices", slices and "true" },
         %   { "panels_bytes", by_length and "sizeof(step_panels)" },
         %   { "begin_shard", any_sums and "begin_shard" },
         %   { "train_block", "train_block" },

@@ -11,7 +11,7 @@
 #include "support/lh_engines.h"
 #include "support/lh_parity.h"
 
-extern const lh_spec longhand_spec_parity_mixed, longhand_spec_parity_mixed_means;
+extern const lh_spec longhand_spec_parity_mixed, longhand_spec_parity_mixed_means, longhand_spec_parity_mixed_sliced;
 
 lh_task_sample lh_task_stack_manipulation;
 
@@ -94,6 +94,10 @@ static void test_gradient_is_that_of_single_lengths_weighted_by_labels(void **st
     check_gradient(&longhand_spec_parity_mixed, false);
 }
 
+static void test_shorter_sequences_read_parts_of_the_longest_ones_tables(void **state) {
+    check_gradient(&longhand_spec_parity_mixed_sliced, false);
+}
+
 static void test_gradient_of_the_mean_over_sequences_weighs_them_equally(void **state) {
     check_gradient(&longhand_spec_parity_mixed_means, true);
 }
@@ -118,8 +122,7 @@ static void test_gradcheck_of_the_mean_over_sequences_passes(void **state) {
     free(results);
 }
 
-static void test_step_threads_same_bits(void **state) {
-    const lh_spec *spec = &longhand_spec_parity_mixed;
+static void check_threads(const lh_spec *spec) {
     result one = make_step(spec, ALL, 0, 1), three = make_step(spec, ALL, 0, 3);
     assert_memory_equal(one.gradient, three.gradient, (size_t)spec->parameter_storage * sizeof *one.gradient);
     assert_memory_equal(&one.sums, &three.sums, sizeof one.sums);
@@ -127,9 +130,15 @@ static void test_step_threads_same_bits(void **state) {
     free(three.gradient);
 }
 
+static void test_step_threads_same_bits(void **state) {
+    check_threads(&longhand_spec_parity_mixed);
+    check_threads(&longhand_spec_parity_mixed_sliced);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gradient_is_that_of_single_lengths_weighted_by_labels),
+        cmocka_unit_test(test_shorter_sequences_read_parts_of_the_longest_ones_tables),
         cmocka_unit_test(test_gradient_of_the_mean_over_sequences_weighs_them_equally),
         cmocka_unit_test(test_gradcheck_of_the_mean_over_sequences_passes),
         cmocka_unit_test(test_step_threads_same_bits),

@@ -7,6 +7,7 @@
 --   tempered    words on other factors in the scale of its logits
 --   asks        the value that the network computes for the family (facets/pages.lua), or false; asks_name: its name
 --               in C
+--   slices      as in the plan (below)
 --   sides, first_drawn, range_drawn, distance_site: see settle_sides
 --   logit_scale (a number); score_text, the formula of its score as the spec has it, or nil
 -- Each stream gets first_site (settle_sites) and the fields of settle_stream.
@@ -15,7 +16,8 @@
 -- false; drawn_text { position_range, first_position, distance_range }, each a C list with a number for each stream
 -- (settle_stream), or false if all are 0; sequence_scratch { name, count }, integers that drawing positions for one
 -- sequence takes, or false; draws_distances, any_draws; by_length: whether sequences of each length of a batch have
--- draws and tables of their own; panels_of: the workspace's member with the packed weights.
+-- draws and tables of their own; slices: whether sequences of other lengths read parts of the longest ones' tables
+-- instead; panels_of: the workspace's member with the packed weights.
 -- Output of M.derive_shared, once families have their terms: which position tables exist. Each family gets sums (its
 -- shards sum more than the gradient), behind (it has tables behind the struct `shared`), behind_previous (the name of
 -- the family whose tables lie before these, or false) and paired (name_pairs). With one stream, vectors added to tokens
@@ -246,6 +248,16 @@ local function has_values_of_lengths(plan, drawn)
     end)
 end
 
+-- Whether a part of the tables for the longest sequences serves shorter ones: the tables are rows of sinusoids of fixed
+-- distances, alone.
+local function has_only_slices(plan, any_draws)
+  return not any_draws and not lists.any(dimensions.list_families(plan), function(family)
+    local relative = family.relative
+    return family.score.kind == "expression"
+      or relative.behind and not (relative.kind == "transformer_xl" and relative.toeplitz)
+  end)
+end
+
 -- The positions of tokens as the runtime makes them, or false. Positions of the task have greatest, the greatest one;
 -- those of digits have offset; digits, the tokens that are digits; lines, a C initialiser that marks these.
 local function derive_token_positions(plan, task, drawn)
@@ -282,6 +294,10 @@ function M.derive(plan, facts, added)
   part.token_positions = derive_token_positions(plan, facts.task, drawn)
   part.additive, part.limit = additive, find_limit(plan, additive, drawn)
   part.by_length = plan.train.mixes and has_values_of_lengths(plan, drawn) or false
+  part.slices = part.by_length and has_only_slices(plan, part.any_draws)
+  for _, family in ipairs(dimensions.list_families(plan)) do
+    family.slices = part.slices
+  end
   part.panels_of = part.by_length and "panels" or "shared"
   return part
 end

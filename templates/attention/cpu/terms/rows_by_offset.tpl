@@ -4,6 +4,7 @@
 % of_biases = "; the biases get the sums over queries"
 % of_head, dof_head = (" + h * %sHEAD_WIDTH * head.stride"):format(PREFIX), (" + h * %sHEAD_WIDTH"):format(PREFIX)
 % end
+% local of_slice = slices and " + get_slice(w->step, " .. keys.stream .. ")" or ""
 % local row_width = rows.biases and "WIDTH" or PREFIX .. "HEAD_WIDTH"
 % local distance = ("step->shape.length[%d] - 1 - x"):format(keys.stream)
 % distance = positions.distance.draws and invoke(prefix .. "drawn_distance", "drawn", distance) or distance
@@ -12,8 +13,8 @@ const real *rows; /* the vectors of distances */
 int stride; /* elements from one channel of the rows to the next */
 real *drows; /* gradients of the rows, RELATIVE_WIDTH apart */
 % section("head")
-head.stride = ${name}_row_stride(${cross and "head.T, head.S" or "head.T"});
-head.rows = ${name}_rows(w->step, l)${of_head};
+head.stride = ${name}_row_stride(${of_head_tables});
+head.rows = ${name}_rows(w->step, l)${of_slice}${of_head};
 head->drows = w->sums.${name}.rows[l]${dof_head}; % section("head_grad")
 % section("queries")
 const real *rows; /* the row of the first query with key 0 */

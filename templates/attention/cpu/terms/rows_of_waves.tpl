@@ -1,3 +1,4 @@
+% local of_slice = slices and " + get_slice(step, " .. keys.stream .. ") * WIDTH" or ""
 % section("queries")
 vector content[${PREFIX}HEAD_WIDTH], position[${PREFIX}HEAD_WIDTH]; /* each with its bias, times ${PREFIX}LOGIT_SCALE */
 % section("load")
@@ -29,14 +30,14 @@ INLINE size_t ${name}_sinusoid_elements(${length_words}) {
 
 /* Memory after the struct shared, of a size that depends on lengths: ${rows.behind_words}. */
 INLINE real *${name}_sinusoids(const lh_cpu_step *step, int set) {
-    real *sinusoids = (real *)((char *)step->shared + ${name}_start(&step->shape));
-    return sinusoids + (size_t)set * ${name}_sinusoid_elements(${of_step});
+    real *sinusoids = (real *)((char *)step->shared + ${name}_start(${tables_shape}));
+    return sinusoids + (size_t)set * ${name}_sinusoid_elements(${of_tables});
 }
 INLINE real *${name}_rows(const lh_cpu_step *step, int l) {
-    return ${name}_sinusoids(step, ${PREFIX}RELATIVE_SETS) + (size_t)l * ${name}_row_elements(${of_step});
+    return ${name}_sinusoids(step, ${PREFIX}RELATIVE_SETS) + (size_t)l * ${name}_row_elements(${of_tables});
 }
 INLINE real *${name}_product(const lh_cpu_step *step, int l) {
-    return ${name}_rows(step, ${stack.count}) + (size_t)l * ${name}_sinusoid_elements(${of_step});
+    return ${name}_rows(step, ${stack.count}) + (size_t)l * ${name}_sinusoid_elements(${of_tables});
 }
 
 static size_t ${name}_relative_bytes(${length_words}) {
@@ -86,7 +87,7 @@ NOINLINE void ${name}_relative_weight_grad(int rows, const real *sinusoids, cons
 /* Adds the gradients of layer l's weight of distances, and of its biases. */
 static void end_${name}_relative(const lh_cpu_step *step, int l, const ${name}_sums *sums, ${stack.parameters} *g) {
     int count = ${name}_distance_count(${of_step});
-    ${name}_relative_weight_grad(count, ${name}_sinusoids(step, ${rows.set_of_layer}), sums->rows[l], g->${prefix}relative);
+    ${name}_relative_weight_grad(count, ${name}_sinusoids(step, ${rows.set_of_layer})${of_slice}, sums->rows[l], g->${prefix}relative);
     % slot("end_biases")
 }
 
