@@ -47,7 +47,6 @@ PROBE = ${probe}  # the token at the place of the answer
 EMPTY = ${empty_token}  # the token at the place of every output
 % end
 COMPUTATION = ${computation.token}  # the computation token % if computation
-DIGITS = torch.tensor([${digits}])  # the tokens that are digits % if digits
 MAX_POSITION = ${max_position} % if max_position
 TOLERANCE = ${tolerance_text}  # largest error of a logit, relative to max(1, the sequence's largest |logit|)
 % if #constants > 0 then
@@ -69,15 +68,7 @@ def indices(score):
 
 
 % end
-% if digits then
-def number_digits(tokens):
-    """[B][T], for tokens [B][T]: a digit's place in its number, from 1; 0 for other tokens."""
-    digit = torch.isin(tokens, DIGITS.to(tokens.device))
-    count = digit.long().cumsum(dim=1)
-    return count - count.masked_fill(digit, 0).cummax(dim=1).values
-
-
-% end
+% include("python/digits.py.tpl") % if digits
 % if draws_positions and by_sequence then
 def draw_positions(tokens, given):
     """[B][T], for tokens [B][T]: the given positions [T] in every sequence; else each sequence samples its own."""
