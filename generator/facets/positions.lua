@@ -56,7 +56,7 @@ M.fields = {
         doc = "0, 1, ..., period - 1, then again from 0" },
       { name = "digits", fingerprints = { "token_positions" }, used = placement.adds_vectors,
         doc = "a digit's place in its number, from 1; 0 for other tokens (Abacus)" },
-      { name = "by_task", fingerprints = { "lh_place_" }, used = placement.adds_vectors,
+      { name = "by_task",
         doc = "positions that the task gives to tokens, such as one for all digits of a weight (position coupling)" },
     } },
   { path = "encoding.positions.period", type = "integer", min = 2, max = 1048576, required = true,

@@ -173,8 +173,8 @@ local PAIRS = { "kind = 'encoder_decoder', encoder_layers = 1, decoder_layers = 
   "kind = 'encoder_decoder', encoder_layers = 0, decoder_layers = 1" }
 
 -- The number of the four models below that a preset fits, for presets of certain tasks or kinds of models.
-local FITS = { abc_b = 2, abc_c = 2, abc_d = 2, geometric = 3, lst_2d = 0, lst_2d_clean = 0, lst_learned = 0,
-  lst_random = 0 }
+local FITS = { abc_b = 2, abc_c = 2, abc_d = 2, coupling = 0, geometric = 3, lst_2d = 0, lst_2d_clean = 0,
+  lst_learned = 0, lst_random = 0 }
 
 function TestInherit.test_every_encoding_is_read_again_from_a_run_s_spec()
   for _, name in ipairs(paths.list_base_names("spec/encodings", ".lua")) do

@@ -338,7 +338,7 @@ function TestSchema.test_absent_identifiers_follow_the_features()
   local updates = " adamw_update kernels/cpu/sgd.h momentum" .. noise
   local off = updates .. " EVAL_DROPOUT"
   local score = " placed score_pair score_tables" .. off
-  local drawn = "GRID_WIDTH cyclic token_positions lh_place_ FIRST_POSITION draw_sequence signed_distances "
+  local drawn = "GRID_WIDTH cyclic token_positions FIRST_POSITION draw_sequence signed_distances "
   local geometric = "geometric LEAST_TOTAL direction_scale DIRECTION_WIDTH "
   local relative = "position_bias table_row relative_table visible " .. geometric
   local scalings = "interpolated log_base slowed "
@@ -370,13 +370,13 @@ function TestSchema.test_absent_identifiers_follow_the_features()
   lu.assertEquals(list_absent(RANDOM, ROPE, "encoding.positions.sides=independent",
     "encoding.positions.range=one_based"),
     others .. scalings .. relative
-      .. "GRID_WIDTH cyclic token_positions lh_place_ draw_sequence signed_distances sinusoid position_table" .. score)
+      .. "GRID_WIDTH cyclic token_positions draw_sequence signed_distances sinusoid position_table" .. score)
   lu.assertEquals(list_absent(RANDOM, SHAW, "encoding.positions.sides=independent",
     "encoding.positions.range=one_based"),
     rotations .. "position_bias visible " .. geometric
-    .. "GRID_WIDTH cyclic token_positions lh_place_ FIRST_POSITION draw_sequence sinusoid position_table" .. score)
+    .. "GRID_WIDTH cyclic token_positions FIRST_POSITION draw_sequence sinusoid position_table" .. score)
   lu.assertEquals(list_absent(RANDOM, LEARNED, "encoding.positions.draw=sequence", "eval.dropout=true"),
-    rotations .. relative .. "GRID_WIDTH cyclic token_positions lh_place_ FIRST_POSITION signed_distances sinusoid "
+    rotations .. relative .. "GRID_WIDTH cyclic token_positions FIRST_POSITION signed_distances sinusoid "
       .. "placed score_pair score_tables" .. updates)
   lu.assertEquals(list_absent("model.dropout=0", "eval.dropout=true"), list_absent("model.dropout=0"))
   local without_dropout = list_absent("model.dropout=0"):gsub("^dropout ", "")

@@ -47,7 +47,8 @@ end
 local function visit_presets(visit)
   local count = 0
   for _, name in ipairs(project:list_names("spec/encodings", ".lua")) do
-    local scored = not name:find("^lst_") and not name:find("^abc_") -- some are for grids or encoder-decoders alone
+    -- Some are for grids, encoder-decoders or tasks with positions alone.
+    local scored = not name:find("^lst_") and not name:find("^abc_") and name ~= "coupling"
     for _, reading in ipairs(scored and READINGS or {}) do
       local cuda, layout, code = render_device(("use = %q"):format(name), reading)
       if cuda then

@@ -248,14 +248,14 @@ local FORMULAS = {
   window = "x.score - select(less_equal(abs(x.distance), 8), 0, 10000)",
 }
 
--- Presets for a grid of 16 cells, which test_latin_encodings.lua tests.
-local CELL_PRESETS = { lst_2d = true, lst_2d_clean = true, lst_learned = true, lst_random = true }
+-- Presets for a grid of 16 cells, which test_latin_encodings.lua tests, or for positions of a task.
+local PRESETS_OF_TASKS = { coupling = true, lst_2d = true, lst_2d_clean = true, lst_learned = true, lst_random = true }
 
 function TestPresets.test_every_preset_is_valid_alone_and_with_sampled_distances()
   local count = 0
   for _, file in ipairs(write.list_names("spec/encodings")) do
     local name = file:match("^(.*)%.lua$")
-    if not CELL_PRESETS[name] and not name:find("^abc_") then -- presets for encoder-decoders: test_masks.lua
+    if not PRESETS_OF_TASKS[name] and not name:find("^abc_") then -- presets for encoder-decoders: test_masks.lua
       local resolved = accept(("use = %q"):format(name))
       accept(("use = %q, positions = { kind = 'randomized' }"):format(name))
       lu.assertEquals(resolved.encoding.score, FORMULAS[name] or resolved.encoding.score)

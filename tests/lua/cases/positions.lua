@@ -46,7 +46,7 @@ M.identifiers = {
   { "DRAWS", function(case) return has_draws(case) and case.family.positions.kind ~= "sequence" end },
   { "FIRST_POSITION", function(case) return case.family.positions.first == 1 end },
   { "lh_draw_sequence", function(case) return case.family.positions.kind == "sequence" end },
-  { "is_digit", function(case) return case.plan.token_positions ~= false end },
+  { "is_digit", function(case) return case.plan.token_positions and case.plan.token_positions.digits ~= false end },
   { "block->positions", function(case) return case.plan.token_positions ~= false end },
   { "position_scratch", function(case) return case.family.positions.kind == "sequence" end },
   { "lh_draw_or_copy_signed_distances", function(case) return case.family.positions.distance.independent or false end },
