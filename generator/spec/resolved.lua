@@ -35,6 +35,13 @@ end
 -- options of a task, options of a network.
 local NAMED = { parameters = parameters.format, options = show, settings = show }
 
+-- A family whose score or parameters differ from the shared ones in settling alone has them from the shared encoding.
+local function find_origin(origins, path)
+  local shared = path:gsub("^encoding%.%a+%.score$", "encoding.score")
+  shared = shared:gsub("^encoding%.%a+%.(parameters%.)", "encoding.%1")
+  return origins[path] or origins[shared] or "default"
+end
+
 function M.format(resolved, origins)
   local rows = {}
   local fields = lists.collect(schema.fields, function(field) -- a family's fields follow the family's table
@@ -46,11 +53,11 @@ function M.format(resolved, origins)
     if NAMED[field.type] then
       for _, name in ipairs(canonical.sort_keys(value or {})) do
         local path = ("%s.%s"):format(field.path, name)
-        rows[#rows + 1] = { path, NAMED[field.type](value[name]), origins[path] }
+        rows[#rows + 1] = { path, NAMED[field.type](value[name]), find_origin(origins, path) }
       end
     elseif field.type ~= "table" and has_value then
       rows[#rows + 1] = { field.path, field.type == "score" and value or M.format_value(value),
-        origins[field.path] or "default" }
+        find_origin(origins, field.path) }
     end
   end
   local widest_path = lists.max(rows, function(row) return #row[1] end)

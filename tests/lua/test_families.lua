@@ -83,7 +83,7 @@ function TestFamilies.test_facets_of_one_sequence_are_refused()
     local ok, problem = pcall(derive, derive_two("{}", cross))
     lu.assertFalse(ok, field)
     lu.assertEquals(problem.field, "encoding.cross." .. field)
-    lu.assertStrContains(problem.what, "for one sequence, but its queries and keys are of two")
+    lu.assertStrContains(problem.what, "one sequence, but queries and keys of this attention are from two")
   end
 end
 

@@ -251,6 +251,15 @@ local FORMULAS = {
 -- Presets for a grid of 16 cells, which test_latin_encodings.lua tests, or for positions of a task.
 local PRESETS_OF_TASKS = { coupling = true, lst_2d = true, lst_2d_clean = true, lst_learned = true, lst_random = true }
 
+-- The causal mask of the decoder changes the formula, which comes from one line of the preset nonetheless.
+function TestPresets.test_scores_of_attentions_have_the_origin_of_the_shared_score()
+  local resolved, info = support.accept('return { task = { kind = "bucket_sort" }, encoding = { use = "t5" }, '
+    .. 'model = { kind = "encoder_decoder" } }')
+  local text = resolved_spec.format(resolved, info.origins)
+  lu.assertStrMatches(text, ".*encoding%.decoder%.score[^\n]* spec/encodings/t5%.lua:%d+:%d+\n.*")
+  lu.assertStrMatches(text, ".*encoding%.decoder%.parameters%.bias[^\n]* spec/encodings/t5%.lua:%d+:%d+\n.*")
+end
+
 function TestPresets.test_every_preset_is_valid_alone_and_with_sampled_distances()
   local count = 0
   for _, file in ipairs(write.list_names("spec/encodings")) do
