@@ -55,13 +55,13 @@ static void evaluate(const parameters *p, const int32_t (*drawn)[TOKENS], const 
                 for (int j = 0; j < T; j++) {
                     size_t at = (size_t)((l * HEADS + h) * TOKENS + j) * TOKENS + (size_t)first;
 % local logit = "load_some(logits + at, T - first)"
-                    store_some(scores + at, T - first, ${invoke("self_score_pair", "&tables", "h", "first", "j", logit)});
+                    store_some(scores + at, T - first, ${invoke("self_score_pair", "&tables", "NULL", "h", "first", "j", logit)});
                     vector dscore = load_some(weights + at, T - first);
 % if score.trains then
                     vector live_inverse = keep_where(less_than(counting(first, 1), broadcast(T)), broadcast(1));
 % end
 % if score.grads then
-                    vector slope = self_score_pair_grad(&tables, dscores, h, &gathered, first, j, ${logit},
+                    vector slope = self_score_pair_grad(&tables, dscores, NULL, NULL, h, &gathered, first, j, ${logit},
                         dscore * live_inverse, dscore);
                     store_some(slopes + at, T - first, slope);
 % else
@@ -69,7 +69,7 @@ static void evaluate(const parameters *p, const int32_t (*drawn)[TOKENS], const 
 % end
                 }
 % if score.gathers then
-                end_self_score_group(dscores, h, &gathered, T, first);
+                end_self_score_group(dscores, NULL, h, &gathered, T, first);
 % end
             }
         }
