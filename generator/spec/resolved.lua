@@ -16,6 +16,13 @@ local function format_list(list)
   return "{ " .. table.concat(words, ", ") .. " }"
 end
 
+-- The text of values by name. Axes may have names that format_value looks for, such as `first` of free_addition.
+local function format_named(values)
+  return format_list(lists.map(canonical.sort_keys(values), function(name)
+    return ("%s = %s"):format(name, M.format_value(values[name]))
+  end))
+end
+
 -- The text of a field's value as a spec states it.
 function M.format_value(value)
   if type(value) ~= "table" then
@@ -26,9 +33,7 @@ function M.format_value(value)
     local step = (value.step or 1) > 1 and ", step = " .. value.step or ""
     return ("{ %d, %d%s }"):format(value.first, value.last, step)
   end
-  return format_list(#value > 0 and value or lists.map(canonical.sort_keys(value), function(name)
-    return ("%s = %s"):format(name, M.format_value(value[name]))
-  end))
+  return #value > 0 and format_list(value) or format_named(value)
 end
 
 -- Formatters of the entries of fields with these types, whose names the schema does not have: parameters of a score,
@@ -56,7 +61,8 @@ function M.format(resolved, origins)
         rows[#rows + 1] = { path, NAMED[field.type](value[name]), find_origin(origins, path) }
       end
     elseif field.type ~= "table" and has_value then
-      rows[#rows + 1] = { field.path, field.type == "score" and value or M.format_value(value),
+      local format = field.type == "by" and format_named or M.format_value
+      rows[#rows + 1] = { field.path, field.type == "score" and value or format(value),
         find_origin(origins, field.path) }
     end
   end

@@ -5,6 +5,7 @@ dofile("tests/lua/support.lua")
 local exports = require("exports")
 local lu = require("luaunit")
 local pytorch = require("lab.export.pytorch")
+local resolved_spec = require("spec.resolved")
 
 TestTokenPositions = {}
 
@@ -46,6 +47,12 @@ function TestTokenPositions.test_positions_that_training_cannot_sample_are_named
     lu.assertStrContains(list_warnings(eval), "encoding.positions.offset: evaluations have digits at positions up to "
       .. "14, but training samples positions up to 13: the vectors of later positions are not trained", eval)
   end
+end
+
+function TestTokenPositions.test_axes_of_digit_counts_are_printed()
+  local plan = exports.plan_text(write_spec("", "", ", eval = { by = { first = { 1, 12 }, second = true } }")).plan
+  assert_has(resolved_spec.format(plan.resolved, {}), "eval.by                         = "
+    .. "{ first = { 1, 12 }, second = true }")
 end
 
 -- Outputs of a decoder with an alphabet of its own have tokens after those of inputs.
