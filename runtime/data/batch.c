@@ -199,10 +199,10 @@ static lh_status check_positions(const lh_batch *batch, const lh_spec *spec, int
     if (greatest >= 0 && greatest <= positions->greatest) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT,
                    "%s: an example with %d tokens of input has a token at position %d\n"
-                   "  expected: at most encoding.positions.max_position = %d\n"
-                   "  hint: shorter examples, or a spec with a greater max_position",
+                   "  expected: 0 to encoding.positions.max_position = %d%s",
                    spec->task->kind, lh_count_shape_tokens(&batch->shape) - batch->shape.labels, greatest,
-                   positions->greatest);
+                   positions->greatest,
+                   greatest < 0 ? "" : "\n  hint: shorter examples, or a spec with a greater max_position");
 }
 
 /* An example to be written to a row: its target and mask are the row's labels and mask, its input is batch->input. */

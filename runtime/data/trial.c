@@ -17,6 +17,8 @@ enum {
  * any alphabet. An element that still has both values, one after each run, was not written. */
 static const uint16_t POISON[2] = {0xffff, 0xfffe};
 
+static const int32_t GUARD_POSITION = INT32_MIN; /* of guard elements beside positions */
+
 lh_status lh_trial_open(lh_trial *trial, int input, int output, lh_error *error) {
     size_t inputs = (size_t)input + 2 * GUARD, outputs = (size_t)output + 2 * GUARD;
     size_t bytes = 2 * ((inputs + outputs) * sizeof(uint16_t) + outputs);
@@ -154,6 +156,50 @@ lh_status lh_trial_sample(lh_trial *trial, const lh_task *task, const lh_rng *st
     return LH_OK;
 }
 
+/* Checks that the positions of an array are equal in both runs, and that nothing beside it was written. */
+static lh_status check_array(const probe *p, const char *name, const int32_t *first, const int32_t *second, int count) {
+    char text[PLACE_TEXT];
+    for (int i = -GUARD; i < count + GUARD; i++) {
+        bool is_guard = i < 0 || i >= count;
+        if (is_guard && (first[i] != GUARD_POSITION || second[i] != GUARD_POSITION))
+            return lh_fail(p->error, LH_ERR_INPUT,
+                           "%s: the function lh_place wrote %s[%d], %s\n  expected: writes to %s[0] .. %s[%d] only",
+                           describe_place(p, text), name, i, i < 0 ? "before the beginning" : "past the end", name,
+                           name, count - 1);
+        if (first[i] != second[i])
+            return lh_fail(p->error, LH_ERR_INPUT,
+                           "%s: the position %s[%d] is %d, and %d if the target is another one\n"
+                           "  expected: positions without example->target, which is unknown while a model writes it",
+                           describe_place(p, text), name, i, first[i], second[i]);
+    }
+    return LH_OK;
+}
+
+/* Fills positions with 0, as of tokens without a position, and their guard elements. */
+static void clear_positions(int32_t *position, int count) {
+    for (int i = -GUARD; i < count + GUARD; i++) position[i] = i < 0 || i >= count ? GUARD_POSITION : 0;
+}
+
+/* Calls task->place twice, before and after it changes every token of the example's target. */
+static lh_status try_positions(const probe *p, lh_example *example) {
+    size_t inputs = (size_t)p->inputs + 2 * GUARD, outputs = (size_t)p->outputs + 2 * GUARD;
+    int32_t *block = malloc(2 * (inputs + outputs) * sizeof *block), *input[2], *target[2];
+    if (block == NULL) return lh_fail(p->error, LH_ERR_ENVIRONMENT, "no memory to try positions of length %d", p->n);
+    for (int run = 0; run < 2; run++) {
+        input[run] = block + (size_t)run * (inputs + outputs) + GUARD;
+        target[run] = input[run] + inputs;
+        clear_positions(input[run], p->inputs);
+        clear_positions(target[run], p->outputs);
+        p->task->place(example, input[run], target[run]);
+        for (int i = 0; i < p->outputs; i++)
+            example->target[i] = (uint16_t)((example->target[i] + 1) % p->task->output_symbols);
+    }
+    lh_status status = check_array(p, "input", input[0], input[1], p->inputs);
+    if (status == LH_OK) status = check_array(p, "target", target[0], target[1], p->outputs);
+    free(block);
+    return status;
+}
+
 static lh_status try_length(const lh_task *task, int n, lh_key key, lh_error *error) {
     lh_trial trial;
     int inputs = task->input_length(n), outputs = task->output_length(n);
@@ -171,6 +217,8 @@ static lh_status try_length(const lh_task *task, int n, lh_key key, lh_error *er
                               task->options};
         lh_rng rng = lh_rng_at(key, (uint32_t)n, index, lh_site(LH_DOMAIN_EVAL, 0, LH_PLACE_SAMPLE));
         status = lh_trial_sample(&trial, task, &rng, n, &example, error);
+        if (status == LH_OK && task->place != NULL)
+            status = try_positions(&(probe){task, &rng, n, inputs, outputs, error}, &example);
     }
     free(block);
     lh_trial_close(&trial);

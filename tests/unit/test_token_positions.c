@@ -231,7 +231,9 @@ static void place_far(const lh_example *example, int32_t *input, int32_t *target
 static void test_positions_out_of_range_are_an_error(void **state) {
     static const lh_token_positions by_task = {.greatest = 10};
     static const char *const texts[] = {"11", "111", "19"};
-    static const char *const messages[] = {NULL, "position 20\n  expected: at most", "position -1\n"};
+    static const char *const messages[] = {NULL,
+                                           "position 20\n  expected: 0 to encoding.positions.max_position = 10\n  hint",
+                                           "position -1\n  expected: 0 to"};
     const lh_source source = {lh_key_of_seed(3), 5, LH_DOMAIN_DATA, 0, NULL, NULL};
     for (int i = 0; i < 3; i++) {
         lh_error error;

@@ -204,6 +204,50 @@ static void test_trial_of_a_wrong_length_names_it(void **state) {
     lh_assert_ok(lh_try_lengths(&o.task, &all, lh_key_of_seed(1), &error), &error);
 }
 
+static void place_well(const lh_example *example, int32_t *input, int32_t *target) {
+    for (int i = 0; i < example->input_length; i++) input[i] = example->input[i];
+    for (int i = 1; i < example->output_length; i++) target[i] = i + 1; /* target[0] stays 0, which means no position */
+}
+
+static void place_past_the_end(const lh_example *example, int32_t *input, int32_t *target) {
+    place_well(example, input, target);
+    target[example->output_length] = 3;
+}
+
+static void place_before_the_beginning(const lh_example *example, int32_t *input, int32_t *target) {
+    place_well(example, input, target);
+    input[-1] = 3;
+}
+
+static void place_by_target(const lh_example *example, int32_t *input, int32_t *target) {
+    place_well(example, input, target);
+    target[0] = 1 + example->target[0];
+}
+
+static void test_trial_of_positions_names_writes_beside_arrays_and_reads_of_the_target(void **state) {
+    static const struct {
+        lh_task_place *place;
+        const char *message;
+    } wrong[] = {
+        {place_past_the_end,
+         "own.c: task length 6, example 0 of the evaluation: the function lh_place wrote target[6], "
+         "past the end\n  expected: writes to target[0] .. target[5] only"},
+        {place_before_the_beginning, "the function lh_place wrote input[-1], before the beginning"},
+        {place_by_target, " if the target is another one\n  expected: positions without example->target"},
+    };
+    own o;
+    lh_error error;
+    lh_lengths lengths = {.first = N, .last = N, .step = 1};
+    make_own(&o, lh_task_bucket_sort);
+    o.task.place = place_well;
+    lh_assert_ok(lh_try_lengths(&o.task, &lengths, lh_key_of_seed(1), &error), &error);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        o.task.place = wrong[i].place;
+        lh_assert_error(lh_try_lengths(&o.task, &lengths, lh_key_of_seed(1), &error), LH_ERR_INPUT, &error,
+                        wrong[i].message);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_batch_of_wrong_sampler_names_defect_and_example),
@@ -211,6 +255,7 @@ int main(void) {
         cmocka_unit_test(test_batch_of_evaluation_is_named_in_the_message),
         cmocka_unit_test(test_batch_of_right_sampler_same_as_without_trial),
         cmocka_unit_test(test_trial_of_a_wrong_length_names_it),
+        cmocka_unit_test(test_trial_of_positions_names_writes_beside_arrays_and_reads_of_the_target),
     };
     return cmocka_run_group_tests_name("trial", tests, NULL, NULL);
 }
