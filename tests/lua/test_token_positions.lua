@@ -49,6 +49,16 @@ function TestTokenPositions.test_positions_that_training_cannot_sample_are_named
   end
 end
 
+function TestTokenPositions.test_a_greatest_position_by_default_is_named()
+  local function list_warnings(positions)
+    return exports.plan_text(([[{ task = { kind = "reverse_string" }, model = { kind = "decoder" },
+      encoding = { use = "coupling" %s } }]]):format(positions)).warnings
+  end
+  lu.assertEquals(list_warnings(", positions = { max_position = 2048 }"), {})
+  lu.assertStrContains(table.concat(list_warnings(""), "\n"), "encoding.positions.max_position: 2048 by default, and "
+    .. "training samples positions up to it")
+end
+
 function TestTokenPositions.test_axes_of_digit_counts_are_printed()
   local plan = exports.plan_text(write_spec("", "", ", eval = { by = { first = { 1, 12 }, second = true } }")).plan
   assert_has(resolved_spec.format(plan.resolved, {}), "eval.by                         = "

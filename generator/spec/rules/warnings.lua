@@ -101,6 +101,15 @@ local function warn_digits(context, warn)
   end
 end
 
+-- Warns about positions of the task up to a default: training samples from all of them, and examples use few.
+local function warn_greatest_position(context, warn)
+  local positions, path = context.resolved.encoding.positions, "encoding.positions.max_position"
+  if positions.kind == "by_task" and not family_facets.find_place(context, path) then
+    warn(("%s: %d by default, and training samples positions up to it: set the greatest position of the longest test "
+      .. "examples"):format(path, positions.max_position))
+  end
+end
+
 -- Warns about rates that dropout rounds to 0: dropout compares 16 random bits, so a probability is a multiple of
 -- 1/65536.
 local function warn_dropout(resolved, warn)
@@ -141,6 +150,7 @@ function M.list(context)
   warn_intervals(resolved, warn)
   warn_dropout(resolved, warn)
   warn_digits(context, warn)
+  warn_greatest_position(context, warn)
   return list
 end
 
