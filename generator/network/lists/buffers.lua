@@ -1,13 +1,16 @@
 -- The buffer of each value: stored by a layer for its backward pass, or shared by all layers.
 --
 -- Input: a network (builder.lua), and for each scope its forward list, and its backward list with buffers of gradients.
--- Output: scopes, scope -> { kept, read }; kept: the buffers of each repetition of a block (rows of values, masks,
--- numbers of norms and attention), empty for the network; read: the set of the values that the backward list reads; and
--- workspace, the buffers that exist once. A buffer is { name, form, width, stream, training, about, kept, writer }:
+-- Output: `workspace`, the list of the buffers that exist once, and `scopes`, for each scope { kept, read }. kept: the
+-- buffers of each repetition of a block (rows of values, masks, numbers that norms and attention save), empty for the
+-- network; read: the set of the values that the backward list reads. Fields of a buffer:
 --
---   form       "rows": [rows][width]; "row": [rows], one number each; "keep": a mask of [rows][width]; "family": what
---              an attention stores, with `family` instead of the name; "vocabulary" (cpu_rows.lua): [symbols][width]
+--   name, width, stream   as in a value
+--   form       "rows": [rows][width]; "row": one number for each row; "keep": a mask of [rows][width]; "family": the
+--              numbers that an attention saves, with `family` instead of the name; "vocabulary": [symbols][width]
+--              (cpu_rows.lua)
 --   training   the buffer exists only in training
+--   about      words for the comment of its declaration, or nil
 --   kept       the backward pass reads the buffer
 --   writer     its first writer: an operation of the forward list, or an entry of the backward list; nil for the input
 --              of a repetition
@@ -20,15 +23,18 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
-local GRADIENTS = { "to", "dbranch", "dq", "dkv", "dcontribution" }
+-- The fields of an entry of a backward list (backward.lua) that hold buffers which it writes.
+local WRITTEN_FIELDS = { "to", "dbranch", "dq", "dkv", "dcontribution" }
 
 -- The buffers of gradients that an entry of a backward list writes, each once.
-function M.list_written(b)
-  return lists.map(GRADIENTS, function(role) return not (role == "dkv" and b.dkv == b.dq) and b[role] or nil end)
+function M.list_written(entry)
+  return lists.map(WRITTEN_FIELDS, function(field)
+    return not (field == "dkv" and entry.dkv == entry.dq) and entry[field] or nil
+  end)
 end
 
--- The name of the residual stream's buffer, which a value shares with others of its width and stream. The name that is
--- passed may contain the stream already.
+-- The name of a buffer that all values of a width and a stream share: `name` with the stream's name before it (unless
+-- it begins with it) and the width after it. The first stream and the model's own width are not named.
 function M.name_for_stream(name, value)
   local prefix = value.stream.name .. "_"
   local stream = value.stream.index > 0 and not name:find(prefix, 1, true) and prefix or ""
@@ -39,23 +45,24 @@ end
 -- The set of the values that a backward list reads.
 function M.find_read(backward)
   local read = {}
-  for _, b in ipairs(backward) do
-    local op = b.op
-    if b.kind == "weight_grad" then
-      read[b.x] = true
-    elseif b.kind == "input_grad" and b.relu then
-      read[b.relu] = true
-    elseif b.kind == "relu_grad" then
+  for _, entry in ipairs(backward) do
+    local op = entry.op
+    if entry.kind == "weight_grad" then
+      read[entry.x] = true
+    elseif entry.kind == "input_grad" and entry.relu then
+      read[entry.relu] = true
+    elseif entry.kind == "relu_grad" then
       read[op.out] = true
-    elseif op and b.kind == op.kind .. "_grad" and op.about.kernel then
+    elseif op and entry.kind == op.kind .. "_grad" and op.about.kernel then -- an activation or a gate (ops.lua)
       read[op.x] = true
-    elseif b.kind == "attention_grad" then
+    elseif entry.kind == "attention_grad" then
       lists.update(read, lists.to_set(lists.append(ops.list_read(op), { op.out })))
     end
   end
   return read
 end
 
+-- Returns a function that appends a buffer to a list, unless the list has a buffer of this name.
 local function make_adder(list)
   local known = {}
   return function(buffer)
@@ -67,36 +74,38 @@ local function make_adder(list)
   end
 end
 
--- A buffer of rows, of a value or of a gradient; `value` has its name, width and stream.
-function M.make_rows(value, writer, more)
+-- A buffer of rows for a value or a gradient. value: has the buffer's name, width and stream; fields: further fields of
+-- the buffer, which replace the default ones; or nil.
+function M.make_rows(value, writer, fields)
   return lists.merge({ name = value.name, form = "rows", width = value.width, stream = value.stream, training = false,
-    about = value.about, kept = false, writer = writer }, more or {})
+    about = value.about, kept = false, writer = writer }, fields or {})
 end
 
 -- Collects the buffers of one scope: kept buffers and buffers of the workspace, each in the order of their first
 -- writers. Values between blocks (`carried`) have no buffer here: cpu_names.lua and cuda_records.lua give their places.
--- add: a function that adds a buffer to the workspace. evaluates: evaluation applies dropout, so it has masks as well.
-local function collect(scope, forward, backward, add, evaluates)
+-- add_shared: a function that adds a buffer to the workspace. evaluates_dropout: evaluation applies dropout, so it has
+-- masks as well.
+local function collect(scope, forward, backward, add_shared, evaluates_dropout)
   local read, kept, masks = M.find_read(backward), {}, {}
-  local keep = make_adder(kept)
+  local add_kept = make_adder(kept)
   if scope.entry and read[scope.entry] then
-    keep(M.make_rows(scope.entry, nil, { training = true, kept = true }))
+    add_kept(M.make_rows(scope.entry, nil, { training = true, kept = true }))
   end
   for _, op in ipairs(forward) do
     if op.norm then -- the norm saves these numbers for its backward pass
       local stream = (op.x or op.residual).stream
-      keep({ name = op.name .. "_xhat", form = "rows", width = op.out.width, stream = stream, kept = true,
+      add_kept({ name = op.name .. "_xhat", form = "rows", width = op.out.width, stream = stream, kept = true,
         writer = op })
-      keep({ name = op.name .. "_rstd", form = "row", stream = stream, kept = true, writer = op })
+      add_kept({ name = op.name .. "_rstd", form = "row", stream = stream, kept = true, writer = op })
     end
     if op.keep then
       masks[#masks + 1] = { name = op.keep, form = "keep", width = op.out.width, stream = op.out.stream,
-        training = not evaluates, about = "0 or -1", kept = true, writer = op }
+        training = not evaluates_dropout, about = "0 or -1", kept = true, writer = op }
     end
     for _, value in ipairs(ops.list_results(op)) do
       if value ~= scope.last and not value.carried and op.kind ~= "classify" then
-        local put = read[value] and scope.entry and keep or add
-        put(M.make_rows(value, op, { kept = read[value] }))
+        local add_buffer = read[value] and scope.entry and add_kept or add_shared
+        add_buffer(M.make_rows(value, op, { kept = read[value] }))
       end
     end
     if op.kind == "attention" then
@@ -104,35 +113,36 @@ local function collect(scope, forward, backward, add, evaluates)
     end
   end
   for _, mask in ipairs(masks) do
-    keep(mask)
+    add_kept(mask)
   end
   return { kept = kept, read = read }
 end
 
--- executed: scope -> { forward, backward }. evaluates: evaluation applies dropout.
-function M.derive(net, executed, evaluates)
-  local workspace, by_scope = {}, {}
-  local add = make_adder(workspace)
+-- executed: the lists of all scopes (scope_lists.lua). evaluates_dropout: evaluation applies dropout.
+function M.derive(net, executed, evaluates_dropout)
+  local workspace, scopes = {}, {}
+  local add_shared = make_adder(workspace)
   for _, block in ipairs(net.scopes) do
     local last = block.last
-    add(M.make_rows({ name = M.name_for_stream("output", last), width = last.width, stream = last.stream,
+    add_shared(M.make_rows({ name = M.name_for_stream("output", last), width = last.width, stream = last.stream,
       about = "of the last layer" }, block.result.op))
   end
   for _, scope in ipairs(executed.order) do
-    by_scope[scope] = collect(scope, executed[scope].forward, executed[scope].backward, add, evaluates)
+    local forward, backward = executed[scope].forward, executed[scope].backward
+    scopes[scope] = collect(scope, forward, backward, add_shared, evaluates_dropout)
   end
-  for _, b in ipairs(by_scope[net].kept) do -- the network is not repeated, so its buffers exist once
-    add(b)
+  for _, buffer in ipairs(scopes[net].kept) do -- the network is not repeated, so its buffers exist once
+    add_shared(buffer)
   end
-  by_scope[net].kept = {}
+  scopes[net].kept = {}
   for i = #executed.order, 1, -1 do -- gradients, in the order in which the backward lists first write them
-    for _, b in ipairs(executed[executed.order[i]].backward) do
-      for _, buffer in ipairs(M.list_written(b)) do
-        add(M.make_rows(buffer, b, { training = true }))
+    for _, entry in ipairs(executed[executed.order[i]].backward) do
+      for _, buffer in ipairs(M.list_written(entry)) do
+        add_shared(M.make_rows(buffer, entry, { training = true }))
       end
     end
   end
-  return { scopes = by_scope, workspace = workspace }
+  return { scopes = scopes, workspace = workspace }
 end
 
 return M

@@ -1,10 +1,10 @@
--- Unused rows of a network whose answers are read at some tokens alone. After the network's last attention only the
--- labelled rows are used: the CPU leaves the other rows out in the last repetition of a block.
+-- Labelled rows: rows of the tokens at which a network's answers are read, if these are not all tokens. The results of
+-- the last attention are used at labelled rows alone, so the CPU omits the other rows from there on.
 --
 -- Input: a network (builder.lua), its lists (scope_lists.lua). Output: nil if all rows are read, else
 --   partial   the set of the work on the labelled rows alone, after blocks or in a block's last repetition: operations
 --             of fused lists and entries of backward lists that run row by row; attentions, for labelled queries
---   values    the set of the values of which that work stores only labelled rows, one after another
+--   values    the set of the values of which only labelled rows are stored, one after another
 --   spread    entry of a backward list -> the buffers of gradients that are spread before it: the labelled rows move to
 --             their places among the rows of all tokens, and other rows are zero; scope -> buffers spread at its end
 --   token_texts, pair_texts   floating-point operations of a forward pass on an unused row, and on each pair of the row
@@ -14,7 +14,7 @@
 -- by row reads only the same rows; every other operation reads all rows. A value with both kinds of readers has all its
 -- rows, and its labelled rows are copied from them. Gradients come in reverse: a gradient of labelled rows is spread
 -- when a gradient of all rows is added to it, or when all its rows are read. A scope in which a gradient of labelled
--- rows follows a gradient of all rows is computed whole, to preserve the order of sums.
+-- rows would be added to a gradient of all rows is computed whole, to preserve the order of sums.
 
 local buffers = require("network.lists.buffers")
 local lists = require("base.lists")
@@ -22,41 +22,41 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
-local find
+local find_in_scope
 
--- Records an operation whose result is read at labelled rows alone.
-local function find_partial(found, executed, op)
+-- Records an operation whose result is read at labelled rows alone. result: the table that M.derive returns.
+local function record_partial(result, executed, op)
   local flops = ops.count_flops(op)
   if ops[op.kind].by_row then
-    found.partial[op] = true
+    result.partial[op] = true
     if flops.token then
-      table.insert(found.token_texts, 1, flops.text)
+      table.insert(result.token_texts, 1, flops.text)
     end
-    lists.update(found.values, lists.to_set(ops.list_results(op)))
+    lists.update(result.values, lists.to_set(ops.list_results(op)))
   elseif op.kind == "attention" then
-    found.pairs[op.family.name] = flops.pair
-    table.insert(found.pair_texts, 1, flops.text)
-    found.partial[op] = true
+    result.pairs[op.family.name] = flops.pair
+    table.insert(result.pair_texts, 1, flops.text)
+    result.partial[op] = true
   elseif op.kind == "block" then
-    find(found, executed, op.block)
-    found.values[op.out] = found.values[op.block.last]
+    find_in_scope(result, executed, op.block)
+    result.values[op.out] = result.values[op.block.last]
   end
 end
 
 -- Finds the operations of a scope on labelled rows alone, if its result is read at labelled rows alone.
-function find(found, executed, scope)
-  local read_whole, list = {}, executed[scope].forward
-  if found.whole[scope] then
+function find_in_scope(result, executed, scope)
+  local read_whole, list = {}, executed[scope].forward -- read_whole: values whose rows are all read
+  if result.whole[scope] then
     return
   end
-  found.scopes[#found.scopes + 1] = scope
+  result.scopes[#result.scopes + 1] = scope
   for i = #list, 1, -1 do
     local op = list[i]
-    local partly = not read_whole[op.out] and not (op.sum and read_whole[op.sum])
-    if partly then
-      find_partial(found, executed, op)
+    local is_partial = not read_whole[op.out] and not (op.sum and read_whole[op.sum])
+    if is_partial then
+      record_partial(result, executed, op)
     end
-    local by_row = op.kind == "classify" or partly and ops[op.kind].by_row
+    local by_row = op.kind == "classify" or is_partial and ops[op.kind].by_row
     lists.update(read_whole, lists.to_set(by_row and {} or ops.list_read(op)))
   end
 end
@@ -65,80 +65,80 @@ end
 local Walk = {}
 Walk.__index = Walk
 
--- Records that an entry reads a buffer or adds to it, at all rows or at labelled rows (partly); returns whether the
--- buffer has these rows, if necessary after it is spread.
-function Walk:note_read(buffer, partly, entry)
-  if partly then
+-- Records that an entry reads a buffer or adds to it, at labelled rows alone (is_partial) or at all rows; returns
+-- whether the buffer has these rows, which may need a spread before the entry.
+function Walk:note_read(buffer, is_partial, entry)
+  if is_partial then
     return self.compact[buffer.name] or false
   elseif self.compact[buffer.name] then
-    lists.append_to(self.found.spread, entry, buffer)
+    lists.append_to(self.result.spread, entry, buffer)
     self.compact[buffer.name] = nil
   end
   return true
 end
 
-function Walk:note_write(buffer, partly)
-  self.compact[buffer.name] = partly or nil
+function Walk:note_write(buffer, is_partial)
+  self.compact[buffer.name] = is_partial or nil
 end
 
 -- Walks an entry of the list; returns whether its gradients come in a supported order.
-function Walk:walk_entry(b)
-  local found, op = self.found, b.op
-  local partly = op and found.partial[op] and ops[op.kind].by_row or false
-  if b.kind == "classify_grad" then
-    self:note_write(b.to, found.values[op.x])
+function Walk:walk_entry(entry)
+  local result, op = self.result, entry.op
+  local is_partial = op and result.partial[op] and ops[op.kind].by_row or false
+  if entry.kind == "classify_grad" then
+    self:note_write(entry.to, result.values[op.x])
     return true
-  elseif b.kind == "block_grad" then
-    local fits = self:note_read(b.dy, found.values[op.out] or false, b)
-    self:note_write(b.dy, false)
-    return fits
-  elseif b.kind == "copy" or b.kind == "accumulate" then
-    partly = self.compact[b.from.name] and (b.kind == "copy" or self.compact[b.to.name]) or false
+  elseif entry.kind == "block_grad" then
+    local is_supported = self:note_read(entry.dy, result.values[op.out] or false, entry)
+    self:note_write(entry.dy, false)
+    return is_supported
+  elseif entry.kind == "copy" or entry.kind == "accumulate" then
+    is_partial = self.compact[entry.from.name] and (entry.kind == "copy" or self.compact[entry.to.name]) or false
   end
-  found.partial[b] = partly or nil
-  local read = { b.from or b.dy, (b.adds or b.kind == "accumulate") and b.to or nil }
-  if lists.any(read, function(buffer) return not self:note_read(buffer, partly, b) end) then
+  result.partial[entry] = is_partial or nil
+  local read = { entry.from or entry.dy, (entry.adds or entry.kind == "accumulate") and entry.to or nil }
+  if lists.any(read, function(buffer) return not self:note_read(buffer, is_partial, entry) end) then
     return false
   end
-  for _, buffer in ipairs(buffers.list_written(b)) do
-    self:note_write(buffer, partly)
+  for _, buffer in ipairs(buffers.list_written(entry)) do
+    self:note_write(buffer, is_partial)
   end
   return true
 end
 
 -- Finds the work on labelled rows in a scope's backward list; returns whether gradients come in a supported order.
-local function walk_backward(found, executed, scope)
-  local w = setmetatable({ found = found, compact = {} }, Walk)
+local function walk_backward(result, executed, scope)
+  local walk = setmetatable({ result = result, compact = {} }, Walk)
   if scope.last then
-    w:note_write({ name = buffers.name_for_stream("gradient", scope.last) }, found.values[scope.last])
+    walk:note_write({ name = buffers.name_for_stream("gradient", scope.last) }, result.values[scope.last])
   end
-  local fits = not lists.any(executed[scope].backward, function(b) return not w:walk_entry(b) end)
-  if fits and scope.entry then
-    w:note_read({ name = buffers.name_for_stream("gradient", scope.entry), width = scope.entry.width }, false, scope)
+  local is_supported = not lists.any(executed[scope].backward, function(entry) return not walk:walk_entry(entry) end)
+  if is_supported and scope.entry then
+    walk:note_read({ name = buffers.name_for_stream("gradient", scope.entry), width = scope.entry.width }, false, scope)
   end
-  return fits
+  return is_supported
 end
 
--- Derives the result. whole: the set of the scopes that are computed whole; if another must be, it is added to the set,
--- and the result is nil.
+-- Derives the result. whole: the set of the scopes that are computed whole. If another scope must be computed whole, it
+-- is added to the set, and nil is returned.
 local function derive(net, executed, whole)
-  local found = { partial = {}, values = {}, spread = {}, scopes = {}, whole = whole,
+  local result = { partial = {}, values = {}, spread = {}, scopes = {}, whole = whole,
     pairs = {}, token_texts = {}, pair_texts = {} }
-  find(found, executed, net)
-  local unfit = lists.find(found.scopes, function(scope) return not walk_backward(found, executed, scope) end)
-  if not unfit then
-    return found
+  find_in_scope(result, executed, net)
+  local unsupported = lists.find(result.scopes, function(scope) return not walk_backward(result, executed, scope) end)
+  if not unsupported then
+    return result
   end
-  whole[unfit] = true
+  whole[unsupported] = true
 end
 
--- Finds the work on labelled rows. In a network with several streams, every token of the target is read.
+-- Finds the work on labelled rows; none in a network with several streams, where all tokens of the target are read.
 function M.derive(net, executed)
-  local found, whole = nil, {}
-  while not net.streams[2] and not found do
-    found = derive(net, executed, whole)
+  local result, whole = nil, {}
+  while not net.streams[2] and not result do
+    result = derive(net, executed, whole)
   end
-  return found and found.values[net.classified.op.x] and found or nil
+  return result and result.values[net.classified.op.x] and result or nil
 end
 
 return M

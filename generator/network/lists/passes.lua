@@ -1,16 +1,22 @@
--- The operations of a training step for users: the lists of scope_lists.lua, which both targets execute.
+-- Descriptions of the operations of a training step, for pages that users read.
 --
--- Input: a network (builder.lua), its lists, its buffers (buffers.lua). Output, pure data: a list of scopes, the
--- network first:
+-- Input: a network (builder.lua), its lists (scope_lists.lua), which both targets execute, and its buffers
+-- (buffers.lua). Output, pure data: a list of scopes, the network first:
 --   scope      { name, count, times, about, forward, backward }; count and times as in outline.lua
 --   operation  { kind, name, words, reads, shape, parameters, per_token, per_pair, stream, keys, buffers }
--- name: the name of the result in generated code: a value, the buffer of a gradient, or a parameter whose gradient is
--- written. reads: the names of the operands in generated code. shape: { rows, columns }, rows also "tokens", "labels"
--- or "STREAM.tokens"; or nil. parameters: how many learned numbers. per_...: floating-point operations for a token and
--- for a pair of tokens; their sums over both lists are three times the sums of outline.lua. stream and keys: as in
--- outline.lua. buffers: names of the buffers whose first writer is the operation. The forward list of a block whose
--- backward pass reads the input of a repetition begins with an entry of kind "input". Numbers of scores that all layers
--- share are an entry of kind "score" of the network.
+-- Fields of an operation:
+--   name        the name of the result in generated code: a value, the buffer of a gradient, or a parameter whose
+--               gradient is written
+--   words       the text for users
+--   reads       the names of the operands in generated code
+--   shape       { rows, columns }, or nil; rows may also be "tokens", "labels" or "STREAM.tokens"
+--   parameters  the number of learned numbers
+--   per_token, per_pair   floating-point operations for a token and for a pair of tokens; their sums over the forward
+--               and the backward list are three times the sums of outline.lua
+--   stream, keys   as in outline.lua
+--   buffers     names of the buffers whose first writer is the operation
+-- The forward list of a block whose backward pass reads the input of a repetition begins with an entry of kind "input".
+-- The learned numbers of scores that all layers share are an entry of kind "score" of the network.
 
 local buffers = require("network.lists.buffers")
 local lists = require("base.lists")
@@ -20,7 +26,7 @@ local cpu_buffers = require("network.targets.cpu_buffers")
 
 local M = {}
 
--- The name of a value's buffer; blocks' results that are read once share the buffer of their stream.
+-- The name of a value's buffer. Results of blocks share the buffer of their stream if they are read once.
 local function get_name(value)
   local is_carried_result = value.op and value.op.kind == "block" and value.carried
   return value.input and "input" or is_carried_result and buffers.name_for_stream("output", value) or value.name
@@ -38,7 +44,8 @@ local function describe_sum(op)
   return op.dropout and "sum with dropout" or "sum"
 end
 
-local words = {
+-- Functions, by the kind of an operation of the forward list, that give its words where they differ from ops.lua.
+local describers = {
   product = function(op)
     return ("product with %s%s%s%s"):format(op.weight, op.p.bias and ", bias" or "", op.relu and ", relu" or "",
       op.dropout and ", dropped out" or "")
@@ -48,135 +55,143 @@ local words = {
   block = function(op) return "all repetitions of " .. op.block.name end,
 }
 
--- An entry without work.
-local function make_entry(kind, name, what, reads, shape)
-  return { kind = kind, name = name, words = what, reads = reads, shape = shape, parameters = 0, per_token = 0,
+-- An operation of the output, without learned numbers and floating-point operations.
+local function make_entry(kind, name, text, reads, shape)
+  return { kind = kind, name = name, words = text, reads = reads, shape = shape, parameters = 0, per_token = 0,
     per_pair = 0, stream = 0, keys = 0, buffers = {} }
 end
 
-local function add_flops(e, op, factor)
+-- Sets the operations of an entry: those of the forward operation `op`, times a factor.
+local function set_flops(entry, op, factor)
   local flops = ops.count_flops(op)
-  e.per_token, e.per_pair = factor * (flops.token or 0), factor * (flops.pair or 0)
-  e.stream, e.keys = op.out.stream.index, (op.kv or op.out).stream.index
+  entry.per_token, entry.per_pair = factor * (flops.token or 0), factor * (flops.pair or 0)
+  entry.stream, entry.keys = op.out.stream.index, (op.kv or op.out).stream.index
 end
 
-local function describe_forward(net, op, seen)
+-- counted_parameters: the set of the parameters that earlier entries have counted; this entry adds its own.
+local function describe_forward(net, op, counted_parameters)
   local name = op.sum and op.sum.name .. ", " .. op.out.name or get_name(op.out)
-  local describe = words[op.kind] or ops[op.kind].words
-  local e = make_entry(op.kind, name, describe(op), list_operands(op), get_shape(net, op.out))
+  local describe = describers[op.kind] or ops[op.kind].words
+  local entry = make_entry(op.kind, name, describe(op), list_operands(op), get_shape(net, op.out))
   if op.kind == "classify" then
-    e.shape[1] = "labels"
+    entry.shape[1] = "labels"
   end
-  e.parameters = outline.count_learned(op, seen)
-  add_flops(e, op, 1)
-  return e
+  entry.parameters = outline.count_learned(op, counted_parameters)
+  set_flops(entry, op, 1)
+  return entry
 end
 
--- Each function returns the words for a backward operation, the values that the operation reads in addition to the
--- gradient `dy`, and its work as a multiple of the forward operation's work (nil if there is none).
-local back = {
-  norm_grad = function(b)
-    return "gradient of " .. b.op.name .. (b.dbranch and ", dropout" or ""), { b.op.name .. "_xhat" }
+-- Functions, by the kind of an entry of a backward list, that return its words, the names of the values that it reads
+-- in addition to the gradient `dy`, and its floating-point operations as a multiple of those of the forward operation,
+-- or nil.
+local backward_describers = {
+  norm_grad = function(item)
+    return "gradient of " .. item.op.name .. (item.dbranch and ", dropout" or ""), { item.op.name .. "_xhat" }
   end,
-  dropout_grad = function(b) return "gradient behind dropout", { b.op.keep } end,
-  weight_grad = function(b)
-    return "gradient of the weight" .. (b.op.p.bias and " and its bias" or ""), { get_name(b.x) }, 1
+  dropout_grad = function(item) return "gradient behind dropout", { item.op.keep } end,
+  weight_grad = function(item)
+    return "gradient of the weight" .. (item.op.p.bias and " and its bias" or ""), { get_name(item.x) }, 1
   end,
-  input_grad = function(b)
-    return "through " .. b.op.weight .. (b.relu and ", relu" or ""), { b.relu and get_name(b.relu) or nil }, 1
+  input_grad = function(item)
+    local text = "through " .. item.op.weight .. (item.relu and ", relu" or "")
+    return text, { item.relu and get_name(item.relu) or nil }, 1
   end,
-  relu_grad = function(b) return "gradient of relu", { get_name(b.op.out) } end,
-  attention_grad = function(b)
-    return "gradient of attention " .. b.op.family.name, lists.join(list_operands(b.op), { get_name(b.op.out) }), 2
+  relu_grad = function(item) return "gradient of relu", { get_name(item.op.out) } end,
+  attention_grad = function(item)
+    local reads = lists.join(list_operands(item.op), { get_name(item.op.out) })
+    return "gradient of attention " .. item.op.family.name, reads, 2
   end,
-  accumulate = function(b) return "sum", { b.from.name } end,
-  copy = function(b) return "copy", { b.from.name } end,
+  accumulate = function(item) return "sum", { item.from.name } end,
+  copy = function(item) return "copy", { item.from.name } end,
   clear = function() return "zeros", {} end,
-  classify_grad = function(b) return "gradient of the loss", { get_name(b.op.x) } end,
-  block_grad = function(b) return ("all repetitions of %s, the last one first"):format(b.op.block.name), {} end,
+  classify_grad = function(item) return "gradient of the loss", { get_name(item.op.x) } end,
+  block_grad = function(item) return ("all repetitions of %s, the last one first"):format(item.op.block.name), {} end,
   embed_grad = function() return "gradient of the tokens' vectors", {} end,
-  place_grad = function(b)
-    local learned = b.op.p and not b.op.p.frozen
-    return (b.to and "gradient behind dropout" or "") .. (b.to and learned and ", and " or "")
-      .. (learned and "gradient of the positions' vectors" or ""), { b.op.keep }
+  place_grad = function(item)
+    local learned = item.op.p and not item.op.p.frozen
+    return (item.to and "gradient behind dropout" or "") .. (item.to and learned and ", and " or "")
+      .. (learned and "gradient of the positions' vectors" or ""), { item.op.keep }
   end,
 }
 
 -- Gradients of operations over the rows of one value read the value again.
-for kind, about in next, ops.list_row_operations() do
-  back[kind .. "_grad"] = function(b) return "gradient of " .. about.base_words(b.op), list_operands(b.op) end
+for kind, operation in next, ops.list_row_operations() do
+  backward_describers[kind .. "_grad"] = function(item)
+    return "gradient of " .. operation.base_words(item.op), list_operands(item.op)
+  end
 end
 
-local function describe_backward(net, b)
-  local what, reads, factor = back[b.kind](b)
-  local writes, p = b.kind == "block_grad" and { b.dy } or buffers.list_written(b), b.op and b.op.p
-  local name, shape = table.concat(lists.get_names(writes), ", "), writes[1] and get_shape(net, writes[1])
-  if b.kind == "weight_grad" then
-    name, shape = b.op.weight, { p.rows.count, p.columns.count }
-  elseif (b.kind == "embed_grad" or b.kind == "place_grad") and not b.to then
-    name = p.name
+local function describe_backward(net, item)
+  local text, reads, factor = backward_describers[item.kind](item)
+  local parameter = item.op and item.op.p
+  local written = item.kind == "block_grad" and { item.dy } or buffers.list_written(item)
+  local name, shape = table.concat(lists.get_names(written), ", "), written[1] and get_shape(net, written[1])
+  if item.kind == "weight_grad" then
+    name, shape = item.op.weight, { parameter.rows.count, parameter.columns.count }
+  elseif (item.kind == "embed_grad" or item.kind == "place_grad") and not item.to then
+    name = parameter.name
   end
-  if b.dy then
-    table.insert(reads, 1, b.dy.name)
+  if item.dy then
+    table.insert(reads, 1, item.dy.name)
   end
-  local e = make_entry(b.kind, name, what .. (b.adds and ", added" or ""), reads, shape)
+  local entry = make_entry(item.kind, name, text .. (item.adds and ", added" or ""), reads, shape)
   if factor then
-    add_flops(e, b.op, factor)
+    set_flops(entry, item.op, factor)
   end
-  return e
+  return entry
 end
 
--- Returns writer -> names of the buffers whose first writer it is, in order. A repetition's input has no writer: its
--- buffer is under the scope's list of kept buffers.
+-- Returns writer -> names of the buffers whose first writer it is, in order. The input of a repetition has no writer,
+-- so the name of its buffer has the scope's list `kept` as its key.
 local function index_by_writer(buffer_lists, executed)
-  local by = {}
-  for _, b in ipairs(buffer_lists.workspace) do
-    lists.append_to(by, b.writer, b.name)
+  local names_by_writer = {}
+  for _, buffer in ipairs(buffer_lists.workspace) do
+    lists.append_to(names_by_writer, buffer.writer, buffer.name)
   end
   for _, scope in ipairs(executed.order) do
     local kept = buffer_lists.scopes[scope].kept
-    for _, b in ipairs(kept) do
-      lists.append_to(by, b.writer or kept, b.name or b.family.name)
+    for _, buffer in ipairs(kept) do
+      lists.append_to(names_by_writer, buffer.writer or kept, buffer.name or buffer.family.name)
     end
-    for _, b in ipairs(executed[scope].backward) do -- an attention's workspace per head, and positions of sequences
-      if b.kind == "attention_grad" then
-        lists.append_to(by, b, b.op.family.name .. "_scratch")
-      elseif b.kind == "embed_grad" then
-        lists.append_to(by, b.op, b.op.stream.name .. "_position")
+    for _, item in ipairs(executed[scope].backward) do -- an attention's workspace per head, and positions of sequences
+      if item.kind == "attention_grad" then
+        lists.append_to(names_by_writer, item, item.op.family.name .. "_scratch")
+      elseif item.kind == "embed_grad" then
+        lists.append_to(names_by_writer, item.op, item.op.stream.name .. "_position")
       end
     end
   end
-  return by
+  return names_by_writer
 end
 
-local function describe_scope(net, scope, executed, buffer_lists, by, seen)
+local function describe_scope(net, scope, executed, buffer_lists, names_by_writer, counted_parameters)
   local forward, backward, kept = {}, {}, buffer_lists.scopes[scope].kept
-  if by[kept] then
+  if names_by_writer[kept] then
     forward[1] = make_entry("input", "input", "output of the repetition before", {}, get_shape(net, scope.entry))
-    forward[1].buffers = by[kept]
+    forward[1].buffers = names_by_writer[kept]
   end
   for _, op in ipairs(executed[scope].forward) do
-    forward[#forward + 1] = describe_forward(net, op, seen)
-    forward[#forward].buffers = by[op] or {}
+    forward[#forward + 1] = describe_forward(net, op, counted_parameters)
+    forward[#forward].buffers = names_by_writer[op] or {}
   end
-  for i, b in ipairs(executed[scope].backward) do
-    backward[i] = describe_backward(net, b)
-    backward[i].buffers = by[b] or {}
+  for i, item in ipairs(executed[scope].backward) do
+    backward[i] = describe_backward(net, item)
+    backward[i].buffers = names_by_writer[item] or {}
   end
   return { name = scope.name, count = scope.count, times = scope.count * scope.loops, about = scope.comment,
     forward = forward, backward = backward }
 end
 
 function M.derive(net, executed, buffer_lists)
-  local by, seen = index_by_writer(buffer_lists, executed), {}
+  local names_by_writer, counted_parameters = index_by_writer(buffer_lists, executed), {}
   local scopes = lists.map(net.order, function(scope)
-    return describe_scope(net, scope, executed, buffer_lists, by, seen)
+    return describe_scope(net, scope, executed, buffer_lists, names_by_writer, counted_parameters)
   end)
   local shared = outline.count_shared(net)
   if shared > 0 then
-    local e = make_entry("score", "score", "numbers that all layers share", {})
-    e.parameters = shared
-    table.insert(scopes[1].forward, e)
+    local entry = make_entry("score", "score", "numbers that all layers share", {})
+    entry.parameters = shared
+    table.insert(scopes[1].forward, entry)
   end
   return scopes
 end
